@@ -1,0 +1,3 @@
+//! The rules of Tidegate.
+
+pub mod time;
