@@ -1,0 +1,411 @@
+//! Calendar periods: which hour, day, week or billing month an instant belongs to, in a time zone.
+//!
+//! "1000 per day" means the customer's day, and that day has 23 hours when clocks go forward.
+//! Dividing the time by 86 400 s would be simpler and wrong twice a year, and a store cannot do
+//! better: neither Lua nor SQL has everyone's time zones. So the engine computes the boundaries
+//! here and sends them, and the store only compares (`store.md`, contract A30). The rules come from
+//! the database compiled into the binary, never from the machine's zone files: the same inputs
+//! give the same periods on every node of a fleet.
+//!
+//! The rules:
+//!
+//! * Periods are half-open, and tile time without gap or overlap.
+//! * A day starts at the first instant at which the local clock has reached its midnight. If clocks
+//!   jump over midnight, that is the instant of the jump; if midnight comes twice, the first one
+//!   counts and what follows belongs to the new day. A date the zone skips altogether
+//!   (`Pacific/Apia`, 2011-12-30) is no period. Weeks start with their Monday, months with their
+//!   anchor day, or with their last day if they lack it.
+//! * An hour lasts 60 minutes and then ends as soon as the local clock shows a full hour. So a
+//!   repeated hour is a period of its own, and hours of `Asia/Kathmandu` start at :15 UTC. Only a
+//!   shift by part of an hour makes one longer, never shorter: when `Australia/Lord_Howe` moves its
+//!   clocks by 30 minutes, the hour around it has 90. A change of clocks hands out no extra quota.
+
+use core::fmt;
+use core::iter;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use jiff::civil::{Date, Time};
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
+
+use crate::time::Timestamp;
+
+/// Seconds of an hour. Boundaries are whole seconds: offsets and changes of clocks are.
+const HOUR: i64 = 3_600;
+
+/// How far before an instant the hours are counted from: the two hours that must be found have at
+/// most 120 minutes each, and after a change of clocks the count is right within two more.
+const LOOK_BACK: i64 = 6 * HOUR;
+
+/// The most starts looked at to find four in a row around an instant. The hours need ten; days,
+/// weeks and months seven, with a date that is skipped and one that starts early by a fold.
+const MAX_STARTS: usize = 12;
+
+/// Typing errors for which a zone is still suggested.
+const MAX_TYPOS: usize = 2;
+
+/// How long one period is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// From one full hour of the local clock to the next.
+    Hour,
+    /// From midnight to midnight.
+    Day,
+    /// From Monday to Monday (ISO 8601).
+    Week,
+    /// From the anchor day of one month to that of the next.
+    Month,
+}
+
+/// The calendar a quota follows: a unit, in a time zone, and the day its months start on.
+///
+/// It remembers the periods it was last asked to [`refresh`](Self::refresh). The store picks the
+/// period by its own time, which the engine does not know beforehand; so the engine sends what is
+/// remembered, and when the store says that its time lies outside, the engine refreshes with the
+/// time it was told and sends again. That happens once per period: every other decision reads
+/// four integers, without a lock, an allocation or a look at the time zone.
+pub struct Calendar {
+    unit: Unit,
+    /// As in the database, so that equal zones have equal names.
+    name: Box<str>,
+    /// What the name stands for.
+    zone: TimeZone,
+    /// 1..=31; 1 unless the unit is a month.
+    anchor_day: u8,
+    /// A cache, and no part of what the calendar is: two calendars are equal without it.
+    memo: ArcSwap<Periods>,
+}
+
+/// Three periods in a row: the previous, the current and the next one.
+///
+/// One to each side, because the store that picks among them may be a little behind the engine or
+/// ahead of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Periods {
+    /// The starts of the three, and of the one after. They increase strictly, except where the
+    /// range of [`Timestamp`] ends: starts outside it are moved to its edge.
+    bounds: [Timestamp; 4],
+}
+
+/// Why there is no such calendar.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CalendarError {
+    /// The database has no zone of this name.
+    #[error("there is no time zone {zone:?}; {}", Advice(.suggestion.as_deref()))]
+    UnknownZone {
+        /// The name that was given.
+        zone: String,
+        /// A name that resembles it.
+        suggestion: Option<String>,
+    },
+    /// No month has such a day.
+    #[error("no month has a day {0}; give an anchor day from 1 to 31")]
+    AnchorDayOutOfRange(u8),
+    /// Only months start on a day of the month.
+    #[error("only months start on an anchor day; leave it out, or count per month")]
+    AnchorDayWithoutMonth,
+}
+
+/// What to do about an unknown zone.
+struct Advice<'a>(Option<&'a str>);
+
+// === impl Calendar ===
+
+impl Calendar {
+    /// The calendar of `unit` in the time zone named `zone`.
+    ///
+    /// `anchor_day` is the day on which months start, 1 unless given; a month that lacks it starts
+    /// on its last day. Zone names are those of the IANA database, and their case matters: nodes
+    /// that spell a zone differently would not agree that they have the same policy.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such zone, no such day, or an anchor day for a unit that has none.
+    pub fn try_new(unit: Unit, zone: &str, anchor_day: Option<u8>) -> Result<Self, CalendarError> {
+        let anchor_day = match (unit, anchor_day) {
+            (Unit::Month, Some(day @ 1..=31)) => day,
+            (Unit::Month, Some(day)) => return Err(CalendarError::AnchorDayOutOfRange(day)),
+            (_, Some(_)) => return Err(CalendarError::AnchorDayWithoutMonth),
+            (_, None) => 1,
+        };
+        let name = Box::from(zone);
+        let zone = find_zone(zone)?;
+        let memo = ArcSwap::from_pointee(Periods { bounds: [Timestamp::ZERO; 4] });
+        let calendar = Self { unit, name, zone, anchor_day, memo };
+        calendar.refresh(Timestamp::ZERO);
+        Ok(calendar)
+    }
+
+    /// How long a period is.
+    #[must_use]
+    pub const fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// The name of the time zone.
+    #[must_use]
+    pub const fn zone(&self) -> &str {
+        &self.name
+    }
+
+    /// The day on which months start; 1 for the other units.
+    #[must_use]
+    pub const fn anchor_day(&self) -> u8 {
+        self.anchor_day
+    }
+
+    /// The periods last refreshed to; at first those around [`Timestamp::ZERO`].
+    #[must_use]
+    pub fn periods(&self) -> Periods {
+        **self.memo.load()
+    }
+
+    /// Remembers the periods around `now`.
+    ///
+    /// Going back is allowed, and refreshing to the periods that are remembered already costs no
+    /// write. Of several at once, one stays: all of them come from a store that refused, and a
+    /// store whose time is still not covered refuses again.
+    pub fn refresh(&self, now: Timestamp) {
+        let periods = self.around(now);
+        if periods != self.periods() {
+            self.memo.store(Arc::new(periods));
+        }
+    }
+
+    /// The period that contains `now`, the one before and the one after.
+    #[must_use]
+    pub fn around(&self, now: Timestamp) -> Periods {
+        let now = second_of(now);
+        let starts = match self.unit {
+            Unit::Hour => {
+                let first = self.full_hour_from(now - LOOK_BACK);
+                surround(now, iter::successors(Some(first), |s| Some(self.hour_after(*s))))
+            }
+            Unit::Day | Unit::Week | Unit::Month => {
+                let first = self.stepped(self.opening(now), -2);
+                let dates = iter::successors(Some(first), |date| Some(self.stepped(*date, 1)));
+                surround(now, dates.map(|date| self.first_instant(date)))
+            }
+        };
+        Periods { bounds: starts.map(timestamp_of) }
+    }
+
+    /// The start of the hour after the one that starts at `start`.
+    fn hour_after(&self, start: i64) -> i64 {
+        self.full_hour_from(start + HOUR)
+    }
+
+    /// The first full hour at or after `second`, on a clock that keeps the offset of that second.
+    fn full_hour_from(&self, second: i64) -> i64 {
+        let offset = i64::from(self.zone.to_offset(instant_of(second)).seconds());
+        second + (-(second + offset)).rem_euclid(HOUR)
+    }
+
+    /// The date which opens the period of the local date at `second`.
+    fn opening(&self, second: i64) -> Date {
+        let date = self.zone.to_datetime(instant_of(second)).date();
+        match self.unit {
+            Unit::Hour | Unit::Day => date,
+            Unit::Week => days_after(date, -i64::from(date.weekday().to_monday_zero_offset())),
+            Unit::Month => {
+                let opening = self.anchored(date);
+                if opening <= date { opening } else { self.stepped(opening, -1) }
+            }
+        }
+    }
+
+    /// The date which opens the period `count` periods after the one that `opening` opens.
+    fn stepped(&self, opening: Date, count: i64) -> Date {
+        match self.unit {
+            Unit::Hour | Unit::Day => days_after(opening, count),
+            Unit::Week => days_after(opening, 7 * count),
+            Unit::Month => {
+                let months = jiff::Span::new().months(count);
+                self.anchored(opening.first_of_month().saturating_add(months))
+            }
+        }
+    }
+
+    /// The anchor day in the month of `date`, or its last day if the month is too short.
+    fn anchored(&self, date: Date) -> Date {
+        let day = i64::from(self.anchor_day).min(i64::from(date.days_in_month()));
+        days_after(date.first_of_month(), day - 1)
+    }
+
+    /// The first instant at which the local clock has reached the midnight that begins `date`.
+    fn first_instant(&self, date: Date) -> i64 {
+        let midnight = date.to_datetime(Time::midnight());
+        // Always in range, as in `instant_of`.
+        let as_utc = Offset::UTC.to_timestamp(midnight).map_or(0, jiff::Timestamp::as_second);
+        let with = |offset: Offset| as_utc - i64::from(offset.seconds());
+        match self.zone.to_ambiguous_timestamp(midnight).offset() {
+            AmbiguousOffset::Unambiguous { offset } => with(offset),
+            AmbiguousOffset::Fold { before, .. } => with(before),
+            // The jump lies between the two readings of a midnight that never was. Mostly that is
+            // the later one, but a jump from 23:30 to 00:30 comes before it.
+            AmbiguousOffset::Gap { before, after } => self
+                .zone
+                .following(instant_of(with(after)))
+                .take_while(|jump| jump.timestamp().as_second() <= with(before))
+                .find(|jump| jump.offset() == after)
+                .map_or(with(before), |jump| jump.timestamp().as_second()),
+        }
+    }
+}
+
+impl Clone for Calendar {
+    /// A calendar of its own, which starts with the periods remembered here.
+    fn clone(&self) -> Self {
+        Self {
+            unit: self.unit,
+            name: self.name.clone(),
+            zone: self.zone.clone(),
+            anchor_day: self.anchor_day,
+            memo: ArcSwap::from_pointee(self.periods()),
+        }
+    }
+}
+
+impl fmt::Debug for Calendar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Calendar")
+            .field("unit", &self.unit)
+            .field("zone", &self.name)
+            .field("anchor_day", &self.anchor_day)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Calendar {
+    /// What was configured is compared; the zone follows from its name, and the memo is a cache.
+    fn eq(&self, other: &Self) -> bool {
+        (self.unit, &self.name, self.anchor_day) == (other.unit, &other.name, other.anchor_day)
+    }
+}
+
+impl Eq for Calendar {}
+
+// === impl Periods ===
+
+impl Periods {
+    /// The starts of the previous, the current and the next period, and of the one after that.
+    #[must_use]
+    pub const fn bounds(&self) -> [Timestamp; 4] {
+        self.bounds
+    }
+
+    /// Start and end of the period that contains `now`, if it is one of the three.
+    ///
+    /// The end is the first instant that does not belong to it; only the last instant of all,
+    /// [`Timestamp::MAX`], has nothing after it and belongs to the period that ends there.
+    #[must_use]
+    pub fn containing(&self, now: Timestamp) -> Option<(Timestamp, Timestamp)> {
+        let [previous, current, next, after] = self.bounds;
+        [(previous, current), (current, next), (next, after)].into_iter().find(|(start, end)| {
+            *start <= now && (now < *end || (now == *end && now == Timestamp::MAX))
+        })
+    }
+}
+
+// === impl Advice ===
+
+impl fmt::Display for Advice<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(name) => write!(f, "did you mean {name:?}?"),
+            None => {
+                f.write_str("use a name of the IANA database, like \"Europe/Berlin\" or \"UTC\"")
+            }
+        }
+    }
+}
+
+/// Four starts in a row of which the second is the last one at or before `now`.
+///
+/// A start that does not come after the one before it belongs to a date that was skipped.
+fn surround(now: i64, starts: impl Iterator<Item = i64>) -> [i64; 4] {
+    let mut found = [i64::MIN; 4];
+    for start in starts.take(MAX_STARTS) {
+        let [_, second, third, fourth] = found;
+        if start > fourth {
+            found = [second, third, fourth, start];
+        }
+        if found[2] > now {
+            break;
+        }
+    }
+    found
+}
+
+/// The date `count` days after `date`.
+fn days_after(date: Date, count: i64) -> Date {
+    date.saturating_add(jiff::Span::new().days(count))
+}
+
+/// The second in which an instant lies. It decides the period, since starts are whole seconds.
+fn second_of(now: Timestamp) -> i64 {
+    i64::try_from(now.as_micros() / 1_000_000).unwrap_or(i64::MAX)
+}
+
+/// The start of a second, at least [`Timestamp::ZERO`] and at most [`Timestamp::MAX`].
+fn timestamp_of(second: i64) -> Timestamp {
+    Timestamp::from_micros(u64::try_from(second).unwrap_or(0).saturating_mul(1_000_000))
+}
+
+/// A second as the time zones want it. Theirs reach to the year 9999 and ours to 2255, so that
+/// none is out of their range.
+fn instant_of(second: i64) -> jiff::Timestamp {
+    jiff::Timestamp::from_second(second).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+}
+
+/// The zone of exactly this name, from the database in the binary.
+fn find_zone(name: &str) -> Result<TimeZone, CalendarError> {
+    let database = TimeZoneDatabase::bundled();
+    match database.get(name) {
+        Ok(zone) if zone.iana_name() == Some(name) && !zone.is_unknown() => Ok(zone),
+        _ => {
+            let suggestion = similar_zone(&database, name);
+            Err(CalendarError::UnknownZone { zone: name.to_owned(), suggestion })
+        }
+    }
+}
+
+/// The zone that was most likely meant: the one that is the fewest typing errors away, none if only
+/// the case differs; or else the one of that city.
+fn similar_zone(database: &TimeZoneDatabase, name: &str) -> Option<String> {
+    let wanted = name.to_ascii_lowercase();
+    let distance = |known: &str| {
+        let known = known.to_ascii_lowercase();
+        let is_city = !wanted.is_empty() && known.rsplit('/').next() == Some(wanted.as_str());
+        typos(&known, &wanted).or(is_city.then_some(MAX_TYPOS + 1))
+    };
+    let (_, nearest) = database
+        .available()
+        .filter_map(|zone| Some((distance(zone.as_str())?, zone.as_str().to_owned())))
+        .min()?;
+    Some(nearest)
+}
+
+/// The edit distance of two names if it is at most [`MAX_TYPOS`], and less than half of the name.
+fn typos(known: &str, given: &str) -> Option<usize> {
+    let (known, given) = (known.as_bytes(), given.as_bytes());
+    if known.len().abs_diff(given.len()) > MAX_TYPOS {
+        return None;
+    }
+    let mut row: Vec<usize> = (0..=given.len()).collect();
+    for (i, a) in known.iter().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        row[0] = left;
+        for (j, b) in given.iter().enumerate() {
+            let above = row[j + 1];
+            left = (diagonal + usize::from(a != b)).min(above + 1).min(left + 1);
+            row[j + 1] = left;
+            diagonal = above;
+        }
+    }
+    row.last().copied().filter(|typos| *typos <= MAX_TYPOS && 2 * typos < known.len())
+}
+
+#[cfg(test)]
+mod tests;
