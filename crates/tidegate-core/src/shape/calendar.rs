@@ -109,6 +109,21 @@ pub enum CalendarError {
 /// What to do about an unknown zone.
 struct Advice<'a>(Option<&'a str>);
 
+// === impl Unit ===
+
+impl Unit {
+    /// The word for it in policies: `hour`, `day`, `week`, `month`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+        }
+    }
+}
+
 // === impl Calendar ===
 
 impl Calendar {

@@ -414,6 +414,11 @@ fn calendars_are_equal_if_configured_alike() {
 }
 
 #[test]
+fn units_have_the_words_of_policies() {
+    assert_eq!(UNITS.map(Unit::name), ["hour", "day", "week", "month"]);
+}
+
+#[test]
 fn unknown_zone_is_refused_with_the_one_that_was_meant() {
     for (given, meant) in [
         ("Europe/Berlim", "Europe/Berlin"),
