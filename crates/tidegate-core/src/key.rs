@@ -1,0 +1,257 @@
+//! The name of one counter: limit × scope × subject.
+//!
+//! A [`Key`] is only a view of a limit and a subject. Shared stores spell it out as text
+//! ([`KeyNames`]); the in-memory store uses a keyed 64-bit digest ([`Digests`]) and never builds
+//! the text.
+//!
+//! The text follows seed 001: `rl:{acme}:user:u7:class:write:w60s` for bursts, `rq:{acme}:w1d` for
+//! quotas. The braces are real: they are the hash tag of Redis Cluster, so that all limits of one
+//! organisation live in one slot and can be charged together. Where a scope has no organisation
+//! its first part takes that place, as `{ip:…}`; `{*}` is everybody.
+//!
+//! Joining strings with a separator is how other limiters let user `a:b` share the counter of
+//! somebody else. Every part here is tagged with its dimension and percent-escaped, so different
+//! subjects have different keys. Accounts and addresses appear only as keyed hashes, and so does
+//! anything longer than 128 bytes.
+
+use core::fmt;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use siphasher::sip::SipHasher13;
+
+use crate::limit::Limit;
+use crate::subject::{Dimension, Fact, Subject};
+
+/// The longest part of a key; longer ones are hashed.
+pub const MAX_PART: usize = 128;
+
+/// The name of one counter.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<'a> {
+    limit: &'a Limit,
+    subject: &'a Subject<'a>,
+    class: Option<&'a [u8]>,
+    digest: u64,
+}
+
+/// Spells keys out as text, hiding what is private behind a secret.
+#[derive(Clone)]
+pub struct KeyNames(Hmac<Sha256>);
+
+/// Digests keys for one process, under a secret that is made anew for each.
+///
+/// Two keys with the same digest share a counter, which can refuse too much and never too little.
+/// Who does not know the secret cannot look for such a pair, and by chance one in a million
+/// million million pairs is one.
+#[derive(Clone)]
+pub struct Digests {
+    sip: SipHasher13,
+    whitening: u64,
+}
+
+/// The digests of one subject's facts, each computed at most once.
+pub(crate) struct SubjectDigests<'a> {
+    digests: &'a Digests,
+    subject: &'a Subject<'a>,
+    class: Option<&'a [u8]>,
+    known: [Option<u64>; Dimension::COUNT],
+}
+
+// === impl Key ===
+
+impl<'a> Key<'a> {
+    pub(crate) const fn new(
+        limit: &'a Limit,
+        subject: &'a Subject<'a>,
+        class: Option<&'a [u8]>,
+        digest: u64,
+    ) -> Self {
+        Self { limit, subject, class, digest }
+    }
+
+    /// The digest under the secret of this process; never zero.
+    #[must_use]
+    pub const fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// The limit whose counter this is.
+    #[must_use]
+    pub const fn limit(&self) -> &'a Limit {
+        self.limit
+    }
+}
+
+// === impl KeyNames ===
+
+impl KeyNames {
+    /// Names under `secret`, which every node that shares a store must be given.
+    #[must_use]
+    pub fn new(secret: &[u8; 32]) -> Self {
+        // A key shorter than the hash's block is padded with zeros: that is how HMAC is defined.
+        let mut block = [0; 64];
+        block[..secret.len()].copy_from_slice(secret);
+        Self(Hmac::new(&block.into()))
+    }
+
+    /// Writes the text of `key`.
+    ///
+    /// # Errors
+    ///
+    /// If `out` does.
+    pub fn write(&self, key: &Key<'_>, out: &mut impl fmt::Write) -> fmt::Result {
+        let limit = key.limit;
+        let fact = |dimension| fact_of(key.subject, key.class, dimension);
+        let mut dimensions = limit.scope().dimensions();
+        write!(out, "{}:{{", limit.family())?;
+        match dimensions.next() {
+            Some(Dimension::Org) => self.part(Dimension::Org, fact(Dimension::Org), out)?,
+            Some(first) => {
+                write!(out, "{}:", first.name())?;
+                self.part(first, fact(first), out)?;
+            }
+            None => out.write_char('*')?,
+        }
+        out.write_char('}')?;
+        for dimension in dimensions {
+            write!(out, ":{}:", dimension.name())?;
+            self.part(dimension, fact(dimension), out)?;
+        }
+        limit.write_key_suffix(out)
+    }
+
+    /// The text of `key`.
+    #[must_use]
+    pub fn text(&self, key: &Key<'_>) -> String {
+        let mut text = String::with_capacity(64);
+        // Writing to a string cannot fail.
+        let _ = self.write(key, &mut text);
+        text
+    }
+
+    fn part(
+        &self,
+        dimension: Dimension,
+        fact: Option<Fact<'_>>,
+        out: &mut impl fmt::Write,
+    ) -> fmt::Result {
+        match fact {
+            Some(Fact::Plain(value)) if escaped_len(value) <= MAX_PART => escape(value, out),
+            // '#' is never the result of escaping, so a hash cannot pass for a value.
+            Some(Fact::Plain(value)) => {
+                out.write_char('#')?;
+                self.hash(dimension, value, out)
+            }
+            Some(Fact::Private(value)) => self.hash(dimension, value, out),
+            Some(Fact::Address(prefix)) => self.hash(dimension, &prefix.to_bytes(), out),
+            None => Ok(()),
+        }
+    }
+
+    /// Half of the MAC, in hex: 128 bits are enough to keep values apart and hidden.
+    fn hash(&self, dimension: Dimension, value: &[u8], out: &mut impl fmt::Write) -> fmt::Result {
+        let mac = self.0.clone().chain_update([dimension as u8]).chain_update(value);
+        let bytes = mac.finalize().into_bytes();
+        bytes.iter().take(16).try_for_each(|byte| write!(out, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for KeyNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyNames(secret)")
+    }
+}
+
+// === impl Digests ===
+
+impl Digests {
+    /// Digests under `secret`. It must be unpredictable: who knows it can make others share a
+    /// counter.
+    #[must_use]
+    pub fn new(secret: [u64; 2]) -> Self {
+        let sip = SipHasher13::new_with_keys(secret[0], secret[1]);
+        let whitening = sip.hash(b"tidegate whitening") | 1;
+        Self { sip, whitening }
+    }
+
+    fn fact(&self, fact: Fact<'_>) -> u64 {
+        match fact {
+            Fact::Plain(value) | Fact::Private(value) => self.sip.hash(value),
+            Fact::Address(prefix) => self.sip.hash(&prefix.to_bytes()),
+        }
+    }
+
+    /// Folds `value` into `digest`. Both are already unpredictable, so one multiplication mixes
+    /// them well enough.
+    fn fold(&self, digest: u64, value: u64) -> u64 {
+        let product = u128::from(digest ^ value) * u128::from(self.whitening);
+        #[expect(clippy::cast_possible_truncation, reason = "both halves are wanted")]
+        let halves = (product as u64, (product >> 64) as u64);
+        (halves.0 ^ halves.1).rotate_left(23)
+    }
+}
+
+impl fmt::Debug for Digests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Digests(secret)")
+    }
+}
+
+// === impl SubjectDigests ===
+
+impl<'a> SubjectDigests<'a> {
+    pub(crate) const fn new(
+        digests: &'a Digests,
+        subject: &'a Subject<'a>,
+        class: Option<&'a [u8]>,
+    ) -> Self {
+        Self { digests, subject, class, known: [None; Dimension::COUNT] }
+    }
+
+    /// The digest of a limit's key, or `None` if the subject lacks a dimension of its scope.
+    pub(crate) fn key(&mut self, limit: &Limit) -> Option<u64> {
+        let mut digest = limit.id();
+        for dimension in limit.scope().dimensions() {
+            let fact = self.fact(dimension)?;
+            // The dimension is folded in as a rotation: `org=x` and `user=x` differ.
+            digest = self.digests.fold(digest, fact.rotate_left(5 * dimension as u32));
+        }
+        Some(self.digests.fold(digest, self.digests.whitening).max(1))
+    }
+
+    fn fact(&mut self, dimension: Dimension) -> Option<u64> {
+        if self.known[dimension as usize].is_none() {
+            let fact = fact_of(self.subject, self.class, dimension)?;
+            self.known[dimension as usize] = Some(self.digests.fact(fact));
+        }
+        self.known[dimension as usize]
+    }
+}
+
+/// A policy that is bound to a class counts by that one, whatever the subject says.
+fn fact_of<'a>(
+    subject: &Subject<'a>,
+    class: Option<&'a [u8]>,
+    dimension: Dimension,
+) -> Option<Fact<'a>> {
+    match class {
+        Some(class) if dimension == Dimension::Class => Some(Fact::Plain(class)),
+        _ => subject.get(dimension),
+    }
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+fn escaped_len(value: &[u8]) -> usize {
+    value.iter().map(|byte| if is_plain(*byte) { 1 } else { 3 }).sum()
+}
+
+fn escape(value: &[u8], out: &mut impl fmt::Write) -> fmt::Result {
+    value.iter().try_for_each(|&byte| match is_plain(byte) {
+        true => out.write_char(char::from(byte)),
+        false => write!(out, "%{byte:02X}"),
+    })
+}

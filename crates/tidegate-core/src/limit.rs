@@ -1,0 +1,350 @@
+//! One rule: who is counted, in which shape, and for whom the numbers differ.
+
+use core::fmt;
+
+use siphasher::sip::SipHasher13;
+
+use crate::cost::{Cost, CostRule};
+use crate::name::Name;
+use crate::overrides::{Override, OverrideError, Overrides};
+use crate::shape::{Kind, Period, Shape};
+use crate::subject::{Scope, Subject};
+
+/// One rule of a policy.
+///
+/// ```
+/// use tidegate_core::{Bucket, Dimension, Limit, Name, Override, Rate, Scope, Shape};
+///
+/// let usual = Shape::Bucket(Bucket::try_new(Rate::per_second(10)?, 20)?);
+/// let large = Shape::Bucket(Bucket::try_new(Rate::per_second(100)?, 200)?);
+/// let limit = Limit::new(Name::try_new("burst")?, Scope::of([Dimension::Org]), usual)
+///     .overridden(Override::exact(Dimension::Org, "acme", large)?)?;
+/// assert_eq!(limit.shape().capacity(), 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Limit {
+    name: Name,
+    scope: Scope,
+    stage: Stage,
+    shadow: bool,
+    cost: CostRule,
+    named_key: bool,
+    /// Every shape this limit has had, so that state written under an earlier one can be read.
+    /// Stored state names its shape by its place here; the places never change.
+    shapes: Vec<Shape>,
+    current: Stamp,
+    overrides: Overrides,
+    id: u64,
+}
+
+/// When a limit is asked, relative to the others of its policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stage {
+    /// Before any action's limits. If it refuses, those are read but not charged.
+    Global,
+    /// With the limits of the action.
+    #[default]
+    Action,
+}
+
+/// The numbers some state was written under: a place in a limit's list of shapes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stamp(u16);
+
+/// The shape a charge is made under, and those its key's state may have been written under.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers<'a> {
+    shapes: &'a [Shape],
+    current: Stamp,
+}
+
+/// Why a limit cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    /// A fixed cost that never fits.
+    #[error(
+        "limit `{limit}`: a request costs {cost}, but at most {capacity} fit at once, so it would \
+         never be admitted; raise the burst or count, or lower the cost"
+    )]
+    CostAboveCapacity {
+        /// The limit.
+        limit: Name,
+        /// What every request costs.
+        cost: Cost,
+        /// What fits.
+        capacity: u64,
+    },
+    /// An override of another shape.
+    #[error(
+        "limit `{limit}` is a {expected}, but an override of it is a {found}; an override changes \
+         numbers, not the shape"
+    )]
+    OtherShape {
+        /// The limit.
+        limit: Name,
+        /// The limit's shape.
+        expected: &'static str,
+        /// The override's shape.
+        found: &'static str,
+    },
+    /// An override that cannot apply.
+    #[error("limit `{limit}`: {error}")]
+    Override {
+        /// The limit.
+        limit: Name,
+        /// What is wrong.
+        error: OverrideError,
+    },
+    /// The list of shapes is full.
+    #[error(
+        "limit `{limit}` has had {} different numbers since the start, the most that are told \
+         apart; restart to begin a new list",
+        Stamp::MAX
+    )]
+    TooManyNumbers {
+        /// The limit.
+        limit: Name,
+    },
+}
+
+// === impl Limit ===
+
+impl Limit {
+    /// A limit that counts by `scope` in the given shape.
+    #[must_use]
+    pub fn new(name: Name, scope: Scope, shape: Shape) -> Self {
+        Self {
+            name,
+            scope,
+            stage: Stage::default(),
+            shadow: false,
+            cost: CostRule::default(),
+            named_key: false,
+            shapes: vec![shape],
+            current: Stamp(0),
+            overrides: Overrides::default(),
+            id: 0,
+        }
+    }
+
+    /// Asks this limit in another stage.
+    #[must_use]
+    pub const fn at_stage(mut self, stage: Stage) -> Self {
+        self.stage = stage;
+        self
+    }
+
+    /// Lets the limit report what it would say, and never refuse.
+    #[must_use]
+    pub const fn in_shadow(mut self) -> Self {
+        self.shadow = true;
+        self
+    }
+
+    /// Sets what a request takes.
+    #[must_use]
+    pub const fn costing(mut self, cost: CostRule) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    /// Puts the limit's name into its keys, to tell it from another of the same scope and period.
+    #[must_use]
+    pub const fn with_named_key(mut self) -> Self {
+        self.named_key = true;
+        self
+    }
+
+    /// Gives some subjects other numbers.
+    ///
+    /// # Errors
+    ///
+    /// If the override has another shape, matches a dimension the limit does not count by, or
+    /// says the same as an earlier one.
+    pub fn overridden(mut self, rule: Override) -> Result<Self, LimitError> {
+        let (limit, expected) = (self.name.clone(), self.shape().kind());
+        if rule.shape.kind() != expected {
+            let (expected, found) = (expected.name(), rule.shape.kind().name());
+            return Err(LimitError::OtherShape { limit, expected, found });
+        }
+        let stamp = self.stamp_of(rule.shape)?;
+        self.overrides
+            .add(self.scope, rule.selector, stamp)
+            .map_err(|error| LimitError::Override { limit, error })?;
+        Ok(self)
+    }
+
+    /// The name.
+    #[must_use]
+    pub const fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// What it counts by.
+    #[must_use]
+    pub const fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// When it is asked.
+    #[must_use]
+    pub const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// Whether it only reports.
+    #[must_use]
+    pub const fn is_shadow(&self) -> bool {
+        self.shadow
+    }
+
+    /// What a request takes.
+    #[must_use]
+    pub const fn cost(&self) -> CostRule {
+        self.cost
+    }
+
+    /// The shape for whom no override says otherwise.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shapes[usize::from(self.current.0)]
+    }
+
+    /// The numbers that hold for `subject`: exact overrides, then patterns, then the usual ones.
+    #[must_use]
+    #[inline]
+    pub fn numbers(&self, subject: &Subject<'_>) -> Numbers<'_> {
+        let current = self.overrides.find(subject).unwrap_or(self.current);
+        Numbers { shapes: &self.shapes, current }
+    }
+
+    /// What tells this limit's counters from all others: its policy, name and shape. Reloads keep
+    /// it; it is public knowledge, unlike the digests made from it.
+    #[must_use]
+    pub const fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// All shapes now in force.
+    pub(crate) fn in_force(&self) -> impl Iterator<Item = &Shape> {
+        let stamps = core::iter::once(self.current).chain(self.overrides.stamps());
+        stamps.map(|stamp| &self.shapes[usize::from(stamp.0)])
+    }
+
+    /// Fixes the identity: `owner` is the policy, or empty for a limit that policies share.
+    pub(crate) fn owned_by(mut self, owner: &str) -> Self {
+        let identity = format!("{owner}\0{}\0{}", self.name, self.shape().kind().name());
+        self.id = SipHasher13::new().hash(identity.as_bytes()) | 1;
+        self
+    }
+
+    /// Takes over the list of shapes of the same limit in an earlier policy set.
+    pub(crate) fn succeeding(mut self, earlier: Option<&Self>) -> Result<Self, LimitError> {
+        let Some(earlier) = earlier else { return Ok(self) };
+        let mine = core::mem::replace(&mut self.shapes, earlier.shapes.clone());
+        let mut places = Vec::with_capacity(mine.len());
+        for shape in mine {
+            places.push(self.stamp_of(shape)?);
+        }
+        self.current = places[usize::from(self.current.0)];
+        self.overrides.renumber(|stamp| places[usize::from(stamp.0)]);
+        Ok(self)
+    }
+
+    pub(crate) fn check(&self) -> Result<(), LimitError> {
+        let cost = self.cost.units(Cost::ONE);
+        match self.in_force().map(Shape::capacity).find(|capacity| cost.get() > *capacity) {
+            Some(capacity) => {
+                Err(LimitError::CostAboveCapacity { limit: self.name.clone(), cost, capacity })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The family of its keys: `rq` for quotas, `rl` for everything else.
+    pub(crate) fn family(&self) -> &'static str {
+        match self.shape().kind() {
+            Kind::Quota => "rq",
+            Kind::Bucket | Kind::Window => "rl",
+        }
+    }
+
+    /// What follows the subject in a key.
+    pub(crate) fn write_key_suffix(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        if self.named_key {
+            write!(out, ":limit:{}", self.name)?;
+        }
+        match self.shape() {
+            Shape::Bucket(bucket) => write!(out, ":w{}", bucket.rate().per()),
+            Shape::Window(window) => write!(out, ":w{}", window.per()),
+            Shape::Quota(quota) => match quota.period() {
+                Period::Fixed(length) | Period::FirstUse(length) => write!(out, ":w{length}"),
+                Period::Calendar(calendar) => write!(out, ":w{}", calendar.unit().name()),
+            },
+        }
+    }
+
+    /// The place of `shape` in the list, which grows if it is new.
+    fn stamp_of(&mut self, shape: Shape) -> Result<Stamp, LimitError> {
+        let place = self.shapes.iter().position(|known| *known == shape);
+        let place = place.unwrap_or_else(|| {
+            self.shapes.push(shape);
+            self.shapes.len() - 1
+        });
+        match u16::try_from(place) {
+            Ok(place) if place <= Stamp::MAX => Ok(Stamp(place)),
+            _ => Err(LimitError::TooManyNumbers { limit: self.name.clone() }),
+        }
+    }
+}
+
+// === impl Stage ===
+
+impl Stage {
+    /// The name used in answers: seed 003's `source`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Action => "action",
+        }
+    }
+}
+
+// === impl Stamp ===
+
+impl Stamp {
+    /// The largest stamp: 14 bits, what an entry of the in-memory store has room for.
+    pub const MAX: u16 = (1 << 14) - 1;
+
+    /// The stamp as stored.
+    #[must_use]
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
+
+// === impl Numbers ===
+
+impl<'a> Numbers<'a> {
+    /// The shape in force.
+    #[must_use]
+    #[inline]
+    pub fn shape(&self) -> &'a Shape {
+        &self.shapes[usize::from(self.current.0)]
+    }
+
+    /// Its stamp, to be stored beside the state.
+    #[must_use]
+    pub const fn stamp(&self) -> Stamp {
+        self.current
+    }
+
+    /// The shape stored state with this stamp was written under, if it is another one than the
+    /// shape in force and still known.
+    #[must_use]
+    pub fn written_under(&self, stamp: u16) -> Option<&'a Shape> {
+        self.shapes.get(usize::from(stamp))
+    }
+}

@@ -1,0 +1,200 @@
+//! Other numbers for some: exact values first, then patterns, then the usual numbers.
+
+use std::net::IpAddr;
+
+use crate::address::{Prefix, PrefixLength};
+use crate::limit::Stamp;
+use crate::shape::Shape;
+use crate::subject::{Dimension, Fact, Scope, Subject};
+
+/// Other numbers for the subjects it selects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    pub(crate) selector: Selector,
+    pub(crate) shape: Shape,
+}
+
+/// Whom an override is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Selector {
+    Exact(Dimension, Box<[u8]>),
+    Pattern(Dimension, Box<[u8]>),
+}
+
+/// The overrides of one limit, ready for look-up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overrides {
+    /// Sorted by dimension and value.
+    exact: Vec<(Dimension, Box<[u8]>, Stamp)>,
+    /// In the order they were written; the first that matches counts.
+    patterns: Vec<(Dimension, Box<[u8]>, Stamp)>,
+}
+
+/// Why an override cannot apply.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OverrideError {
+    /// The limit does not count by this dimension.
+    #[error("an override matches {}, which the limit does not count by", .0.name())]
+    OutsideScope(Dimension),
+    /// Said twice.
+    #[error("two overrides match the same value of {}", .0.name())]
+    Duplicate(Dimension),
+    /// Not an address.
+    #[error("an override of {} must name one IP address", .0.name())]
+    NotAnAddress(Dimension),
+    /// Patterns look at text; addresses and accounts are never shown as text.
+    #[error("an override of {} cannot be a pattern; name exact values", .0.name())]
+    NoPattern(Dimension),
+    /// The list of patterns is searched in order and must stay short.
+    #[error("a limit has at most {} override patterns", Overrides::MAX_PATTERNS)]
+    TooManyPatterns,
+}
+
+// === impl Override ===
+
+impl Override {
+    /// For one value. An address is any address of the prefix.
+    ///
+    /// # Errors
+    ///
+    /// If the dimension is an address and the value is not.
+    pub fn exact(dimension: Dimension, value: &str, shape: Shape) -> Result<Self, OverrideError> {
+        let length = match dimension {
+            Dimension::Ip => Some(PrefixLength::P64),
+            Dimension::Ip56 => Some(PrefixLength::P56),
+            Dimension::Ip48 => Some(PrefixLength::P48),
+            _ => None,
+        };
+        let value: Box<[u8]> = match length {
+            None => value.as_bytes().into(),
+            Some(length) => {
+                let ip: IpAddr =
+                    value.parse().map_err(|_| OverrideError::NotAnAddress(dimension))?;
+                Prefix::rolled_up(ip, length).to_bytes().into()
+            }
+        };
+        Ok(Self { selector: Selector::Exact(dimension, value), shape })
+    }
+
+    /// For every value that matches `pattern`, in which `*` stands for any text.
+    ///
+    /// # Errors
+    ///
+    /// If the dimension is an address or an account.
+    pub fn pattern(
+        dimension: Dimension,
+        pattern: &str,
+        shape: Shape,
+    ) -> Result<Self, OverrideError> {
+        match dimension {
+            Dimension::Ip | Dimension::Ip56 | Dimension::Ip48 | Dimension::Account => {
+                Err(OverrideError::NoPattern(dimension))
+            }
+            _ => Ok(Self {
+                selector: Selector::Pattern(dimension, pattern.as_bytes().into()),
+                shape,
+            }),
+        }
+    }
+}
+
+// === impl Overrides ===
+
+impl Overrides {
+    const MAX_PATTERNS: usize = 64;
+
+    pub(crate) fn add(
+        &mut self,
+        scope: Scope,
+        selector: Selector,
+        stamp: Stamp,
+    ) -> Result<(), OverrideError> {
+        let (Selector::Exact(dimension, _) | Selector::Pattern(dimension, _)) = &selector;
+        if !scope.contains(*dimension) {
+            return Err(OverrideError::OutsideScope(*dimension));
+        }
+        match selector {
+            Selector::Exact(dimension, value) => match self.place(dimension, &value) {
+                Ok(_) => return Err(OverrideError::Duplicate(dimension)),
+                Err(place) => self.exact.insert(place, (dimension, value, stamp)),
+            },
+            Selector::Pattern(..) if self.patterns.len() == Self::MAX_PATTERNS => {
+                return Err(OverrideError::TooManyPatterns);
+            }
+            Selector::Pattern(dimension, value) => self.patterns.push((dimension, value, stamp)),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn find(&self, subject: &Subject<'_>) -> Option<Stamp> {
+        if self.exact.is_empty() && self.patterns.is_empty() {
+            return None;
+        }
+        self.find_exact(subject).or_else(|| self.find_pattern(subject))
+    }
+
+    pub(crate) fn stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
+        self.exact.iter().chain(&self.patterns).map(|(_, _, stamp)| *stamp)
+    }
+
+    pub(crate) fn renumber(&mut self, new: impl Fn(Stamp) -> Stamp) {
+        for (_, _, stamp) in self.exact.iter_mut().chain(&mut self.patterns) {
+            *stamp = new(*stamp);
+        }
+    }
+
+    fn find_exact(&self, subject: &Subject<'_>) -> Option<Stamp> {
+        let mut rest = self.exact.as_slice();
+        while let Some((dimension, _, _)) = rest.first() {
+            let place = match subject.get(*dimension) {
+                Some(Fact::Plain(value) | Fact::Private(value)) => self.place(*dimension, value),
+                Some(Fact::Address(prefix)) => self.place(*dimension, &prefix.to_bytes()),
+                None => Err(0),
+            };
+            if let Ok(place) = place {
+                return Some(self.exact[place].2);
+            }
+            let others = rest.partition_point(|(other, _, _)| other <= dimension);
+            rest = &rest[others..];
+        }
+        None
+    }
+
+    fn find_pattern(&self, subject: &Subject<'_>) -> Option<Stamp> {
+        let matching = |(dimension, pattern, _): &&(Dimension, Box<[u8]>, Stamp)| matches!(subject.get(*dimension), Some(Fact::Plain(value)) if matches(pattern, value));
+        self.patterns.iter().find(matching).map(|(_, _, stamp)| *stamp)
+    }
+
+    fn place(&self, dimension: Dimension, value: &[u8]) -> Result<usize, usize> {
+        self.exact.binary_search_by(|(other_dimension, other, _)| {
+            (*other_dimension, &**other).cmp(&(dimension, value))
+        })
+    }
+}
+
+/// Whether `value` matches `pattern`, in which `*` stands for any bytes.
+///
+/// On a mismatch only the last `*` has to take one byte more, so this is at most
+/// `pattern × value` steps, whatever a client sends.
+fn matches(pattern: &[u8], value: &[u8]) -> bool {
+    let (mut at, mut seen) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while seen < value.len() {
+        if pattern.get(at) == Some(&b'*') {
+            retry = Some((at + 1, seen));
+            at += 1;
+        } else if pattern.get(at) == Some(&value[seen]) {
+            (at, seen) = (at + 1, seen + 1);
+        } else if let Some((after_star, from)) = retry {
+            (at, seen) = (after_star, from + 1);
+            retry = Some((after_star, from + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! All policies, checked together.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::{LimitUse, MAX_LIMITS, Policy, PolicySpec};
+use crate::limit::{Limit, LimitError};
+use crate::name::Name;
+use crate::subject::Dimension;
+
+/// All policies: checked, immutable, swapped whole.
+#[derive(Clone, Debug, Default)]
+pub struct PolicySet {
+    /// Sorted by name.
+    policies: Vec<Policy>,
+    /// Every limit once, by identity, so that a successor can take over its list of shapes.
+    limits: HashMap<u64, Arc<Limit>>,
+}
+
+/// Policies being put together.
+#[derive(Clone, Debug, Default)]
+pub struct PolicySetBuilder {
+    shared: Vec<Limit>,
+    specs: Vec<PolicySpec>,
+}
+
+/// Why policies do not make a set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// Two policies of one name.
+    #[error("two policies are named `{0}`; names select policies, so each needs its own")]
+    DuplicatePolicy(Name),
+    /// Two limits of one name in one policy, or among the shared ones.
+    #[error("two limits of `{policy}` are named `{limit}`; give one of them another name")]
+    DuplicateLimit {
+        /// The policy, or `shared`.
+        policy: String,
+        /// The limit.
+        limit: Name,
+    },
+    /// A policy without limits.
+    #[error("policy `{0}` has no limits, so it would admit everything; give it one")]
+    NoLimits(Name),
+    /// More limits than one decision can charge.
+    #[error("policy `{0}` has more than {MAX_LIMITS} limits, the most one decision can charge")]
+    TooManyLimits(Name),
+    /// A shared limit that is not there.
+    #[error("policy `{policy}` uses the shared limit `{limit}`, which is not defined")]
+    UnknownShared {
+        /// The policy.
+        policy: Name,
+        /// The limit it names.
+        limit: Name,
+    },
+    /// Two limits whose counters would be one.
+    #[error(
+        "limits `{first}` and `{second}` would share the counters `{key}`; share one limit \
+         between the policies if that is meant, or put the limit's name into the key of one"
+    )]
+    SameKey {
+        /// One limit.
+        first: String,
+        /// The other.
+        second: String,
+        /// The form of the key.
+        key: String,
+    },
+    /// A limit that cannot be.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+}
+
+// === impl PolicySetBuilder ===
+
+impl PolicySetBuilder {
+    /// Adds a limit that several policies can share.
+    #[must_use]
+    pub fn shared(mut self, limit: Limit) -> Self {
+        self.shared.push(limit);
+        self
+    }
+
+    /// Adds a policy.
+    #[must_use]
+    pub fn policy(mut self, spec: PolicySpec) -> Self {
+        self.specs.push(spec);
+        self
+    }
+
+    /// Checks the whole and builds it. State counted under `earlier`, the set that this one
+    /// replaces, stays readable.
+    ///
+    /// # Errors
+    ///
+    /// The first thing found wrong.
+    pub fn build(self, earlier: Option<&PolicySet>) -> Result<PolicySet, PolicyError> {
+        let mut building = Building { earlier, set: PolicySet::default(), keys: BTreeMap::new() };
+        let mut shared = BTreeMap::new();
+        for limit in self.shared {
+            let name = limit.name().clone();
+            let limit = building.limit("", limit)?;
+            if shared.insert(name.clone(), limit).is_some() {
+                return Err(PolicyError::DuplicateLimit { policy: "shared".into(), limit: name });
+            }
+        }
+        for spec in self.specs {
+            building.policy(spec, &shared)?;
+        }
+        building.set.policies.sort_by(|a, b| a.name.cmp(&b.name));
+        match building.set.policies.array_windows().find(|[a, b]| a.name == b.name) {
+            Some([twin, _]) => Err(PolicyError::DuplicatePolicy(twin.name.clone())),
+            None => Ok(building.set),
+        }
+    }
+}
+
+// === impl PolicySet ===
+
+impl PolicySet {
+    /// Policies to be put together.
+    #[must_use]
+    pub fn builder() -> PolicySetBuilder {
+        PolicySetBuilder::default()
+    }
+
+    /// The policy of a name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Policy> {
+        self.place(name).map(|place| &self.policies[place])
+    }
+
+    /// The place of a policy among all of them: a handle that is quicker than the name, for as
+    /// long as the set lives.
+    #[must_use]
+    pub fn place(&self, name: &str) -> Option<usize> {
+        self.policies.binary_search_by(|policy| policy.name.as_str().cmp(name)).ok()
+    }
+
+    /// All policies, sorted by name.
+    #[must_use]
+    pub fn policies(&self) -> &[Policy] {
+        &self.policies
+    }
+}
+
+/// A set under construction.
+struct Building<'a> {
+    earlier: Option<&'a PolicySet>,
+    set: PolicySet,
+    /// The form of each limit's keys, and whose it is.
+    keys: BTreeMap<String, (u64, String)>,
+}
+
+// === impl Building ===
+
+impl Building<'_> {
+    fn policy(
+        &mut self,
+        spec: PolicySpec,
+        shared: &BTreeMap<Name, Arc<Limit>>,
+    ) -> Result<(), PolicyError> {
+        let PolicySpec { name, class, failure, overflow, limits: uses } = spec;
+        if uses.is_empty() {
+            return Err(PolicyError::NoLimits(name));
+        }
+        if uses.len() > MAX_LIMITS {
+            return Err(PolicyError::TooManyLimits(name));
+        }
+        let mut limits: Vec<Arc<Limit>> = Vec::with_capacity(uses.len());
+        for used in uses {
+            let limit = match used {
+                LimitUse::Own(limit) => self.limit(name.as_str(), limit)?,
+                LimitUse::Shared(limit) => shared
+                    .get(&limit)
+                    .cloned()
+                    .ok_or(PolicyError::UnknownShared { policy: name.clone(), limit })?,
+            };
+            if limits.iter().any(|other| other.name() == limit.name()) {
+                let (policy, limit) = (name.to_string(), limit.name().clone());
+                return Err(PolicyError::DuplicateLimit { policy, limit });
+            }
+            self.claim_key(&limit, &name, class.as_ref())?;
+            limits.push(limit);
+        }
+        self.set.policies.push(Policy { name, class, failure, overflow, limits });
+        Ok(())
+    }
+
+    fn limit(&mut self, owner: &str, limit: Limit) -> Result<Arc<Limit>, PolicyError> {
+        limit.check()?;
+        let limit = limit.owned_by(owner);
+        let earlier = self.earlier.and_then(|set| set.limits.get(&limit.id()));
+        let limit = Arc::new(limit.succeeding(earlier.map(|limit| &**limit))?);
+        self.set.limits.insert(limit.id(), Arc::clone(&limit));
+        Ok(limit)
+    }
+
+    /// Two limits may have keys of the same form only if they are one limit.
+    fn claim_key(
+        &mut self,
+        limit: &Limit,
+        policy: &Name,
+        class: Option<&Name>,
+    ) -> Result<(), PolicyError> {
+        let (form, owner) = (key_form(limit, class), format!("{policy}/{}", limit.name()));
+        match self.keys.get(&form) {
+            Some((id, first)) if *id != limit.id() => {
+                Err(PolicyError::SameKey { first: first.clone(), second: owner, key: form })
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.keys.insert(form, (limit.id(), owner));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A limit's keys with names of dimensions in place of values: `rl:{org}:user:class=read:w60s`.
+fn key_form(limit: &Limit, class: Option<&Name>) -> String {
+    let parts = limit.scope().dimensions().map(|dimension| match class {
+        Some(class) if dimension == Dimension::Class => format!("class={class}"),
+        _ => dimension.name().to_owned(),
+    });
+    let mut form = format!("{}:{{{}}}", limit.family(), parts.collect::<Vec<_>>().join(":"));
+    // Writing to a string cannot fail.
+    let _ = limit.write_key_suffix(&mut form);
+    form
+}

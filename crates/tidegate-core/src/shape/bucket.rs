@@ -1,0 +1,261 @@
+//! The token bucket of seed 004: a smooth rate, and how much of it may come at once.
+//!
+//! Rates are usually kept as floating point tokens, or as "one token every so many nanoseconds".
+//! The first drifts; the second cannot say 3 per second. Here the rate is a fraction in lowest
+//! terms, `r/p` tokens per microsecond. A token is `p` units, each microsecond adds `r` of them,
+//! and the bucket holds `burst · p`. All of it is whole numbers below 2⁵³, so a third of a second
+//! is a third of a second, in Rust as in Lua.
+//!
+//! ```
+//! use tidegate_core::{Bucket, Cost, Rate, Room, Span, Timestamp};
+//!
+//! let bucket = Bucket::try_new(Rate::per_second(3)?, 1)?;
+//! let start = Timestamp::from_micros(1_000_000);
+//!
+//! let (state, reading) = bucket.take(None, Cost::ONE, start);
+//! assert_eq!(reading.remaining, 0);
+//!
+//! let early = start.after(Span::from_micros(333_333));
+//! assert_eq!(bucket.look(Some(state), Cost::ONE, early).room, Room::After(Span::from_micros(1)));
+//! # Ok::<(), tidegate_core::ShapeError>(())
+//! ```
+
+use super::{Reading, Room, ShapeError, signed};
+use crate::cost::Cost;
+use crate::time::{MAX_EXACT, Span, Timestamp};
+
+/// So many tokens per so long, as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    tokens: u64,
+    per: Span,
+}
+
+/// A smooth rate with a burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    rate: Rate,
+    burst: u64,
+    /// Units added per microsecond: the numerator in lowest terms.
+    r: u64,
+    /// Units in a token: the denominator in lowest terms.
+    p: u64,
+    /// Units in a full bucket: `burst · p`, below 2⁵³.
+    capacity: u64,
+}
+
+/// What is remembered of a bucket that is not full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BucketState {
+    /// Units in the bucket at `last`.
+    pub level: u64,
+    /// When the level was that. Time is never taken to be earlier.
+    pub last: Timestamp,
+}
+
+// === impl Rate ===
+
+impl Rate {
+    /// `tokens` every `per`.
+    ///
+    /// # Errors
+    ///
+    /// If either is zero, or the rate is above 10⁹ per second.
+    pub const fn try_new(tokens: u64, per: Span) -> Result<Self, ShapeError> {
+        if tokens == 0 {
+            return Err(ShapeError::ZeroRate);
+        }
+        if per.is_zero() {
+            return Err(ShapeError::ZeroPeriod);
+        }
+        if per.as_micros() > MAX_EXACT {
+            return Err(ShapeError::OutOfRange { what: "period in µs", largest: MAX_EXACT });
+        }
+        if tokens.div_ceil(1_000) > per.as_micros() {
+            return Err(ShapeError::TooFast);
+        }
+        Ok(Self { tokens, per })
+    }
+
+    /// `tokens` every second.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rate::try_new`].
+    pub const fn per_second(tokens: u64) -> Result<Self, ShapeError> {
+        Self::try_new(tokens, Span::SECOND)
+    }
+
+    /// `tokens` every minute.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rate::try_new`].
+    pub const fn per_minute(tokens: u64) -> Result<Self, ShapeError> {
+        Self::try_new(tokens, Span::MINUTE)
+    }
+
+    /// The tokens, as written.
+    #[must_use]
+    pub const fn tokens(self) -> u64 {
+        self.tokens
+    }
+
+    /// The period, as written.
+    #[must_use]
+    pub const fn per(self) -> Span {
+        self.per
+    }
+
+    /// Whether this rate is slower than `other`, whatever periods they are written in.
+    #[must_use]
+    pub fn is_slower_than(self, other: Self) -> bool {
+        let cross = |a: Self, b: Self| u128::from(a.tokens) * u128::from(b.per.as_micros());
+        cross(self, other) < cross(other, self)
+    }
+}
+
+// === impl Bucket ===
+
+impl Bucket {
+    /// A bucket that refills at `rate` and holds `burst` tokens.
+    ///
+    /// # Errors
+    ///
+    /// If the burst is zero, or so large that its units do not fit 53 bits.
+    pub const fn try_new(rate: Rate, burst: u64) -> Result<Self, ShapeError> {
+        if burst == 0 {
+            return Err(ShapeError::ZeroBurst);
+        }
+        let divisor = gcd(rate.tokens, rate.per.as_micros());
+        let (r, p) = (rate.tokens / divisor, rate.per.as_micros() / divisor);
+        match burst.checked_mul(p) {
+            Some(capacity) if capacity <= MAX_EXACT => Ok(Self { rate, burst, r, p, capacity }),
+            _ => Err(ShapeError::TooLarge { largest_burst: MAX_EXACT / p }),
+        }
+    }
+
+    /// The rate, as written.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Tokens in a full bucket.
+    #[must_use]
+    pub const fn burst(&self) -> u64 {
+        self.burst
+    }
+
+    /// Units added per microsecond.
+    #[must_use]
+    pub const fn units_per_micro(&self) -> u64 {
+        self.r
+    }
+
+    /// Units in one token.
+    #[must_use]
+    pub const fn units_per_token(&self) -> u64 {
+        self.p
+    }
+
+    /// What a request of `cost` would meet at `now`. A bucket never seen is full.
+    #[inline]
+    pub fn look(&self, state: Option<BucketState>, cost: Cost, now: Timestamp) -> Reading {
+        let state = self.refilled(state, now);
+        self.reading(state, self.room(state, cost))
+    }
+
+    /// Takes `cost`, which [`look`](Self::look) found room for. A cost there is no room for
+    /// empties the bucket: it is never paid back by going below zero.
+    #[inline]
+    pub fn take(
+        &self,
+        state: Option<BucketState>,
+        cost: Cost,
+        now: Timestamp,
+    ) -> (BucketState, Reading) {
+        let mut state = self.refilled(state, now);
+        state.level = state.level.saturating_sub(cost.get().saturating_mul(self.p));
+        (state, self.reading(state, Room::Now))
+    }
+
+    /// The instant at which `state` is as good as none: when the bucket is full.
+    #[inline]
+    #[must_use]
+    pub fn fresh_at(&self, state: BucketState) -> Timestamp {
+        state.last.after(self.time_to_full(state))
+    }
+
+    /// Reads a state that was written under the numbers of `old`.
+    ///
+    /// Tokens stay tokens, and nothing is granted by the change: since the last write the bucket
+    /// has refilled at the slower of both rates. A bucket that was full under the old numbers is
+    /// like one never seen.
+    #[must_use]
+    pub fn adopt(&self, old: &Self, state: BucketState, now: Timestamp) -> Option<BucketState> {
+        let rate = if self.rate.is_slower_than(old.rate) { self.rate } else { old.rate };
+        let last = now.max(state.last);
+        let elapsed = u128::from(last.since(state.last).as_micros());
+        // In old units, and rounded down, so that no fraction of a token is invented.
+        let refill = elapsed * u128::from(rate.tokens) * u128::from(old.p)
+            / u128::from(rate.per.as_micros());
+        let level = u128::from(state.level) + refill;
+        if level >= u128::from(old.capacity) {
+            return None;
+        }
+        let level = level * u128::from(self.p) / u128::from(old.p);
+        let level = u64::try_from(level).unwrap_or(u64::MAX).min(self.capacity);
+        Some(BucketState { level, last })
+    }
+
+    /// An empty bucket: what to assume of a state that cannot be read.
+    #[must_use]
+    pub const fn exhausted(&self, at: Timestamp) -> BucketState {
+        BucketState { level: 0, last: at }
+    }
+
+    #[inline]
+    fn refilled(&self, state: Option<BucketState>, now: Timestamp) -> BucketState {
+        let Some(BucketState { level, last }) = state else {
+            return BucketState { level: self.capacity, last: now };
+        };
+        let now = now.max(last);
+        let refill = self.r.saturating_mul(now.since(last).as_micros());
+        BucketState { level: level.saturating_add(refill).min(self.capacity), last: now }
+    }
+
+    #[inline]
+    fn room(&self, state: BucketState, cost: Cost) -> Room {
+        if cost.get() > self.burst {
+            return Room::Never;
+        }
+        let missing = (cost.get() * self.p).saturating_sub(state.level);
+        match missing {
+            0 => Room::Now,
+            _ => Room::After(Span::from_micros(missing.div_ceil(self.r))),
+        }
+    }
+
+    #[inline]
+    fn time_to_full(&self, state: BucketState) -> Span {
+        Span::from_micros(self.capacity.saturating_sub(state.level).div_ceil(self.r))
+    }
+
+    #[inline]
+    fn reading(&self, state: BucketState, room: Room) -> Reading {
+        Reading {
+            room,
+            remaining: signed(state.level / self.p),
+            reset_after: self.time_to_full(state),
+            backoff: Span::ZERO,
+        }
+    }
+}
+
+const fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

@@ -1,0 +1,213 @@
+//! The shapes a limit can have: what is counted, and when there is room again.
+//!
+//! Each shape is a pure step over its own state. Given the state, a cost and the time, `look` says
+//! what a request would meet, and `take` says what is left once it has been counted. Nothing else
+//! in Tidegate knows this arithmetic: the in-memory store calls these functions, the shared stores
+//! are held to them by tests, and so is the documentation you are reading.
+//!
+//! | shape | says | state | file |
+//! |---|---|---|---|
+//! | [`Bucket`] | a smooth rate, and how much of it may come at once | level, last change | `bucket.rs` |
+//! | [`Window`] | never more than so many in any span of this length | timestamps, or 61 sub-counts | `window/` |
+//! | [`Quota`] | so many per hour, day, week, month or fixed length | start of the period, used | `quota.rs` |
+//!
+//! A new shape is a new file here, a variant of [`Shape`], and a table in each store.
+//! `Attempts`, the abuse log with its blocks, will be the fourth.
+
+mod backoff;
+mod bucket;
+mod calendar;
+mod quota;
+mod window;
+
+pub use backoff::{Backoff, Counts};
+pub use bucket::{Bucket, BucketState, Rate};
+pub use calendar::{Calendar, CalendarError, Periods, Unit};
+pub use quota::{Period, Quota, QuotaState};
+pub use window::{EXACT_WINDOW, Grid, Ring, SUB_COUNTS, Window, WindowState};
+
+use crate::time::{MAX_EXACT, Span, Timestamp};
+
+/// What a limit counts, with its numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A smooth rate with a burst.
+    Bucket(Bucket),
+    /// A count in any span of a length.
+    Window(Window),
+    /// A budget per period.
+    Quota(Quota),
+}
+
+/// Which shape, without its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// [`Bucket`].
+    Bucket,
+    /// [`Window`].
+    Window,
+    /// [`Quota`].
+    Quota,
+}
+
+/// Whether a limit has room for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Room {
+    /// Yes.
+    Now,
+    /// Not yet. Alone, the same request is admitted after exactly this long, and refused one
+    /// tick earlier.
+    After(Span),
+    /// No wait helps: the request costs more than the limit ever holds.
+    Never,
+}
+
+/// What one limit says about one request.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Whether it has room.
+    pub room: Room,
+    /// Whole units left, rounded down. Below zero only where refused attempts are counted.
+    pub remaining: i64,
+    /// How long until the limit is as if it had never been used, if nothing more comes.
+    pub reset_after: Span,
+    /// The delay the limit's [`Backoff`] asked for; zero where none did.
+    pub backoff: Span,
+}
+
+/// Calendar periods were needed that the charge did not bring. Nothing was changed: send the
+/// charge again with the periods around `now`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the calendar periods sent do not cover the time of the store")]
+pub struct Stale {
+    /// The time the periods have to cover.
+    pub now: Timestamp,
+}
+
+/// Why numbers do not make a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeError {
+    /// A rate of nothing.
+    #[error("a rate of 0 admits nothing, ever; deny the action instead of limiting it")]
+    ZeroRate,
+    /// A period of no length.
+    #[error("a period must be at least 1 µs long")]
+    ZeroPeriod,
+    /// No burst.
+    #[error("a burst of 0 admits nothing, ever; the smallest burst is 1")]
+    ZeroBurst,
+    /// A count of nothing.
+    #[error("a count of 0 admits nothing, ever; deny the action instead of limiting it")]
+    ZeroCount,
+    /// More than a thousand tokens per microsecond.
+    #[error("rates up to 10⁹ per second are counted exactly; this one is faster")]
+    TooFast,
+    /// `burst · p` does not fit 53 bits.
+    #[error(
+        "burst × period is beyond the exact range: with this rate the burst may be at most \
+         {largest_burst}"
+    )]
+    TooLarge {
+        /// The largest burst that is exact at this rate.
+        largest_burst: u64,
+    },
+    /// A count or length beyond the exact range.
+    #[error("the largest {what} that is counted exactly is {largest}")]
+    OutOfRange {
+        /// Which number.
+        what: &'static str,
+        /// Its largest value.
+        largest: u64,
+    },
+}
+
+// === impl Shape ===
+
+impl Shape {
+    /// Which shape this is.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Bucket(_) => Kind::Bucket,
+            Self::Window(_) => Kind::Window,
+            Self::Quota(_) => Kind::Quota,
+        }
+    }
+
+    /// The most that can be taken at once: the burst or the count.
+    #[must_use]
+    pub const fn capacity(&self) -> u64 {
+        match self {
+            Self::Bucket(bucket) => bucket.burst(),
+            Self::Window(window) => window.count(),
+            Self::Quota(quota) => quota.count(),
+        }
+    }
+
+    /// Whether refused attempts are counted.
+    #[must_use]
+    pub const fn counts_attempts(&self) -> bool {
+        match self {
+            Self::Bucket(_) => false,
+            Self::Window(window) => window.counts().attempts(),
+            Self::Quota(quota) => quota.counts().attempts(),
+        }
+    }
+}
+
+// === impl Kind ===
+
+impl Kind {
+    /// The name used in configuration, keys and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bucket => "bucket",
+            Self::Window => "window",
+            Self::Quota => "quota",
+        }
+    }
+}
+
+// === impl Room ===
+
+impl Room {
+    /// Whether the request fits now.
+    #[must_use]
+    pub const fn is_now(self) -> bool {
+        matches!(self, Self::Now)
+    }
+
+    fn until(then: Timestamp, now: Timestamp) -> Self {
+        if then > now { Self::After(then.since(now)) } else { Self::Now }
+    }
+}
+
+/// `count` as the signed number of a reading. Counts are below 2⁵³, so nothing is lost.
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// How far below zero `remaining` may go: refused attempts beyond this many change nothing.
+const MAX_OVER: u64 = 1 << 31;
+
+fn checked_count(count: u64, largest: u64) -> Result<u64, ShapeError> {
+    match count {
+        0 => Err(ShapeError::ZeroCount),
+        _ if count > largest => Err(ShapeError::OutOfRange { what: "count", largest }),
+        _ => Ok(count),
+    }
+}
+
+fn checked_length(length: Span, largest: u64) -> Result<Span, ShapeError> {
+    match length.as_micros() {
+        0 => Err(ShapeError::ZeroPeriod),
+        micros if micros > largest => {
+            Err(ShapeError::OutOfRange { what: "period in µs", largest })
+        }
+        _ => Ok(length),
+    }
+}
+
+const _: () = assert!(MAX_EXACT < i64::MAX as u64);

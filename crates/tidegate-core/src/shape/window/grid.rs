@@ -1,0 +1,169 @@
+//! Units per sixtieth of the window: a sliding count of constant size.
+//!
+//! Time is cut into slots of `per / 60`, a fraction that need not be whole: slot `k` begins at the
+//! first tick at or after `k · per / 60`. Sixty slots and the current one are counted, so a charge
+//! leaves when the slot sixty-one after its own begins: at least `per` after it was made, and at
+//! most `per · 61/60`.
+
+use super::super::MAX_OVER;
+use super::{Reading, Room, Window};
+use crate::cost::Cost;
+use crate::time::{Span, Timestamp};
+
+/// Slots in a window.
+const SLOTS: u64 = 60;
+
+/// Sub-counts kept: the sixty of a window, and the current one.
+pub const SUB_COUNTS: usize = 61;
+
+/// Units per slot, for the 61 slots up to that of `last`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// The time of the newest charge. Time is never taken to be earlier.
+    pub last: Timestamp,
+    /// The end of the wait a backoff has imposed.
+    pub until: Timestamp,
+    /// Slot `k` is kept at `k mod 61`. Together at most 2³² − 1.
+    pub counts: [u32; SUB_COUNTS],
+}
+
+// === impl Grid ===
+
+impl Default for Grid {
+    fn default() -> Self {
+        Self { last: Timestamp::ZERO, until: Timestamp::ZERO, counts: [0; SUB_COUNTS] }
+    }
+}
+
+impl Grid {
+    /// The non-empty slots, oldest first, each with the latest time its charges can have.
+    pub(super) fn charges(&self, per: Span) -> impl Iterator<Item = (Timestamp, u32)> + '_ {
+        self.slots(per).filter(|(_, units)| *units > 0).map(move |(slot, units)| {
+            let end = begins(slot + 1, per).as_micros().saturating_sub(1);
+            (self.last.min(Timestamp::from_micros(end)), units)
+        })
+    }
+
+    pub(super) fn from_charges(
+        per: Span,
+        last: Timestamp,
+        until: Timestamp,
+        charges: impl Iterator<Item = (Timestamp, u32)>,
+    ) -> Self {
+        let mut grid = Self { last, until, counts: [0; SUB_COUNTS] };
+        let oldest = slot_of(last, per).saturating_sub(SLOTS);
+        for (time, units) in charges {
+            let slot = slot_of(time, per);
+            if slot >= oldest {
+                let count = &mut grid.counts[index(slot)];
+                *count = count.saturating_add(units);
+            }
+        }
+        grid
+    }
+
+    pub(super) fn look(mut self, window: &Window, cost: Cost, now: Timestamp) -> Reading {
+        self.advance(window.per(), now);
+        let room = self.room(window, cost);
+        self.reading(window, room, Span::ZERO)
+    }
+
+    pub(super) fn take(&mut self, window: &Window, cost: Cost, now: Timestamp) -> Reading {
+        self.advance(window.per(), now);
+        let before = self.room(window, cost);
+        self.add(window, cost);
+        if before.is_now() {
+            return self.reading(window, before, Span::ZERO);
+        }
+        let over = self.live().saturating_sub(window.count());
+        let backoff = window.counts().delay(over, self.time_to_fresh(window.per()));
+        if !backoff.is_zero() {
+            let wait = match self.room(window, cost) {
+                Room::After(wait) => wait.max(backoff),
+                Room::Now | Room::Never => backoff,
+            };
+            self.until = self.until.max(self.last.after(wait));
+        }
+        let room = self.room(window, cost);
+        self.reading(window, room, backoff)
+    }
+
+    pub(super) fn fresh_at(&self, per: Span) -> Timestamp {
+        let newest = self.slots(per).filter(|(_, units)| *units > 0).last();
+        let left = newest.map_or(Timestamp::ZERO, |(slot, _)| leaves(slot, per));
+        self.until.max(left)
+    }
+
+    /// Moves on to `now`: slots that have left are emptied.
+    fn advance(&mut self, per: Span, now: Timestamp) {
+        let now = now.max(self.last);
+        let (from, to) = (slot_of(self.last, per), slot_of(now, per));
+        for slot in from + 1..=to.min(from + SUB_COUNTS as u64) {
+            self.counts[index(slot)] = 0;
+        }
+        self.last = now;
+    }
+
+    fn add(&mut self, window: &Window, cost: Cost) {
+        let space = (window.count() + MAX_OVER).saturating_sub(self.live());
+        let units = u32::try_from(cost.get().min(space)).unwrap_or(u32::MAX);
+        let count = &mut self.counts[index(slot_of(self.last, window.per()))];
+        *count = count.saturating_add(units);
+    }
+
+    fn room(&self, window: &Window, cost: Cost) -> Room {
+        if cost.get() > window.count() {
+            return Room::Never;
+        }
+        let mut leaving = (self.live() + cost.get()).saturating_sub(window.count());
+        let mut then = self.until;
+        for (slot, units) in self.slots(window.per()) {
+            if leaving == 0 {
+                break;
+            }
+            then = then.max(leaves(slot, window.per()));
+            leaving = leaving.saturating_sub(u64::from(units));
+        }
+        Room::until(then, self.last)
+    }
+
+    fn reading(&self, window: &Window, room: Room, backoff: Span) -> Reading {
+        window.reading(self.live(), room, self.time_to_fresh(window.per()), backoff)
+    }
+
+    fn time_to_fresh(&self, per: Span) -> Span {
+        self.fresh_at(per).since(self.last)
+    }
+
+    fn live(&self) -> u64 {
+        self.counts.iter().map(|&units| u64::from(units)).sum()
+    }
+
+    /// The slots that count at `last`, oldest first.
+    fn slots(&self, per: Span) -> impl Iterator<Item = (u64, u32)> + '_ {
+        let current = slot_of(self.last, per);
+        (current.saturating_sub(SLOTS)..=current).map(|slot| (slot, self.counts[index(slot)]))
+    }
+}
+
+/// `60 · time / per`, computed without leaving 53 bits.
+fn slot_of(time: Timestamp, per: Span) -> u64 {
+    let (windows, rest) = (time.as_micros() / per.as_micros(), time.as_micros() % per.as_micros());
+    SLOTS * windows + SLOTS * rest / per.as_micros()
+}
+
+/// The first tick of a slot.
+fn begins(slot: u64, per: Span) -> Timestamp {
+    let whole = (slot / SLOTS).saturating_mul(per.as_micros());
+    let part = (slot % SLOTS * per.as_micros()).div_ceil(SLOTS);
+    Timestamp::from_micros(whole.saturating_add(part))
+}
+
+/// The first tick at which the charges of a slot no longer count.
+fn leaves(slot: u64, per: Span) -> Timestamp {
+    begins(slot + SUB_COUNTS as u64, per)
+}
+
+fn index(slot: u64) -> usize {
+    usize::try_from(slot % SUB_COUNTS as u64).unwrap_or_default()
+}

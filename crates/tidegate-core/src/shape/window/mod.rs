@@ -1,0 +1,182 @@
+//! Never more than so many in any span of this length.
+//!
+//! Counting per aligned minute lets twice the limit through around the full minute. A window has no
+//! edge to double at: it slides. There are two ways to keep one, and the numbers choose:
+//!
+//! * up to 64 counted units, the time of each ([`Ring`]): exact to the microsecond, and smaller;
+//! * beyond that, and wherever attempts are counted, 61 sub-counts ([`Grid`]): a charge counts for
+//!   at least the length of the window and at most 61/60 of it, never less.
+//!
+//! ```
+//! use tidegate_core::{Cost, Counts, Room, Span, Timestamp, Window};
+//!
+//! let window = Window::try_new(2, Span::MINUTE, Counts::Admitted)?;
+//! let at = |secs| Timestamp::ZERO.after(Span::from_secs(secs));
+//!
+//! let (state, _) = window.take(None, Cost::ONE, at(58));
+//! let (state, _) = window.take(Some(&state), Cost::ONE, at(59));
+//! let reading = window.look(Some(&state), Cost::ONE, at(61));
+//! assert_eq!(reading.room, Room::After(Span::from_secs(57)), "the new minute is not a new start");
+//! # Ok::<(), tidegate_core::ShapeError>(())
+//! ```
+
+mod grid;
+mod ring;
+
+pub use grid::{Grid, SUB_COUNTS};
+pub use ring::{EXACT_WINDOW, Ring};
+
+use super::{Counts, Reading, Room, ShapeError, checked_count, checked_length, signed};
+use crate::cost::Cost;
+use crate::time::{Span, Timestamp};
+
+/// A count in any span of a length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    count: u64,
+    per: Span,
+    counts: Counts,
+}
+
+/// What is remembered of a window in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "it is copied to and from a flat table, never boxed")]
+pub enum WindowState {
+    /// The time of each unit.
+    Ring(Ring),
+    /// Units per sixtieth of the window.
+    Grid(Grid),
+}
+
+// === impl Window ===
+
+impl Window {
+    /// The largest count: what the sub-counts hold.
+    pub const MAX_COUNT: u64 = (1 << 31) - 1;
+    /// The longest window, a little over four years: sixty times it is still exact.
+    pub const MAX_LENGTH: Span = Span::from_micros((1 << 47) - 1);
+
+    /// At most `count` units in any span of length `per`.
+    ///
+    /// # Errors
+    ///
+    /// If either is zero or beyond [`Window::MAX_COUNT`] and [`Window::MAX_LENGTH`].
+    pub fn try_new(count: u64, per: Span, counts: Counts) -> Result<Self, ShapeError> {
+        checked_count(count, Self::MAX_COUNT)?;
+        checked_length(per, Self::MAX_LENGTH.as_micros())?;
+        Ok(Self { count, per, counts })
+    }
+
+    /// Units per window.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The length of the window.
+    #[must_use]
+    pub const fn per(&self) -> Span {
+        self.per
+    }
+
+    /// What it counts.
+    #[must_use]
+    pub const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Whether the time of each unit is kept.
+    #[must_use]
+    pub const fn is_exact(&self) -> bool {
+        self.count <= EXACT_WINDOW as u64 && !self.counts.attempts()
+    }
+
+    /// What a request of `cost` would meet at `now`.
+    pub fn look(&self, state: Option<&WindowState>, cost: Cost, now: Timestamp) -> Reading {
+        match self.begun(state) {
+            WindowState::Ring(ring) => ring.look(self, cost, now),
+            WindowState::Grid(grid) => grid.look(self, cost, now),
+        }
+    }
+
+    /// Counts `cost`. Where attempts are counted this may go past the count, and the reading then
+    /// says how long to stay away.
+    pub fn take(
+        &self,
+        state: Option<&WindowState>,
+        cost: Cost,
+        now: Timestamp,
+    ) -> (WindowState, Reading) {
+        match self.begun(state) {
+            WindowState::Ring(mut ring) => {
+                let reading = ring.take(self, cost, now);
+                (WindowState::Ring(ring), reading)
+            }
+            WindowState::Grid(mut grid) => {
+                let reading = grid.take(self, cost, now);
+                (WindowState::Grid(grid), reading)
+            }
+        }
+    }
+
+    /// The instant at which `state` is as good as none: when its last charge has left.
+    #[must_use]
+    pub fn fresh_at(&self, state: &WindowState) -> Timestamp {
+        match state {
+            WindowState::Ring(ring) => ring.fresh_at(self.per),
+            WindowState::Grid(grid) => grid.fresh_at(self.per),
+        }
+    }
+
+    /// Reads a state that was written under the numbers of `old`.
+    ///
+    /// Charges are facts: those that still counted under the old numbers are counted under the new
+    /// ones. Where only a sub-count is known, its charges are taken to be as late as they can be.
+    #[must_use]
+    pub fn adopt(&self, old: &Self, state: &WindowState, now: Timestamp) -> Option<WindowState> {
+        if now >= old.fresh_at(state) {
+            return None;
+        }
+        Some(match (state, self.is_exact()) {
+            (WindowState::Ring(ring), true) => WindowState::Ring(ring.clone()),
+            (WindowState::Ring(ring), false) => {
+                let last = ring.last().unwrap_or(now);
+                let charges = ring.times().map(|time| (time, 1));
+                WindowState::Grid(Grid::from_charges(self.per, last, Timestamp::ZERO, charges))
+            }
+            (WindowState::Grid(grid), true) => {
+                WindowState::Ring(Ring::from_charges(grid.charges(old.per)))
+            }
+            (WindowState::Grid(grid), false) => WindowState::Grid(Grid::from_charges(
+                self.per,
+                grid.last,
+                grid.until,
+                grid.charges(old.per),
+            )),
+        })
+    }
+
+    /// A full window: what to assume of a state that cannot be read.
+    #[must_use]
+    pub fn exhausted(&self, at: Timestamp) -> WindowState {
+        let charges = core::iter::once((at, u32::try_from(self.count).unwrap_or(u32::MAX)));
+        if self.is_exact() {
+            WindowState::Ring(Ring::from_charges(charges))
+        } else {
+            WindowState::Grid(Grid::from_charges(self.per, at, Timestamp::ZERO, charges))
+        }
+    }
+
+    /// The state, or that of a window never used.
+    fn begun(&self, state: Option<&WindowState>) -> WindowState {
+        match state {
+            Some(state) => state.clone(),
+            None if self.is_exact() => WindowState::Ring(Ring::default()),
+            None => WindowState::Grid(Grid::default()),
+        }
+    }
+
+    fn reading(&self, live: u64, room: Room, reset_after: Span, backoff: Span) -> Reading {
+        Reading { room, remaining: signed(self.count) - signed(live), reset_after, backoff }
+    }
+}

@@ -1,0 +1,108 @@
+//! The time of each counted unit: a window that is exact.
+
+use super::{Reading, Room, Window};
+use crate::cost::Cost;
+use crate::time::{Span, Timestamp};
+
+/// The largest count for which every unit's time is kept.
+pub const EXACT_WINDOW: usize = 64;
+
+/// The times of the newest units, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ring {
+    len: usize,
+    times: [Timestamp; EXACT_WINDOW],
+}
+
+// === impl Ring ===
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self { len: 0, times: [Timestamp::ZERO; EXACT_WINDOW] }
+    }
+}
+
+impl FromIterator<Timestamp> for Ring {
+    /// Keeps the newest of `times`, which come oldest first.
+    fn from_iter<I: IntoIterator<Item = Timestamp>>(times: I) -> Self {
+        Self::from_charges(times.into_iter().map(|time| (time, 1)))
+    }
+}
+
+impl Ring {
+    /// The times, oldest first.
+    #[must_use]
+    pub fn times(&self) -> impl ExactSizeIterator<Item = Timestamp> + '_ {
+        self.times[..self.len].iter().copied()
+    }
+
+    /// The time of the newest unit.
+    #[must_use]
+    pub fn last(&self) -> Option<Timestamp> {
+        self.times[..self.len].last().copied()
+    }
+
+    pub(super) fn from_charges(charges: impl Iterator<Item = (Timestamp, u32)>) -> Self {
+        let mut ring = Self::default();
+        for (time, units) in charges {
+            ring.push(time, usize::try_from(units).unwrap_or(usize::MAX));
+        }
+        ring
+    }
+
+    pub(super) fn look(&self, window: &Window, cost: Cost, now: Timestamp) -> Reading {
+        let now = self.last().map_or(now, |last| now.max(last));
+        let live = self.live(window.per(), now);
+        window.reading(
+            live.len() as u64,
+            room(live, window, cost, now),
+            self.fresh_at(window.per()).since(now),
+            Span::ZERO,
+        )
+    }
+
+    /// Counts a cost that there is room for.
+    pub(super) fn take(&mut self, window: &Window, cost: Cost, now: Timestamp) -> Reading {
+        let now = self.last().map_or(now, |last| now.max(last));
+        let live = self.live(window.per(), now);
+        let (left, room) = (self.len - live.len(), room(live, window, cost, now));
+        self.times.copy_within(left..self.len, 0);
+        self.len -= left;
+        self.push(now, usize::try_from(cost.get()).unwrap_or(usize::MAX));
+        window.reading(self.len as u64, room, window.per(), Span::ZERO)
+    }
+
+    pub(super) fn fresh_at(&self, per: Span) -> Timestamp {
+        self.last().map_or(Timestamp::ZERO, |last| last.after(per))
+    }
+
+    /// The units that still count: those within `(now − per, now]`.
+    fn live(&self, per: Span, now: Timestamp) -> &[Timestamp] {
+        let times = &self.times[..self.len];
+        let left = times.partition_point(|time| time.after(per) <= now);
+        &times[left..]
+    }
+
+    /// Adds `units` at `time`, dropping the oldest where they do not fit.
+    fn push(&mut self, time: Timestamp, units: usize) {
+        let units = units.min(EXACT_WINDOW);
+        let excess = (self.len + units).saturating_sub(EXACT_WINDOW);
+        self.times.copy_within(excess..self.len, 0);
+        self.len -= excess;
+        self.times[self.len..self.len + units].fill(time);
+        self.len += units;
+    }
+}
+
+fn room(live: &[Timestamp], window: &Window, cost: Cost, now: Timestamp) -> Room {
+    if cost.get() > window.count() {
+        return Room::Never;
+    }
+    // At most 64 live units and a cost within the count: the sum cannot overflow.
+    let leaving = (live.len() as u64 + cost.get()).saturating_sub(window.count());
+    let leaver = usize::try_from(leaving).ok().and_then(|leaving| leaving.checked_sub(1));
+    match leaver.and_then(|leaver| live.get(leaver)) {
+        Some(time) => Room::until(time.after(window.per()), now),
+        None => Room::Now,
+    }
+}

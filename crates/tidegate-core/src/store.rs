@@ -1,0 +1,64 @@
+//! Where state lives: the port, and what can go wrong behind it.
+
+use core::future::Future;
+
+use crate::charge::{Batch, Readings};
+use crate::shape::Stale;
+use crate::time::Timestamp;
+
+/// Where counters are kept.
+///
+/// A store executes the step it is sent, atomically and on its own clock. It holds no policy,
+/// knows no subject, chooses no failure mode and swallows no error.
+pub trait Store: Send + Sync {
+    /// Charges a batch: all of it, or none of it but what counts attempts.
+    fn charge(
+        &self,
+        batch: &Batch<'_>,
+    ) -> impl Future<Output = Result<Readings, StoreError>> + Send;
+
+    /// Reads what [`charge`](Self::charge) would meet, and changes nothing.
+    fn peek(&self, batch: &Batch<'_>) -> impl Future<Output = Result<Readings, StoreError>> + Send;
+}
+
+/// What went wrong, one variant for each thing a caller can do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The store could not be reached; nothing was changed.
+    #[error("the store is unavailable")]
+    Unavailable,
+    /// No answer in time; whether anything was changed is unknown.
+    #[error("the store did not answer in time")]
+    Timeout,
+    /// Too many at once; nothing was changed.
+    #[error("the store is contended")]
+    Contended,
+    /// The state of one counter cannot be read.
+    #[error("the state of one counter is corrupt")]
+    Corrupt {
+        /// The place of its charge in the batch.
+        charge: usize,
+    },
+    /// The state of one counter has a format this version does not know.
+    #[error("the state of one counter was written by another version")]
+    Version {
+        /// The place of its charge in the batch.
+        charge: usize,
+    },
+    /// The store does not let us: permissions or configuration.
+    #[error("the store refuses the operation")]
+    Refused,
+    /// The calendar periods sent do not cover the store's time; nothing was changed. Send the
+    /// batch again with the periods around `now`.
+    #[error("the calendar periods sent do not cover the time of the store")]
+    Stale {
+        /// The time to cover.
+        now: Timestamp,
+    },
+}
+
+impl From<Stale> for StoreError {
+    fn from(Stale { now }: Stale) -> Self {
+        Self::Stale { now }
+    }
+}

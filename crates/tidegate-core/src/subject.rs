@@ -1,0 +1,241 @@
+//! Who is asking: the facts known about one request, and what a limit counts by.
+//!
+//! A [`Subject`] holds facts; a [`Scope`] names the ones a limit counts by. The sets are closed:
+//! a key part always comes from a declared dimension, never from whatever field a client made up,
+//! and the number of metric labels is known in advance.
+//!
+//! ```
+//! use tidegate_core::{Dimension, Scope, Subject};
+//!
+//! let subject = Subject::new().org("acme").user("u7").class("write");
+//! let per_user = Scope::of([Dimension::Org, Dimension::User]);
+//! assert!(subject.covers(per_user));
+//! assert!(!subject.covers(Scope::of([Dimension::Ip])));
+//! assert!(subject.covers(Scope::GLOBAL), "everybody is in the global scope");
+//! ```
+
+use core::fmt;
+use std::net::IpAddr;
+
+use crate::address::{Prefix, PrefixLength};
+
+/// One kind of fact. The order is that of the parts in a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Dimension {
+    /// The organisation: the tenant whose limits these are.
+    Org,
+    /// The upstream a gateway forwards to.
+    Upstream,
+    /// The route, as its template and never as the raw path.
+    Route,
+    /// The user within the organisation.
+    User,
+    /// The token or API key.
+    Token,
+    /// The account somebody tries to enter, as typed. Appears in keys only as a keyed hash.
+    Account,
+    /// The device the host vouches for.
+    Device,
+    /// The client's address prefix: IPv4 /32, IPv6 /64. Appears in keys only as a keyed hash.
+    Ip,
+    /// The wider IPv6 /56 around it, for limits that rotation inside a /56 must not escape.
+    Ip56,
+    /// The wider IPv6 /48 around it.
+    Ip48,
+    /// The user agent.
+    Agent,
+    /// The endpoint class: read, write, admin, auth, …
+    Class,
+}
+
+/// The dimensions a limit counts by. The empty scope counts everybody together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Scope(u16);
+
+/// The facts known about one request. Borrowed, so making one allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Subject<'a> {
+    texts: [Option<&'a [u8]>; Dimension::COUNT],
+    address: Option<IpAddr>,
+}
+
+/// One fact, and how it may appear in a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fact<'a> {
+    /// Shown as it is, escaped.
+    Plain(&'a [u8]),
+    /// Shown only as a keyed hash.
+    Private(&'a [u8]),
+    /// An address prefix, shown only as a keyed hash.
+    Address(Prefix),
+}
+
+// === impl Dimension ===
+
+impl Dimension {
+    /// How many there are.
+    pub const COUNT: usize = 12;
+
+    /// All of them, in the order of the parts in a key.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Org,
+        Self::Upstream,
+        Self::Route,
+        Self::User,
+        Self::Token,
+        Self::Account,
+        Self::Device,
+        Self::Ip,
+        Self::Ip56,
+        Self::Ip48,
+        Self::Agent,
+        Self::Class,
+    ];
+
+    /// The name used in configuration, keys and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Org => "org",
+            Self::Upstream => "upstream",
+            Self::Route => "route",
+            Self::User => "user",
+            Self::Token => "token",
+            Self::Account => "account",
+            Self::Device => "device",
+            Self::Ip => "ip",
+            Self::Ip56 => "ip56",
+            Self::Ip48 => "ip48",
+            Self::Agent => "agent",
+            Self::Class => "class",
+        }
+    }
+
+    const fn bit(self) -> u16 {
+        1 << self as u8
+    }
+}
+
+// === impl Scope ===
+
+impl Scope {
+    /// Everybody together.
+    pub const GLOBAL: Self = Self(0);
+
+    /// The product of `dimensions`: one counter for each combination of their values.
+    #[must_use]
+    pub fn of(dimensions: impl IntoIterator<Item = Dimension>) -> Self {
+        Self(dimensions.into_iter().fold(0, |bits, dimension| bits | dimension.bit()))
+    }
+
+    /// Whether it counts by `dimension`.
+    #[must_use]
+    pub const fn contains(self, dimension: Dimension) -> bool {
+        self.0 & dimension.bit() != 0
+    }
+
+    /// Its dimensions, in the order of the parts in a key.
+    pub fn dimensions(self) -> impl Iterator<Item = Dimension> {
+        Dimension::ALL.into_iter().filter(move |dimension| self.contains(*dimension))
+    }
+}
+
+impl fmt::Display for Scope {
+    /// `org+user`, or `global`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::GLOBAL {
+            return f.write_str("global");
+        }
+        for (index, dimension) in self.dimensions().enumerate() {
+            let separator = if index == 0 { "" } else { "+" };
+            write!(f, "{separator}{}", dimension.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scope({self})")
+    }
+}
+
+// === impl Subject ===
+
+impl<'a> Subject<'a> {
+    /// Nothing known yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the organisation.
+    #[must_use]
+    pub fn org(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.with(Dimension::Org, id.as_ref())
+    }
+
+    /// Adds the user.
+    #[must_use]
+    pub fn user(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.with(Dimension::User, id.as_ref())
+    }
+
+    /// Adds the token or API key.
+    #[must_use]
+    pub fn token(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.with(Dimension::Token, id.as_ref())
+    }
+
+    /// Adds the account somebody tries to enter. Pass what was typed, whether or not such an
+    /// account exists; otherwise the limit tells who does.
+    #[must_use]
+    pub fn account(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.with(Dimension::Account, id.as_ref())
+    }
+
+    /// Adds the endpoint class.
+    #[must_use]
+    pub fn class(self, class: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.with(Dimension::Class, class.as_ref())
+    }
+
+    /// Adds the client's address.
+    #[must_use]
+    pub const fn ip(mut self, address: IpAddr) -> Self {
+        self.address = Some(address);
+        self
+    }
+
+    /// Adds any fact but the address.
+    ///
+    /// An empty value is no value: one counter for all who left a field blank would be a limit
+    /// nobody meant. The account is the exception, because an empty login name is still a guess.
+    #[must_use]
+    pub fn with(mut self, dimension: Dimension, value: &'a [u8]) -> Self {
+        let present = !value.is_empty() || dimension == Dimension::Account;
+        self.texts[dimension as usize] = present.then_some(value);
+        self
+    }
+
+    /// The fact of one dimension.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, dimension: Dimension) -> Option<Fact<'a>> {
+        let address = |length| self.address.map(|ip| Fact::Address(Prefix::rolled_up(ip, length)));
+        match dimension {
+            Dimension::Ip => address(PrefixLength::P64),
+            Dimension::Ip56 => address(PrefixLength::P56),
+            Dimension::Ip48 => address(PrefixLength::P48),
+            Dimension::Account => self.texts[dimension as usize].map(Fact::Private),
+            _ => self.texts[dimension as usize].map(Fact::Plain),
+        }
+    }
+
+    /// Whether every dimension of `scope` is known.
+    #[must_use]
+    pub fn covers(&self, scope: Scope) -> bool {
+        scope.dimensions().all(|dimension| self.get(dimension).is_some())
+    }
+}

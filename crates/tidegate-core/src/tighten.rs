@@ -1,0 +1,85 @@
+//! The merge of seed 004: field by field towards the stricter.
+//!
+//! A route, the upstream behind it and the tenants above may each have a bucket. The route's runs
+//! at the merged numbers; the others keep their own, so that an upstream caps the sum of its
+//! routes and an enforcing tenant the sum of its descendants, not each of them.
+
+use crate::cost::{Cost, CostRule};
+use crate::shape::{Bucket, Rate, ShapeError};
+
+/// A rate, a burst and what a request takes: what is merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// The bucket.
+    pub bucket: Bucket,
+    /// What a request takes.
+    pub cost: CostRule,
+}
+
+/// How far a tenant's allowance reaches down the hierarchy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Invisible below.
+    Private,
+    /// Used below where there is none; merged where there is one.
+    Inherit,
+    /// Merged always, and the tenant's own bucket is charged too.
+    Enforce,
+}
+
+/// The stricter of both, field by field: the slower rate, the smaller burst, the larger cost.
+///
+/// ```
+/// use tidegate_core::{Allowance, Bucket, CostRule, Rate, tighten};
+///
+/// let allowance = |rate, burst| -> Result<_, tidegate_core::ShapeError> {
+///     Ok(Allowance { bucket: Bucket::try_new(rate, burst)?, cost: CostRule::default() })
+/// };
+/// let route = allowance(Rate::per_second(100)?, 100)?;
+/// let upstream = allowance(Rate::per_minute(3_000)?, 500)?;
+/// assert_eq!(tighten(route, upstream)?, allowance(Rate::per_minute(3_000)?, 100)?);
+/// # Ok::<(), tidegate_core::ShapeError>(())
+/// ```
+///
+/// # Errors
+///
+/// If the smaller burst at the slower rate is beyond the exact range, which neither is by itself.
+pub fn tighten(a: Allowance, b: Allowance) -> Result<Allowance, ShapeError> {
+    let rate: Rate = if b.bucket.rate().is_slower_than(a.bucket.rate()) {
+        b.bucket.rate()
+    } else {
+        a.bucket.rate()
+    };
+    let bucket = Bucket::try_new(rate, a.bucket.burst().min(b.bucket.burst()))?;
+    Ok(Allowance { bucket, cost: dearer(a.cost, b.cost) })
+}
+
+/// The allowance in force on a route: its own, tightened by the upstream's and by every ancestor's
+/// that reaches it. `None` if nobody says anything.
+///
+/// # Errors
+///
+/// As [`tighten`].
+pub fn effective(
+    route: Option<Allowance>,
+    upstream: Option<Allowance>,
+    ancestors: &[(Sharing, Allowance)],
+) -> Result<Option<Allowance>, ShapeError> {
+    let visible = ancestors.iter().filter(|(sharing, _)| *sharing != Sharing::Private);
+    let mut all = route.into_iter().chain(upstream).chain(visible.map(|(_, allowance)| *allowance));
+    let Some(first) = all.next() else { return Ok(None) };
+    all.try_fold(first, tighten).map(Some)
+}
+
+fn dearer(a: CostRule, b: CostRule) -> CostRule {
+    use CostRule::{PerRequest, PerUnit};
+    let units = |rule| match rule {
+        PerRequest(units) | PerUnit(units) => units,
+    };
+    let most: Cost = units(a).max(units(b));
+    match (a, b) {
+        (PerRequest(_), PerRequest(_)) => PerRequest(most),
+        // A request weighs at least one, so counting by weight is never the cheaper rule.
+        _ => PerUnit(most),
+    }
+}
