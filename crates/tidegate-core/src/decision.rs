@@ -77,8 +77,8 @@ pub fn fold<'p>(policy: &'p Policy, batch: &Batch<'_>, readings: Readings) -> De
         None => (most_used(batch, &readings), Verdict::Admit),
         Some(source) => {
             // The longest wait of all limits is told; the limit that is named is the one with the
-            // longest wait in the stage that refused.
-            let wait = refusing().map(|(_, reading)| reading.room).max();
+            // longest wait of those that refused, in the first stage that did.
+            let wait = enforced().map(|(_, reading)| left_with(reading)).max();
             let binding = longest(batch, &readings, source);
             (binding, refusal(policy.overflow(), wait, source))
         }
@@ -90,7 +90,7 @@ pub fn fold<'p>(policy: &'p Policy, batch: &Batch<'_>, readings: Readings) -> De
 fn refusal(overflow: Overflow, wait: Option<Room>, source: Stage) -> Verdict {
     let retry = match wait {
         Some(Room::After(wait)) => Retry::After(wait),
-        // `refusing` never yields `Now`; were it to, "never" is the answer that admits nothing.
+        // Somebody refused, so this is not `Now`; were it, "never" would admit nothing.
         Some(Room::Never | Room::Now) | None => Retry::Never,
     };
     match (overflow, retry) {
@@ -100,13 +100,23 @@ fn refusal(overflow: Overflow, wait: Option<Room>, source: Stage) -> Verdict {
     }
 }
 
+/// What a refused request is left with by one limit: the attempt itself may have been counted.
+fn left_with(reading: &Reading) -> Room {
+    match reading.room {
+        Room::Never => Room::Never,
+        Room::Now | Room::After(_) if reading.wait.is_zero() => Room::Now,
+        Room::Now | Room::After(_) => Room::After(reading.wait),
+    }
+}
+
 /// The first of the limits in `source` whose wait is the longest.
 fn longest(batch: &Batch<'_>, readings: &Readings, source: Stage) -> u8 {
     let mut best = (0, Room::Now);
     for (place, (charge, reading)) in (0..).zip(batch.charges().iter().zip(&readings.list)) {
         let limit = charge.key.limit();
-        if !limit.is_shadow() && limit.stage() == source && reading.room > best.1 {
-            best = (place, reading.room);
+        let refused = !limit.is_shadow() && !reading.room.is_now() && limit.stage() == source;
+        if refused && left_with(reading) > best.1 {
+            best = (place, left_with(reading));
         }
     }
     best.0

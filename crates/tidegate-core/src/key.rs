@@ -21,7 +21,7 @@ use sha2::Sha256;
 use siphasher::sip::SipHasher13;
 
 use crate::limit::Limit;
-use crate::subject::{Dimension, Fact, Subject};
+use crate::subject::{Dimension, Fact, Facts};
 
 /// The longest part of a key; longer ones are hashed.
 pub const MAX_PART: usize = 128;
@@ -30,8 +30,7 @@ pub const MAX_PART: usize = 128;
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
     limit: &'a Limit,
-    subject: &'a Subject<'a>,
-    class: Option<&'a [u8]>,
+    facts: Facts<'a>,
     digest: u64,
 }
 
@@ -53,21 +52,15 @@ pub struct Digests {
 /// The digests of one subject's facts, each computed at most once.
 pub(crate) struct SubjectDigests<'a> {
     digests: &'a Digests,
-    subject: &'a Subject<'a>,
-    class: Option<&'a [u8]>,
+    facts: Facts<'a>,
     known: [Option<u64>; Dimension::COUNT],
 }
 
 // === impl Key ===
 
 impl<'a> Key<'a> {
-    pub(crate) const fn new(
-        limit: &'a Limit,
-        subject: &'a Subject<'a>,
-        class: Option<&'a [u8]>,
-        digest: u64,
-    ) -> Self {
-        Self { limit, subject, class, digest }
+    pub(crate) const fn new(limit: &'a Limit, facts: Facts<'a>, digest: u64) -> Self {
+        Self { limit, facts, digest }
     }
 
     /// The digest under the secret of this process; never zero.
@@ -101,22 +94,21 @@ impl KeyNames {
     ///
     /// If `out` does.
     pub fn write(&self, key: &Key<'_>, out: &mut impl fmt::Write) -> fmt::Result {
-        let limit = key.limit;
-        let fact = |dimension| fact_of(key.subject, key.class, dimension);
+        let Key { limit, facts, .. } = key;
         let mut dimensions = limit.scope().dimensions();
         write!(out, "{}:{{", limit.family())?;
         match dimensions.next() {
-            Some(Dimension::Org) => self.part(Dimension::Org, fact(Dimension::Org), out)?,
+            Some(Dimension::Org) => self.part(Dimension::Org, facts.get(Dimension::Org), out)?,
             Some(first) => {
                 write!(out, "{}:", first.name())?;
-                self.part(first, fact(first), out)?;
+                self.part(first, facts.get(first), out)?;
             }
             None => out.write_char('*')?,
         }
         out.write_char('}')?;
         for dimension in dimensions {
             write!(out, ":{}:", dimension.name())?;
-            self.part(dimension, fact(dimension), out)?;
+            self.part(dimension, facts.get(dimension), out)?;
         }
         limit.write_key_suffix(out)
     }
@@ -201,12 +193,8 @@ impl fmt::Debug for Digests {
 // === impl SubjectDigests ===
 
 impl<'a> SubjectDigests<'a> {
-    pub(crate) const fn new(
-        digests: &'a Digests,
-        subject: &'a Subject<'a>,
-        class: Option<&'a [u8]>,
-    ) -> Self {
-        Self { digests, subject, class, known: [None; Dimension::COUNT] }
+    pub(crate) const fn new(digests: &'a Digests, facts: Facts<'a>) -> Self {
+        Self { digests, facts, known: [None; Dimension::COUNT] }
     }
 
     /// The digest of a limit's key, or `None` if the subject lacks a dimension of its scope.
@@ -222,22 +210,10 @@ impl<'a> SubjectDigests<'a> {
 
     fn fact(&mut self, dimension: Dimension) -> Option<u64> {
         if self.known[dimension as usize].is_none() {
-            let fact = fact_of(self.subject, self.class, dimension)?;
+            let fact = self.facts.get(dimension)?;
             self.known[dimension as usize] = Some(self.digests.fact(fact));
         }
         self.known[dimension as usize]
-    }
-}
-
-/// A policy that is bound to a class counts by that one, whatever the subject says.
-fn fact_of<'a>(
-    subject: &Subject<'a>,
-    class: Option<&'a [u8]>,
-    dimension: Dimension,
-) -> Option<Fact<'a>> {
-    match class {
-        Some(class) if dimension == Dimension::Class => Some(Fact::Plain(class)),
-        _ => subject.get(dimension),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::cost::{Cost, CostRule};
 use crate::name::Name;
 use crate::overrides::{Override, OverrideError, Overrides};
 use crate::shape::{Kind, Period, Shape};
-use crate::subject::{Scope, Subject};
+use crate::subject::{Facts, Scope};
 
 /// One rule of a policy.
 ///
@@ -211,11 +211,10 @@ impl Limit {
         &self.shapes[usize::from(self.current.0)]
     }
 
-    /// The numbers that hold for `subject`: exact overrides, then patterns, then the usual ones.
-    #[must_use]
+    /// The numbers that hold for a subject: exact overrides, then patterns, then the usual ones.
     #[inline]
-    pub fn numbers(&self, subject: &Subject<'_>) -> Numbers<'_> {
-        let current = self.overrides.find(subject).unwrap_or(self.current);
+    pub(crate) fn numbers(&self, facts: Facts<'_>) -> Numbers<'_> {
+        let current = self.overrides.find(facts).unwrap_or(self.current);
         Numbers { shapes: &self.shapes, current }
     }
 

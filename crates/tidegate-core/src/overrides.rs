@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::address::{Prefix, PrefixLength};
 use crate::limit::Stamp;
 use crate::shape::Shape;
-use crate::subject::{Dimension, Fact, Scope, Subject};
+use crate::subject::{Dimension, Fact, Facts, Scope};
 
 /// Other numbers for the subjects it selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,11 +127,11 @@ impl Overrides {
     }
 
     #[inline]
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Option<Stamp> {
+    pub(crate) fn find(&self, facts: Facts<'_>) -> Option<Stamp> {
         if self.exact.is_empty() && self.patterns.is_empty() {
             return None;
         }
-        self.find_exact(subject).or_else(|| self.find_pattern(subject))
+        self.find_exact(facts).or_else(|| self.find_pattern(facts))
     }
 
     pub(crate) fn stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
@@ -144,10 +144,10 @@ impl Overrides {
         }
     }
 
-    fn find_exact(&self, subject: &Subject<'_>) -> Option<Stamp> {
+    fn find_exact(&self, facts: Facts<'_>) -> Option<Stamp> {
         let mut rest = self.exact.as_slice();
         while let Some((dimension, _, _)) = rest.first() {
-            let place = match subject.get(*dimension) {
+            let place = match facts.get(*dimension) {
                 Some(Fact::Plain(value) | Fact::Private(value)) => self.place(*dimension, value),
                 Some(Fact::Address(prefix)) => self.place(*dimension, &prefix.to_bytes()),
                 None => Err(0),
@@ -161,8 +161,8 @@ impl Overrides {
         None
     }
 
-    fn find_pattern(&self, subject: &Subject<'_>) -> Option<Stamp> {
-        let matching = |(dimension, pattern, _): &&(Dimension, Box<[u8]>, Stamp)| matches!(subject.get(*dimension), Some(Fact::Plain(value)) if matches(pattern, value));
+    fn find_pattern(&self, facts: Facts<'_>) -> Option<Stamp> {
+        let matching = |(dimension, pattern, _): &&(Dimension, Box<[u8]>, Stamp)| matches!(facts.get(*dimension), Some(Fact::Plain(value)) if matches(pattern, value));
         self.patterns.iter().find(matching).map(|(_, _, stamp)| *stamp)
     }
 

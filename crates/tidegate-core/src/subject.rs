@@ -71,6 +71,14 @@ pub enum Fact<'a> {
     Address(Prefix),
 }
 
+/// The facts that count under one policy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) subject: &'a Subject<'a>,
+    /// The class the policy is bound to, which counts whatever the subject says.
+    pub(crate) class: Option<&'a [u8]>,
+}
+
 // === impl Dimension ===
 
 impl Dimension {
@@ -237,5 +245,17 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn covers(&self, scope: Scope) -> bool {
         scope.dimensions().all(|dimension| self.get(dimension).is_some())
+    }
+}
+
+// === impl Facts ===
+
+impl<'a> Facts<'a> {
+    #[inline]
+    pub(crate) fn get(&self, dimension: Dimension) -> Option<Fact<'a>> {
+        match self.class {
+            Some(class) if dimension == Dimension::Class => Some(Fact::Plain(class)),
+            _ => self.subject.get(dimension),
+        }
     }
 }

@@ -1,1 +1,32 @@
-//! Placeholder, replaced within this session.
+//! The pipeline of Tidegate: resolve, charge, fold; and the in-memory store.
+//!
+//! ```
+//! use tidegate_core::{
+//!     Bucket, Cost, Dimension, FailureMode, Limit, Name, PolicySet, PolicySpec, Rate, Scope,
+//!     Shape, Subject,
+//! };
+//! use tidegate_engine::{Engine, SystemClock, memory::{Budget, MemoryStore}, ready};
+//!
+//! let burst = Shape::Bucket(Bucket::try_new(Rate::per_second(10)?, 2)?);
+//! let per_org = Limit::new(Name::try_new("burst")?, Scope::of([Dimension::Org]), burst);
+//! let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailOpen).limit(per_org);
+//! let policies = PolicySet::builder().policy(api).build(None)?;
+//!
+//! let engine = Engine::new(MemoryStore::new(Budget::default(), SystemClock::new()), policies);
+//! let set = engine.policies();
+//! let policy = set.get("api").ok_or("no such policy")?;
+//! let subject = Subject::new().org("acme");
+//! for expected in [true, true, false] {
+//!     let decision = ready(engine.decide(policy, &subject, Cost::ONE)).ok_or("not ready")??;
+//!     assert_eq!(decision.is_admitted(), expected);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod clock;
+mod engine;
+pub mod memory;
+mod sync;
+
+pub use clock::SystemClock;
+pub use engine::{DecideError, Engine, ready};

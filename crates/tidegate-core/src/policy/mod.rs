@@ -16,7 +16,7 @@ use crate::key::{Digests, Key, SubjectDigests};
 use crate::limit::Limit;
 use crate::name::Name;
 use crate::shape::{Calendar, Quota, Shape};
-use crate::subject::Subject;
+use crate::subject::{Facts, Subject};
 use crate::time::Timestamp;
 
 /// Named limits, and what happens past them or without a store.
@@ -166,13 +166,14 @@ impl Policy {
         digests: &Digests,
     ) -> Result<Batch<'a>, ResolveError> {
         let class = self.class.as_ref().map(|class| class.as_str().as_bytes());
-        let mut keys = SubjectDigests::new(digests, subject, class);
+        let facts = Facts { subject, class };
+        let mut keys = SubjectDigests::new(digests, facts);
         let mut batch = Batch::new();
         for (place, limit) in (0..).zip(&self.limits) {
             let Some(digest) = keys.key(limit) else { continue };
-            let numbers = limit.numbers(subject);
+            let numbers = limit.numbers(facts);
             batch.push(Charge {
-                key: Key::new(limit, subject, class, digest),
+                key: Key::new(limit, facts, digest),
                 numbers,
                 cost: limit.cost().units(weight),
                 periods: calendar(numbers.shape()).map(Calendar::periods),

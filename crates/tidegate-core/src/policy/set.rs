@@ -13,7 +13,8 @@ use crate::subject::Dimension;
 pub struct PolicySet {
     /// Sorted by name.
     policies: Vec<Policy>,
-    /// Every limit once, by identity, so that a successor can take over its list of shapes.
+    /// Every limit of this set and of those it succeeds, by identity, so that a successor can take
+    /// over its list of shapes. A limit that was left out may come back and find its state.
     limits: HashMap<u64, Arc<Limit>>,
 }
 
@@ -65,10 +66,19 @@ pub enum PolicyError {
         /// The form of the key.
         key: String,
     },
+    /// The identities of limits that came and went.
+    #[error(
+        "there have been {MAX_IDENTITIES} different limits since the start, the most that are \
+         told apart; restart to begin anew"
+    )]
+    TooManyIdentities,
     /// A limit that cannot be.
     #[error(transparent)]
     Limit(#[from] LimitError),
 }
+
+/// How many limits a set remembers, those of the sets it succeeds included.
+const MAX_IDENTITIES: usize = 1 << 16;
 
 // === impl PolicySetBuilder ===
 
@@ -94,7 +104,7 @@ impl PolicySetBuilder {
     ///
     /// The first thing found wrong.
     pub fn build(self, earlier: Option<&PolicySet>) -> Result<PolicySet, PolicyError> {
-        let mut building = Building { earlier, set: PolicySet::default(), keys: BTreeMap::new() };
+        let mut building = Building::succeeding(earlier);
         let mut shared = BTreeMap::new();
         for limit in self.shared {
             let name = limit.name().clone();
@@ -105,6 +115,9 @@ impl PolicySetBuilder {
         }
         for spec in self.specs {
             building.policy(spec, &shared)?;
+        }
+        if building.set.limits.len() > MAX_IDENTITIES {
+            return Err(PolicyError::TooManyIdentities);
         }
         building.set.policies.sort_by(|a, b| a.name.cmp(&b.name));
         match building.set.policies.array_windows().find(|[a, b]| a.name == b.name) {
@@ -144,16 +157,26 @@ impl PolicySet {
 }
 
 /// A set under construction.
-struct Building<'a> {
-    earlier: Option<&'a PolicySet>,
+struct Building {
     set: PolicySet,
-    /// The form of each limit's keys, and whose it is.
-    keys: BTreeMap<String, (u64, String)>,
+    /// The limits that use each form of key: for which class, if for one only, and whose they are.
+    keys: BTreeMap<String, Vec<KeyUse>>,
+}
+
+struct KeyUse {
+    class: Option<Name>,
+    id: u64,
+    owner: String,
 }
 
 // === impl Building ===
 
-impl Building<'_> {
+impl Building {
+    fn succeeding(earlier: Option<&PolicySet>) -> Self {
+        let limits = earlier.map(|set| set.limits.clone()).unwrap_or_default();
+        Self { set: PolicySet { policies: Vec::new(), limits }, keys: BTreeMap::new() }
+    }
+
     fn policy(
         &mut self,
         spec: PolicySpec,
@@ -189,7 +212,7 @@ impl Building<'_> {
     fn limit(&mut self, owner: &str, limit: Limit) -> Result<Arc<Limit>, PolicyError> {
         limit.check()?;
         let limit = limit.owned_by(owner);
-        let earlier = self.earlier.and_then(|set| set.limits.get(&limit.id()));
+        let earlier = self.set.limits.get(&limit.id());
         let limit = Arc::new(limit.succeeding(earlier.map(|limit| &**limit))?);
         self.set.limits.insert(limit.id(), Arc::clone(&limit));
         Ok(limit)
@@ -202,27 +225,42 @@ impl Building<'_> {
         policy: &Name,
         class: Option<&Name>,
     ) -> Result<(), PolicyError> {
-        let (form, owner) = (key_form(limit, class), format!("{policy}/{}", limit.name()));
-        match self.keys.get(&form) {
-            Some((id, first)) if *id != limit.id() => {
-                Err(PolicyError::SameKey { first: first.clone(), second: owner, key: form })
-            }
-            Some(_) => Ok(()),
+        // A class the policy is not bound to is any class.
+        let class = class.filter(|_| limit.scope().contains(Dimension::Class));
+        let used = KeyUse {
+            class: class.cloned(),
+            id: limit.id(),
+            owner: format!("{policy}/{}", limit.name()),
+        };
+        let form = key_form(limit);
+        let uses = self.keys.entry(form.clone()).or_default();
+        match uses.iter().find(|other| other.collides_with(&used)) {
+            Some(other) => Err(PolicyError::SameKey {
+                first: other.owner.clone(),
+                second: used.owner,
+                key: form,
+            }),
             None => {
-                self.keys.insert(form, (limit.id(), owner));
+                uses.push(used);
                 Ok(())
             }
         }
     }
 }
 
-/// A limit's keys with names of dimensions in place of values: `rl:{org}:user:class=read:w60s`.
-fn key_form(limit: &Limit, class: Option<&Name>) -> String {
-    let parts = limit.scope().dimensions().map(|dimension| match class {
-        Some(class) if dimension == Dimension::Class => format!("class={class}"),
-        _ => dimension.name().to_owned(),
-    });
-    let mut form = format!("{}:{{{}}}", limit.family(), parts.collect::<Vec<_>>().join(":"));
+// === impl KeyUse ===
+
+impl KeyUse {
+    fn collides_with(&self, other: &Self) -> bool {
+        let same_class = self.class.is_none() || other.class.is_none() || self.class == other.class;
+        self.id != other.id && same_class
+    }
+}
+
+/// A limit's keys with names of dimensions in place of values: `rl:{org}:user:class:w60s`.
+fn key_form(limit: &Limit) -> String {
+    let parts: Vec<_> = limit.scope().dimensions().map(Dimension::name).collect();
+    let mut form = format!("{}:{{{}}}", limit.family(), parts.join(":"));
     // Writing to a string cannot fail.
     let _ = limit.write_key_suffix(&mut form);
     form

@@ -187,32 +187,63 @@ impl Bucket {
         state.last.after(self.time_to_full(state))
     }
 
-    /// Reads a state that was written under the numbers of `old`.
+    /// What a request would meet where the state was written under the numbers of `old`.
     ///
-    /// Tokens stay tokens, and nothing is granted by the change: since the last write the bucket
-    /// has refilled at the slower of both rates. A bucket that was full under the old numbers is
-    /// like one never seen.
-    #[must_use]
-    pub fn adopt(&self, old: &Self, state: BucketState, now: Timestamp) -> Option<BucketState> {
-        let rate = if self.rate.is_slower_than(old.rate) { self.rate } else { old.rate };
-        let last = now.max(state.last);
-        let elapsed = u128::from(last.since(state.last).as_micros());
-        // In old units, and rounded down, so that no fraction of a token is invented.
-        let refill = elapsed * u128::from(rate.tokens) * u128::from(old.p)
-            / u128::from(rate.per.as_micros());
-        let level = u128::from(state.level) + refill;
-        if level >= u128::from(old.capacity) {
-            return None;
+    /// Nothing is granted by a change of numbers: until it is written again, such a state is read
+    /// under the stricter of both, the slower rate and the smaller burst. Once full under those,
+    /// it is as good as none.
+    pub fn look_inherited(
+        &self,
+        old: &Self,
+        state: BucketState,
+        cost: Cost,
+        now: Timestamp,
+    ) -> Reading {
+        let stricter = self.stricter(old);
+        let state = stricter.refilled(Some(stricter.converted(old, state)), now);
+        if state.level == stricter.capacity {
+            return self.look(None, cost, now);
         }
-        let level = level * u128::from(self.p) / u128::from(old.p);
-        let level = u64::try_from(level).unwrap_or(u64::MAX).min(self.capacity);
-        Some(BucketState { level, last })
+        let room = if cost.get() > self.burst {
+            Room::Never
+        } else {
+            // A cost that only fits the larger burst has room when the bucket is as good as new.
+            stricter.room_for(state, cost.get().min(stricter.burst))
+        };
+        stricter.reading(state, room)
+    }
+
+    /// The state under these numbers of one that was written under those of `old`, as
+    /// [`look_inherited`](Self::look_inherited) sees it. A token that is not whole is begun anew.
+    #[must_use]
+    pub fn inherit(&self, old: &Self, state: BucketState, now: Timestamp) -> Option<BucketState> {
+        let stricter = self.stricter(old);
+        let state = stricter.refilled(Some(stricter.converted(old, state)), now);
+        (state.level < stricter.capacity).then(|| self.converted(&stricter, state))
     }
 
     /// An empty bucket: what to assume of a state that cannot be read.
     #[must_use]
     pub const fn exhausted(&self, at: Timestamp) -> BucketState {
         BucketState { level: 0, last: at }
+    }
+
+    /// The slower rate with the smaller burst. Its units are those of one of both, whose own burst
+    /// is no smaller, so they fit.
+    fn stricter(&self, other: &Self) -> Self {
+        let slower = if other.rate.is_slower_than(self.rate) { other } else { self };
+        let burst = self.burst.min(other.burst);
+        Self { burst, capacity: burst * slower.p, ..*slower }
+    }
+
+    /// A level in the units of `from` as one in these units, in whole tokens if they differ.
+    fn converted(&self, from: &Self, state: BucketState) -> BucketState {
+        let level = if from.p == self.p {
+            state.level
+        } else {
+            (state.level / from.p).saturating_mul(self.p)
+        };
+        BucketState { level: level.min(self.capacity), ..state }
     }
 
     #[inline]
@@ -227,13 +258,14 @@ impl Bucket {
 
     #[inline]
     fn room(&self, state: BucketState, cost: Cost) -> Room {
-        if cost.get() > self.burst {
-            return Room::Never;
-        }
-        let missing = (cost.get() * self.p).saturating_sub(state.level);
-        match missing {
+        if cost.get() > self.burst { Room::Never } else { self.room_for(state, cost.get()) }
+    }
+
+    #[inline]
+    fn room_for(&self, state: BucketState, tokens: u64) -> Room {
+        match (tokens * self.p).saturating_sub(state.level) {
             0 => Room::Now,
-            _ => Room::After(Span::from_micros(missing.div_ceil(self.r))),
+            missing => Room::After(Span::from_micros(missing.div_ceil(self.r))),
         }
     }
 
@@ -246,6 +278,7 @@ impl Bucket {
     fn reading(&self, state: BucketState, room: Room) -> Reading {
         Reading {
             room,
+            wait: room.wait(),
             remaining: signed(state.level / self.p),
             reset_after: self.time_to_full(state),
             backoff: Span::ZERO,

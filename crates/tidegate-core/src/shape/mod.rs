@@ -39,8 +39,8 @@ pub enum Shape {
     Quota(Quota),
 }
 
-/// Which shape, without its numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Which shape, without its numbers. Stores lock counters in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// [`Bucket`].
     Bucket,
@@ -66,11 +66,15 @@ pub enum Room {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Whether it has room.
+    /// Whether it had room for the request.
     pub room: Room,
+    /// Once the request is refused: how long until this limit has room for the same one. That is
+    /// longer than `room` says where the refused attempt itself was counted.
+    pub wait: Span,
     /// Whole units left, rounded down. Below zero only where refused attempts are counted.
     pub remaining: i64,
-    /// How long until the limit is as if it had never been used, if nothing more comes.
+    /// How long until nothing counted so far counts any more: a bucket is full, a window empty,
+    /// the period of a quota over.
     pub reset_after: Span,
     /// The delay the limit's [`Backoff`] asked for; zero where none did.
     pub backoff: Span,
@@ -179,6 +183,15 @@ impl Room {
         matches!(self, Self::Now)
     }
 
+    /// How long to wait, if waiting is what helps.
+    #[must_use]
+    pub const fn wait(self) -> Span {
+        match self {
+            Self::After(wait) => wait,
+            Self::Now | Self::Never => Span::ZERO,
+        }
+    }
+
     fn until(then: Timestamp, now: Timestamp) -> Self {
         if then > now { Self::After(then.since(now)) } else { Self::Now }
     }
@@ -187,6 +200,13 @@ impl Room {
 /// `count` as the signed number of a reading. Counts are below 2⁵³, so nothing is lost.
 fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// What is left of `count`. A reload may have lowered it below what was used; only where attempts
+/// are counted does that show.
+fn left(count: u64, used: u64, counts: &Counts) -> i64 {
+    let left = signed(count) - signed(used);
+    if counts.attempts() { left } else { left.max(0) }
 }
 
 /// How far below zero `remaining` may go: refused attempts beyond this many change nothing.

@@ -4,12 +4,15 @@
 //! decided by the clock of the store; where periods follow a calendar, the charge brings the
 //! boundaries along ([`Periods`]), because no store should know time zones.
 //!
+//! What was used is a fact that outlives a reload: it counts in the new period, if the old one
+//! began within it.
+//!
 //! A quota says nothing about speed. Put a [`Bucket`](super::Bucket) beside it in the same policy,
 //! and both are charged together or not at all.
 
 use super::{
     Calendar, Counts, MAX_OVER, Periods, Reading, Room, ShapeError, Stale, checked_count,
-    checked_length, signed,
+    checked_length, left,
 };
 use crate::cost::Cost;
 use crate::time::{MAX_EXACT, Span, Timestamp};
@@ -54,13 +57,16 @@ struct Current {
 // === impl Quota ===
 
 impl Quota {
+    /// The largest count: with all the refused attempts that are counted it is still exact.
+    pub const MAX_COUNT: u64 = MAX_EXACT - MAX_OVER;
+
     /// `count` units per `period`.
     ///
     /// # Errors
     ///
-    /// If the count or the length of the period is zero or above 2⁵³ − 1.
+    /// If the count or the length of the period is zero or beyond the exact range.
     pub fn try_new(count: u64, period: Period, counts: Counts) -> Result<Self, ShapeError> {
-        checked_count(count, MAX_EXACT)?;
+        checked_count(count, Self::MAX_COUNT)?;
         if let Period::Fixed(length) | Period::FirstUse(length) = period {
             checked_length(length, MAX_EXACT)?;
         }
@@ -130,8 +136,9 @@ impl Quota {
         let backoff = self.counts.delay(over, current.end.since(current.now));
         let state = QuotaState { start: current.start, used: current.used };
         // No room comes before the period ends and a backoff is never longer than that, so the
-        // wait `room` tells already is the longer of the two.
-        Ok((state, self.reading(current, room, backoff)))
+        // wait for room already is the longer of the two.
+        let wait = self.room(current, cost).wait();
+        Ok((state, Reading { wait, ..self.reading(current, room, backoff) }))
     }
 
     /// The instant at which `state` is as good as none: the end of its period.
@@ -145,41 +152,6 @@ impl Quota {
         periods: Option<&Periods>,
     ) -> Result<Timestamp, Stale> {
         self.bounds(state.start, Some(state.start), periods).map(|(_, end)| end)
-    }
-
-    /// Reads a state that was written under the numbers of `old`.
-    ///
-    /// What was used stays used until the old period would have ended, or for one whole new
-    /// period, whichever comes first.
-    ///
-    /// # Errors
-    ///
-    /// [`Stale`] if `periods` do not cover `now`.
-    pub fn adopt(
-        &self,
-        old: &Self,
-        state: QuotaState,
-        now: Timestamp,
-        periods: Option<&Periods>,
-    ) -> Result<Option<QuotaState>, Stale> {
-        let old_end = match &old.period {
-            Period::Fixed(length) | Period::FirstUse(length) => state.start.after(*length),
-            Period::Calendar(calendar) => calendar.around(state.start).bounds()[2],
-        };
-        let now = now.max(state.start);
-        if now >= old_end {
-            return Ok(None);
-        }
-        let start = match &self.period {
-            Period::FirstUse(length) => {
-                let start = old_end.as_micros().saturating_sub(length.as_micros());
-                Timestamp::from_micros(start).clamp(state.start, now)
-            }
-            Period::Fixed(_) | Period::Calendar(_) => {
-                self.bounds(now, None, periods)?.0.max(state.start)
-            }
-        };
-        Ok(Some(QuotaState { start, used: state.used }))
     }
 
     /// A spent quota: what to assume of a state that cannot be read.
@@ -197,7 +169,7 @@ impl Quota {
         let now = state.map_or(now, |state| now.max(state.start));
         let (start, end) = self.bounds(now, state.map(|state| state.start), periods)?;
         let used = state.filter(|state| state.start >= start).map_or(0, |state| state.used);
-        // A period that was converted may begin within the one the clock shows.
+        // A state from before a reload may have begun within the period the clock shows.
         let start = state.map_or(start, |state| state.start.max(start));
         Ok(Current { now, start, end, used })
     }
@@ -239,7 +211,8 @@ impl Quota {
         let running = current.used > 0 || !matches!(self.period, Period::FirstUse(_));
         Reading {
             room,
-            remaining: signed(self.count) - signed(current.used),
+            wait: room.wait(),
+            remaining: left(self.count, current.used, &self.counts),
             reset_after: if running { current.end.since(current.now) } else { Span::ZERO },
             backoff,
         }

@@ -64,28 +64,24 @@ impl Grid {
 
     pub(super) fn look(mut self, window: &Window, cost: Cost, now: Timestamp) -> Reading {
         self.advance(window.per(), now);
-        let room = self.room(window, cost);
-        self.reading(window, room, Span::ZERO)
+        self.reading(window, self.room(window, cost))
     }
 
     pub(super) fn take(&mut self, window: &Window, cost: Cost, now: Timestamp) -> Reading {
         self.advance(window.per(), now);
-        let before = self.room(window, cost);
+        let room = self.room(window, cost);
         self.add(window, cost);
-        if before.is_now() {
-            return self.reading(window, before, Span::ZERO);
+        if !window.counts().attempts() {
+            return self.reading(window, room);
         }
         let over = self.live().saturating_sub(window.count());
         let backoff = window.counts().delay(over, self.time_to_fresh(window.per()));
         if !backoff.is_zero() {
-            let wait = match self.room(window, cost) {
-                Room::After(wait) => wait.max(backoff),
-                Room::Now | Room::Never => backoff,
-            };
+            let wait = self.room(window, cost).wait().max(backoff);
             self.until = self.until.max(self.last.after(wait));
         }
-        let room = self.room(window, cost);
-        self.reading(window, room, backoff)
+        let wait = self.room(window, cost).wait();
+        Reading { wait, backoff, ..self.reading(window, room) }
     }
 
     pub(super) fn fresh_at(&self, per: Span) -> Timestamp {
@@ -127,8 +123,8 @@ impl Grid {
         Room::until(then, self.last)
     }
 
-    fn reading(&self, window: &Window, room: Room, backoff: Span) -> Reading {
-        window.reading(self.live(), room, self.time_to_fresh(window.per()), backoff)
+    fn reading(&self, window: &Window, room: Room) -> Reading {
+        window.reading(self.live(), room, self.time_to_fresh(window.per()))
     }
 
     fn time_to_fresh(&self, per: Span) -> Span {

@@ -26,7 +26,7 @@ mod ring;
 pub use grid::{Grid, SUB_COUNTS};
 pub use ring::{EXACT_WINDOW, Ring};
 
-use super::{Counts, Reading, Room, ShapeError, checked_count, checked_length, signed};
+use super::{Counts, Reading, Room, ShapeError, checked_count, checked_length, left};
 use crate::cost::Cost;
 use crate::time::{Span, Timestamp};
 
@@ -128,32 +128,29 @@ impl Window {
         }
     }
 
-    /// Reads a state that was written under the numbers of `old`.
+    /// The state under these numbers of one that was written under those of `old`.
     ///
-    /// Charges are facts: those that still counted under the old numbers are counted under the new
-    /// ones. Where only a sub-count is known, its charges are taken to be as late as they can be.
+    /// Charges are facts and count under the new numbers too. Where only a sub-count is known, its
+    /// charges are taken to be as late as they can be.
     #[must_use]
-    pub fn adopt(&self, old: &Self, state: &WindowState, now: Timestamp) -> Option<WindowState> {
-        if now >= old.fresh_at(state) {
-            return None;
-        }
-        Some(match (state, self.is_exact()) {
-            (WindowState::Ring(ring), true) => WindowState::Ring(ring.clone()),
+    pub fn inherit(&self, old: &Self, state: &WindowState) -> WindowState {
+        let grid = |last, until, charges: &mut dyn Iterator<Item = (Timestamp, u32)>| {
+            WindowState::Grid(Grid::from_charges(self.per, last, until, charges))
+        };
+        match (state, self.is_exact()) {
+            (WindowState::Ring(_), true) => state.clone(),
+            (WindowState::Grid(_), false) if self.per == old.per => state.clone(),
             (WindowState::Ring(ring), false) => {
-                let last = ring.last().unwrap_or(now);
-                let charges = ring.times().map(|time| (time, 1));
-                WindowState::Grid(Grid::from_charges(self.per, last, Timestamp::ZERO, charges))
+                let last = ring.last().unwrap_or(Timestamp::ZERO);
+                grid(last, Timestamp::ZERO, &mut ring.times().map(|time| (time, 1)))
             }
-            (WindowState::Grid(grid), true) => {
-                WindowState::Ring(Ring::from_charges(grid.charges(old.per)))
+            (WindowState::Grid(old_grid), false) => {
+                grid(old_grid.last, old_grid.until, &mut old_grid.charges(old.per))
             }
-            (WindowState::Grid(grid), false) => WindowState::Grid(Grid::from_charges(
-                self.per,
-                grid.last,
-                grid.until,
-                grid.charges(old.per),
-            )),
-        })
+            (WindowState::Grid(old_grid), true) => {
+                WindowState::Ring(Ring::from_charges(old_grid.charges(old.per)))
+            }
+        }
     }
 
     /// A full window: what to assume of a state that cannot be read.
@@ -176,7 +173,8 @@ impl Window {
         }
     }
 
-    fn reading(&self, live: u64, room: Room, reset_after: Span, backoff: Span) -> Reading {
-        Reading { room, remaining: signed(self.count) - signed(live), reset_after, backoff }
+    fn reading(&self, live: u64, room: Room, reset_after: Span) -> Reading {
+        let remaining = left(self.count, live, &self.counts);
+        Reading { room, wait: room.wait(), remaining, reset_after, backoff: Span::ZERO }
     }
 }

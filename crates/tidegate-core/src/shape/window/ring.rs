@@ -57,7 +57,6 @@ impl Ring {
             live.len() as u64,
             room(live, window, cost, now),
             self.fresh_at(window.per()).since(now),
-            Span::ZERO,
         )
     }
 
@@ -69,7 +68,7 @@ impl Ring {
         self.times.copy_within(left..self.len, 0);
         self.len -= left;
         self.push(now, usize::try_from(cost.get()).unwrap_or(usize::MAX));
-        window.reading(self.len as u64, room, window.per(), Span::ZERO)
+        window.reading(self.len as u64, room, window.per())
     }
 
     pub(super) fn fresh_at(&self, per: Span) -> Timestamp {

@@ -1,0 +1,98 @@
+//! One decision from end to end: resolve → charge → fold.
+
+use core::future::Future;
+use core::hash::{BuildHasher as _, Hasher as _};
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
+use std::hash::RandomState;
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, Guard};
+use tidegate_core::{
+    Cost, Decision, Digests, Policy, PolicySet, ResolveError, Store, StoreError, Subject, fold,
+};
+
+/// Decides requests by the policies in force, with state in a store.
+#[derive(Debug)]
+pub struct Engine<S> {
+    store: S,
+    policies: ArcSwap<PolicySet>,
+    digests: Digests,
+}
+
+/// Why there is no decision.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecideError {
+    /// The policy has nothing to say about the subject.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+// === impl Engine ===
+
+impl<S: Store> Engine<S> {
+    /// An engine with its own, unpredictable digests.
+    pub fn new(store: S, policies: PolicySet) -> Self {
+        let digests = Digests::new([unpredictable(), unpredictable()]);
+        Self { store, policies: ArcSwap::from_pointee(policies), digests }
+    }
+
+    /// The policies in force. Take them anew for each request: they are swapped whole.
+    pub fn policies(&self) -> Guard<Arc<PolicySet>> {
+        self.policies.load()
+    }
+
+    /// Puts other policies in force. Build them as successors of the present ones, so that state
+    /// counted so far stays readable.
+    pub fn swap(&self, policies: PolicySet) {
+        self.policies.store(Arc::new(policies));
+    }
+
+    /// The store.
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// Decides one request of the given weight, and counts it if it is admitted.
+    ///
+    /// # Errors
+    ///
+    /// If no limit of the policy applies to the subject, or the store fails. Neither is a reason
+    /// to let the request pass.
+    #[inline]
+    pub async fn decide<'p>(
+        &self,
+        policy: &'p Policy,
+        subject: &Subject<'_>,
+        weight: Cost,
+    ) -> Result<Decision<'p>, DecideError> {
+        let batch = policy.resolve(subject, weight, &self.digests)?;
+        match self.store.charge(&batch).await {
+            Ok(readings) => return Ok(fold(policy, &batch, readings)),
+            Err(StoreError::Stale { now }) => policy.refresh(now),
+            Err(error) => return Err(error.into()),
+        }
+        // The store has said which periods it needs; the second batch brings them.
+        let batch = policy.resolve(subject, weight, &self.digests)?;
+        let readings = self.store.charge(&batch).await?;
+        Ok(fold(policy, &batch, readings))
+    }
+}
+
+/// The result of a future that does not have to wait, as those of the in-memory store; `None` if
+/// it does.
+#[inline]
+pub fn ready<F: Future>(future: F) -> Option<F::Output> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}
+
+/// A number nobody can guess: the standard library seeds its maps from the operating system.
+pub(crate) fn unpredictable() -> u64 {
+    RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,131 @@
+//! The in-memory store: bounded, exact, and with nothing running in the background.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `table.rs` | the flat table of counters, its groups and locks |
+//! | `sketch.rs` | where keys are counted that do not fit |
+//! | `shelf.rs` | both of them, for one shape |
+//! | `entry.rs` | what an entry looks like in memory |
+//! | `step.rs` | one charge on one counter |
+//! | `commit.rs` | all charges of one decision, together |
+
+mod commit;
+mod entry;
+mod shelf;
+mod sketch;
+mod step;
+mod table;
+
+use tidegate_core::{Batch, Clock, Plan, Readings, Stale, Store, StoreError};
+
+use crate::engine::unpredictable;
+use entry::{Epoch, PAIR, WIDE};
+use shelf::Shelf;
+
+/// How many keys are counted exactly at the same time, for each shape.
+///
+/// The memory is reserved when the store is made and never grows; it becomes resident as it is
+/// used. A key that is as good as never seen (a full bucket, an ended period) takes no place, so
+/// these are keys *in use*, not keys ever seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Buckets: about 34 bytes each.
+    pub buckets: usize,
+    /// Quotas: about 34 bytes each.
+    pub quotas: usize,
+    /// Windows: about 740 bytes each.
+    pub windows: usize,
+}
+
+/// Counters in the memory of this process, on the clock it is given.
+#[derive(Debug)]
+pub struct MemoryStore<C> {
+    clock: C,
+    shelves: Shelves,
+}
+
+/// What a store holds at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Buckets that differ from fresh ones.
+    pub buckets: usize,
+    /// Quotas that differ from fresh ones.
+    pub quotas: usize,
+    /// Windows that differ from fresh ones.
+    pub windows: usize,
+    /// The most memory the store can take.
+    pub max_bytes: usize,
+}
+
+type Pairs = Shelf<PAIR, 5>;
+type Wides = Shelf<WIDE, 3>;
+
+/// The counters of all shapes.
+#[derive(Debug)]
+struct Shelves {
+    epoch: Epoch,
+    buckets: Pairs,
+    quotas: Pairs,
+    windows: Wides,
+}
+
+// === impl Budget ===
+
+impl Default for Budget {
+    /// Half a million buckets, a quarter million quotas and sixteen thousand windows: at most 40 MB.
+    fn default() -> Self {
+        Self { buckets: 500_000, quotas: 250_000, windows: 16_000 }
+    }
+}
+
+// === impl MemoryStore ===
+
+impl<C: Clock> MemoryStore<C> {
+    /// A store within `budget`. Times before this moment count as this moment.
+    #[must_use]
+    pub fn new(budget: Budget, clock: C) -> Self {
+        let shelves = Shelves {
+            epoch: Epoch(clock.now()),
+            buckets: Shelf::new(budget.buckets, 64, 1024, unpredictable()),
+            quotas: Shelf::new(budget.quotas, 64, 1024, unpredictable()),
+            windows: Shelf::new(budget.windows, 64, 32, unpredictable()),
+        };
+        Self { clock, shelves }
+    }
+
+    /// What the store holds now. Looks at every entry: for metrics, not for requests.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let Shelves { epoch, buckets, quotas, windows } = &self.shelves;
+        let now = epoch.clamp(self.clock.now());
+        Usage {
+            buckets: buckets.table().live(*epoch, now),
+            quotas: quotas.table().live(*epoch, now),
+            windows: windows.table().live(*epoch, now),
+            max_bytes: buckets.bytes() + quotas.bytes() + windows.bytes(),
+        }
+    }
+
+    #[inline]
+    fn decide(
+        &self,
+        batch: &Batch<'_>,
+        planned: impl Fn(Plan) -> Plan,
+    ) -> Result<Readings, StoreError> {
+        let glimpses = self.shelves.glance(batch);
+        let decided = self.shelves.commit(batch, &glimpses, self.clock.now(), planned);
+        decided.map_err(|Stale { now }| StoreError::Stale { now })
+    }
+}
+
+impl<C: Clock> Store for MemoryStore<C> {
+    #[inline]
+    async fn charge(&self, batch: &Batch<'_>) -> Result<Readings, StoreError> {
+        self.decide(batch, |plan| plan)
+    }
+
+    #[inline]
+    async fn peek(&self, batch: &Batch<'_>) -> Result<Readings, StoreError> {
+        self.decide(batch, Plan::unwritten)
+    }
+}

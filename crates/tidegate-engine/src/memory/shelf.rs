@@ -1,0 +1,124 @@
+//! The table of one shape, and the sketch for what does not fit it.
+
+use super::entry::Epoch;
+use super::sketch::{Cell, Content, Sketch};
+use super::table::{Found, Slot, Table};
+use crate::sync::AtomicU64;
+use tidegate_core::{Charge, Timestamp};
+
+/// Counters of one shape.
+#[derive(Debug)]
+pub(crate) struct Shelf<const WORDS: usize, const WAYS: usize> {
+    table: Table<WORDS, WAYS>,
+    sketch: Sketch<WORDS>,
+}
+
+/// Where a charge is counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Spot {
+    /// In its entry.
+    Entry(Slot),
+    /// In an entry it will take over. If its limit has overflowed before, the key may have been
+    /// counted in this cell, and begins with its state.
+    Newcomer(Slot, Option<Cell>),
+    /// In a cell, with others.
+    Overflow(Cell),
+}
+
+/// The state found on a spot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kept<const WORDS: usize> {
+    /// As if never seen.
+    Nothing,
+    /// The words of an entry or a cell.
+    Words([u64; WORDS]),
+    /// Unreadable, and last written then.
+    Unreadable(Timestamp),
+}
+
+// === impl Shelf ===
+
+impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
+    pub(crate) fn new(keys: usize, blocks: u32, cells_per_block: u32, salt: u64) -> Self {
+        Self { table: Table::new(keys), sketch: Sketch::new(blocks, cells_per_block, salt) }
+    }
+
+    pub(crate) const fn table(&self) -> &Table<WORDS, WAYS> {
+        &self.table
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.table.bytes() + self.sketch.bytes()
+    }
+
+    pub(crate) fn cell_lock(&self, cell: Cell) -> &AtomicU64 {
+        self.sketch.lock(cell)
+    }
+
+    /// Finds the spot of a charge, both of whose groups are locked.
+    pub(crate) fn settle_on(
+        &self,
+        charge: &Charge<'_>,
+        homes: [u32; 2],
+        taken: &[Slot],
+        epoch: Epoch,
+        now: Timestamp,
+    ) -> Spot {
+        let (limit, digest) = (charge.key.limit().id(), charge.key.digest());
+        match self.table.search(homes, digest, taken, epoch, now) {
+            Found::Here(slot) => Spot::Entry(slot),
+            Found::Free(slot) => Spot::Newcomer(slot, self.sketch.cell_if_used(limit, digest)),
+            Found::Full => Spot::Overflow(self.sketch.cell(limit, digest)),
+        }
+    }
+
+    /// The state on a locked spot.
+    #[inline]
+    pub(crate) fn load(&self, spot: Spot, limit: u64, epoch: Epoch) -> Kept<WORDS> {
+        match spot {
+            Spot::Entry(slot) => Kept::Words(self.table.load(slot)),
+            Spot::Newcomer(_, None) => Kept::Nothing,
+            Spot::Newcomer(_, Some(cell)) | Spot::Overflow(cell) => self.cell(cell, limit, epoch),
+        }
+    }
+
+    /// Writes the state on a locked spot.
+    #[inline]
+    pub(crate) fn store(&self, spot: Spot, charge: &Charge<'_>, words: [u64; WORDS]) {
+        match spot {
+            Spot::Entry(slot) | Spot::Newcomer(slot, _) => {
+                self.table.store(slot, charge.key.digest(), words);
+            }
+            Spot::Overflow(cell) => self.sketch.store(cell, charge.key.limit().id(), words),
+        }
+    }
+
+    fn cell(&self, cell: Cell, limit: u64, epoch: Epoch) -> Kept<WORDS> {
+        match self.sketch.load(cell, limit) {
+            Content::Empty => Kept::Nothing,
+            Content::Own(words) => Kept::Words(words),
+            Content::Foreign(head) => Kept::Unreadable(epoch.unpack(head).anchor),
+        }
+    }
+}
+
+// === impl Spot ===
+
+impl Spot {
+    /// The entry that is promised to a newcomer.
+    pub(crate) const fn promised(self) -> Option<Slot> {
+        match self {
+            Self::Newcomer(slot, _) => Some(slot),
+            Self::Entry(_) | Self::Overflow(_) => None,
+        }
+    }
+
+    /// The cell that has to be locked too.
+    pub(crate) const fn cell(self) -> Option<Cell> {
+        match self {
+            Self::Entry(_) => None,
+            Self::Newcomer(_, cell) => cell,
+            Self::Overflow(cell) => Some(cell),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! One charge on one spot: words in, the shape's own step, words out.
+
+use super::entry::{Epoch, Head, PAIR, WIDE};
+use super::shelf::{Kept, Spot};
+use super::{Pairs, Wides};
+use tidegate_core::{
+    Bucket, BucketState, Charge, Periods, Quota, QuotaState, Reading, Shape, Stale, Timestamp,
+    Window, WindowState,
+};
+
+/// A charge of a bucket, where it is counted.
+pub(crate) struct BucketStep<'s> {
+    pub(crate) shelf: &'s Pairs,
+    pub(crate) bucket: &'s Bucket,
+}
+
+/// A charge of a quota, where it is counted.
+pub(crate) struct QuotaStep<'s> {
+    pub(crate) shelf: &'s Pairs,
+    pub(crate) quota: &'s Quota,
+}
+
+/// A charge of a window, where it is counted.
+pub(crate) struct WindowStep<'s> {
+    pub(crate) shelf: &'s Wides,
+    pub(crate) window: &'s Window,
+}
+
+/// The state of a bucket, and the numbers it was written under if they are others.
+enum Held<'c> {
+    Nothing,
+    Current(BucketState),
+    Inherited(&'c Bucket, BucketState),
+}
+
+/// The when and where of a step.
+#[derive(Clone, Copy)]
+pub(crate) struct Here<'c> {
+    pub(crate) charge: &'c Charge<'c>,
+    pub(crate) spot: Spot,
+    pub(crate) epoch: Epoch,
+    pub(crate) now: Timestamp,
+}
+
+// === impl BucketStep ===
+
+impl BucketStep<'_> {
+    #[inline]
+    pub(crate) fn look(&self, here: Here<'_>) -> Reading {
+        let (cost, now) = (here.charge.cost, here.now);
+        match self.state(here) {
+            Held::Nothing => self.bucket.look(None, cost, now),
+            Held::Current(state) => self.bucket.look(Some(state), cost, now),
+            Held::Inherited(old, state) => self.bucket.look_inherited(old, state, cost, now),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn take(&self, here: Here<'_>) -> Reading {
+        let state = match self.state(here) {
+            Held::Nothing => None,
+            Held::Current(state) => Some(state),
+            Held::Inherited(old, state) => self.bucket.inherit(old, state, here.now),
+        };
+        let (state, reading) = self.bucket.take(state, here.charge.cost, here.now);
+        let head = here.head(state.last, state.level);
+        let words = here.epoch.pack(head, self.bucket.fresh_at(state));
+        self.shelf.store(here.spot, here.charge, words);
+        reading
+    }
+
+    #[inline]
+    fn state<'c>(&self, here: Here<'c>) -> Held<'c> {
+        let words = match self.shelf.load(here.spot, here.limit(), here.epoch) {
+            Kept::Nothing => return Held::Nothing,
+            Kept::Unreadable(at) => return Held::Current(self.bucket.exhausted(at)),
+            Kept::Words(words) => words,
+        };
+        let head = here.epoch.unpack(words);
+        match here.written_under(head) {
+            None => Held::Current(head.bucket()),
+            Some(Some(Shape::Bucket(old))) => Held::Inherited(old, head.bucket()),
+            Some(_) => Held::Current(self.bucket.exhausted(head.anchor)),
+        }
+    }
+}
+
+// === impl QuotaStep ===
+
+impl QuotaStep<'_> {
+    pub(crate) fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
+        self.quota.look(self.state(here), here.charge.cost, here.now, here.periods())
+    }
+
+    pub(crate) fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
+        let (cost, periods) = (here.charge.cost, here.periods());
+        let (state, reading) = self.quota.take(self.state(here), cost, here.now, periods)?;
+        let fresh_at = self.quota.fresh_at(state, periods)?;
+        let words = here.epoch.pack(here.head(state.start, state.used), fresh_at);
+        self.shelf.store(here.spot, here.charge, words);
+        Ok(reading)
+    }
+
+    /// What was used is a fact, whatever the numbers were: it needs no conversion.
+    fn state(&self, here: Here<'_>) -> Option<QuotaState> {
+        match self.shelf.load(here.spot, here.limit(), here.epoch) {
+            Kept::Nothing => None,
+            Kept::Unreadable(at) => Some(self.quota.exhausted(at)),
+            Kept::Words(words) => Some(here.epoch.unpack(words).quota()),
+        }
+    }
+}
+
+// === impl WindowStep ===
+
+impl WindowStep<'_> {
+    pub(crate) fn look(&self, here: Here<'_>) -> Reading {
+        self.window.look(self.state(here).as_ref(), here.charge.cost, here.now)
+    }
+
+    pub(crate) fn take(&self, here: Here<'_>) -> Reading {
+        let (mut state, reading) =
+            self.window.take(self.state(here).as_ref(), here.charge.cost, here.now);
+        if let (WindowState::Grid(grid), Spot::Overflow(_)) = (&mut state, here.spot) {
+            // A cell may deny, but a block would hold those who did nothing.
+            grid.until = Timestamp::ZERO;
+        }
+        let stamp = here.charge.numbers.stamp().get();
+        let words = here.epoch.pack_window(&state, stamp, self.window.fresh_at(&state));
+        self.shelf.store(here.spot, here.charge, words);
+        reading
+    }
+
+    fn state(&self, here: Here<'_>) -> Option<WindowState> {
+        let words: [u64; WIDE] = match self.shelf.load(here.spot, here.limit(), here.epoch) {
+            Kept::Nothing => return None,
+            Kept::Unreadable(at) => return Some(self.window.exhausted(at)),
+            Kept::Words(words) => words,
+        };
+        let head = here.epoch.unpack([words[0], words[1]]);
+        let (_, state) = here.epoch.unpack_window(&words);
+        match here.written_under(head) {
+            None => Some(state),
+            Some(Some(Shape::Window(old))) => Some(self.window.inherit(old, &state)),
+            Some(_) => Some(self.window.exhausted(head.anchor)),
+        }
+    }
+}
+
+// === impl Here ===
+
+impl<'c> Here<'c> {
+    fn limit(&self) -> u64 {
+        self.charge.key.limit().id()
+    }
+
+    fn periods(&self) -> Option<&Periods> {
+        self.charge.periods.as_ref()
+    }
+
+    #[inline]
+    fn head(&self, anchor: Timestamp, amount: u64) -> Head {
+        Head { anchor, stamp: self.charge.numbers.stamp().get(), amount }
+    }
+
+    /// `None` if the state was written under the numbers in force; otherwise the shape it was
+    /// written under, if that is known.
+    #[inline]
+    fn written_under(&self, head: Head) -> Option<Option<&'c Shape>> {
+        let numbers = self.charge.numbers;
+        (head.stamp != numbers.stamp().get()).then(|| numbers.written_under(head.stamp))
+    }
+}
+
+const _: () = assert!(PAIR == 2);

@@ -1,0 +1,232 @@
+//! A flat table of counters, bounded when it is made.
+//!
+//! A general concurrent map allocates per key, grows under attack and costs several cache misses.
+//! This one is a single block of words, cut into groups of a few entries behind one lock each.
+//!
+//! ```text
+//! group:  │ lock │ tag, words… │ tag, words… │ … │        two or more cache lines
+//! ```
+//!
+//! A key may live in either of two groups, both given by its digest; the tag is the whole digest.
+//! With two choices a table three quarters full still places all but a few keys in ten thousand.
+//! Nothing is ever moved, and nothing is removed: an entry that is as good as none is taken over by
+//! the next key that needs the place, so there is no sweeper.
+//!
+//! **The protocol.** A key is looked for without a lock. Its group is then locked and the tag is
+//! looked at again; if the key has not been found, *both* its groups are locked and searched. So a
+//! key is never in two places: to put it anywhere takes both locks. Whoever needs several groups
+//! takes them in ascending order, so nobody waits in a circle.
+
+use super::entry::{Epoch, PAIR};
+use crate::sync::{AtomicU64, Ordering, wait, zeroed_words};
+use tidegate_core::Timestamp;
+
+/// Words in a cache line pair, the unit groups are aligned to.
+const ALIGNMENT: usize = 16;
+
+/// `WAYS` entries of `WORDS` words to a group.
+#[derive(Debug)]
+pub(crate) struct Table<const WORDS: usize, const WAYS: usize> {
+    words: Box<[AtomicU64]>,
+    /// Where the first group begins, so that groups begin at cache lines.
+    base: usize,
+    groups: u64,
+}
+
+/// Where an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) group: u32,
+    pub(crate) way: u8,
+}
+
+/// What a search under lock came to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found {
+    /// The key is here.
+    Here(Slot),
+    /// The key is not in the table, but this place can be taken.
+    Free(Slot),
+    /// The key is not in the table, and its groups are full of others that count.
+    Full,
+}
+
+// === impl Table ===
+
+impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
+    const ENTRY: usize = 1 + WORDS;
+    const STRIDE: usize = (1 + WAYS * Self::ENTRY).next_multiple_of(ALIGNMENT);
+    /// A key goes to its first group unless that one already has this many entries that count.
+    const CROWDED: usize = WAYS.div_ceil(2);
+
+    /// A table with room for `keys` keys: with a quarter more entries than that, because keys do
+    /// not spread evenly.
+    pub(crate) fn new(keys: usize) -> Self {
+        let groups = keys.saturating_mul(4).div_ceil(3 * WAYS).clamp(1, u32::MAX as usize);
+        let words = zeroed_words(groups * Self::STRIDE + ALIGNMENT);
+        let misaligned = words.as_ptr().addr() / size_of::<AtomicU64>() % ALIGNMENT;
+        Self { words, base: (ALIGNMENT - misaligned) % ALIGNMENT, groups: groups as u64 }
+    }
+
+    /// The memory it takes at most.
+    pub(crate) fn bytes(&self) -> usize {
+        self.words.len() * size_of::<AtomicU64>()
+    }
+
+    /// The number of entries that count at `now`.
+    pub(crate) fn live(&self, epoch: Epoch, now: Timestamp) -> usize {
+        let groups = (0..self.groups).filter_map(|group| u32::try_from(group).ok());
+        groups.map(|group| self.crowd(self.group(group), epoch, now)).sum()
+    }
+
+    /// The two groups of a key; they may be the same.
+    #[inline]
+    pub(crate) fn homes(&self, digest: u64) -> [u32; 2] {
+        // Multiplying by the golden ratio makes the second choice independent of the first.
+        [self.home(digest), self.home(digest.rotate_left(32).wrapping_mul(0x9E37_79B9_7F4A_7C15))]
+    }
+
+    /// Looks for a key without a lock. What it says may be out of date by the time it is used.
+    #[inline]
+    pub(crate) fn glance(&self, homes: [u32; 2], digest: u64) -> Option<Slot> {
+        self.find_in(homes[0], digest).or_else(|| self.find_in(homes[1], digest))
+    }
+
+    /// Whether a locked slot still is the key's.
+    #[inline]
+    pub(crate) fn is_at(&self, slot: Slot, digest: u64) -> bool {
+        self.group(slot.group)[Self::tag(slot.way)].load(Ordering::Relaxed) == digest
+    }
+
+    /// Looks for a key, both of whose groups are locked, or for a place it can take. Places in
+    /// `taken` are promised to other keys.
+    pub(crate) fn search(
+        &self,
+        homes: [u32; 2],
+        digest: u64,
+        taken: &[Slot],
+        epoch: Epoch,
+        now: Timestamp,
+    ) -> Found {
+        if let Some(slot) = self.glance(homes, digest) {
+            return Found::Here(slot);
+        }
+        let [first, second] = homes;
+        let crowds = homes.map(|home| self.crowd(self.group(home), epoch, now));
+        let prefer_second = crowds[0] >= Self::CROWDED && crowds[1] < crowds[0];
+        let order = if prefer_second { [second, first] } else { [first, second] };
+        let free = |home: &u32| self.longest_fresh(*home, taken, epoch, now);
+        order.iter().find_map(free).map_or(Found::Full, Found::Free)
+    }
+
+    /// The words of a locked entry.
+    #[inline]
+    pub(crate) fn load(&self, slot: Slot) -> [u64; WORDS] {
+        let words = &self.group(slot.group)[Self::tag(slot.way) + 1..][..WORDS];
+        core::array::from_fn(|word| words[word].load(Ordering::Relaxed))
+    }
+
+    /// Writes a locked entry, which from now on is the key's.
+    #[inline]
+    pub(crate) fn store(&self, slot: Slot, digest: u64, words: [u64; WORDS]) {
+        let tag = Self::tag(slot.way);
+        let entry = &self.group(slot.group)[tag..][..Self::ENTRY];
+        entry[0].store(digest, Ordering::Relaxed);
+        for (place, word) in entry[1..].iter().zip(words) {
+            place.store(word, Ordering::Relaxed);
+        }
+    }
+
+    /// The lock of a group.
+    #[inline]
+    pub(crate) fn lock(&self, group: u32) -> &AtomicU64 {
+        &self.group(group)[0]
+    }
+
+    #[inline]
+    fn home(&self, digest: u64) -> u32 {
+        let product = u128::from(digest) * u128::from(self.groups);
+        #[expect(clippy::cast_possible_truncation, reason = "below the number of groups, a u32")]
+        let home = (product >> 64) as u32;
+        home
+    }
+
+    #[inline]
+    fn group(&self, group: u32) -> &[AtomicU64] {
+        let start = self.base + group as usize * Self::STRIDE;
+        &self.words[start..start + Self::STRIDE]
+    }
+
+    #[inline]
+    const fn tag(way: u8) -> usize {
+        1 + way as usize * Self::ENTRY
+    }
+
+    /// Every way is looked at, whichever it turns out to be: the loads do not wait for each other.
+    #[inline]
+    fn find_in(&self, group: u32, digest: u64) -> Option<Slot> {
+        let words = self.group(group);
+        let mut found = None;
+        for way in Self::ways() {
+            if words[Self::tag(way)].load(Ordering::Relaxed) == digest {
+                found = Some(Slot { group, way });
+            }
+        }
+        found
+    }
+
+    /// How many entries of a group count at `now`.
+    fn crowd(&self, group: &[AtomicU64], epoch: Epoch, now: Timestamp) -> usize {
+        Self::ways().filter(|way| Self::fresh_at(group, *way, epoch) > now).count()
+    }
+
+    /// The place of a group that can be taken and has been as good as none for the longest.
+    fn longest_fresh(
+        &self,
+        group: u32,
+        taken: &[Slot],
+        epoch: Epoch,
+        now: Timestamp,
+    ) -> Option<Slot> {
+        let words = self.group(group);
+        Self::ways()
+            .map(|way| (Self::fresh_at(words, way, epoch), Slot { group, way }))
+            .filter(|(fresh_at, slot)| *fresh_at <= now && !taken.contains(slot))
+            .min_by_key(|(fresh_at, _)| *fresh_at)
+            .map(|(_, slot)| slot)
+    }
+
+    /// When a way can be taken over; at once, if it never was used.
+    fn fresh_at(group: &[AtomicU64], way: u8, epoch: Epoch) -> Timestamp {
+        let word = |word: usize| group[Self::tag(way) + word].load(Ordering::Relaxed);
+        if word(0) == 0 {
+            return Timestamp::ZERO;
+        }
+        let head: [u64; PAIR] = [word(1), word(2)];
+        epoch.fresh_at(head)
+    }
+
+    fn ways() -> core::ops::Range<u8> {
+        const { assert!(WAYS < 256 && WORDS >= PAIR) };
+        #[expect(clippy::cast_possible_truncation, reason = "checked in the line above")]
+        let ways = WAYS as u8;
+        0..ways
+    }
+}
+
+/// Takes a lock, waiting as long as it must: locks are held for well under a microsecond, and
+/// never across anything that can block.
+#[inline]
+pub(crate) fn acquire(lock: &AtomicU64) {
+    let mut attempt = 0;
+    while lock.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        wait(attempt);
+        attempt = attempt.wrapping_add(1);
+    }
+}
+
+/// Gives a lock back.
+#[inline]
+pub(crate) fn release(lock: &AtomicU64) {
+    lock.store(0, Ordering::Release);
+}

@@ -1,0 +1,33 @@
+//! The atomics of the in-memory store, and loom's in their place when loom looks at it.
+
+#[cfg(not(loom))]
+pub(crate) use core::sync::atomic::{AtomicU64, Ordering};
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
+
+/// Words that are all zero. The memory is only touched, and so only becomes resident, as it is
+/// used.
+#[cfg(not(loom))]
+pub(crate) fn zeroed_words(len: usize) -> Box<[AtomicU64]> {
+    bytemuck::zeroed_slice_box(len)
+}
+
+#[cfg(loom)]
+pub(crate) fn zeroed_words(len: usize) -> Box<[AtomicU64]> {
+    (0..len).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// What to do between two attempts at a lock: spin briefly, then let others run.
+pub(crate) fn wait(attempt: u32) {
+    #[cfg(not(loom))]
+    if attempt % 64 == 63 {
+        std::thread::yield_now();
+    } else {
+        core::hint::spin_loop();
+    }
+    #[cfg(loom)]
+    {
+        let _ = attempt;
+        loom::thread::yield_now();
+    }
+}
