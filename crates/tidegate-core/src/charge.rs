@@ -9,31 +9,30 @@ use arrayvec::ArrayVec;
 
 use crate::cost::Cost;
 use crate::key::Key;
-use crate::limit::{Numbers, Stage};
-use crate::shape::{Periods, Reading, Room};
+use crate::limit::{Limit, Stage, Stamp};
+use crate::shape::{Calendar, Periods, Reading, Room, Shape};
+use crate::subject::Facts;
 use crate::time::Timestamp;
 
 /// The most limits one decision can have.
 pub const MAX_LIMITS: usize = 16;
 
 /// What is asked of one counter.
+///
+/// Small on purpose: a decision copies sixteen of them at worst, and nothing is allocated.
 #[derive(Clone, Copy, Debug)]
 pub struct Charge<'a> {
-    /// Which counter.
-    pub key: Key<'a>,
-    /// The shape in force, and those its state may have been written under.
-    pub numbers: Numbers<'a>,
-    /// How many units.
-    pub cost: Cost,
-    /// Where the periods of a calendar quota lie.
-    pub periods: Option<Periods>,
-    /// The place of the limit in its policy.
-    pub limit: u8,
+    limit: &'a Limit,
+    digest: u64,
+    cost: Cost,
+    stamp: Stamp,
+    place: u8,
 }
 
 /// The charges of one decision, in the order of the policy.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Batch<'a> {
+    facts: Facts<'a>,
     charges: ArrayVec<Charge<'a>, MAX_LIMITS>,
 }
 
@@ -64,18 +63,18 @@ pub struct Plan {
 pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clone) -> Plan {
     let refuses = |stage: Option<Stage>| {
         met.clone().any(|(charge, room)| {
-            let limit = charge.key.limit();
+            let limit = charge.limit;
             !limit.is_shadow() && !room.is_now() && stage.is_none_or(|stage| limit.stage() == stage)
         })
     };
     let admitted = !refuses(None);
     let global_refused = !admitted && refuses(Some(Stage::Global));
     let written = |charge: &Charge<'_>, room: Room| {
-        let limit = charge.key.limit();
+        let limit = charge.limit;
         if admitted {
             return room.is_now();
         }
-        charge.numbers.shape().counts_attempts()
+        charge.shape().counts_attempts()
             && !limit.is_shadow()
             && room != Room::Never
             && (limit.stage() == Stage::Global || !global_refused)
@@ -86,13 +85,77 @@ pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clon
     Plan { admitted, writes }
 }
 
+// === impl Charge ===
+
+impl<'a> Charge<'a> {
+    pub(crate) const fn new(
+        limit: &'a Limit,
+        digest: u64,
+        cost: Cost,
+        stamp: Stamp,
+        place: u8,
+    ) -> Self {
+        Self { limit, digest, cost, stamp, place }
+    }
+
+    /// The limit whose counter is charged.
+    #[must_use]
+    pub const fn limit(&self) -> &'a Limit {
+        self.limit
+    }
+
+    /// The counter, as a digest under the secret of this process; never zero.
+    #[must_use]
+    pub const fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// How many units.
+    #[must_use]
+    pub const fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    /// The shape in force for this subject.
+    #[must_use]
+    #[inline]
+    pub fn shape(&self) -> &'a Shape {
+        self.limit.shape_at(self.stamp)
+    }
+
+    /// The stamp of that shape, to be stored beside the state.
+    #[must_use]
+    pub const fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    /// The shape that stored state with this stamp was written under, if it is known.
+    #[must_use]
+    pub fn written_under(&self, stamp: u16) -> Option<&'a Shape> {
+        self.limit.shapes().get(usize::from(stamp))
+    }
+
+    /// Where the periods of a calendar quota lie. Ask once per decision: they move on.
+    #[must_use]
+    pub fn periods(&self) -> Option<Periods> {
+        match self.shape() {
+            Shape::Quota(quota) => quota.calendar().map(Calendar::periods),
+            Shape::Bucket(_) | Shape::Window(_) => None,
+        }
+    }
+
+    /// The place of the limit in its policy.
+    #[must_use]
+    pub const fn place(&self) -> u8 {
+        self.place
+    }
+}
+
 // === impl Batch ===
 
 impl<'a> Batch<'a> {
-    /// No charges yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub(crate) const fn new(facts: Facts<'a>) -> Self {
+        Self { facts, charges: ArrayVec::new_const() }
     }
 
     /// Adds a charge, unless the batch is full. Policies never have more than [`MAX_LIMITS`].
@@ -103,8 +166,15 @@ impl<'a> Batch<'a> {
 
     /// The charges.
     #[must_use]
+    #[inline]
     pub fn charges(&self) -> &[Charge<'a>] {
         &self.charges
+    }
+
+    /// The key of one of the charges, for stores that spell it out.
+    #[must_use]
+    pub const fn key(&self, charge: &Charge<'a>) -> Key<'a> {
+        Key::new(charge.limit, self.facts)
     }
 }
 

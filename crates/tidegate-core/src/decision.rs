@@ -6,7 +6,7 @@
 
 use arrayvec::ArrayVec;
 
-use crate::charge::{Batch, MAX_LIMITS, Readings};
+use crate::charge::{Batch, Charge, MAX_LIMITS, Readings};
 use crate::limit::{Limit, Stage};
 use crate::policy::{Overflow, Policy};
 use crate::shape::{Reading, Room};
@@ -69,10 +69,10 @@ pub struct Explanation<'d> {
 pub fn fold<'p>(policy: &'p Policy, batch: &Batch<'_>, readings: Readings) -> Decision<'p> {
     let charges = batch.charges();
     let met = || charges.iter().zip(&readings.list);
-    let enforced = || met().filter(|(charge, _)| !charge.key.limit().is_shadow());
+    let enforced = || met().filter(|(charge, _)| !charge.limit().is_shadow());
     let refusing = || enforced().filter(|(_, reading)| !reading.room.is_now());
 
-    let source = refusing().map(|(charge, _)| charge.key.limit().stage()).min();
+    let source = refusing().map(|(charge, _)| charge.limit().stage()).min();
     let (binding, verdict) = match source {
         None => (most_used(batch, &readings), Verdict::Admit),
         Some(source) => {
@@ -83,7 +83,7 @@ pub fn fold<'p>(policy: &'p Policy, batch: &Batch<'_>, readings: Readings) -> De
             (binding, refusal(policy.overflow(), wait, source))
         }
     };
-    let places = charges.iter().map(|charge| charge.limit).collect();
+    let places = charges.iter().map(Charge::place).collect();
     Decision { policy, verdict, readings, places, binding }
 }
 
@@ -113,7 +113,7 @@ fn left_with(reading: &Reading) -> Room {
 fn longest(batch: &Batch<'_>, readings: &Readings, source: Stage) -> u8 {
     let mut best = (0, Room::Now);
     for (place, (charge, reading)) in (0..).zip(batch.charges().iter().zip(&readings.list)) {
-        let limit = charge.key.limit();
+        let limit = charge.limit();
         let refused = !limit.is_shadow() && !reading.room.is_now() && limit.stage() == source;
         if refused && left_with(reading) > best.1 {
             best = (place, left_with(reading));
@@ -127,11 +127,11 @@ fn longest(batch: &Batch<'_>, readings: &Readings, source: Stage) -> u8 {
 fn most_used(batch: &Batch<'_>, readings: &Readings) -> u8 {
     let mut best: Option<(u8, u128, u128)> = None;
     for (place, (charge, reading)) in (0..).zip(batch.charges().iter().zip(&readings.list)) {
-        if batch.charges().len() > 1 && charge.key.limit().is_shadow() {
+        if batch.charges().len() > 1 && charge.limit().is_shadow() {
             continue;
         }
         let left = u128::from(reading.remaining.max(0).unsigned_abs());
-        let capacity = u128::from(charge.numbers.shape().capacity());
+        let capacity = u128::from(charge.shape().capacity());
         if best.is_none_or(|(_, least, of)| left * of < least * capacity) {
             best = Some((place, left, capacity));
         }

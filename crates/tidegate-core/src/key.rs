@@ -31,7 +31,6 @@ pub const MAX_PART: usize = 128;
 pub struct Key<'a> {
     limit: &'a Limit,
     facts: Facts<'a>,
-    digest: u64,
 }
 
 /// Spells keys out as text, hiding what is private behind a secret.
@@ -53,26 +52,15 @@ pub struct Digests {
 pub(crate) struct SubjectDigests<'a> {
     digests: &'a Digests,
     facts: Facts<'a>,
-    known: [Option<u64>; Dimension::COUNT],
+    /// One for each dimension; zero is "not yet".
+    known: [u64; Dimension::COUNT],
 }
 
 // === impl Key ===
 
 impl<'a> Key<'a> {
-    pub(crate) const fn new(limit: &'a Limit, facts: Facts<'a>, digest: u64) -> Self {
-        Self { limit, facts, digest }
-    }
-
-    /// The digest under the secret of this process; never zero.
-    #[must_use]
-    pub const fn digest(&self) -> u64 {
-        self.digest
-    }
-
-    /// The limit whose counter this is.
-    #[must_use]
-    pub const fn limit(&self) -> &'a Limit {
-        self.limit
+    pub(crate) const fn new(limit: &'a Limit, facts: Facts<'a>) -> Self {
+        Self { limit, facts }
     }
 }
 
@@ -94,7 +82,7 @@ impl KeyNames {
     ///
     /// If `out` does.
     pub fn write(&self, key: &Key<'_>, out: &mut impl fmt::Write) -> fmt::Result {
-        let Key { limit, facts, .. } = key;
+        let Key { limit, facts } = key;
         let mut dimensions = limit.scope().dimensions();
         write!(out, "{}:{{", limit.family())?;
         match dimensions.next() {
@@ -194,10 +182,11 @@ impl fmt::Debug for Digests {
 
 impl<'a> SubjectDigests<'a> {
     pub(crate) const fn new(digests: &'a Digests, facts: Facts<'a>) -> Self {
-        Self { digests, facts, known: [None; Dimension::COUNT] }
+        Self { digests, facts, known: [0; Dimension::COUNT] }
     }
 
     /// The digest of a limit's key, or `None` if the subject lacks a dimension of its scope.
+    #[inline]
     pub(crate) fn key(&mut self, limit: &Limit) -> Option<u64> {
         let mut digest = limit.id();
         for dimension in limit.scope().dimensions() {
@@ -208,12 +197,13 @@ impl<'a> SubjectDigests<'a> {
         Some(self.digests.fold(digest, self.digests.whitening).max(1))
     }
 
+    #[inline]
     fn fact(&mut self, dimension: Dimension) -> Option<u64> {
-        if self.known[dimension as usize].is_none() {
-            let fact = self.facts.get(dimension)?;
-            self.known[dimension as usize] = Some(self.digests.fact(fact));
+        let known = &mut self.known[dimension as usize];
+        if *known == 0 {
+            *known = self.digests.fact(self.facts.get(dimension)?);
         }
-        self.known[dimension as usize]
+        Some(*known)
     }
 }
 

@@ -20,7 +20,7 @@ pub use charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan};
 pub use cost::{Cost, CostError, CostRule};
 pub use decision::{Decision, Denial, Explanation, Retry, Verdict, fold};
 pub use key::{Digests, Key, KeyNames, MAX_PART};
-pub use limit::{Limit, LimitError, Numbers, Stage, Stamp};
+pub use limit::{Limit, LimitError, Stage, Stamp};
 pub use name::{Name, NameError};
 pub use overrides::{Override, OverrideError};
 pub use policy::{

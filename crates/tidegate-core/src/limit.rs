@@ -52,13 +52,6 @@ pub enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(u16);
 
-/// The shape a charge is made under, and those its key's state may have been written under.
-#[derive(Clone, Copy, Debug)]
-pub struct Numbers<'a> {
-    shapes: &'a [Shape],
-    current: Stamp,
-}
-
 /// Why a limit cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
@@ -208,14 +201,23 @@ impl Limit {
     /// The shape for whom no override says otherwise.
     #[must_use]
     pub fn shape(&self) -> &Shape {
-        &self.shapes[usize::from(self.current.0)]
+        self.shape_at(self.current)
+    }
+
+    /// Every shape this limit has had; the places never change.
+    pub(crate) fn shapes(&self) -> &[Shape] {
+        &self.shapes
+    }
+
+    #[inline]
+    pub(crate) fn shape_at(&self, stamp: Stamp) -> &Shape {
+        &self.shapes[usize::from(stamp.0)]
     }
 
     /// The numbers that hold for a subject: exact overrides, then patterns, then the usual ones.
     #[inline]
-    pub(crate) fn numbers(&self, facts: Facts<'_>) -> Numbers<'_> {
-        let current = self.overrides.find(facts).unwrap_or(self.current);
-        Numbers { shapes: &self.shapes, current }
+    pub(crate) fn stamp(&self, facts: Facts<'_>) -> Stamp {
+        self.overrides.find(facts).unwrap_or(self.current)
     }
 
     /// What tells this limit's counters from all others: its policy, name and shape. Reloads keep
@@ -228,7 +230,7 @@ impl Limit {
     /// All shapes now in force.
     pub(crate) fn in_force(&self) -> impl Iterator<Item = &Shape> {
         let stamps = core::iter::once(self.current).chain(self.overrides.stamps());
-        stamps.map(|stamp| &self.shapes[usize::from(stamp.0)])
+        stamps.map(|stamp| self.shape_at(stamp))
     }
 
     /// Fixes the identity: `owner` is the policy, or empty for a limit that policies share.
@@ -321,29 +323,5 @@ impl Stamp {
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0
-    }
-}
-
-// === impl Numbers ===
-
-impl<'a> Numbers<'a> {
-    /// The shape in force.
-    #[must_use]
-    #[inline]
-    pub fn shape(&self) -> &'a Shape {
-        &self.shapes[usize::from(self.current.0)]
-    }
-
-    /// Its stamp, to be stored beside the state.
-    #[must_use]
-    pub const fn stamp(&self) -> Stamp {
-        self.current
-    }
-
-    /// The shape stored state with this stamp was written under, if it is another one than the
-    /// shape in force and still known.
-    #[must_use]
-    pub fn written_under(&self, stamp: u16) -> Option<&'a Shape> {
-        self.shapes.get(usize::from(stamp))
     }
 }

@@ -144,8 +144,14 @@ impl Scope {
     }
 
     /// Its dimensions, in the order of the parts in a key.
+    #[inline]
     pub fn dimensions(self) -> impl Iterator<Item = Dimension> {
-        Dimension::ALL.into_iter().filter(move |dimension| self.contains(*dimension))
+        let mut bits = self.0;
+        core::iter::from_fn(move || {
+            let dimension = Dimension::ALL.get(bits.trailing_zeros() as usize);
+            bits &= bits.wrapping_sub(1);
+            dimension.copied()
+        })
     }
 }
 

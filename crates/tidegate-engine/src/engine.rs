@@ -36,7 +36,11 @@ pub enum DecideError {
 impl<S: Store> Engine<S> {
     /// An engine with its own, unpredictable digests.
     pub fn new(store: S, policies: PolicySet) -> Self {
-        let digests = Digests::new([unpredictable(), unpredictable()]);
+        Self::with_digests(store, policies, Digests::new([unpredictable(), unpredictable()]))
+    }
+
+    /// An engine whose digests are known, so that a run can be repeated exactly.
+    pub fn with_digests(store: S, policies: PolicySet, digests: Digests) -> Self {
         Self { store, policies: ArcSwap::from_pointee(policies), digests }
     }
 

@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use crate::charge::{Batch, Charge, MAX_LIMITS};
 use crate::cost::Cost;
-use crate::key::{Digests, Key, SubjectDigests};
+use crate::key::{Digests, SubjectDigests};
 use crate::limit::Limit;
 use crate::name::Name;
-use crate::shape::{Calendar, Quota, Shape};
+use crate::shape::Shape;
 use crate::subject::{Facts, Subject};
 use crate::time::Timestamp;
 
@@ -168,17 +168,12 @@ impl Policy {
         let class = self.class.as_ref().map(|class| class.as_str().as_bytes());
         let facts = Facts { subject, class };
         let mut keys = SubjectDigests::new(digests, facts);
-        let mut batch = Batch::new();
+        let mut batch = Batch::new(facts);
         for (place, limit) in (0..).zip(&self.limits) {
-            let Some(digest) = keys.key(limit) else { continue };
-            let numbers = limit.numbers(facts);
-            batch.push(Charge {
-                key: Key::new(limit, facts, digest),
-                numbers,
-                cost: limit.cost().units(weight),
-                periods: calendar(numbers.shape()).map(Calendar::periods),
-                limit: place,
-            });
+            if let Some(digest) = keys.key(limit) {
+                let cost = limit.cost().units(weight);
+                batch.push(Charge::new(limit, digest, cost, limit.stamp(facts), place));
+            }
         }
         match batch.charges() {
             [] => Err(ResolveError { policy: self.name.clone() }),
@@ -188,16 +183,13 @@ impl Policy {
 
     /// Moves the calendars of the limits to the periods around `now`, which a store has asked for.
     pub fn refresh(&self, now: Timestamp) {
-        for calendar in self.limits.iter().flat_map(|limit| limit.in_force()).filter_map(calendar) {
-            calendar.refresh(now);
+        for shape in self.limits.iter().flat_map(|limit| limit.in_force()) {
+            if let Shape::Quota(quota) = shape
+                && let Some(calendar) = quota.calendar()
+            {
+                calendar.refresh(now);
+            }
         }
-    }
-}
-
-fn calendar(shape: &Shape) -> Option<&Calendar> {
-    match shape {
-        Shape::Quota(quota) => Quota::calendar(quota),
-        Shape::Bucket(_) | Shape::Window(_) => None,
     }
 }
 

@@ -58,8 +58,11 @@ impl Shelves {
         let mut locks = Locks::new(self);
         let spots = self.lock(charges, glimpses, now, &mut locks);
 
+        // Read once, so that the look and the charge speak of the same periods.
+        let periods: ArrayVec<_, MAX_LIMITS> = charges.iter().map(Charge::periods).collect();
         let here = |index: usize| Here {
             charge: &charges[index],
+            periods: periods[index].as_ref(),
             spot: spots[index],
             epoch: self.epoch,
             now,
@@ -79,7 +82,7 @@ impl Shelves {
 
     #[inline]
     fn glimpse(&self, charge: &Charge<'_>) -> Glimpse {
-        let digest = charge.key.digest();
+        let digest = charge.digest();
         macro_rules! glimpse {
             ($shelf:expr) => {{
                 let homes = $shelf.table().homes(digest);
@@ -137,7 +140,7 @@ impl Shelves {
 
     #[inline]
     fn is_at(&self, charge: &Charge<'_>, slot: Slot) -> bool {
-        let digest = charge.key.digest();
+        let digest = charge.digest();
         match kind_of(charge) {
             Kind::Bucket => self.buckets.table().is_at(slot, digest),
             Kind::Quota => self.quotas.table().is_at(slot, digest),
@@ -171,7 +174,7 @@ impl Shelves {
 
     #[inline]
     fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
-        match here.charge.numbers.shape() {
+        match here.charge.shape() {
             Shape::Bucket(bucket) => Ok(BucketStep { shelf: &self.buckets, bucket }.look(here)),
             Shape::Quota(quota) => QuotaStep { shelf: &self.quotas, quota }.look(here),
             Shape::Window(window) => Ok(WindowStep { shelf: &self.windows, window }.look(here)),
@@ -180,7 +183,7 @@ impl Shelves {
 
     #[inline]
     fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
-        match here.charge.numbers.shape() {
+        match here.charge.shape() {
             Shape::Bucket(bucket) => Ok(BucketStep { shelf: &self.buckets, bucket }.take(here)),
             Shape::Quota(quota) => QuotaStep { shelf: &self.quotas, quota }.take(here),
             Shape::Window(window) => Ok(WindowStep { shelf: &self.windows, window }.take(here)),
@@ -269,5 +272,5 @@ impl Drop for Locks<'_> {
 
 #[inline]
 fn kind_of(charge: &Charge<'_>) -> Kind {
-    charge.numbers.shape().kind()
+    charge.shape().kind()
 }

@@ -64,7 +64,7 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
         epoch: Epoch,
         now: Timestamp,
     ) -> Spot {
-        let (limit, digest) = (charge.key.limit().id(), charge.key.digest());
+        let (limit, digest) = (charge.limit().id(), charge.digest());
         match self.table.search(homes, digest, taken, epoch, now) {
             Found::Here(slot) => Spot::Entry(slot),
             Found::Free(slot) => Spot::Newcomer(slot, self.sketch.cell_if_used(limit, digest)),
@@ -87,9 +87,9 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
     pub(crate) fn store(&self, spot: Spot, charge: &Charge<'_>, words: [u64; WORDS]) {
         match spot {
             Spot::Entry(slot) | Spot::Newcomer(slot, _) => {
-                self.table.store(slot, charge.key.digest(), words);
+                self.table.store(slot, charge.digest(), words);
             }
-            Spot::Overflow(cell) => self.sketch.store(cell, charge.key.limit().id(), words),
+            Spot::Overflow(cell) => self.sketch.store(cell, charge.limit().id(), words),
         }
     }
 

@@ -37,6 +37,7 @@ enum Held<'c> {
 #[derive(Clone, Copy)]
 pub(crate) struct Here<'c> {
     pub(crate) charge: &'c Charge<'c>,
+    pub(crate) periods: Option<&'c Periods>,
     pub(crate) spot: Spot,
     pub(crate) epoch: Epoch,
     pub(crate) now: Timestamp,
@@ -47,7 +48,7 @@ pub(crate) struct Here<'c> {
 impl BucketStep<'_> {
     #[inline]
     pub(crate) fn look(&self, here: Here<'_>) -> Reading {
-        let (cost, now) = (here.charge.cost, here.now);
+        let (cost, now) = (here.charge.cost(), here.now);
         match self.state(here) {
             Held::Nothing => self.bucket.look(None, cost, now),
             Held::Current(state) => self.bucket.look(Some(state), cost, now),
@@ -62,7 +63,7 @@ impl BucketStep<'_> {
             Held::Current(state) => Some(state),
             Held::Inherited(old, state) => self.bucket.inherit(old, state, here.now),
         };
-        let (state, reading) = self.bucket.take(state, here.charge.cost, here.now);
+        let (state, reading) = self.bucket.take(state, here.charge.cost(), here.now);
         let head = here.head(state.last, state.level);
         let words = here.epoch.pack(head, self.bucket.fresh_at(state));
         self.shelf.store(here.spot, here.charge, words);
@@ -89,11 +90,11 @@ impl BucketStep<'_> {
 
 impl QuotaStep<'_> {
     pub(crate) fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
-        self.quota.look(self.state(here), here.charge.cost, here.now, here.periods())
+        self.quota.look(self.state(here), here.charge.cost(), here.now, here.periods)
     }
 
     pub(crate) fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
-        let (cost, periods) = (here.charge.cost, here.periods());
+        let (cost, periods) = (here.charge.cost(), here.periods);
         let (state, reading) = self.quota.take(self.state(here), cost, here.now, periods)?;
         let fresh_at = self.quota.fresh_at(state, periods)?;
         let words = here.epoch.pack(here.head(state.start, state.used), fresh_at);
@@ -115,17 +116,17 @@ impl QuotaStep<'_> {
 
 impl WindowStep<'_> {
     pub(crate) fn look(&self, here: Here<'_>) -> Reading {
-        self.window.look(self.state(here).as_ref(), here.charge.cost, here.now)
+        self.window.look(self.state(here).as_ref(), here.charge.cost(), here.now)
     }
 
     pub(crate) fn take(&self, here: Here<'_>) -> Reading {
         let (mut state, reading) =
-            self.window.take(self.state(here).as_ref(), here.charge.cost, here.now);
+            self.window.take(self.state(here).as_ref(), here.charge.cost(), here.now);
         if let (WindowState::Grid(grid), Spot::Overflow(_)) = (&mut state, here.spot) {
             // A cell may deny, but a block would hold those who did nothing.
             grid.until = Timestamp::ZERO;
         }
-        let stamp = here.charge.numbers.stamp().get();
+        let stamp = here.charge.stamp().get();
         let words = here.epoch.pack_window(&state, stamp, self.window.fresh_at(&state));
         self.shelf.store(here.spot, here.charge, words);
         reading
@@ -151,24 +152,20 @@ impl WindowStep<'_> {
 
 impl<'c> Here<'c> {
     fn limit(&self) -> u64 {
-        self.charge.key.limit().id()
-    }
-
-    fn periods(&self) -> Option<&Periods> {
-        self.charge.periods.as_ref()
+        self.charge.limit().id()
     }
 
     #[inline]
     fn head(&self, anchor: Timestamp, amount: u64) -> Head {
-        Head { anchor, stamp: self.charge.numbers.stamp().get(), amount }
+        Head { anchor, stamp: self.charge.stamp().get(), amount }
     }
 
     /// `None` if the state was written under the numbers in force; otherwise the shape it was
     /// written under, if that is known.
     #[inline]
     fn written_under(&self, head: Head) -> Option<Option<&'c Shape>> {
-        let numbers = self.charge.numbers;
-        (head.stamp != numbers.stamp().get()).then(|| numbers.written_under(head.stamp))
+        let charge = self.charge;
+        (head.stamp != charge.stamp().get()).then(|| charge.written_under(head.stamp))
     }
 }
 
