@@ -15,11 +15,11 @@ use crate::subject::Facts;
 use crate::time::Timestamp;
 
 /// The most limits one decision can have.
-pub const MAX_LIMITS: usize = 16;
+pub const MAX_LIMITS: usize = 8;
 
 /// What is asked of one counter.
 ///
-/// Small on purpose: a decision copies sixteen of them at worst, and nothing is allocated.
+/// Small on purpose: a decision copies eight of them at worst, and nothing is allocated.
 #[derive(Clone, Copy, Debug)]
 pub struct Charge<'a> {
     limit: &'a Limit,
@@ -39,10 +39,8 @@ pub struct Batch<'a> {
 /// What a store saw: one reading per charge, in the same order.
 #[derive(Clone, Debug)]
 pub struct Readings {
-    /// The store's time at which all of them hold.
-    pub decided_at: Timestamp,
-    /// One per charge.
-    pub list: ArrayVec<Reading, MAX_LIMITS>,
+    decided_at: Timestamp,
+    list: ArrayVec<Reading, MAX_LIMITS>,
 }
 
 /// Which charges of a batch are written.
@@ -154,8 +152,14 @@ impl<'a> Charge<'a> {
 // === impl Batch ===
 
 impl<'a> Batch<'a> {
+    /// No charges yet, for a subject under a policy that may be bound to a class.
+    #[inline]
     pub(crate) const fn new(facts: Facts<'a>) -> Self {
         Self { facts, charges: ArrayVec::new_const() }
+    }
+
+    pub(crate) const fn facts(&self) -> Facts<'a> {
+        self.facts
     }
 
     /// Adds a charge, unless the batch is full. Policies never have more than [`MAX_LIMITS`].
@@ -175,6 +179,56 @@ impl<'a> Batch<'a> {
     #[must_use]
     pub const fn key(&self, charge: &Charge<'a>) -> Key<'a> {
         Key::new(charge.limit, self.facts)
+    }
+}
+
+// === impl Readings ===
+
+impl Readings {
+    /// Room for the readings of one decision.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { decided_at: Timestamp::ZERO, list: ArrayVec::new_const() }
+    }
+
+    /// Begins anew, with the store's time at which all readings will hold.
+    #[inline]
+    pub fn begin(&mut self, decided_at: Timestamp) {
+        self.decided_at = decided_at;
+        self.list.clear();
+    }
+
+    /// Adds the reading of the next charge. A batch has no more than there is room for.
+    #[inline]
+    pub fn push(&mut self, reading: Reading) {
+        let _ = self.list.try_push(reading);
+    }
+
+    /// Replaces the reading of the charge at `index`.
+    #[inline]
+    pub fn set(&mut self, index: usize, reading: Reading) {
+        if let Some(place) = self.list.get_mut(index) {
+            *place = reading;
+        }
+    }
+
+    /// The store's time at which all of them hold.
+    #[must_use]
+    pub const fn decided_at(&self) -> Timestamp {
+        self.decided_at
+    }
+
+    /// One per charge, in the same order.
+    #[must_use]
+    #[inline]
+    pub fn list(&self) -> &[Reading] {
+        &self.list
+    }
+}
+
+impl Default for Readings {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -68,7 +68,7 @@ pub struct Explanation<'d> {
 #[inline]
 pub fn fold<'p>(policy: &'p Policy, batch: &Batch<'_>, readings: Readings) -> Decision<'p> {
     let charges = batch.charges();
-    let met = || charges.iter().zip(&readings.list);
+    let met = || charges.iter().zip(readings.list());
     let enforced = || met().filter(|(charge, _)| !charge.limit().is_shadow());
     let refusing = || enforced().filter(|(_, reading)| !reading.room.is_now());
 
@@ -112,7 +112,7 @@ fn left_with(reading: &Reading) -> Room {
 /// The first of the limits in `source` whose wait is the longest.
 fn longest(batch: &Batch<'_>, readings: &Readings, source: Stage) -> u8 {
     let mut best = (0, Room::Now);
-    for (place, (charge, reading)) in (0..).zip(batch.charges().iter().zip(&readings.list)) {
+    for (place, (charge, reading)) in (0..).zip(batch.charges().iter().zip(readings.list())) {
         let limit = charge.limit();
         let refused = !limit.is_shadow() && !reading.room.is_now() && limit.stage() == source;
         if refused && left_with(reading) > best.1 {
@@ -126,7 +126,7 @@ fn longest(batch: &Batch<'_>, readings: &Readings, source: Stage) -> u8 {
 #[inline]
 fn most_used(batch: &Batch<'_>, readings: &Readings) -> u8 {
     let mut best: Option<(u8, u128, u128)> = None;
-    for (place, (charge, reading)) in (0..).zip(batch.charges().iter().zip(&readings.list)) {
+    for (place, (charge, reading)) in (0..).zip(batch.charges().iter().zip(readings.list())) {
         if batch.charges().len() > 1 && charge.limit().is_shadow() {
             continue;
         }
@@ -176,13 +176,13 @@ impl<'p> Decision<'p> {
     /// The store's time at which this was decided.
     #[must_use]
     pub const fn decided_at(&self) -> Timestamp {
-        self.readings.decided_at
+        self.readings.decided_at()
     }
 
     fn explanation(&self, index: usize) -> Explanation<'_> {
         Explanation {
             limit: &self.policy.limits()[usize::from(self.places[index])],
-            reading: &self.readings.list[index],
+            reading: &self.readings.list()[index],
         }
     }
 }

@@ -11,14 +11,20 @@ use crate::time::Timestamp;
 /// A store executes the step it is sent, atomically and on its own clock. It holds no policy,
 /// knows no subject, chooses no failure mode and swallows no error.
 pub trait Store: Send + Sync {
-    /// Charges a batch: all of it, or none of it but what counts attempts.
+    /// Charges a batch, all of it or none of it but what counts attempts, and fills in what was
+    /// met. The caller keeps the room for the readings, so that none of them is moved about.
     fn charge(
         &self,
         batch: &Batch<'_>,
-    ) -> impl Future<Output = Result<Readings, StoreError>> + Send;
+        readings: &mut Readings,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Reads what [`charge`](Self::charge) would meet, and changes nothing.
-    fn peek(&self, batch: &Batch<'_>) -> impl Future<Output = Result<Readings, StoreError>> + Send;
+    /// Fills in what [`charge`](Self::charge) would meet, and changes nothing.
+    fn peek(
+        &self,
+        batch: &Batch<'_>,
+        readings: &mut Readings,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
 /// What went wrong, one variant for each thing a caller can do about it.

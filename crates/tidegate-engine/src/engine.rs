@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 use tidegate_core::{
-    Cost, Decision, Digests, Policy, PolicySet, ResolveError, Store, StoreError, Subject, fold,
+    Cost, Decision, Digests, Policy, PolicySet, Readings, ResolveError, Store, StoreError, Subject,
+    fold,
 };
 
 /// Decides requests by the policies in force, with state in a store.
@@ -73,15 +74,16 @@ impl<S: Store> Engine<S> {
         subject: &Subject<'_>,
         weight: Cost,
     ) -> Result<Decision<'p>, DecideError> {
+        let mut readings = Readings::new();
         let batch = policy.resolve(subject, weight, &self.digests)?;
-        match self.store.charge(&batch).await {
-            Ok(readings) => return Ok(fold(policy, &batch, readings)),
-            Err(StoreError::Stale { now }) => policy.refresh(now),
-            Err(error) => return Err(error.into()),
+        match self.store.charge(&batch, &mut readings).await {
+            // The store has said which periods it needs; sent again, the batch brings them.
+            Err(StoreError::Stale { now }) => {
+                policy.refresh(now);
+                self.store.charge(&batch, &mut readings).await?;
+            }
+            answered => answered?,
         }
-        // The store has said which periods it needs; the second batch brings them.
-        let batch = policy.resolve(subject, weight, &self.digests)?;
-        let readings = self.store.charge(&batch).await?;
         Ok(fold(policy, &batch, readings))
     }
 }

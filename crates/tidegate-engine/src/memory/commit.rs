@@ -6,7 +6,8 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, Kind, MAX_LIMITS, Plan, Reading, Readings, Shape, Stale, Timestamp, plan,
+    Batch, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Reading, Readings, Shape, Stale,
+    Timestamp, plan,
 };
 
 use super::Shelves;
@@ -30,6 +31,9 @@ struct Locks<'s> {
     cells: ArrayVec<(Kind, Cell), MAX_LIMITS>,
 }
 
+/// One lock that is held.
+struct Held<'s>(&'s AtomicU64);
+
 /// An entry seen without a lock was somebody else's when the lock was had.
 struct Vanished;
 
@@ -38,46 +42,109 @@ type Spots = ArrayVec<Spot, MAX_LIMITS>;
 // === impl Shelves ===
 
 impl Shelves {
-    /// Looks for the keys of a batch, which brings their memory in while the clock is read.
-    #[inline]
-    pub(crate) fn glance(&self, batch: &Batch<'_>) -> ArrayVec<Glimpse, MAX_LIMITS> {
-        batch.charges().iter().map(|charge| self.glimpse(charge)).collect()
-    }
-
-    /// Decides a batch at `now`, and writes what is to be written.
+    /// Decides a batch, and writes what is planned to be written.
+    ///
+    /// The clock is read after the keys have been looked for, so that it need not wait for their
+    /// memory.
     #[inline]
     pub(crate) fn commit(
         &self,
         batch: &Batch<'_>,
-        glimpses: &[Glimpse],
-        now: Timestamp,
+        clock: &impl Clock,
+        readings: &mut Readings,
         planned: impl Fn(Plan) -> Plan,
-    ) -> Result<Readings, Stale> {
+    ) -> Result<(), Stale> {
         let charges = batch.charges();
-        let now = self.epoch.clamp(now);
-        let mut locks = Locks::new(self);
-        let spots = self.lock(charges, glimpses, now, &mut locks);
+        if let [charge] = charges {
+            let glimpse = self.glimpse(charge);
+            readings.begin(self.epoch.clamp(clock.now()));
+            if let Some(slot) = glimpse.slot {
+                let _held = Held::new(self.group_lock((kind_of(charge), slot.group)));
+                if self.is_at(charge, slot) {
+                    return self.decide_one(charge, Spot::Entry(slot), readings, planned);
+                }
+            }
+            return self.commit_all(charges, &[glimpse], readings, planned);
+        }
+        let mut glimpses: ArrayVec<Glimpse, MAX_LIMITS> = ArrayVec::new();
+        for charge in charges {
+            glimpses.push(self.glimpse(charge));
+        }
+        readings.begin(self.epoch.clamp(clock.now()));
+        self.commit_all(charges, &glimpses, readings, planned)
+    }
 
+    fn commit_all(
+        &self,
+        charges: &[Charge<'_>],
+        glimpses: &[Glimpse],
+        readings: &mut Readings,
+        planned: impl Fn(Plan) -> Plan,
+    ) -> Result<(), Stale> {
+        let now = readings.decided_at();
+        let mut locks = Locks::new(self);
+        let mut spots = Spots::new();
+        locks.take_groups(charges, glimpses, false);
+        if self.find_spots(charges, glimpses, false, now, &mut spots).is_err() {
+            // With both groups of every key locked, nothing can vanish.
+            locks.give_back();
+            locks.take_groups(charges, glimpses, true);
+            spots.clear();
+            let _ = self.find_spots(charges, glimpses, true, now, &mut spots);
+        }
+        locks.take_cells(charges, &spots);
+        self.decide(charges, &spots, readings, planned)
+    }
+
+    /// Looks at one charge whose spot is locked, plans, and writes.
+    #[inline]
+    fn decide_one(
+        &self,
+        charge: &Charge<'_>,
+        spot: Spot,
+        readings: &mut Readings,
+        planned: impl Fn(Plan) -> Plan,
+    ) -> Result<(), Stale> {
+        let periods = charge.periods();
+        let now = readings.decided_at();
+        let here = Here { charge, periods: periods.as_ref(), spot, epoch: self.epoch, now };
+        let mut reading = self.look(here)?;
+        if planned(plan(core::iter::once((charge, reading.room)))).writes(0) {
+            reading = self.take(here)?;
+        }
+        readings.push(reading);
+        Ok(())
+    }
+
+    /// Looks at all charges, whose spots are locked, plans, and writes.
+    #[inline]
+    fn decide(
+        &self,
+        charges: &[Charge<'_>],
+        spots: &[Spot],
+        readings: &mut Readings,
+        planned: impl Fn(Plan) -> Plan,
+    ) -> Result<(), Stale> {
+        let now = readings.decided_at();
         // Read once, so that the look and the charge speak of the same periods.
-        let periods: ArrayVec<_, MAX_LIMITS> = charges.iter().map(Charge::periods).collect();
-        let here = |index: usize| Here {
-            charge: &charges[index],
-            periods: periods[index].as_ref(),
-            spot: spots[index],
-            epoch: self.epoch,
-            now,
-        };
-        let mut list: ArrayVec<Reading, MAX_LIMITS> = ArrayVec::new();
-        for index in 0..charges.len() {
-            list.push(self.look(here(index))?);
+        let mut periods: ArrayVec<Option<Periods>, MAX_LIMITS> = ArrayVec::new();
+        for (charge, spot) in charges.iter().zip(spots) {
+            periods.push(charge.periods());
+            let periods = periods.last().and_then(Option::as_ref);
+            let here = Here { charge, periods, spot: *spot, epoch: self.epoch, now };
+            readings.push(self.look(here)?);
         }
-        let rooms = list.iter().map(|reading| reading.room);
+        let rooms = readings.list().iter().map(|reading| reading.room);
         let plan = planned(plan(charges.iter().zip(rooms)));
-        for index in (0..charges.len()).filter(|index| plan.writes(*index)) {
-            // What could be stale has been found to be current by the look at the same state.
-            list[index] = self.take(here(index))?;
+        for (index, (charge, spot)) in charges.iter().zip(spots).enumerate() {
+            if plan.writes(index) {
+                let periods = periods[index].as_ref();
+                let here = Here { charge, periods, spot: *spot, epoch: self.epoch, now };
+                // What could be stale has been found to be current by the look.
+                readings.set(index, self.take(here)?);
+            }
         }
-        Ok(Readings { decided_at: now, list })
+        Ok(())
     }
 
     #[inline]
@@ -96,46 +163,24 @@ impl Shelves {
         }
     }
 
-    /// Locks every counter of the decision and finds the spot of each.
+    /// The spot of each charge whose groups are locked: the one its key was seen in, or both.
     #[inline]
-    fn lock<'s>(
-        &'s self,
-        charges: &[Charge<'_>],
-        glimpses: &[Glimpse],
-        now: Timestamp,
-        locks: &mut Locks<'s>,
-    ) -> Spots {
-        locks.take_groups(charges, glimpses, false);
-        let spots = self.spots(charges, glimpses, now).unwrap_or_else(|Vanished| {
-            // With both groups of every key locked, nothing can vanish.
-            locks.give_back();
-            locks.take_groups(charges, glimpses, true);
-            let unseen = |glimpse: &Glimpse| Glimpse { slot: None, ..*glimpse };
-            let glimpses: ArrayVec<_, MAX_LIMITS> = glimpses.iter().map(unseen).collect();
-            self.spots(charges, &glimpses, now).unwrap_or_default()
-        });
-        locks.take_cells(charges, &spots);
-        spots
-    }
-
-    /// The spot of each charge whose groups are locked.
-    #[inline]
-    fn spots(
+    fn find_spots(
         &self,
         charges: &[Charge<'_>],
         glimpses: &[Glimpse],
+        both: bool,
         now: Timestamp,
-    ) -> Result<Spots, Vanished> {
-        let mut spots = Spots::new();
+        spots: &mut Spots,
+    ) -> Result<(), Vanished> {
         for (charge, glimpse) in charges.iter().zip(glimpses) {
-            let spot = match glimpse.slot {
+            spots.push(match glimpse.slot.filter(|_| !both) {
                 Some(slot) if self.is_at(charge, slot) => Spot::Entry(slot),
                 Some(_) => return Err(Vanished),
-                None => self.settle_on(charge, glimpse.homes, charges, &spots, now),
-            };
-            spots.push(spot);
+                None => self.settle_on(charge, glimpse.homes, charges, spots, now),
+            });
         }
-        Ok(spots)
+        Ok(())
     }
 
     #[inline]
@@ -205,6 +250,23 @@ impl Shelves {
             Kind::Quota => self.quotas.cell_lock(cell),
             Kind::Window => self.windows.cell_lock(cell),
         }
+    }
+}
+
+// === impl Held ===
+
+impl<'s> Held<'s> {
+    #[inline]
+    fn new(lock: &'s AtomicU64) -> Self {
+        acquire(lock);
+        Self(lock)
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        release(self.0);
     }
 }
 

@@ -110,22 +110,22 @@ impl<C: Clock> MemoryStore<C> {
     fn decide(
         &self,
         batch: &Batch<'_>,
+        readings: &mut Readings,
         planned: impl Fn(Plan) -> Plan,
-    ) -> Result<Readings, StoreError> {
-        let glimpses = self.shelves.glance(batch);
-        let decided = self.shelves.commit(batch, &glimpses, self.clock.now(), planned);
+    ) -> Result<(), StoreError> {
+        let decided = self.shelves.commit(batch, &self.clock, readings, planned);
         decided.map_err(|Stale { now }| StoreError::Stale { now })
     }
 }
 
 impl<C: Clock> Store for MemoryStore<C> {
     #[inline]
-    async fn charge(&self, batch: &Batch<'_>) -> Result<Readings, StoreError> {
-        self.decide(batch, |plan| plan)
+    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        self.decide(batch, readings, |plan| plan)
     }
 
     #[inline]
-    async fn peek(&self, batch: &Batch<'_>) -> Result<Readings, StoreError> {
-        self.decide(batch, Plan::unwritten)
+    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        self.decide(batch, readings, Plan::unwritten)
     }
 }
