@@ -98,18 +98,21 @@ impl<'a> Charge<'a> {
 
     /// The limit whose counter is charged.
     #[must_use]
+    #[inline]
     pub const fn limit(&self) -> &'a Limit {
         self.limit
     }
 
     /// The counter, as a digest under the secret of this process; never zero.
     #[must_use]
+    #[inline]
     pub const fn digest(&self) -> u64 {
         self.digest
     }
 
     /// How many units.
     #[must_use]
+    #[inline]
     pub const fn cost(&self) -> Cost {
         self.cost
     }
@@ -123,6 +126,7 @@ impl<'a> Charge<'a> {
 
     /// The stamp of that shape, to be stored beside the state.
     #[must_use]
+    #[inline]
     pub const fn stamp(&self) -> Stamp {
         self.stamp
     }
@@ -135,6 +139,7 @@ impl<'a> Charge<'a> {
 
     /// Where the periods of a calendar quota lie. Ask once per decision: they move on.
     #[must_use]
+    #[inline]
     pub fn periods(&self) -> Option<Periods> {
         match self.shape() {
             Shape::Quota(quota) => quota.calendar().map(Calendar::periods),
@@ -144,6 +149,7 @@ impl<'a> Charge<'a> {
 
     /// The place of the limit in its policy.
     #[must_use]
+    #[inline]
     pub const fn place(&self) -> u8 {
         self.place
     }
@@ -156,10 +162,6 @@ impl<'a> Batch<'a> {
     #[inline]
     pub(crate) const fn new(facts: Facts<'a>) -> Self {
         Self { facts, charges: ArrayVec::new_const() }
-    }
-
-    pub(crate) const fn facts(&self) -> Facts<'a> {
-        self.facts
     }
 
     /// Adds a charge, unless the batch is full. Policies never have more than [`MAX_LIMITS`].
@@ -204,14 +206,6 @@ impl Readings {
         let _ = self.list.try_push(reading);
     }
 
-    /// Replaces the reading of the charge at `index`.
-    #[inline]
-    pub fn set(&mut self, index: usize, reading: Reading) {
-        if let Some(place) = self.list.get_mut(index) {
-            *place = reading;
-        }
-    }
-
     /// The store's time at which all of them hold.
     #[must_use]
     pub const fn decided_at(&self) -> Timestamp {
@@ -219,7 +213,6 @@ impl Readings {
     }
 
     /// One per charge, in the same order.
-    #[must_use]
     #[inline]
     pub fn list(&self) -> &[Reading] {
         &self.list
@@ -237,6 +230,7 @@ impl Default for Readings {
 impl Plan {
     /// The plan that writes nothing, for a look without a charge.
     #[must_use]
+    #[inline]
     pub const fn unwritten(self) -> Self {
         Self { writes: 0, ..self }
     }
@@ -249,6 +243,7 @@ impl Plan {
 
     /// Whether the charge at `index` is written.
     #[must_use]
+    #[inline]
     pub const fn writes(self, index: usize) -> bool {
         self.writes >> index & 1 == 1
     }

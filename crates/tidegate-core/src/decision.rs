@@ -6,19 +6,20 @@
 
 use arrayvec::ArrayVec;
 
-use crate::charge::{Batch, Charge, MAX_LIMITS, Readings};
+use crate::charge::{Batch, MAX_LIMITS, Readings};
 use crate::limit::{Limit, Stage};
 use crate::policy::{Overflow, Policy};
 use crate::shape::{Reading, Room};
 use crate::time::{Span, Timestamp};
 
-/// The whole answer to one request.
+/// The whole answer to one request. It borrows the readings from whoever asked, so that passing it
+/// on costs little.
 #[must_use = "a decision that nobody looks at has limited nothing"]
 #[derive(Clone, Debug)]
-pub struct Decision<'p> {
-    policy: &'p Policy,
+pub struct Decision<'d> {
+    policy: &'d Policy,
     verdict: Verdict,
-    readings: Readings,
+    readings: &'d Readings,
     /// The place in the policy of each reading's limit.
     places: ArrayVec<u8, MAX_LIMITS>,
     binding: u8,
@@ -66,7 +67,7 @@ pub struct Explanation<'d> {
 
 /// Folds the readings of a batch into the answer.
 #[inline]
-pub fn fold<'p>(policy: &'p Policy, batch: &Batch<'_>, readings: Readings) -> Decision<'p> {
+pub fn fold<'d>(policy: &'d Policy, batch: &Batch<'_>, readings: &'d Readings) -> Decision<'d> {
     let charges = batch.charges();
     let met = || charges.iter().zip(readings.list());
     let enforced = || met().filter(|(charge, _)| !charge.limit().is_shadow());
@@ -74,16 +75,19 @@ pub fn fold<'p>(policy: &'p Policy, batch: &Batch<'_>, readings: Readings) -> De
 
     let source = refusing().map(|(charge, _)| charge.limit().stage()).min();
     let (binding, verdict) = match source {
-        None => (most_used(batch, &readings), Verdict::Admit),
+        None => (most_used(batch, readings), Verdict::Admit),
         Some(source) => {
             // The longest wait of all limits is told; the limit that is named is the one with the
             // longest wait of those that refused, in the first stage that did.
             let wait = enforced().map(|(_, reading)| left_with(reading)).max();
-            let binding = longest(batch, &readings, source);
+            let binding = longest(batch, readings, source);
             (binding, refusal(policy.overflow(), wait, source))
         }
     };
-    let places = charges.iter().map(Charge::place).collect();
+    let mut places = ArrayVec::new();
+    for charge in charges {
+        places.push(charge.place());
+    }
     Decision { policy, verdict, readings, places, binding }
 }
 
@@ -125,9 +129,12 @@ fn longest(batch: &Batch<'_>, readings: &Readings, source: Stage) -> u8 {
 /// The first of the limits of which the smallest share is left.
 #[inline]
 fn most_used(batch: &Batch<'_>, readings: &Readings) -> u8 {
+    if let [_] = batch.charges() {
+        return 0;
+    }
     let mut best: Option<(u8, u128, u128)> = None;
     for (place, (charge, reading)) in (0..).zip(batch.charges().iter().zip(readings.list())) {
-        if batch.charges().len() > 1 && charge.limit().is_shadow() {
+        if charge.limit().is_shadow() {
             continue;
         }
         let left = u128::from(reading.remaining.max(0).unsigned_abs());
@@ -141,7 +148,7 @@ fn most_used(batch: &Batch<'_>, readings: &Readings) -> u8 {
 
 // === impl Decision ===
 
-impl<'p> Decision<'p> {
+impl<'d> Decision<'d> {
     /// What to do.
     #[must_use]
     pub const fn verdict(&self) -> Verdict {
@@ -156,20 +163,20 @@ impl<'p> Decision<'p> {
 
     /// The policy that was asked.
     #[must_use]
-    pub const fn policy(&self) -> &'p Policy {
+    pub const fn policy(&self) -> &'d Policy {
         self.policy
     }
 
     /// The limit that decided: on refusal the one to wait longest for, otherwise the one with the
     /// smallest share left.
     #[must_use]
-    pub fn binding(&self) -> Explanation<'_> {
+    pub fn binding(&self) -> Explanation<'d> {
         self.explanation(usize::from(self.binding))
     }
 
     /// Every limit that was asked, with what it said: shadows too.
     #[must_use]
-    pub fn explain(&self) -> impl ExactSizeIterator<Item = Explanation<'_>> {
+    pub fn explain(&self) -> impl ExactSizeIterator<Item = Explanation<'d>> {
         (0..self.places.len()).map(|index| self.explanation(index))
     }
 
@@ -179,7 +186,7 @@ impl<'p> Decision<'p> {
         self.readings.decided_at()
     }
 
-    fn explanation(&self, index: usize) -> Explanation<'_> {
+    fn explanation(&self, index: usize) -> Explanation<'d> {
         Explanation {
             limit: &self.policy.limits()[usize::from(self.places[index])],
             reading: &self.readings.list()[index],

@@ -25,7 +25,6 @@ pub use name::{Name, NameError};
 pub use overrides::{Override, OverrideError};
 pub use policy::{
     FailureMode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
-    ResolveError,
 };
 pub use shape::{
     Backoff, Bucket, BucketState, Calendar, CalendarError, Counts, EXACT_WINDOW, Grid, Kind,

@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 use tidegate_core::{
     Bucket, Cost, Counts, Digests, Dimension, FailureMode, Limit, ManualClock, Name, Period,
-    PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Timestamp, Window,
+    PolicySet, PolicySpec, Quota, Rate, Readings, Scope, Shape, Span, Subject, Timestamp, Window,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, ready};
@@ -54,12 +54,14 @@ fn run((_, limits, step): &Scenario, iterations: u32) -> Fallible<()> {
     let store = MemoryStore::new(budget, &clock);
     let engine = Engine::with_digests(store, policies, Digests::new([1, 2]));
     let subject = Subject::new().org("acme").user("u7").token("t-123456").class("read");
+    let mut reader = engine.reader();
+    let place = reader.policies().place("guard").ok_or("the policy is there")?;
+    let mut readings = Readings::new();
     for _ in 0..iterations {
         clock.advance(*step);
-        let set = engine.policies();
-        let policy = set.get("guard").ok_or("the policy is there")?;
-        let decision = ready(engine.decide(policy, black_box(&subject), Cost::ONE));
-        black_box(decision.ok_or("memory never waits")??.verdict());
+        let policy = &reader.policies().policies()[place];
+        let decision = engine.decide(policy, black_box(&subject), Cost::ONE, &mut readings);
+        black_box(ready(decision).ok_or("memory never waits")??.verdict());
     }
     Ok(())
 }

@@ -7,10 +7,9 @@ use core::task::{Context, Poll, Waker};
 use std::hash::RandomState;
 use std::sync::Arc;
 
-use arc_swap::{ArcSwap, Guard};
+use arc_swap::{ArcSwap, Cache, Guard};
 use tidegate_core::{
-    Cost, Decision, Digests, Policy, PolicySet, Readings, ResolveError, Store, StoreError, Subject,
-    fold,
+    Cost, Decision, Digests, Name, Policy, PolicySet, Readings, Store, StoreError, Subject, fold,
 };
 
 /// Decides requests by the policies in force, with state in a store.
@@ -21,12 +20,22 @@ pub struct Engine<S> {
     digests: Digests,
 }
 
+/// The policies in force, as one thread sees them.
+#[derive(Clone, Debug)]
+pub struct Reader<'e>(Cache<&'e ArcSwap<PolicySet>, Arc<PolicySet>>);
+
 /// Why there is no decision.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecideError {
     /// The policy has nothing to say about the subject.
-    #[error(transparent)]
-    Resolve(#[from] ResolveError),
+    #[error(
+        "no limit of policy `{policy}` applies: the subject has none of the facts its limits \
+         count by; pass them, or add a limit on `ip` or a global one"
+    )]
+    NothingApplies {
+        /// The policy.
+        policy: Name,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -61,30 +70,51 @@ impl<S: Store> Engine<S> {
         &self.store
     }
 
-    /// Decides one request of the given weight, and counts it if it is admitted.
+    /// Decides one request of the given weight, and counts it if it is admitted. What every limit
+    /// said goes into `readings`, which the decision borrows.
     ///
     /// # Errors
     ///
     /// If no limit of the policy applies to the subject, or the store fails. Neither is a reason
     /// to let the request pass.
     #[inline]
-    pub async fn decide<'p>(
+    pub async fn decide<'d>(
         &self,
-        policy: &'p Policy,
+        policy: &'d Policy,
         subject: &Subject<'_>,
         weight: Cost,
-    ) -> Result<Decision<'p>, DecideError> {
-        let mut readings = Readings::new();
-        let batch = policy.resolve(subject, weight, &self.digests)?;
-        match self.store.charge(&batch, &mut readings).await {
+        readings: &'d mut Readings,
+    ) -> Result<Decision<'d>, DecideError> {
+        let batch = policy.resolve(subject, weight, &self.digests);
+        if batch.charges().is_empty() {
+            return Err(DecideError::NothingApplies { policy: policy.name().clone() });
+        }
+        match self.store.charge(&batch, readings).await {
+            Ok(()) => {}
             // The store has said which periods it needs; sent again, the batch brings them.
             Err(StoreError::Stale { now }) => {
                 policy.refresh(now);
-                self.store.charge(&batch, &mut readings).await?;
+                self.store.charge(&batch, readings).await?;
             }
-            answered => answered?,
+            Err(error) => return Err(error.into()),
         }
         Ok(fold(policy, &batch, readings))
+    }
+
+    /// A view of the policies in force for one thread, quicker than [`policies`](Self::policies)
+    /// because it only looks whether they have been swapped.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader(Cache::new(&self.policies))
+    }
+}
+
+// === impl Reader ===
+
+impl Reader<'_> {
+    /// The policies in force.
+    #[inline]
+    pub fn policies(&mut self) -> &PolicySet {
+        self.0.load()
     }
 }
 

@@ -62,17 +62,6 @@ pub enum Overflow {
     Degrade,
 }
 
-/// No limit of the policy applies to the subject.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no limit of policy `{policy}` applies: the subject has none of the facts its limits count \
-     by; pass them, or add a limit on `ip` or a global one"
-)]
-pub struct ResolveError {
-    /// The policy.
-    pub policy: Name,
-}
-
 #[derive(Clone, Debug)]
 enum LimitUse {
     Own(Limit),
@@ -153,18 +142,16 @@ impl Policy {
     /// The charges of one request: which limits apply, on which keys, for how much.
     ///
     /// A limit applies if every dimension of its scope is known. An anonymous request is so
-    /// counted by address alone, an authenticated one by organisation, user and token too.
-    ///
-    /// # Errors
-    ///
-    /// If no limit applies. Such a request must not pass as if it had been counted.
+    /// counted by address alone, an authenticated one by organisation, user and token too. If none
+    /// applies, the batch is empty; such a request must not pass as if it had been counted.
+    #[must_use]
     #[inline]
     pub fn resolve<'a>(
         &'a self,
         subject: &'a Subject<'a>,
         weight: Cost,
         digests: &Digests,
-    ) -> Result<Batch<'a>, ResolveError> {
+    ) -> Batch<'a> {
         let class = self.class.as_ref().map(|class| class.as_str().as_bytes());
         let facts = Facts { subject, class };
         let mut keys = SubjectDigests::new(digests, facts);
@@ -175,10 +162,7 @@ impl Policy {
                 batch.push(Charge::new(limit, digest, cost, limit.stamp(facts), place));
             }
         }
-        match batch.charges() {
-            [] => Err(ResolveError { policy: self.name.clone() }),
-            _ => Ok(batch),
-        }
+        batch
     }
 
     /// Moves the calendars of the limits to the periods around `now`, which a store has asked for.

@@ -159,11 +159,18 @@ impl Bucket {
         self.p
     }
 
-    /// What a request of `cost` would meet at `now`. A bucket never seen is full.
+    /// Whether there is room for a request of `cost` at `now`. A bucket never seen is full.
+    #[must_use]
+    #[inline]
+    pub fn room(&self, state: Option<BucketState>, cost: Cost, now: Timestamp) -> Room {
+        self.room_in(self.refilled(state, now), cost)
+    }
+
+    /// What a request of `cost` would meet at `now`.
     #[inline]
     pub fn look(&self, state: Option<BucketState>, cost: Cost, now: Timestamp) -> Reading {
         let state = self.refilled(state, now);
-        self.reading(state, self.room(state, cost))
+        self.reading(state, self.room_in(state, cost))
     }
 
     /// Takes `cost`, which [`look`](Self::look) found room for. A cost there is no room for
@@ -257,7 +264,7 @@ impl Bucket {
     }
 
     #[inline]
-    fn room(&self, state: BucketState, cost: Cost) -> Room {
+    fn room_in(&self, state: BucketState, cost: Cost) -> Room {
         if cost.get() > self.burst { Room::Never } else { self.room_for(state, cost.get()) }
     }
 

@@ -100,11 +100,28 @@ impl Quota {
         }
     }
 
+    /// Whether there is room for a request of `cost` at `now`.
+    ///
+    /// # Errors
+    ///
+    /// [`Stale`] if `periods` do not cover `now`.
+    #[inline]
+    pub fn room(
+        &self,
+        state: Option<QuotaState>,
+        cost: Cost,
+        now: Timestamp,
+        periods: Option<&Periods>,
+    ) -> Result<Room, Stale> {
+        Ok(self.room_in(self.current(state, now, periods)?, cost))
+    }
+
     /// What a request of `cost` would meet at `now`.
     ///
     /// # Errors
     ///
     /// [`Stale`] if `periods` do not cover `now`.
+    #[inline]
     pub fn look(
         &self,
         state: Option<QuotaState>,
@@ -113,7 +130,7 @@ impl Quota {
         periods: Option<&Periods>,
     ) -> Result<Reading, Stale> {
         let current = self.current(state, now, periods)?;
-        Ok(self.reading(current, self.room(current, cost), Span::ZERO))
+        Ok(self.reading(current, self.room_in(current, cost), Span::ZERO))
     }
 
     /// Counts `cost`. Where attempts are counted this may go past the count, and the reading then
@@ -122,6 +139,7 @@ impl Quota {
     /// # Errors
     ///
     /// [`Stale`] if `periods` do not cover `now`.
+    #[inline]
     pub fn take(
         &self,
         state: Option<QuotaState>,
@@ -130,14 +148,14 @@ impl Quota {
         periods: Option<&Periods>,
     ) -> Result<(QuotaState, Reading), Stale> {
         let mut current = self.current(state, now, periods)?;
-        let room = self.room(current, cost);
+        let room = self.room_in(current, cost);
         current.used = current.used.saturating_add(cost.get()).min(self.count + MAX_OVER);
         let over = current.used.saturating_sub(self.count);
         let backoff = self.counts.delay(over, current.end.since(current.now));
         let state = QuotaState { start: current.start, used: current.used };
         // No room comes before the period ends and a backoff is never longer than that, so the
         // wait for room already is the longer of the two.
-        let wait = self.room(current, cost).wait();
+        let wait = self.room_in(current, cost).wait();
         Ok((state, Reading { wait, ..self.reading(current, room, backoff) }))
     }
 
@@ -146,6 +164,7 @@ impl Quota {
     /// # Errors
     ///
     /// [`Stale`] if `periods` do not cover the state.
+    #[inline]
     pub fn fresh_at(
         &self,
         state: QuotaState,
@@ -160,6 +179,7 @@ impl Quota {
         QuotaState { start: at, used: self.count }
     }
 
+    #[inline]
     fn current(
         &self,
         state: Option<QuotaState>,
@@ -175,6 +195,7 @@ impl Quota {
     }
 
     /// The period that contains `now`, for a key whose last period began at `begun`.
+    #[inline]
     fn bounds(
         &self,
         now: Timestamp,
@@ -197,7 +218,8 @@ impl Quota {
         }
     }
 
-    fn room(&self, current: Current, cost: Cost) -> Room {
+    #[inline]
+    fn room_in(&self, current: Current, cost: Cost) -> Room {
         if cost.get() > self.count {
             Room::Never
         } else if current.used.saturating_add(cost.get()) <= self.count {
@@ -207,6 +229,7 @@ impl Quota {
         }
     }
 
+    #[inline]
     fn reading(&self, current: Current, room: Room, backoff: Span) -> Reading {
         let running = current.used > 0 || !matches!(self.period, Period::FirstUse(_));
         Reading {

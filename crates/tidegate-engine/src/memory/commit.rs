@@ -6,7 +6,7 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Reading, Readings, Shape, Stale,
+    Batch, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Reading, Readings, Room, Shape, Stale,
     Timestamp, plan,
 };
 
@@ -108,11 +108,9 @@ impl Shelves {
         let periods = charge.periods();
         let now = readings.decided_at();
         let here = Here { charge, periods: periods.as_ref(), spot, epoch: self.epoch, now };
-        let mut reading = self.look(here)?;
-        if planned(plan(core::iter::once((charge, reading.room)))).writes(0) {
-            reading = self.take(here)?;
-        }
-        readings.push(reading);
+        let room = self.room(here)?;
+        let plan = planned(plan(core::iter::once((charge, room))));
+        readings.push(if plan.writes(0) { self.take(here)? } else { self.look(here)? });
         Ok(())
     }
 
@@ -128,21 +126,18 @@ impl Shelves {
         let now = readings.decided_at();
         // Read once, so that the look and the charge speak of the same periods.
         let mut periods: ArrayVec<Option<Periods>, MAX_LIMITS> = ArrayVec::new();
+        let mut rooms: ArrayVec<Room, MAX_LIMITS> = ArrayVec::new();
         for (charge, spot) in charges.iter().zip(spots) {
             periods.push(charge.periods());
             let periods = periods.last().and_then(Option::as_ref);
-            let here = Here { charge, periods, spot: *spot, epoch: self.epoch, now };
-            readings.push(self.look(here)?);
+            rooms.push(self.room(Here { charge, periods, spot: *spot, epoch: self.epoch, now })?);
         }
-        let rooms = readings.list().iter().map(|reading| reading.room);
-        let plan = planned(plan(charges.iter().zip(rooms)));
+        let plan = planned(plan(charges.iter().zip(rooms.iter().copied())));
         for (index, (charge, spot)) in charges.iter().zip(spots).enumerate() {
-            if plan.writes(index) {
-                let periods = periods[index].as_ref();
-                let here = Here { charge, periods, spot: *spot, epoch: self.epoch, now };
-                // What could be stale has been found to be current by the look.
-                readings.set(index, self.take(here)?);
-            }
+            let periods = periods[index].as_ref();
+            let here = Here { charge, periods, spot: *spot, epoch: self.epoch, now };
+            // What could be stale has been found to be current when the room was asked for.
+            readings.push(if plan.writes(index) { self.take(here)? } else { self.look(here)? });
         }
         Ok(())
     }
@@ -214,6 +209,15 @@ impl Shelves {
             Kind::Bucket => self.buckets.settle_on(charge, homes, &taken, self.epoch, now),
             Kind::Quota => self.quotas.settle_on(charge, homes, &taken, self.epoch, now),
             Kind::Window => self.windows.settle_on(charge, homes, &taken, self.epoch, now),
+        }
+    }
+
+    #[inline]
+    fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
+        match here.charge.shape() {
+            Shape::Bucket(bucket) => Ok(BucketStep { shelf: &self.buckets, bucket }.room(here)),
+            Shape::Quota(quota) => QuotaStep { shelf: &self.quotas, quota }.room(here),
+            Shape::Window(window) => Ok(WindowStep { shelf: &self.windows, window }.room(here)),
         }
     }
 

@@ -4,8 +4,8 @@ use super::entry::{Epoch, Head, PAIR, WIDE};
 use super::shelf::{Kept, Spot};
 use super::{Pairs, Wides};
 use tidegate_core::{
-    Bucket, BucketState, Charge, Periods, Quota, QuotaState, Reading, Shape, Stale, Timestamp,
-    Window, WindowState,
+    Bucket, BucketState, Charge, Periods, Quota, QuotaState, Reading, Room, Shape, Stale,
+    Timestamp, Window, WindowState,
 };
 
 /// A charge of a bucket, where it is counted.
@@ -46,6 +46,16 @@ pub(crate) struct Here<'c> {
 // === impl BucketStep ===
 
 impl BucketStep<'_> {
+    #[inline]
+    pub(crate) fn room(&self, here: Here<'_>) -> Room {
+        let (cost, now) = (here.charge.cost(), here.now);
+        match self.state(here) {
+            Held::Nothing => self.bucket.room(None, cost, now),
+            Held::Current(state) => self.bucket.room(Some(state), cost, now),
+            Held::Inherited(old, state) => self.bucket.look_inherited(old, state, cost, now).room,
+        }
+    }
+
     #[inline]
     pub(crate) fn look(&self, here: Here<'_>) -> Reading {
         let (cost, now) = (here.charge.cost(), here.now);
@@ -89,6 +99,11 @@ impl BucketStep<'_> {
 // === impl QuotaStep ===
 
 impl QuotaStep<'_> {
+    #[inline]
+    pub(crate) fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
+        self.quota.room(self.state(here), here.charge.cost(), here.now, here.periods)
+    }
+
     pub(crate) fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
         self.quota.look(self.state(here), here.charge.cost(), here.now, here.periods)
     }
@@ -115,6 +130,10 @@ impl QuotaStep<'_> {
 // === impl WindowStep ===
 
 impl WindowStep<'_> {
+    pub(crate) fn room(&self, here: Here<'_>) -> Room {
+        self.window.room(self.state(here).as_ref(), here.charge.cost(), here.now)
+    }
+
     pub(crate) fn look(&self, here: Here<'_>) -> Reading {
         self.window.look(self.state(here).as_ref(), here.charge.cost(), here.now)
     }

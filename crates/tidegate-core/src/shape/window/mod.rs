@@ -91,6 +91,12 @@ impl Window {
         self.count <= EXACT_WINDOW as u64 && !self.counts.attempts()
     }
 
+    /// Whether there is room for a request of `cost` at `now`.
+    #[must_use]
+    pub fn room(&self, state: Option<&WindowState>, cost: Cost, now: Timestamp) -> Room {
+        self.look(state, cost, now).room
+    }
+
     /// What a request of `cost` would meet at `now`.
     pub fn look(&self, state: Option<&WindowState>, cost: Cost, now: Timestamp) -> Reading {
         match self.begun(state) {
