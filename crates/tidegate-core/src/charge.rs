@@ -11,7 +11,7 @@ use crate::cost::Cost;
 use crate::key::Key;
 use crate::limit::{Limit, Stage, Stamp};
 use crate::shape::{Calendar, Periods, Reading, Room, Shape};
-use crate::subject::Facts;
+use crate::subject::{Facts, Subject};
 use crate::time::Timestamp;
 
 /// The most limits one decision can have.
@@ -158,10 +158,19 @@ impl<'a> Charge<'a> {
 // === impl Batch ===
 
 impl<'a> Batch<'a> {
-    /// No charges yet, for a subject under a policy that may be bound to a class.
+    /// No charges yet, for a request of this subject.
+    #[must_use]
     #[inline]
-    pub(crate) const fn new(facts: Facts<'a>) -> Self {
-        Self { facts, charges: ArrayVec::new_const() }
+    pub const fn new(subject: &'a Subject<'a>) -> Self {
+        Self { facts: Facts { subject, class: None }, charges: ArrayVec::new_const() }
+    }
+
+    /// Begins anew for the same subject, under a policy that may be bound to a class.
+    #[inline]
+    pub(crate) fn begin(&mut self, class: Option<&'a [u8]>) -> Facts<'a> {
+        self.facts.class = class;
+        self.charges.clear();
+        self.facts
     }
 
     /// Adds a charge, unless the batch is full. Policies never have more than [`MAX_LIMITS`].

@@ -16,6 +16,7 @@
 
 use core::fmt;
 
+use arrayvec::ArrayVec;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use siphasher::sip::SipHasher13;
@@ -49,11 +50,10 @@ pub struct Digests {
 }
 
 /// The digests of one subject's facts, each computed at most once.
-pub(crate) struct SubjectDigests<'a> {
-    digests: &'a Digests,
+pub(crate) struct SubjectDigests<'d, 'a> {
+    digests: &'d Digests,
     facts: Facts<'a>,
-    /// One for each dimension; zero is "not yet".
-    known: [u64; Dimension::COUNT],
+    known: ArrayVec<(Dimension, u64), { Dimension::COUNT }>,
 }
 
 // === impl Key ===
@@ -180,9 +180,9 @@ impl fmt::Debug for Digests {
 
 // === impl SubjectDigests ===
 
-impl<'a> SubjectDigests<'a> {
-    pub(crate) const fn new(digests: &'a Digests, facts: Facts<'a>) -> Self {
-        Self { digests, facts, known: [0; Dimension::COUNT] }
+impl<'d, 'a> SubjectDigests<'d, 'a> {
+    pub(crate) const fn new(digests: &'d Digests, facts: Facts<'a>) -> Self {
+        Self { digests, facts, known: ArrayVec::new_const() }
     }
 
     /// The digest of a limit's key, or `None` if the subject lacks a dimension of its scope.
@@ -199,11 +199,12 @@ impl<'a> SubjectDigests<'a> {
 
     #[inline]
     fn fact(&mut self, dimension: Dimension) -> Option<u64> {
-        let known = &mut self.known[dimension as usize];
-        if *known == 0 {
-            *known = self.digests.fact(self.facts.get(dimension)?);
+        if let Some((_, known)) = self.known.iter().find(|(known, _)| *known == dimension) {
+            return Some(*known);
         }
-        Some(*known)
+        let digest = self.digests.fact(self.facts.get(dimension)?);
+        self.known.push((dimension, digest));
+        Some(digest)
     }
 }
 

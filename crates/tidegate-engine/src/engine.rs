@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache, Guard};
 use tidegate_core::{
-    Cost, Decision, Digests, Name, Policy, PolicySet, Readings, Store, StoreError, Subject, fold,
+    Batch, Cost, Decision, Digests, Name, Policy, PolicySet, Readings, Store, StoreError, Subject,
+    fold,
 };
 
 /// Decides requests by the policies in force, with state in a store.
@@ -85,7 +86,8 @@ impl<S: Store> Engine<S> {
         weight: Cost,
         readings: &'d mut Readings,
     ) -> Result<Decision<'d>, DecideError> {
-        let batch = policy.resolve(subject, weight, &self.digests);
+        let mut batch = Batch::new(subject);
+        policy.resolve(weight, &self.digests, &mut batch);
         if batch.charges().is_empty() {
             return Err(DecideError::NothingApplies { policy: policy.name().clone() });
         }

@@ -16,7 +16,6 @@ use crate::key::{Digests, SubjectDigests};
 use crate::limit::Limit;
 use crate::name::Name;
 use crate::shape::Shape;
-use crate::subject::{Facts, Subject};
 use crate::time::Timestamp;
 
 /// Named limits, and what happens past them or without a store.
@@ -139,30 +138,21 @@ impl Policy {
         &self.limits
     }
 
-    /// The charges of one request: which limits apply, on which keys, for how much.
+    /// Fills in the charges of one request: which limits apply, on which keys, for how much.
     ///
     /// A limit applies if every dimension of its scope is known. An anonymous request is so
     /// counted by address alone, an authenticated one by organisation, user and token too. If none
-    /// applies, the batch is empty; such a request must not pass as if it had been counted.
-    #[must_use]
+    /// applies, the batch stays empty; such a request must not pass as if it had been counted.
     #[inline]
-    pub fn resolve<'a>(
-        &'a self,
-        subject: &'a Subject<'a>,
-        weight: Cost,
-        digests: &Digests,
-    ) -> Batch<'a> {
-        let class = self.class.as_ref().map(|class| class.as_str().as_bytes());
-        let facts = Facts { subject, class };
+    pub fn resolve<'a>(&'a self, weight: Cost, digests: &Digests, batch: &mut Batch<'a>) {
+        let facts = batch.begin(self.class.as_ref().map(|class| class.as_str().as_bytes()));
         let mut keys = SubjectDigests::new(digests, facts);
-        let mut batch = Batch::new(facts);
         for (place, limit) in (0..).zip(&self.limits) {
             if let Some(digest) = keys.key(limit) {
                 let cost = limit.cost().units(weight);
                 batch.push(Charge::new(limit, digest, cost, limit.stamp(facts), place));
             }
         }
-        batch
     }
 
     /// Moves the calendars of the limits to the periods around `now`, which a store has asked for.

@@ -6,11 +6,12 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Reading, Readings, Room, Shape, Stale,
-    Timestamp, plan,
+    Batch, Bucket, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Reading, Readings, Room, Shape,
+    Stale, Timestamp, plan,
 };
 
 use super::Shelves;
+use super::entry::Head;
 use super::shelf::Spot;
 use super::sketch::Cell;
 use super::step::{BucketStep, Here, QuotaStep, WindowStep};
@@ -18,11 +19,7 @@ use super::table::{Slot, acquire, release};
 use crate::sync::AtomicU64;
 
 /// Where a charge's key was seen without a lock.
-#[derive(Clone, Copy)]
-pub(crate) struct Glimpse {
-    homes: [u32; 2],
-    slot: Option<Slot>,
-}
+type Glimpse = Option<Slot>;
 
 /// Locks that are held, in the order they were taken. Dropping gives all of them back.
 struct Locks<'s> {
@@ -55,16 +52,15 @@ impl Shelves {
         planned: impl Fn(Plan) -> Plan,
     ) -> Result<(), Stale> {
         let charges = batch.charges();
-        if let [charge] = charges {
-            let glimpse = self.glimpse(charge);
+        if let [charge] = charges
+            && let Shape::Bucket(bucket) = charge.shape()
+            && let Some(slot) = self.buckets.table().glance(charge.digest())
+        {
             readings.begin(self.epoch.clamp(clock.now()));
-            if let Some(slot) = glimpse.slot {
-                let _held = Held::new(self.group_lock((kind_of(charge), slot.group)));
-                if self.is_at(charge, slot) {
-                    return self.decide_one(charge, Spot::Entry(slot), readings, planned);
-                }
+            if self.one_bucket(charge, bucket, slot, readings, &planned) {
+                return Ok(());
             }
-            return self.commit_all(charges, &[glimpse], readings, planned);
+            return self.commit_all(charges, &[Some(slot)], readings, planned);
         }
         let mut glimpses: ArrayVec<Glimpse, MAX_LIMITS> = ArrayVec::new();
         for charge in charges {
@@ -72,6 +68,36 @@ impl Shelves {
         }
         readings.begin(self.epoch.clamp(clock.now()));
         self.commit_all(charges, &glimpses, readings, planned)
+    }
+
+    /// The short way for what most decisions are: one bucket, seen in its place and written under
+    /// the numbers in force. Answers `false`, and has done nothing, if it is not.
+    #[inline]
+    fn one_bucket(
+        &self,
+        charge: &Charge<'_>,
+        bucket: &Bucket,
+        slot: Slot,
+        readings: &mut Readings,
+        planned: impl Fn(Plan) -> Plan,
+    ) -> bool {
+        let (table, cost, now) = (self.buckets.table(), charge.cost(), readings.decided_at());
+        let _held = Held::new(table.lock(slot.group));
+        let head = self.epoch.unpack(table.load(slot));
+        if !table.is_at(slot, charge.digest()) || head.stamp != charge.stamp().get() {
+            return false;
+        }
+        let state = Some(head.bucket());
+        let room = bucket.room(state, cost, now);
+        if !planned(plan(core::iter::once((charge, room)))).writes(0) {
+            readings.push(bucket.look(state, cost, now));
+            return true;
+        }
+        let (state, reading) = bucket.take(state, cost, now);
+        let head = Head { anchor: state.last, amount: state.level, ..head };
+        table.overwrite(slot, self.epoch.pack(head, state.last.after(reading.reset_after)));
+        readings.push(reading);
+        true
     }
 
     fn commit_all(
@@ -94,24 +120,6 @@ impl Shelves {
         }
         locks.take_cells(charges, &spots);
         self.decide(charges, &spots, readings, planned)
-    }
-
-    /// Looks at one charge whose spot is locked, plans, and writes.
-    #[inline]
-    fn decide_one(
-        &self,
-        charge: &Charge<'_>,
-        spot: Spot,
-        readings: &mut Readings,
-        planned: impl Fn(Plan) -> Plan,
-    ) -> Result<(), Stale> {
-        let periods = charge.periods();
-        let now = readings.decided_at();
-        let here = Here { charge, periods: periods.as_ref(), spot, epoch: self.epoch, now };
-        let room = self.room(here)?;
-        let plan = planned(plan(core::iter::once((charge, room))));
-        readings.push(if plan.writes(0) { self.take(here)? } else { self.look(here)? });
-        Ok(())
     }
 
     /// Looks at all charges, whose spots are locked, plans, and writes.
@@ -144,17 +152,18 @@ impl Shelves {
 
     #[inline]
     fn glimpse(&self, charge: &Charge<'_>) -> Glimpse {
-        let digest = charge.digest();
-        macro_rules! glimpse {
-            ($shelf:expr) => {{
-                let homes = $shelf.table().homes(digest);
-                Glimpse { homes, slot: $shelf.table().glance(homes, digest) }
-            }};
-        }
         match kind_of(charge) {
-            Kind::Bucket => glimpse!(self.buckets),
-            Kind::Quota => glimpse!(self.quotas),
-            Kind::Window => glimpse!(self.windows),
+            Kind::Bucket => self.buckets.table().glance(charge.digest()),
+            Kind::Quota => self.quotas.table().glance(charge.digest()),
+            Kind::Window => self.windows.table().glance(charge.digest()),
+        }
+    }
+
+    fn homes(&self, charge: &Charge<'_>) -> [u32; 2] {
+        match kind_of(charge) {
+            Kind::Bucket => self.buckets.table().homes(charge.digest()),
+            Kind::Quota => self.quotas.table().homes(charge.digest()),
+            Kind::Window => self.windows.table().homes(charge.digest()),
         }
     }
 
@@ -169,10 +178,10 @@ impl Shelves {
         spots: &mut Spots,
     ) -> Result<(), Vanished> {
         for (charge, glimpse) in charges.iter().zip(glimpses) {
-            spots.push(match glimpse.slot.filter(|_| !both) {
+            spots.push(match glimpse.filter(|_| !both) {
                 Some(slot) if self.is_at(charge, slot) => Spot::Entry(slot),
                 Some(_) => return Err(Vanished),
-                None => self.settle_on(charge, glimpse.homes, charges, spots, now),
+                None => self.settle_on(charge, charges, spots, now),
             });
         }
         Ok(())
@@ -194,7 +203,6 @@ impl Shelves {
     fn settle_on(
         &self,
         charge: &Charge<'_>,
-        homes: [u32; 2],
         charges: &[Charge<'_>],
         spots: &[Spot],
         now: Timestamp,
@@ -206,9 +214,9 @@ impl Shelves {
         let taken: ArrayVec<Slot, MAX_LIMITS> =
             charges.iter().zip(spots).filter_map(of_kind).collect();
         match kind {
-            Kind::Bucket => self.buckets.settle_on(charge, homes, &taken, self.epoch, now),
-            Kind::Quota => self.quotas.settle_on(charge, homes, &taken, self.epoch, now),
-            Kind::Window => self.windows.settle_on(charge, homes, &taken, self.epoch, now),
+            Kind::Bucket => self.buckets.settle_on(charge, &taken, self.epoch, now),
+            Kind::Quota => self.quotas.settle_on(charge, &taken, self.epoch, now),
+            Kind::Window => self.windows.settle_on(charge, &taken, self.epoch, now),
         }
     }
 
@@ -288,9 +296,9 @@ impl<'s> Locks<'s> {
         let mut groups: ArrayVec<(Kind, u32), { 2 * MAX_LIMITS }> = ArrayVec::new();
         for (charge, glimpse) in charges.iter().zip(glimpses) {
             let kind = kind_of(charge);
-            match glimpse.slot {
+            match glimpse {
                 Some(slot) if !both => groups.push((kind, slot.group)),
-                _ => groups.extend(glimpse.homes.map(|home| (kind, home))),
+                _ => groups.extend(self.shelves.homes(charge).map(|home| (kind, home))),
             }
         }
         groups.sort_unstable();

@@ -59,13 +59,12 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
     pub(crate) fn settle_on(
         &self,
         charge: &Charge<'_>,
-        homes: [u32; 2],
         taken: &[Slot],
         epoch: Epoch,
         now: Timestamp,
     ) -> Spot {
         let (limit, digest) = (charge.limit().id(), charge.digest());
-        match self.table.search(homes, digest, taken, epoch, now) {
+        match self.table.search(digest, taken, epoch, now) {
             Found::Here(slot) => Spot::Entry(slot),
             Found::Free(slot) => Spot::Newcomer(slot, self.sketch.cell_if_used(limit, digest)),
             Found::Full => Spot::Overflow(self.sketch.cell(limit, digest)),

@@ -80,16 +80,15 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
     }
 
     /// The two groups of a key; they may be the same.
-    #[inline]
     pub(crate) fn homes(&self, digest: u64) -> [u32; 2] {
-        // Multiplying by the golden ratio makes the second choice independent of the first.
-        [self.home(digest), self.home(digest.rotate_left(32).wrapping_mul(0x9E37_79B9_7F4A_7C15))]
+        [self.home(digest), self.second_home(digest)]
     }
 
     /// Looks for a key without a lock. What it says may be out of date by the time it is used.
     #[inline]
-    pub(crate) fn glance(&self, homes: [u32; 2], digest: u64) -> Option<Slot> {
-        self.find_in(homes[0], digest).or_else(|| self.find_in(homes[1], digest))
+    pub(crate) fn glance(&self, digest: u64) -> Option<Slot> {
+        let first = self.find_in(self.home(digest), digest);
+        first.or_else(|| self.find_in(self.second_home(digest), digest))
     }
 
     /// Whether a locked slot still is the key's.
@@ -102,15 +101,15 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
     /// `taken` are promised to other keys.
     pub(crate) fn search(
         &self,
-        homes: [u32; 2],
         digest: u64,
         taken: &[Slot],
         epoch: Epoch,
         now: Timestamp,
     ) -> Found {
-        if let Some(slot) = self.glance(homes, digest) {
+        if let Some(slot) = self.glance(digest) {
             return Found::Here(slot);
         }
+        let homes = self.homes(digest);
         let [first, second] = homes;
         let crowds = homes.map(|home| self.crowd(self.group(home), epoch, now));
         let prefer_second = crowds[0] >= Self::CROWDED && crowds[1] < crowds[0];
@@ -129,10 +128,15 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
     /// Writes a locked entry, which from now on is the key's.
     #[inline]
     pub(crate) fn store(&self, slot: Slot, digest: u64, words: [u64; WORDS]) {
-        let tag = Self::tag(slot.way);
-        let entry = &self.group(slot.group)[tag..][..Self::ENTRY];
-        entry[0].store(digest, Ordering::Relaxed);
-        for (place, word) in entry[1..].iter().zip(words) {
+        self.group(slot.group)[Self::tag(slot.way)].store(digest, Ordering::Relaxed);
+        self.overwrite(slot, words);
+    }
+
+    /// Writes a locked entry of the key that has it.
+    #[inline]
+    pub(crate) fn overwrite(&self, slot: Slot, words: [u64; WORDS]) {
+        let places = &self.group(slot.group)[Self::tag(slot.way) + 1..][..WORDS];
+        for (place, word) in places.iter().zip(words) {
             place.store(word, Ordering::Relaxed);
         }
     }
@@ -141,6 +145,12 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
     #[inline]
     pub(crate) fn lock(&self, group: u32) -> &AtomicU64 {
         &self.group(group)[0]
+    }
+
+    /// Multiplying by the golden ratio makes the second choice independent of the first.
+    #[inline]
+    fn second_home(&self, digest: u64) -> u32 {
+        self.home(digest.rotate_left(32).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
     #[inline]
