@@ -1,1 +1,38 @@
-//! Placeholder, replaced within this session.
+//! The judge: what every store and every rule of Tidegate is held to.
+//!
+//! A test that repeats the code it tests agrees with its mistakes. So the expectation is written
+//! down twice more here, in other ways: as a slow [`model`] that knows the definitions and no
+//! tricks, and as the [`vectors`] that say in data what the documents mean. [`trace`] makes up
+//! policies and steps nobody would think of, [`drive`] walks them through any [`Store`], and
+//! [`plain`] is the smallest store there is: the pure rules of the core around a map.
+//!
+//! Nothing here reads a clock or waits. A failure prints the trace that led to it.
+//!
+//! [`Store`]: tidegate_core::Store
+#![allow(
+    clippy::panic,
+    clippy::expect_used,
+    reason = "the judge: what it cannot read or build is a failed test, and says so by panicking"
+)]
+
+pub mod drive;
+pub mod model;
+pub mod plain;
+pub mod trace;
+pub mod vectors;
+
+use core::future::Future;
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
+
+/// The output of a future that is ready at once, as those of a store without I/O are.
+///
+/// # Panics
+///
+/// If it is not: such a store would have to be run under an executor.
+pub fn ready<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("a store without I/O answers at once; this one wants to wait"),
+    }
+}

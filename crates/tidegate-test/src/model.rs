@@ -1,0 +1,95 @@
+//! The slow model: a store that remembers everything and works every answer out anew.
+//!
+//! The core keeps a few integers per counter and has formulas for waits. Here is none of that. A
+//! counter is the list of all that was recorded; what is left is worked out from the definitions
+//! (`store.md`, contract P86 to P90) in wide integers; and a wait is found by looking for the first
+//! instant at which the same request would be admitted. It is unbounded and slow, and it shares
+//! with the core the words (shapes, readings, calendars) but none of the steps, so that both are
+//! wrong in the same way only if the definition is.
+
+mod batch;
+mod bucket;
+mod counter;
+mod log;
+mod quota;
+mod search;
+mod window;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use tidegate_core::{Batch, Clock, KeyNames, Readings, Store, StoreError};
+
+use counter::Kept;
+
+/// The most that refused attempts can take a count below zero (`store.md`).
+const MAX_OVER: i128 = 1 << 31;
+
+/// Keys are told apart by their text; who knows the secret does not matter here.
+const SECRET: [u8; 32] = [7; 32];
+
+/// A store without bounds, tricks or formulas.
+#[derive(Debug)]
+pub struct ModelStore<C> {
+    clock: C,
+    born: u64,
+    names: KeyNames,
+    kept: Mutex<HashMap<Name, Kept>>,
+}
+
+/// Which counter: the identity of the limit, and the subject as the text of a key spells it.
+type Name = (u64, String);
+
+// === impl ModelStore ===
+
+impl<C: Clock> ModelStore<C> {
+    /// A store that has seen nothing.
+    #[must_use]
+    pub fn new(clock: C) -> Self {
+        Self { clock, born: 0, names: KeyNames::new(&SECRET), kept: Mutex::default() }
+    }
+
+    /// A store for which, as for one in memory, nothing has begun before it did.
+    #[must_use]
+    pub fn born_now(clock: C) -> Self {
+        Self { born: clock.now().as_micros(), ..Self::new(clock) }
+    }
+
+    /// A limit keeps its counters when a reload gives it another period, so the last part of the
+    /// text, which is the period, is left out.
+    fn names(&self, batch: &Batch<'_>) -> Vec<Name> {
+        let name = |charge| {
+            let text = self.names.text(&batch.key(charge));
+            let subject = text.rsplit_once(':').map_or("", |(subject, _)| subject);
+            (charge.limit().id(), subject.to_owned())
+        };
+        batch.charges().iter().map(name).collect()
+    }
+
+    fn decide(&self, batch: &Batch<'_>, write: bool, readings: &mut Readings) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.clock.now();
+        let names = self.names(batch);
+        let found = names.iter().map(|name| kept.get(name));
+        let (list, writes) = batch::decide(batch, found, now.as_micros(), self.born, write);
+        for (name, written) in names.into_iter().zip(writes) {
+            if let Some(written) = written {
+                kept.insert(name, written);
+            }
+        }
+        readings.begin(now);
+        list.into_iter().for_each(|reading| readings.push(reading));
+    }
+}
+
+impl<C: Clock> Store for ModelStore<C> {
+    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        self.decide(batch, true, readings);
+        Ok(())
+    }
+
+    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        self.decide(batch, false, readings);
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! All or nothing: which charges of a decision are recorded, and what each limit then says.
+
+use tidegate_core::{Batch, Charge, Reading, Room, Stage};
+
+use super::counter::{Counter, Kept};
+
+/// What each limit says, and what is to be kept for it from now on (nothing, if it is unchanged).
+pub(super) fn decide<'k>(
+    batch: &Batch<'_>,
+    found: impl Iterator<Item = Option<&'k Kept>>,
+    now: u64,
+    born: u64,
+    write: bool,
+) -> (Vec<Reading>, Vec<Option<Kept>>) {
+    let counters: Vec<Counter<'_>> = batch
+        .charges()
+        .iter()
+        .zip(found)
+        .map(|(charge, kept)| Counter::new(kept, charge.shape(), now, born))
+        .collect();
+    let rooms: Vec<Room> = batch
+        .charges()
+        .iter()
+        .zip(&counters)
+        .map(|(charge, counter)| counter.room(charge.cost().get()))
+        .collect();
+    let verdict = Verdict::of(batch, &rooms);
+    let mut readings = Vec::new();
+    let mut writes = Vec::new();
+    for ((charge, counter), room) in batch.charges().iter().zip(&counters).zip(&rooms) {
+        let cost = charge.cost().get();
+        if write && verdict.records(charge, *room) {
+            let (kept, reading) = counter.recorded(cost, *room);
+            readings.push(reading);
+            writes.push(Some(kept));
+        } else {
+            readings.push(counter.reading(cost));
+            writes.push(None);
+        }
+    }
+    (readings, writes)
+}
+
+/// What became of the request, as far as the counters are concerned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Admitted,
+    RefusedByGlobal,
+    RefusedByAction,
+}
+
+// === impl Verdict ===
+
+impl Verdict {
+    fn of(batch: &Batch<'_>, rooms: &[Room]) -> Self {
+        let mut verdict = Self::Admitted;
+        for (charge, room) in batch.charges().iter().zip(rooms) {
+            let limit = charge.limit();
+            if limit.is_shadow() || *room == Room::Now {
+                continue;
+            }
+            match limit.stage() {
+                Stage::Global => return Self::RefusedByGlobal,
+                Stage::Action => verdict = Self::RefusedByAction,
+            }
+        }
+        verdict
+    }
+
+    fn records(self, charge: &Charge<'_>, room: Room) -> bool {
+        let limit = charge.limit();
+        let attempt = charge.shape().counts_attempts() && !limit.is_shadow() && room != Room::Never;
+        match self {
+            Self::Admitted => room == Room::Now,
+            Self::RefusedByAction => attempt,
+            Self::RefusedByGlobal => attempt && limit.stage() == Stage::Global,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! One counter: what was recorded for a key, read under the numbers in force.
+
+use tidegate_core::{Backoff, Counts, Reading, Room, Shape, Span};
+
+use super::log::{Log, View};
+use super::search::first_instant;
+
+/// What was recorded for a key, and the numbers that were in force at the last record.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    shape: Shape,
+    log: Log,
+}
+
+/// A key as it stands at one instant.
+pub(super) struct Counter<'a> {
+    kept: Option<&'a Kept>,
+    shape: &'a Shape,
+    now: u64,
+    /// Nothing has begun before this.
+    born: u64,
+}
+
+// === impl Counter ===
+
+impl<'a> Counter<'a> {
+    /// The key at `now`, or at the last instant it has seen if that is later. What a reload has
+    /// made as good as never seen has not seen any.
+    pub(super) fn new(kept: Option<&'a Kept>, shape: &'a Shape, now: u64, born: u64) -> Self {
+        let seen = |kept: &Kept| now.max(kept.log.seen(&kept.shape));
+        let kept = kept.filter(|kept| !kept.log.is_void(&kept.shape, shape, seen(kept)));
+        Self { kept, shape, now: kept.map_or(now, seen), born }
+    }
+
+    /// Whether a request of `cost` would be admitted now, when it would be, or never.
+    pub(super) fn room(&self, cost: u64) -> Room {
+        if cost > self.shape.capacity() {
+            return Room::Never;
+        }
+        match first_instant(self.now, |at| self.view(at).fits(cost, at)) - self.now {
+            0 => Room::Now,
+            wait => Room::After(Span::from_micros(wait)),
+        }
+    }
+
+    /// What the limit says if nothing is recorded.
+    pub(super) fn reading(&self, cost: u64) -> Reading {
+        self.reading_with(self.room(cost), 0)
+    }
+
+    /// Records `cost`, which met `room`, and says how things stand after that.
+    pub(super) fn recorded(&self, cost: u64, room: Room) -> (Kept, Reading) {
+        let mut log = match self.kept {
+            None => Log::empty(self.shape),
+            Some(kept) => kept.log.rewritten(&kept.shape, self.shape, self.now, self.born),
+        };
+        log.push(self.shape, self.now, cost);
+        let mut kept = Kept { shape: self.shape.clone(), log };
+        let backoff = self.with(&kept).backoff();
+        if backoff > 0 {
+            // The delay is written as a block, and never ends before there is room.
+            let until = self.with(&kept).room(cost).wait().as_micros().max(backoff);
+            kept.log.block(self.now + until);
+        }
+        let after = self.with(&kept);
+        let mut reading = after.reading_with(room, backoff);
+        // Who was refused is left with what the attempt itself has added.
+        if self.shape.counts_attempts() {
+            reading.wait = after.room(cost).wait();
+        }
+        (kept, reading)
+    }
+
+    /// The same counter with something else recorded.
+    fn with<'b>(&'b self, kept: &'b Kept) -> Counter<'b> {
+        Counter { kept: Some(kept), ..*self }
+    }
+
+    /// The delay for the attempts counted beyond the limit, at most the time to reset.
+    fn backoff(&self) -> u64 {
+        let over = -self.view(self.now).left(self.now);
+        match (table(self.shape), usize::try_from(over)) {
+            (Some(backoff), Ok(over @ 1..)) => {
+                let row = backoff.rows()[over.min(Backoff::ROWS) - 1];
+                row.as_micros().min(self.reset_after())
+            }
+            _ => 0,
+        }
+    }
+
+    fn reading_with(&self, room: Room, backoff: u64) -> Reading {
+        let left = self.view(self.now).left(self.now);
+        // Negative only where attempts are counted (`store.md`).
+        let remaining = if self.shape.counts_attempts() { left } else { left.max(0) };
+        Reading {
+            room,
+            wait: room.wait(),
+            remaining: i64::try_from(remaining).expect("counts are below 2⁵³"),
+            reset_after: Span::from_micros(self.reset_after()),
+            backoff: Span::from_micros(backoff),
+        }
+    }
+
+    /// How long until nothing counted so far counts any more; for a period that follows the
+    /// clock, how long until it ends.
+    fn reset_after(&self) -> u64 {
+        let idle = self.view(self.now).is_fresh(self.now);
+        match (self.shape, idle) {
+            (Shape::Quota(quota), true) => super::quota::idle_end(quota, self.now) - self.now,
+            _ => first_instant(self.now, |at| self.view(at).is_fresh(at)) - self.now,
+        }
+    }
+
+    /// What the counter is at `at`.
+    fn view(&self, at: u64) -> View<'_> {
+        match self.kept {
+            None => View::fresh(self.shape),
+            Some(kept) => kept.log.under(&kept.shape, self.shape, at, self.born),
+        }
+    }
+}
+
+fn table(shape: &Shape) -> Option<&Backoff> {
+    match shape {
+        Shape::Bucket(_) => None,
+        Shape::Window(window) => backoff_of(window.counts()),
+        Shape::Quota(quota) => backoff_of(quota.counts()),
+    }
+}
+
+fn backoff_of(counts: &Counts) -> Option<&Backoff> {
+    match counts {
+        Counts::Attempts(backoff) => backoff.as_ref(),
+        Counts::Admitted => None,
+    }
+}

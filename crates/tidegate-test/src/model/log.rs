@@ -1,0 +1,158 @@
+//! What was recorded for one key, whatever its shape.
+
+use std::borrow::Cow;
+
+use tidegate_core::{Bucket, Shape};
+
+use super::bucket::BucketLog;
+use super::quota::QuotaLog;
+use super::window::WindowLog;
+
+/// Everything recorded.
+#[derive(Clone, Debug)]
+pub(super) enum Log {
+    Bucket(BucketLog),
+    Window(WindowLog),
+    Quota(QuotaLog),
+}
+
+/// What a log amounts to at one instant, and the numbers it has to be read under.
+pub(super) struct View<'a> {
+    log: Cow<'a, Log>,
+    shape: Cow<'a, Shape>,
+}
+
+/// Calls the same method of the log and of the shape it is read under.
+macro_rules! under {
+    ($log:expr, $shape:expr, |$inner:ident, $numbers:ident| $call:expr) => {
+        match ($log, $shape) {
+            (Log::Bucket($inner), Shape::Bucket($numbers)) => $call,
+            (Log::Window($inner), Shape::Window($numbers)) => $call,
+            (Log::Quota($inner), Shape::Quota($numbers)) => $call,
+            _ => panic!("a limit of another shape has another identity, and so another log"),
+        }
+    };
+}
+
+// === impl Log ===
+
+impl Log {
+    /// Nothing recorded.
+    pub(super) fn empty(shape: &Shape) -> Self {
+        match shape {
+            Shape::Bucket(_) => Self::Bucket(BucketLog::default()),
+            Shape::Window(_) => Self::Window(WindowLog::default()),
+            Shape::Quota(_) => Self::Quota(QuotaLog::default()),
+        }
+    }
+
+    /// Time is never taken to be earlier than this.
+    pub(super) fn seen(&self, shape: &Shape) -> u64 {
+        under!(self, shape, |log, numbers| log.seen(numbers))
+    }
+
+    /// Records `cost` at `at`.
+    pub(super) fn push(&mut self, shape: &Shape, at: u64, cost: u64) {
+        under!(self, shape, |log, numbers| log.push(numbers, at, cost));
+    }
+
+    /// Refuses everything until `until`. A quota has no room before its period ends anyway.
+    pub(super) fn block(&mut self, until: u64) {
+        if let Self::Window(log) = self {
+            log.block(until);
+        }
+    }
+
+    /// Whether a log that was written under the numbers of `old` is as good as none under `new`.
+    pub(super) fn is_void(&self, old: &Shape, new: &Shape, at: u64) -> bool {
+        match (self, old, new) {
+            (Self::Bucket(log), Shape::Bucket(old), Shape::Bucket(new)) if old != new => {
+                log.inherited(old, &stricter(old, new), at).is_none()
+            }
+            _ => false,
+        }
+    }
+
+    /// What a log that was written under the numbers of `old` amounts to at `at`, where those of
+    /// `new` are in force.
+    pub(super) fn under<'a>(
+        &'a self,
+        old: &'a Shape,
+        new: &'a Shape,
+        at: u64,
+        born: u64,
+    ) -> View<'a> {
+        match (self, old, new) {
+            _ if old == new => View { log: Cow::Borrowed(self), shape: Cow::Borrowed(new) },
+            (Self::Bucket(log), Shape::Bucket(old), Shape::Bucket(numbers)) => {
+                let stricter = stricter(old, numbers);
+                match log.inherited(old, &stricter, at) {
+                    Some(log) => View {
+                        log: Cow::Owned(Self::Bucket(log)),
+                        shape: Cow::Owned(Shape::Bucket(stricter)),
+                    },
+                    None => View::fresh(new),
+                }
+            }
+            _ => {
+                let log = self.rewritten(old, new, at, born);
+                View { log: Cow::Owned(log), shape: Cow::Borrowed(new) }
+            }
+        }
+    }
+
+    /// The log as it goes on under the numbers of `new`, when something is to be recorded at `at`.
+    pub(super) fn rewritten(&self, old: &Shape, new: &Shape, at: u64, born: u64) -> Self {
+        match (self, old, new) {
+            _ if old == new => self.clone(),
+            (Self::Bucket(log), Shape::Bucket(old), Shape::Bucket(new)) => {
+                let stricter = stricter(old, new);
+                let log = log.inherited(old, &stricter, at);
+                Self::Bucket(
+                    log.map_or_else(BucketLog::default, |log| log.carried_to(&stricter, new, at)),
+                )
+            }
+            (Self::Window(log), Shape::Window(old), Shape::Window(new)) => {
+                Self::Window(log.rewritten(old, new))
+            }
+            (Self::Quota(log), Shape::Quota(old), Shape::Quota(_)) => {
+                Self::Quota(log.rewritten(old, born))
+            }
+            _ => panic!("a limit of another shape has another identity, and so another log"),
+        }
+    }
+}
+
+// === impl View ===
+
+impl<'a> View<'a> {
+    /// Nothing recorded.
+    pub(super) fn fresh(shape: &'a Shape) -> Self {
+        Self { log: Cow::Owned(Log::empty(shape)), shape: Cow::Borrowed(shape) }
+    }
+
+    /// Whether one more `cost` at `at` stays within the limit.
+    pub(super) fn fits(&self, cost: u64, at: u64) -> bool {
+        under!(&*self.log, &*self.shape, |log, numbers| log.fits(numbers, cost, at))
+    }
+
+    /// Whole units left at `at`; below zero where more was counted than fits.
+    pub(super) fn left(&self, at: u64) -> i128 {
+        under!(&*self.log, &*self.shape, |log, numbers| log.left(numbers, at))
+    }
+
+    /// Whether the counter is at `at` as if never used.
+    pub(super) fn is_fresh(&self, at: u64) -> bool {
+        under!(&*self.log, &*self.shape, |log, numbers| log.is_fresh(numbers, at))
+    }
+}
+
+/// The slower rate with the smaller burst.
+fn stricter(a: &Bucket, b: &Bucket) -> Bucket {
+    let tokens_in = |bucket: &Bucket, time: &Bucket| {
+        u128::from(bucket.rate().tokens()) * u128::from(time.rate().per().as_micros())
+    };
+    let slower = if tokens_in(a, b) < tokens_in(b, a) { a } else { b };
+    let burst = a.burst().min(b.burst());
+    Bucket::try_new(slower.rate(), burst).expect("a smaller burst at the same rate is exact too")
+}

@@ -1,0 +1,22 @@
+//! Waits found by looking, not by formula.
+
+/// The first instant from `from` on at which `holds`, which once true stays true.
+pub(super) fn first_instant(from: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    if holds(from) {
+        return from;
+    }
+    // It does not hold at `before`; it does at `then`, once a stride has been found that is enough.
+    let (mut before, mut stride) = (from, 1);
+    let mut then = from + stride;
+    while !holds(then) {
+        assert!(stride < 1 << 60, "a wait that never ends was not told as one");
+        before = then;
+        stride *= 2;
+        then = from + stride;
+    }
+    while then - before > 1 {
+        let middle = before + (then - before) / 2;
+        if holds(middle) { then = middle } else { before = middle }
+    }
+    then
+}

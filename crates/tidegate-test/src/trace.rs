@@ -1,0 +1,154 @@
+//! Traces nobody would think of: policies, requests, clocks and reloads, made up from a seed.
+//!
+//! A trace is plain data. `proptest` makes it, shrinks it when it fails, and prints what is left;
+//! the times that matter most (the told wait, one tick less, the edge of a period) are steps of
+//! their own, because chance would not hit them.
+
+mod plan;
+mod strategy;
+
+pub use plan::{
+    CountsPlan, LimitPlan, OverridePlan, PeriodPlan, PolicyPlan, ScopePlan, ShapePlan, StagePlan,
+};
+pub use strategy::{policies, shapes, traces, with_reloads};
+
+use std::sync::Arc;
+
+use tidegate_core::{Clock, Cost, ManualClock, PolicySet, Retry, Span, Store, Timestamp, Verdict};
+
+use crate::drive::{Answer, Ask, ask};
+
+/// The start of every trace, 2026-03-28T22:59:57.123457Z: three seconds before a day in Berlin
+/// that has 23 hours, and on no round tick.
+pub const START: Timestamp = Timestamp::from_micros(1_774_738_797_123_457);
+
+/// A told wait that is longer is not waited for: the range of time is finite.
+const LONGEST_WAIT: Span = Span::from_secs(400 * 24 * 3_600);
+
+/// A policy, and what happens to it.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The policy at first.
+    pub policy: PolicyPlan,
+    /// What happens, in this order.
+    pub steps: Vec<Step>,
+}
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Somebody asks, for so many units.
+    Ask(Who, u64, Ask),
+    /// Time passes.
+    Wait(u64),
+    /// Time passes until the next multiple of so many microseconds, or one tick less.
+    ToEdge(u64, bool),
+    /// Exactly the wait that the last refusal told passes, or one tick less.
+    ToldWait(bool),
+    /// The clock is set back.
+    Back(u64),
+    /// The policy is replaced.
+    Reload(PolicyPlan),
+    /// The limits get the first of these numbers that are of their shape.
+    Renumber(Vec<ShapePlan>),
+}
+
+/// Who asks: one of a few, so that counters are shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// One of the organisations.
+    pub org: u8,
+    /// One of the users, or nobody who is known.
+    pub user: Option<u8>,
+    /// One of the addresses.
+    pub address: u8,
+}
+
+/// Walks `trace` through `store`, whose clock is `clock`, and tells `seen` each answer.
+pub fn walk<S: Store>(
+    trace: &Trace,
+    clock: &ManualClock,
+    store: &S,
+    mut seen: impl FnMut(&Who, Cost, &Answer),
+) {
+    let mut policy = trace.policy.clone();
+    let mut set = policy.build(None);
+    let mut told = Span::from_micros(1);
+    for step in &trace.steps {
+        match step {
+            Step::Wait(micros) => clock.advance(Span::from_micros(*micros)),
+            Step::ToEdge(length, early) => to_edge(clock, *length, *early),
+            Step::ToldWait(early) if told <= LONGEST_WAIT => {
+                clock.advance(Span::from_micros(told.as_micros() - u64::from(*early)));
+            }
+            Step::ToldWait(_) => {}
+            Step::Back(micros) => {
+                let back = clock.now().as_micros().saturating_sub(*micros);
+                clock.set(Timestamp::from_micros(back.max(START.as_micros())));
+            }
+            Step::Reload(plan) => {
+                policy = plan.clone();
+                set = policy.build(Some(&set));
+            }
+            Step::Renumber(shapes) => {
+                policy.renumber(shapes);
+                set = policy.build(Some(&set));
+            }
+            Step::Ask(who, weight, how) => {
+                let weight = Cost::try_new(*weight).expect("traces have costs from 1 on");
+                if let Some(answer) = who.ask(store, &set, weight, *how) {
+                    told = told_wait(&answer).unwrap_or(told);
+                    seen(who, weight, &answer);
+                }
+            }
+        }
+    }
+}
+
+/// Every answer of `store` in `trace`. The store is made after its clock has been set.
+pub fn answers<S: Store>(
+    trace: &Trace,
+    store: impl FnOnce(Arc<ManualClock>) -> S,
+) -> Vec<(Who, Answer)> {
+    let clock = Arc::new(ManualClock::new(START));
+    let store = store(Arc::clone(&clock));
+    let mut answers = Vec::new();
+    walk(trace, &clock, &store, |who, _, answer| answers.push((*who, answer.clone())));
+    answers
+}
+
+/// The wait a refusal tells.
+#[must_use]
+pub fn told_wait(answer: &Answer) -> Option<Span> {
+    match answer.verdict {
+        Verdict::Queue(wait) => Some(wait),
+        Verdict::Deny(denial) => match denial.retry {
+            Retry::After(wait) => Some(wait),
+            Retry::Never => None,
+        },
+        Verdict::Admit | Verdict::Degrade => None,
+    }
+}
+
+fn to_edge(clock: &ManualClock, length: u64, early: bool) {
+    let now = clock.now().as_micros();
+    let edge = (now / length + 1) * length;
+    let then = edge - u64::from(early);
+    clock.set(Timestamp::from_micros(then.max(now)));
+}
+
+// === impl Who ===
+
+impl Who {
+    /// Asks `store` on behalf of this one. `None` if no limit applies.
+    pub fn ask<S: Store>(
+        &self,
+        store: &S,
+        set: &PolicySet,
+        weight: Cost,
+        how: Ask,
+    ) -> Option<Answer> {
+        let policy = &set.policies()[0];
+        plan::with_subject(self, |subject| ask(store, policy, subject, weight, how))
+    }
+}

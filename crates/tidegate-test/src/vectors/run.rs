@@ -1,0 +1,158 @@
+//! Limits, charged through a store.
+
+mod policy;
+
+use std::sync::Arc;
+
+use tidegate_core::{
+    Cost, Denial, ManualClock, PolicySet, Reading, Retry, Room, Stage, Store, Subject, Verdict,
+};
+
+use super::written::{RemainingText, StageText, StepText, Vector, VerdictText};
+use super::{Section, Vectors};
+use crate::drive::{Answer, Ask, ask};
+
+/// Runs every vector of limits through a store of its own, made by `store` on the clock it is
+/// given; the names of those run.
+///
+/// # Errors
+///
+/// The first step that comes to something else.
+pub fn check<S: Store>(
+    vectors: &Vectors,
+    store: impl Fn(Arc<ManualClock>) -> S,
+) -> Result<Vec<&str>, String> {
+    let run = |vector| check_one(vector, &store);
+    vectors.of(Section::Limits).map(|vector| run(vector).map(|()| &*vector.name)).collect()
+}
+
+fn check_one<S: Store>(
+    vector: &Vector,
+    store: &impl Fn(Arc<ManualClock>) -> S,
+) -> Result<(), String> {
+    let steps = vector.steps.as_deref().unwrap_or_default();
+    // Times may go back in a trace; a store begins at the earliest.
+    let start = steps.iter().map(|step| step.at).min().ok_or("a trace without steps")?;
+    let clock = Arc::new(ManualClock::new(start.0));
+    let store = store(Arc::clone(&clock));
+    let mut set = policy::of_vector(vector)?;
+    for (index, step) in steps.iter().enumerate() {
+        clock.set(step.at.0);
+        let told = match &step.reload {
+            Some(limits) => {
+                set = policy::of_limits(limits, Some(&set))?;
+                expects_nothing(step)
+            }
+            None => check_step(step, &asked(&store, &set, step)?),
+        };
+        told.map_err(|error| format!("{}, step {}: {error}", vector.name, index + 1))?;
+    }
+    Ok(())
+}
+
+fn asked<S: Store>(store: &S, set: &PolicySet, step: &StepText) -> Result<Answer, String> {
+    let cost = Cost::try_new(step.cost.unwrap_or(1)).map_err(|error| error.to_string())?;
+    let subject = Subject::new().org("acme").user(step.user.as_deref().unwrap_or("u0"));
+    ask(store, &set.policies()[0], &subject, cost, Ask::Charge).ok_or("no limit applies".to_owned())
+}
+
+/// A reload has no outcome of its own.
+fn expects_nothing(step: &StepText) -> Result<(), String> {
+    let mut bare: StepText = serde_saphyr::from_str("{at: 0s}").expect("a step needs only a time");
+    (bare.at, bare.reload) = (step.at, step.reload.clone());
+    same("what a reload comes to", &format!("{step:?}"), &format!("{bare:?}"))
+}
+
+fn check_step(step: &StepText, answer: &Answer) -> Result<(), String> {
+    let StepText {
+        at: _,
+        cost: _,
+        user: _,
+        reload: _,
+        verdict,
+        remaining,
+        retry_after,
+        reset_after,
+        backoff,
+        never,
+        binding,
+        source,
+        shadow,
+        ..
+    } = step;
+    if !step.unbuilt().is_empty() {
+        return Err(format!("nothing checks {:?} yet", step.unbuilt()));
+    }
+    let denial = match answer.verdict {
+        Verdict::Deny(denial) => Some(denial),
+        Verdict::Admit => None,
+        other => return Err(format!("{other:?} is not what a policy that rejects says")),
+    };
+    let said = if denial.is_some() { VerdictText::Deny } else { VerdictText::Admit };
+    same("the verdict", &said, &verdict.ok_or("a step without verdict")?)?;
+    check_denial(denial, retry_after.map(|length| Retry::After(length.0)), *never, *source)?;
+    if let Some(binding) = binding {
+        same("the binding limit", &answer.binding, binding)?;
+    }
+    match remaining {
+        Some(RemainingText::One(left)) => same("remaining", &only(answer)?.remaining, left)?,
+        Some(RemainingText::Each(each)) => {
+            same("the number of limits", &answer.readings.len(), &each.len())?;
+            for (limit, left) in each {
+                same(&format!("remaining of {limit}"), &answer.of(limit).remaining, left)?;
+            }
+        }
+        None => {}
+    }
+    if let Some(length) = reset_after {
+        same("reset_after", &only(answer)?.reset_after, &length.0)?;
+    }
+    if let Some(length) = backoff {
+        same("backoff", &only(answer)?.backoff, &length.0)?;
+    }
+    for (limit, verdict) in shadow.iter().flatten() {
+        let admits = answer.of(limit).room == Room::Now;
+        same(&format!("the shadow {limit}"), &admits, &(*verdict == VerdictText::Admit))?;
+    }
+    Ok(())
+}
+
+fn check_denial(
+    denial: Option<Denial>,
+    retry: Option<Retry>,
+    never: bool,
+    source: Option<StageText>,
+) -> Result<(), String> {
+    let told = denial.map(|denial| denial.retry);
+    let retry = if never { Some(Retry::Never) } else { retry };
+    if retry.is_some() || told == Some(Retry::Never) {
+        same("the told wait", &told, &retry)?;
+    }
+    let source = source.map(|source| match source {
+        StageText::Global => Stage::Global,
+        StageText::Action => Stage::Action,
+    });
+    match source {
+        Some(_) => same("the source", &denial.map(|denial| denial.source), &source),
+        None => Ok(()),
+    }
+}
+
+/// What the only limit said.
+fn only(answer: &Answer) -> Result<&Reading, String> {
+    match &answer.readings[..] {
+        [(_, reading)] => Ok(reading),
+        all => Err(format!("one number for {} limits", all.len())),
+    }
+}
+
+fn same<T: PartialEq + core::fmt::Debug>(
+    what: &str,
+    found: &T,
+    expected: &T,
+) -> Result<(), String> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(format!("{what} is {found:?}, not {expected:?}")),
+    }
+}

@@ -1,0 +1,286 @@
+//! Vectors as they are written. Unknown fields are refused.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::Section;
+use super::time::{Instant, Length};
+
+/// One vector. Which of the optional fields it has says to which section it belongs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Vector {
+    pub(crate) name: String,
+    #[serde(default, rename = "why")]
+    _why: Option<String>,
+    pub(crate) bucket: Option<BucketText>,
+    pub(crate) guardrail: Option<GuardrailText>,
+    pub(crate) limits: Option<BTreeMap<String, LimitText>>,
+    pub(crate) attempts: Option<AttemptsText>,
+    pub(crate) failover: Option<String>,
+    pub(crate) merge: Option<MergeText>,
+    pub(crate) effective: Option<AllowanceText>,
+    pub(crate) keys: Option<Vec<KeyText>>,
+    pub(crate) prefixes: Option<Vec<PrefixText>>,
+    pub(crate) steps: Option<Vec<StepText>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BucketText {
+    pub(crate) rate: u64,
+    pub(crate) per: Length,
+    pub(crate) burst: u64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GuardrailText {
+    pub(crate) cap: u64,
+    pub(crate) per: Length,
+}
+
+/// One limit: exactly one of the shapes, and how it is asked.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LimitText {
+    pub(crate) bucket: Option<BucketText>,
+    pub(crate) window: Option<WindowText>,
+    pub(crate) quota: Option<QuotaText>,
+    #[serde(default)]
+    pub(crate) shadow: bool,
+    pub(crate) stage: Option<StageText>,
+    pub(crate) counts: Option<CountsText>,
+    pub(crate) backoff: Option<BackoffText>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WindowText {
+    pub(crate) count: u64,
+    pub(crate) per: Length,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QuotaText {
+    pub(crate) count: u64,
+    /// A length, or `hour`, `day`, `week`, `month`.
+    pub(crate) per: String,
+    pub(crate) zone: Option<String>,
+    pub(crate) anchor_day: Option<u8>,
+    pub(crate) from: Option<FromText>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FromText {
+    FirstUse,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum StageText {
+    Global,
+    Action,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CountsText {
+    Attempts,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BackoffText {
+    pub(crate) base: Length,
+    pub(crate) factor: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum VerdictText {
+    Admit,
+    Deny,
+}
+
+/// What is left: of the only limit, or of each.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum RemainingText {
+    One(i64),
+    Each(BTreeMap<String, i64>),
+}
+
+/// One step of a trace: a request or a reload, and what came of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StepText {
+    pub(crate) at: Instant,
+    pub(crate) cost: Option<u64>,
+    pub(crate) user: Option<String>,
+    pub(crate) reload: Option<BTreeMap<String, LimitText>>,
+    pub(crate) verdict: Option<VerdictText>,
+    pub(crate) remaining: Option<RemainingText>,
+    pub(crate) retry_after: Option<Length>,
+    pub(crate) reset_after: Option<Length>,
+    pub(crate) backoff: Option<Length>,
+    #[serde(default)]
+    pub(crate) never: bool,
+    pub(crate) binding: Option<String>,
+    pub(crate) source: Option<StageText>,
+    pub(crate) shadow: Option<BTreeMap<String, VerdictText>>,
+    #[serde(default, rename = "note")]
+    _note: Option<String>,
+    // From here on: sections that come with their own issue.
+    pub(crate) scope: Option<String>,
+    pub(crate) temp_count: Option<u64>,
+    pub(crate) long_count: Option<u64>,
+    pub(crate) block_ends_in: Option<Length>,
+    pub(crate) store: Option<String>,
+    pub(crate) probes: Option<String>,
+    pub(crate) decision: Option<String>,
+    pub(crate) mode: Option<String>,
+    pub(crate) event: Option<String>,
+    pub(crate) trips: Option<bool>,
+    pub(crate) after: Option<String>,
+    pub(crate) requests: Option<u64>,
+    pub(crate) ip: Option<String>,
+    pub(crate) agent: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AttemptsText {
+    #[serde(rename = "temp")]
+    _temp: BlockText,
+    #[serde(rename = "long")]
+    _long: BlockText,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BlockText {
+    #[serde(rename = "block_at")]
+    _block_at: u64,
+    #[serde(rename = "per")]
+    _per: Length,
+    #[serde(rename = "block")]
+    _block: Length,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MergeText {
+    pub(crate) route: Option<AllowanceText>,
+    pub(crate) upstream: Option<AllowanceText>,
+    #[serde(default)]
+    pub(crate) ancestors: Vec<AncestorText>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AllowanceText {
+    pub(crate) rate: u64,
+    pub(crate) per: Length,
+    pub(crate) burst: u64,
+    pub(crate) cost: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AncestorText {
+    pub(crate) sharing: SharingText,
+    pub(crate) rate: u64,
+    pub(crate) per: Length,
+    pub(crate) burst: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SharingText {
+    Private,
+    Inherit,
+    Enforce,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeyText {
+    pub(crate) org: String,
+    pub(crate) user: Option<String>,
+    pub(crate) class: Option<String>,
+    pub(crate) limit: KindText,
+    pub(crate) per: Length,
+    pub(crate) key: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum KindText {
+    Burst,
+    Quota,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PrefixText {
+    pub(crate) ip: String,
+    pub(crate) prefix: String,
+}
+
+// === impl Vector ===
+
+impl Vector {
+    /// The section it belongs to: the only one it has the fields of.
+    pub(crate) fn section(&self) -> Result<Section, String> {
+        let limits = [self.bucket.is_some(), self.guardrail.is_some(), self.limits.is_some()];
+        let said = [
+            (limits.iter().filter(|said| **said).count() == 1).then_some(Section::Limits),
+            self.merge.is_some().then_some(Section::Merge),
+            self.keys.is_some().then_some(Section::Keys),
+            self.prefixes.is_some().then_some(Section::Prefixes),
+            self.attempts.is_some().then_some(Section::Attempts),
+            self.failover.is_some().then_some(Section::Failover),
+        ];
+        let sections: Vec<Section> = said.into_iter().flatten().collect();
+        let [section] = sections[..] else {
+            return Err(format!("vector `{}` belongs to {sections:?}", self.name));
+        };
+        let has_steps = matches!(section, Section::Limits | Section::Attempts | Section::Failover);
+        if self.steps.is_some() != has_steps {
+            return Err(format!("vector `{}`: steps do not go with {section:?}", self.name));
+        }
+        if self.effective.is_some() != (section == Section::Merge) {
+            return Err(format!("vector `{}`: what is effective is that of a merge", self.name));
+        }
+        Ok(section)
+    }
+}
+
+// === impl StepText ===
+
+impl StepText {
+    /// The fields it has of sections that are not built yet.
+    pub(crate) fn unbuilt(&self) -> Vec<&'static str> {
+        let fields = [
+            ("scope", self.scope.is_some()),
+            ("temp_count", self.temp_count.is_some()),
+            ("long_count", self.long_count.is_some()),
+            ("block_ends_in", self.block_ends_in.is_some()),
+            ("store", self.store.is_some()),
+            ("probes", self.probes.is_some()),
+            ("decision", self.decision.is_some()),
+            ("mode", self.mode.is_some()),
+            ("event", self.event.is_some()),
+            ("trips", self.trips.is_some()),
+            ("after", self.after.is_some()),
+            ("requests", self.requests.is_some()),
+            ("ip", self.ip.is_some()),
+            ("agent", self.agent.is_some()),
+        ];
+        fields.into_iter().filter(|(_, said)| *said).map(|(name, _)| name).collect()
+    }
+}

@@ -1,0 +1,11 @@
+//! In-memory stores to be judged.
+
+use std::sync::Arc;
+
+use tidegate_core::ManualClock;
+use tidegate_engine::memory::{Budget, MemoryStore};
+
+/// A store in which everything fits that a test does.
+pub(crate) fn roomy(clock: Arc<ManualClock>) -> MemoryStore<Arc<ManualClock>> {
+    MemoryStore::new(Budget { buckets: 2_000, quotas: 2_000, windows: 500 }, clock)
+}

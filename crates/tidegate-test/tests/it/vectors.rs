@@ -1,0 +1,129 @@
+//! The vectors hold, in every store, and none is skipped.
+
+use tidegate_core::Store;
+use tidegate_test::model::ModelStore;
+use tidegate_test::plain::PlainStore;
+use tidegate_test::vectors::{Section, TEXT, Vectors, check};
+
+use crate::memory;
+
+/// Vectors of sections that come with their own issue. A new one is not skipped by being new.
+const LATER: &[(Section, &[&str])] = &[
+    (
+        Section::Attempts,
+        &[
+            "attempts_the_threshold_attempt_is_the_blocked_one",
+            "attempts_while_blocked_count_and_upgrade_once",
+            "attempts_in_the_same_microsecond_all_count",
+            "attempts_an_existing_block_outlives_its_window",
+        ],
+    ),
+    (
+        Section::Failover,
+        &[
+            "trip_counts_failures_not_streaks",
+            "exit_waits_for_five_minutes_even_when_healed_at_once",
+            "exit_waits_for_two_healthy_minutes",
+            "fourth_entry_in_thirty_minutes_closes_for_ten",
+            "one_request_and_a_dead_store_degrade_within_ten_seconds",
+            "api_guardrail_denies_the_sixty_first_of_one_agent",
+        ],
+    ),
+];
+
+fn vectors() -> Vectors {
+    Vectors::parse(TEXT).unwrap()
+}
+
+/// Runs every vector of limits, all of them and no fewer.
+fn holds<S: Store>(store: impl Fn(std::sync::Arc<tidegate_core::ManualClock>) -> S) {
+    let vectors = vectors();
+    let run = check(&vectors, store).unwrap();
+    assert_eq!(run, vectors.names(Section::Limits).collect::<Vec<_>>());
+    assert_eq!(run.len(), 24);
+}
+
+#[test]
+fn vectors_of_limits_hold_in_the_model() {
+    holds(ModelStore::new);
+}
+
+#[test]
+fn vectors_of_limits_hold_by_the_rules_alone() {
+    holds(PlainStore::new);
+}
+
+#[test]
+fn vectors_of_limits_hold_in_memory() {
+    holds(memory::roomy);
+}
+
+#[test]
+fn vectors_of_merges_hold() {
+    assert_eq!(vectors().check_merges().unwrap().len(), 3);
+}
+
+#[test]
+fn vectors_of_keys_hold() {
+    assert_eq!(vectors().check_keys().unwrap().len(), 1);
+}
+
+#[test]
+fn vectors_of_prefixes_hold() {
+    assert_eq!(vectors().check_prefixes().unwrap().len(), 1);
+}
+
+#[test]
+fn vectors_that_are_not_run_yet_are_known_by_name() {
+    let vectors = vectors();
+    for (section, names) in LATER {
+        assert_eq!(vectors.names(*section).collect::<Vec<_>>(), *names, "{section:?}");
+    }
+}
+
+#[test]
+fn a_field_nobody_checks_is_refused() {
+    let vector = |fields: &str| {
+        Vectors::parse(&format!("- {{name: n, bucket: {{rate: 1, per: 1s, burst: 1}}, {fields}}}"))
+    };
+    let step = |fields: &str| vector(&format!("steps: [{{at: 0s, verdict: admit{fields}}}]"));
+    let run =
+        |fields: &str| check(&step(fields).unwrap(), PlainStore::new).map(|names| names.len());
+    assert_eq!(run(""), Ok(1));
+    assert!(step(", colour: red").is_err(), "an unknown field of a step");
+    assert!(vector("steps: [], colour: red").is_err(), "an unknown field of a vector");
+    assert!(vector("steps: [], failover: login").is_err(), "two sections in one");
+    assert!(vector("keys: []").is_err(), "two sections in one, and no steps");
+    assert!(run(", mode: DEGRADED").is_err(), "a field of a section that is not built");
+}
+
+#[test]
+fn a_wrong_expectation_is_found() {
+    let run = |steps: &str| {
+        let limits = "limits: {a: {bucket: {rate: 1, per: 1s, burst: 1}}}";
+        let text = format!("- {{name: n, {limits}, steps: [{{at: 0s, verdict: admit}}, {steps}]}}");
+        let vectors = Vectors::parse(&text).unwrap();
+        check(&vectors, PlainStore::new).map(|names| names.len())
+    };
+    let right = "{at: 0s, verdict: deny, remaining: 0, retry_after: 1s, reset_after: 1s, \
+                 backoff: 0s, binding: a, source: action, shadow: {a: deny}}";
+    assert_eq!(run(right), Ok(1));
+    for wrong in [
+        "{at: 0s}",
+        "{at: 0s, verdict: admit}",
+        "{at: 0s, verdict: deny, remaining: 1}",
+        "{at: 0s, verdict: deny, remaining: {a: 1}}",
+        "{at: 0s, verdict: deny, remaining: {}}",
+        "{at: 0s, verdict: deny, retry_after: 2s}",
+        "{at: 0s, verdict: deny, reset_after: 2s}",
+        "{at: 0s, verdict: deny, backoff: 2s}",
+        "{at: 0s, verdict: deny, never: true}",
+        "{at: 0s, verdict: deny, binding: b}",
+        "{at: 0s, verdict: deny, source: global}",
+        "{at: 0s, verdict: deny, shadow: {a: admit}}",
+        "{at: 0s, reload: {a: {bucket: {rate: 1, per: 1s, burst: 1}}}, verdict: deny}",
+    ] {
+        assert!(run(wrong).is_err(), "{wrong} passed");
+    }
+    assert!(run("{at: 0s, cost: 2, verdict: deny}").is_err(), "a never that is not expected");
+}
