@@ -1,0 +1,105 @@
+//! The command line: words in, one [`Request`] out.
+
+use crate::scenarios::Scenario;
+
+/// What was asked for.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Request {
+    Help,
+    /// The names of the scenarios.
+    List,
+    /// The measurement.
+    InProcess(Options),
+    /// What peers get wrong.
+    Defects,
+    /// One contender's memory, measured in a process of its own. Not for people.
+    Footprint {
+        who: String,
+        keys: u32,
+    },
+}
+
+/// How to measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// How many turns each contender gets.
+    pub(crate) rounds: usize,
+    /// How many keys there are where there are many.
+    pub(crate) keys: u32,
+    /// What to measure.
+    pub(crate) scenarios: Vec<Scenario>,
+}
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask bench [in-process] [--rounds N] [--keys N] [--only SCENARIO]...
+       cargo xtask bench defects
+       cargo xtask bench -- --list | --help
+
+in-process      measure decisions in this process, Tidegate beside its peers (the default)
+defects         show what peers get wrong, by asking them
+
+--rounds N      turns of each contender in a scenario (default 9)
+--keys N        keys where there are many (default 1000000)
+--only NAME     this scenario alone; may be given several times
+--list          print the names of the scenarios and what they measure
+
+Prints Markdown on standard output and progress on standard error. A missed bar is reported and
+does not fail the command.
+";
+
+const WORDS: [&str; 6] = ["in-process", "defects", "--rounds", "--keys", "--only", "--list"];
+
+/// Reads the words after the program's name.
+pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
+    let mut options = Options { rounds: 9, keys: 1_000_000, scenarios: Vec::new() };
+    let mut words = words.iter().map(String::as_str);
+    let mut first = true;
+    while let Some(word) = words.next() {
+        match word {
+            "in-process" if first => {}
+            "defects" if first => return nothing_after(word, words.next(), Request::Defects),
+            "footprint" if first => {
+                let who = words.next().ok_or("footprint needs a contender")?.to_owned();
+                return Ok(Request::Footprint { who, keys: number("footprint", words.next())? });
+            }
+            "--help" | "-h" => return Ok(Request::Help),
+            "--list" => return Ok(Request::List),
+            "--rounds" => options.rounds = number(word, words.next())? as usize,
+            "--keys" => options.keys = number(word, words.next())?,
+            "--only" => options.scenarios.push(scenario(words.next())?),
+            other => {
+                let known = WORDS.join(", ");
+                return Err(format!("unknown word `{other}`; known are {known}\n\n{HELP}"));
+            }
+        }
+        first = false;
+    }
+    if options.scenarios.is_empty() {
+        options.scenarios.extend(Scenario::ALL);
+    }
+    Ok(Request::InProcess(options))
+}
+
+fn nothing_after(word: &str, next: Option<&str>, request: Request) -> Result<Request, String> {
+    match next {
+        None => Ok(request),
+        Some(extra) => Err(format!("`{word}` takes nothing, but `{extra}` follows it")),
+    }
+}
+
+fn number(word: &str, value: Option<&str>) -> Result<u32, String> {
+    let number = value.and_then(|value| value.parse().ok()).filter(|number| *number > 0);
+    number.ok_or_else(|| format!("`{word}` needs a number from 1 to {}", u32::MAX))
+}
+
+fn scenario(name: Option<&str>) -> Result<Scenario, String> {
+    let known = || Scenario::ALL.map(Scenario::name).join(", ");
+    let name = name.ok_or_else(|| format!("`--only` needs one of {}", known()))?;
+    Scenario::ALL
+        .into_iter()
+        .find(|scenario| scenario.name() == name)
+        .ok_or_else(|| format!("no scenario is named `{name}`; there are {}", known()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,32 @@
+use super::*;
+
+fn parsed(line: &str) -> Result<Request, String> {
+    let words: Vec<String> = line.split_whitespace().map(ToOwned::to_owned).collect();
+    parse(&words)
+}
+
+#[test]
+fn everything_is_measured_unless_something_is_named() {
+    let Ok(Request::InProcess(all)) = parsed("") else { panic!("the default is to measure") };
+    assert_eq!(all.scenarios, Scenario::ALL);
+    assert_eq!(parsed("in-process"), parsed(""));
+    let Ok(Request::InProcess(some)) = parsed("--only hot --only zipf --rounds 3 --keys 10") else {
+        panic!("all of these are known")
+    };
+    assert_eq!(some.scenarios, [Scenario::Hot, Scenario::Zipf]);
+    assert_eq!((some.rounds, some.keys), (3, 10));
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (line, named) in [
+        ("--rounds", "`--rounds` needs a number"),
+        ("--rounds 0", "`--rounds` needs a number"),
+        ("--only warm", "`warm`; there are hot"),
+        ("faster", "unknown word `faster`"),
+        ("defects please", "`please` follows it"),
+    ] {
+        let mistake = parsed(line).unwrap_err();
+        assert!(mistake.contains(named), "{line}: {mistake}");
+    }
+}

@@ -1,0 +1,101 @@
+//! Everybody who is measured, each as its own users call it.
+
+mod floor;
+mod governor;
+mod shapes;
+mod throttlecrab;
+mod tidegate;
+
+pub(crate) use floor::Floor;
+pub(crate) use governor::{Governor, Governors};
+pub(crate) use shapes::Shapes;
+pub(crate) use throttlecrab::{SharedThrottlecrab, Throttlecrab};
+pub(crate) use tidegate::Tidegate;
+
+use core::ops::AddAssign;
+
+use crate::Fallible;
+use crate::workload::Stream;
+
+/// Somebody who decides requests.
+pub(crate) trait Contender: Send {
+    /// What tables call it.
+    fn name(&self) -> &'static str;
+
+    /// Decides `count` requests of `stream` from the one at `start`, one after another.
+    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> Tally;
+
+    /// The same limiter for another thread, if it can be shared.
+    fn shared(&self) -> Option<Box<dyn Contender>> {
+        None
+    }
+}
+
+/// What came of some requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) asked: u64,
+    pub(crate) admitted: u64,
+    /// Requests that were not decided. A limiter that fails is quick, so none may go unseen.
+    pub(crate) failed: u64,
+}
+
+/// The limit that everybody enforces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    /// Admitted per second.
+    pub(crate) per_second: u32,
+    /// Admitted at once.
+    pub(crate) burst: u32,
+}
+
+// === impl Tally ===
+
+impl Tally {
+    /// Asks `admits` about each of `keys`; `None` is a failure.
+    #[inline]
+    pub(crate) fn of<'k>(
+        keys: impl Iterator<Item = &'k str>,
+        mut admits: impl FnMut(&'k str) -> Option<bool>,
+    ) -> Self {
+        let mut tally = Self::default();
+        for key in keys {
+            let admitted = admits(key);
+            tally.asked += 1;
+            tally.admitted += u64::from(admitted == Some(true));
+            tally.failed += u64::from(admitted.is_none());
+        }
+        tally
+    }
+
+    /// The share that was admitted.
+    pub(crate) fn share(&self) -> f64 {
+        self.admitted as f64 / self.asked as f64
+    }
+
+    /// Itself, unless there were failures.
+    pub(crate) fn checked(self, name: &str) -> Fallible<Self> {
+        match self.failed {
+            0 => Ok(self),
+            failed => Err(format!("{name} failed to decide {failed} of {}", self.asked).into()),
+        }
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.asked += other.asked;
+        self.admitted += other.admitted;
+        self.failed += other.failed;
+    }
+}
+
+// === impl Numbers ===
+
+impl Numbers {
+    /// Admits everything, and no key becomes as good as new meanwhile: a token takes a second to
+    /// come back.
+    pub(crate) const ROOMY: Self = Self { per_second: 1, burst: 1_000_000_000 };
+    /// Refuses whoever asks more than ten times a second; who asks less is soon as good as new.
+    pub(crate) const TIGHT: Self = Self { per_second: 10, burst: 20 };
+}

@@ -1,0 +1,45 @@
+//! Where and when a measurement was made.
+
+use std::fs;
+use std::process::Command;
+
+/// One line per fact, as Markdown.
+pub(crate) fn facts() -> Vec<(&'static str, String)> {
+    vec![
+        ("machine", format!("{}, {} cores", processor(), cores())),
+        ("kernel", said("uname", &["-sr"])),
+        ("compiler", said("rustc", &["--version"])),
+        ("date", said("date", &["--utc", "+%F"])),
+        ("commit", commit()),
+    ]
+}
+
+fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    model.map_or_else(|| "unknown processor".to_owned(), |(_, model)| model.to_owned())
+}
+
+fn cores() -> String {
+    std::thread::available_parallelism().map_or_else(|_| "?".to_owned(), |cores| cores.to_string())
+}
+
+/// The commit, and whether the sources measured differ from it.
+fn commit() -> String {
+    let commit = said("git", &["rev-parse", "--short=12", "HEAD"]);
+    let sources = ["crates/tidegate-core/src", "crates/tidegate-engine/src", "Cargo.lock"];
+    let status = Command::new("git").args(["diff", "--quiet", "HEAD", "--"]).args(sources).status();
+    match status.map(|status| status.success()) {
+        Ok(true) => commit,
+        _ => format!("{commit}, with changes that were not committed"),
+    }
+}
+
+fn said(program: &str, arguments: &[&str]) -> String {
+    match Command::new(program).args(arguments).output() {
+        Ok(output) if output.status.success() => {
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        }
+        _ => format!("unknown ({program} does not say)"),
+    }
+}

@@ -1,0 +1,189 @@
+//! Turns, rounds and medians.
+
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+use crate::Fallible;
+use crate::contenders::{Contender, Tally};
+use crate::workload::Stream;
+
+/// How long a contender is measured before it is the next one's turn.
+const TURN: Duration = Duration::from_millis(150);
+/// Requests between two looks at the stopwatch.
+const CHUNK: usize = 4096;
+
+/// What one contender showed, round by round.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    /// Nanoseconds per decision, or million decisions per second.
+    pub(crate) figures: Vec<f64>,
+    /// The share of requests that were admitted, over all rounds.
+    pub(crate) admitted: f64,
+}
+
+/// One turn.
+struct Turn {
+    tally: Tally,
+    took: Duration,
+}
+
+/// Where a contender is in the stream.
+#[derive(Clone, Copy)]
+struct Cursor(usize);
+
+/// Nanoseconds per decision of each contender, who take turns.
+///
+/// Before the first round everybody meets every key once, so that growing a table is not measured.
+pub(crate) fn alternate(
+    label: &str,
+    mut contenders: Vec<Box<dyn Contender>>,
+    (all, stream): (&Stream, &Stream),
+    rounds: usize,
+) -> Fallible<Vec<Row>> {
+    let mut rows = introduce(label, &mut contenders, all, rounds)?;
+    let mut cursors = vec![Cursor(0); contenders.len()];
+    for round in 1..=rounds {
+        progress(label, round, rounds);
+        for ((contender, row), cursor) in contenders.iter_mut().zip(&mut rows).zip(&mut cursors) {
+            let turn = turn(contender.as_mut(), stream, cursor)?;
+            row.figures.push(turn.nanos());
+            row.admitted += turn.tally.share() / rounds as f64;
+        }
+    }
+    Ok(rows)
+}
+
+/// Million decisions per second of each contender on two threads, taking turns.
+pub(crate) fn alternate_threads(
+    label: &str,
+    mut contenders: Vec<Box<dyn Contender>>,
+    (all, stream): (&Stream, &Stream),
+    rounds: usize,
+) -> Fallible<Vec<Row>> {
+    let mut rows = introduce(label, &mut contenders, all, rounds)?;
+    // Each thread has its own half of the stream, so no two ask for the same key in step.
+    let mut cursors = vec![[Cursor(0), Cursor(stream.len() / 2)]; contenders.len()];
+    for round in 1..=rounds {
+        progress(label, round, rounds);
+        for ((contender, row), cursors) in contenders.iter().zip(&mut rows).zip(&mut cursors) {
+            let turns = together(contender.as_ref(), stream, cursors)?;
+            row.figures.push(turns.iter().map(|turn| 1e3 / turn.nanos()).sum());
+            let shares: f64 = turns.iter().map(|turn| turn.tally.share()).sum();
+            row.admitted += shares / (turns.len() * rounds) as f64;
+        }
+    }
+    Ok(rows)
+}
+
+fn introduce(
+    label: &str,
+    contenders: &mut [Box<dyn Contender>],
+    all: &Stream,
+    rounds: usize,
+) -> Fallible<Vec<Row>> {
+    progress(label, 0, rounds);
+    let mut rows = Vec::new();
+    for contender in contenders {
+        contender.run(all, 0, all.len()).checked(contender.name())?;
+        rows.push(Row { name: contender.name(), figures: Vec::new(), admitted: 0.0 });
+    }
+    Ok(rows)
+}
+
+fn turn(contender: &mut dyn Contender, stream: &Stream, cursor: &mut Cursor) -> Fallible<Turn> {
+    let mut tally = Tally::default();
+    let start = Instant::now();
+    loop {
+        tally += contender.run(stream, cursor.advance(stream), CHUNK);
+        let took = start.elapsed();
+        if took >= TURN {
+            return Ok(Turn { tally: tally.checked(contender.name())?, took });
+        }
+    }
+}
+
+/// One turn on as many threads as there are cursors.
+fn together(
+    contender: &dyn Contender,
+    stream: &Stream,
+    cursors: &mut [Cursor],
+) -> Fallible<Vec<Turn>> {
+    let handles: Option<Vec<_>> = cursors.iter().map(|_| contender.shared()).collect();
+    let handles = handles.ok_or("this contender cannot be shared between threads")?;
+    let barrier = Barrier::new(cursors.len());
+    let turns: Vec<Result<Turn, String>> = std::thread::scope(|scope| {
+        let pairs = handles.into_iter().zip(cursors);
+        let threads = pairs.map(|(mut handle, cursor)| {
+            let barrier = &barrier;
+            scope.spawn(move || {
+                barrier.wait();
+                turn(handle.as_mut(), stream, cursor).map_err(|error| error.to_string())
+            })
+        });
+        // All of them have to be started before the first is waited for.
+        let threads: Vec<_> = threads.collect();
+        let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
+        joined.map(|turn| turn.unwrap_or_else(|_| Err("a thread panicked".into()))).collect()
+    });
+    Ok(turns.into_iter().collect::<Result<_, _>>()?)
+}
+
+fn progress(label: &str, round: usize, rounds: usize) {
+    match round {
+        0 => eprint!("{label}: preparing"),
+        _ => eprint!("\r\x1b[K{label}: round {round} of {rounds}"),
+    }
+    if round == rounds {
+        eprintln!();
+    }
+}
+
+/// The middle of `figures`.
+pub(crate) fn median(figures: &[f64]) -> f64 {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.as_slice() {
+        [] => f64::NAN,
+        all if all.len() % 2 == 1 => all[all.len() / 2],
+        all => f64::midpoint(all[all.len() / 2 - 1], all[all.len() / 2]),
+    }
+}
+
+// === impl Row ===
+
+impl Row {
+    /// The ratio of the medians of this row and `other`.
+    pub(crate) fn ratio_to(&self, other: &Self) -> f64 {
+        median(&self.figures) / median(&other.figures)
+    }
+
+    /// The smallest and the largest ratio within one round.
+    pub(crate) fn spread_to(&self, other: &Self) -> (f64, f64) {
+        let ratios = self.figures.iter().zip(&other.figures).map(|(mine, theirs)| mine / theirs);
+        ratios.fold((f64::INFINITY, 0.0), |(low, high), ratio| (ratio.min(low), ratio.max(high)))
+    }
+}
+
+// === impl Turn ===
+
+impl Turn {
+    /// Nanoseconds per decision.
+    fn nanos(&self) -> f64 {
+        self.took.as_nanos() as f64 / self.tally.asked as f64
+    }
+}
+
+// === impl Cursor ===
+
+impl Cursor {
+    /// The start of the next chunk.
+    const fn advance(&mut self, stream: &Stream) -> usize {
+        let start = if self.0 + CHUNK > stream.len() { 0 } else { self.0 };
+        self.0 = start + CHUNK;
+        start
+    }
+}
+
+#[cfg(test)]
+mod tests;
