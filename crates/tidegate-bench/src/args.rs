@@ -1,6 +1,6 @@
 //! The command line: words in, one [`Request`] out.
 
-use crate::scenarios::Scenario;
+use crate::scenarios::{MANY, Scenario};
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
@@ -12,6 +12,11 @@ pub(crate) enum Request {
     InProcess(Options),
     /// What peers get wrong.
     Defects,
+    /// Tidegate's part of a scenario alone, for a profiler.
+    Profile {
+        scenario: Scenario,
+        decisions: u32,
+    },
     /// One contender's memory, measured in a process of its own. Not for people.
     Footprint {
         who: String,
@@ -33,10 +38,12 @@ pub(crate) struct Options {
 pub(crate) const HELP: &str = "\
 usage: cargo xtask bench [in-process] [--rounds N] [--keys N] [--only SCENARIO]...
        cargo xtask bench defects
+       cargo xtask bench profile SCENARIO DECISIONS
        cargo xtask bench -- --list | --help
 
 in-process      measure decisions in this process, Tidegate beside its peers (the default)
 defects         show what peers get wrong, by asking them
+profile         let Tidegate alone make so many decisions: for perf, or valgrind --tool=callgrind
 
 --rounds N      turns of each contender in a scenario (default 9)
 --keys N        keys where there are many (default 1000000)
@@ -47,17 +54,23 @@ Prints Markdown on standard output and progress on standard error. A missed bar 
 does not fail the command.
 ";
 
-const WORDS: [&str; 6] = ["in-process", "defects", "--rounds", "--keys", "--only", "--list"];
+const WORDS: [&str; 7] =
+    ["in-process", "defects", "profile", "--rounds", "--keys", "--only", "--list"];
 
 /// Reads the words after the program's name.
 pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
-    let mut options = Options { rounds: 9, keys: 1_000_000, scenarios: Vec::new() };
+    let mut options = Options { rounds: 9, keys: MANY, scenarios: Vec::new() };
     let mut words = words.iter().map(String::as_str);
     let mut first = true;
     while let Some(word) = words.next() {
         match word {
             "in-process" if first => {}
             "defects" if first => return nothing_after(word, words.next(), Request::Defects),
+            "profile" if first => {
+                let scenario = scenario(word, words.next())?;
+                let decisions = number(word, words.next())?;
+                return Ok(Request::Profile { scenario, decisions });
+            }
             "footprint" if first => {
                 let who = words.next().ok_or("footprint needs a contender")?.to_owned();
                 return Ok(Request::Footprint { who, keys: number("footprint", words.next())? });
@@ -66,7 +79,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
             "--list" => return Ok(Request::List),
             "--rounds" => options.rounds = number(word, words.next())? as usize,
             "--keys" => options.keys = number(word, words.next())?,
-            "--only" => options.scenarios.push(scenario(words.next())?),
+            "--only" => options.scenarios.push(scenario(word, words.next())?),
             other => {
                 let known = WORDS.join(", ");
                 return Err(format!("unknown word `{other}`; known are {known}\n\n{HELP}"));
@@ -92,9 +105,9 @@ fn number(word: &str, value: Option<&str>) -> Result<u32, String> {
     number.ok_or_else(|| format!("`{word}` needs a number from 1 to {}", u32::MAX))
 }
 
-fn scenario(name: Option<&str>) -> Result<Scenario, String> {
+fn scenario(word: &str, name: Option<&str>) -> Result<Scenario, String> {
     let known = || Scenario::ALL.map(Scenario::name).join(", ");
-    let name = name.ok_or_else(|| format!("`--only` needs one of {}", known()))?;
+    let name = name.ok_or_else(|| format!("`{word}` needs one of {}", known()))?;
     Scenario::ALL
         .into_iter()
         .find(|scenario| scenario.name() == name)

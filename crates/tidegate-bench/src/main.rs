@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         }
         Ok(Request::InProcess(options)) => in_process(&options),
         Ok(Request::Defects) => defects::show(),
+        Ok(Request::Profile { scenario, decisions }) => scenario.profile(decisions),
         Ok(Request::Footprint { who, keys }) => footprint::child(&who, keys),
         Err(mistake) => Err(mistake.into()),
     };

@@ -48,6 +48,8 @@ pub(crate) enum Found {
 const REQUESTS: usize = 1 << 22;
 /// Keys where only one is used.
 const FEW: u32 = 1_000;
+/// Keys where there are many, unless the command line says otherwise.
+pub(crate) const MANY: u32 = 1_000_000;
 
 // === impl Scenario ===
 
@@ -103,32 +105,47 @@ impl Scenario {
     /// Measures it.
     pub(crate) fn run(self, options: &Options) -> Fallible<Outcome> {
         let (keys, rounds) = (options.keys, options.rounds);
-        let label = self.name();
-        let one = || Stream::of(core::iter::repeat_n(7, REQUESTS / 256));
         let found = match self {
-            Self::Hot | Self::HotDenied | Self::FiveHot | Self::Shapes => {
-                let hot = one();
-                Found::Nanos(alternate(label, self.contenders(FEW)?, (&hot, &hot), rounds)?)
-            }
-            Self::Uniform | Self::UniformIdle | Self::FiveUniform => {
-                let streams = (Stream::each(keys), uniform(keys, REQUESTS));
-                let streams = (&streams.0, &streams.1);
-                Found::Nanos(alternate(label, self.contenders(keys)?, streams, rounds)?)
-            }
-            Self::Zipf | Self::ZipfMixed => {
-                let streams = (Stream::each(keys), zipf(keys, REQUESTS));
-                let streams = (&streams.0, &streams.1);
-                Found::Nanos(alternate(label, self.contenders(keys)?, streams, rounds)?)
-            }
-            Self::Threads => {
-                let streams = (Stream::each(keys), uniform(keys, REQUESTS));
-                let streams = (&streams.0, &streams.1);
-                let contenders = self.contenders(keys)?;
-                Found::Throughput(alternate_threads(label, contenders, streams, rounds)?)
-            }
             Self::Bytes => Found::Bytes(footprint::all(keys)?),
+            _ => {
+                let (all, stream) = self.streams(keys, REQUESTS);
+                let contenders = self.contenders(if self.is_hot() { FEW } else { keys })?;
+                let measure = if self == Self::Threads { alternate_threads } else { alternate };
+                let rows = measure(self.name(), contenders, (&all, &stream), rounds)?;
+                if self == Self::Threads { Found::Throughput(rows) } else { Found::Nanos(rows) }
+            }
         };
         Ok(Outcome { scenario: self, found })
+    }
+
+    /// Lets Tidegate alone make about so many decisions, with little else around them.
+    pub(crate) fn profile(self, decisions: u32) -> Fallible<()> {
+        let keys = if self.is_hot() { FEW } else { MANY };
+        let (all, stream) = self.streams(keys, REQUESTS.min(decisions as usize));
+        // Tidegate is always the last to be called.
+        let mut ours = self.contenders(keys)?.pop().ok_or("nobody takes part in this")?;
+        ours.run(&all, 0, all.len()).checked(ours.name())?;
+        for _ in 0..(decisions as usize).div_ceil(stream.len()) {
+            ours.run(&stream, 0, stream.len()).checked(ours.name())?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is only one key.
+    const fn is_hot(self) -> bool {
+        matches!(self, Self::Hot | Self::HotDenied | Self::FiveHot | Self::Shapes)
+    }
+
+    /// Every key once, and the keys in the order they are asked for.
+    fn streams(self, keys: u32, requests: usize) -> (Stream, Stream) {
+        match self {
+            Self::Zipf | Self::ZipfMixed => (Stream::each(keys), zipf(keys, requests)),
+            _ if self.is_hot() => {
+                let hot = Stream::of(core::iter::repeat_n(7, requests.min(REQUESTS / 256)));
+                (hot.clone(), hot)
+            }
+            _ => (Stream::each(keys), uniform(keys, requests)),
+        }
     }
 
     /// Who takes part, on `keys` keys. The first is what ratios are taken to.
@@ -159,11 +176,12 @@ impl Scenario {
             Self::FiveHot | Self::FiveUniform => all.push(Box::new(Governors::new(numbers))),
             _ => all.push(Box::new(Throttlecrab::new(numbers, keys))),
         }
+        if matches!(self, Self::Hot | Self::HotDenied) {
+            all.push(Box::new(Floor::new(numbers)));
+        }
         all.push(Box::new(tidegate(Shapes::Bucket)?));
-        match self {
-            Self::Hot | Self::HotDenied => all.push(Box::new(Floor::new(numbers))),
-            Self::FiveHot | Self::FiveUniform => all.push(Box::new(tidegate(Shapes::FiveBuckets)?)),
-            _ => {}
+        if matches!(self, Self::FiveHot | Self::FiveUniform) {
+            all.push(Box::new(tidegate(Shapes::FiveBuckets)?));
         }
         Ok(all)
     }
