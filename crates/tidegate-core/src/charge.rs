@@ -23,6 +23,7 @@ pub const MAX_LIMITS: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub struct Charge<'a> {
     limit: &'a Limit,
+    shape: &'a Shape,
     digest: u64,
     cost: Cost,
     stamp: Stamp,
@@ -86,14 +87,9 @@ pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clon
 // === impl Charge ===
 
 impl<'a> Charge<'a> {
-    pub(crate) const fn new(
-        limit: &'a Limit,
-        digest: u64,
-        cost: Cost,
-        stamp: Stamp,
-        place: u8,
-    ) -> Self {
-        Self { limit, digest, cost, stamp, place }
+    #[inline]
+    pub(crate) fn new(limit: &'a Limit, digest: u64, cost: Cost, stamp: Stamp, place: u8) -> Self {
+        Self { limit, shape: limit.shape_at(stamp), digest, cost, stamp, place }
     }
 
     /// The limit whose counter is charged.
@@ -120,8 +116,8 @@ impl<'a> Charge<'a> {
     /// The shape in force for this subject.
     #[must_use]
     #[inline]
-    pub fn shape(&self) -> &'a Shape {
-        self.limit.shape_at(self.stamp)
+    pub const fn shape(&self) -> &'a Shape {
+        self.shape
     }
 
     /// The stamp of that shape, to be stored beside the state.

@@ -68,82 +68,96 @@ pub struct Explanation<'d> {
 /// Folds the readings of a batch into the answer.
 #[inline]
 pub fn fold<'d>(policy: &'d Policy, batch: &Batch<'_>, readings: &'d Readings) -> Decision<'d> {
-    let charges = batch.charges();
-    let met = || charges.iter().zip(readings.list());
-    let enforced = || met().filter(|(charge, _)| !charge.limit().is_shadow());
-    let refusing = || enforced().filter(|(_, reading)| !reading.room.is_now());
-
-    let source = refusing().map(|(charge, _)| charge.limit().stage()).min();
-    let (binding, verdict) = match source {
-        None => (most_used(batch, readings), Verdict::Admit),
-        Some(source) => {
-            // The longest wait of all limits is told; the limit that is named is the one with the
-            // longest wait of those that refused, in the first stage that did.
-            let wait = enforced().map(|(_, reading)| left_with(reading)).max();
-            let binding = longest(batch, readings, source);
-            (binding, refusal(policy.overflow(), wait, source))
-        }
-    };
     let mut places = ArrayVec::new();
-    for charge in charges {
+    let mut refusal = Refusal::default();
+    let mut scarcest = Scarcest::default();
+    for (index, (charge, reading)) in (0..).zip(batch.charges().iter().zip(readings.list())) {
         places.push(charge.place());
+        if !charge.limit().is_shadow() {
+            refusal.consider(index, charge.limit().stage(), reading);
+            scarcest.consider(index, charge.shape().capacity(), reading);
+        }
     }
+    let (verdict, binding) = match refusal.by {
+        None => (Verdict::Admit, scarcest.index),
+        Some((source, binding, _)) => (refusal.verdict(policy.overflow(), source), binding),
+    };
     Decision { policy, verdict, readings, places, binding }
 }
 
-fn refusal(overflow: Overflow, wait: Option<Room>, source: Stage) -> Verdict {
-    let retry = match wait {
-        Some(Room::After(wait)) => Retry::After(wait),
-        // Somebody refused, so this is not `Now`; were it, "never" would admit nothing.
-        Some(Room::Never | Room::Now) | None => Retry::Never,
-    };
-    match (overflow, retry) {
-        (Overflow::Queue, Retry::After(wait)) => Verdict::Queue(wait),
-        (Overflow::Degrade, _) => Verdict::Degrade,
-        (Overflow::Queue | Overflow::Reject, _) => Verdict::Deny(Denial { retry, source }),
+/// Who refused, and the longest wait.
+#[derive(Default)]
+struct Refusal {
+    /// Of the first stage that refused: the stage, its limit with the longest wait, and that wait.
+    by: Option<(Stage, u8, Room)>,
+    /// The longest wait of all limits, of those that had room too: a refused attempt may have
+    /// taken it.
+    longest: Option<Room>,
+}
+
+/// The limit of which the smallest share is left.
+#[derive(Default)]
+struct Scarcest {
+    index: u8,
+    /// What is left of it, and of how much.
+    left: Option<(u64, u64)>,
+}
+
+// === impl Refusal ===
+
+impl Refusal {
+    #[inline]
+    fn consider(&mut self, index: u8, stage: Stage, reading: &Reading) {
+        let wait = left_with(reading);
+        self.longest = self.longest.max(Some(wait));
+        if reading.room.is_now() {
+            return;
+        }
+        let binds = self.by.is_none_or(|(source, _, longest)| {
+            stage < source || (stage == source && wait > longest)
+        });
+        if binds {
+            self.by = Some((stage, index, wait));
+        }
+    }
+
+    fn verdict(&self, overflow: Overflow, source: Stage) -> Verdict {
+        let retry = match self.longest {
+            Some(Room::After(wait)) => Retry::After(wait),
+            // Somebody refused, so this is not `Now`; were it, "never" would admit nothing.
+            Some(Room::Never | Room::Now) | None => Retry::Never,
+        };
+        match (overflow, retry) {
+            (Overflow::Queue, Retry::After(wait)) => Verdict::Queue(wait),
+            (Overflow::Degrade, _) => Verdict::Degrade,
+            (Overflow::Queue | Overflow::Reject, _) => Verdict::Deny(Denial { retry, source }),
+        }
+    }
+}
+
+// === impl Scarcest ===
+
+impl Scarcest {
+    #[inline]
+    fn consider(&mut self, index: u8, capacity: u64, reading: &Reading) {
+        let left = reading.remaining.max(0).unsigned_abs();
+        let scarcer = self.left.is_none_or(|(least, of)| {
+            u128::from(left) * u128::from(of) < u128::from(least) * u128::from(capacity)
+        });
+        if scarcer {
+            (self.index, self.left) = (index, Some((left, capacity)));
+        }
     }
 }
 
 /// What a refused request is left with by one limit: the attempt itself may have been counted.
+#[inline]
 fn left_with(reading: &Reading) -> Room {
     match reading.room {
         Room::Never => Room::Never,
         Room::Now | Room::After(_) if reading.wait.is_zero() => Room::Now,
         Room::Now | Room::After(_) => Room::After(reading.wait),
     }
-}
-
-/// The first of the limits in `source` whose wait is the longest.
-fn longest(batch: &Batch<'_>, readings: &Readings, source: Stage) -> u8 {
-    let mut best = (0, Room::Now);
-    for (place, (charge, reading)) in (0..).zip(batch.charges().iter().zip(readings.list())) {
-        let limit = charge.limit();
-        let refused = !limit.is_shadow() && !reading.room.is_now() && limit.stage() == source;
-        if refused && left_with(reading) > best.1 {
-            best = (place, left_with(reading));
-        }
-    }
-    best.0
-}
-
-/// The first of the limits of which the smallest share is left.
-#[inline]
-fn most_used(batch: &Batch<'_>, readings: &Readings) -> u8 {
-    if let [_] = batch.charges() {
-        return 0;
-    }
-    let mut best: Option<(u8, u128, u128)> = None;
-    for (place, (charge, reading)) in (0..).zip(batch.charges().iter().zip(readings.list())) {
-        if charge.limit().is_shadow() {
-            continue;
-        }
-        let left = u128::from(reading.remaining.max(0).unsigned_abs());
-        let capacity = u128::from(charge.shape().capacity());
-        if best.is_none_or(|(_, least, of)| left * of < least * capacity) {
-            best = Some((place, left, capacity));
-        }
-    }
-    best.map_or(0, |(place, _, _)| place)
 }
 
 // === impl Decision ===

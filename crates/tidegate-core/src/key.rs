@@ -15,8 +15,11 @@
 //! anything longer than 128 bytes.
 
 use core::fmt;
+use core::hash::Hasher as _;
 
 use arrayvec::ArrayVec;
+use foldhash::SharedSeed;
+use foldhash::quality::FoldHasher;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use siphasher::sip::SipHasher13;
@@ -41,11 +44,13 @@ pub struct KeyNames(Hmac<Sha256>);
 /// Digests keys for one process, under a secret that is made anew for each.
 ///
 /// Two keys with the same digest share a counter, which can refuse too much and never too little.
-/// Who does not know the secret cannot look for such a pair, and by chance one in a million
-/// million million pairs is one.
+/// By chance one in 10¹⁹ pairs does, and who does not know the secret cannot look for one: digests
+/// never leave the process, and all that shows of a collision is a denial. The hash is keyed but
+/// not cryptographic; text that others can read is made with HMAC instead ([`KeyNames`]).
 #[derive(Clone)]
 pub struct Digests {
-    sip: SipHasher13,
+    seed: u64,
+    shared: SharedSeed,
     whitening: u64,
 }
 
@@ -150,20 +155,33 @@ impl Digests {
     /// counter.
     #[must_use]
     pub fn new(secret: [u64; 2]) -> Self {
+        // SipHash spreads the secret over all seeds, whatever it looks like.
         let sip = SipHasher13::new_with_keys(secret[0], secret[1]);
-        let whitening = sip.hash(b"tidegate whitening") | 1;
-        Self { sip, whitening }
+        Self {
+            seed: sip.hash(b"seed"),
+            shared: SharedSeed::from_u64(sip.hash(b"shared seed")),
+            whitening: sip.hash(b"whitening") | 1,
+        }
     }
 
+    #[inline]
     fn fact(&self, fact: Fact<'_>) -> u64 {
         match fact {
-            Fact::Plain(value) | Fact::Private(value) => self.sip.hash(value),
-            Fact::Address(prefix) => self.sip.hash(&prefix.to_bytes()),
+            Fact::Plain(value) | Fact::Private(value) => self.bytes(value),
+            Fact::Address(prefix) => self.bytes(&prefix.to_bytes()),
         }
+    }
+
+    #[inline]
+    fn bytes(&self, value: &[u8]) -> u64 {
+        let mut hasher = FoldHasher::with_seed(self.seed, &self.shared);
+        hasher.write(value);
+        hasher.finish()
     }
 
     /// Folds `value` into `digest`. Both are already unpredictable, so one multiplication mixes
     /// them well enough.
+    #[inline]
     fn fold(&self, digest: u64, value: u64) -> u64 {
         let product = u128::from(digest ^ value) * u128::from(self.whitening);
         #[expect(clippy::cast_possible_truncation, reason = "both halves are wanted")]

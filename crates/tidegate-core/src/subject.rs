@@ -180,24 +180,28 @@ impl fmt::Debug for Scope {
 impl<'a> Subject<'a> {
     /// Nothing known yet.
     #[must_use]
+    #[inline]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds the organisation.
     #[must_use]
+    #[inline]
     pub fn org(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         self.with(Dimension::Org, id.as_ref())
     }
 
     /// Adds the user.
     #[must_use]
+    #[inline]
     pub fn user(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         self.with(Dimension::User, id.as_ref())
     }
 
     /// Adds the token or API key.
     #[must_use]
+    #[inline]
     pub fn token(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         self.with(Dimension::Token, id.as_ref())
     }
@@ -205,18 +209,21 @@ impl<'a> Subject<'a> {
     /// Adds the account somebody tries to enter. Pass what was typed, whether or not such an
     /// account exists; otherwise the limit tells who does.
     #[must_use]
+    #[inline]
     pub fn account(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         self.with(Dimension::Account, id.as_ref())
     }
 
     /// Adds the endpoint class.
     #[must_use]
+    #[inline]
     pub fn class(self, class: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         self.with(Dimension::Class, class.as_ref())
     }
 
     /// Adds the client's address.
     #[must_use]
+    #[inline]
     pub const fn ip(mut self, address: IpAddr) -> Self {
         self.address = Some(address);
         self
@@ -227,6 +234,7 @@ impl<'a> Subject<'a> {
     /// An empty value is no value: one counter for all who left a field blank would be a limit
     /// nobody meant. The account is the exception, because an empty login name is still a guess.
     #[must_use]
+    #[inline]
     pub fn with(mut self, dimension: Dimension, value: &'a [u8]) -> Self {
         let present = !value.is_empty() || dimension == Dimension::Account;
         self.texts[dimension as usize] = present.then_some(value);

@@ -293,47 +293,45 @@ impl<'s> Locks<'s> {
     /// where it was not seen or `both` are asked for.
     #[inline]
     fn take_groups(&mut self, charges: &[Charge<'_>], glimpses: &[Glimpse], both: bool) {
-        let mut groups: ArrayVec<(Kind, u32), { 2 * MAX_LIMITS }> = ArrayVec::new();
         for (charge, glimpse) in charges.iter().zip(glimpses) {
             let kind = kind_of(charge);
             match glimpse {
-                Some(slot) if !both => groups.push((kind, slot.group)),
-                _ => groups.extend(self.shelves.homes(charge).map(|home| (kind, home))),
+                Some(slot) if !both => insert(&mut self.groups, (kind, slot.group)),
+                _ => {
+                    for home in self.shelves.homes(charge) {
+                        insert(&mut self.groups, (kind, home));
+                    }
+                }
             }
         }
-        groups.sort_unstable();
-        for group in groups {
-            if self.groups.last() != Some(&group) {
-                acquire(self.shelves.group_lock(group));
-                self.groups.push(group);
-            }
+        for group in &self.groups {
+            acquire(self.shelves.group_lock(*group));
         }
     }
 
     /// Locks the cells of all spots that have one, in ascending order, after all groups.
     #[inline]
     fn take_cells(&mut self, charges: &[Charge<'_>], spots: &[Spot]) {
-        let of_spot =
-            |(charge, spot): (&Charge<'_>, &Spot)| spot.cell().map(|cell| (kind_of(charge), cell));
-        let mut cells: ArrayVec<(Kind, Cell), MAX_LIMITS> =
-            charges.iter().zip(spots).filter_map(of_spot).collect();
-        cells.sort_unstable();
-        for cell in cells {
-            if self.cells.last() != Some(&cell) {
-                acquire(self.shelves.cell_lock(cell));
-                self.cells.push(cell);
+        for (charge, spot) in charges.iter().zip(spots) {
+            if let Some(cell) = spot.cell() {
+                insert(&mut self.cells, (kind_of(charge), cell));
             }
+        }
+        for cell in &self.cells {
+            acquire(self.shelves.cell_lock(*cell));
         }
     }
 
     #[inline]
     fn give_back(&mut self) {
-        for cell in self.cells.drain(..) {
-            release(self.shelves.cell_lock(cell));
+        for cell in &self.cells {
+            release(self.shelves.cell_lock(*cell));
         }
-        for group in self.groups.drain(..) {
-            release(self.shelves.group_lock(group));
+        for group in &self.groups {
+            release(self.shelves.group_lock(*group));
         }
+        self.cells.clear();
+        self.groups.clear();
     }
 }
 
@@ -341,6 +339,16 @@ impl Drop for Locks<'_> {
     #[inline]
     fn drop(&mut self) {
         self.give_back();
+    }
+}
+
+/// Puts `item` in its place in an ascending list, unless it is there already.
+#[inline]
+fn insert<T: Ord + Copy, const N: usize>(list: &mut ArrayVec<T, N>, item: T) {
+    let place = list.iter().rposition(|other| *other <= item).map_or(0, |place| place + 1);
+    if place == 0 || list[place - 1] != item {
+        // There is room: a list holds as many as a batch can need.
+        let _ = list.try_insert(place, item);
     }
 }
 

@@ -56,13 +56,14 @@ pub(crate) enum Found {
 impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
     const ENTRY: usize = 1 + WORDS;
     const STRIDE: usize = (1 + WAYS * Self::ENTRY).next_multiple_of(ALIGNMENT);
-    /// A key goes to its first group unless that one already has this many entries that count.
-    const CROWDED: usize = WAYS.div_ceil(2);
 
-    /// A table with room for `keys` keys: with a quarter more entries than that, because keys do
-    /// not spread evenly.
+    /// From this many entries on, a group is left alone if the other home has fewer.
+    const CROWDED: usize = WAYS - 1;
+
+    /// A table with room for `keys` keys: with seven entries for four of them, because keys do not
+    /// spread evenly, and because a key in its first home is found in one look.
     pub(crate) fn new(keys: usize) -> Self {
-        let groups = keys.saturating_mul(4).div_ceil(3 * WAYS).clamp(1, u32::MAX as usize);
+        let groups = keys.saturating_mul(7).div_ceil(4 * WAYS).clamp(1, u32::MAX as usize);
         let words = zeroed_words(groups * Self::STRIDE + ALIGNMENT);
         let misaligned = words.as_ptr().addr() / size_of::<AtomicU64>() % ALIGNMENT;
         Self { words, base: (ALIGNMENT - misaligned) % ALIGNMENT, groups: groups as u64 }
@@ -76,7 +77,11 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
     /// The number of entries that count at `now`.
     pub(crate) fn live(&self, epoch: Epoch, now: Timestamp) -> usize {
         let groups = (0..self.groups).filter_map(|group| u32::try_from(group).ok());
-        groups.map(|group| self.crowd(self.group(group), epoch, now)).sum()
+        let live = |group| {
+            let words = self.group(group);
+            Self::ways().filter(|way| Self::fresh_at(words, *way, epoch) > now).count()
+        };
+        groups.map(live).sum()
     }
 
     /// The two groups of a key; they may be the same.
@@ -109,13 +114,16 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         if let Some(slot) = self.glance(digest) {
             return Found::Here(slot);
         }
-        let homes = self.homes(digest);
-        let [first, second] = homes;
-        let crowds = homes.map(|home| self.crowd(self.group(home), epoch, now));
+        let [first, second] = self.homes(digest);
+        let crowds = [first, second].map(|home| self.crowd(home));
         let prefer_second = crowds[0] >= Self::CROWDED && crowds[1] < crowds[0];
         let order = if prefer_second { [second, first] } else { [first, second] };
-        let free = |home: &u32| self.longest_fresh(*home, taken, epoch, now);
-        order.iter().find_map(free).map_or(Found::Full, Found::Free)
+        let fresh = |home| self.longest_fresh(home, taken, epoch, now);
+        match order.map(fresh) {
+            [Some(one), Some(other)] => Found::Free(if other.0 < one.0 { other.1 } else { one.1 }),
+            [Some((_, slot)), None] | [None, Some((_, slot))] => Found::Free(slot),
+            [None, None] => Found::Full,
+        }
     }
 
     /// The words of a locked entry.
@@ -185,9 +193,10 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         found
     }
 
-    /// How many entries of a group count at `now`.
-    fn crowd(&self, group: &[AtomicU64], epoch: Epoch, now: Timestamp) -> usize {
-        Self::ways().filter(|way| Self::fresh_at(group, *way, epoch) > now).count()
+    /// How many entries of a group have ever been used.
+    fn crowd(&self, group: u32) -> usize {
+        let words = self.group(group);
+        Self::ways().filter(|way| words[Self::tag(*way)].load(Ordering::Relaxed) != 0).count()
     }
 
     /// The place of a group that can be taken and has been as good as none for the longest.
@@ -197,13 +206,12 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         taken: &[Slot],
         epoch: Epoch,
         now: Timestamp,
-    ) -> Option<Slot> {
+    ) -> Option<(Timestamp, Slot)> {
         let words = self.group(group);
         Self::ways()
             .map(|way| (Self::fresh_at(words, way, epoch), Slot { group, way }))
             .filter(|(fresh_at, slot)| *fresh_at <= now && !taken.contains(slot))
             .min_by_key(|(fresh_at, _)| *fresh_at)
-            .map(|(_, slot)| slot)
     }
 
     /// When a way can be taken over; at once, if it never was used.
