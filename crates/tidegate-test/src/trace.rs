@@ -64,12 +64,29 @@ pub struct Who {
     pub address: u8,
 }
 
-/// Walks `trace` through `store`, whose clock is `clock`, and tells `seen` each answer.
+/// One request of a trace, answered.
+pub struct Moment<'m, S> {
+    /// Who asked.
+    pub who: Who,
+    /// What the request weighs.
+    pub weight: Cost,
+    /// Whether it was made or only considered.
+    pub how: Ask,
+    /// The answer.
+    pub answer: &'m Answer,
+    /// The policy in force, as it was planned.
+    pub policy: &'m PolicyPlan,
+    set: &'m PolicySet,
+    clock: &'m ManualClock,
+    store: &'m S,
+}
+
+/// Walks `trace` through `store`, whose clock is `clock`, and shows `see` each answer.
 pub fn walk<S: Store>(
     trace: &Trace,
     clock: &ManualClock,
     store: &S,
-    mut seen: impl FnMut(&Who, Cost, &Answer),
+    mut see: impl FnMut(&Moment<'_, S>),
 ) {
     let mut policy = trace.policy.clone();
     let mut set = policy.build(None);
@@ -95,25 +112,35 @@ pub fn walk<S: Store>(
                 set = policy.build(Some(&set));
             }
             Step::Ask(who, weight, how) => {
+                let (who, how) = (*who, *how);
                 let weight = Cost::try_new(*weight).expect("traces have costs from 1 on");
-                if let Some(answer) = who.ask(store, &set, weight, *how) {
-                    told = told_wait(&answer).unwrap_or(told);
-                    seen(who, weight, &answer);
-                }
+                let Some(answer) = who.ask(store, &set, weight, how) else { continue };
+                told = told_wait(&answer).unwrap_or(told);
+                let (policy, set, answer) = (&policy, &set, &answer);
+                see(&Moment { who, weight, how, answer, policy, set, clock, store });
             }
         }
     }
 }
 
-/// Every answer of `store` in `trace`. The store is made after its clock has been set.
+/// Walks `trace` through a store that is made for it, once its clock has been set.
+pub fn walk_new<S: Store>(
+    trace: &Trace,
+    store: impl FnOnce(Arc<ManualClock>) -> S,
+    see: impl FnMut(&Moment<'_, S>),
+) {
+    let clock = Arc::new(ManualClock::new(START));
+    let store = store(Arc::clone(&clock));
+    walk(trace, &clock, &store, see);
+}
+
+/// Every answer of a store in `trace`.
 pub fn answers<S: Store>(
     trace: &Trace,
     store: impl FnOnce(Arc<ManualClock>) -> S,
 ) -> Vec<(Who, Answer)> {
-    let clock = Arc::new(ManualClock::new(START));
-    let store = store(Arc::clone(&clock));
     let mut answers = Vec::new();
-    walk(trace, &clock, &store, |who, _, answer| answers.push((*who, answer.clone())));
+    walk_new(trace, store, |moment| answers.push((moment.who, moment.answer.clone())));
     answers
 }
 
@@ -137,17 +164,76 @@ fn to_edge(clock: &ManualClock, length: u64, early: bool) {
     clock.set(Timestamp::from_micros(then.max(now)));
 }
 
+// === impl Trace ===
+
+impl Trace {
+    /// The same without the steps that set the clock back.
+    #[must_use]
+    pub fn forward(mut self) -> Self {
+        self.steps.retain(|step| !matches!(step, Step::Back(_)));
+        self
+    }
+
+    /// The same with the usual numbers for everybody.
+    #[must_use]
+    pub fn without_overrides(mut self) -> Self {
+        self.policy.limits.iter_mut().for_each(|limit| limit.other = None);
+        self
+    }
+
+    /// The same with each request considered before it is made, and once more after it.
+    #[must_use]
+    pub fn considered(self) -> Self {
+        let steps = self.steps.into_iter().flat_map(|step| match step {
+            Step::Ask(who, weight, Ask::Charge) => {
+                [Ask::Peek, Ask::Charge, Ask::Peek].map(|how| Step::Ask(who, weight, how)).to_vec()
+            }
+            Step::Ask(..) => Vec::new(),
+            other => vec![other],
+        });
+        Self { steps: steps.collect(), ..self }
+    }
+}
+
+// === impl Moment ===
+
+impl<S: Store> Moment<'_, S> {
+    /// What the same request would meet so long after this moment, if nobody else asks. The clock
+    /// is put back afterwards: looking changes nothing.
+    ///
+    /// # Panics
+    ///
+    /// If no limit applies any more, which does not depend on time.
+    #[must_use]
+    pub fn after(&self, span: Span) -> Answer {
+        self.at(self.clock.now().after(span))
+    }
+
+    /// What the same request would meet if the clock had gone back so far.
+    ///
+    /// # Panics
+    ///
+    /// As [`after`](Self::after).
+    #[must_use]
+    pub fn before(&self, span: Span) -> Answer {
+        let back = self.clock.now().as_micros().saturating_sub(span.as_micros());
+        self.at(Timestamp::from_micros(back))
+    }
+
+    fn at(&self, then: Timestamp) -> Answer {
+        let now = self.clock.now();
+        self.clock.set(then);
+        let answer = self.who.ask(self.store, self.set, self.weight, Ask::Peek);
+        self.clock.set(now);
+        answer.expect("the limits that applied still do")
+    }
+}
+
 // === impl Who ===
 
 impl Who {
     /// Asks `store` on behalf of this one. `None` if no limit applies.
-    pub fn ask<S: Store>(
-        &self,
-        store: &S,
-        set: &PolicySet,
-        weight: Cost,
-        how: Ask,
-    ) -> Option<Answer> {
+    fn ask<S: Store>(&self, store: &S, set: &PolicySet, weight: Cost, how: Ask) -> Option<Answer> {
         let policy = &set.policies()[0];
         plan::with_subject(self, |subject| ask(store, policy, subject, weight, how))
     }

@@ -138,6 +138,30 @@ impl LimitPlan {
         format!("l{}", self.name)
     }
 
+    /// Whose counter a request of `who` is on; `None` if the limit does not apply to it.
+    #[must_use]
+    pub fn counter(&self, who: &Who) -> Option<(u8, u8)> {
+        match self.scope {
+            ScopePlan::Global => Some((0, 0)),
+            ScopePlan::Org => Some((who.org, 0)),
+            ScopePlan::OrgUser => who.user.map(|user| (who.org, user)),
+            ScopePlan::Ip => Some((who.address, 0)),
+        }
+    }
+
+    /// The units a request of this weight takes, if there are no overrides.
+    #[must_use]
+    pub fn units(&self, weight: Cost) -> u64 {
+        let units = self.cost.1.clamp(1, self.shape.build().capacity());
+        if self.cost.0 { units } else { units.saturating_mul(weight.get()) }
+    }
+
+    /// Whether refused attempts are counted, if there are no overrides.
+    #[must_use]
+    pub const fn counts_attempts(&self) -> bool {
+        matches!(self.shape, ShapePlan::Window(.., Some(_)) | ShapePlan::Quota(.., Some(_)))
+    }
+
     fn build(&self) -> Limit {
         let stage = match self.stage {
             StagePlan::Global => Stage::Global,

@@ -7,9 +7,19 @@
     reason = "a test: what cannot be built fails it"
 )]
 
+mod bounds;
+mod costs;
 mod differential;
+mod eviction;
+mod folding;
+mod keys;
 mod memory;
+mod pitfalls;
+mod policies;
+mod rollback;
+mod tightening;
 mod vectors;
+mod waits;
 
 use proptest::prelude::ProptestConfig;
 

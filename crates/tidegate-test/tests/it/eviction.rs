@@ -1,0 +1,120 @@
+//! P95: forgetting an entry changes no decision, and what does not fit is still counted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tidegate_core::{
+    Clock, Cost, Dimension, FailureMode, Limit, ManualClock, Name, PolicySet, PolicySpec, Room,
+    Scope, Span, Store, Subject,
+};
+use tidegate_engine::memory::{Budget, MemoryStore};
+use tidegate_test::drive::{Answer, Ask, ask};
+use tidegate_test::model::ModelStore;
+use tidegate_test::trace::{START, ShapePlan, shapes};
+
+use crate::cases;
+
+/// The smallest table: one group for each shape, of five buckets or quotas, or of three windows.
+const TIGHT: Budget = Budget { buckets: 1, quotas: 1, windows: 1 };
+const PLACES: usize = 3;
+
+/// Requests of keys that come and go: which key, how much, and the time before it.
+type Visits = Vec<(u8, u64, u64)>;
+
+fn visits(keys: u8) -> impl Strategy<Value = Visits> {
+    let gap = prop_oneof![2 => Just(0_u64), 1 => 0..1_000_u64, 2 => 0..5_000_000_u64];
+    vec((0..keys, 1..4_u64, gap), 1..200)
+}
+
+fn by_user(shape: &ShapePlan) -> PolicySet {
+    let limit =
+        Limit::new(Name::try_new("l").unwrap(), Scope::of([Dimension::User]), shape.build());
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed).limit(limit);
+    PolicySet::builder().policy(spec).build(None).unwrap()
+}
+
+fn visit<S: Store>(store: &S, set: &PolicySet, key: u8, units: u64) -> Answer {
+    let (user, cost) = (format!("u{key}"), Cost::try_new(units).unwrap());
+    ask(store, &set.policies()[0], &Subject::new().user(&user), cost, Ask::Charge).unwrap()
+}
+
+proptest! {
+    #![proptest_config(cases(600))]
+
+    /// Sixty keys pass through three places, never more than three of them in use at a time: each
+    /// takes the place of one that has become as good as none.
+    #[test]
+    fn p95_eviction_changes_no_decision(shape in shapes(), visits in visits(60)) {
+        let (set, clock) = (by_user(&shape), Arc::new(ManualClock::new(START)));
+        let memory = MemoryStore::new(TIGHT, Arc::clone(&clock));
+        let model = ModelStore::born_now(Arc::clone(&clock));
+        let mut ends: BTreeMap<u8, u64> = BTreeMap::new();
+        for (key, units, gap) in visits {
+            clock.advance(Span::from_micros(gap));
+            ends.retain(|_, end| *end > clock.now().as_micros());
+            if ends.len() == PLACES && !ends.contains_key(&key) {
+                // An entry may be kept a thirty-second of its life longer than it must.
+                let end = *ends.values().max().unwrap();
+                let life = end - clock.now().as_micros();
+                clock.advance(Span::from_micros(2 * life));
+                ends.clear();
+            }
+            let (found, expected) = (visit(&memory, &set, key, units), visit(&model, &set, key, units));
+            prop_assert_eq!(&found, &expected);
+            let reset = found.of("l").reset_after.as_micros();
+            // Sixteen years at once would leave the range of time before long.
+            prop_assume!(reset < 1 << 49);
+            ends.insert(key, clock.now().as_micros() + reset + reset / 16);
+        }
+    }
+
+    /// Many more keys than places, all in use: those that share a cell may be refused early, but
+    /// none gets more than its limit.
+    #[test]
+    fn p95_what_does_not_fit_is_never_under_counted(
+        count in 1..6_u64, kind in 0..4_usize, visits in visits(40),
+    ) {
+        let shape = [
+            ShapePlan::Bucket(1, 10_000_000_000, count),
+            ShapePlan::Window(count, 10_000_000_000, None),
+            ShapePlan::Window(count, 10_000_000_000, Some(Some(1_000_000))),
+            ShapePlan::Quota(count, tidegate_test::trace::PeriodPlan::FirstUse(10_000_000_000), None),
+        ][kind].clone();
+        let (set, clock) = (by_user(&shape), Arc::new(ManualClock::new(START)));
+        let memory = MemoryStore::new(TIGHT, Arc::clone(&clock));
+        let mut admitted: BTreeMap<u8, u64> = BTreeMap::new();
+        for (key, units, gap) in visits {
+            // All of it stays within one period.
+            clock.advance(Span::from_micros(gap % 1_000));
+            if visit(&memory, &set, key, units).is_admitted() {
+                *admitted.entry(key).or_default() += units;
+            }
+        }
+        prop_assert!(admitted.values().all(|units| *units <= count), "{:?}", admitted);
+    }
+}
+
+/// The memory of a store is reserved when it is made, whoever comes.
+#[test]
+fn pitfall_f_the_table_does_not_grow() {
+    let (set, clock) =
+        (by_user(&ShapePlan::Bucket(1, 1_000_000, 1)), Arc::new(ManualClock::new(START)));
+    let memory = MemoryStore::new(Budget { buckets: 8, quotas: 8, windows: 8 }, Arc::clone(&clock));
+    let before = memory.usage().max_bytes;
+    let mut admitted = 0;
+    for round in 0..20 {
+        for key in 0..=255 {
+            admitted += usize::from(visit(&memory, &set, key, 1).is_admitted());
+        }
+        let usage = memory.usage();
+        assert!(usage.buckets <= 15, "round {round}: {usage:?}");
+        assert_eq!(usage.max_bytes, before);
+    }
+    assert!(admitted >= 8, "the first have places of their own");
+    clock.advance(Span::from_secs(3));
+    assert_eq!(memory.usage().buckets, 0, "and places are given up without anybody asking");
+    let answer = visit(&memory, &set, 0, 1);
+    assert_eq!(answer.of("l").room, Room::Now);
+}

@@ -1,0 +1,52 @@
+//! P90: a clock that goes back admits nothing more, and delays by no more than it went back.
+
+use proptest::prelude::*;
+use tidegate_core::{Room, Span, Store};
+use tidegate_test::plain::PlainStore;
+use tidegate_test::trace::{Trace, traces, walk_new};
+
+use crate::{cases, memory};
+
+/// As far as a trace goes back: less than an hour, the shortest calendar period.
+const FURTHEST: u64 = 3_000_000_000;
+
+fn holds<S: Store>(
+    trace: &Trace,
+    back: u64,
+    store: impl FnOnce(std::sync::Arc<tidegate_core::ManualClock>) -> S,
+) {
+    let start = tidegate_test::trace::START.as_micros();
+    walk_new(trace, store, |moment| {
+        let back = back.min(moment.answer.decided_at - start);
+        let now = moment.after(Span::ZERO);
+        let then = moment.before(Span::from_micros(back));
+        for ((name, now), (_, then)) in now.readings.iter().zip(&then.readings) {
+            // Nothing unblocks early, and there is never more left than there was.
+            assert!(then.room >= now.room, "{name}: {now:?}, set back {then:?}");
+            assert!(then.remaining <= now.remaining, "{name}: {now:?}, set back {then:?}");
+            // From the moment on that the clock has caught up, all is as if nothing had happened.
+            if let (Room::After(now), Room::After(then)) = (now.room, then.room) {
+                assert!(then.as_micros() <= now.as_micros() + back, "{name}: {now:?}, {then:?}");
+            }
+        }
+        assert!(!then.is_admitted() || now.is_admitted());
+    });
+}
+
+proptest! {
+    #![proptest_config(cases(500))]
+
+    #[test]
+    fn p90_a_rollback_admits_nothing_more_in_memory(
+        trace in traces(40), back in 1..FURTHEST,
+    ) {
+        holds(&trace, back, memory::roomy);
+    }
+
+    #[test]
+    fn p90_a_rollback_admits_nothing_more_by_the_rules(
+        trace in traces(40), back in 1..FURTHEST,
+    ) {
+        holds(&trace, back, PlainStore::new);
+    }
+}
