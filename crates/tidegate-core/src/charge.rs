@@ -27,7 +27,6 @@ pub struct Charge<'a> {
     digest: u64,
     cost: Cost,
     stamp: Stamp,
-    place: u8,
 }
 
 /// The charges of one decision, in the order of the policy.
@@ -88,8 +87,8 @@ pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clon
 
 impl<'a> Charge<'a> {
     #[inline]
-    pub(crate) fn new(limit: &'a Limit, digest: u64, cost: Cost, stamp: Stamp, place: u8) -> Self {
-        Self { limit, shape: limit.shape_at(stamp), digest, cost, stamp, place }
+    pub(crate) fn new(limit: &'a Limit, digest: u64, cost: Cost, stamp: Stamp) -> Self {
+        Self { limit, shape: limit.shape_at(stamp), digest, cost, stamp }
     }
 
     /// The limit whose counter is charged.
@@ -142,23 +141,15 @@ impl<'a> Charge<'a> {
             Shape::Bucket(_) | Shape::Window(_) => None,
         }
     }
-
-    /// The place of the limit in its policy.
-    #[must_use]
-    #[inline]
-    pub const fn place(&self) -> u8 {
-        self.place
-    }
 }
 
 // === impl Batch ===
 
 impl<'a> Batch<'a> {
     /// No charges yet, for a request of this subject.
-    #[must_use]
     #[inline]
-    pub const fn new(subject: &'a Subject<'a>) -> Self {
-        Self { facts: Facts { subject, class: None }, charges: ArrayVec::new_const() }
+    pub(crate) fn new(subject: &'a Subject<'a>) -> Self {
+        Self { facts: Facts { subject, class: None }, charges: ArrayVec::new() }
     }
 
     /// Begins anew for the same subject, under a policy that may be bound to a class.
@@ -194,8 +185,8 @@ impl<'a> Batch<'a> {
 impl Readings {
     /// Room for the readings of one decision.
     #[must_use]
-    pub const fn new() -> Self {
-        Self { decided_at: Timestamp::ZERO, list: ArrayVec::new_const() }
+    pub fn new() -> Self {
+        Self { decided_at: Timestamp::ZERO, list: ArrayVec::new() }
     }
 
     /// Begins anew, with the store's time at which all readings will hold.

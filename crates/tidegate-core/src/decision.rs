@@ -4,24 +4,20 @@
 //! of all, so that one retry is enough, and every limit's reading comes along, so that nobody has
 //! to guess which one it was.
 
-use arrayvec::ArrayVec;
-
-use crate::charge::{Batch, MAX_LIMITS, Readings};
+use crate::case::Case;
 use crate::limit::{Limit, Stage};
 use crate::policy::{Overflow, Policy};
 use crate::shape::{Reading, Room};
 use crate::time::{Span, Timestamp};
 
-/// The whole answer to one request. It borrows the readings from whoever asked, so that passing it
-/// on costs little.
+/// The whole answer to one request. What the limits said stays in the [`Case`], so that passing
+/// the decision on costs little.
 #[must_use = "a decision that nobody looks at has limited nothing"]
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Decision<'d> {
     policy: &'d Policy,
+    case: &'d Case<'d>,
     verdict: Verdict,
-    readings: &'d Readings,
-    /// The place in the policy of each reading's limit.
-    places: ArrayVec<u8, MAX_LIMITS>,
     binding: u8,
 }
 
@@ -65,14 +61,13 @@ pub struct Explanation<'d> {
     pub reading: &'d Reading,
 }
 
-/// Folds the readings of a batch into the answer.
+/// Folds what a store said about a case into the answer.
 #[inline]
-pub fn fold<'d>(policy: &'d Policy, batch: &Batch<'_>, readings: &'d Readings) -> Decision<'d> {
-    let mut places = ArrayVec::new();
+pub fn fold<'d>(policy: &'d Policy, case: &'d Case<'d>) -> Decision<'d> {
     let mut refusal = Refusal::default();
     let mut scarcest = Scarcest::default();
-    for (index, (charge, reading)) in (0..).zip(batch.charges().iter().zip(readings.list())) {
-        places.push(charge.place());
+    let met = case.batch().charges().iter().zip(case.readings().list());
+    for (index, (charge, reading)) in (0..).zip(met) {
         if !charge.limit().is_shadow() {
             refusal.consider(index, charge.limit().stage(), reading);
             scarcest.consider(index, charge.shape().capacity(), reading);
@@ -82,7 +77,7 @@ pub fn fold<'d>(policy: &'d Policy, batch: &Batch<'_>, readings: &'d Readings) -
         None => (Verdict::Admit, scarcest.index),
         Some((source, binding, _)) => (refusal.verdict(policy.overflow(), source), binding),
     };
-    Decision { policy, verdict, readings, places, binding }
+    Decision { policy, case, verdict, binding }
 }
 
 /// Who refused, and the longest wait.
@@ -190,20 +185,21 @@ impl<'d> Decision<'d> {
 
     /// Every limit that was asked, with what it said: shadows too.
     #[must_use]
-    pub fn explain(&self) -> impl ExactSizeIterator<Item = Explanation<'d>> {
-        (0..self.places.len()).map(|index| self.explanation(index))
+    pub fn explain(&self) -> impl ExactSizeIterator<Item = Explanation<'d>> + use<'d> {
+        let decision = *self;
+        (0..self.case.readings().list().len()).map(move |index| decision.explanation(index))
     }
 
     /// The store's time at which this was decided.
     #[must_use]
     pub const fn decided_at(&self) -> Timestamp {
-        self.readings.decided_at()
+        self.case.readings().decided_at()
     }
 
     fn explanation(&self, index: usize) -> Explanation<'d> {
         Explanation {
-            limit: &self.policy.limits()[usize::from(self.places[index])],
-            reading: &self.readings.list()[index],
+            limit: self.case.batch().charges()[index].limit(),
+            reading: &self.case.readings().list()[index],
         }
     }
 }

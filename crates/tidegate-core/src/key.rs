@@ -199,8 +199,8 @@ impl fmt::Debug for Digests {
 // === impl SubjectDigests ===
 
 impl<'d, 'a> SubjectDigests<'d, 'a> {
-    pub(crate) const fn new(digests: &'d Digests, facts: Facts<'a>) -> Self {
-        Self { digests, facts, known: ArrayVec::new_const() }
+    pub(crate) fn new(digests: &'d Digests, facts: Facts<'a>) -> Self {
+        Self { digests, facts, known: ArrayVec::new() }
     }
 
     /// The digest of a limit's key, or `None` if the subject lacks a dimension of its scope.

@@ -1,6 +1,7 @@
 //! The rules of Tidegate. (The book follows.)
 
 mod address;
+mod case;
 mod charge;
 mod cost;
 mod decision;
@@ -16,6 +17,7 @@ mod tighten;
 mod time;
 
 pub use address::{Prefix, PrefixLength};
+pub use case::Case;
 pub use charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan};
 pub use cost::{Cost, CostError, CostRule};
 pub use decision::{Decision, Denial, Explanation, Retry, Verdict, fold};

@@ -9,8 +9,8 @@ use std::error::Error;
 use std::hint::black_box;
 
 use tidegate_core::{
-    Bucket, Cost, Counts, Digests, Dimension, FailureMode, Limit, ManualClock, Name, Period,
-    PolicySet, PolicySpec, Quota, Rate, Readings, Scope, Shape, Span, Subject, Timestamp, Window,
+    Bucket, Case, Counts, Digests, Dimension, FailureMode, Limit, ManualClock, Name, Period,
+    PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Timestamp, Window,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, ready};
@@ -56,12 +56,12 @@ fn run((_, limits, step): &Scenario, iterations: u32) -> Fallible<()> {
     let subject = Subject::new().org("acme").user("u7").token("t-123456").class("read");
     let mut reader = engine.reader();
     let place = reader.policies().place("guard").ok_or("the policy is there")?;
-    let mut readings = Readings::new();
     for _ in 0..iterations {
         clock.advance(*step);
         let policy = &reader.policies().policies()[place];
-        let decision = engine.decide(policy, black_box(&subject), Cost::ONE, &mut readings);
-        black_box(ready(decision).ok_or("memory never waits")??.verdict());
+        let mut case = Case::new(black_box(&subject));
+        let decision = ready(engine.decide(policy, &mut case)).ok_or("memory never waits")??;
+        black_box(decision.verdict());
     }
     Ok(())
 }

@@ -8,10 +8,7 @@ use std::hash::RandomState;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache, Guard};
-use tidegate_core::{
-    Batch, Cost, Decision, Digests, Name, Policy, PolicySet, Readings, Store, StoreError, Subject,
-    fold,
-};
+use tidegate_core::{Case, Decision, Digests, Name, Policy, PolicySet, Store, StoreError, fold};
 
 /// Decides requests by the policies in force, with state in a store.
 #[derive(Debug)]
@@ -71,36 +68,33 @@ impl<S: Store> Engine<S> {
         &self.store
     }
 
-    /// Decides one request of the given weight, and counts it if it is admitted. What every limit
-    /// said goes into `readings`, which the decision borrows.
+    /// Decides a case, and counts it if it is admitted. What every limit said stays in the case.
     ///
     /// # Errors
     ///
     /// If no limit of the policy applies to the subject, or the store fails. Neither is a reason
     /// to let the request pass.
     #[inline]
-    pub async fn decide<'d>(
+    pub async fn decide<'d, 'a: 'd>(
         &self,
-        policy: &'d Policy,
-        subject: &Subject<'_>,
-        weight: Cost,
-        readings: &'d mut Readings,
+        policy: &'a Policy,
+        case: &'d mut Case<'a>,
     ) -> Result<Decision<'d>, DecideError> {
-        let mut batch = Batch::new(subject);
-        policy.resolve(weight, &self.digests, &mut batch);
+        policy.resolve(&self.digests, case);
+        let (batch, readings) = case.ask();
         if batch.charges().is_empty() {
             return Err(DecideError::NothingApplies { policy: policy.name().clone() });
         }
-        match self.store.charge(&batch, readings).await {
+        match self.store.charge(batch, readings).await {
             Ok(()) => {}
             // The store has said which periods it needs; sent again, the batch brings them.
             Err(StoreError::Stale { now }) => {
                 policy.refresh(now);
-                self.store.charge(&batch, readings).await?;
+                self.store.charge(batch, readings).await?;
             }
             Err(error) => return Err(error.into()),
         }
-        Ok(fold(policy, &batch, readings))
+        Ok(fold(policy, case))
     }
 
     /// A view of the policies in force for one thread, quicker than [`policies`](Self::policies)

@@ -2,8 +2,8 @@
 //!
 //! ```
 //! use tidegate_core::{
-//!     Bucket, Cost, Dimension, FailureMode, Limit, Name, PolicySet, PolicySpec, Rate, Readings,
-//!     Scope, Shape, Subject,
+//!     Bucket, Case, Dimension, FailureMode, Limit, Name, PolicySet, PolicySpec, Rate, Scope, Shape,
+//!     Subject,
 //! };
 //! use tidegate_engine::{Engine, SystemClock, memory::{Budget, MemoryStore}, ready};
 //!
@@ -16,10 +16,9 @@
 //! let set = engine.policies();
 //! let policy = set.get("api").ok_or("no such policy")?;
 //! let subject = Subject::new().org("acme");
-//! let mut readings = Readings::new();
 //! for expected in [true, true, false] {
-//!     let decision = engine.decide(policy, &subject, Cost::ONE, &mut readings);
-//!     let decision = ready(decision).ok_or("memory never waits")??;
+//!     let mut case = Case::new(&subject);
+//!     let decision = ready(engine.decide(policy, &mut case)).ok_or("memory never waits")??;
 //!     assert_eq!(decision.is_admitted(), expected);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

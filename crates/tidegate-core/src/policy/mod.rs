@@ -10,8 +10,8 @@ pub use set::{PolicyError, PolicySet, PolicySetBuilder};
 
 use std::sync::Arc;
 
-use crate::charge::{Batch, Charge, MAX_LIMITS};
-use crate::cost::Cost;
+use crate::case::Case;
+use crate::charge::{Charge, MAX_LIMITS};
 use crate::key::{Digests, SubjectDigests};
 use crate::limit::Limit;
 use crate::name::Name;
@@ -144,13 +144,14 @@ impl Policy {
     /// counted by address alone, an authenticated one by organisation, user and token too. If none
     /// applies, the batch stays empty; such a request must not pass as if it had been counted.
     #[inline]
-    pub fn resolve<'a>(&'a self, weight: Cost, digests: &Digests, batch: &mut Batch<'a>) {
+    pub fn resolve<'a>(&'a self, digests: &Digests, case: &mut Case<'a>) {
+        let (weight, batch) = (case.weight(), case.batch_mut());
         let facts = batch.begin(self.class.as_ref().map(|class| class.as_str().as_bytes()));
         let mut keys = SubjectDigests::new(digests, facts);
-        for (place, limit) in (0..).zip(&self.limits) {
+        for limit in &self.limits {
             if let Some(digest) = keys.key(limit) {
                 let cost = limit.cost().units(weight);
-                batch.push(Charge::new(limit, digest, cost, limit.stamp(facts), place));
+                batch.push(Charge::new(limit, digest, cost, limit.stamp(facts)));
             }
         }
     }

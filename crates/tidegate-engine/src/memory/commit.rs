@@ -285,8 +285,8 @@ impl Drop for Held<'_> {
 // === impl Locks ===
 
 impl<'s> Locks<'s> {
-    const fn new(shelves: &'s Shelves) -> Self {
-        Self { shelves, groups: ArrayVec::new_const(), cells: ArrayVec::new_const() }
+    fn new(shelves: &'s Shelves) -> Self {
+        Self { shelves, groups: ArrayVec::new(), cells: ArrayVec::new() }
     }
 
     /// Locks the groups of all charges, in ascending order: the one a key was seen in, or both
