@@ -5,40 +5,55 @@ use std::collections::BTreeMap;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tidegate_core::{
-    Bucket, BucketState, Cost, Counts, Period, Quota, Rate, Room, Shape, Span, Store, Timestamp,
-    Window,
+    Bucket, BucketState, Cost, Counts, Denial, Period, Quota, Rate, Room, Shape, Span, Stage,
+    Store, Timestamp, Verdict, Window,
 };
-use tidegate_test::drive::Ask;
+use tidegate_test::drive::{Answer, Ask};
 use tidegate_test::plain::PlainStore;
-use tidegate_test::trace::{LimitPlan, START, Trace, traces, walk_new};
+use tidegate_test::trace::{LimitPlan, START, StagePlan, Trace, traces, walk_new};
 
 use crate::{cases, memory};
 
-/// What was admitted on one counter: when, at the earliest, and how much.
+/// What was admitted on one counter: when, and how much.
 type Admitted = Vec<(u64, u128)>;
 
-/// All that a trace admits, by limit and counter. Time does not go back for a counter.
+/// All that a trace admits, by limit and counter. Time does not go back for a counter: what it has
+/// recorded last is the earliest.
 fn admitted<S: Store>(
     trace: &Trace,
     store: impl FnOnce(std::sync::Arc<tidegate_core::ManualClock>) -> S,
 ) -> BTreeMap<(u8, (u8, u8)), Admitted> {
-    let mut counters: BTreeMap<_, Admitted> = BTreeMap::new();
+    let mut counters: BTreeMap<_, (u64, Admitted)> = BTreeMap::new();
     walk_new(trace, store, |moment| {
-        if moment.how == Ask::Peek || !moment.answer.is_admitted() {
-            return;
-        }
         for limit in &moment.policy.limits {
             let Some(counter) = limit.counter(&moment.who) else { continue };
-            if moment.answer.of(&limit.name()).room != Room::Now {
-                assert!(limit.shadow, "admitted without room");
-                continue;
+            let room = moment.answer.of(&limit.name()).room;
+            let (seen, list) = counters.entry((limit.name, counter)).or_default();
+            let at = moment.answer.decided_at.max(*seen);
+            if moment.how == Ask::Charge && records(limit, room, moment.answer) {
+                *seen = at;
+                // A refused attempt admits nothing, but may begin a period.
+                let units = limit.units(moment.weight);
+                list.push((at, if moment.answer.is_admitted() { units.into() } else { 0 }));
             }
-            let list = counters.entry((limit.name, counter)).or_default();
-            let last = list.last().map_or(0, |(at, _)| *at);
-            list.push((moment.answer.decided_at.max(last), limit.units(moment.weight).into()));
         }
     });
-    counters
+    counters.into_iter().map(|(counter, (_, list))| (counter, list)).collect()
+}
+
+/// Whether a limit has recorded the request it met with this room.
+fn records(limit: &LimitPlan, room: Room, answer: &Answer) -> bool {
+    let attempt = limit.counts_attempts() && !limit.shadow && room != Room::Never;
+    match answer.verdict {
+        Verdict::Admit => {
+            assert!(room == Room::Now || limit.shadow, "admitted without room");
+            room == Room::Now
+        }
+        Verdict::Deny(Denial { source: Stage::Global, .. }) => {
+            attempt && limit.stage == StagePlan::Global
+        }
+        _ => attempt,
+    }
 }
 
 /// Fails if `list` has more than the shape allows, wherever one looks.
