@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use throttlecrab::{AdaptiveStore, PeriodicStore, ProbabilisticStore, RateLimiter, Store};
 use tidegate_core::{
-    Bucket, Cost, Dimension, FailureMode, Limit, ManualClock, Name, PolicySet, PolicySpec, Rate,
-    Readings, Scope, Shape, Span, Subject, Timestamp,
+    Bucket, Case, Dimension, FailureMode, Limit, ManualClock, Name, PolicySet, PolicySpec, Rate,
+    Scope, Shape, Span, Subject, Timestamp,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, ready};
@@ -147,8 +147,8 @@ impl Ours<'_> {
         let set = self.engine.policies();
         let policy = set.get("api").ok_or("the policy is missing from its set")?;
         let subject = Subject::new().org("acme");
-        let mut readings = Readings::new();
-        let decision = ready(self.engine.decide(policy, &subject, Cost::ONE, &mut readings));
+        let mut case = Case::new(&subject);
+        let decision = ready(self.engine.decide(policy, &mut case));
         Ok(decision.ok_or("memory never waits")??.binding().reading.room.wait())
     }
 }

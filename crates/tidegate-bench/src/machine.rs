@@ -10,6 +10,7 @@ pub(crate) fn facts() -> Vec<(&'static str, String)> {
         ("kernel", said("uname", &["-sr"])),
         ("compiler", said("rustc", &["--version"])),
         ("date", said("date", &["--utc", "+%F"])),
+        ("load average at the end", load()),
         ("commit", commit()),
     ]
 }
@@ -42,4 +43,10 @@ fn said(program: &str, arguments: &[&str]) -> String {
         }
         _ => format!("unknown ({program} does not say)"),
     }
+}
+
+/// How busy the machine was over the last one, five and fifteen minutes: by this, and by others.
+fn load() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().take(3).collect::<Vec<_>>().join(", ")
 }

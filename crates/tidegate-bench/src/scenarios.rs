@@ -179,7 +179,11 @@ impl Scenario {
         if matches!(self, Self::Hot | Self::HotDenied) {
             all.push(Box::new(Floor::new(numbers)));
         }
-        all.push(Box::new(tidegate(Shapes::Bucket)?));
+        let ours = tidegate(Shapes::Bucket)?;
+        if matches!(self, Self::Hot | Self::Uniform | Self::Threads) {
+            all.push(Box::new(ours.with_reader()));
+        }
+        all.push(Box::new(ours));
         if matches!(self, Self::FiveHot | Self::FiveUniform) {
             all.push(Box::new(tidegate(Shapes::FiveBuckets)?));
         }

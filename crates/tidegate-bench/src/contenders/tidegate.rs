@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tidegate_core::{Cost, Dimension, FailureMode, Name, PolicySet, PolicySpec, Readings, Subject};
+use tidegate_core::{Case, Dimension, FailureMode, Name, PolicySet, PolicySpec, Subject};
 use tidegate_engine::memory::MemoryStore;
 use tidegate_engine::{Engine, SystemClock, ready};
 
@@ -22,6 +22,16 @@ pub(crate) struct Tidegate {
     /// The policy's handle.
     place: usize,
     shapes: Shapes,
+    view: View,
+}
+
+/// How the policies in force are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum View {
+    /// Loaded for each request, as a handler does that any thread may run.
+    Shared,
+    /// Kept by the thread, which only looks whether they have been swapped.
+    Reader,
 }
 
 // === impl Tidegate ===
@@ -33,7 +43,12 @@ impl Tidegate {
         let set = PolicySet::builder().policy(spec).build(None)?;
         let place = set.place("bench").ok_or("the policy is missing from its set")?;
         let store = MemoryStore::new(shapes.budget(keys as usize), SystemClock::new());
-        Ok(Self { engine: Arc::new(Engine::new(store, set)), place, shapes })
+        Ok(Self { engine: Arc::new(Engine::new(store, set)), place, shapes, view: View::Shared })
+    }
+
+    /// The same engine for a thread that keeps a view of the policies.
+    pub(crate) fn with_reader(&self) -> Self {
+        Self { view: View::Reader, ..self.clone() }
     }
 
     /// How many buckets have an entry of their own.
@@ -41,13 +56,12 @@ impl Tidegate {
         self.engine.store().usage().buckets
     }
 
+    /// Decides under the policies in force.
     #[inline]
-    fn admits(&self, subject: &Subject<'_>) -> Option<bool> {
-        let set = self.engine.policies();
-        let mut readings = Readings::new();
-        let policy = &set.policies()[self.place];
-        let deciding = self.engine.decide(policy, subject, Cost::ONE, &mut readings);
-        let decision = ready(deciding)?.ok()?;
+    fn admits(&self, policies: &PolicySet, subject: &Subject<'_>) -> Option<bool> {
+        let policy = &policies.policies()[self.place];
+        let mut case = Case::new(subject);
+        let decision = ready(self.engine.decide(policy, &mut case))?.ok()?;
         black_box(decision.binding().reading.remaining);
         Some(decision.is_admitted())
     }
@@ -55,17 +69,27 @@ impl Tidegate {
 
 impl Contender for Tidegate {
     fn name(&self) -> &'static str {
-        self.shapes.name()
+        match self.view {
+            View::Shared => self.shapes.name(),
+            View::Reader => "tidegate, policies by a reader",
+        }
     }
 
     fn run(&mut self, stream: &Stream, start: usize, count: usize) -> Tally {
         let keys = stream.part(start, count);
-        match self.shapes {
-            Shapes::FiveBuckets => Tally::of(keys, |key| {
+        match (self.shapes, self.view) {
+            (Shapes::FiveBuckets, _) => Tally::of(keys, |key| {
                 let subject = Subject::new().org(key).user(key).token(key);
-                self.admits(&subject.with(Dimension::Route, b"/v1/items/{id}").class("read"))
+                let subject = subject.with(Dimension::Route, b"/v1/items/{id}").class("read");
+                self.admits(&self.engine.policies(), &subject)
             }),
-            _ => Tally::of(keys, |key| self.admits(&Subject::new().org(key))),
+            (_, View::Shared) => Tally::of(keys, |key| {
+                self.admits(&self.engine.policies(), &Subject::new().org(key))
+            }),
+            (_, View::Reader) => {
+                let mut reader = self.engine.reader();
+                Tally::of(keys, |key| self.admits(reader.policies(), &Subject::new().org(key)))
+            }
         }
     }
 
