@@ -3,8 +3,8 @@
 //! Two stores can then be compared by value, and a failure reads like a log.
 
 use tidegate_core::{
-    Batch, Cost, Digests, Policy, Reading, Readings, Span, Store, StoreError, Subject, Verdict,
-    fold,
+    Batch, Case, Cost, Digests, Policy, Reading, Readings, Span, Store, StoreError, Subject,
+    Verdict, fold,
 };
 
 use crate::ready;
@@ -54,14 +54,15 @@ pub fn ask<S: Store>(
     ask: Ask,
 ) -> Option<Answer> {
     let digests = digests();
-    let (mut batch, mut readings) = (Batch::new(subject), Readings::new());
+    let mut case = Case::new(subject).weighing(weight);
     for _ in 0..=RESENDS {
-        policy.resolve(weight, &digests, &mut batch);
-        if batch.charges().is_empty() {
+        policy.resolve(&digests, &mut case);
+        if case.batch().charges().is_empty() {
             return None;
         }
-        match send(store, &batch, ask, &mut readings) {
-            Ok(()) => return Some(answer(policy, &batch, &readings)),
+        let (batch, readings) = case.ask();
+        match send(store, batch, ask, readings) {
+            Ok(()) => return Some(answer(policy, &case)),
             Err(StoreError::Stale { now }) => policy.refresh(now),
             Err(error) => panic!("the store failed: {error}"),
         }
@@ -81,8 +82,8 @@ fn send<S: Store>(
     }
 }
 
-fn answer(policy: &Policy, batch: &Batch<'_>, readings: &Readings) -> Answer {
-    let decision = fold(policy, batch, readings);
+fn answer(policy: &Policy, case: &Case<'_>) -> Answer {
+    let decision = fold(policy, case);
     let admitted = decision.is_admitted();
     let readings = decision.explain().map(|said| {
         // The wait of a reading is that of a refused request; an admitted one has none.

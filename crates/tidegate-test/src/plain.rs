@@ -49,8 +49,8 @@ impl<C: Clock> PlainStore<C> {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.now();
         let mut met = Vec::new();
-        for charge in batch.charges() {
-            let kept = found(charge, &states)?;
+        for (index, charge) in batch.charges().iter().enumerate() {
+            let kept = found(index, charge, &states)?;
             let reading = look(charge, kept.as_ref(), now)?;
             met.push((kept, reading));
         }
@@ -80,9 +80,9 @@ impl<C: Clock> Store for PlainStore<C> {
     }
 }
 
-fn found<'c>(charge: &Charge<'c>, states: &States) -> Result<Kept<'c>, StoreError> {
+fn found<'c>(index: usize, charge: &Charge<'c>, states: &States) -> Result<Kept<'c>, StoreError> {
     let Some((stamp, state)) = states.get(&charge.digest()) else { return Ok(None) };
-    let corrupt = StoreError::Corrupt { charge: usize::from(charge.place()) };
+    let corrupt = StoreError::Corrupt { charge: index };
     let shape = charge.written_under(*stamp).ok_or(corrupt)?;
     Ok(Some((state.clone(), shape)))
 }

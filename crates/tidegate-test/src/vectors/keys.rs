@@ -1,7 +1,7 @@
 //! The text of keys.
 
 use tidegate_core::{
-    Batch, Bucket, Cost, Counts, Dimension, FailureMode, KeyNames, Limit, Name, Period, PolicySet,
+    Bucket, Case, Counts, Dimension, FailureMode, KeyNames, Limit, Name, Period, PolicySet,
     PolicySpec, Quota, Rate, Scope, Shape, Subject,
 };
 
@@ -56,7 +56,8 @@ fn key(text: &KeyText) -> String {
     let limit = Limit::new(name("limit"), Scope::of(dimensions), shape);
     let spec = PolicySpec::new(name("policy"), FailureMode::FailClosed).limit(limit);
     let set = PolicySet::builder().policy(spec).build(None).expect("one limit makes a policy");
-    let mut batch = Batch::new(&subject);
-    set.policies()[0].resolve(Cost::ONE, &digests(), &mut batch);
+    let mut case = Case::new(&subject);
+    set.policies()[0].resolve(&digests(), &mut case);
+    let batch = case.batch();
     KeyNames::new(&[1; 32]).text(&batch.key(&batch.charges()[0]))
 }

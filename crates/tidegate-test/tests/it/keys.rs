@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tidegate_core::{
-    Batch, Bucket, Cost, Dimension, FailureMode, KeyNames, Limit, MAX_PART, Name, PolicySet,
-    PolicySpec, Prefix, Rate, Scope, Shape, Subject,
+    Bucket, Case, Dimension, FailureMode, KeyNames, Limit, MAX_PART, Name, PolicySet, PolicySpec,
+    Prefix, Rate, Scope, Shape, Subject,
 };
 use tidegate_test::drive::digests;
 
@@ -86,8 +86,9 @@ impl Parts {
         if let Some(ip) = self.ip {
             subject = subject.ip(ip);
         }
-        let mut batch = Batch::new(&subject);
-        set.policies()[0].resolve(Cost::ONE, &digests(), &mut batch);
+        let mut case = Case::new(&subject);
+        set.policies()[0].resolve(&digests(), &mut case);
+        let batch = case.batch();
         let charge = batch.charges()[0];
         (KeyNames::new(&[secret; 32]).text(&batch.key(&charge)), charge.digest())
     }

@@ -1,7 +1,7 @@
 //! What a set of policies refuses, and what it remembers: regressions found by the model's author.
 
 use tidegate_core::{
-    Batch, Bucket, Cost, Dimension, FailureMode, KeyNames, Limit, ManualClock, Name, Override,
+    Bucket, Case, Cost, Dimension, FailureMode, KeyNames, Limit, ManualClock, Name, Override,
     PolicyError, PolicySet, PolicySpec, Rate, Scope, Shape, Subject,
 };
 use tidegate_test::drive::{Ask, ask, digests};
@@ -21,8 +21,9 @@ fn policy(title: &str, limit: Limit) -> PolicySpec {
 }
 
 fn text(set: &PolicySet, title: &str, subject: &Subject<'_>) -> String {
-    let mut batch = Batch::new(subject);
-    set.get(title).unwrap().resolve(Cost::ONE, &digests(), &mut batch);
+    let mut case = Case::new(subject);
+    set.get(title).unwrap().resolve(&digests(), &mut case);
+    let batch = case.batch();
     KeyNames::new(&[1; 32]).text(&batch.key(&batch.charges()[0]))
 }
 
@@ -90,9 +91,9 @@ fn an_override_follows_the_class_a_policy_is_bound_to() {
         .build(None)
         .unwrap();
     let capacity = |title, subject: &Subject<'_>| {
-        let mut batch = Batch::new(subject);
-        set.get(title).unwrap().resolve(Cost::ONE, &digests(), &mut batch);
-        batch.charges()[0].shape().capacity()
+        let mut case = Case::new(subject);
+        set.get(title).unwrap().resolve(&digests(), &mut case);
+        case.batch().charges()[0].shape().capacity()
     };
     for subject in [Subject::new(), Subject::new().class("read"), Subject::new().class("write")] {
         assert_eq!(capacity("reading", &subject), 50, "{subject:?}");
