@@ -4,35 +4,42 @@
 //! wherever it likes. Nothing is allocated, and nothing large is handed around by value: that alone
 //! costs more than the arithmetic.
 
-use crate::charge::{Batch, Readings};
+use crate::charge::{Batch, Charge, Readings};
 use crate::cost::Cost;
+use crate::decision::Verdict;
+use crate::key::{Digests, SubjectDigests};
+use crate::limit::Limit;
+use crate::policy::Policy;
 use crate::subject::Subject;
 
-/// One request to be decided.
-///
-/// ```
-/// use tidegate_core::{Case, Cost, Subject};
-///
-/// let subject = Subject::new().org("acme").user("u7");
-/// let upload = Case::new(&subject).weighing(Cost::try_new(5)?);
-/// assert_eq!(upload.weight().get(), 5);
-/// # Ok::<(), tidegate_core::CostError>(())
-/// ```
+/// One request to be decided: a subject, the policy that applies, and what the request weighs.
 #[derive(Clone, Debug)]
 pub struct Case<'a> {
+    policy: &'a Policy,
     weight: Cost,
     batch: Batch<'a>,
     readings: Readings,
+    /// Set by [`fold`](crate::fold); until then, what admits nothing.
+    pub(crate) verdict: Verdict,
+    /// The place in the batch of the limit that decided.
+    pub(crate) binding: u8,
 }
 
 // === impl Case ===
 
 impl<'a> Case<'a> {
-    /// A request of this subject, with the weight of one.
+    /// A request of this subject under this policy, with the weight of one.
     #[must_use]
     #[inline]
-    pub fn new(subject: &'a Subject<'a>) -> Self {
-        Self { weight: Cost::ONE, batch: Batch::new(subject), readings: Readings::new() }
+    pub fn new(policy: &'a Policy, subject: &'a Subject<'a>) -> Self {
+        Self {
+            policy,
+            weight: Cost::ONE,
+            batch: Batch::new(subject, policy.class_fact()),
+            readings: Readings::new(),
+            verdict: Verdict::UNDECIDED,
+            binding: 0,
+        }
     }
 
     /// Sets what the request weighs. A limit may count weight or requests, as its
@@ -44,6 +51,13 @@ impl<'a> Case<'a> {
         self
     }
 
+    /// The policy that applies.
+    #[must_use]
+    #[inline]
+    pub const fn policy(&self) -> &'a Policy {
+        self.policy
+    }
+
     /// What the request weighs.
     #[must_use]
     #[inline]
@@ -51,7 +65,7 @@ impl<'a> Case<'a> {
         self.weight
     }
 
-    /// What is charged: empty until a policy has resolved the case.
+    /// What is charged: empty until the case has been resolved.
     #[must_use]
     #[inline]
     pub const fn batch(&self) -> &Batch<'a> {
@@ -71,8 +85,29 @@ impl<'a> Case<'a> {
         (&self.batch, &mut self.readings)
     }
 
+    /// Fills in the charges: which limits apply, on which keys, for how much.
+    ///
+    /// A limit applies if every dimension of its scope is known. An anonymous request is so
+    /// counted by address alone, an authenticated one by organisation, user and token too. If none
+    /// applies, the batch stays empty; such a request must not pass as if it had been counted.
     #[inline]
-    pub(crate) const fn batch_mut(&mut self) -> &mut Batch<'a> {
-        &mut self.batch
+    pub fn resolve(&mut self, digests: &Digests) {
+        let (facts, weight, limits) = (self.batch.facts(), self.weight, self.policy.limits());
+        let charge = |limit: &'a Limit, digest| {
+            Charge::new(limit, digest, limit.cost().units(weight), limit.stamp(facts))
+        };
+        self.batch.clear();
+        if let [limit] = limits {
+            if let Some(digest) = digests.key(limit, |dimension| digests.fact(facts, dimension)) {
+                self.batch.push(charge(limit, digest));
+            }
+            return;
+        }
+        let mut keys = SubjectDigests::new(digests, facts);
+        for limit in limits {
+            if let Some(digest) = keys.key(limit) {
+                self.batch.push(charge(limit, digest));
+            }
+        }
     }
 }

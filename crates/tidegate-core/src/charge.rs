@@ -146,18 +146,20 @@ impl<'a> Charge<'a> {
 // === impl Batch ===
 
 impl<'a> Batch<'a> {
-    /// No charges yet, for a request of this subject.
+    /// No charges yet.
     #[inline]
-    pub(crate) fn new(subject: &'a Subject<'a>) -> Self {
-        Self { facts: Facts { subject, class: None }, charges: ArrayVec::new() }
+    pub(crate) fn new(subject: &'a Subject<'a>, class: Option<&'a [u8]>) -> Self {
+        Self { facts: Facts { subject, class }, charges: ArrayVec::new() }
     }
 
-    /// Begins anew for the same subject, under a policy that may be bound to a class.
     #[inline]
-    pub(crate) fn begin(&mut self, class: Option<&'a [u8]>) -> Facts<'a> {
-        self.facts.class = class;
-        self.charges.clear();
+    pub(crate) const fn facts(&self) -> Facts<'a> {
         self.facts
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.charges.clear();
     }
 
     /// Adds a charge, unless the batch is full. Policies never have more than [`MAX_LIMITS`].

@@ -10,16 +10,10 @@ use crate::policy::{Overflow, Policy};
 use crate::shape::{Reading, Room};
 use crate::time::{Span, Timestamp};
 
-/// The whole answer to one request. What the limits said stays in the [`Case`], so that passing
-/// the decision on costs little.
+/// The whole answer to one request: a [`Case`] that has been decided.
 #[must_use = "a decision that nobody looks at has limited nothing"]
 #[derive(Clone, Copy, Debug)]
-pub struct Decision<'d> {
-    policy: &'d Policy,
-    case: &'d Case<'d>,
-    verdict: Verdict,
-    binding: u8,
-}
+pub struct Decision<'d>(&'d Case<'d>);
 
 /// What to do with the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +57,7 @@ pub struct Explanation<'d> {
 
 /// Folds what a store said about a case into the answer.
 #[inline]
-pub fn fold<'d>(policy: &'d Policy, case: &'d Case<'d>) -> Decision<'d> {
+pub fn fold<'d>(case: &'d mut Case<'_>) -> Decision<'d> {
     let mut refusal = Refusal::default();
     let mut scarcest = Scarcest::default();
     let met = case.batch().charges().iter().zip(case.readings().list());
@@ -73,11 +67,11 @@ pub fn fold<'d>(policy: &'d Policy, case: &'d Case<'d>) -> Decision<'d> {
             scarcest.consider(index, charge.shape().capacity(), reading);
         }
     }
-    let (verdict, binding) = match refusal.by {
+    (case.verdict, case.binding) = match refusal.by {
         None => (Verdict::Admit, scarcest.index),
-        Some((source, binding, _)) => (refusal.verdict(policy.overflow(), source), binding),
+        Some((source, binding, _)) => (refusal.verdict(case.policy().overflow(), source), binding),
     };
-    Decision { policy, case, verdict, binding }
+    Decision(case)
 }
 
 /// Who refused, and the longest wait.
@@ -96,6 +90,14 @@ struct Scarcest {
     index: u8,
     /// What is left of it, and of how much.
     left: Option<(u64, u64)>,
+}
+
+// === impl Verdict ===
+
+impl Verdict {
+    /// What stands until a decision has been made.
+    pub(crate) const UNDECIDED: Self =
+        Self::Deny(Denial { retry: Retry::Never, source: Stage::Global });
 }
 
 // === impl Refusal ===
@@ -160,46 +162,48 @@ fn left_with(reading: &Reading) -> Room {
 impl<'d> Decision<'d> {
     /// What to do.
     #[must_use]
+    #[inline]
     pub const fn verdict(&self) -> Verdict {
-        self.verdict
+        self.0.verdict
     }
 
     /// Whether the request may pass and has been counted.
     #[must_use]
+    #[inline]
     pub const fn is_admitted(&self) -> bool {
-        matches!(self.verdict, Verdict::Admit)
+        matches!(self.0.verdict, Verdict::Admit)
     }
 
     /// The policy that was asked.
     #[must_use]
     pub const fn policy(&self) -> &'d Policy {
-        self.policy
+        self.0.policy()
     }
 
     /// The limit that decided: on refusal the one to wait longest for, otherwise the one with the
     /// smallest share left.
     #[must_use]
     pub fn binding(&self) -> Explanation<'d> {
-        self.explanation(usize::from(self.binding))
+        self.explanation(usize::from(self.0.binding))
     }
 
     /// Every limit that was asked, with what it said: shadows too.
     #[must_use]
     pub fn explain(&self) -> impl ExactSizeIterator<Item = Explanation<'d>> + use<'d> {
         let decision = *self;
-        (0..self.case.readings().list().len()).map(move |index| decision.explanation(index))
+        (0..self.0.readings().list().len()).map(move |index| decision.explanation(index))
     }
 
     /// The store's time at which this was decided.
     #[must_use]
     pub const fn decided_at(&self) -> Timestamp {
-        self.case.readings().decided_at()
+        self.0.readings().decided_at()
     }
 
     fn explanation(&self, index: usize) -> Explanation<'d> {
         Explanation {
-            limit: self.case.batch().charges()[index].limit(),
-            reading: &self.case.readings().list()[index],
+            limit: self.0.batch().charges()[index].limit(),
+            reading: &self.0.readings().list()[index],
         }
     }
 }

@@ -19,7 +19,7 @@ use core::hash::Hasher as _;
 
 use arrayvec::ArrayVec;
 use foldhash::SharedSeed;
-use foldhash::quality::FoldHasher;
+use foldhash::fast::FoldHasher;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use siphasher::sip::SipHasher13;
@@ -164,11 +164,32 @@ impl Digests {
         }
     }
 
+    /// The digest of a limit's key, from those of the facts it counts by.
     #[inline]
-    fn fact(&self, fact: Fact<'_>) -> u64 {
-        match fact {
-            Fact::Plain(value) | Fact::Private(value) => self.bytes(value),
-            Fact::Address(prefix) => self.bytes(&prefix.to_bytes()),
+    pub(crate) fn key(
+        &self,
+        limit: &Limit,
+        mut fact: impl FnMut(Dimension) -> Option<u64>,
+    ) -> Option<u64> {
+        let mut digest = limit.id();
+        let mut dimensions = limit.scope().dimensions();
+        let mut value = match dimensions.next() {
+            Some(first) => Self::tagged(first, fact(first)?),
+            None => 0,
+        };
+        for dimension in dimensions {
+            digest = self.fold(digest, value);
+            value = Self::tagged(dimension, fact(dimension)?);
+        }
+        Some(self.fold(digest, value).max(1))
+    }
+
+    /// The digest of one fact of a subject.
+    #[inline]
+    pub(crate) fn fact(&self, facts: Facts<'_>, dimension: Dimension) -> Option<u64> {
+        match facts.text(dimension) {
+            Some(text) => Some(self.bytes(text)),
+            None => facts.address(dimension).map(|prefix| self.bytes(&prefix.to_bytes())),
         }
     }
 
@@ -179,6 +200,12 @@ impl Digests {
         hasher.finish()
     }
 
+    /// The digest of a value in its dimension: `org=x` and `user=x` differ.
+    #[inline]
+    const fn tagged(dimension: Dimension, digest: u64) -> u64 {
+        digest.rotate_left(5 * dimension as u32)
+    }
+
     /// Folds `value` into `digest`. Both are already unpredictable, so one multiplication mixes
     /// them well enough.
     #[inline]
@@ -186,7 +213,7 @@ impl Digests {
         let product = u128::from(digest ^ value) * u128::from(self.whitening);
         #[expect(clippy::cast_possible_truncation, reason = "both halves are wanted")]
         let halves = (product as u64, (product >> 64) as u64);
-        (halves.0 ^ halves.1).rotate_left(23)
+        halves.0 ^ halves.1
     }
 }
 
@@ -206,13 +233,7 @@ impl<'d, 'a> SubjectDigests<'d, 'a> {
     /// The digest of a limit's key, or `None` if the subject lacks a dimension of its scope.
     #[inline]
     pub(crate) fn key(&mut self, limit: &Limit) -> Option<u64> {
-        let mut digest = limit.id();
-        for dimension in limit.scope().dimensions() {
-            let fact = self.fact(dimension)?;
-            // The dimension is folded in as a rotation: `org=x` and `user=x` differ.
-            digest = self.digests.fold(digest, fact.rotate_left(5 * dimension as u32));
-        }
-        Some(self.digests.fold(digest, self.digests.whitening).max(1))
+        self.digests.key(limit, |dimension| self.fact(dimension))
     }
 
     #[inline]
@@ -220,7 +241,7 @@ impl<'d, 'a> SubjectDigests<'d, 'a> {
         if let Some((_, known)) = self.known.iter().find(|(known, _)| *known == dimension) {
             return Some(*known);
         }
-        let digest = self.digests.fact(self.facts.get(dimension)?);
+        let digest = self.digests.fact(self.facts, dimension)?;
         self.known.push((dimension, digest));
         Some(digest)
     }

@@ -236,7 +236,9 @@ impl<'a> Subject<'a> {
     #[must_use]
     #[inline]
     pub fn with(mut self, dimension: Dimension, value: &'a [u8]) -> Self {
-        let present = !value.is_empty() || dimension == Dimension::Account;
+        // An address is a fact of its own type, not text.
+        let address = matches!(dimension, Dimension::Ip | Dimension::Ip56 | Dimension::Ip48);
+        let present = !address && (!value.is_empty() || dimension == Dimension::Account);
         self.texts[dimension as usize] = present.then_some(value);
         self
     }
@@ -245,14 +247,21 @@ impl<'a> Subject<'a> {
     #[must_use]
     #[inline]
     pub fn get(&self, dimension: Dimension) -> Option<Fact<'a>> {
-        let address = |length| self.address.map(|ip| Fact::Address(Prefix::rolled_up(ip, length)));
-        match dimension {
-            Dimension::Ip => address(PrefixLength::P64),
-            Dimension::Ip56 => address(PrefixLength::P56),
-            Dimension::Ip48 => address(PrefixLength::P48),
-            Dimension::Account => self.texts[dimension as usize].map(Fact::Private),
-            _ => self.texts[dimension as usize].map(Fact::Plain),
+        match self.texts[dimension as usize] {
+            Some(text) if dimension == Dimension::Account => Some(Fact::Private(text)),
+            Some(text) => Some(Fact::Plain(text)),
+            None => self.prefix(dimension).map(Fact::Address),
         }
+    }
+
+    fn prefix(&self, dimension: Dimension) -> Option<Prefix> {
+        let length = match dimension {
+            Dimension::Ip => PrefixLength::P64,
+            Dimension::Ip56 => PrefixLength::P56,
+            Dimension::Ip48 => PrefixLength::P48,
+            _ => return None,
+        };
+        self.address.map(|ip| Prefix::rolled_up(ip, length))
     }
 
     /// Whether every dimension of `scope` is known.
@@ -265,6 +274,20 @@ impl<'a> Subject<'a> {
 // === impl Facts ===
 
 impl<'a> Facts<'a> {
+    /// The fact as text, for all dimensions but addresses.
+    #[inline]
+    pub(crate) fn text(&self, dimension: Dimension) -> Option<&'a [u8]> {
+        match self.class {
+            Some(class) if dimension == Dimension::Class => Some(class),
+            _ => self.subject.texts[dimension as usize],
+        }
+    }
+
+    /// The fact as an address prefix.
+    pub(crate) fn address(&self, dimension: Dimension) -> Option<Prefix> {
+        self.subject.prefix(dimension)
+    }
+
     #[inline]
     pub(crate) fn get(&self, dimension: Dimension) -> Option<Fact<'a>> {
         match self.class {

@@ -59,8 +59,8 @@ fn run((_, limits, step): &Scenario, iterations: u32) -> Fallible<()> {
     for _ in 0..iterations {
         clock.advance(*step);
         let policy = &reader.policies().policies()[place];
-        let mut case = Case::new(black_box(&subject));
-        let decision = ready(engine.decide(policy, &mut case)).ok_or("memory never waits")??;
+        let mut case = Case::new(policy, black_box(&subject));
+        let decision = ready(engine.decide(&mut case)).ok_or("memory never waits")??;
         black_box(decision.verdict());
     }
     Ok(())

@@ -8,7 +8,7 @@ use std::hash::RandomState;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache, Guard};
-use tidegate_core::{Case, Decision, Digests, Name, Policy, PolicySet, Store, StoreError, fold};
+use tidegate_core::{Case, Decision, Digests, Name, PolicySet, Store, StoreError, fold};
 
 /// Decides requests by the policies in force, with state in a store.
 #[derive(Debug)]
@@ -75,12 +75,9 @@ impl<S: Store> Engine<S> {
     /// If no limit of the policy applies to the subject, or the store fails. Neither is a reason
     /// to let the request pass.
     #[inline]
-    pub async fn decide<'d, 'a: 'd>(
-        &self,
-        policy: &'a Policy,
-        case: &'d mut Case<'a>,
-    ) -> Result<Decision<'d>, DecideError> {
-        policy.resolve(&self.digests, case);
+    pub async fn decide<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
+        case.resolve(&self.digests);
+        let policy = case.policy();
         let (batch, readings) = case.ask();
         if batch.charges().is_empty() {
             return Err(DecideError::NothingApplies { policy: policy.name().clone() });
@@ -94,7 +91,7 @@ impl<S: Store> Engine<S> {
             }
             Err(error) => return Err(error.into()),
         }
-        Ok(fold(policy, case))
+        Ok(fold(case))
     }
 
     /// A view of the policies in force for one thread, quicker than [`policies`](Self::policies)
@@ -116,7 +113,9 @@ impl Reader<'_> {
 
 /// The result of a future that does not have to wait, as those of the in-memory store; `None` if
 /// it does.
-#[inline]
+///
+/// Always inlined: the future is then decided where it was made, and nothing of it is copied.
+#[inline(always)]
 pub fn ready<F: Future>(future: F) -> Option<F::Output> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => Some(output),

@@ -17,8 +17,8 @@
 //! let policy = set.get("api").ok_or("no such policy")?;
 //! let subject = Subject::new().org("acme");
 //! for expected in [true, true, false] {
-//!     let mut case = Case::new(&subject);
-//!     let decision = ready(engine.decide(policy, &mut case)).ok_or("memory never waits")??;
+//!     let mut case = Case::new(policy, &subject);
+//!     let decision = ready(engine.decide(&mut case)).ok_or("memory never waits")??;
 //!     assert_eq!(decision.is_admitted(), expected);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -10,9 +10,7 @@ pub use set::{PolicyError, PolicySet, PolicySetBuilder};
 
 use std::sync::Arc;
 
-use crate::case::Case;
-use crate::charge::{Charge, MAX_LIMITS};
-use crate::key::{Digests, SubjectDigests};
+use crate::charge::MAX_LIMITS;
 use crate::limit::Limit;
 use crate::name::Name;
 use crate::shape::Shape;
@@ -134,26 +132,15 @@ impl Policy {
 
     /// Its limits, in the order they were written.
     #[must_use]
+    #[inline]
     pub fn limits(&self) -> &[Arc<Limit>] {
         &self.limits
     }
 
-    /// Fills in the charges of one request: which limits apply, on which keys, for how much.
-    ///
-    /// A limit applies if every dimension of its scope is known. An anonymous request is so
-    /// counted by address alone, an authenticated one by organisation, user and token too. If none
-    /// applies, the batch stays empty; such a request must not pass as if it had been counted.
+    /// The class it is bound to, as a fact.
     #[inline]
-    pub fn resolve<'a>(&'a self, digests: &Digests, case: &mut Case<'a>) {
-        let (weight, batch) = (case.weight(), case.batch_mut());
-        let facts = batch.begin(self.class.as_ref().map(|class| class.as_str().as_bytes()));
-        let mut keys = SubjectDigests::new(digests, facts);
-        for limit in &self.limits {
-            if let Some(digest) = keys.key(limit) {
-                let cost = limit.cost().units(weight);
-                batch.push(Charge::new(limit, digest, cost, limit.stamp(facts)));
-            }
-        }
+    pub(crate) fn class_fact(&self) -> Option<&[u8]> {
+        self.class.as_ref().map(|class| class.as_str().as_bytes())
     }
 
     /// Moves the calendars of the limits to the periods around `now`, which a store has asked for.
