@@ -54,15 +54,15 @@ pub fn ask<S: Store>(
     ask: Ask,
 ) -> Option<Answer> {
     let digests = digests();
-    let mut case = Case::new(subject).weighing(weight);
+    let mut case = Case::new(policy, subject).weighing(weight);
     for _ in 0..=RESENDS {
-        policy.resolve(&digests, &mut case);
+        case.resolve(&digests);
         if case.batch().charges().is_empty() {
             return None;
         }
         let (batch, readings) = case.ask();
         match send(store, batch, ask, readings) {
-            Ok(()) => return Some(answer(policy, &case)),
+            Ok(()) => return Some(answer(&mut case)),
             Err(StoreError::Stale { now }) => policy.refresh(now),
             Err(error) => panic!("the store failed: {error}"),
         }
@@ -82,8 +82,8 @@ fn send<S: Store>(
     }
 }
 
-fn answer(policy: &Policy, case: &Case<'_>) -> Answer {
-    let decision = fold(policy, case);
+fn answer(case: &mut Case<'_>) -> Answer {
+    let decision = fold(case);
     let admitted = decision.is_admitted();
     let readings = decision.explain().map(|said| {
         // The wait of a reading is that of a refused request; an admitted one has none.

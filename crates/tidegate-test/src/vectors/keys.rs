@@ -56,8 +56,8 @@ fn key(text: &KeyText) -> String {
     let limit = Limit::new(name("limit"), Scope::of(dimensions), shape);
     let spec = PolicySpec::new(name("policy"), FailureMode::FailClosed).limit(limit);
     let set = PolicySet::builder().policy(spec).build(None).expect("one limit makes a policy");
-    let mut case = Case::new(&subject);
-    set.policies()[0].resolve(&digests(), &mut case);
+    let mut case = Case::new(&set.policies()[0], &subject);
+    case.resolve(&digests());
     let batch = case.batch();
     KeyNames::new(&[1; 32]).text(&batch.key(&batch.charges()[0]))
 }

@@ -86,8 +86,8 @@ impl Parts {
         if let Some(ip) = self.ip {
             subject = subject.ip(ip);
         }
-        let mut case = Case::new(&subject);
-        set.policies()[0].resolve(&digests(), &mut case);
+        let mut case = Case::new(&set.policies()[0], &subject);
+        case.resolve(&digests());
         let batch = case.batch();
         let charge = batch.charges()[0];
         (KeyNames::new(&[secret; 32]).text(&batch.key(&charge)), charge.digest())

@@ -21,8 +21,8 @@ fn policy(title: &str, limit: Limit) -> PolicySpec {
 }
 
 fn text(set: &PolicySet, title: &str, subject: &Subject<'_>) -> String {
-    let mut case = Case::new(subject);
-    set.get(title).unwrap().resolve(&digests(), &mut case);
+    let mut case = Case::new(set.get(title).unwrap(), subject);
+    case.resolve(&digests());
     let batch = case.batch();
     KeyNames::new(&[1; 32]).text(&batch.key(&batch.charges()[0]))
 }
@@ -91,8 +91,8 @@ fn an_override_follows_the_class_a_policy_is_bound_to() {
         .build(None)
         .unwrap();
     let capacity = |title, subject: &Subject<'_>| {
-        let mut case = Case::new(subject);
-        set.get(title).unwrap().resolve(&digests(), &mut case);
+        let mut case = Case::new(set.get(title).unwrap(), subject);
+        case.resolve(&digests());
         case.batch().charges()[0].shape().capacity()
     };
     for subject in [Subject::new(), Subject::new().class("read"), Subject::new().class("write")] {
