@@ -147,8 +147,8 @@ impl Ours<'_> {
         let set = self.engine.policies();
         let policy = set.get("api").ok_or("the policy is missing from its set")?;
         let subject = Subject::new().org("acme");
-        let mut case = Case::new(&subject);
-        let decision = ready(self.engine.decide(policy, &mut case));
+        let mut case = Case::new(policy, &subject);
+        let decision = ready(self.engine.decide(&mut case));
         Ok(decision.ok_or("memory never waits")??.binding().reading.room.wait())
     }
 }

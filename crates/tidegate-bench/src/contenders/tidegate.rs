@@ -60,8 +60,8 @@ impl Tidegate {
     #[inline]
     fn admits(&self, policies: &PolicySet, subject: &Subject<'_>) -> Option<bool> {
         let policy = &policies.policies()[self.place];
-        let mut case = Case::new(subject);
-        let decision = ready(self.engine.decide(policy, &mut case))?.ok()?;
+        let mut case = Case::new(policy, subject);
+        let decision = ready(self.engine.decide(&mut case))?.ok()?;
         black_box(decision.binding().reading.remaining);
         Some(decision.is_admitted())
     }
