@@ -1,5 +1,10 @@
 //! Turns, rounds and medians.
+//!
+//! One thread is timed by the processor time it got, because a decision takes no longer when
+//! somebody else is given the processor in between. Two threads are timed by the clock on the wall:
+//! there, to wait for each other is part of what is measured.
 
+use std::fs;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -16,7 +21,7 @@ const CHUNK: usize = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// Nanoseconds per decision, or million decisions per second.
+    /// Nanoseconds of processor time per decision, or million decisions per second.
     pub(crate) figures: Vec<f64>,
     /// The share of requests that were admitted, over all rounds.
     pub(crate) admitted: f64,
@@ -25,14 +30,16 @@ pub(crate) struct Row {
 /// One turn.
 struct Turn {
     tally: Tally,
-    took: Duration,
+    wall: Duration,
+    /// Time on a processor, where the system tells it.
+    processor: Option<Duration>,
 }
 
 /// Where a contender is in the stream.
 #[derive(Clone, Copy)]
 struct Cursor(usize);
 
-/// Nanoseconds per decision of each contender, who take turns.
+/// Nanoseconds of processor time per decision of each contender, who take turns.
 ///
 /// Before the first round everybody meets every key once, so that growing a table is not measured.
 pub(crate) fn alternate(
@@ -68,7 +75,7 @@ pub(crate) fn alternate_threads(
         progress(label, round, rounds);
         for ((contender, row), cursors) in contenders.iter().zip(&mut rows).zip(&mut cursors) {
             let turns = together(contender.as_ref(), stream, cursors)?;
-            row.figures.push(turns.iter().map(|turn| 1e3 / turn.nanos()).sum());
+            row.figures.push(turns.iter().map(Turn::millions_per_second).sum());
             let shares: f64 = turns.iter().map(|turn| turn.tally.share()).sum();
             row.admitted += shares / (turns.len() * rounds) as f64;
         }
@@ -93,14 +100,16 @@ fn introduce(
 
 fn turn(contender: &mut dyn Contender, stream: &Stream, cursor: &mut Cursor) -> Fallible<Turn> {
     let mut tally = Tally::default();
-    let start = Instant::now();
-    loop {
+    let (start, before) = (Instant::now(), on_processor());
+    let wall = loop {
         tally += contender.run(stream, cursor.advance(stream), CHUNK);
-        let took = start.elapsed();
-        if took >= TURN {
-            return Ok(Turn { tally: tally.checked(contender.name())?, took });
+        let wall = start.elapsed();
+        if wall >= TURN {
+            break wall;
         }
-    }
+    };
+    let processor = on_processor().zip(before).map(|(after, before)| after.saturating_sub(before));
+    Ok(Turn { tally: tally.checked(contender.name())?, wall, processor })
 }
 
 /// One turn on as many threads as there are cursors.
@@ -127,6 +136,13 @@ fn together(
         joined.map(|turn| turn.unwrap_or_else(|_| Err("a thread panicked".into()))).collect()
     });
     Ok(turns.into_iter().collect::<Result<_, _>>()?)
+}
+
+/// How long this thread has had a processor. The kernel brings it up to date at every tick, so it
+/// may lag by a few milliseconds.
+fn on_processor() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
 fn progress(label: &str, round: usize, rounds: usize) {
@@ -170,7 +186,12 @@ impl Row {
 impl Turn {
     /// Nanoseconds per decision.
     fn nanos(&self) -> f64 {
-        self.took.as_nanos() as f64 / self.tally.asked as f64
+        let took = self.processor.unwrap_or(self.wall);
+        took.as_nanos() as f64 / self.tally.asked as f64
+    }
+
+    fn millions_per_second(&self) -> f64 {
+        self.tally.asked as f64 / self.wall.as_secs_f64() / 1e6
     }
 }
 
