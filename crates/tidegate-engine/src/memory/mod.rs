@@ -93,6 +93,19 @@ impl<C: Clock> MemoryStore<C> {
         Self { clock, shelves }
     }
 
+    /// One group and one cell for each shape: as much as loom can look at from every side.
+    #[cfg(loom)]
+    #[must_use]
+    pub fn tiny(clock: C) -> Self {
+        let shelves = Shelves {
+            epoch: Epoch(clock.now()),
+            buckets: Shelf::new(1, 1, 1, 0),
+            quotas: Shelf::new(1, 1, 1, 0),
+            windows: Shelf::new(1, 1, 1, 0),
+        };
+        Self { clock, shelves }
+    }
+
     /// What the store holds now. Looks at every entry: for metrics, not for requests.
     #[must_use]
     pub fn usage(&self) -> Usage {

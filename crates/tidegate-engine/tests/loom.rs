@@ -1,0 +1,126 @@
+//! The commit protocol under loom: every interleaving of two threads. Crowds of threads are raced for
+//! real in the tests of `tidegate-test`.
+//!
+//! Run by `cargo xtask test`, or by hand with
+//! `RUSTFLAGS="--cfg loom" cargo test --release -p tidegate-engine --test loom`.
+
+#![cfg(loom)]
+
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::thread;
+use tidegate_core::{
+    Bucket, Case, Counts, Digests, Dimension, FailureMode, Limit, ManualClock, Name, Period,
+    PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Store as _, Subject, Timestamp, fold,
+};
+use tidegate_engine::memory::{Budget, MemoryStore};
+use tidegate_engine::ready;
+
+const NOW: Timestamp = Timestamp::from_micros(1_000_000);
+
+/// Tiny on purpose: loom looks at every order of every word.
+fn store() -> Arc<MemoryStore<ManualClock>> {
+    Arc::new(MemoryStore::tiny(ManualClock::new(NOW)))
+}
+
+fn bucket(name: &str, scope: &[Dimension], burst: u64) -> Limit {
+    let rate = Rate::try_new(1, Span::DAY).unwrap();
+    let shape = Shape::Bucket(Bucket::try_new(rate, burst).unwrap());
+    Limit::new(Name::try_new(name).unwrap(), Scope::of(scope.iter().copied()), shape)
+}
+
+fn policies(limits: impl IntoIterator<Item = Limit>) -> Arc<PolicySet> {
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = limits.into_iter().fold(spec, PolicySpec::limit);
+    Arc::new(PolicySet::builder().policy(spec).build(None).unwrap())
+}
+
+fn admits(store: &MemoryStore<ManualClock>, policies: &PolicySet, subject: &Subject<'_>) -> bool {
+    let mut case = Case::new(policies.get("p").unwrap(), subject);
+    case.resolve(&Digests::new([1, 2]));
+    let (batch, readings) = case.ask();
+    ready(store.charge(batch, readings)).unwrap().unwrap();
+    fold(&mut case).is_admitted()
+}
+
+/// Runs `subjects` on one thread each and counts the admitted.
+fn race(policies: &Arc<PolicySet>, subjects: &[Subject<'static>]) -> u64 {
+    let (store, admitted) = (store(), Arc::new(AtomicU64::new(0)));
+    let threads: Vec<_> = subjects
+        .iter()
+        .cloned()
+        .map(|subject| {
+            let (store, policies, admitted) = (store.clone(), policies.clone(), admitted.clone());
+            thread::spawn(move || {
+                if admits(&store, &policies, &subject) {
+                    admitted.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    admitted.load(Ordering::Relaxed)
+}
+
+#[test]
+fn t15_two_newcomers_of_one_key_share_one_entry() {
+    loom::model(|| {
+        let policies = policies([bucket("a", &[Dimension::Org], 1)]);
+        let acme = Subject::new().org("acme");
+        assert_eq!(race(&policies, &[acme.clone(), acme]), 1, "the last token is taken once");
+    });
+}
+
+#[test]
+fn a_batch_is_charged_whole_or_not_at_all_in_either_order() {
+    loom::model(|| {
+        // Both threads need both limits, found in opposite order by their scopes.
+        let policies =
+            policies([bucket("org", &[Dimension::Org], 1), bucket("user", &[Dimension::User], 2)]);
+        let subject = Subject::new().org("acme").user("u7");
+        assert_eq!(race(&policies, &[subject.clone(), subject]), 1);
+    });
+}
+
+#[test]
+fn two_keys_that_compete_for_the_last_place_are_both_counted() {
+    loom::model(|| {
+        let policies = policies([bucket("a", &[Dimension::Org], 1)]);
+        let (one, other) = (Subject::new().org("one"), Subject::new().org("other"));
+        let store = store();
+        // The only group has five places; four are taken.
+        for org in ["a", "b", "c", "d"] {
+            assert!(admits(&store, &policies, &Subject::new().org(org)));
+        }
+        let threads: Vec<_> = [one.clone(), other.clone()]
+            .into_iter()
+            .map(|subject| {
+                let (store, policies) = (store.clone(), policies.clone());
+                thread::spawn(move || admits(&store, &policies, &subject))
+            })
+            .collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        // Wherever they ended up, in an entry or in a cell, neither has anything left.
+        assert!(!admits(&store, &policies, &one));
+        assert!(!admits(&store, &policies, &other));
+    });
+}
+
+#[test]
+fn a_bucket_and_a_quota_are_charged_together() {
+    loom::model(|| {
+        let period = Period::FirstUse(Span::DAY);
+        let quota = Shape::Quota(Quota::try_new(1, period, Counts::Admitted).unwrap());
+        let scope = Scope::of([Dimension::Org]);
+        let policies = policies([
+            bucket("burst", &[Dimension::Org], 2),
+            Limit::new(Name::try_new("quota").unwrap(), scope, quota),
+        ]);
+        let acme = Subject::new().org("acme");
+        assert_eq!(race(&policies, &[acme.clone(), acme]), 1);
+    });
+}
