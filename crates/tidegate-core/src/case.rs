@@ -90,13 +90,14 @@ impl<'a> Case<'a> {
     /// A limit applies if every dimension of its scope is known. An anonymous request is so
     /// counted by address alone, an authenticated one by organisation, user and token too. If none
     /// applies, the batch stays empty; such a request must not pass as if it had been counted.
-    #[inline]
+    #[inline(always)]
     pub fn resolve(&mut self, digests: &Digests) {
         let (facts, weight, limits) = (self.batch.facts(), self.weight, self.policy.limits());
         let charge = |limit: &'a Limit, digest| {
             Charge::new(limit, digest, limit.cost().units(weight), limit.stamp(facts))
         };
         self.batch.clear();
+        self.readings.clear();
         if let [limit] = limits {
             if let Some(digest) = digests.key(limit, |dimension| digests.fact(facts, dimension)) {
                 self.batch.push(charge(limit, digest));

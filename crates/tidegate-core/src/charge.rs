@@ -198,6 +198,12 @@ impl Readings {
         self.list.clear();
     }
 
+    /// Forgets what was said before.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.list.clear();
+    }
+
     /// Adds the reading of the next charge. A batch has no more than there is room for.
     #[inline]
     pub fn push(&mut self, reading: Reading) {

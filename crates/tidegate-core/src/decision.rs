@@ -55,23 +55,36 @@ pub struct Explanation<'d> {
     pub reading: &'d Reading,
 }
 
-/// Folds what a store said about a case into the answer.
-#[inline]
+/// Folds what a store said about a case into the answer. A case that was not asked about, or only
+/// in part, is denied.
+#[inline(always)]
 pub fn fold<'d>(case: &'d mut Case<'_>) -> Decision<'d> {
+    // Most decisions are this one; the rest need not be inlined everywhere.
+    (case.verdict, case.binding) = match (case.batch().charges(), case.readings().list()) {
+        ([_], [reading]) if reading.room.is_now() => (Verdict::Admit, 0),
+        _ => fold_all(case),
+    };
+    Decision(case)
+}
+
+#[inline(never)]
+fn fold_all(case: &Case<'_>) -> (Verdict, u8) {
+    let (charges, readings) = (case.batch().charges(), case.readings().list());
+    if charges.is_empty() || charges.len() != readings.len() {
+        return (Verdict::UNDECIDED, 0);
+    }
     let mut refusal = Refusal::default();
     let mut scarcest = Scarcest::default();
-    let met = case.batch().charges().iter().zip(case.readings().list());
-    for (index, (charge, reading)) in (0..).zip(met) {
+    for (index, (charge, reading)) in (0..).zip(charges.iter().zip(readings)) {
         if !charge.limit().is_shadow() {
             refusal.consider(index, charge.limit().stage(), reading);
             scarcest.consider(index, charge.shape().capacity(), reading);
         }
     }
-    (case.verdict, case.binding) = match refusal.by {
+    match refusal.by {
         None => (Verdict::Admit, scarcest.index),
         Some((source, binding, _)) => (refusal.verdict(case.policy().overflow(), source), binding),
-    };
-    Decision(case)
+    }
 }
 
 /// Who refused, and the longest wait.
@@ -183,6 +196,7 @@ impl<'d> Decision<'d> {
     /// The limit that decided: on refusal the one to wait longest for, otherwise the one with the
     /// smallest share left.
     #[must_use]
+    #[inline]
     pub fn binding(&self) -> Explanation<'d> {
         self.explanation(usize::from(self.0.binding))
     }
@@ -200,6 +214,7 @@ impl<'d> Decision<'d> {
         self.0.readings().decided_at()
     }
 
+    #[inline]
     fn explanation(&self, index: usize) -> Explanation<'d> {
         Explanation {
             limit: self.0.batch().charges()[index].limit(),

@@ -14,8 +14,11 @@ use tidegate_core::{Clock, Timestamp};
 #[derive(Clone, Debug)]
 pub struct SystemClock {
     clock: quanta::Clock,
+    /// The monotonic clock's ticks when this one was made.
     start: u64,
-    /// Wall time at `start`, in nanoseconds since the Unix epoch.
+    /// Microseconds per tick, as a fraction of 2⁶⁴: one multiplication tells the time.
+    scale: u64,
+    /// Wall time at `start`, in microseconds since the Unix epoch.
     wall: u64,
 }
 
@@ -25,10 +28,18 @@ impl SystemClock {
     /// A clock set by the wall clock of this moment.
     #[must_use]
     pub fn new() -> Self {
+        const SAMPLE: u32 = 50;
         let clock = quanta::Clock::new();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let wall = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX);
-        Self { start: clock.raw(), wall, clock }
+        let nanos = u128::from(clock.delta_as_nanos(0, 1 << SAMPLE));
+        // A tick is a nanosecond or less, so this is well below one.
+        let scale = (nanos << (64 - SAMPLE)) / 1_000;
+        Self {
+            start: clock.raw(),
+            scale: u64::try_from(scale).unwrap_or(u64::MAX),
+            wall: u64::try_from(wall.as_micros()).unwrap_or(u64::MAX),
+            clock,
+        }
     }
 }
 
@@ -41,7 +52,39 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     #[inline]
     fn now(&self) -> Timestamp {
-        let elapsed = self.clock.delta_as_nanos(self.start, self.clock.raw());
-        Timestamp::from_micros(self.wall.saturating_add(elapsed) / 1_000)
+        let ticks = self.clock.raw().saturating_sub(self.start);
+        let elapsed = (u128::from(ticks) * u128::from(self.scale)) >> 64;
+        #[expect(clippy::cast_possible_truncation, reason = "a u64 times a fraction is a u64")]
+        let elapsed = elapsed as u64;
+        Timestamp::from_micros(self.wall.saturating_add(elapsed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! The one test that needs real time to pass, and asks for no particular amount of it.
+
+    use super::*;
+
+    #[test]
+    fn it_never_goes_back_and_agrees_with_the_wall_clock_at_the_start() {
+        let clock = SystemClock::new();
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let mut last = clock.now();
+        let apart = u128::from(last.as_micros()).abs_diff(wall.as_micros());
+        assert!(apart < 60_000_000, "the clocks are {apart} µs apart at the start");
+        for _ in 0..100_000 {
+            let now = clock.now();
+            assert!(now >= last);
+            last = now;
+        }
+    }
+
+    #[test]
+    fn a_second_of_ticks_is_a_second() {
+        let clock = SystemClock::new();
+        let nanos = u128::from(clock.clock.delta_as_nanos(0, 1 << 40));
+        let micros = (u128::from(clock.scale) << 40) >> 64;
+        assert!(micros.abs_diff(nanos / 1_000) <= 1, "{micros} µs for {nanos} ns");
     }
 }

@@ -206,7 +206,7 @@ fn signed(count: u64) -> i64 {
 /// are counted does that show.
 fn left(count: u64, used: u64, counts: &Counts) -> i64 {
     let left = signed(count) - signed(used);
-    if counts.attempts() { left } else { left.max(0) }
+    left.max(if counts.attempts() { -signed(MAX_OVER) } else { 0 })
 }
 
 /// How far below zero `remaining` may go: refused attempts beyond this many change nothing.

@@ -177,11 +177,23 @@ impl Shelves {
         now: Timestamp,
         spots: &mut Spots,
     ) -> Result<(), Vanished> {
+        let mut places: ArrayVec<Glimpse, MAX_LIMITS> = ArrayVec::new();
         for (charge, glimpse) in charges.iter().zip(glimpses) {
-            spots.push(match glimpse.filter(|_| !both) {
-                Some(slot) if self.is_at(charge, slot) => Spot::Entry(slot),
-                Some(_) => return Err(Vanished),
-                None => self.settle_on(charge, charges, spots, now),
+            places.push(match glimpse {
+                Some(slot) if !both && self.is_at(charge, *slot) => Some(*slot),
+                Some(_) if !both => return Err(Vanished),
+                _ => self.glimpse(charge),
+            });
+        }
+        // Newcomers come last, when it is known which places the others of the decision have.
+        for (index, charge) in charges.iter().enumerate() {
+            spots.push(match places[index] {
+                Some(slot) => Spot::Entry(slot),
+                None => {
+                    let spot = self.settle_on(charge, charges, &places, now);
+                    places[index] = spot.slot();
+                    spot
+                }
             });
         }
         Ok(())
@@ -197,22 +209,23 @@ impl Shelves {
         }
     }
 
-    /// The spot of a key that no glance has seen. Entries promised to earlier charges of the
-    /// decision are not given away again.
+    /// The spot of a key that is not in the table. The places of the other charges of the decision
+    /// are not given away, even those that are as good as none.
     #[cold]
     fn settle_on(
         &self,
         charge: &Charge<'_>,
         charges: &[Charge<'_>],
-        spots: &[Spot],
+        places: &[Glimpse],
         now: Timestamp,
     ) -> Spot {
         let kind = kind_of(charge);
-        let of_kind = |(other, spot): (&Charge<'_>, &Spot)| {
-            if kind_of(other) == kind { spot.promised() } else { None }
-        };
-        let taken: ArrayVec<Slot, MAX_LIMITS> =
-            charges.iter().zip(spots).filter_map(of_kind).collect();
+        let mut taken: ArrayVec<Slot, MAX_LIMITS> = ArrayVec::new();
+        for (other, place) in charges.iter().zip(places) {
+            if kind_of(other) == kind {
+                taken.extend(*place);
+            }
+        }
         match kind {
             Kind::Bucket => self.buckets.settle_on(charge, &taken, self.epoch, now),
             Kind::Quota => self.quotas.settle_on(charge, &taken, self.epoch, now),

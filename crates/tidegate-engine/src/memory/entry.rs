@@ -57,7 +57,7 @@ impl Epoch {
     #[inline]
     pub(crate) fn pack(self, head: Head, fresh_at: Timestamp) -> [u64; PAIR] {
         let anchor = head.anchor.since(self.0).as_micros().min(MAX_ANCHOR);
-        let life = shorten(fresh_at.since(head.anchor).as_micros());
+        let life = shorten(fresh_at.since(self.0).as_micros().saturating_sub(anchor));
         [anchor << STAMP_BITS | u64::from(head.stamp), head.amount << LIFE_BITS | life]
     }
 

@@ -2,7 +2,7 @@
 
 use super::entry::Epoch;
 use super::sketch::{Cell, Content, Sketch};
-use super::table::{Found, Slot, Table};
+use super::table::{Slot, Table};
 use crate::sync::AtomicU64;
 use tidegate_core::{Charge, Timestamp};
 
@@ -55,7 +55,8 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
         self.sketch.lock(cell)
     }
 
-    /// Finds the spot of a charge, both of whose groups are locked.
+    /// Finds a spot for a key that is not in the table, both of whose groups are locked. Places in
+    /// `taken` are those of other keys of the decision.
     pub(crate) fn settle_on(
         &self,
         charge: &Charge<'_>,
@@ -64,10 +65,9 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
         now: Timestamp,
     ) -> Spot {
         let (limit, digest) = (charge.limit().id(), charge.digest());
-        match self.table.search(digest, taken, epoch, now) {
-            Found::Here(slot) => Spot::Entry(slot),
-            Found::Free(slot) => Spot::Newcomer(slot, self.sketch.cell_if_used(limit, digest)),
-            Found::Full => Spot::Overflow(self.sketch.cell(limit, digest)),
+        match self.table.free(digest, taken, epoch, now) {
+            Some(slot) => Spot::Newcomer(slot, self.sketch.cell_if_used(limit, digest)),
+            None => Spot::Overflow(self.sketch.cell(limit, digest)),
         }
     }
 
@@ -104,11 +104,11 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
 // === impl Spot ===
 
 impl Spot {
-    /// The entry that is promised to a newcomer.
-    pub(crate) const fn promised(self) -> Option<Slot> {
+    /// The entry it is, or will be.
+    pub(crate) const fn slot(self) -> Option<Slot> {
         match self {
-            Self::Newcomer(slot, _) => Some(slot),
-            Self::Entry(_) | Self::Overflow(_) => None,
+            Self::Entry(slot) | Self::Newcomer(slot, _) => Some(slot),
+            Self::Overflow(_) => None,
         }
     }
 

@@ -4,8 +4,8 @@ use super::entry::{Epoch, Head, PAIR, WIDE};
 use super::shelf::{Kept, Spot};
 use super::{Pairs, Wides};
 use tidegate_core::{
-    Bucket, BucketState, Charge, Periods, Quota, QuotaState, Reading, Room, Shape, Stale,
-    Timestamp, Window, WindowState,
+    Bucket, BucketState, Charge, Period, Periods, Quota, QuotaState, Reading, Room, Shape, Span,
+    Stale, Timestamp, Window, WindowState,
 };
 
 /// A charge of a bucket, where it is counted.
@@ -110,7 +110,16 @@ impl QuotaStep<'_> {
 
     pub(crate) fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (cost, periods) = (here.charge.cost(), here.periods);
-        let (state, reading) = self.quota.take(self.state(here), cost, here.now, periods)?;
+        let mut state = self.state(here);
+        if let (Some(state), Spot::Overflow(_), Period::FirstUse(length)) =
+            (&mut state, here.spot, self.quota.period())
+            && here.now < state.start.after(*length)
+        {
+            // The first use of a cell was somebody else's. Counting from the last one instead, its
+            // period outlasts that of every key in it.
+            state.start = state.start.max(here.now);
+        }
+        let (state, reading) = self.quota.take(state, cost, here.now, periods)?;
         let fresh_at = self.quota.fresh_at(state, periods)?;
         let words = here.epoch.pack(here.head(state.start, state.used), fresh_at);
         self.shelf.store(here.spot, here.charge, words);
@@ -139,11 +148,13 @@ impl WindowStep<'_> {
     }
 
     pub(crate) fn take(&self, here: Here<'_>) -> Reading {
-        let (mut state, reading) =
+        let (mut state, mut reading) =
             self.window.take(self.state(here).as_ref(), here.charge.cost(), here.now);
         if let (WindowState::Grid(grid), Spot::Overflow(_)) = (&mut state, here.spot) {
             // A cell may deny, but a block would hold those who did nothing.
             grid.until = Timestamp::ZERO;
+            reading.backoff = Span::ZERO;
+            reading.wait = self.window.room(Some(&state), here.charge.cost(), here.now).wait();
         }
         let stamp = here.charge.stamp().get();
         let words = here.epoch.pack_window(&state, stamp, self.window.fresh_at(&state));

@@ -40,17 +40,6 @@ pub(crate) struct Slot {
     pub(crate) way: u8,
 }
 
-/// What a search under lock came to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Found {
-    /// The key is here.
-    Here(Slot),
-    /// The key is not in the table, but this place can be taken.
-    Free(Slot),
-    /// The key is not in the table, and its groups are full of others that count.
-    Full,
-}
-
 // === impl Table ===
 
 impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
@@ -102,27 +91,24 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         self.group(slot.group)[Self::tag(slot.way)].load(Ordering::Relaxed) == digest
     }
 
-    /// Looks for a key, both of whose groups are locked, or for a place it can take. Places in
-    /// `taken` are promised to other keys.
-    pub(crate) fn search(
+    /// A place for a key that is not in the table, both of whose groups are locked: one never used,
+    /// or the one that has been as good as none for the longest. Places in `taken` are not free.
+    pub(crate) fn free(
         &self,
         digest: u64,
         taken: &[Slot],
         epoch: Epoch,
         now: Timestamp,
-    ) -> Found {
-        if let Some(slot) = self.glance(digest) {
-            return Found::Here(slot);
-        }
+    ) -> Option<Slot> {
         let [first, second] = self.homes(digest);
         let crowds = [first, second].map(|home| self.crowd(home));
         let prefer_second = crowds[0] >= Self::CROWDED && crowds[1] < crowds[0];
         let order = if prefer_second { [second, first] } else { [first, second] };
         let fresh = |home| self.longest_fresh(home, taken, epoch, now);
         match order.map(fresh) {
-            [Some(one), Some(other)] => Found::Free(if other.0 < one.0 { other.1 } else { one.1 }),
-            [Some((_, slot)), None] | [None, Some((_, slot))] => Found::Free(slot),
-            [None, None] => Found::Full,
+            [Some(one), Some(other)] => Some(if other.0 < one.0 { other.1 } else { one.1 }),
+            [Some((_, slot)), None] | [None, Some((_, slot))] => Some(slot),
+            [None, None] => None,
         }
     }
 
