@@ -15,7 +15,7 @@ use tidegate_test::trace::{LimitPlan, START, StagePlan, Trace, traces, walk_new}
 use crate::{cases, memory};
 
 /// What was admitted on one counter: when, and how much.
-type Admitted = Vec<(u64, u128)>;
+pub(crate) type Admitted = Vec<(u64, u128)>;
 
 /// All that a trace admits, by limit and counter. Time does not go back for a counter: what it has
 /// recorded last is the earliest.
@@ -57,7 +57,7 @@ fn records(limit: &LimitPlan, room: Room, answer: &Answer) -> bool {
 }
 
 /// Fails if `list` has more than the shape allows, wherever one looks.
-fn within(shape: &Shape, list: &Admitted) {
+pub(crate) fn within(shape: &Shape, list: &Admitted) {
     match shape {
         Shape::Bucket(bucket) => {
             let (tokens, per) = (bucket.rate().tokens(), bucket.rate().per().as_micros());
@@ -134,6 +134,17 @@ proptest! {
         let trace = trace.without_overrides();
         let shape = |name| trace.policy.limits.iter().find(|l: &&LimitPlan| l.name == name);
         for ((name, _), list) in admitted(&trace, memory::roomy) {
+            within(&shape(name).unwrap().shape.build(), &list);
+        }
+    }
+
+    /// Those who find no place are counted together: they may get less, and never more.
+    #[test]
+    #[ignore = "a newcomer can take the place of a sibling in the same decision (reported as B16)"]
+    fn p86_never_more_than_the_limit_where_not_everyone_fits(trace in traces(80)) {
+        let trace = trace.forward().without_overrides();
+        let shape = |name| trace.policy.limits.iter().find(|l: &&LimitPlan| l.name == name);
+        for ((name, _), list) in admitted(&trace, memory::tight) {
             within(&shape(name).unwrap().shape.build(), &list);
         }
     }
