@@ -75,9 +75,12 @@ fn fold_all(case: &Case<'_>) -> (Verdict, u8) {
     }
     let mut refusal = Refusal::default();
     let mut scarcest = Scarcest::default();
+    let refused = readings.iter().any(|reading| !reading.room.is_now());
     for (index, (charge, reading)) in (0..).zip(charges.iter().zip(readings)) {
         if !charge.limit().is_shadow() {
-            refusal.consider(index, charge.limit().stage(), reading);
+            if refused {
+                refusal.consider(index, charge.limit().stage(), reading);
+            }
             scarcest.consider(index, charge.shape().capacity(), reading);
         }
     }

@@ -54,7 +54,6 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let ticks = self.clock.raw().saturating_sub(self.start);
         let elapsed = (u128::from(ticks) * u128::from(self.scale)) >> 64;
-        #[expect(clippy::cast_possible_truncation, reason = "a u64 times a fraction is a u64")]
         let elapsed = elapsed as u64;
         Timestamp::from_micros(self.wall.saturating_add(elapsed))
     }

@@ -253,8 +253,10 @@ impl Bucket {
         BucketState { level: level.min(self.capacity), ..state }
     }
 
+    /// The state at `now`, with what has run in since. A bucket never seen is full.
+    #[must_use]
     #[inline]
-    fn refilled(&self, state: Option<BucketState>, now: Timestamp) -> BucketState {
+    pub fn refilled(&self, state: Option<BucketState>, now: Timestamp) -> BucketState {
         let Some(BucketState { level, last }) = state else {
             return BucketState { level: self.capacity, last: now };
         };

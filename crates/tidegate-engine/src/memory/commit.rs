@@ -6,30 +6,19 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Bucket, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Reading, Readings, Room, Shape,
-    Stale, Timestamp, plan,
+    Batch, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Reading, Readings, Room, Shape, Stale,
+    Timestamp, plan,
 };
 
 use super::Shelves;
-use super::entry::Head;
+use super::in_place::InPlace;
+use super::locks::Locks;
 use super::shelf::Spot;
-use super::sketch::Cell;
 use super::step::{BucketStep, Here, QuotaStep, WindowStep};
-use super::table::{Slot, acquire, release};
-use crate::sync::AtomicU64;
+use super::table::Slot;
 
 /// Where a charge's key was seen without a lock.
-type Glimpse = Option<Slot>;
-
-/// Locks that are held, in the order they were taken. Dropping gives all of them back.
-struct Locks<'s> {
-    shelves: &'s Shelves,
-    groups: ArrayVec<(Kind, u32), { 2 * MAX_LIMITS }>,
-    cells: ArrayVec<(Kind, Cell), MAX_LIMITS>,
-}
-
-/// One lock that is held.
-struct Held<'s>(&'s AtomicU64);
+pub(crate) type Glimpse = Option<Slot>;
 
 /// An entry seen without a lock was somebody else's when the lock was had.
 struct Vanished;
@@ -52,54 +41,19 @@ impl Shelves {
         planned: impl Fn(Plan) -> Plan,
     ) -> Result<(), Stale> {
         let charges = batch.charges();
-        if let [charge] = charges
-            && let Shape::Bucket(bucket) = charge.shape()
-            && let Some(slot) = self.buckets.table().glance(charge.digest())
-        {
-            readings.begin(self.epoch.clamp(clock.now()));
-            if self.one_bucket(charge, bucket, slot, readings, &planned) {
-                return Ok(());
-            }
-            return self.commit_all(charges, &[Some(slot)], readings, planned);
+        match self.commit_in_place(charges, clock, readings, &planned) {
+            InPlace::Decided => return Ok(()),
+            InPlace::Not => readings.begin(self.epoch.clamp(clock.now())),
+            InPlace::NoLonger => {}
         }
         let mut glimpses: ArrayVec<Glimpse, MAX_LIMITS> = ArrayVec::new();
         for charge in charges {
             glimpses.push(self.glimpse(charge));
         }
-        readings.begin(self.epoch.clamp(clock.now()));
         self.commit_all(charges, &glimpses, readings, planned)
     }
 
-    /// The short way for what most decisions are: one bucket, seen in its place and written under
-    /// the numbers in force. Answers `false`, and has done nothing, if it is not.
-    #[inline]
-    fn one_bucket(
-        &self,
-        charge: &Charge<'_>,
-        bucket: &Bucket,
-        slot: Slot,
-        readings: &mut Readings,
-        planned: impl Fn(Plan) -> Plan,
-    ) -> bool {
-        let (table, cost, now) = (self.buckets.table(), charge.cost(), readings.decided_at());
-        let _held = Held::new(table.lock(slot.group));
-        let head = self.epoch.unpack(table.load(slot));
-        if !table.is_at(slot, charge.digest()) || head.stamp != charge.stamp().get() {
-            return false;
-        }
-        let state = Some(head.bucket());
-        let room = bucket.room(state, cost, now);
-        if !planned(plan(core::iter::once((charge, room)))).writes(0) {
-            readings.push(bucket.look(state, cost, now));
-            return true;
-        }
-        let (state, reading) = bucket.take(state, cost, now);
-        let head = Head { anchor: state.last, amount: state.level, ..head };
-        table.overwrite(slot, self.epoch.pack(head, state.last.after(reading.reset_after)));
-        readings.push(reading);
-        true
-    }
-
+    #[inline(never)]
     fn commit_all(
         &self,
         charges: &[Charge<'_>],
@@ -159,7 +113,7 @@ impl Shelves {
         }
     }
 
-    fn homes(&self, charge: &Charge<'_>) -> [u32; 2] {
+    pub(crate) fn homes(&self, charge: &Charge<'_>) -> [u32; 2] {
         match kind_of(charge) {
             Kind::Bucket => self.buckets.table().homes(charge.digest()),
             Kind::Quota => self.quotas.table().homes(charge.digest()),
@@ -259,113 +213,9 @@ impl Shelves {
             Shape::Window(window) => Ok(WindowStep { shelf: &self.windows, window }.take(here)),
         }
     }
-
-    #[inline]
-    fn group_lock(&self, (kind, group): (Kind, u32)) -> &AtomicU64 {
-        match kind {
-            Kind::Bucket => self.buckets.table().lock(group),
-            Kind::Quota => self.quotas.table().lock(group),
-            Kind::Window => self.windows.table().lock(group),
-        }
-    }
-
-    fn cell_lock(&self, (kind, cell): (Kind, Cell)) -> &AtomicU64 {
-        match kind {
-            Kind::Bucket => self.buckets.cell_lock(cell),
-            Kind::Quota => self.quotas.cell_lock(cell),
-            Kind::Window => self.windows.cell_lock(cell),
-        }
-    }
-}
-
-// === impl Held ===
-
-impl<'s> Held<'s> {
-    #[inline]
-    fn new(lock: &'s AtomicU64) -> Self {
-        acquire(lock);
-        Self(lock)
-    }
-}
-
-impl Drop for Held<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        release(self.0);
-    }
-}
-
-// === impl Locks ===
-
-impl<'s> Locks<'s> {
-    fn new(shelves: &'s Shelves) -> Self {
-        Self { shelves, groups: ArrayVec::new(), cells: ArrayVec::new() }
-    }
-
-    /// Locks the groups of all charges, in ascending order: the one a key was seen in, or both
-    /// where it was not seen or `both` are asked for.
-    #[inline]
-    fn take_groups(&mut self, charges: &[Charge<'_>], glimpses: &[Glimpse], both: bool) {
-        for (charge, glimpse) in charges.iter().zip(glimpses) {
-            let kind = kind_of(charge);
-            match glimpse {
-                Some(slot) if !both => insert(&mut self.groups, (kind, slot.group)),
-                _ => {
-                    for home in self.shelves.homes(charge) {
-                        insert(&mut self.groups, (kind, home));
-                    }
-                }
-            }
-        }
-        for group in &self.groups {
-            acquire(self.shelves.group_lock(*group));
-        }
-    }
-
-    /// Locks the cells of all spots that have one, in ascending order, after all groups.
-    #[inline]
-    fn take_cells(&mut self, charges: &[Charge<'_>], spots: &[Spot]) {
-        for (charge, spot) in charges.iter().zip(spots) {
-            if let Some(cell) = spot.cell() {
-                insert(&mut self.cells, (kind_of(charge), cell));
-            }
-        }
-        for cell in &self.cells {
-            acquire(self.shelves.cell_lock(*cell));
-        }
-    }
-
-    #[inline]
-    fn give_back(&mut self) {
-        for cell in &self.cells {
-            release(self.shelves.cell_lock(*cell));
-        }
-        for group in &self.groups {
-            release(self.shelves.group_lock(*group));
-        }
-        self.cells.clear();
-        self.groups.clear();
-    }
-}
-
-impl Drop for Locks<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.give_back();
-    }
-}
-
-/// Puts `item` in its place in an ascending list, unless it is there already.
-#[inline]
-fn insert<T: Ord + Copy, const N: usize>(list: &mut ArrayVec<T, N>, item: T) {
-    let place = list.iter().rposition(|other| *other <= item).map_or(0, |place| place + 1);
-    if place == 0 || list[place - 1] != item {
-        // There is room: a list holds as many as a batch can need.
-        let _ = list.try_insert(place, item);
-    }
 }
 
 #[inline]
-fn kind_of(charge: &Charge<'_>) -> Kind {
+pub(crate) fn kind_of(charge: &Charge<'_>) -> Kind {
     charge.shape().kind()
 }

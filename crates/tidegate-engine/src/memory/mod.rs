@@ -8,9 +8,13 @@
 //! | `entry.rs` | what an entry looks like in memory |
 //! | `step.rs` | one charge on one counter |
 //! | `commit.rs` | all charges of one decision, together |
+//! | `in_place.rs` | the short way for buckets that are in their places |
+//! | `locks.rs` | the locks of one decision, and their order |
 
 mod commit;
 mod entry;
+mod in_place;
+mod locks;
 mod shelf;
 mod sketch;
 mod step;

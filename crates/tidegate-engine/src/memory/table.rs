@@ -40,6 +40,10 @@ pub(crate) struct Slot {
     pub(crate) way: u8,
 }
 
+/// One entry of a bucket or a quota, to be used under the lock of its group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<'t>(&'t [AtomicU64; 1 + PAIR]);
+
 // === impl Table ===
 
 impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
@@ -126,9 +130,14 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         self.overwrite(slot, words);
     }
 
-    /// Writes a locked entry of the key that has it.
+    /// An entry of two words, for those who read and write it more than once.
     #[inline]
-    pub(crate) fn overwrite(&self, slot: Slot, words: [u64; WORDS]) {
+    pub(crate) fn entry(&self, slot: Slot) -> Option<Entry<'_>> {
+        self.group(slot.group)[Self::tag(slot.way)..].first_chunk().map(Entry)
+    }
+
+    #[inline]
+    fn overwrite(&self, slot: Slot, words: [u64; WORDS]) {
         let places = &self.group(slot.group)[Self::tag(slot.way) + 1..][..WORDS];
         for (place, word) in places.iter().zip(words) {
             place.store(word, Ordering::Relaxed);
@@ -215,6 +224,26 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         #[expect(clippy::cast_possible_truncation, reason = "checked in the line above")]
         let ways = WAYS as u8;
         0..ways
+    }
+}
+
+// === impl Entry ===
+
+impl Entry<'_> {
+    #[inline]
+    pub(crate) fn tag(self) -> u64 {
+        self.0[0].load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn load(self) -> [u64; PAIR] {
+        [self.0[1].load(Ordering::Relaxed), self.0[2].load(Ordering::Relaxed)]
+    }
+
+    #[inline]
+    pub(crate) fn store(self, words: [u64; PAIR]) {
+        self.0[1].store(words[0], Ordering::Relaxed);
+        self.0[2].store(words[1], Ordering::Relaxed);
     }
 }
 

@@ -1,0 +1,133 @@
+//! The locks of one decision.
+//!
+//! Groups come before cells and each in ascending order, for every decision alike, so that no two
+//! decisions ever wait for each other. What is held is given back when it is dropped, also by a
+//! panic.
+
+use arrayvec::ArrayVec;
+use tidegate_core::{Charge, Kind, MAX_LIMITS};
+
+use super::Shelves;
+use super::commit::{Glimpse, kind_of};
+use super::shelf::Spot;
+use super::sketch::Cell;
+use super::table::{acquire, release};
+use crate::sync::AtomicU64;
+
+/// Locks that are held, in the order they were taken. Dropping gives all of them back.
+pub(crate) struct Locks<'s> {
+    shelves: &'s Shelves,
+    groups: ArrayVec<(Kind, u32), { 2 * MAX_LIMITS }>,
+    cells: ArrayVec<(Kind, Cell), MAX_LIMITS>,
+}
+
+/// One lock that is held.
+pub(crate) struct Held<'s>(&'s AtomicU64);
+
+// === impl Shelves ===
+
+impl Shelves {
+    #[inline]
+    fn group_lock(&self, (kind, group): (Kind, u32)) -> &AtomicU64 {
+        match kind {
+            Kind::Bucket => self.buckets.table().lock(group),
+            Kind::Quota => self.quotas.table().lock(group),
+            Kind::Window => self.windows.table().lock(group),
+        }
+    }
+
+    fn cell_lock(&self, (kind, cell): (Kind, Cell)) -> &AtomicU64 {
+        match kind {
+            Kind::Bucket => self.buckets.cell_lock(cell),
+            Kind::Quota => self.quotas.cell_lock(cell),
+            Kind::Window => self.windows.cell_lock(cell),
+        }
+    }
+}
+
+// === impl Held ===
+
+impl<'s> Held<'s> {
+    #[inline]
+    pub(crate) fn new(lock: &'s AtomicU64) -> Self {
+        acquire(lock);
+        Self(lock)
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        release(self.0);
+    }
+}
+
+// === impl Locks ===
+
+impl<'s> Locks<'s> {
+    pub(crate) fn new(shelves: &'s Shelves) -> Self {
+        Self { shelves, groups: ArrayVec::new(), cells: ArrayVec::new() }
+    }
+
+    /// Locks the groups of all charges, in ascending order: the one a key was seen in, or both
+    /// where it was not seen or `both` are asked for.
+    #[inline]
+    pub(crate) fn take_groups(&mut self, charges: &[Charge<'_>], glimpses: &[Glimpse], both: bool) {
+        for (charge, glimpse) in charges.iter().zip(glimpses) {
+            let kind = kind_of(charge);
+            match glimpse {
+                Some(slot) if !both => insert(&mut self.groups, (kind, slot.group)),
+                _ => {
+                    for home in self.shelves.homes(charge) {
+                        insert(&mut self.groups, (kind, home));
+                    }
+                }
+            }
+        }
+        for group in &self.groups {
+            acquire(self.shelves.group_lock(*group));
+        }
+    }
+
+    /// Locks the cells of all spots that have one, in ascending order, after all groups.
+    #[inline]
+    pub(crate) fn take_cells(&mut self, charges: &[Charge<'_>], spots: &[Spot]) {
+        for (charge, spot) in charges.iter().zip(spots) {
+            if let Some(cell) = spot.cell() {
+                insert(&mut self.cells, (kind_of(charge), cell));
+            }
+        }
+        for cell in &self.cells {
+            acquire(self.shelves.cell_lock(*cell));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn give_back(&mut self) {
+        for cell in &self.cells {
+            release(self.shelves.cell_lock(*cell));
+        }
+        for group in &self.groups {
+            release(self.shelves.group_lock(*group));
+        }
+        self.cells.clear();
+        self.groups.clear();
+    }
+}
+
+impl Drop for Locks<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+/// Puts `item` in its place in an ascending list, unless it is there already.
+#[inline]
+pub(crate) fn insert<T: Ord + Copy, const N: usize>(list: &mut ArrayVec<T, N>, item: T) {
+    let place = list.iter().rposition(|other| *other <= item).map_or(0, |place| place + 1);
+    if place == 0 || list[place - 1] != item {
+        // There is room: a list holds as many as a batch can need.
+        let _ = list.try_insert(place, item);
+    }
+}
