@@ -172,20 +172,19 @@ impl Digests {
         mut fact: impl FnMut(Dimension) -> Option<u64>,
     ) -> Option<u64> {
         let mut digest = limit.id();
-        let mut dimensions = limit.scope().dimensions();
-        let mut value = match dimensions.next() {
-            Some(first) => Self::tagged(first, fact(first)?),
-            None => 0,
+        let (mut value, rest) = match limit.dimensions() {
+            [first, rest @ ..] => (Self::tagged(*first, fact(*first)?), rest),
+            [] => (0, [].as_slice()),
         };
-        for dimension in dimensions {
+        for dimension in rest {
             digest = self.fold(digest, value);
-            value = Self::tagged(dimension, fact(dimension)?);
+            value = Self::tagged(*dimension, fact(*dimension)?);
         }
         Some(self.fold(digest, value).max(1))
     }
 
     /// The digest of one fact of a subject.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fact(&self, facts: Facts<'_>, dimension: Dimension) -> Option<u64> {
         match facts.text(dimension) {
             Some(text) => Some(self.bytes(text)),

@@ -1,6 +1,74 @@
-//! The rules of Tidegate. (The book follows.)
+//! The rules of Tidegate: whether a request may pass, and when the next one may.
+//!
+//! This crate is arithmetic and data. It reads no clock, does no I/O, spawns nothing and uses no
+//! floats: the same inputs give the same answers on every machine. What it needs from outside comes
+//! through two ports, [`Store`] for state and [`Clock`] for time, and every rule takes `now` as an
+//! argument.
+//!
+//! # The book
+//!
+//! Nine short chapters with examples that are run with the tests. Start here if you want to know
+//! *why*; the reference below says *what*.
+//!
+//! 1. [What a limit is](book::ch1_what_a_limit_is): N admits N and denies N + 1
+//! 2. [The bucket](book::ch2_the_bucket): burst and rate, as fractions and not as floats
+//! 3. [The window](book::ch3_the_window): no edge to double at
+//! 4. [The quota](book::ch4_the_quota): periods, calendars, time zones, billing days
+//! 5. [Several limits in one decision](book::ch5_several_limits): all or nothing, the longest wait
+//! 6. [Who is counted](book::ch6_who_is_counted): subjects, scopes and keys
+//! 7. [Refused requests](book::ch7_refused_requests): they charge nothing, and the told wait is true
+//! 8. [Changing numbers](book::ch8_changing_numbers): reloads, overrides, hierarchies
+//! 9. [Where state lives](book::ch9_where_state_lives): the port to a store, and its failures
+//!
+//! # The way of a request
+//!
+//! ```text
+//! Subject + Policy ─▶ Case ── resolve ──▶ Batch ── Store::charge ──▶ Readings ── fold ──▶ Decision
+//! ```
+//!
+//! | step | types |
+//! |---|---|
+//! | write limits down | [`Limit`], [`Scope`], [`Shape`]: [`Bucket`], [`Window`] or [`Quota`] |
+//! | check them together | [`PolicySpec`], [`PolicySetBuilder`], [`PolicySet`] |
+//! | say who asks | [`Subject`], [`Cost`], [`Case`] |
+//! | charge | [`Batch`] of [`Charge`]s, [`plan`], [`Readings`], [`StoreError`] |
+//! | answer | [`fold`], [`Decision`], [`Verdict`], [`Explanation`] |
+//!
+//! An engine does all of this in one call. Here are the same steps by hand, with what a store would
+//! say about a bucket never seen:
+//!
+//! ```
+//! use tidegate_core::{
+//!     Bucket, Case, Digests, Dimension, FailureMode, Limit, Name, PolicySet, PolicySpec, Rate,
+//!     Scope, Shape, Subject, Timestamp, Verdict, fold,
+//! };
+//!
+//! let bucket = Bucket::try_new(Rate::per_second(10)?, 20)?;
+//! let per_org =
+//!     Limit::new(Name::try_new("burst")?, Scope::of([Dimension::Org]), Shape::Bucket(bucket));
+//! let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailClosed).limit(per_org);
+//! let policies = PolicySet::builder().policy(api).build(None)?;
+//!
+//! let subject = Subject::new().org("acme");
+//! let mut case = Case::new(policies.get("api").ok_or("no such policy")?, &subject);
+//! case.resolve(&Digests::new([7, 11]));
+//!
+//! let now = Timestamp::from_micros(1_800_000_000_000_000);
+//! let (batch, readings) = case.ask();
+//! readings.begin(now);
+//! for charge in batch.charges() {
+//!     let (_state, reading) = bucket.take(None, charge.cost(), now);
+//!     readings.push(reading);
+//! }
+//!
+//! let decision = fold(&mut case);
+//! assert_eq!(decision.verdict(), Verdict::Admit);
+//! assert_eq!(decision.binding().reading.remaining, 19);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod address;
+pub mod book;
 mod case;
 mod charge;
 mod cost;

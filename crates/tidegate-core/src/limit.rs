@@ -8,7 +8,7 @@ use crate::cost::{Cost, CostRule};
 use crate::name::Name;
 use crate::overrides::{Override, OverrideError, Overrides};
 use crate::shape::{Kind, Period, Shape};
-use crate::subject::{Facts, Scope};
+use crate::subject::{Dimension, Facts, Scope};
 
 /// One rule of a policy.
 ///
@@ -26,6 +26,8 @@ use crate::subject::{Facts, Scope};
 pub struct Limit {
     name: Name,
     scope: Scope,
+    /// Those of the scope, as a list that is quicker to walk.
+    dimensions: Box<[Dimension]>,
     stage: Stage,
     shadow: bool,
     cost: CostRule,
@@ -110,6 +112,7 @@ impl Limit {
         Self {
             name,
             scope,
+            dimensions: scope.dimensions().collect(),
             stage: Stage::default(),
             shadow: false,
             cost: CostRule::default(),
@@ -178,6 +181,11 @@ impl Limit {
     #[must_use]
     pub const fn scope(&self) -> Scope {
         self.scope
+    }
+
+    #[inline]
+    pub(crate) const fn dimensions(&self) -> &[Dimension] {
+        &self.dimensions
     }
 
     /// When it is asked.

@@ -36,7 +36,7 @@ struct Placed<'t> {
 // === impl Shelves ===
 
 impl Shelves {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn commit_in_place(
         &self,
         charges: &[Charge<'_>],
@@ -99,7 +99,7 @@ impl Shelves {
     }
 
     /// A bucket and the place it was seen in, without a lock.
-    #[inline]
+    #[inline(always)]
     fn see<'c>(&self, charge: &Charge<'c>) -> Option<(&'c Bucket, Slot)> {
         match charge.shape() {
             Shape::Bucket(bucket) => {
@@ -111,7 +111,7 @@ impl Shelves {
 
     /// The bucket in a locked place, if it still is the one that was seen there and was written
     /// under the numbers in force.
-    #[inline]
+    #[inline(always)]
     fn placed<'t>(
         &'t self,
         charge: &Charge<'_>,
@@ -127,7 +127,7 @@ impl Shelves {
     }
 
     /// Adds the reading, and writes the entry if that is planned.
-    #[inline]
+    #[inline(always)]
     fn finish(
         &self,
         charge: &Charge<'_>,

@@ -1,0 +1,32 @@
+//! A short book on rate limiting: documentation only, nothing here is code.
+//!
+//! The reference pages say what each item does. The chapters say why it is so, what was refused in
+//! its place, and what follows for the caller. They can be read in order in half an hour, and every
+//! example is run with the tests, so none of them can drift from the code.
+//!
+//! | | chapter | answers |
+//! |---|---|---|
+//! | 1 | [What a limit is](ch1_what_a_limit_is) | who, how much, how fast; and what "N" means |
+//! | 2 | [The bucket](ch2_the_bucket) | a smooth rate with a burst, without floats |
+//! | 3 | [The window](ch3_the_window) | never more than N in any span, at any edge |
+//! | 4 | [The quota](ch4_the_quota) | days, months, time zones, billing days |
+//! | 5 | [Several limits in one decision](ch5_several_limits) | all or nothing, and which wait is told |
+//! | 6 | [Who is counted](ch6_who_is_counted) | subjects, scopes, keys, private values |
+//! | 7 | [Refused requests](ch7_refused_requests) | what they cost, and when to come back |
+//! | 8 | [Changing numbers](ch8_changing_numbers) | reloads, overrides, hierarchies |
+//! | 9 | [Where state lives](ch9_where_state_lives) | the port to a store, and its failures |
+//!
+//! Three conventions hold throughout. Time is an argument: no rule reads a clock, so every example
+//! can say what happens one microsecond earlier. Numbers are whole: waits round up, what remains
+//! rounds down. And one word means one thing: the *verdict* is what a caller branches on, a
+//! *reading* is what one limit said, a *charge* is what a store is asked to do.
+
+pub mod ch1_what_a_limit_is;
+pub mod ch2_the_bucket;
+pub mod ch3_the_window;
+pub mod ch4_the_quota;
+pub mod ch5_several_limits;
+pub mod ch6_who_is_counted;
+pub mod ch7_refused_requests;
+pub mod ch8_changing_numbers;
+pub mod ch9_where_state_lives;
