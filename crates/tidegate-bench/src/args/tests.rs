@@ -1,3 +1,5 @@
+//! What the command line is taken to mean.
+
 use super::*;
 
 fn parsed(line: &str) -> Result<Request, String> {

@@ -1,3 +1,5 @@
+//! Bars are met up to their bounds, and only looked at where they apply.
+
 use super::*;
 use crate::measure::Row;
 

@@ -1,3 +1,5 @@
+//! Medians, ratios, and how the stream is walked.
+
 use super::*;
 
 fn row(figures: &[f64]) -> Row {
