@@ -35,14 +35,14 @@
 //!
 //! The level is a whole number of units. What is left of a token after a request stays in the
 //! bucket, so nothing is rounded twice. A caller that comes back exactly when told gets exactly its
-//! rate, over any length of time:
+//! rate, over any length of time, if the burst leaves room for that part of a token:
 //!
 //! ```
 //! use tidegate_core::{Bucket, Cost, Rate, Span, Timestamp};
 //!
-//! let bucket = Bucket::try_new(Rate::per_second(3)?, 1)?;
+//! let bucket = Bucket::try_new(Rate::per_second(3)?, 2)?;
 //! let start = Timestamp::from_micros(1_800_000_000_000_000);
-//! let (mut state, _) = bucket.take(None, Cost::ONE, start);
+//! let (mut state, _) = bucket.take(None, Cost::try_new(2)?, start);
 //!
 //! let mut now = start;
 //! let mut waits = Vec::new();
@@ -55,7 +55,7 @@
 //! // A third of a second is no whole number of microseconds, and yet nothing is lost.
 //! assert_eq!(waits[..3], [333_334, 333_333, 333_333]);
 //! assert_eq!(now.since(start), Span::HOUR, "10 800 requests take an hour, to the microsecond");
-//! # Ok::<(), tidegate_core::ShapeError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # What is exact has an end
@@ -78,6 +78,8 @@
 //! ```
 //!
 //! A burst below the rate is no mistake: 100 per second with a burst of 1 asks callers to come
-//! 10 ms apart. But a request that costs more than the burst never fits, however fast the rate.
+//! 10 ms apart. Such a bucket is full as soon as it holds a token, so it gives nothing for having
+//! come late: of 3 per second with a burst of 1, each wait is 333 334 µs. And a request that costs
+//! more than the burst never fits, however fast the rate.
 //!
 //! Next: [the window](super::ch3_the_window).

@@ -23,7 +23,7 @@
 //! | keeps | the time of each unit | 61 sub-counts, each a sixtieth of the window |
 //! | used for | up to 64 units ([`EXACT_WINDOW`](crate::EXACT_WINDOW)) | more, and wherever attempts are counted |
 //! | a charge counts for | exactly the window | more than the window, at most 61/60 of it |
-//! | size | grows with the count, so it is bounded | the same for a hundred and for a billion |
+//! | size | a timestamp for each unit | the same for a hundred and for a billion |
 //!
 //! The numbers choose ([`Window::is_exact`](crate::Window::is_exact)); there is nothing to
 //! configure. Sixty sub-counts would not be enough: the oldest of them is only partly within the

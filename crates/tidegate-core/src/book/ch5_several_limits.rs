@@ -16,7 +16,8 @@
 //! earlier limits took is gone: a caller who hammers a spent quota drains the budget it shares with
 //! its colleagues, for requests that never passed. Giving it back later is no cure, because in the
 //! meantime somebody else was refused. So every limit is looked at first, [`plan`](crate::plan)
-//! decides from all of them, and only then is anything written.
+//! decides from all of them, and only then is anything written. A case that nobody was asked about,
+//! or only in part, is denied by [`fold`](crate::fold): no answer is not "yes".
 //!
 //! ```
 //! # use tidegate_core::{
@@ -96,8 +97,8 @@
 //! # Shadows, weights, overflow
 //!
 //! * A limit [in shadow](crate::Limit::in_shadow) is read and explained like any other and never
-//!   refuses. It is charged only if the request is admitted and the shadow has room, so it counts
-//!   what it would have counted had it been in force.
+//!   refuses. It is charged only if the request is admitted and the shadow has room, so its
+//!   count is that of a limit in force and never runs past its numbers.
 //! * A request has a weight ([`Case::weighing`](crate::Case::weighing)), and each limit says what it
 //!   makes of it ([`CostRule`](crate::CostRule)): *60 requests per minute* and *100 000 tokens per
 //!   minute* stand side by side in one policy.

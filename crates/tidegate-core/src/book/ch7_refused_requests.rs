@@ -36,8 +36,8 @@
 //! ```
 //!
 //! There are two cases without a wait. A request that costs more than a limit ever holds is told
-//! [`Retry::Never`](crate::Retry::Never). And a request that is admitted is told nothing, even if
-//! it took the last unit: [`Reading::remaining`](crate::Reading::remaining) says so.
+//! [`Retry::Never`](crate::Retry::Never). And a request that passes is told nothing, even if it took
+//! the last unit: [`Reading::remaining`](crate::Reading::remaining) says so.
 //!
 //! # Unless attempts are what is counted
 //!
@@ -58,7 +58,7 @@
 //! A [`Backoff`](crate::Backoff) is a delay for each number of attempts over the limit. It is
 //! written into the state with the attempt, so it is enforced and not merely advised, and the told
 //! wait is the longer of it and the time until there is room. It never exceeds the time after which
-//! the limit would have been as good as new, so a backoff alone locks nobody out for good.
+//! the limit is as good as new, so a backoff alone locks nobody out for good.
 //!
 //! ```
 //! use tidegate_core::{Backoff, Cost, Counts, Span, Timestamp, Window};
@@ -73,7 +73,8 @@
 //! let (state, third) = window.take(Some(&state), Cost::ONE, at(30));
 //! assert!(!third.room.is_now());
 //! assert_eq!(third.remaining, -1);
-//! // The limit alone had room at 1:01. With the attempt counted and the backoff written, at 1:30.
+//! // Without it there would have been room at 1:01, when the first leaves. Now the second has to
+//! // leave too, at 1:30, which is later than the backoff asks for.
 //! assert_eq!(third.room.wait(), Span::from_secs(31));
 //! assert_eq!((third.backoff, third.wait), (Span::from_secs(40), Span::from_secs(60)));
 //! let then = at(30).after(third.wait);
@@ -84,7 +85,7 @@
 //! // The fourth doubles the delay, but not past the time at which all is forgotten: a minute, and
 //! // the sixtieth by which a counted window is coarse.
 //! let (_, fourth) = window.take(Some(&state), Cost::ONE, at(31));
-//! assert_eq!(fourth.backoff, Span::from_secs(61));
+//! assert_eq!((fourth.backoff, fourth.wait), (Span::from_secs(61), Span::from_secs(61)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -53,8 +53,8 @@
 //! # Stale periods
 //!
 //! Only the store knows the time at which it decides, and only the caller knows the calendar. So
-//! the caller sends the three periods it remembers. Once per period, or when clocks are far apart,
-//! they do not cover the store's time. The store then changes nothing and tells its time; the
+//! the caller sends the three periods it remembers. When time has moved past them, or clocks are far
+//! apart, they do not cover the store's time. The store then changes nothing and tells its time; the
 //! caller [refreshes](crate::Policy::refresh) and sends the batch again.
 //!
 //! ```
