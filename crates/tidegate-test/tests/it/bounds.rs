@@ -140,7 +140,6 @@ proptest! {
 
     /// Those who find no place are counted together: they may get less, and never more.
     #[test]
-    #[ignore = "a newcomer can take the place of a sibling in the same decision (reported as B16)"]
     fn p86_never_more_than_the_limit_where_not_everyone_fits(trace in traces(80)) {
         let trace = trace.forward().without_overrides();
         let shape = |name| trace.policy.limits.iter().find(|l: &&LimitPlan| l.name == name);

@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    #[ignore = "a cell shares the period that another key has begun (reported as B17)"]
+    #[ignore = "a key that leaves its cell goes on with the period of the cell (reported as B18)"]
     fn p95_a_period_from_first_use_that_does_not_fit_is_never_under_counted(
         count in 4..9_u64, crowd in crowd(),
     ) {

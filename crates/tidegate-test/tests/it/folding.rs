@@ -2,11 +2,13 @@
 
 use proptest::prelude::*;
 use tidegate_core::{
-    Bucket, Cost, Denial, FailureMode, Limit, ManualClock, Name, Overflow, PolicySet, PolicySpec,
-    Rate, Reading, Retry, Room, Scope, Shape, Span, Stage, Store, Subject, Verdict,
+    Bucket, Case, Cost, Denial, FailureMode, Limit, ManualClock, Name, Overflow, PolicySet,
+    PolicySpec, Rate, Reading, Retry, Room, Scope, Shape, Span, Stage, Store, Subject, Verdict,
+    fold,
 };
-use tidegate_test::drive::{Answer, Ask, ask};
+use tidegate_test::drive::{Answer, Ask, ask, digests};
 use tidegate_test::plain::PlainStore;
+use tidegate_test::ready;
 use tidegate_test::trace::{LimitPlan, Moment, START, StagePlan, told_wait, traces, walk_new};
 
 use crate::{cases, memory};
@@ -159,4 +161,20 @@ fn past_a_limit_the_overflow_of_the_policy_decides() {
     assert_eq!(second(Overflow::Reject, 2).verdict, denied(Retry::Never));
     assert_eq!(second(Overflow::Queue, 2).verdict, denied(Retry::Never), "no queue helps");
     assert_eq!(told_wait(&second(Overflow::Queue, 1)), Some(Span::SECOND));
+}
+
+/// No zero of a decision means "admit": not without limits, not without answers, not with old ones.
+#[test]
+fn a_case_nobody_has_answered_is_denied() {
+    let (set, clock) = (overflowing(Overflow::Reject), ManualClock::new(START));
+    let (store, subject) = (PlainStore::new(&clock), Subject::new());
+    let mut case = Case::new(&set.policies()[0], &subject);
+    assert!(!fold(&mut case).is_admitted(), "not resolved");
+    case.resolve(&digests());
+    assert!(!fold(&mut case).is_admitted(), "not answered");
+    let (batch, readings) = case.ask();
+    ready(store.charge(batch, readings)).unwrap();
+    assert!(fold(&mut case).is_admitted());
+    case.resolve(&digests());
+    assert!(!fold(&mut case).is_admitted(), "answered, and then resolved anew");
 }
