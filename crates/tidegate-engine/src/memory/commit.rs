@@ -6,8 +6,8 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Reading, Readings, Room, Shape, Stale,
-    Timestamp, plan,
+    Batch, Charge, Clock, Kind, MAX_LIMITS, Period, Periods, Plan, Reading, Readings, Room, Shape,
+    Stale, Timestamp, plan,
 };
 
 use super::Shelves;
@@ -73,7 +73,21 @@ impl Shelves {
             let _ = self.find_spots(charges, glimpses, true, now, &mut spots);
         }
         locks.take_cells(charges, &spots);
+        self.keep_in_cells(charges, &mut spots, now);
         self.decide(charges, &spots, readings, planned)
+    }
+
+    /// Keeps quotas from first use in their cells while those count; see `sketch.rs`.
+    fn keep_in_cells(&self, charges: &[Charge<'_>], spots: &mut Spots, now: Timestamp) {
+        for (charge, spot) in charges.iter().zip(spots) {
+            if let Spot::Newcomer(_, Some(cell)) = *spot
+                && let Shape::Quota(quota) = charge.shape()
+                && let Period::FirstUse(_) = quota.period()
+                && self.quotas.counts(cell, self.epoch, now)
+            {
+                *spot = Spot::Overflow(cell);
+            }
+        }
     }
 
     /// Looks at all charges, whose spots are locked, plans, and writes.

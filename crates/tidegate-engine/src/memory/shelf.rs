@@ -71,6 +71,11 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
         }
     }
 
+    /// Whether a locked cell holds anything that counts at `now`.
+    pub(crate) fn counts(&self, cell: Cell, epoch: Epoch, now: Timestamp) -> bool {
+        self.sketch.head(cell).is_some_and(|head| epoch.fresh_at(head) > now)
+    }
+
     /// The state on a locked spot.
     #[inline]
     pub(crate) fn load(&self, spot: Spot, limit: u64, epoch: Epoch) -> Kept<WORDS> {

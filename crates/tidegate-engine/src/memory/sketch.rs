@@ -6,7 +6,9 @@
 //! the limit's own shape and numbers, charged by all its keys. It so never under-counts any of
 //! them; it may deny one for what another took. Newcomers are served at the limit's rate per cell.
 //!
-//! A key that later finds a place in the table starts there with its cell's state.
+//! A key that later finds a place in the table starts there with its cell's state. A quota that
+//! counts from first use stays in its cell for as long as the cell counts: the period a cell is in
+//! is not the key's own, and only when it is over can the key begin one.
 //!
 //! Each limit takes a block when its first key overflows. There are enough blocks for any sensible
 //! policy set; limits beyond that share blocks, and a cell last written by another limit is taken
@@ -75,6 +77,12 @@ impl<const WORDS: usize> Sketch<WORDS> {
     /// The lock of a cell.
     pub(crate) fn lock(&self, cell: Cell) -> &AtomicU64 {
         &self.words(cell)[0]
+    }
+
+    /// The head of what a locked cell holds, whoever wrote it.
+    pub(crate) fn head(&self, cell: Cell) -> Option<[u64; PAIR]> {
+        let word = |word: usize| self.words(cell)[word].load(Ordering::Relaxed);
+        (word(1) != 0).then(|| [word(2), word(3)])
     }
 
     /// What a locked cell holds.
