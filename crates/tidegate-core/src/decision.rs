@@ -10,12 +10,15 @@ use crate::policy::{Overflow, Policy};
 use crate::shape::{Reading, Room};
 use crate::time::{Span, Timestamp};
 
-/// The whole answer to one request: a [`Case`] that has been decided.
+/// The whole answer to one request: a [`Case`] that has been decided by [`fold`].
+///
+/// Branch on the [`verdict`](Self::verdict); the rest is for headers, logs and whoever asks why.
 #[must_use = "a decision that nobody looks at has limited nothing"]
 #[derive(Clone, Copy, Debug)]
 pub struct Decision<'d>(&'d Case<'d>);
 
-/// What to do with the request.
+/// What to do with the request. Past a limit, the policy's [`Overflow`] chooses one of the last
+/// three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Let it pass; it has been counted.
@@ -24,39 +27,43 @@ pub enum Verdict {
     Queue(Span),
     /// Let it pass with a lower quality of service; it has not been counted.
     Degrade,
-    /// Refuse it.
+    /// Refuse it, and say when to come back.
     Deny(Denial),
 }
 
-/// Why, and for how long.
+/// By whom a request was refused, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// When to come back.
+    /// When to come back: the longest wait of all limits, whichever stage they are in.
     pub retry: Retry,
-    /// Whether a global limit or one of the action refused.
+    /// The first stage in which a limit refused.
     pub source: Stage,
 }
 
 /// When a denied caller may come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Retry {
-    /// After this long every limit has room again; one tick earlier not all do.
+    /// After this long every limit has room again, if nobody else takes it; one tick earlier not
+    /// all do.
     After(Span),
     /// Never: the request costs more than a limit ever holds.
     Never,
 }
 
-/// One limit and what it said.
+/// One limit and what it said: an item of [`Decision::explain`].
 #[derive(Clone, Copy, Debug)]
 pub struct Explanation<'d> {
-    /// The limit.
+    /// The limit that was asked; a [shadow](Limit::is_shadow) has had no say.
     pub limit: &'d Limit,
-    /// Its reading.
+    /// What it had left, and when it has room.
     pub reading: &'d Reading,
 }
 
 /// Folds what a store said about a case into the answer. A case that was not asked about, or only
 /// in part, is denied.
+///
+/// Admitted is what every limit but the shadows has room for. An example in which two limits
+/// refuse is in [chapter 5](crate::book::ch5_several_limits).
 #[inline(always)]
 pub fn fold<'d>(case: &'d mut Case<'_>) -> Decision<'d> {
     // Most decisions are this one; the rest need not be inlined everywhere.
@@ -190,28 +197,36 @@ impl<'d> Decision<'d> {
         matches!(self.0.verdict, Verdict::Admit)
     }
 
-    /// The policy that was asked.
+    /// The policy whose limits were asked.
     #[must_use]
     pub const fn policy(&self) -> &'d Policy {
         self.0.policy()
     }
 
-    /// The limit that decided: on refusal the one to wait longest for, otherwise the one with the
-    /// smallest share left.
+    /// The limit that decided. On refusal that is the one to wait longest for, of the first stage
+    /// that refused; otherwise the one with the smallest share left. A shadow binds only if there
+    /// is nothing else.
+    ///
+    /// The wait of a [`Denial`] may be longer than that of this limit: it is the longest of all.
+    ///
+    /// # Panics
+    ///
+    /// If the case was folded before a store had answered. An engine does not hand out such a
+    /// decision.
     #[must_use]
     #[inline]
     pub fn binding(&self) -> Explanation<'d> {
         self.explanation(usize::from(self.0.binding))
     }
 
-    /// Every limit that was asked, with what it said: shadows too.
+    /// Every limit that was asked, with what it said, in the order of the policy: shadows too.
     #[must_use]
     pub fn explain(&self) -> impl ExactSizeIterator<Item = Explanation<'d>> + use<'d> {
         let decision = *self;
         (0..self.0.readings().list().len()).map(move |index| decision.explanation(index))
     }
 
-    /// The store's time at which this was decided.
+    /// The store's time at which this was decided, and from which all waits are counted.
     #[must_use]
     pub const fn decided_at(&self) -> Timestamp {
         self.0.readings().decided_at()

@@ -1,4 +1,4 @@
-//! The merge of seed 004: field by field towards the stricter.
+//! Merging allowances: field by field towards the stricter.
 //!
 //! A route, the upstream behind it and the tenants above may each have a bucket. The route's runs
 //! at the merged numbers; the others keep their own, so that an upstream caps the sum of its
@@ -7,23 +7,24 @@
 use crate::cost::{Cost, CostRule};
 use crate::shape::{Bucket, Rate, ShapeError};
 
-/// A rate, a burst and what a request takes: what is merged.
+/// A rate, a burst and what a request takes: what [`tighten`] merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// The bucket.
+    /// How fast, and how much at once.
     pub bucket: Bucket,
-    /// What a request takes.
+    /// What a request takes of it. The larger cost is the stricter one.
     pub cost: CostRule,
 }
 
-/// How far a tenant's allowance reaches down the hierarchy.
+/// How far a tenant's allowance reaches down the hierarchy; [`effective`] follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Invisible below.
+    /// Invisible below: for the tenant itself alone.
     Private,
     /// Used below where there is none; merged where there is one.
     Inherit,
-    /// Merged always, and the tenant's own bucket is charged too.
+    /// Merged always. The tenant's own bucket is to be charged too, so that it caps the sum of what
+    /// is below; that takes a limit of its own in the policy, merging cannot do it.
     Enforce,
 }
 
@@ -43,7 +44,8 @@ pub enum Sharing {
 ///
 /// # Errors
 ///
-/// If the smaller burst at the slower rate is beyond the exact range, which neither is by itself.
+/// [`ShapeError::TooLarge`], if the smaller burst at the slower rate were beyond the exact range.
+/// It never is: the bucket that has the slower rate holds a burst no smaller, and was exact.
 pub fn tighten(a: Allowance, b: Allowance) -> Result<Allowance, ShapeError> {
     let rate: Rate = if b.bucket.rate().is_slower_than(a.bucket.rate()) {
         b.bucket.rate()
@@ -55,11 +57,12 @@ pub fn tighten(a: Allowance, b: Allowance) -> Result<Allowance, ShapeError> {
 }
 
 /// The allowance in force on a route: its own, tightened by the upstream's and by every ancestor's
-/// that reaches it. `None` if nobody says anything.
+/// that is not [private](Sharing::Private). `None` if nobody says anything. The order of the
+/// ancestors does not matter. An example is in [chapter 8](crate::book::ch8_changing_numbers).
 ///
 /// # Errors
 ///
-/// As [`tighten`].
+/// As [`tighten`]: none that can be reached.
 pub fn effective(
     route: Option<Allowance>,
     upstream: Option<Allowance>,
