@@ -10,7 +10,7 @@ use crate::overrides::{Override, OverrideError, Overrides};
 use crate::shape::{Kind, Period, Shape};
 use crate::subject::{Dimension, Facts, Scope};
 
-/// One rule of a policy.
+/// One rule of a policy: who is counted ([`Scope`]), how much and how fast ([`Shape`]).
 ///
 /// ```
 /// use tidegate_core::{Bucket, Dimension, Limit, Name, Override, Rate, Scope, Shape};
@@ -19,7 +19,7 @@ use crate::subject::{Dimension, Facts, Scope};
 /// let large = Shape::Bucket(Bucket::try_new(Rate::per_second(100)?, 200)?);
 /// let limit = Limit::new(Name::try_new("burst")?, Scope::of([Dimension::Org]), usual)
 ///     .overridden(Override::exact(Dimension::Org, "acme", large)?)?;
-/// assert_eq!(limit.shape().capacity(), 20);
+/// assert_eq!(limit.shape().capacity(), 20, "for whom no override says otherwise");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -43,21 +43,23 @@ pub struct Limit {
 /// When a limit is asked, relative to the others of its policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
-    /// Before any action's limits. If it refuses, those are read but not charged.
+    /// Before any action's limits. If it refuses, those are read but not charged, even if they
+    /// count attempts.
     Global,
     /// With the limits of the action.
     #[default]
     Action,
 }
 
-/// The numbers some state was written under: a place in a limit's list of shapes.
+/// The numbers some state was written under: a place in a limit's list of shapes. A store keeps it
+/// beside the state, and asks [`Charge::written_under`](crate::Charge::written_under) what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(u16);
 
 /// Why a limit cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
-    /// A fixed cost that never fits.
+    /// A cost that never fits, not even for the lightest request; some override may be the reason.
     #[error(
         "limit `{limit}`: a request costs {cost}, but at most {capacity} fit at once, so it would \
          never be admitted; raise the burst or count, or lower the cost"
@@ -65,9 +67,9 @@ pub enum LimitError {
     CostAboveCapacity {
         /// The limit.
         limit: Name,
-        /// What every request costs.
+        /// What a request that weighs one costs.
         cost: Cost,
-        /// What fits.
+        /// The most that fits at once.
         capacity: u64,
     },
     /// An override of another shape.
@@ -78,9 +80,9 @@ pub enum LimitError {
     OtherShape {
         /// The limit.
         limit: Name,
-        /// The limit's shape.
+        /// The name of the limit's [`Kind`].
         expected: &'static str,
-        /// The override's shape.
+        /// The name of the override's.
         found: &'static str,
     },
     /// An override that cannot apply.
@@ -91,7 +93,7 @@ pub enum LimitError {
         /// What is wrong.
         error: OverrideError,
     },
-    /// The list of shapes is full.
+    /// The list of shapes, which reloads make longer, is full.
     #[error(
         "limit `{limit}` has had {} different numbers since the start, the most that are told \
          apart; restart to begin a new list",
@@ -106,7 +108,8 @@ pub enum LimitError {
 // === impl Limit ===
 
 impl Limit {
-    /// A limit that counts by `scope` in the given shape.
+    /// A limit that counts by `scope` in the given shape: in force, in the stage of the action, and
+    /// taking from each request what it weighs.
     #[must_use]
     pub fn new(name: Name, scope: Scope, shape: Shape) -> Self {
         Self {
@@ -131,33 +134,36 @@ impl Limit {
         self
     }
 
-    /// Lets the limit report what it would say, and never refuse.
+    /// Lets the limit report what it would say, and never refuse. It is charged only for requests
+    /// that are admitted and that it has room for.
     #[must_use]
     pub const fn in_shadow(mut self) -> Self {
         self.shadow = true;
         self
     }
 
-    /// Sets what a request takes.
+    /// Sets what a request takes: so much each, or so much for each unit of its weight.
     #[must_use]
     pub const fn costing(mut self, cost: CostRule) -> Self {
         self.cost = cost;
         self
     }
 
-    /// Puts the limit's name into its keys, to tell it from another of the same scope and period.
+    /// Puts the limit's name into its keys, to tell it from another of the same scope and period. A
+    /// set with two that cannot be told apart is [refused](crate::PolicyError::SameKey).
     #[must_use]
     pub const fn with_named_key(mut self) -> Self {
         self.named_key = true;
         self
     }
 
-    /// Gives some subjects other numbers.
+    /// Gives some subjects other numbers: exact values come first, then patterns in the order they
+    /// were added.
     ///
     /// # Errors
     ///
-    /// If the override has another shape, matches a dimension the limit does not count by, or
-    /// says the same as an earlier one.
+    /// If the override has another kind of shape, matches a dimension the limit does not count by,
+    /// names a value that an earlier one names, or is a pattern or a shape too many.
     pub fn overridden(mut self, rule: Override) -> Result<Self, LimitError> {
         let (limit, expected) = (self.name.clone(), self.shape().kind());
         if rule.shape.kind() != expected {
@@ -171,13 +177,13 @@ impl Limit {
         Ok(self)
     }
 
-    /// The name.
+    /// What configuration, answers and metrics call it; unique within its policy.
     #[must_use]
     pub const fn name(&self) -> &Name {
         &self.name
     }
 
-    /// What it counts by.
+    /// What it counts by. It applies to the subjects that [cover](crate::Subject::covers) this.
     #[must_use]
     pub const fn scope(&self) -> Scope {
         self.scope
@@ -188,19 +194,19 @@ impl Limit {
         &self.dimensions
     }
 
-    /// When it is asked.
+    /// When it is asked, and what a denial names as its source.
     #[must_use]
     pub const fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// Whether it only reports.
+    /// Whether it only reports, and never refuses.
     #[must_use]
     pub const fn is_shadow(&self) -> bool {
         self.shadow
     }
 
-    /// What a request takes.
+    /// What a request takes, given its weight.
     #[must_use]
     pub const fn cost(&self) -> CostRule {
         self.cost
@@ -228,8 +234,9 @@ impl Limit {
         self.overrides.find(facts).unwrap_or(self.current)
     }
 
-    /// What tells this limit's counters from all others: its policy, name and shape. Reloads keep
-    /// it; it is public knowledge, unlike the digests made from it.
+    /// What tells this limit's counters from all others: its policy, name and kind of shape. Reloads
+    /// keep it; it is public knowledge, unlike the digests made from it. Zero until the limit is
+    /// part of a [`PolicySet`](crate::PolicySet).
     #[must_use]
     pub const fn id(&self) -> u64 {
         self.id
@@ -311,7 +318,7 @@ impl Limit {
 // === impl Stage ===
 
 impl Stage {
-    /// The name used in answers: seed 003's `source`.
+    /// The name used in answers, as the source of a denial.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -327,7 +334,7 @@ impl Stamp {
     /// The largest stamp: 14 bits, what an entry of the in-memory store has room for.
     pub const MAX: u16 = (1 << 14) - 1;
 
-    /// The stamp as stored.
+    /// The number to be stored; at most [`Stamp::MAX`].
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0
