@@ -4,7 +4,7 @@
 //! ([`KeyNames`]); the in-memory store uses a keyed 64-bit digest ([`Digests`]) and never builds
 //! the text.
 //!
-//! The text follows seed 001: `rl:{acme}:user:u7:class:write:w60s` for bursts, `rq:{acme}:w1d` for
+//! The text looks like `rl:{acme}:user:u7:class:write:w60s` for bursts, `rq:{acme}:w1d` for
 //! quotas. The braces are real: they are the hash tag of Redis Cluster, so that all limits of one
 //! organisation live in one slot and can be charged together. Where a scope has no organisation
 //! its first part takes that place, as `{ip:…}`; `{*}` is everybody.
@@ -27,10 +27,13 @@ use siphasher::sip::SipHasher13;
 use crate::limit::Limit;
 use crate::subject::{Dimension, Fact, Facts};
 
-/// The longest part of a key; longer ones are hashed.
+/// The longest part of a key, in bytes once escaped; longer ones are hashed by [`KeyNames`].
 pub const MAX_PART: usize = 128;
 
-/// The name of one counter.
+/// The name of one counter, as a view of a limit and the facts it counts by.
+///
+/// [`Batch::key`](crate::Batch::key) makes it and [`KeyNames`] spells it out. Keys of different
+/// subjects are different, whatever their values contain.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
     limit: &'a Limit,
@@ -38,6 +41,9 @@ pub struct Key<'a> {
 }
 
 /// Spells keys out as text, hiding what is private behind a secret.
+///
+/// The form of the text is explained in [chapter 6](crate::book::ch6_who_is_counted). It is ASCII,
+/// and no part of it is longer than [`MAX_PART`].
 #[derive(Clone)]
 pub struct KeyNames(Hmac<Sha256>);
 
@@ -72,7 +78,8 @@ impl<'a> Key<'a> {
 // === impl KeyNames ===
 
 impl KeyNames {
-    /// Names under `secret`, which every node that shares a store must be given.
+    /// Names under `secret`, which every node that shares a store must be given: under another one,
+    /// accounts and addresses have other keys and so start anew.
     #[must_use]
     pub fn new(secret: &[u8; 32]) -> Self {
         // A key shorter than the hash's block is padded with zeros: that is how HMAC is defined.
@@ -81,11 +88,11 @@ impl KeyNames {
         Self(Hmac::new(&block.into()))
     }
 
-    /// Writes the text of `key`.
+    /// Writes the text of `key`, without allocating.
     ///
     /// # Errors
     ///
-    /// If `out` does.
+    /// Those of `out`, and no others: every key has a text.
     pub fn write(&self, key: &Key<'_>, out: &mut impl fmt::Write) -> fmt::Result {
         let Key { limit, facts } = key;
         let mut dimensions = limit.scope().dimensions();
@@ -106,7 +113,7 @@ impl KeyNames {
         limit.write_key_suffix(out)
     }
 
-    /// The text of `key`.
+    /// The text of `key`, as [`write`](Self::write) writes it.
     #[must_use]
     pub fn text(&self, key: &Key<'_>) -> String {
         let mut text = String::with_capacity(64);

@@ -19,7 +19,8 @@ use std::net::IpAddr;
 
 use crate::address::{Prefix, PrefixLength};
 
-/// One kind of fact. The order is that of the parts in a key.
+/// One kind of fact. The order is that of the parts in a key. Values appear there as they are,
+/// escaped, unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Dimension {
@@ -31,41 +32,52 @@ pub enum Dimension {
     Route,
     /// The user within the organisation.
     User,
-    /// The token or API key.
+    /// The token or API key, by its public id and never by its secret.
     Token,
     /// The account somebody tries to enter, as typed. Appears in keys only as a keyed hash.
     Account,
-    /// The device the host vouches for.
+    /// The device, by an id that the host vouches for.
     Device,
     /// The client's address prefix: IPv4 /32, IPv6 /64. Appears in keys only as a keyed hash.
     Ip,
     /// The wider IPv6 /56 around it, for limits that rotation inside a /56 must not escape.
     Ip56,
-    /// The wider IPv6 /48 around it.
+    /// The IPv6 /48 around that. IPv4 is not rolled up: for all three it is /32.
     Ip48,
-    /// The user agent.
+    /// The user agent, which a client chooses: beside other dimensions, never alone.
     Agent,
-    /// The endpoint class: read, write, admin, auth, …
+    /// The endpoint class: read, write, admin, auth, … That of the policy if it is bound to one.
     Class,
 }
 
 /// The dimensions a limit counts by. The empty scope counts everybody together.
+///
+/// ```
+/// use tidegate_core::{Dimension, Scope};
+///
+/// let scope = Scope::of([Dimension::User, Dimension::Org]);
+/// assert_eq!(scope, Scope::of([Dimension::Org, Dimension::User]), "a set, in no order");
+/// assert_eq!(scope.to_string(), "org+user");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scope(u16);
 
 /// The facts known about one request. Borrowed, so making one allocates nothing.
+///
+/// Whatever is known goes in; each limit takes what it counts by, and limits that count by
+/// something unknown do not apply.
 #[derive(Clone, Debug, Default)]
 pub struct Subject<'a> {
     texts: [Option<&'a [u8]>; Dimension::COUNT],
     address: Option<IpAddr>,
 }
 
-/// One fact, and how it may appear in a key.
+/// One fact, and how it may appear in the text of a key ([`KeyNames`](crate::KeyNames)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fact<'a> {
-    /// Shown as it is, escaped.
+    /// Shown as it is, escaped; as a keyed hash if it is long.
     Plain(&'a [u8]),
-    /// Shown only as a keyed hash.
+    /// Shown only as a keyed hash: accounts.
     Private(&'a [u8]),
     /// An address prefix, shown only as a keyed hash.
     Address(Prefix),
@@ -82,10 +94,10 @@ pub(crate) struct Facts<'a> {
 // === impl Dimension ===
 
 impl Dimension {
-    /// How many there are.
+    /// How many dimensions there are.
     pub const COUNT: usize = 12;
 
-    /// All of them, in the order of the parts in a key.
+    /// Every dimension, in the order of the parts in a key.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Org,
         Self::Upstream,
@@ -128,7 +140,7 @@ impl Dimension {
 // === impl Scope ===
 
 impl Scope {
-    /// Everybody together.
+    /// Everybody together: one counter. Every subject covers it.
     pub const GLOBAL: Self = Self(0);
 
     /// The product of `dimensions`: one counter for each combination of their values.
@@ -178,28 +190,29 @@ impl fmt::Debug for Scope {
 // === impl Subject ===
 
 impl<'a> Subject<'a> {
-    /// Nothing known yet.
+    /// A subject of which nothing is known yet. Only global limits apply to it.
     #[must_use]
     #[inline]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds the organisation.
+    /// Adds the organisation. As all of these, it replaces what was said before, and an empty value
+    /// is none ([`with`](Self::with)).
     #[must_use]
     #[inline]
     pub fn org(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         self.with(Dimension::Org, id.as_ref())
     }
 
-    /// Adds the user.
+    /// Adds the user. Count by [`Dimension::Org`] too if ids are unique only within one.
     #[must_use]
     #[inline]
     pub fn user(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         self.with(Dimension::User, id.as_ref())
     }
 
-    /// Adds the token or API key.
+    /// Adds the token or API key, by its public id: it is shown in keys, so never pass a secret.
     #[must_use]
     #[inline]
     pub fn token(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
@@ -214,14 +227,16 @@ impl<'a> Subject<'a> {
         self.with(Dimension::Account, id.as_ref())
     }
 
-    /// Adds the endpoint class.
+    /// Adds the endpoint class, which counts unless the policy is bound to one of its own
+    /// ([`PolicySpec::class`](crate::PolicySpec::class)).
     #[must_use]
     #[inline]
     pub fn class(self, class: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         self.with(Dimension::Class, class.as_ref())
     }
 
-    /// Adds the client's address.
+    /// Adds the client's address: the one that the host trusts, not what a header claims. It counts
+    /// as a [`Prefix`].
     #[must_use]
     #[inline]
     pub const fn ip(mut self, address: IpAddr) -> Self {
@@ -229,7 +244,7 @@ impl<'a> Subject<'a> {
         self
     }
 
-    /// Adds any fact but the address.
+    /// Adds any fact but the address; for the dimensions of an address, nothing is added.
     ///
     /// An empty value is no value: one counter for all who left a field blank would be a limit
     /// nobody meant. The account is the exception, because an empty login name is still a guess.
@@ -243,7 +258,7 @@ impl<'a> Subject<'a> {
         self
     }
 
-    /// The fact of one dimension.
+    /// The fact of one dimension, if it is known.
     #[must_use]
     #[inline]
     pub fn get(&self, dimension: Dimension) -> Option<Fact<'a>> {
@@ -264,7 +279,7 @@ impl<'a> Subject<'a> {
         self.address.map(|ip| Prefix::rolled_up(ip, length))
     }
 
-    /// Whether every dimension of `scope` is known.
+    /// Whether every dimension of `scope` is known, so that a limit of that scope applies.
     #[must_use]
     pub fn covers(&self, scope: Scope) -> bool {
         scope.dimensions().all(|dimension| self.get(dimension).is_some())
