@@ -52,7 +52,7 @@ pub enum Stage {
 }
 
 /// The numbers some state was written under: a place in a limit's list of shapes. A store keeps it
-/// beside the state, and asks [`Charge::written_under`](crate::Charge::written_under) what it means.
+/// beside the state; [`Charge::written_under`](crate::Charge::written_under) says what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(u16);
 
@@ -234,9 +234,9 @@ impl Limit {
         self.overrides.find(facts).unwrap_or(self.current)
     }
 
-    /// What tells this limit's counters from all others: its policy, name and kind of shape. Reloads
-    /// keep it; it is public knowledge, unlike the digests made from it. Zero until the limit is
-    /// part of a [`PolicySet`](crate::PolicySet).
+    /// What tells this limit's counters from all others: its policy, name and kind of shape.
+    /// Reloads keep it; it is public knowledge, unlike the digests made from it. Zero until the
+    /// limit is part of a [`PolicySet`](crate::PolicySet).
     #[must_use]
     pub const fn id(&self) -> u64 {
         self.id

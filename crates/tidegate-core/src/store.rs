@@ -9,10 +9,17 @@ use crate::time::Timestamp;
 /// Where counters are kept.
 ///
 /// A store executes the step it is sent, atomically and on its own clock. It holds no policy,
-/// knows no subject, chooses no failure mode and swallows no error.
+/// knows no subject, chooses no failure mode and swallows no error. What that means for whoever
+/// writes one is in [chapter 9](crate::book::ch9_where_state_lives).
 pub trait Store: Send + Sync {
     /// Charges a batch, all of it or none of it but what counts attempts, and fills in what was
-    /// met. The caller keeps the room for the readings, so that none of them is moved about.
+    /// met: one reading for each charge, in order, all at one instant. [`plan`](crate::plan) says
+    /// what is written. The caller keeps the room for the readings, so that none is moved about.
+    ///
+    /// # Errors
+    ///
+    /// Any [`StoreError`]. After all but [`Timeout`](StoreError::Timeout) nothing has been changed;
+    /// after each of them the readings mean nothing.
     fn charge(
         &self,
         batch: &Batch<'_>,
@@ -20,6 +27,10 @@ pub trait Store: Send + Sync {
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Fills in what [`charge`](Self::charge) would meet, and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`charge`](Self::charge), and never with anything changed.
     fn peek(
         &self,
         batch: &Batch<'_>,
@@ -33,32 +44,34 @@ pub enum StoreError {
     /// The store could not be reached; nothing was changed.
     #[error("the store is unavailable")]
     Unavailable,
-    /// No answer in time; whether anything was changed is unknown.
+    /// No answer in time; whether anything was changed is unknown. Sent again, the batch might be
+    /// counted twice.
     #[error("the store did not answer in time")]
     Timeout,
     /// Too many at once; nothing was changed.
     #[error("the store is contended")]
     Contended,
-    /// The state of one counter cannot be read.
+    /// The state of one counter cannot be read. The others are not concerned.
     #[error("the state of one counter is corrupt")]
     Corrupt {
         /// The place of its charge in the batch.
         charge: usize,
     },
-    /// The state of one counter has a format this version does not know.
+    /// The state of one counter has a format this version does not know. It is not to be
+    /// overwritten: whoever wrote it may still be running.
     #[error("the state of one counter was written by another version")]
     Version {
         /// The place of its charge in the batch.
         charge: usize,
     },
-    /// The store does not let us: permissions or configuration.
+    /// The store does not let us: permissions or configuration. Only an operator can help.
     #[error("the store refuses the operation")]
     Refused,
-    /// The calendar periods sent do not cover the store's time; nothing was changed. Send the
-    /// batch again with the periods around `now`.
+    /// The calendar periods sent do not cover the store's time; nothing was changed.
+    /// [Refresh](crate::Policy::refresh) the policy to `now` and send the batch again.
     #[error("the calendar periods sent do not cover the time of the store")]
     Stale {
-        /// The time to cover.
+        /// The store's time, which the periods have to cover.
         now: Timestamp,
     },
 }

@@ -16,7 +16,8 @@ use crate::name::Name;
 use crate::shape::Shape;
 use crate::time::Timestamp;
 
-/// Named limits, and what happens past them or without a store.
+/// Named limits, and what happens past them or without a store: a [`PolicySpec`] that has been
+/// checked as part of a [`PolicySet`].
 #[derive(Clone, Debug)]
 pub struct Policy {
     name: Name,
@@ -26,7 +27,7 @@ pub struct Policy {
     limits: Vec<Arc<Limit>>,
 }
 
-/// A policy as it is written, before the set is checked.
+/// A policy as it is written, before [`PolicySetBuilder::build`] has checked the set.
 #[derive(Clone, Debug)]
 pub struct PolicySpec {
     name: Name,
@@ -37,25 +38,28 @@ pub struct PolicySpec {
 }
 
 /// What a policy does while its store fails. A field of every policy; there is no default.
+///
+/// The rules here only carry it: whoever calls the store acts on it when there is a
+/// [`StoreError`](crate::StoreError).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureMode {
-    /// Deny.
+    /// Deny: an outage must not become a way in.
     FailClosed,
-    /// Admit, within local guardrails.
+    /// Admit, within local guardrails: an outage of the limiter must not become everybody's.
     FailOpen,
-    /// Decide by local guardrails alone.
+    /// Decide by local guardrails alone, which count on this node and know nothing of the store.
     Degraded,
 }
 
-/// What happens to a request past a limit.
+/// What happens to a request past a limit: which [`Verdict`](crate::Verdict) it gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Overflow {
-    /// It is denied.
+    /// It is denied, and told when to come back.
     #[default]
     Reject,
-    /// It waits its turn.
+    /// It waits for room. One that never fits is denied all the same.
     Queue,
-    /// It passes with a lower quality of service.
+    /// It passes with a lower quality of service, and is not counted.
     Degrade,
 }
 
@@ -74,28 +78,30 @@ impl PolicySpec {
         Self { name, class: None, failure, overflow: Overflow::Reject, limits: Vec::new() }
     }
 
-    /// Adds a limit of its own.
+    /// Adds a limit of its own: its counters are this policy's alone.
     #[must_use]
     pub fn limit(mut self, limit: Limit) -> Self {
         self.limits.push(LimitUse::Own(limit));
         self
     }
 
-    /// Adds a limit the set shares between policies: one counter for all of them.
+    /// Adds a limit the set shares between policies ([`PolicySetBuilder::shared`]): one counter for
+    /// all of them.
     #[must_use]
     pub fn shared_limit(mut self, name: Name) -> Self {
         self.limits.push(LimitUse::Shared(name));
         self
     }
 
-    /// Binds the policy to an endpoint class; its limits count by that one.
+    /// Binds the policy to an endpoint class; its limits count by that one, whatever class a
+    /// subject claims.
     #[must_use]
     pub fn class(mut self, class: Name) -> Self {
         self.class = Some(class);
         self
     }
 
-    /// Sets what happens past a limit.
+    /// Sets what happens past a limit; [`Overflow::Reject`] unless this is called.
     #[must_use]
     pub const fn overflow(mut self, overflow: Overflow) -> Self {
         self.overflow = overflow;
@@ -106,31 +112,31 @@ impl PolicySpec {
 // === impl Policy ===
 
 impl Policy {
-    /// The name.
+    /// What selects it: unique within its set.
     #[must_use]
     pub const fn name(&self) -> &Name {
         &self.name
     }
 
-    /// The endpoint class it is bound to.
+    /// The endpoint class it is bound to, if to one.
     #[must_use]
     pub const fn class(&self) -> Option<&Name> {
         self.class.as_ref()
     }
 
-    /// What it does while its store fails.
+    /// What to do while its store fails.
     #[must_use]
     pub const fn failure(&self) -> FailureMode {
         self.failure
     }
 
-    /// What happens past a limit.
+    /// What a refusal by one of its limits becomes.
     #[must_use]
     pub const fn overflow(&self) -> Overflow {
         self.overflow
     }
 
-    /// Its limits, in the order they were written.
+    /// Its limits, in the order they were written: that of charges, readings and explanations.
     #[must_use]
     #[inline]
     pub fn limits(&self) -> &[Arc<Limit>] {
@@ -143,7 +149,8 @@ impl Policy {
         self.class.as_ref().map(|class| class.as_str().as_bytes())
     }
 
-    /// Moves the calendars of the limits to the periods around `now`, which a store has asked for.
+    /// Moves the calendars of the limits to the periods around `now`, which a store has asked for
+    /// with [`StoreError::Stale`](crate::StoreError::Stale). Then send the batch again.
     pub fn refresh(&self, now: Timestamp) {
         for shape in self.limits.iter().flat_map(|limit| limit.in_force()) {
             if let Shape::Quota(quota) = shape

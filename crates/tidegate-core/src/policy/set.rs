@@ -9,6 +9,17 @@ use crate::name::Name;
 use crate::subject::Dimension;
 
 /// All policies: checked, immutable, swapped whole.
+///
+/// What would be found out in production is refused here:
+///
+/// ```
+/// use tidegate_core::{FailureMode, Name, PolicyError, PolicySet, PolicySpec};
+///
+/// let empty = PolicySpec::new(Name::try_new("api")?, FailureMode::FailOpen);
+/// let refused = PolicySet::builder().policy(empty).build(None).unwrap_err();
+/// assert_eq!(refused, PolicyError::NoLimits(Name::try_new("api")?), "it would limit nothing");
+/// # Ok::<(), tidegate_core::NameError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct PolicySet {
     /// Sorted by name.
@@ -18,14 +29,14 @@ pub struct PolicySet {
     limits: HashMap<u64, Arc<Limit>>,
 }
 
-/// Policies being put together.
+/// Policies being put together. Nothing is checked until [`build`](Self::build).
 #[derive(Clone, Debug, Default)]
 pub struct PolicySetBuilder {
     shared: Vec<Limit>,
     specs: Vec<PolicySpec>,
 }
 
-/// Why policies do not make a set.
+/// Why policies do not make a set. Each message says what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// Two policies of one name.
@@ -63,16 +74,16 @@ pub enum PolicyError {
         first: String,
         /// The other.
         second: String,
-        /// The form of the key.
+        /// The form of the key: names of dimensions in place of values.
         key: String,
     },
-    /// The identities of limits that came and went.
+    /// More limits than are remembered, those that came and went over all reloads included.
     #[error(
         "there have been {MAX_IDENTITIES} different limits since the start, the most that are \
          told apart; restart to begin anew"
     )]
     TooManyIdentities,
-    /// A limit that cannot be.
+    /// A limit that is wrong by itself.
     #[error(transparent)]
     Limit(#[from] LimitError),
 }
@@ -83,14 +94,14 @@ const MAX_IDENTITIES: usize = 1 << 16;
 // === impl PolicySetBuilder ===
 
 impl PolicySetBuilder {
-    /// Adds a limit that several policies can share.
+    /// Adds a limit that several policies can share, by its name ([`PolicySpec::shared_limit`]).
     #[must_use]
     pub fn shared(mut self, limit: Limit) -> Self {
         self.shared.push(limit);
         self
     }
 
-    /// Adds a policy.
+    /// Adds a policy. The order of policies does not matter.
     #[must_use]
     pub fn policy(mut self, spec: PolicySpec) -> Self {
         self.specs.push(spec);
@@ -98,11 +109,12 @@ impl PolicySetBuilder {
     }
 
     /// Checks the whole and builds it. State counted under `earlier`, the set that this one
-    /// replaces, stays readable.
+    /// replaces, stays readable; without it every limit starts a new list of numbers.
     ///
     /// # Errors
     ///
-    /// The first thing found wrong.
+    /// The first thing found wrong: shared limits are checked first, then each policy with its
+    /// limits in the order they were added, then the set as a whole.
     pub fn build(self, earlier: Option<&PolicySet>) -> Result<PolicySet, PolicyError> {
         let mut building = Building::succeeding(earlier);
         let mut shared = BTreeMap::new();
@@ -130,13 +142,13 @@ impl PolicySetBuilder {
 // === impl PolicySet ===
 
 impl PolicySet {
-    /// Policies to be put together.
+    /// No policies yet, to be added one by one.
     #[must_use]
     pub fn builder() -> PolicySetBuilder {
         PolicySetBuilder::default()
     }
 
-    /// The policy of a name.
+    /// The policy of a name, if there is one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Policy> {
         self.place(name).map(|place| &self.policies[place])
