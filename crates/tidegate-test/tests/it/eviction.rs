@@ -85,7 +85,6 @@ proptest! {
     }
 
     #[test]
-    #[ignore = "a key that leaves its cell goes on with the period of the cell (reported as B18)"]
     fn p95_a_period_from_first_use_that_does_not_fit_is_never_under_counted(
         count in 4..9_u64, crowd in crowd(),
     ) {
