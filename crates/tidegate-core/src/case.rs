@@ -13,6 +13,34 @@ use crate::policy::Policy;
 use crate::subject::Subject;
 
 /// One request to be decided: a subject, the policy that applies, and what the request weighs.
+///
+/// It is [resolved](Self::resolve), [asked](Self::ask) about and [folded](crate::fold), once each;
+/// an engine does all three.
+///
+/// ```
+/// # use tidegate_core::{
+/// #     Bucket, Case, Cost, CostRule, Digests, FailureMode, Limit, Name, PolicySet, PolicySpec,
+/// #     Rate, Scope, Shape, Subject,
+/// # };
+/// # let bucket = |count| Ok::<_, tidegate_core::ShapeError>(
+/// #     Shape::Bucket(Bucket::try_new(Rate::per_minute(count)?, count)?),
+/// # );
+/// let requests = Limit::new(Name::try_new("requests")?, Scope::GLOBAL, bucket(60)?)
+///     .costing(CostRule::PerRequest(Cost::ONE));
+/// let tokens = Limit::new(Name::try_new("tokens")?, Scope::GLOBAL, bucket(100_000)?);
+/// # let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailClosed)
+/// #     .limit(requests)
+/// #     .limit(tokens.with_named_key());
+/// # let set = PolicySet::builder().policy(api).build(None)?;
+/// # let policy = set.get("api").ok_or("no such policy")?;
+/// // Under a policy with both, a request of 1,500 tokens is one request and 1,500 tokens.
+/// let subject = Subject::new();
+/// let mut case = Case::new(policy, &subject).weighing(Cost::try_new(1_500)?);
+/// case.resolve(&Digests::new([7, 11]));
+/// let costs = case.batch().charges().iter().map(|charge| charge.cost().get());
+/// assert!(costs.eq([1, 1_500]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Case<'a> {
     policy: &'a Policy,
@@ -42,8 +70,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Sets what the request weighs. A limit may count weight or requests, as its
-    /// [`CostRule`](crate::CostRule) says.
+    /// Sets what the request weighs, before it is resolved. A limit may count weight or requests,
+    /// as its [`CostRule`](crate::CostRule) says.
     #[must_use]
     #[inline]
     pub const fn weighing(mut self, weight: Cost) -> Self {
@@ -51,14 +79,14 @@ impl<'a> Case<'a> {
         self
     }
 
-    /// The policy that applies.
+    /// The policy whose limits decide.
     #[must_use]
     #[inline]
     pub const fn policy(&self) -> &'a Policy {
         self.policy
     }
 
-    /// What the request weighs.
+    /// What the request weighs; each limit makes its own cost of it.
     #[must_use]
     #[inline]
     pub const fn weight(&self) -> Cost {
@@ -79,7 +107,7 @@ impl<'a> Case<'a> {
         &self.readings
     }
 
-    /// What to send to a store, and where it puts the answer.
+    /// What to send to a [`Store`](crate::Store), and where it puts the answer.
     #[inline]
     pub const fn ask(&mut self) -> (&Batch<'a>, &mut Readings) {
         (&self.batch, &mut self.readings)

@@ -14,10 +14,11 @@ use crate::shape::{Calendar, Periods, Reading, Room, Shape};
 use crate::subject::{Facts, Subject};
 use crate::time::Timestamp;
 
-/// The most limits one decision can have.
+/// The most limits one decision can have. A policy with more is
+/// [refused](crate::PolicyError::TooManyLimits).
 pub const MAX_LIMITS: usize = 8;
 
-/// What is asked of one counter.
+/// What is asked of one counter: everything a store has to know, and nothing it has to ask for.
 ///
 /// Small on purpose: a decision copies eight of them at worst, and nothing is allocated.
 #[derive(Clone, Copy, Debug)]
@@ -29,28 +30,31 @@ pub struct Charge<'a> {
     stamp: Stamp,
 }
 
-/// The charges of one decision, in the order of the policy.
+/// The charges of one decision, in the order of the policy. [`Case::resolve`](crate::Case::resolve)
+/// fills it; a [`Store`](crate::Store) executes it as one step.
 #[derive(Clone, Debug)]
 pub struct Batch<'a> {
     facts: Facts<'a>,
     charges: ArrayVec<Charge<'a>, MAX_LIMITS>,
 }
 
-/// What a store saw: one reading per charge, in the same order.
+/// What a store saw: one reading per charge, in the same order, all at one instant. The caller
+/// keeps it, and a store [begins](Self::begin) and fills it.
 #[derive(Clone, Debug)]
 pub struct Readings {
     decided_at: Timestamp,
     list: ArrayVec<Reading, MAX_LIMITS>,
 }
 
-/// Which charges of a batch are written.
+/// Which charges of a batch are written, as [`plan`] decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     admitted: bool,
     writes: u16,
 }
 
-/// Decides a batch from what each of its charges met.
+/// Decides a batch from what each of its charges met. Every store follows it, in this form or
+/// translated; an example is in [chapter 5](crate::book::ch5_several_limits).
 ///
 /// * Admitted, if every limit that is not a shadow has room. Then all of those are written, and
 ///   shadows that have room.
@@ -105,14 +109,14 @@ impl<'a> Charge<'a> {
         self.digest
     }
 
-    /// How many units.
+    /// How many units the request takes of this limit.
     #[must_use]
     #[inline]
     pub const fn cost(&self) -> Cost {
         self.cost
     }
 
-    /// The shape in force for this subject.
+    /// The shape in force for this subject, overrides considered.
     #[must_use]
     #[inline]
     pub const fn shape(&self) -> &'a Shape {
@@ -126,13 +130,16 @@ impl<'a> Charge<'a> {
         self.stamp
     }
 
-    /// The shape that stored state with this stamp was written under, if it is known.
+    /// The shape that stored state with this stamp was written under, if it is known. Where it
+    /// differs from [`shape`](Self::shape), state is read as
+    /// [chapter 8](crate::book::ch8_changing_numbers) says.
     #[must_use]
     pub fn written_under(&self, stamp: u16) -> Option<&'a Shape> {
         self.limit.shapes().get(usize::from(stamp))
     }
 
-    /// Where the periods of a calendar quota lie. Ask once per decision: they move on.
+    /// Where the periods of a calendar quota lie; `None` for every other shape. Ask once per
+    /// decision: they move on.
     #[must_use]
     #[inline]
     pub fn periods(&self) -> Option<Periods> {
@@ -168,7 +175,7 @@ impl<'a> Batch<'a> {
         let _ = self.charges.try_push(charge);
     }
 
-    /// The charges.
+    /// The charges, one for each limit that applies; empty if none does.
     #[must_use]
     #[inline]
     pub fn charges(&self) -> &[Charge<'a>] {
@@ -216,7 +223,7 @@ impl Readings {
         self.decided_at
     }
 
-    /// One per charge, in the same order.
+    /// The readings, one per charge and in the same order; empty until a store has answered.
     #[inline]
     pub fn list(&self) -> &[Reading] {
         &self.list
@@ -239,13 +246,13 @@ impl Plan {
         Self { writes: 0, ..self }
     }
 
-    /// Whether the request is admitted.
+    /// Whether every limit that is not a shadow has room.
     #[must_use]
     pub const fn is_admitted(self) -> bool {
         self.admitted
     }
 
-    /// Whether the charge at `index` is written.
+    /// Whether the charge at `index` of the batch is written.
     #[must_use]
     #[inline]
     pub const fn writes(self, index: usize) -> bool {
