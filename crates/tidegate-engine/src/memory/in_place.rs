@@ -1,19 +1,20 @@
-//! The short way, for what most decisions are: buckets only, all of them seen in their places and
-//! written under the numbers in force.
+//! The short way, for what most decisions are: buckets and quotas, all of them seen in their places
+//! and written under the numbers in force.
 //!
 //! It is the protocol of `table.rs` and the plan of every store, without what only newcomers,
-//! overflow, calendars and reloads need. Whatever does not fit goes the long way, in `commit.rs`;
-//! the tests hold both to the same model.
+//! overflow, windows and reloads need. Whatever does not fit goes the long way, in `commit.rs`; the
+//! tests hold both to the same model.
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Bucket, BucketState, Charge, Clock, MAX_LIMITS, Plan, Readings, Room, Shape, Timestamp, plan,
+    Bucket, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Readings, Room, Shape, Stale,
+    Timestamp, plan,
 };
 
-use super::Shelves;
 use super::entry::Head;
 use super::locks::{Held, insert};
 use super::table::{Entry, Slot};
+use super::{Pairs, Shelves};
 
 /// How the short way ended.
 pub(crate) enum InPlace {
@@ -25,12 +26,11 @@ pub(crate) enum InPlace {
     NoLonger,
 }
 
-/// A bucket that is locked in its place.
+/// A counter that is locked in its place.
 #[derive(Clone, Copy)]
 struct Placed<'t> {
-    bucket: &'t Bucket,
     entry: Entry<'t>,
-    state: BucketState,
+    head: Head,
 }
 
 // === impl Shelves ===
@@ -47,16 +47,18 @@ impl Shelves {
         let [charge] = charges else {
             return self.several_in_place(charges, clock, readings, planned);
         };
-        let Some((bucket, slot)) = self.see(charge) else { return InPlace::Not };
+        let Shape::Bucket(bucket) = charge.shape() else { return InPlace::Not };
+        let table = self.buckets.table();
+        let Some(slot) = table.glance(charge.digest()) else { return InPlace::Not };
         let now = self.epoch.clamp(clock.now());
         readings.begin(now);
-        let _held = Held::new(self.buckets.table().lock(slot.group));
-        let Some(placed) = self.placed(charge, bucket, slot, now) else {
+        let _held = Held::new(table.lock(slot.group));
+        let Some(placed) = self.placed(charge, table.entry(slot)) else {
             return InPlace::NoLonger;
         };
-        let room = placed.bucket.room(Some(placed.state), charge.cost(), now);
+        let room = bucket.room(Some(placed.head.bucket()), charge.cost(), now);
         let plan = planned(plan(core::iter::once((charge, room))));
-        self.finish(charge, placed, plan.writes(0), readings);
+        self.finish_bucket(charge, placed, bucket, plan.writes(0), readings);
         InPlace::Decided
     }
 
@@ -68,62 +70,59 @@ impl Shelves {
         readings: &mut Readings,
         planned: impl Fn(Plan) -> Plan,
     ) -> InPlace {
-        let mut seen: ArrayVec<(&Bucket, Slot), MAX_LIMITS> = ArrayVec::new();
-        let mut groups: ArrayVec<u32, MAX_LIMITS> = ArrayVec::new();
+        let mut seen: ArrayVec<(&Pairs, Slot), MAX_LIMITS> = ArrayVec::new();
+        let mut groups: ArrayVec<(Kind, u32), MAX_LIMITS> = ArrayVec::new();
         for charge in charges {
-            let Some((bucket, slot)) = self.see(charge) else { return InPlace::Not };
-            seen.push((bucket, slot));
-            insert(&mut groups, slot.group);
+            let shelf = match charge.shape() {
+                Shape::Bucket(_) => &self.buckets,
+                Shape::Quota(_) => &self.quotas,
+                Shape::Window(_) => return InPlace::Not,
+            };
+            let Some(slot) = shelf.table().glance(charge.digest()) else { return InPlace::Not };
+            seen.push((shelf, slot));
+            insert(&mut groups, (charge.shape().kind(), slot.group));
         }
         let now = self.epoch.clamp(clock.now());
         readings.begin(now);
-        let table = self.buckets.table();
         let mut held: ArrayVec<Held<'_>, MAX_LIMITS> = ArrayVec::new();
         for group in groups {
-            held.push(Held::new(table.lock(group)));
+            held.push(Held::new(self.group_lock(group)));
         }
         let mut all: ArrayVec<Placed<'_>, MAX_LIMITS> = ArrayVec::new();
         let mut rooms: ArrayVec<Room, MAX_LIMITS> = ArrayVec::new();
-        for (charge, (bucket, slot)) in charges.iter().zip(seen) {
-            let Some(placed) = self.placed(charge, bucket, slot, now) else {
+        // Read once, so that the room and the charge speak of the same periods.
+        let mut periods: ArrayVec<Option<Periods>, MAX_LIMITS> = ArrayVec::new();
+        for (charge, (shelf, slot)) in charges.iter().zip(seen) {
+            let Some(placed) = self.placed(charge, shelf.table().entry(slot)) else {
                 return InPlace::NoLonger;
             };
-            rooms.push(bucket.room(Some(placed.state), charge.cost(), now));
+            periods.push(charge.periods());
+            let periods = periods.last().and_then(Option::as_ref);
+            // The long way finds a stale period too, and says so.
+            let Ok(room) = room(charge, placed.head, now, periods) else {
+                return InPlace::NoLonger;
+            };
+            rooms.push(room);
             all.push(placed);
         }
         let plan = planned(plan(charges.iter().zip(rooms.iter().copied())));
-        for (index, (charge, placed)) in charges.iter().zip(&all).enumerate() {
-            self.finish(charge, *placed, plan.writes(index), readings);
+        for (index, charge) in charges.iter().enumerate() {
+            let (placed, periods) = (all[index], periods[index].as_ref());
+            // Nothing is stale here: the room was found at the same time.
+            let _ = self.finish(charge, placed, periods, plan.writes(index), readings);
         }
         InPlace::Decided
     }
 
-    /// A bucket and the place it was seen in, without a lock.
+    /// The counter in a locked entry, if it still is the one that was seen there and can be read
+    /// as it is. What a quota has used is a fact under any numbers.
     #[inline(always)]
-    fn see<'c>(&self, charge: &Charge<'c>) -> Option<(&'c Bucket, Slot)> {
-        match charge.shape() {
-            Shape::Bucket(bucket) => {
-                self.buckets.table().glance(charge.digest()).map(|slot| (bucket, slot))
-            }
-            Shape::Quota(_) | Shape::Window(_) => None,
-        }
-    }
-
-    /// The bucket in a locked place, if it still is the one that was seen there and was written
-    /// under the numbers in force.
-    #[inline(always)]
-    fn placed<'t>(
-        &'t self,
-        charge: &Charge<'_>,
-        bucket: &'t Bucket,
-        slot: Slot,
-        now: Timestamp,
-    ) -> Option<Placed<'t>> {
-        let entry = self.buckets.table().entry(slot)?;
+    fn placed<'t>(&self, charge: &Charge<'_>, entry: Option<Entry<'t>>) -> Option<Placed<'t>> {
+        let entry = entry?;
         let head = self.epoch.unpack(entry.load());
-        let same = entry.tag() == charge.digest() && head.stamp == charge.stamp().get();
-        let state = bucket.refilled(Some(head.bucket()), now);
-        same.then_some(Placed { bucket, entry, state })
+        let readable =
+            head.stamp == charge.stamp().get() || matches!(charge.shape(), Shape::Quota(_));
+        (readable && entry.tag() == charge.digest()).then_some(Placed { entry, head })
     }
 
     /// Adds the reading, and writes the entry if that is planned.
@@ -131,19 +130,70 @@ impl Shelves {
     fn finish(
         &self,
         charge: &Charge<'_>,
-        Placed { bucket, entry, state }: Placed<'_>,
+        placed: Placed<'_>,
+        periods: Option<&Periods>,
+        write: bool,
+        readings: &mut Readings,
+    ) -> Result<(), Stale> {
+        let (cost, now, state) = (charge.cost(), readings.decided_at(), placed.head.quota());
+        match charge.shape() {
+            Shape::Bucket(bucket) => self.finish_bucket(charge, placed, bucket, write, readings),
+            Shape::Quota(quota) if write => {
+                let (state, reading) = quota.take(Some(state), cost, now, periods)?;
+                let fresh_at = quota.fresh_at(state, periods)?;
+                self.store(charge, placed.entry, (state.start, state.used), fresh_at);
+                readings.push(reading);
+            }
+            Shape::Quota(quota) => readings.push(quota.look(Some(state), cost, now, periods)?),
+            Shape::Window(_) => {}
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn finish_bucket(
+        &self,
+        charge: &Charge<'_>,
+        placed: Placed<'_>,
+        bucket: &Bucket,
         write: bool,
         readings: &mut Readings,
     ) {
-        let (cost, now) = (charge.cost(), state.last);
+        let (cost, now, state) = (charge.cost(), readings.decided_at(), placed.head.bucket());
         if !write {
             readings.push(bucket.look(Some(state), cost, now));
             return;
         }
         let (state, reading) = bucket.take(Some(state), cost, now);
-        let stamp = charge.stamp().get();
-        let head = Head { anchor: state.last, stamp, amount: state.level };
-        entry.store(self.epoch.pack(head, state.last.after(reading.reset_after)));
+        let fresh_at = state.last.after(reading.reset_after);
+        self.store(charge, placed.entry, (state.last, state.level), fresh_at);
         readings.push(reading);
+    }
+
+    #[inline(always)]
+    fn store(
+        &self,
+        charge: &Charge<'_>,
+        entry: Entry<'_>,
+        (anchor, amount): (Timestamp, u64),
+        fresh_at: Timestamp,
+    ) {
+        let head = Head { anchor, stamp: charge.stamp().get(), amount };
+        entry.store(self.epoch.pack(head, fresh_at));
+    }
+}
+
+#[inline(always)]
+fn room(
+    charge: &Charge<'_>,
+    head: Head,
+    now: Timestamp,
+    periods: Option<&Periods>,
+) -> Result<Room, Stale> {
+    match charge.shape() {
+        Shape::Bucket(bucket) => Ok(bucket.room(Some(head.bucket()), charge.cost(), now)),
+        Shape::Quota(quota) => quota.room(Some(head.quota()), charge.cost(), now, periods),
+        // Never in place; were it, nothing would be admitted.
+        Shape::Window(_) => Ok(Room::Never),
     }
 }

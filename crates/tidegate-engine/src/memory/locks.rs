@@ -28,7 +28,7 @@ pub(crate) struct Held<'s>(&'s AtomicU64);
 
 impl Shelves {
     #[inline]
-    fn group_lock(&self, (kind, group): (Kind, u32)) -> &AtomicU64 {
+    pub(crate) fn group_lock(&self, (kind, group): (Kind, u32)) -> &AtomicU64 {
         match kind {
             Kind::Bucket => self.buckets.table().lock(group),
             Kind::Quota => self.quotas.table().lock(group),

@@ -8,7 +8,7 @@
 //! | `entry.rs` | what an entry looks like in memory |
 //! | `step.rs` | one charge on one counter |
 //! | `commit.rs` | all charges of one decision, together |
-//! | `in_place.rs` | the short way for buckets that are in their places |
+//! | `in_place.rs` | the short way for buckets and quotas that are in their places |
 //! | `locks.rs` | the locks of one decision, and their order |
 
 mod commit;

@@ -85,7 +85,12 @@ impl Grid {
     }
 
     pub(super) fn fresh_at(&self, per: Span) -> Timestamp {
-        let newest = self.slots(per).filter(|(_, units)| *units > 0).last();
+        // Nearly always the current slot has just been counted in.
+        let current = slot_of(self.last, per);
+        let newest = match self.counts[index(current)] {
+            0 => self.slots(per).filter(|(_, units)| *units > 0).last(),
+            units => Some((current, units)),
+        };
         let left = newest.map_or(Timestamp::ZERO, |(slot, _)| leaves(slot, per));
         self.until.max(left)
     }
@@ -138,7 +143,10 @@ impl Grid {
     /// The slots that count at `last`, oldest first.
     fn slots(&self, per: Span) -> impl Iterator<Item = (u64, u32)> + '_ {
         let current = slot_of(self.last, per);
-        (current.saturating_sub(SLOTS)..=current).map(|slot| (slot, self.counts[index(slot)]))
+        let oldest = current.saturating_sub(SLOTS);
+        // The counts in the order of their slots: from the oldest one's place to the end, then on.
+        let (wrapped, first) = self.counts.split_at(index(oldest));
+        (oldest..=current).zip(first.iter().chain(wrapped).copied())
     }
 }
 
