@@ -1,4 +1,4 @@
-//! 1. What a limit is: who is counted, how much may pass, and how fast it comes back.
+//! Chapter 1. What a limit is: who is counted, how much may pass, and how fast it comes back.
 //!
 //! A [`Limit`](crate::Limit) is one sentence: *each user of an organisation may make 100 requests
 //! per minute*. It has three parts, and they vary independently.

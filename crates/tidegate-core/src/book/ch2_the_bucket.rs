@@ -1,4 +1,4 @@
-//! 2. The bucket: a smooth rate, and how much of it may come at once.
+//! Chapter 2. The bucket: a smooth rate, and how much of it may come at once.
 //!
 //! A [`Bucket`](crate::Bucket) holds up to `burst` tokens and gains `rate` of them as time passes.
 //! A request takes its cost in tokens, or is refused if they are not there.

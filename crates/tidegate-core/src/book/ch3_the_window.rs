@@ -1,14 +1,14 @@
-//! 3. The window: never more than so many in any span of this length.
+//! Chapter 3. The window: never more than so many in any span of this length.
 //!
 //! Counting per aligned minute is easy to keep and easy to explain, and it admits twice the limit
 //! around the full minute:
 //!
 //! ```text
-//!                 100 ▼          ▼ 100
-//!  ├──────────────────┃──┼──┃───────────────────┤
-//!  12:00           12:00:59 12:01:01          12:02
-//!                     └──┬──┘
-//!               200 within two seconds
+//!                 100 ▼     ▼ 100
+//!  ├──────────────────┃──┼──┃──────────────────┤
+//!  12:00       12:00:59     12:01:01        12:02
+//!                     └─────┘
+//!              200 within two seconds
 //! ```
 //!
 //! A [`Window`](crate::Window) has no edge to double at, because it slides: whenever you look, what

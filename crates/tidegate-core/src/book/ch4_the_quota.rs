@@ -1,4 +1,4 @@
-//! 4. The quota: a budget per period, where the period may be a customer's own.
+//! Chapter 4. The quota: a budget per period, where the period may be a customer's own.
 //!
 //! A [`Quota`](crate::Quota) counts what was used in the current period, and starts anew with the
 //! next. What remains is not carried over.
@@ -12,7 +12,7 @@
 //! # A day is not 86 400 seconds
 //!
 //! It has 23 hours when clocks go forward and 25 when they go back. Dividing the time by a day's
-//! length is wrong twice a year, and in every zone but one it is wrong every day. A
+//! length is wrong twice a year, and in most zones it is wrong every day. A
 //! [`Calendar`](crate::Calendar) knows the rules of its zone, from a database in the binary rather
 //! than from the machine, so that all nodes agree:
 //!
@@ -60,17 +60,17 @@
 //! ```
 //! use tidegate_core::{Bucket, Cost, Counts, Period, Quota, Rate, Room, Span, Timestamp};
 //!
-//! let monday = Timestamp::ZERO.after(Span::from_secs(20_000 * 86_400));
-//! let last_second = Timestamp::from_micros(monday.as_micros() - 1_000_000);
+//! let midnight = Timestamp::ZERO.after(Span::from_secs(20_000 * 86_400));
+//! let last_second = Timestamp::from_micros(midnight.as_micros() - 1_000_000);
 //! let all = Cost::try_new(10_000)?;
 //!
 //! let quota = Quota::try_new(10_000, Period::Fixed(Span::DAY), Counts::Admitted)?;
 //! let (state, _) = quota.take(None, all, last_second, None)?;
-//! assert!(quota.room(Some(state), all, monday, None)?.is_now(), "20 000 within a second");
+//! assert!(quota.room(Some(state), all, midnight, None)?.is_now(), "20 000 within a second");
 //!
 //! let burst = Bucket::try_new(Rate::per_second(10)?, 10_000)?;
 //! let (state, _) = burst.take(None, all, last_second);
-//! assert_eq!(burst.room(Some(state), all, monday), Room::After(Span::from_secs(999)));
+//! assert_eq!(burst.room(Some(state), all, midnight), Room::After(Span::from_secs(999)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! 5. Several limits in one decision: all or nothing, and one answer.
+//! Chapter 5. Several limits in one decision: all or nothing, and one answer.
 //!
 //! A [`Policy`](crate::Policy) has up to [eight](crate::MAX_LIMITS) limits: a burst per user, a
 //! budget per organisation, a ceiling for everybody. One request is one decision over all of them

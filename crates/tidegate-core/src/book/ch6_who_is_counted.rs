@@ -1,4 +1,4 @@
-//! 6. Who is counted: from the facts about a request to the name of a counter.
+//! Chapter 6. Who is counted: from the facts about a request to the name of a counter.
 //!
 //! A [`Subject`](crate::Subject) holds the facts known about one request. A
 //! [`Scope`](crate::Scope) names those a limit counts by. A [`Key`](crate::Key) is both together

@@ -1,4 +1,4 @@
-//! 7. Refused requests: what they cost, and when to come back.
+//! Chapter 7. Refused requests: what they cost, and when to come back.
 //!
 //! # They charge nothing
 //!

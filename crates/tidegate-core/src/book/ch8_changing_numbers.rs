@@ -1,4 +1,4 @@
-//! 8. Changing numbers: reloads, other numbers for some, and hierarchies.
+//! Chapter 8. Changing numbers: reloads, other numbers for some, and hierarchies.
 //!
 //! # A reload is no amnesty
 //!

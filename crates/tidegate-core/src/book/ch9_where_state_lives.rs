@@ -1,4 +1,4 @@
-//! 9. Where state lives: the port to a store, its time, and its failures.
+//! Chapter 9. Where state lives: the port to a store, its time, and its failures.
 //!
 //! This crate keeps nothing. What has to be remembered between two requests is in a
 //! [`Store`](crate::Store): in the memory of a process, or in a database that a fleet shares. The
