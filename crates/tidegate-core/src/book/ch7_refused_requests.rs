@@ -48,17 +48,18 @@
 //! |---|---|---|
 //! | a refused request | takes nothing | is counted |
 //! | `remaining` | never below zero | goes below zero, to −2³¹ at most |
-//! | hammering | changes nothing | puts the next admission off |
+//! | hammering | changes nothing | puts the next admission off, for a quota to the end of its period at most |
 //! | a backoff | – | grows with the overrun |
 //!
 //! Three kinds of refused requests are not counted even then: one that costs more than the limit
 //! ever holds, one that a [global](crate::Stage::Global) limit refused while this is a limit of the
 //! action, and any if the limit is a [shadow](crate::Limit::in_shadow).
 //!
-//! A [`Backoff`](crate::Backoff) is a delay for each number of attempts over the limit. It is
-//! written into the state with the attempt, so it is enforced and not merely advised, and the told
-//! wait is the longer of it and the time until there is room. It never exceeds the time after which
-//! the limit is as good as new, so a backoff alone locks nobody out for good.
+//! A [`Backoff`](crate::Backoff) is a delay for each number of attempts over the limit. The told
+//! wait is the longer of it and the time until there is room. A window writes that wait into its
+//! state with the attempt, so it is enforced and not merely advised. It never exceeds the time after
+//! which the limit is as good as new, so a backoff alone locks nobody out for good; and an overrun
+//! quota has no room before its period ends anyway.
 //!
 //! ```
 //! use tidegate_core::{Backoff, Cost, Counts, Span, Timestamp, Window};
