@@ -114,7 +114,7 @@ impl Bar {
 impl Measure {
     fn of(self, found: &Found) -> Option<f64> {
         match (self, found) {
-            (Self::Ratio(of, to), Found::Nanos(rows) | Found::Throughput(rows)) => {
+            (Self::Ratio(of, to), Found::Nanos(rows) | Found::Throughput { wall: rows, .. }) => {
                 let row = |name| rows.iter().find(|row| row.name == name);
                 Some(row(of)?.ratio_to(row(to)?))
             }

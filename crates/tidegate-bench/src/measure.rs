@@ -1,8 +1,9 @@
 //! Turns, rounds and medians.
 //!
 //! One thread is timed by the processor time it got, because a decision takes no longer when
-//! somebody else is given the processor in between. Two threads are timed by the clock on the wall:
-//! there, to wait for each other is part of what is measured.
+//! somebody else is given the processor in between. Two threads are timed by the clock on the wall,
+//! because to wait for each other is part of what is measured there; and by processor time too,
+//! which leaves out what others took from them, and also what they slept waiting for a lock.
 
 use std::fs;
 use std::sync::Barrier;
@@ -61,26 +62,34 @@ pub(crate) fn alternate(
     Ok(rows)
 }
 
-/// Million decisions per second of each contender on two threads, taking turns.
+/// Million decisions per second of each contender on two threads, taking turns: by the clock on
+/// the wall, and per second that both had a processor.
 pub(crate) fn alternate_threads(
     label: &str,
     mut contenders: Vec<Box<dyn Contender>>,
     (all, stream): (&Stream, &Stream),
     rounds: usize,
-) -> Fallible<Vec<Row>> {
+) -> Fallible<[Vec<Row>; 2]> {
     let mut rows = introduce(label, &mut contenders, all, rounds)?;
+    let mut by_processor = rows.clone();
     // Each thread has its own half of the stream, so no two ask for the same key in step.
     let mut cursors = vec![[Cursor(0), Cursor(stream.len() / 2)]; contenders.len()];
     for round in 1..=rounds {
         progress(label, round, rounds);
-        for ((contender, row), cursors) in contenders.iter().zip(&mut rows).zip(&mut cursors) {
+        let rows = rows.iter_mut().zip(&mut by_processor);
+        for ((contender, (wall, processor)), cursors) in
+            contenders.iter().zip(rows).zip(&mut cursors)
+        {
             let turns = together(contender.as_ref(), stream, cursors)?;
-            row.figures.push(turns.iter().map(Turn::millions_per_second).sum());
+            wall.figures.push(turns.iter().map(Turn::millions_per_second).sum());
+            processor.figures.push(turns.iter().map(|turn| 1e3 / turn.nanos()).sum());
             let shares: f64 = turns.iter().map(|turn| turn.tally.share()).sum();
-            row.admitted += shares / (turns.len() * rounds) as f64;
+            for row in [wall, processor] {
+                row.admitted += shares / (turns.len() * rounds) as f64;
+            }
         }
     }
-    Ok(rows)
+    Ok([rows, by_processor])
 }
 
 fn introduce(
@@ -184,12 +193,13 @@ impl Row {
 // === impl Turn ===
 
 impl Turn {
-    /// Nanoseconds per decision.
+    /// Nanoseconds of processor time per decision.
     fn nanos(&self) -> f64 {
         let took = self.processor.unwrap_or(self.wall);
         took.as_nanos() as f64 / self.tally.asked as f64
     }
 
+    /// Million decisions per second of the clock on the wall.
     fn millions_per_second(&self) -> f64 {
         self.tally.asked as f64 / self.wall.as_secs_f64() / 1e6
     }

@@ -27,8 +27,9 @@ fn write_whole(
     }
     writeln!(text, "- command: `{}`", command(options))?;
     write_bars(text, outcomes)?;
-    writeln!(text, "\n| scenario | contender | ns per decision | ratio | in rounds | admitted |")?;
-    writeln!(text, "|---|---|---:|---:|---:|---:|")?;
+    if outcomes.iter().any(|outcome| matches!(outcome.found, Found::Nanos(_))) {
+        write_heading(text, "ns per decision")?;
+    }
     for outcome in outcomes {
         if let Found::Nanos(rows) = &outcome.found {
             write_rows(text, outcome.scenario, rows)?;
@@ -37,10 +38,11 @@ fn write_whole(
     for outcome in outcomes {
         match &outcome.found {
             Found::Nanos(_) => {}
-            Found::Throughput(rows) => {
-                writeln!(text, "\n| scenario | contender | M/s | ratio | in rounds | admitted |")?;
-                writeln!(text, "|---|---|---:|---:|---:|---:|")?;
-                write_rows(text, outcome.scenario, rows)?;
+            Found::Throughput { wall, processor } => {
+                for (unit, rows) in [("M/s", wall), ("M per s of both processors", processor)] {
+                    write_heading(text, unit)?;
+                    write_rows(text, outcome.scenario, rows)?;
+                }
             }
             Found::Bytes(footprints) => write_footprints(text, footprints, options.keys)?,
         }
@@ -74,6 +76,11 @@ fn write_bars(text: &mut String, outcomes: &[Outcome]) -> Result<(), std::fmt::E
         )?;
     }
     Ok(())
+}
+
+fn write_heading(text: &mut String, unit: &str) -> Result<(), std::fmt::Error> {
+    writeln!(text, "\n| scenario | contender | {unit} | ratio | in rounds | admitted |")?;
+    writeln!(text, "|---|---|---:|---:|---:|---:|")
 }
 
 /// The rows of one scenario; ratios are to the first of them.

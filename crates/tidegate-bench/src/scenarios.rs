@@ -36,10 +36,15 @@ pub(crate) struct Outcome {
 /// The figures of a scenario.
 #[derive(Clone, Debug)]
 pub(crate) enum Found {
-    /// Nanoseconds per decision.
+    /// Nanoseconds of processor time per decision.
     Nanos(Vec<Row>),
     /// Million decisions per second.
-    Throughput(Vec<Row>),
+    Throughput {
+        /// By the clock on the wall.
+        wall: Vec<Row>,
+        /// Per second that both threads had a processor.
+        processor: Vec<Row>,
+    },
     /// Memory.
     Bytes(Vec<Footprint>),
 }
@@ -110,9 +115,13 @@ impl Scenario {
             _ => {
                 let (all, stream) = self.streams(keys, REQUESTS);
                 let contenders = self.contenders(if self.is_hot() { FEW } else { keys })?;
-                let measure = if self == Self::Threads { alternate_threads } else { alternate };
-                let rows = measure(self.name(), contenders, (&all, &stream), rounds)?;
-                if self == Self::Threads { Found::Throughput(rows) } else { Found::Nanos(rows) }
+                let (label, streams) = (self.name(), (&all, &stream));
+                if self == Self::Threads {
+                    let [wall, processor] = alternate_threads(label, contenders, streams, rounds)?;
+                    Found::Throughput { wall, processor }
+                } else {
+                    Found::Nanos(alternate(label, contenders, streams, rounds)?)
+                }
             }
         };
         Ok(Outcome { scenario: self, found })

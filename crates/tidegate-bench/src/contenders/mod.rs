@@ -58,14 +58,16 @@ impl Tally {
         keys: impl Iterator<Item = &'k str>,
         mut admits: impl FnMut(&'k str) -> Option<bool>,
     ) -> Self {
-        let mut tally = Self::default();
+        let (mut asked, mut admitted, mut failed) = (0, 0, 0);
         for key in keys {
-            let admitted = admits(key);
-            tally.asked += 1;
-            tally.admitted += u64::from(admitted == Some(true));
-            tally.failed += u64::from(admitted.is_none());
+            asked += 1;
+            match admits(key) {
+                Some(true) => admitted += 1,
+                Some(false) => {}
+                None => failed += 1,
+            }
         }
-        tally
+        Self { asked, admitted, failed }
     }
 
     /// The share that was admitted.
