@@ -92,7 +92,7 @@ impl<C: Clock> MemoryStore<C> {
             epoch: Epoch(clock.now()),
             buckets: Shelf::new(budget.buckets, 64, 1024, unpredictable()),
             quotas: Shelf::new(budget.quotas, 64, 1024, unpredictable()),
-            windows: Shelf::new(budget.windows, 64, 32, unpredictable()),
+            windows: Shelf::new(budget.windows, 64, 128, unpredictable()),
         };
         Self { clock, shelves }
     }

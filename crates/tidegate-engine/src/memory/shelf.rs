@@ -1,7 +1,7 @@
 //! The table of one shape, and the sketch for what does not fit it.
 
 use super::entry::Epoch;
-use super::sketch::{Cell, Content, Sketch};
+use super::sketch::{Cell, Content, Owner, Sketch};
 use super::table::{Slot, Table};
 use crate::sync::AtomicU64;
 use tidegate_core::{Charge, Timestamp};
@@ -18,8 +18,8 @@ pub(crate) struct Shelf<const WORDS: usize, const WAYS: usize> {
 pub(crate) enum Spot {
     /// In its entry.
     Entry(Slot),
-    /// In an entry it will take over. If its limit has overflowed before, the key may have been
-    /// counted in this cell, and begins with its state.
+    /// In an entry it will take over. If the key may have been counted in this cell before, it begins
+    /// with its state.
     Newcomer(Slot, Option<Cell>),
     /// In a cell, with others.
     Overflow(Cell),
@@ -64,10 +64,10 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
         epoch: Epoch,
         now: Timestamp,
     ) -> Spot {
-        let (limit, digest) = (charge.limit().id(), charge.digest());
+        let (owner, digest) = (Owner::of(charge), charge.digest());
         match self.table.free(digest, taken, epoch, now) {
-            Some(slot) => Spot::Newcomer(slot, self.sketch.cell_if_used(limit, digest)),
-            None => Spot::Overflow(self.sketch.cell(limit, digest)),
+            Some(slot) => Spot::Newcomer(slot, self.sketch.cell_that_counted(owner, digest)),
+            None => Spot::Overflow(self.sketch.cell(owner, digest)),
         }
     }
 
@@ -78,27 +78,39 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
 
     /// The state on a locked spot.
     #[inline]
-    pub(crate) fn load(&self, spot: Spot, limit: u64, epoch: Epoch) -> Kept<WORDS> {
+    pub(crate) fn load(&self, spot: Spot, charge: &Charge<'_>, epoch: Epoch) -> Kept<WORDS> {
         match spot {
             Spot::Entry(slot) => Kept::Words(self.table.load(slot)),
             Spot::Newcomer(_, None) => Kept::Nothing,
-            Spot::Newcomer(_, Some(cell)) | Spot::Overflow(cell) => self.cell(cell, limit, epoch),
+            Spot::Newcomer(_, Some(cell)) | Spot::Overflow(cell) => {
+                self.cell(cell, Owner::of(charge), epoch)
+            }
         }
     }
 
     /// Writes the state on a locked spot.
     #[inline]
-    pub(crate) fn store(&self, spot: Spot, charge: &Charge<'_>, words: [u64; WORDS]) {
+    pub(crate) fn store(
+        &self,
+        spot: Spot,
+        charge: &Charge<'_>,
+        words: [u64; WORDS],
+        epoch: Epoch,
+        now: Timestamp,
+    ) {
         match spot {
             Spot::Entry(slot) | Spot::Newcomer(slot, _) => {
                 self.table.store(slot, charge.digest(), words);
             }
-            Spot::Overflow(cell) => self.sketch.store(cell, charge.limit().id(), words),
+            Spot::Overflow(cell) => {
+                let (owner, digest) = (Owner::of(charge), charge.digest());
+                self.sketch.store(cell, owner, digest, words, self.counts(cell, epoch, now));
+            }
         }
     }
 
-    fn cell(&self, cell: Cell, limit: u64, epoch: Epoch) -> Kept<WORDS> {
-        match self.sketch.load(cell, limit) {
+    fn cell(&self, cell: Cell, owner: Owner, epoch: Epoch) -> Kept<WORDS> {
+        match self.sketch.load(cell, owner) {
             Content::Empty => Kept::Nothing,
             Content::Own(words) => Kept::Words(words),
             Content::Foreign(head) => Kept::Unreadable(epoch.unpack(head).anchor),

@@ -2,17 +2,23 @@
 //!
 //! A full table tempts one to evict, which lets an attacker wash away a victim's counter, or to
 //! refuse, which lets him lock everybody out. Instead, the keys of a limit that find no place share
-//! the cells of a block, each key always the same cell, chosen by a salted hash. A cell is a counter of
-//! the limit's own shape and numbers, charged by all its keys. It so never under-counts any of
+//! the cells of a block, each key always the same cell, chosen by a salted hash. A cell is a counter
+//! of the limit's own shape and numbers, charged by all its keys. It so never under-counts any of
 //! them; it may deny one for what another took. Newcomers are served at the limit's rate per cell.
 //!
-//! A key that later finds a place in the table starts there with its cell's state. A quota that
-//! counts from first use stays in its cell for as long as the cell counts: the period a cell is in
-//! is not the key's own, and only when it is over can the key begin one.
+//! Each cell remembers in one word, a small Bloom filter, whose keys it has counted. A key that later
+//! finds a place in the table starts there with its cell's state if it may have been counted there,
+//! and fresh if it was not: otherwise one key that overflowed would burden all newcomers of its cell,
+//! whose entries would then live longer, so that more overflow. A quota that counts from first use
+//! stays in its cell for as long as the cell counts: the period a cell is in is not the key's own,
+//! and only when it is over can the key begin one.
 //!
-//! Each limit takes a block when its first key overflows. There are enough blocks for any sensible
-//! policy set; limits beyond that share blocks, and a cell last written by another limit is taken
-//! to be exhausted.
+//! Each limit takes a block when its first key overflows, one for each set of numbers it has, because
+//! a cell can be read under one set only. There are enough blocks for any sensible policy set; limits
+//! beyond that share blocks, and a cell last written by another is taken to be exhausted. A reload
+//! that changes a limit's numbers gives it another block: what did not fit begins anew.
+
+use tidegate_core::{Charge, Stamp};
 
 use super::entry::PAIR;
 use crate::sync::{AtomicU64, Ordering, zeroed_words};
@@ -20,13 +26,17 @@ use crate::sync::{AtomicU64, Ordering, zeroed_words};
 /// Cells of `WORDS` words, in blocks.
 #[derive(Debug)]
 pub(crate) struct Sketch<const WORDS: usize> {
-    /// The limit each block belongs to; zero if none yet.
+    /// Whom each block belongs to; zero if nobody yet.
     owners: Box<[AtomicU64]>,
-    /// Each cell is a lock, the limit that wrote it last, and its words.
+    /// Each cell is a lock, who wrote it last, the filter of its keys, and its words.
     cells: Box<[AtomicU64]>,
     cells_per_block: u32,
     salt: u64,
 }
+
+/// Whose a block is: a limit under one set of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner(u64);
 
 /// Which cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +56,11 @@ pub(crate) enum Content<const WORDS: usize> {
 // === impl Sketch ===
 
 impl<const WORDS: usize> Sketch<WORDS> {
-    const CELL: usize = 2 + WORDS;
+    const LOCK: usize = 0;
+    const OWNER: usize = 1;
+    const KEYS: usize = 2;
+    const FIRST: usize = 3;
+    const CELL: usize = Self::FIRST + WORDS;
 
     pub(crate) fn new(blocks: u32, cells_per_block: u32, salt: u64) -> Self {
         let cells = blocks as usize * cells_per_block as usize;
@@ -63,63 +77,77 @@ impl<const WORDS: usize> Sketch<WORDS> {
         (self.owners.len() + self.cells.len()) * size_of::<AtomicU64>()
     }
 
-    /// The cell of a key that does not fit; gives the limit a block if it has none.
-    pub(crate) fn cell(&self, limit: u64, digest: u64) -> Cell {
-        self.in_block(self.block(limit, true).unwrap_or_default(), digest)
+    /// The cell of a key that does not fit; gives the owner a block if it has none.
+    pub(crate) fn cell(&self, owner: Owner, digest: u64) -> Cell {
+        self.in_block(self.block(owner, true).unwrap_or_default(), digest)
     }
 
-    /// The cell of a key that does fit, if its limit has ever overflowed.
+    /// The cell of a key that does fit, if it may have been counted there before.
+    ///
+    /// No lock of the cell is needed: whoever counted this key held its groups, as the caller does.
     #[inline]
-    pub(crate) fn cell_if_used(&self, limit: u64, digest: u64) -> Option<Cell> {
-        self.block(limit, false).map(|block| self.in_block(block, digest))
+    pub(crate) fn cell_that_counted(&self, owner: Owner, digest: u64) -> Option<Cell> {
+        let cell = self.in_block(self.block(owner, false)?, digest);
+        let keys = self.words(cell)[Self::KEYS].load(Ordering::Relaxed);
+        (keys & marks(digest) == marks(digest)).then_some(cell)
     }
 
     /// The lock of a cell.
     pub(crate) fn lock(&self, cell: Cell) -> &AtomicU64 {
-        &self.words(cell)[0]
+        &self.words(cell)[Self::LOCK]
     }
 
     /// The head of what a locked cell holds, whoever wrote it.
     pub(crate) fn head(&self, cell: Cell) -> Option<[u64; PAIR]> {
         let word = |word: usize| self.words(cell)[word].load(Ordering::Relaxed);
-        (word(1) != 0).then(|| [word(2), word(3)])
+        (word(Self::OWNER) != 0).then(|| [word(Self::FIRST), word(Self::FIRST + 1)])
     }
 
     /// What a locked cell holds.
-    pub(crate) fn load(&self, cell: Cell, limit: u64) -> Content<WORDS> {
+    pub(crate) fn load(&self, cell: Cell, owner: Owner) -> Content<WORDS> {
         let words = self.words(cell);
-        let word = |word: usize| words[2 + word].load(Ordering::Relaxed);
-        match words[1].load(Ordering::Relaxed) {
+        let word = |word: usize| words[Self::FIRST + word].load(Ordering::Relaxed);
+        match words[Self::OWNER].load(Ordering::Relaxed) {
             0 => Content::Empty,
-            owner if owner == limit => Content::Own(core::array::from_fn(word)),
+            writer if writer == owner.0 => Content::Own(core::array::from_fn(word)),
             _ => Content::Foreign([word(0), word(1)]),
         }
     }
 
-    /// Writes a locked cell.
-    pub(crate) fn store(&self, cell: Cell, limit: u64, words: [u64; WORDS]) {
+    /// Writes a locked cell for a key. If what it held does not count any more, the keys that were
+    /// counted in it are forgotten.
+    pub(crate) fn store(
+        &self,
+        cell: Cell,
+        owner: Owner,
+        digest: u64,
+        words: [u64; WORDS],
+        counts: bool,
+    ) {
         let places = self.words(cell);
-        places[1].store(limit, Ordering::Relaxed);
-        for (place, word) in places[2..].iter().zip(words) {
+        let others = if counts { places[Self::KEYS].load(Ordering::Relaxed) } else { 0 };
+        places[Self::OWNER].store(owner.0, Ordering::Relaxed);
+        places[Self::KEYS].store(others | marks(digest), Ordering::Relaxed);
+        for (place, word) in places[Self::FIRST..].iter().zip(words) {
             place.store(word, Ordering::Relaxed);
         }
     }
 
-    /// The block of a limit. Once all are given away, limits share.
+    /// The block of an owner. Once all are given away, owners share.
     #[inline]
-    fn block(&self, limit: u64, take: bool) -> Option<usize> {
+    fn block(&self, owner: Owner, take: bool) -> Option<usize> {
         let blocks = self.owners.len();
-        let first = usize::try_from(limit % blocks as u64).unwrap_or_default();
+        let first = usize::try_from(owner.0 % blocks as u64).unwrap_or_default();
         for block in (first..blocks).chain(0..first) {
-            let owner = &self.owners[block];
-            let mut held = owner.load(Ordering::Acquire);
+            let word = &self.owners[block];
+            let mut held = word.load(Ordering::Acquire);
             if held == 0 && take {
-                let taken = owner.compare_exchange(0, limit, Ordering::AcqRel, Ordering::Acquire);
-                held = taken.err().unwrap_or(limit);
+                let taken = word.compare_exchange(0, owner.0, Ordering::AcqRel, Ordering::Acquire);
+                held = taken.err().unwrap_or(owner.0);
             }
             match held {
                 0 => return None,
-                held if held == limit => return Some(block),
+                held if held == owner.0 => return Some(block),
                 _ => {}
             }
         }
@@ -138,4 +166,21 @@ impl<const WORDS: usize> Sketch<WORDS> {
         let start = cell.0 as usize * Self::CELL;
         &self.cells[start..start + Self::CELL]
     }
+}
+
+// === impl Owner ===
+
+impl Owner {
+    /// The owner of the cells a charge is counted in: the stamp takes the low bits of the limit's
+    /// identity, and the highest one keeps it from being zero.
+    pub(crate) fn of(charge: &Charge<'_>) -> Self {
+        let stamp = u64::from(charge.stamp().get());
+        Self(charge.limit().id() & !u64::from(Stamp::MAX) | stamp | 1 << 63)
+    }
+}
+
+/// Three of the 64 bits of a cell's filter.
+fn marks(digest: u64) -> u64 {
+    let mixed = digest.wrapping_mul(0xA076_1D64_78BD_642F) >> 40;
+    1 << (mixed & 63) | 1 << (mixed >> 6 & 63) | 1 << (mixed >> 12 & 63)
 }

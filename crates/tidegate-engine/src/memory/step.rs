@@ -76,13 +76,13 @@ impl BucketStep<'_> {
         let (state, reading) = self.bucket.take(state, here.charge.cost(), here.now);
         let head = here.head(state.last, state.level);
         let words = here.epoch.pack(head, self.bucket.fresh_at(state));
-        self.shelf.store(here.spot, here.charge, words);
+        self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
         reading
     }
 
     #[inline]
     fn state<'c>(&self, here: Here<'c>) -> Held<'c> {
-        let words = match self.shelf.load(here.spot, here.limit(), here.epoch) {
+        let words = match self.shelf.load(here.spot, here.charge, here.epoch) {
             Kept::Nothing => return Held::Nothing,
             Kept::Unreadable(at) => return Held::Current(self.bucket.exhausted(at)),
             Kept::Words(words) => words,
@@ -122,13 +122,13 @@ impl QuotaStep<'_> {
         let (state, reading) = self.quota.take(state, cost, here.now, periods)?;
         let fresh_at = self.quota.fresh_at(state, periods)?;
         let words = here.epoch.pack(here.head(state.start, state.used), fresh_at);
-        self.shelf.store(here.spot, here.charge, words);
+        self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
         Ok(reading)
     }
 
     /// What was used is a fact, whatever the numbers were: it needs no conversion.
     fn state(&self, here: Here<'_>) -> Option<QuotaState> {
-        match self.shelf.load(here.spot, here.limit(), here.epoch) {
+        match self.shelf.load(here.spot, here.charge, here.epoch) {
             Kept::Nothing => None,
             Kept::Unreadable(at) => Some(self.quota.exhausted(at)),
             Kept::Words(words) => Some(here.epoch.unpack(words).quota()),
@@ -158,12 +158,12 @@ impl WindowStep<'_> {
         }
         let stamp = here.charge.stamp().get();
         let words = here.epoch.pack_window(&state, stamp, self.window.fresh_at(&state));
-        self.shelf.store(here.spot, here.charge, words);
+        self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
         reading
     }
 
     fn state(&self, here: Here<'_>) -> Option<WindowState> {
-        let words: [u64; WIDE] = match self.shelf.load(here.spot, here.limit(), here.epoch) {
+        let words: [u64; WIDE] = match self.shelf.load(here.spot, here.charge, here.epoch) {
             Kept::Nothing => return None,
             Kept::Unreadable(at) => return Some(self.window.exhausted(at)),
             Kept::Words(words) => words,
@@ -181,10 +181,6 @@ impl WindowStep<'_> {
 // === impl Here ===
 
 impl<'c> Here<'c> {
-    fn limit(&self) -> u64 {
-        self.charge.limit().id()
-    }
-
     #[inline]
     fn head(&self, anchor: Timestamp, amount: u64) -> Head {
         Head { anchor, stamp: self.charge.stamp().get(), amount }

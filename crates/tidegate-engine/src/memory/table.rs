@@ -50,8 +50,8 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
     const ENTRY: usize = 1 + WORDS;
     const STRIDE: usize = (1 + WAYS * Self::ENTRY).next_multiple_of(ALIGNMENT);
 
-    /// From this many entries on, a group is left alone if the other home has fewer.
-    const CROWDED: usize = WAYS - 1;
+    /// From this many entries that count on, a group is left alone if the other home has fewer.
+    const CROWDED: usize = WAYS.div_ceil(2);
 
     /// A table with room for `keys` keys: with seven entries for four of them, because keys do not
     /// spread evenly, and because a key in its first home is found in one look.
@@ -70,11 +70,7 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
     /// The number of entries that count at `now`.
     pub(crate) fn live(&self, epoch: Epoch, now: Timestamp) -> usize {
         let groups = (0..self.groups).filter_map(|group| u32::try_from(group).ok());
-        let live = |group| {
-            let words = self.group(group);
-            Self::ways().filter(|way| Self::fresh_at(words, *way, epoch) > now).count()
-        };
-        groups.map(live).sum()
+        groups.map(|group| self.crowd(group, epoch, now)).sum()
     }
 
     /// The two groups of a key; they may be the same.
@@ -105,13 +101,18 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         now: Timestamp,
     ) -> Option<Slot> {
         let [first, second] = self.homes(digest);
-        let crowds = [first, second].map(|home| self.crowd(home));
-        let prefer_second = crowds[0] >= Self::CROWDED && crowds[1] < crowds[0];
+        let crowds = [first, second].map(|home| self.crowd(home, epoch, now));
+        let prefer_second = crowds[1] < crowds[0];
         let order = if prefer_second { [second, first] } else { [first, second] };
         let fresh = |home| self.longest_fresh(home, taken, epoch, now);
         match order.map(fresh) {
-            [Some(one), Some(other)] => Some(if other.0 < one.0 { other.1 } else { one.1 }),
-            [Some((_, slot)), None] | [None, Some((_, slot))] => Some(slot),
+            // While neither is crowded, the place that will be missed the least; a key is quicker
+            // to find in its first home.
+            [Some(one), Some(other)] if crowds[0].max(crowds[1]) < Self::CROWDED => {
+                let first_one = if prefer_second { [other, one] } else { [one, other] };
+                first_one.into_iter().min_by_key(|(fresh_at, _)| *fresh_at).map(|(_, slot)| slot)
+            }
+            [Some((_, slot)), _] | [None, Some((_, slot))] => Some(slot),
             [None, None] => None,
         }
     }
@@ -188,10 +189,10 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         found
     }
 
-    /// How many entries of a group have ever been used.
-    fn crowd(&self, group: u32) -> usize {
+    /// How many entries of a group count at `now`.
+    fn crowd(&self, group: u32, epoch: Epoch, now: Timestamp) -> usize {
         let words = self.group(group);
-        Self::ways().filter(|way| words[Self::tag(*way)].load(Ordering::Relaxed) != 0).count()
+        Self::ways().filter(|way| Self::fresh_at(words, *way, epoch) > now).count()
     }
 
     /// The place of a group that can be taken and has been as good as none for the longest.
