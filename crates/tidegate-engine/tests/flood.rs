@@ -1,0 +1,84 @@
+//! T12: ten million keys take no more memory than was promised for none.
+//!
+//! The memory of a process is everybody's in it, so this test is the only one of its binary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test: what cannot be built fails it, and figures are printed"
+)]
+
+use tidegate_core::{
+    Bucket, Case, Counts, Dimension, FailureMode, Limit, ManualClock, Name, Period, PolicySet,
+    PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Timestamp, Window,
+};
+use tidegate_engine::memory::{Budget, MemoryStore};
+use tidegate_engine::{Engine, ready};
+
+/// Keys nobody has seen before, at a million per second of the clock.
+const FLOOD: u64 = 10_000_000;
+
+/// What a process takes besides: pages of code that are touched for the first time, the stack.
+const SLACK: usize = 2 << 20;
+
+/// A page of memory, as Linux counts them on the machines we build for.
+const PAGE: usize = 4_096;
+
+/// What of this process is in memory now.
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * PAGE
+}
+
+/// One policy for each shape, with limits that outlast the flood.
+fn policies() -> PolicySet {
+    let policy = |name: &str, shape| {
+        let limit = Limit::new(Name::try_new(name).unwrap(), Scope::of([Dimension::User]), shape);
+        PolicySpec::new(Name::try_new(name).unwrap(), FailureMode::FailClosed).limit(limit)
+    };
+    let bucket = Bucket::try_new(Rate::per_minute(1).unwrap(), 10).unwrap();
+    let quota = Quota::try_new(10, Period::Fixed(Span::DAY), Counts::Admitted).unwrap();
+    let window = Window::try_new(10, Span::HOUR, Counts::Admitted).unwrap();
+    PolicySet::builder()
+        .policy(policy("bucket", Shape::Bucket(bucket)))
+        .policy(policy("quota", Shape::Quota(quota)))
+        .policy(policy("window", Shape::Window(window)))
+        .build(None)
+        .unwrap()
+}
+
+#[test]
+fn t12_ten_million_keys_stay_within_the_memory_that_was_promised() {
+    let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000));
+    let set = policies();
+    let before = resident();
+    let store = MemoryStore::new(Budget::default(), &clock);
+    let promised = store.usage().max_bytes;
+    let engine = Engine::new(store, set.clone());
+    let (mut state, mut admitted) = (12_u64, 0_u64);
+    for request in 0..FLOOD {
+        // Never the same key twice: an odd step visits every number before it repeats one.
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let user = state.to_le_bytes();
+        let place = match request % 16 {
+            0 => 2,
+            1..6 => 1,
+            _ => 0,
+        };
+        clock.advance(Span::from_micros(1));
+        let subject = Subject::new().user(&user);
+        let mut case = Case::new(&set.policies()[place], &subject);
+        let decision = ready(engine.decide(&mut case)).unwrap().unwrap();
+        admitted += u64::from(decision.is_admitted());
+    }
+    let grown = resident() - before;
+    let usage = engine.store().usage();
+    println!("{admitted} of {FLOOD} admitted, {usage:?}; grown by {grown} of {promised} bytes");
+    assert_eq!(usage.max_bytes, promised, "what was promised stays promised");
+    assert!(grown <= promised + SLACK, "{grown} bytes, where {promised} were promised");
+    assert!(grown >= promised / 2, "{grown} bytes: the flood did not reach the tables");
+    let full = Budget::default();
+    assert!(usage.buckets > full.buckets && usage.quotas > full.quotas, "{usage:?}");
+    assert!(usage.windows > full.windows, "{usage:?}");
+}

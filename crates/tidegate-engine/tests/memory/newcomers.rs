@@ -1,0 +1,101 @@
+//! T14: a table that is full of attackers still serves those who come now, and gives none of them
+//! more than their limit.
+//!
+//! Refusing everybody when the table is full lets one attacker lock everybody out; evicting lets him
+//! wash counters away. What is left is a share: as many cells as a limit has, each at its rate.
+
+use tidegate_core::{Shape, Span, Subject};
+
+use crate::world::{Dice, World, bucket, per_user, quota, quota_since_first_use, room_for, window};
+
+/// Cells of a bucket limit, each of which admits at the limit's rate.
+const CELLS: u64 = 1_024;
+
+/// The attack: new keys per second of the clock, for so many seconds.
+const ATTACK: u64 = 50_000;
+const SECONDS: u64 = 30;
+
+#[test]
+fn t14_newcomers_are_served_during_a_flood() {
+    let world = World::new(room_for(1_000), per_user(bucket(1, Span::SECOND, 5)));
+    let mut dice = Dice(14);
+    // Those we care for ask once a second; the others never with the same key again.
+    let (mut flood, mut honest, mut asked) = (0, 0, 0);
+    let mut scarcest = u64::MAX;
+    for second in 0..SECONDS {
+        let mut admitted = 0;
+        for request in 0..ATTACK {
+            world.clock.advance(Span::from_micros(1_000_000 / ATTACK));
+            admitted += u64::from(world.admits(&Subject::new().user(&dice.next().to_le_bytes())));
+            if request % 250 == 0 {
+                let newcomer = format!("honest {second} {request}");
+                asked += 1;
+                honest += u64::from(world.admits(&Subject::new().user(&newcomer)));
+            }
+        }
+        flood += admitted;
+        scarcest = scarcest.min(admitted);
+    }
+    println!(
+        "admitted of the flood: {flood} of {} ({} per mille)",
+        ATTACK * SECONDS,
+        flood * 1_000 / (ATTACK * SECONDS)
+    );
+    println!("admitted in the scarcest second: {scarcest}; cells × rate: {CELLS}");
+    println!(
+        "admitted of honest newcomers: {honest} of {asked} ({} per mille)",
+        honest * 1_000 / asked
+    );
+    // Nearly every cell is asked in every second; a few may be asked just before they have room.
+    assert!(scarcest >= CELLS * 9 / 10, "{scarcest} in the scarcest second");
+    let share = asked * CELLS / ATTACK;
+    assert!(honest >= share / 2, "{honest} of {asked}, where {share} is the share");
+}
+
+/// Keys that keep asking while the flood comes and goes, so that they are now in a cell, now in an
+/// entry. Whatever is admitted must fit a store in which they are alone.
+fn never_more_than_alone(shape: &Shape) -> usize {
+    let world = World::new(room_for(20), per_user(shape.clone()));
+    let alone = World::new(room_for(1_000), per_user(shape.clone()));
+    let (mut dice, mut admitted) = (Dice(44), 0);
+    for tenth in 0..600_u64 {
+        for clock in [&world.clock, &alone.clock] {
+            clock.advance(Span::from_millis(100));
+        }
+        // Seven seconds of flood, then five of quiet.
+        let attackers = if tenth % 120 < 70 { 300 } else { 0 };
+        for _ in 0..attackers {
+            world.admits(&Subject::new().user(&dice.next().to_le_bytes()));
+        }
+        for _ in 0..60 {
+            let user = format!("regular {}", dice.below(40));
+            let regular = Subject::new().user(&user);
+            if world.admits(&regular) {
+                assert!(
+                    alone.admits(&regular),
+                    "tenth {tenth}: {user} had nothing left, {shape:?}"
+                );
+                admitted += 1;
+            }
+        }
+    }
+    admitted
+}
+
+#[test]
+fn t14_nobody_is_admitted_beyond_their_own_limit_wherever_they_are_counted() {
+    let shapes = [
+        bucket(1, Span::SECOND, 5),
+        bucket(3, Span::from_secs(7), 2),
+        quota(5, Span::from_secs(4)),
+        quota_since_first_use(5, Span::from_secs(4)),
+        window(5, Span::from_secs(3)),
+        window(64, Span::from_secs(8)),
+        window(70, Span::from_secs(9)),
+    ];
+    for shape in shapes {
+        let admitted = never_more_than_alone(&shape);
+        println!("{} {}: {admitted} of 36000 admitted", shape.kind().name(), shape.capacity());
+        assert!(admitted > 500, "{admitted} were served, too few to mean anything: {shape:?}");
+    }
+}

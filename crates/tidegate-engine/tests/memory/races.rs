@@ -1,0 +1,118 @@
+//! T15: a limit that many threads run into at once is exact.
+//!
+//! Checking first and counting afterwards admits 111 to 117 of 100, as peers do. The clock stands
+//! still where a total must be exact, so that nothing is refilled and every unit is accounted for.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tidegate_core::{Dimension, PolicySet, Shape, Span, Subject};
+
+use crate::world::{
+    Dice, ONE_GROUP, World, bucket, limit, per_user, quota, quota_since_first_use, room_for, spec,
+    together, window,
+};
+
+const THREADS: u64 = 64;
+
+/// Each thread asks so often in a round: together almost twice what is there.
+const TRIES: usize = 3;
+
+/// Every shape with the most it admits. Sixty fit the window that is kept as times.
+fn shapes() -> [(Shape, usize); 5] {
+    [
+        (bucket(1, Span::DAY, 100), 100),
+        (quota(100, Span::DAY), 100),
+        (quota_since_first_use(100, Span::DAY), 100),
+        (window(60, Span::DAY), 60),
+        (window(100, Span::DAY), 100),
+    ]
+}
+
+/// Lets all threads ask for the same new key in each round, and returns what each key was given.
+fn race(world: &World, rounds: usize, meanwhile: impl Fn(u64, usize) + Sync) -> Vec<usize> {
+    let barrier = Barrier::new(usize::try_from(THREADS).unwrap());
+    let given: Vec<AtomicUsize> = (0..rounds).map(|_| AtomicUsize::new(0)).collect();
+    together(THREADS, |thread| {
+        for (round, given) in given.iter().enumerate() {
+            let key = format!("round {round}");
+            let subject = Subject::new().user(&key);
+            barrier.wait();
+            for _ in 0..TRIES {
+                given.fetch_add(usize::from(world.admits(&subject)), Ordering::Relaxed);
+                meanwhile(thread, round);
+            }
+        }
+        0
+    });
+    given.into_iter().map(AtomicUsize::into_inner).collect()
+}
+
+#[test]
+fn t15_64_threads_on_a_limit_of_100_admit_exactly_100() {
+    for (shape, most) in shapes() {
+        let world = World::new(room_for(1_000), per_user(shape.clone()));
+        let given = race(&world, 40, |_, _| {});
+        assert!(given.iter().all(|given| *given == most), "{shape:?}: {given:?}");
+    }
+}
+
+/// The limit of the race, and one by which organisations come and go: `quick` entries are taken
+/// over all the time, `lasting` ones never.
+fn with_neighbours(shape: Shape, lasting: bool) -> PolicySet {
+    let length = if lasting { Span::DAY } else { Span::from_micros(1) };
+    let neighbour = match shape {
+        Shape::Bucket(_) => bucket(1, length, 1),
+        Shape::Quota(_) => quota(1, length),
+        Shape::Window(_) => window(1, length),
+    };
+    let own = spec("p", [limit("l", &[Dimension::User], shape)]);
+    let neighbours = spec("z", [limit("n", &[Dimension::Org], neighbour)]);
+    PolicySet::builder().policy(own).policy(neighbours).build(None).unwrap()
+}
+
+#[test]
+fn t15_neighbours_that_come_and_go_in_the_same_group_change_nothing() {
+    for (shape, most) in shapes() {
+        // One round in one group: room for the key, and for one more that always is another.
+        for round in 0..20 {
+            let world = World::new(ONE_GROUP, with_neighbours(shape.clone(), false));
+            let ticks = AtomicUsize::new(0);
+            let given = race(&world, 1, |thread, _| {
+                let tick = ticks.fetch_add(1, Ordering::Relaxed);
+                if thread.is_multiple_of(2) {
+                    world.clock.advance(Span::from_micros(2));
+                    world.admits_by(1, &Subject::new().org(&tick.to_le_bytes()));
+                }
+            });
+            assert!(given[0] <= most, "round {round}, {shape:?}: {given:?}");
+        }
+    }
+}
+
+#[test]
+fn t15_neighbours_that_stay_in_the_same_group_change_nothing() {
+    for (shape, most) in shapes() {
+        for round in 0..20 {
+            // The key and two others fit the smallest group there is.
+            let world = World::new(ONE_GROUP, with_neighbours(shape.clone(), true));
+            let given = race(&world, 1, |thread, _| {
+                world.admits_by(1, &Subject::new().org(&[b"ab"[usize::from(thread % 2 == 0)]]));
+            });
+            assert_eq!(given, [most], "round {round}, {shape:?}");
+        }
+    }
+}
+
+#[test]
+fn t15_a_table_that_is_full_of_others_admits_no_more() {
+    for (shape, most) in shapes() {
+        let world = World::new(room_for(4), with_neighbours(shape.clone(), true));
+        let given = race(&world, 40, |thread, round| {
+            let org = Dice(thread << 32 | round as u64).below(64).to_le_bytes();
+            world.admits_by(1, &Subject::new().org(&org));
+        });
+        assert!(given.iter().all(|given| *given <= most), "{shape:?}: {given:?}");
+        assert!(given.iter().any(|given| *given > 0), "{shape:?}: nobody was served");
+    }
+}
