@@ -149,7 +149,8 @@ impl Ours<'_> {
         let subject = Subject::new().org("acme");
         let mut case = Case::new(policy, &subject);
         let decision = ready(self.engine.decide(&mut case));
-        Ok(decision.ok_or("memory never waits")??.binding().reading.room.wait())
+        let binding = decision.ok_or("memory never waits")??.binding();
+        Ok(binding.ok_or("a limit has decided")?.reading.room.wait())
     }
 }
 

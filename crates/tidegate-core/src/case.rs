@@ -122,7 +122,7 @@ impl<'a> Case<'a> {
     pub fn resolve(&mut self, digests: &Digests) {
         let (facts, weight, limits) = (self.batch.facts(), self.weight, self.policy.limits());
         let charge = |limit: &'a Limit, digest| {
-            Charge::new(limit, digest, limit.cost().units(weight), limit.stamp(facts))
+            Charge::new(limit, digest, limit.cost().units(weight), limit.applies(facts))
         };
         self.batch.clear();
         self.readings.clear();

@@ -10,6 +10,7 @@ use arrayvec::ArrayVec;
 use crate::cost::Cost;
 use crate::key::Key;
 use crate::limit::{Limit, Stage, Stamp};
+use crate::overrides::Applies;
 use crate::shape::{Calendar, Periods, Reading, Room, Shape};
 use crate::subject::{Facts, Subject};
 use crate::time::Timestamp;
@@ -27,7 +28,7 @@ pub struct Charge<'a> {
     shape: &'a Shape,
     digest: u64,
     cost: Cost,
-    stamp: Stamp,
+    applies: Applies,
 }
 
 /// The charges of one decision, in the order of the policy. [`Case::resolve`](crate::Case::resolve)
@@ -69,7 +70,7 @@ pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clon
             !limit.is_shadow() && !room.is_now() && stage.is_none_or(|stage| limit.stage() == stage)
         })
     };
-    let admitted = !refuses(None);
+    let admitted = met.clone().next().is_some() && !refuses(None);
     let global_refused = !admitted && refuses(Some(Stage::Global));
     let written = |charge: &Charge<'_>, room: Room| {
         let limit = charge.limit;
@@ -91,8 +92,8 @@ pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clon
 
 impl<'a> Charge<'a> {
     #[inline]
-    pub(crate) fn new(limit: &'a Limit, digest: u64, cost: Cost, stamp: Stamp) -> Self {
-        Self { limit, shape: limit.shape_at(stamp), digest, cost, stamp }
+    pub(crate) fn new(limit: &'a Limit, digest: u64, cost: Cost, applies: Applies) -> Self {
+        Self { limit, shape: limit.shape_at(applies.stamp), digest, cost, applies }
     }
 
     /// The limit whose counter is charged.
@@ -127,7 +128,15 @@ impl<'a> Charge<'a> {
     #[must_use]
     #[inline]
     pub const fn stamp(&self) -> Stamp {
-        self.stamp
+        self.applies.stamp
+    }
+
+    /// Tells whom the numbers are for: zero for everybody, otherwise one number for each override,
+    /// which stays the same when a reload changes what it says.
+    #[must_use]
+    #[inline]
+    pub const fn role(&self) -> u32 {
+        self.applies.role
     }
 
     /// The shape that stored state with this stamp was written under, if it is known. Where it

@@ -209,21 +209,18 @@ impl<'d> Decision<'d> {
     ///
     /// The wait of a [`Denial`] may be longer than that of this limit: it is the longest of all.
     ///
-    /// # Panics
-    ///
-    /// If the case was folded before a store had answered. An engine does not hand out such a
-    /// decision.
+    /// `None` only for a case that was folded before a store had answered, which an engine does not
+    /// hand out.
     #[must_use]
     #[inline]
-    pub fn binding(&self) -> Explanation<'d> {
+    pub fn binding(&self) -> Option<Explanation<'d>> {
         self.explanation(usize::from(self.0.binding))
     }
 
     /// Every limit that was asked, with what it said, in the order of the policy: shadows too.
-    #[must_use]
-    pub fn explain(&self) -> impl ExactSizeIterator<Item = Explanation<'d>> + use<'d> {
+    pub fn explain(&self) -> impl Iterator<Item = Explanation<'d>> + use<'d> {
         let decision = *self;
-        (0..self.0.readings().list().len()).map(move |index| decision.explanation(index))
+        (0..self.0.readings().list().len()).filter_map(move |index| decision.explanation(index))
     }
 
     /// The store's time at which this was decided, and from which all waits are counted.
@@ -233,10 +230,10 @@ impl<'d> Decision<'d> {
     }
 
     #[inline]
-    fn explanation(&self, index: usize) -> Explanation<'d> {
-        Explanation {
-            limit: self.0.batch().charges()[index].limit(),
-            reading: &self.0.readings().list()[index],
-        }
+    fn explanation(&self, index: usize) -> Option<Explanation<'d>> {
+        Some(Explanation {
+            limit: self.0.batch().charges().get(index)?.limit(),
+            reading: self.0.readings().list().get(index)?,
+        })
     }
 }

@@ -63,7 +63,7 @@
 //!
 //! let decision = fold(&mut case);
 //! assert_eq!(decision.verdict(), Verdict::Admit);
-//! assert_eq!(decision.binding().reading.remaining, 19);
+//! assert_eq!(decision.binding().ok_or("asked")?.reading.remaining, 19);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -6,7 +6,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::cost::{Cost, CostRule};
 use crate::name::Name;
-use crate::overrides::{Override, OverrideError, Overrides};
+use crate::overrides::{Applies, Override, OverrideError, Overrides};
 use crate::shape::{Kind, Period, Shape};
 use crate::subject::{Dimension, Facts, Scope};
 
@@ -97,7 +97,7 @@ pub enum LimitError {
     #[error(
         "limit `{limit}` has had {} different numbers since the start, the most that are told \
          apart; restart to begin a new list",
-        Stamp::MAX
+        Stamp::MAX + 1
     )]
     TooManyNumbers {
         /// The limit.
@@ -230,8 +230,8 @@ impl Limit {
 
     /// The numbers that hold for a subject: exact overrides, then patterns, then the usual ones.
     #[inline]
-    pub(crate) fn stamp(&self, facts: Facts<'_>) -> Stamp {
-        self.overrides.find(facts).unwrap_or(self.current)
+    pub(crate) fn applies(&self, facts: Facts<'_>) -> Applies {
+        self.overrides.find(facts).unwrap_or(Applies { stamp: self.current, role: 0 })
     }
 
     /// What tells this limit's counters from all others: its policy, name and kind of shape.

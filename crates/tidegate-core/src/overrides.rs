@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use siphasher::sip::SipHasher13;
+
 use crate::address::{Prefix, PrefixLength};
 use crate::limit::Stamp;
 use crate::shape::Shape;
@@ -25,9 +27,25 @@ pub(crate) enum Selector {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
     /// Sorted by dimension and value.
-    exact: Vec<(Dimension, Box<[u8]>, Stamp)>,
+    exact: Vec<Rule>,
     /// In the order they were written; the first that matches counts.
-    patterns: Vec<(Dimension, Box<[u8]>, Stamp)>,
+    patterns: Vec<Rule>,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    dimension: Dimension,
+    value: Box<[u8]>,
+    applies: Applies,
+}
+
+/// Which numbers apply to a subject, and by which rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Applies {
+    pub(crate) stamp: Stamp,
+    /// Tells the rules of one limit apart, and stays the same when a reload changes the numbers:
+    /// zero for the usual ones, otherwise made from whom the override is for.
+    pub(crate) role: u32,
 }
 
 /// Why an override cannot apply.
@@ -113,21 +131,24 @@ impl Overrides {
         if !scope.contains(*dimension) {
             return Err(OverrideError::OutsideScope(*dimension));
         }
+        let applies = Applies { stamp, role: selector.role() };
         match selector {
             Selector::Exact(dimension, value) => match self.place(dimension, &value) {
                 Ok(_) => return Err(OverrideError::Duplicate(dimension)),
-                Err(place) => self.exact.insert(place, (dimension, value, stamp)),
+                Err(place) => self.exact.insert(place, Rule { dimension, value, applies }),
             },
             Selector::Pattern(..) if self.patterns.len() == Self::MAX_PATTERNS => {
                 return Err(OverrideError::TooManyPatterns);
             }
-            Selector::Pattern(dimension, value) => self.patterns.push((dimension, value, stamp)),
+            Selector::Pattern(dimension, value) => {
+                self.patterns.push(Rule { dimension, value, applies });
+            }
         }
         Ok(())
     }
 
     #[inline]
-    pub(crate) fn find(&self, facts: Facts<'_>) -> Option<Stamp> {
+    pub(crate) fn find(&self, facts: Facts<'_>) -> Option<Applies> {
         if self.exact.is_empty() && self.patterns.is_empty() {
             return None;
         }
@@ -135,41 +156,50 @@ impl Overrides {
     }
 
     pub(crate) fn stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
-        self.exact.iter().chain(&self.patterns).map(|(_, _, stamp)| *stamp)
+        self.exact.iter().chain(&self.patterns).map(|rule| rule.applies.stamp)
     }
 
     pub(crate) fn renumber(&mut self, new: impl Fn(Stamp) -> Stamp) {
-        for (_, _, stamp) in self.exact.iter_mut().chain(&mut self.patterns) {
-            *stamp = new(*stamp);
+        for rule in self.exact.iter_mut().chain(&mut self.patterns) {
+            rule.applies.stamp = new(rule.applies.stamp);
         }
     }
 
-    fn find_exact(&self, facts: Facts<'_>) -> Option<Stamp> {
+    fn find_exact(&self, facts: Facts<'_>) -> Option<Applies> {
         let mut rest = self.exact.as_slice();
-        while let Some((dimension, _, _)) = rest.first() {
+        while let Some(Rule { dimension, .. }) = rest.first() {
             let place = match facts.get(*dimension) {
                 Some(Fact::Plain(value) | Fact::Private(value)) => self.place(*dimension, value),
                 Some(Fact::Address(prefix)) => self.place(*dimension, &prefix.to_bytes()),
                 None => Err(0),
             };
             if let Ok(place) = place {
-                return Some(self.exact[place].2);
+                return Some(self.exact[place].applies);
             }
-            let others = rest.partition_point(|(other, _, _)| other <= dimension);
+            let others = rest.partition_point(|rule| rule.dimension <= *dimension);
             rest = &rest[others..];
         }
         None
     }
 
-    fn find_pattern(&self, facts: Facts<'_>) -> Option<Stamp> {
-        let matching = |(dimension, pattern, _): &&(Dimension, Box<[u8]>, Stamp)| matches!(facts.get(*dimension), Some(Fact::Plain(value)) if matches(pattern, value));
-        self.patterns.iter().find(matching).map(|(_, _, stamp)| *stamp)
+    fn find_pattern(&self, facts: Facts<'_>) -> Option<Applies> {
+        let matching = |rule: &&Rule| matches!(facts.get(rule.dimension), Some(Fact::Plain(value)) if matches(&rule.value, value));
+        self.patterns.iter().find(matching).map(|rule| rule.applies)
     }
 
     fn place(&self, dimension: Dimension, value: &[u8]) -> Result<usize, usize> {
-        self.exact.binary_search_by(|(other_dimension, other, _)| {
-            (*other_dimension, &**other).cmp(&(dimension, value))
-        })
+        self.exact.binary_search_by(|rule| (rule.dimension, &*rule.value).cmp(&(dimension, value)))
+    }
+}
+
+// === impl Selector ===
+
+impl Selector {
+    fn role(&self) -> u32 {
+        let (kind, Self::Exact(dimension, value) | Self::Pattern(dimension, value)) =
+            (matches!(self, Self::Pattern(..)), self);
+        let sip = SipHasher13::new_with_keys(u64::from(*dimension as u8), u64::from(kind));
+        u32::try_from(sip.hash(value) >> 32).unwrap_or_default().max(1)
     }
 }
 

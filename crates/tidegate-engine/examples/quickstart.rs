@@ -31,7 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 Retry::Never => "deny; no wait helps".to_owned(),
             },
         };
-        println!("request {request}: {answer} (decided by `{}`)", decision.binding().limit.name());
+        let binding = decision.binding().ok_or("a limit has decided")?;
+        println!("request {request}: {answer} (decided by `{}`)", binding.limit.name());
         for said in decision.explain() {
             println!("    {:<6} {:>4} left", said.limit.name(), said.reading.remaining);
         }

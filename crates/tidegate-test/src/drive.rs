@@ -92,7 +92,7 @@ fn answer(case: &mut Case<'_>) -> Answer {
     });
     Answer {
         verdict: decision.verdict(),
-        binding: decision.binding().limit.name().to_string(),
+        binding: decision.binding().map_or_else(String::new, |it| it.limit.name().to_string()),
         readings: readings.collect(),
         decided_at: decision.decided_at().as_micros(),
     }

@@ -62,7 +62,7 @@ impl Tidegate {
         let policy = &policies.policies()[self.place];
         let mut case = Case::new(policy, subject);
         let decision = ready(self.engine.decide(&mut case))?.ok()?;
-        black_box(decision.binding().reading.remaining);
+        black_box(decision.binding().map(|binding| binding.reading.remaining));
         Some(decision.is_admitted())
     }
 }

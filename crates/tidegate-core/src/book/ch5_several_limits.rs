@@ -88,7 +88,7 @@
 //!
 //! // The global limit decided, and has room in a second. But coming back then would be in vain.
 //! let decision = fold(&mut case);
-//! assert_eq!(decision.binding().limit.name().as_str(), "overall");
+//! assert_eq!(decision.binding().ok_or("asked")?.limit.name().as_str(), "overall");
 //! let (retry, source) = (Retry::After(Span::HOUR), Stage::Global);
 //! assert_eq!(decision.verdict(), Verdict::Deny(Denial { retry, source }));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

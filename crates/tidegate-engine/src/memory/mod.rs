@@ -33,11 +33,11 @@ use shelf::Shelf;
 /// these are keys *in use*, not keys ever seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Buckets: about 34 bytes each.
+    /// Buckets: about 45 bytes each.
     pub buckets: usize,
-    /// Quotas: about 34 bytes each.
+    /// Quotas: about 45 bytes each.
     pub quotas: usize,
-    /// Windows: about 740 bytes each.
+    /// Windows: about 970 bytes each.
     pub windows: usize,
 }
 
@@ -76,7 +76,7 @@ struct Shelves {
 // === impl Budget ===
 
 impl Default for Budget {
-    /// Half a million buckets, a quarter million quotas and sixteen thousand windows: at most 40 MB.
+    /// Half a million buckets, a quarter million quotas and sixteen thousand windows: at most 60 MB.
     fn default() -> Self {
         Self { buckets: 500_000, quotas: 250_000, windows: 16_000 }
     }

@@ -13,12 +13,11 @@
 //! stays in its cell for as long as the cell counts: the period a cell is in is not the key's own,
 //! and only when it is over can the key begin one.
 //!
-//! Each limit takes a block when its first key overflows, one for each set of numbers it has, because
-//! a cell can be read under one set only. There are enough blocks for any sensible policy set; limits
-//! beyond that share blocks, and a cell last written by another is taken to be exhausted. A reload
-//! that changes a limit's numbers gives it another block: what did not fit begins anew.
+//! Each limit takes a block when its first key overflows, and each of its overrides one of its own,
+//! because a cell can be read under one set of numbers only. There are enough blocks for any sensible
+//! policy set; those beyond share, and a cell last written by another is taken to be exhausted.
 
-use tidegate_core::{Charge, Stamp};
+use tidegate_core::Charge;
 
 use super::entry::PAIR;
 use crate::sync::{AtomicU64, Ordering, zeroed_words};
@@ -26,7 +25,7 @@ use crate::sync::{AtomicU64, Ordering, zeroed_words};
 /// Cells of `WORDS` words, in blocks.
 #[derive(Debug)]
 pub(crate) struct Sketch<const WORDS: usize> {
-    /// Whom each block belongs to; zero if nobody yet.
+    /// Whom each block belongs to; zero if nobody yet, and odd once others share it.
     owners: Box<[AtomicU64]>,
     /// Each cell is a lock, who wrote it last, the filter of its keys, and its words.
     cells: Box<[AtomicU64]>,
@@ -34,7 +33,10 @@ pub(crate) struct Sketch<const WORDS: usize> {
     salt: u64,
 }
 
-/// Whose a block is: a limit under one set of numbers.
+/// Marks a block that more than its owner uses.
+const SHARED: u64 = 1;
+
+/// Whose a block is: a limit, or one of its overrides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner(u64);
 
@@ -115,7 +117,8 @@ impl<const WORDS: usize> Sketch<WORDS> {
     }
 
     /// Writes a locked cell for a key. If what it held does not count any more, the keys that were
-    /// counted in it are forgotten.
+    /// counted in it are forgotten; not so in a shared block, where what counted for one owner may
+    /// have been overwritten by another.
     pub(crate) fn store(
         &self,
         cell: Cell,
@@ -125,7 +128,9 @@ impl<const WORDS: usize> Sketch<WORDS> {
         counts: bool,
     ) {
         let places = self.words(cell);
-        let others = if counts { places[Self::KEYS].load(Ordering::Relaxed) } else { 0 };
+        let block = cell.0 as usize / self.cells_per_block as usize;
+        let shared = self.owners[block].load(Ordering::Acquire) & SHARED != 0;
+        let others = if counts || shared { places[Self::KEYS].load(Ordering::Relaxed) } else { 0 };
         places[Self::OWNER].store(owner.0, Ordering::Relaxed);
         places[Self::KEYS].store(others | marks(digest), Ordering::Relaxed);
         for (place, word) in places[Self::FIRST..].iter().zip(words) {
@@ -137,7 +142,8 @@ impl<const WORDS: usize> Sketch<WORDS> {
     #[inline]
     fn block(&self, owner: Owner, take: bool) -> Option<usize> {
         let blocks = self.owners.len();
-        let first = usize::try_from(owner.0 % blocks as u64).unwrap_or_default();
+        let mixed = owner.0.wrapping_mul(0xD6E8_FEB8_6659_FD93) >> 32;
+        let first = usize::try_from(mixed % blocks as u64).unwrap_or_default();
         for block in (first..blocks).chain(0..first) {
             let word = &self.owners[block];
             let mut held = word.load(Ordering::Acquire);
@@ -147,10 +153,11 @@ impl<const WORDS: usize> Sketch<WORDS> {
             }
             match held {
                 0 => return None,
-                held if held == owner.0 => return Some(block),
+                held if held & !SHARED == owner.0 => return Some(block),
                 _ => {}
             }
         }
+        self.owners[first].fetch_or(SHARED, Ordering::AcqRel);
         Some(first)
     }
 
@@ -171,11 +178,10 @@ impl<const WORDS: usize> Sketch<WORDS> {
 // === impl Owner ===
 
 impl Owner {
-    /// The owner of the cells a charge is counted in: the stamp takes the low bits of the limit's
-    /// identity, and the highest one keeps it from being zero.
+    /// The owner of the cells a charge is counted in; never zero, and even.
     pub(crate) fn of(charge: &Charge<'_>) -> Self {
-        let stamp = u64::from(charge.stamp().get());
-        Self(charge.limit().id() & !u64::from(Stamp::MAX) | stamp | 1 << 63)
+        let role = u64::from(charge.role()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        Self((charge.limit().id() ^ role) & !SHARED | 1 << 63)
     }
 }
 
