@@ -17,7 +17,7 @@ const NAT64: u128 = 0x0064_ff9b << 64;
 ///
 /// IPv4 counts by the address, however it was embedded: plain, mapped (`::ffff:0:0/96`) or
 /// translated (`64:ff9b::/96`). All other IPv6 counts by its first 64 bits, 6to4 and Teredo
-/// included: what they embed is not who sends (contract P94).
+/// included: what they embed is not who sends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prefix {
     /// The first address of the prefix, IPv4 as `::ffff:a.b.c.d`. Bytes and not a `u128`, whose
@@ -30,7 +30,7 @@ pub struct Prefix {
 /// How much of an IPv6 address is the client's.
 ///
 /// A subscriber has at least a /64; hosters hand out a /56 or a /48 for a few dollars a month, and
-/// those who hold one can rotate through all the /64s in it (threat T03). IPv4 is not rolled up.
+/// those who hold one can rotate through all the /64s in it. IPv4 is not rolled up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PrefixLength {
     /// One subnet, which is what a client counts as unless something else is said.

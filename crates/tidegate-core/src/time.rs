@@ -136,7 +136,7 @@ impl From<Duration> for Span {
 impl fmt::Display for Span {
     /// The largest unit that divides the span: `90s`, `2h`, `1500ms`, `7us`.
     ///
-    /// Seconds are kept up to an hour, because seed 001's keys say `w60s` and not `w1m`.
+    /// Seconds are kept up to an hour, because keys say `w60s` and not `w1m`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MILLI: u64 = 1_000;
         let units = [

@@ -2,7 +2,7 @@
 //!
 //! The core keeps a few integers per counter and has formulas for waits. Here is none of that. A
 //! counter is the list of all that was recorded; what is left is worked out from the definitions
-//! (`store.md`, contract P86 to P90) in wide integers; and a wait is found by looking for the first
+//! in wide integers; and a wait is found by looking for the first
 //! instant at which the same request would be admitted. It is unbounded and slow, and it shares
 //! with the core the words (shapes, readings, calendars) but none of the steps, so that both are
 //! wrong in the same way only if the definition is.
@@ -22,7 +22,7 @@ use tidegate_core::{Batch, Clock, KeyNames, Readings, Store, StoreError};
 
 use counter::Kept;
 
-/// The most that refused attempts can take a count below zero (`store.md`).
+/// The most that refused attempts can take a count below zero.
 const MAX_OVER: i128 = 1 << 31;
 
 /// Keys are told apart by their text; who knows the secret does not matter here.

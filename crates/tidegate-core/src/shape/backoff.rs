@@ -1,6 +1,6 @@
 //! What is counted, and the delay that counting refused attempts can ask for.
 //!
-//! Seed 003 wants the delay decided by a strategy the store knows nothing of. A strategy is a
+//! The delay is decided by a strategy that the store knows nothing of. A strategy is a
 //! function of how far the limit was overrun, so it is evaluated once, for 1 to 32 over, when the
 //! policy is loaded. The charge carries the table; a store only picks a row.
 

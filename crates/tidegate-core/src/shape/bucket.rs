@@ -1,4 +1,4 @@
-//! The token bucket of seed 004: a smooth rate, and how much of it may come at once.
+//! The token bucket: a smooth rate, and how much of it may come at once.
 //!
 //! Rates are usually kept as floating point tokens, or as "one token every so many nanoseconds".
 //! The first drifts; the second cannot say 3 per second. Here the rate is a fraction in lowest

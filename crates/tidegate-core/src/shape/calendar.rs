@@ -3,7 +3,7 @@
 //! "1000 per day" means the customer's day, and that day has 23 hours when clocks go forward.
 //! Dividing the time by 86 400 s would be simpler and wrong twice a year, and a store cannot do
 //! better: neither Lua nor SQL has everyone's time zones. So the engine computes the boundaries
-//! here and sends them, and the store only compares (`store.md`, contract A30). The rules come from
+//! here and sends them, and the store only compares. The rules come from
 //! the database compiled into the binary, never from the machine's zone files: the same inputs
 //! give the same periods on every node of a fleet.
 //!

@@ -90,7 +90,7 @@ impl<'a> Counter<'a> {
 
     fn reading_with(&self, room: Room, backoff: u64) -> Reading {
         let left = self.view(self.now).left(self.now);
-        // Negative only where attempts are counted (`store.md`).
+        // Negative only where attempts are counted.
         let remaining = if self.shape.counts_attempts() { left } else { left.max(0) };
         Reading {
             room,

@@ -8,7 +8,7 @@ use tidegate_core::Window;
 
 use super::MAX_OVER;
 
-/// The largest count that is kept exactly (`store.md`).
+/// The largest count that is kept exactly.
 const EXACT: u64 = 64;
 
 /// All charges, and the block of the last backoff.

@@ -1,4 +1,4 @@
-//! The merge of seed 004: towards the stricter, whatever the order.
+//! The merge of hierarchies: towards the stricter, whatever the order.
 
 use proptest::prelude::*;
 use tidegate_core::{Allowance, Bucket, Cost, CostRule, Rate, Sharing, Span, effective, tighten};
