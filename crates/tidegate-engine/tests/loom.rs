@@ -43,6 +43,13 @@ fn admits(store: &MemoryStore<ManualClock>, policies: &PolicySet, subject: &Subj
     fold(&mut case).is_admitted()
 }
 
+/// Looks at every interleaving. Searching a group takes more steps than loom allows by itself.
+fn explore(model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.max_branches = 10_000;
+    builder.check(model);
+}
+
 /// Runs `subjects` on one thread each and counts the admitted.
 fn race(policies: &Arc<PolicySet>, subjects: &[Subject<'static>]) -> u64 {
     let (store, admitted) = (store(), Arc::new(AtomicU64::new(0)));
@@ -66,7 +73,7 @@ fn race(policies: &Arc<PolicySet>, subjects: &[Subject<'static>]) -> u64 {
 
 #[test]
 fn t15_two_newcomers_of_one_key_share_one_entry() {
-    loom::model(|| {
+    explore(|| {
         let policies = policies([bucket("a", &[Dimension::Org], 1)]);
         let acme = Subject::new().org("acme");
         assert_eq!(race(&policies, &[acme.clone(), acme]), 1, "the last token is taken once");
@@ -75,7 +82,7 @@ fn t15_two_newcomers_of_one_key_share_one_entry() {
 
 #[test]
 fn a_batch_is_charged_whole_or_not_at_all_in_either_order() {
-    loom::model(|| {
+    explore(|| {
         // Both threads need both limits, found in opposite order by their scopes.
         let policies =
             policies([bucket("org", &[Dimension::Org], 1), bucket("user", &[Dimension::User], 2)]);
@@ -86,7 +93,7 @@ fn a_batch_is_charged_whole_or_not_at_all_in_either_order() {
 
 #[test]
 fn two_keys_that_compete_for_the_last_place_are_both_counted() {
-    loom::model(|| {
+    explore(|| {
         let policies = policies([bucket("a", &[Dimension::Org], 1)]);
         let (one, other) = (Subject::new().org("one"), Subject::new().org("other"));
         let store = store();
@@ -112,7 +119,7 @@ fn two_keys_that_compete_for_the_last_place_are_both_counted() {
 
 #[test]
 fn a_bucket_and_a_quota_are_charged_together() {
-    loom::model(|| {
+    explore(|| {
         let period = Period::FirstUse(Span::DAY);
         let quota = Shape::Quota(Quota::try_new(1, period, Counts::Admitted).unwrap());
         let scope = Scope::of([Dimension::Org]);

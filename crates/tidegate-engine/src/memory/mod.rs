@@ -62,7 +62,7 @@ pub struct Usage {
 }
 
 type Pairs = Shelf<PAIR, 5>;
-type Wides = Shelf<WIDE, 3>;
+type Wides = Shelf<WIDE, 7>;
 
 /// The counters of all shapes.
 #[derive(Debug)]
@@ -71,6 +71,15 @@ struct Shelves {
     buckets: Pairs,
     quotas: Pairs,
     windows: Wides,
+}
+
+/// How many limits, or overrides of limits, can overflow without sharing cells.
+const BLOCKS: u32 = 64;
+
+/// Cells for each of them: in proportion to the table, so that all blocks together take about as
+/// much as a fifth of it.
+fn cells(keys: usize) -> u32 {
+    u32::try_from(keys / 512).unwrap_or(u32::MAX).clamp(8, 1024)
 }
 
 // === impl Budget ===
@@ -90,9 +99,9 @@ impl<C: Clock> MemoryStore<C> {
     pub fn new(budget: Budget, clock: C) -> Self {
         let shelves = Shelves {
             epoch: Epoch(clock.now()),
-            buckets: Shelf::new(budget.buckets, 64, 1024, unpredictable()),
-            quotas: Shelf::new(budget.quotas, 64, 1024, unpredictable()),
-            windows: Shelf::new(budget.windows, 64, 128, unpredictable()),
+            buckets: Shelf::new(budget.buckets, BLOCKS, cells(budget.buckets), unpredictable()),
+            quotas: Shelf::new(budget.quotas, BLOCKS, cells(budget.quotas), unpredictable()),
+            windows: Shelf::new(budget.windows, BLOCKS, cells(budget.windows), unpredictable()),
         };
         Self { clock, shelves }
     }

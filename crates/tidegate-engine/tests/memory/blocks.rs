@@ -46,7 +46,6 @@ fn ask(world: &World, set: &PolicySet, kind: &str, limits: usize, users: u64) ->
 }
 
 #[test]
-#[ignore = "F6: a cell forgets whose keys it counted when another limit's state in it is over"]
 fn p44_limits_that_share_a_cell_forget_nothing_of_each_other() {
     let occupied = Span::from_secs(100);
     let cases = [

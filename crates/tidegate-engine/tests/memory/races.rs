@@ -116,3 +116,61 @@ fn t15_a_table_that_is_full_of_others_admits_no_more() {
         assert!(given.iter().any(|given| *given > 0), "{shape:?}: nobody was served");
     }
 }
+
+/// Two threads that begin each round within nanoseconds of each other: neither sleeps in between.
+struct Starter {
+    arrived: AtomicUsize,
+}
+
+impl Starter {
+    /// Waits until both have come for the `nth` time.
+    fn wait(&self, nth: usize) {
+        self.arrived.fetch_add(1, Ordering::AcqRel);
+        let mut spins = 0_u32;
+        while self.arrived.load(Ordering::Acquire) < 2 * nth {
+            spins += 1;
+            if spins.is_multiple_of(1_000) {
+                std::thread::yield_now();
+            }
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// The only entry that can be taken over is raced for: by the key it is of, which has seen it without
+/// a lock, and by a newcomer. Whoever loses is counted in a cell. Each has one unit in each round.
+fn race_for_an_entry(shape: Shape) {
+    let others = if matches!(shape, Shape::Window(_)) { 2 } else { 4 };
+    let world = World::new(ONE_GROUP, with_neighbours(shape, true));
+    for other in 0..others {
+        assert!(world.admits_by(1, &Subject::new().org(&[b'o', other])));
+    }
+    let starter = Starter { arrived: AtomicUsize::new(0) };
+    together(2, |racer| {
+        for round in 0..10_000_usize {
+            if racer == 0 {
+                for _ in 0..2 {
+                    // The key gets its place, and then only seems to have it.
+                    world.clock.advance(Span::from_micros(2));
+                    assert!(world.admits(&Subject::new().user("regular")) || round == 0);
+                }
+                world.clock.advance(Span::from_micros(2));
+            }
+            starter.wait(2 * round + 1);
+            let newcomer = round.to_le_bytes();
+            let user: &[u8] = if racer == 0 { b"regular" } else { &newcomer };
+            let given = world.admitted_of(3, &Subject::new().user(user));
+            assert_eq!(given, 1, "round {round}, racer {racer}");
+            starter.wait(2 * round + 2);
+        }
+        0
+    });
+}
+
+#[test]
+fn t15_an_entry_taken_over_while_its_key_comes_back_loses_no_charge() {
+    let tick = Span::from_micros(1);
+    for shape in [bucket(1, tick, 1), quota_since_first_use(1, tick), window(1, tick)] {
+        race_for_an_entry(shape);
+    }
+}

@@ -79,8 +79,8 @@ fn p95_reclaim_in_a_full_group_changes_no_decision() {
         (bucket(3, Span::SECOND, 3), 5),
         (quota(3, Span::SECOND), 5),
         (quota_since_first_use(3, Span::SECOND), 5),
-        (window(3, Span::SECOND), 3),
-        (window(70, Span::SECOND), 3),
+        (window(3, Span::SECOND), 7),
+        (window(70, Span::SECOND), 7),
     ] {
         let set = policy([limit("l", &[Dimension::User], shape.clone())]);
         let (small, large) =
@@ -97,6 +97,34 @@ fn p95_reclaim_in_a_full_group_changes_no_decision() {
                 let found = small.decide(0, &subject);
                 assert_eq!(found, large.decide(0, &subject), "turn {turn}, {shape:?}");
             }
+        }
+    }
+}
+
+/// A tick before it is as good as new, an entry is still nobody else's.
+#[test]
+fn p95_no_place_is_given_away_a_tick_too_early() {
+    let mut dice = Dice(95);
+    for round in 0..400 {
+        let length = Span::from_micros(2 + dice.below(1 << (1 + round % 40)));
+        for (shape, places) in [
+            (bucket(1, length, 1), 5),
+            (quota_since_first_use(1, length), 5),
+            (window(1, length), 7),
+            (window(100, length), 7),
+        ] {
+            let world = World::new(room_for(1), policy([limit("l", &[Dimension::User], shape)]));
+            let users: Vec<[u8; 8]> = (0..places).map(u64::to_le_bytes).collect();
+            let counts = |user: &[u8; 8]| world.peek(0, &Subject::new().user(user))[0].reset_after;
+            assert!(users.iter().all(|user| world.admits(&Subject::new().user(user))));
+            let life = counts(&users[0]);
+            world.clock.advance(Span::from_micros(life.as_micros() - 1));
+            for other in 100..110_u64 {
+                world.admits(&Subject::new().user(&other.to_le_bytes()));
+            }
+            let left: Vec<Span> = users.iter().map(counts).collect();
+            let tick = Span::from_micros(1);
+            assert!(left.iter().all(|left| *left == tick), "round {round}, {length}: {left:?}");
         }
     }
 }

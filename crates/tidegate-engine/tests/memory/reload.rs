@@ -85,7 +85,6 @@ fn t15_a_reload_under_threads_grants_nobody_more() {
 }
 
 #[test]
-#[ignore = "F7: a reload gives a limit other cells, which have counted nothing"]
 fn t15_a_reload_under_threads_grants_nobody_more_where_few_have_a_place() {
     for numbers in numbers() {
         let (_, most) = given(room_for(10), &numbers);
