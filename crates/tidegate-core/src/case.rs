@@ -120,7 +120,8 @@ impl<'a> Case<'a> {
     /// applies, the batch stays empty; such a request must not pass as if it had been counted.
     #[inline(always)]
     pub fn resolve(&mut self, digests: &Digests) {
-        let (facts, weight, limits) = (self.batch.facts(), self.weight, self.policy.limits());
+        let facts = self.batch.facts_under(self.policy.class_fact());
+        let (weight, limits) = (self.weight, self.policy.limits());
         let charge = |limit: &'a Limit, digest| {
             Charge::new(limit, digest, limit.cost().units(weight), limit.applies(facts))
         };

@@ -64,28 +64,29 @@ pub struct Plan {
 #[must_use]
 #[inline]
 pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clone) -> Plan {
-    let refuses = |stage: Option<Stage>| {
-        met.clone().any(|(charge, room)| {
-            let limit = charge.limit;
-            !limit.is_shadow() && !room.is_now() && stage.is_none_or(|stage| limit.stage() == stage)
-        })
-    };
-    let admitted = met.clone().next().is_some() && !refuses(None);
-    let global_refused = !admitted && refuses(Some(Stage::Global));
-    let written = |charge: &Charge<'_>, room: Room| {
-        let limit = charge.limit;
-        if admitted {
-            return room.is_now();
+    let (mut asked, mut refused, mut global_refused, mut fits) = (false, false, false, 0);
+    for (index, (charge, room)) in met.clone().enumerate() {
+        asked = true;
+        if room.is_now() {
+            fits |= 1 << index;
+        } else if !charge.limit.is_shadow() {
+            refused = true;
+            global_refused |= charge.limit.stage() == Stage::Global;
         }
+    }
+    if !refused {
+        return Plan { admitted: asked, writes: fits };
+    }
+    let written = |charge: &Charge<'_>, room: Room| {
         charge.shape().counts_attempts()
-            && !limit.is_shadow()
+            && !charge.limit.is_shadow()
             && room != Room::Never
-            && (limit.stage() == Stage::Global || !global_refused)
+            && (charge.limit.stage() == Stage::Global || !global_refused)
     };
     let writes = met.enumerate().fold(0, |writes, (index, (charge, room))| {
         writes | (u16::from(written(charge, room)) << index)
     });
-    Plan { admitted, writes }
+    Plan { admitted: false, writes }
 }
 
 // === impl Charge ===
@@ -169,8 +170,9 @@ impl<'a> Batch<'a> {
     }
 
     #[inline]
-    pub(crate) const fn facts(&self) -> Facts<'a> {
-        self.facts
+    /// The facts, put together from parts: to read back what was just written piecemeal is slow.
+    pub(crate) const fn facts_under(&self, class: Option<&'a [u8]>) -> Facts<'a> {
+        Facts { subject: self.facts.subject, class }
     }
 
     #[inline]

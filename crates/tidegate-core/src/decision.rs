@@ -67,14 +67,21 @@ pub struct Explanation<'d> {
 #[inline(always)]
 pub fn fold<'d>(case: &'d mut Case<'_>) -> Decision<'d> {
     // Most decisions are this one; the rest need not be inlined everywhere.
-    (case.verdict, case.binding) = match (case.batch().charges(), case.readings().list()) {
-        ([_], [reading]) if reading.room.is_now() => (Verdict::Admit, 0),
-        _ => fold_all(case),
-    };
+    match (case.batch().charges(), case.readings().list()) {
+        ([_], [reading]) if reading.room.is_now() => {
+            case.verdict = Verdict::Admit;
+            case.binding = 0;
+        }
+        _ => fold_rest(case),
+    }
     Decision(case)
 }
 
 #[inline(never)]
+fn fold_rest(case: &mut Case<'_>) {
+    (case.verdict, case.binding) = fold_all(case);
+}
+
 fn fold_all(case: &Case<'_>) -> (Verdict, u8) {
     let (charges, readings) = (case.batch().charges(), case.readings().list());
     if charges.is_empty() || charges.len() != readings.len() {

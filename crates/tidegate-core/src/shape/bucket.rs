@@ -20,6 +20,7 @@
 //! # Ok::<(), tidegate_core::ShapeError>(())
 //! ```
 
+use super::divisor::Divisor;
 use super::{Reading, Room, ShapeError, signed};
 use crate::cost::Cost;
 use crate::time::{MAX_EXACT, Span, Timestamp};
@@ -42,6 +43,10 @@ pub struct Bucket {
     p: u64,
     /// Units in a full bucket: `burst · p`, below 2⁵³.
     capacity: u64,
+    /// Divides units into tokens.
+    by_p: Divisor,
+    /// Divides units into microseconds.
+    by_r: Divisor,
 }
 
 /// What is remembered of a bucket that is not full.
@@ -130,7 +135,10 @@ impl Bucket {
         let divisor = gcd(rate.tokens, rate.per.as_micros());
         let (r, p) = (rate.tokens / divisor, rate.per.as_micros() / divisor);
         match burst.checked_mul(p) {
-            Some(capacity) if capacity <= MAX_EXACT => Ok(Self { rate, burst, r, p, capacity }),
+            Some(capacity) if capacity <= MAX_EXACT => {
+                let (by_p, by_r) = (Divisor::new(p), Divisor::new(r));
+                Ok(Self { rate, burst, r, p, capacity, by_p, by_r })
+            }
             _ => Err(ShapeError::TooLarge { largest_burst: MAX_EXACT / p }),
         }
     }
@@ -274,13 +282,13 @@ impl Bucket {
     fn room_for(&self, state: BucketState, tokens: u64) -> Room {
         match (tokens * self.p).saturating_sub(state.level) {
             0 => Room::Now,
-            missing => Room::After(Span::from_micros(missing.div_ceil(self.r))),
+            missing => Room::After(Span::from_micros(self.by_r.ceil(missing))),
         }
     }
 
     #[inline]
     fn time_to_full(&self, state: BucketState) -> Span {
-        Span::from_micros(self.capacity.saturating_sub(state.level).div_ceil(self.r))
+        Span::from_micros(self.by_r.ceil(self.capacity.saturating_sub(state.level)))
     }
 
     #[inline]
@@ -288,7 +296,7 @@ impl Bucket {
         Reading {
             room,
             wait: room.wait(),
-            remaining: signed(state.level / self.p),
+            remaining: signed(self.by_p.floor(state.level)),
             reset_after: self.time_to_full(state),
             backoff: Span::ZERO,
         }

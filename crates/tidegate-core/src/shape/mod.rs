@@ -17,6 +17,7 @@
 mod backoff;
 mod bucket;
 mod calendar;
+mod divisor;
 mod quota;
 mod window;
 
