@@ -85,15 +85,15 @@ impl Shelves {
         let now = self.epoch.clamp(clock.now());
         readings.begin(now);
         let mut held: ArrayVec<Held<'_>, MAX_LIMITS> = ArrayVec::new();
-        for group in groups {
-            held.push(Held::new(self.group_lock(group)));
+        for group in &groups {
+            held.push(Held::new(self.group_lock(*group)));
         }
         let mut all: ArrayVec<Placed<'_>, MAX_LIMITS> = ArrayVec::new();
         let mut rooms: ArrayVec<Room, MAX_LIMITS> = ArrayVec::new();
         // Read once, so that the room and the charge speak of the same periods.
         let mut periods: ArrayVec<Option<Periods>, MAX_LIMITS> = ArrayVec::new();
-        for (charge, (shelf, slot)) in charges.iter().zip(seen) {
-            let Some(placed) = self.placed(charge, shelf.table().entry(slot)) else {
+        for (charge, (shelf, slot)) in charges.iter().zip(&seen) {
+            let Some(placed) = self.placed(charge, shelf.table().entry(*slot)) else {
                 return InPlace::NoLonger;
             };
             periods.push(charge.periods());

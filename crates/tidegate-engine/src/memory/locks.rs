@@ -122,12 +122,17 @@ impl Drop for Locks<'_> {
     }
 }
 
-/// Puts `item` in its place in an ascending list, unless it is there already.
+/// Puts `item` in its place in an ascending list, unless it is there already. Lists are so short that
+/// walking them beats anything cleverer.
 #[inline]
 pub(crate) fn insert<T: Ord + Copy, const N: usize>(list: &mut ArrayVec<T, N>, item: T) {
-    let place = list.iter().rposition(|other| *other <= item).map_or(0, |place| place + 1);
-    if place == 0 || list[place - 1] != item {
-        // There is room: a list holds as many as a batch can need.
-        let _ = list.try_insert(place, item);
+    // There is room: a list holds as many as a batch can need.
+    if list.contains(&item) || list.try_push(item).is_err() {
+        return;
+    }
+    let mut place = list.len() - 1;
+    while place > 0 && list[place - 1] > item {
+        list.swap(place - 1, place);
+        place -= 1;
     }
 }
