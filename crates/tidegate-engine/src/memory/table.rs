@@ -176,17 +176,15 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         1 + way as usize * Self::ENTRY
     }
 
-    /// Every way is looked at, whichever it turns out to be: the loads do not wait for each other.
     #[inline]
     fn find_in(&self, group: u32, digest: u64) -> Option<Slot> {
         let words = self.group(group);
-        let mut found = None;
         for way in Self::ways() {
             if words[Self::tag(way)].load(Ordering::Relaxed) == digest {
-                found = Some(Slot { group, way });
+                return Some(Slot { group, way });
             }
         }
-        found
+        None
     }
 
     /// How many entries of a group count at `now`.
