@@ -7,7 +7,7 @@
 use crate::charge::{Batch, Charge, Readings};
 use crate::cost::Cost;
 use crate::decision::Verdict;
-use crate::key::{Digests, SubjectDigests};
+use crate::key::Digests;
 use crate::limit::Limit;
 use crate::policy::Policy;
 use crate::subject::Subject;
@@ -127,15 +127,8 @@ impl<'a> Case<'a> {
         };
         self.batch.clear();
         self.readings.clear();
-        if let [limit] = limits {
-            if let Some(digest) = digests.key(limit, |dimension| digests.fact(facts, dimension)) {
-                self.batch.push(charge(limit, digest));
-            }
-            return;
-        }
-        let mut keys = SubjectDigests::new(digests, facts);
         for limit in limits {
-            if let Some(digest) = keys.key(limit) {
+            if let Some(digest) = digests.key(limit, facts) {
                 self.batch.push(charge(limit, digest));
             }
         }

@@ -17,7 +17,6 @@
 use core::fmt;
 use core::hash::Hasher as _;
 
-use arrayvec::ArrayVec;
 use foldhash::SharedSeed;
 use foldhash::fast::FoldHasher;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -58,13 +57,6 @@ pub struct Digests {
     seed: u64,
     shared: SharedSeed,
     whitening: u64,
-}
-
-/// The digests of one subject's facts, each computed at most once.
-pub(crate) struct SubjectDigests<'d, 'a> {
-    digests: &'d Digests,
-    facts: Facts<'a>,
-    known: ArrayVec<(Dimension, u64), { Dimension::COUNT }>,
 }
 
 // === impl Key ===
@@ -171,32 +163,32 @@ impl Digests {
         }
     }
 
-    /// The digest of a limit's key, from those of the facts it counts by.
-    #[inline]
-    pub(crate) fn key(
-        &self,
-        limit: &Limit,
-        mut fact: impl FnMut(Dimension) -> Option<u64>,
-    ) -> Option<u64> {
+    /// The digest of a limit's key, or `None` if the subject lacks a dimension of its scope.
+    ///
+    /// A fact that several limits count by is hashed for each of them: that is quicker than
+    /// remembering it.
+    #[inline(always)]
+    pub(crate) fn key(&self, limit: &Limit, facts: Facts<'_>) -> Option<u64> {
         let mut digest = limit.id();
         let (mut value, rest) = match limit.dimensions() {
-            [first, rest @ ..] => (Self::tagged(*first, fact(*first)?), rest),
+            [first, rest @ ..] => (self.fact(facts, *first)?, rest),
             [] => (0, [].as_slice()),
         };
         for dimension in rest {
             digest = self.fold(digest, value);
-            value = Self::tagged(*dimension, fact(*dimension)?);
+            value = self.fact(facts, *dimension)?;
         }
         Some(self.fold(digest, value).max(1))
     }
 
-    /// The digest of one fact of a subject.
+    /// The digest of one fact of a subject. The dimension is in it: `org=x` and `user=x` differ.
     #[inline(always)]
-    pub(crate) fn fact(&self, facts: Facts<'_>, dimension: Dimension) -> Option<u64> {
-        match facts.text(dimension) {
-            Some(text) => Some(self.bytes(text)),
-            None => facts.address(dimension).map(|prefix| self.bytes(&prefix.to_bytes())),
-        }
+    fn fact(&self, facts: Facts<'_>, dimension: Dimension) -> Option<u64> {
+        let digest = match facts.text(dimension) {
+            Some(text) => self.bytes(text),
+            None => self.bytes(&facts.address(dimension)?.to_bytes()),
+        };
+        Some(digest.rotate_left(5 * dimension as u32))
     }
 
     #[inline]
@@ -204,12 +196,6 @@ impl Digests {
         let mut hasher = FoldHasher::with_seed(self.seed, &self.shared);
         hasher.write(value);
         hasher.finish()
-    }
-
-    /// The digest of a value in its dimension: `org=x` and `user=x` differ.
-    #[inline]
-    const fn tagged(dimension: Dimension, digest: u64) -> u64 {
-        digest.rotate_left(5 * dimension as u32)
     }
 
     /// Folds `value` into `digest`. Both are already unpredictable, so one multiplication mixes
@@ -226,30 +212,6 @@ impl Digests {
 impl fmt::Debug for Digests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Digests(secret)")
-    }
-}
-
-// === impl SubjectDigests ===
-
-impl<'d, 'a> SubjectDigests<'d, 'a> {
-    pub(crate) fn new(digests: &'d Digests, facts: Facts<'a>) -> Self {
-        Self { digests, facts, known: ArrayVec::new() }
-    }
-
-    /// The digest of a limit's key, or `None` if the subject lacks a dimension of its scope.
-    #[inline]
-    pub(crate) fn key(&mut self, limit: &Limit) -> Option<u64> {
-        self.digests.key(limit, |dimension| self.fact(dimension))
-    }
-
-    #[inline]
-    fn fact(&mut self, dimension: Dimension) -> Option<u64> {
-        if let Some((_, known)) = self.known.iter().find(|(known, _)| *known == dimension) {
-            return Some(*known);
-        }
-        let digest = self.digests.fact(self.facts, dimension)?;
-        self.known.push((dimension, digest));
-        Some(digest)
     }
 }
 

@@ -11,10 +11,10 @@ use tidegate_core::{
     Timestamp, plan,
 };
 
+use super::Shelves;
 use super::entry::Head;
 use super::locks::{Held, insert};
-use super::table::{Entry, Slot};
-use super::{Pairs, Shelves};
+use super::table::Entry;
 
 /// How the short way ended.
 pub(crate) enum InPlace {
@@ -47,15 +47,16 @@ impl Shelves {
         let [charge] = charges else {
             return self.several_in_place(charges, clock, readings, planned);
         };
-        let Shape::Bucket(bucket) = charge.shape() else { return InPlace::Not };
+        let Shape::Bucket(bucket) = charge.shape() else {
+            return self.several_in_place(charges, clock, readings, planned);
+        };
         let table = self.buckets.table();
         let Some(slot) = table.glance(charge.digest()) else { return InPlace::Not };
         let now = self.epoch.clamp(clock.now());
         readings.begin(now);
         let _held = Held::new(table.lock(slot.group));
-        let Some(placed) = self.placed(charge, table.entry(slot)) else {
-            return InPlace::NoLonger;
-        };
+        let entry = table.entry(slot).and_then(|entry| self.placed(charge, entry));
+        let Some(placed) = entry else { return InPlace::NoLonger };
         let room = bucket.room(Some(placed.head.bucket()), charge.cost(), now);
         let plan = planned(plan(core::iter::once((charge, room))));
         self.finish_bucket(charge, placed, bucket, plan.writes(0), readings);
@@ -70,7 +71,7 @@ impl Shelves {
         readings: &mut Readings,
         planned: impl Fn(Plan) -> Plan,
     ) -> InPlace {
-        let mut seen: ArrayVec<(&Pairs, Slot), MAX_LIMITS> = ArrayVec::new();
+        let mut seen: ArrayVec<Entry<'_>, MAX_LIMITS> = ArrayVec::new();
         let mut groups: ArrayVec<(Kind, u32), MAX_LIMITS> = ArrayVec::new();
         for charge in charges {
             let shelf = match charge.shape() {
@@ -78,8 +79,10 @@ impl Shelves {
                 Shape::Quota(_) => &self.quotas,
                 Shape::Window(_) => return InPlace::Not,
             };
-            let Some(slot) = shelf.table().glance(charge.digest()) else { return InPlace::Not };
-            seen.push((shelf, slot));
+            let table = shelf.table();
+            let Some(slot) = table.glance(charge.digest()) else { return InPlace::Not };
+            let Some(entry) = table.entry(slot) else { return InPlace::Not };
+            seen.push(entry);
             insert(&mut groups, (charge.shape().kind(), slot.group));
         }
         let now = self.epoch.clamp(clock.now());
@@ -92,10 +95,8 @@ impl Shelves {
         let mut rooms: ArrayVec<Room, MAX_LIMITS> = ArrayVec::new();
         // Read once, so that the room and the charge speak of the same periods.
         let mut periods: ArrayVec<Option<Periods>, MAX_LIMITS> = ArrayVec::new();
-        for (charge, (shelf, slot)) in charges.iter().zip(&seen) {
-            let Some(placed) = self.placed(charge, shelf.table().entry(*slot)) else {
-                return InPlace::NoLonger;
-            };
+        for (charge, entry) in charges.iter().zip(&seen) {
+            let Some(placed) = self.placed(charge, *entry) else { return InPlace::NoLonger };
             periods.push(charge.periods());
             let periods = periods.last().and_then(Option::as_ref);
             // The long way finds a stale period too, and says so.
@@ -117,8 +118,7 @@ impl Shelves {
     /// The counter in a locked entry, if it still is the one that was seen there and can be read
     /// as it is. What a quota has used is a fact under any numbers.
     #[inline(always)]
-    fn placed<'t>(&self, charge: &Charge<'_>, entry: Option<Entry<'t>>) -> Option<Placed<'t>> {
-        let entry = entry?;
+    fn placed<'t>(&self, charge: &Charge<'_>, entry: Entry<'t>) -> Option<Placed<'t>> {
         let head = self.epoch.unpack(entry.load());
         let readable =
             head.stamp == charge.stamp().get() || matches!(charge.shape(), Shape::Quota(_));
