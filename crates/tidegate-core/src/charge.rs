@@ -65,7 +65,7 @@ pub struct Plan {
 #[inline]
 pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clone) -> Plan {
     let (mut asked, mut refused, mut global_refused, mut fits) = (false, false, false, 0);
-    for (index, (charge, room)) in met.clone().enumerate() {
+    for (index, (charge, room)) in met.clone().take(MAX_LIMITS).enumerate() {
         asked = true;
         if room.is_now() {
             fits |= 1 << index;
@@ -83,7 +83,7 @@ pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clon
             && room != Room::Never
             && (charge.limit.stage() == Stage::Global || !global_refused)
     };
-    let writes = met.enumerate().fold(0, |writes, (index, (charge, room))| {
+    let writes = met.take(MAX_LIMITS).enumerate().fold(0, |writes, (index, (charge, room))| {
         writes | (u16::from(written(charge, room)) << index)
     });
     Plan { admitted: false, writes }
@@ -125,7 +125,7 @@ impl<'a> Charge<'a> {
         self.shape
     }
 
-    /// The stamp of that shape, to be stored beside the state.
+    /// The stamp of that shape, which a store in this process keeps beside the state.
     #[must_use]
     #[inline]
     pub const fn stamp(&self) -> Stamp {
@@ -169,8 +169,8 @@ impl<'a> Batch<'a> {
         Self { facts: Facts { subject, class }, charges: ArrayVec::new() }
     }
 
-    #[inline]
     /// The facts, put together from parts: to read back what was just written piecemeal is slow.
+    #[inline]
     pub(crate) const fn facts_under(&self, class: Option<&'a [u8]>) -> Facts<'a> {
         Facts { subject: self.facts.subject, class }
     }
@@ -218,7 +218,7 @@ impl Readings {
 
     /// Forgets what was said before.
     #[inline]
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.list.clear();
     }
 
@@ -267,6 +267,6 @@ impl Plan {
     #[must_use]
     #[inline]
     pub const fn writes(self, index: usize) -> bool {
-        self.writes >> index & 1 == 1
+        index < MAX_LIMITS && self.writes >> index & 1 == 1
     }
 }

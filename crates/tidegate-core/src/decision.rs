@@ -230,7 +230,8 @@ impl<'d> Decision<'d> {
         (0..self.0.readings().list().len()).filter_map(move |index| decision.explanation(index))
     }
 
-    /// The store's time at which this was decided, and from which all waits are counted.
+    /// The store's time at which this was decided, and from which all waits are counted. (Only if a
+    /// clock went back are they counted from the last change of the counter instead.)
     #[must_use]
     pub const fn decided_at(&self) -> Timestamp {
         self.0.readings().decided_at()

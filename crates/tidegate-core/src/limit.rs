@@ -51,8 +51,10 @@ pub enum Stage {
     Action,
 }
 
-/// The numbers some state was written under: a place in a limit's list of shapes. A store keeps it
-/// beside the state; [`Charge::written_under`](crate::Charge::written_under) says what it means.
+/// The numbers some state was written under: a place in a limit's list of shapes, as this process has
+/// seen them come. A store within the process keeps it beside the state, and
+/// [`Charge::written_under`](crate::Charge::written_under) says what it means. To other processes it
+/// means nothing: a shared store keeps the numbers themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(u16);
 

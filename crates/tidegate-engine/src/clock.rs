@@ -2,7 +2,9 @@
 //!
 //! The wall clock is read once, at the start; from then on time is that instant plus what the
 //! monotonic clock has counted. A step of the wall clock, forwards or backwards, so moves no
-//! window and opens no limit.
+//! window and opens no limit. The price is that a clock that runs for months, or through a suspended
+//! machine, may come to differ from the wall by seconds or more; calendar quotas then end as much too
+//! early or too late.
 
 #![expect(clippy::disallowed_methods, reason = "this is the file that reads the clock")]
 

@@ -8,7 +8,10 @@ use std::hash::RandomState;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache, Guard};
-use tidegate_core::{Case, Decision, Digests, Name, PolicySet, Store, StoreError, fold};
+use tidegate_core::{
+    Case, Decision, Digests, Name, PolicyError, PolicySet, PolicySetBuilder, Store, StoreError,
+    fold,
+};
 
 /// Decides requests by the policies in force, with state in a store.
 #[derive(Debug)]
@@ -57,10 +60,22 @@ impl<S: Store> Engine<S> {
         self.policies.load()
     }
 
-    /// Puts other policies in force. Build them as successors of the present ones, so that state
-    /// counted so far stays readable.
-    pub fn swap(&self, policies: PolicySet) {
-        self.policies.store(Arc::new(policies));
+    /// Puts other policies in force, as successors of the present ones: state counted so far stays
+    /// readable. If they are refused, the present ones stay.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the policies.
+    pub fn reload(&self, policies: &PolicySetBuilder) -> Result<(), PolicyError> {
+        loop {
+            // Built from the very set it replaces: two reloads at once would otherwise give the
+            // same stamp to different numbers.
+            let present = self.policies.load();
+            let next = Arc::new(policies.clone().build(Some(&present))?);
+            if Arc::ptr_eq(&present, &self.policies.compare_and_swap(&present, next)) {
+                return Ok(());
+            }
+        }
     }
 
     /// The store.
@@ -73,7 +88,7 @@ impl<S: Store> Engine<S> {
     /// # Errors
     ///
     /// If no limit of the policy applies to the subject, or the store fails. Neither is a reason
-    /// to let the request pass.
+    /// to let the request pass; what to do then is the policy's failure mode.
     #[inline]
     pub async fn decide<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
         case.resolve(&self.digests);
@@ -87,9 +102,15 @@ impl<S: Store> Engine<S> {
             // The store has said which periods it needs; sent again, the batch brings them.
             Err(StoreError::Stale { now }) => {
                 policy.refresh(now);
-                self.store.charge(batch, readings).await?;
+                if let Err(error) = self.store.charge(batch, readings).await {
+                    readings.clear();
+                    return Err(error.into());
+                }
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                readings.clear();
+                return Err(error.into());
+            }
         }
         Ok(fold(case))
     }
@@ -126,4 +147,61 @@ pub fn ready<F: Future>(future: F) -> Option<F::Output> {
 /// A number nobody can guess: the standard library seeds its maps from the operating system.
 pub(crate) fn unpredictable() -> u64 {
     RandomState::new().build_hasher().finish()
+}
+
+#[cfg(test)]
+mod tests {
+    //! What callers rely on without seeing it.
+
+    use tidegate_core::{Batch, Policy, Readings, Subject};
+
+    use super::*;
+
+    /// Compiles only if a decision can be awaited on any thread, with any store.
+    #[expect(dead_code, reason = "the compiler is the test")]
+    fn a_decision_can_be_awaited_anywhere<S: Store>(
+        engine: &Engine<S>,
+        policy: &Policy,
+        subject: &Subject<'_>,
+    ) {
+        fn sendable<T: Send>(_: T) {}
+        sendable(async move { engine.decide(&mut Case::new(policy, subject)).await.is_ok() });
+    }
+
+    /// A store that says there is room and then fails.
+    struct Liar;
+
+    impl Store for Liar {
+        async fn charge(&self, _: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+            let room = tidegate_core::Room::Now;
+            let none = tidegate_core::Span::ZERO;
+            readings.push(tidegate_core::Reading {
+                room,
+                wait: none,
+                remaining: 1,
+                reset_after: none,
+                backoff: none,
+            });
+            Err(StoreError::Timeout)
+        }
+
+        async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
+            Err(StoreError::Unavailable)
+        }
+    }
+
+    #[test]
+    fn readings_of_a_store_that_failed_admit_nothing() {
+        use tidegate_core::{Bucket, FailureMode, Limit, PolicySpec, Rate, Scope, Shape};
+        let shape = Shape::Bucket(Bucket::try_new(Rate::per_second(1).unwrap(), 1).unwrap());
+        let limit = Limit::new(Name::try_new("l").unwrap(), Scope::GLOBAL, shape);
+        let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+        let set = PolicySet::builder().policy(spec.limit(limit)).build(None).unwrap();
+        let engine = Engine::new(Liar, set.clone());
+        let subject = Subject::new();
+        let mut case = Case::new(set.get("p").unwrap(), &subject);
+        let failed = ready(engine.decide(&mut case)).unwrap().err();
+        assert_eq!(failed, Some(DecideError::Store(StoreError::Timeout)));
+        assert!(!fold(&mut case).is_admitted());
+    }
 }

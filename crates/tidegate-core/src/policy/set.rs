@@ -271,8 +271,11 @@ impl KeyUse {
 
 /// A limit's keys with names of dimensions in place of values: `rl:{org}:user:class:w60s`.
 fn key_form(limit: &Limit) -> String {
-    let parts: Vec<_> = limit.scope().dimensions().map(Dimension::name).collect();
-    let mut form = format!("{}:{{{}}}", limit.family(), parts.join(":"));
+    let mut names = limit.scope().dimensions().map(Dimension::name);
+    let mut form = format!("{}:{{{}}}", limit.family(), names.next().unwrap_or("*"));
+    for name in names {
+        form.extend([":", name]);
+    }
     // Writing to a string cannot fail.
     let _ = limit.write_key_suffix(&mut form);
     form

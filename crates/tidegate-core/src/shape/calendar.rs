@@ -181,9 +181,9 @@ impl Calendar {
     /// write. Of several at once, one stays: all of them come from a store that refused, and a
     /// store whose time is still not covered refuses again.
     pub fn refresh(&self, now: Timestamp) {
-        let periods = self.around(now);
-        if periods != self.periods() {
-            self.memo.store(Arc::new(periods));
+        let [_, start, end, _] = self.periods().bounds();
+        if now < start || now >= end {
+            self.memo.store(Arc::new(self.around(now)));
         }
     }
 

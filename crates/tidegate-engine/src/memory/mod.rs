@@ -76,8 +76,8 @@ struct Shelves {
 /// How many limits, or overrides of limits, can overflow without sharing cells.
 const BLOCKS: u32 = 64;
 
-/// Cells for each of them: in proportion to the table, so that all blocks together take about as
-/// much as a fifth of it.
+/// Cells for each of them: in proportion to the table, so that all blocks together take about a tenth
+/// of what it takes.
 fn cells(keys: usize) -> u32 {
     u32::try_from(keys / 512).unwrap_or(u32::MAX).clamp(8, 1024)
 }

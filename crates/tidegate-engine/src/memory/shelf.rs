@@ -78,12 +78,12 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
 
     /// The state on a locked spot.
     #[inline]
-    pub(crate) fn load(&self, spot: Spot, charge: &Charge<'_>, epoch: Epoch) -> Kept<WORDS> {
+    pub(crate) fn load(&self, spot: Spot, charge: &Charge<'_>) -> Kept<WORDS> {
         match spot {
             Spot::Entry(slot) => Kept::Words(self.table.load(slot)),
             Spot::Newcomer(_, None) => Kept::Nothing,
             Spot::Newcomer(_, Some(cell)) | Spot::Overflow(cell) => {
-                self.cell(cell, Owner::of(charge), epoch)
+                self.cell(cell, Owner::of(charge))
             }
         }
     }
@@ -104,16 +104,17 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
             }
             Spot::Overflow(cell) => {
                 let (owner, digest) = (Owner::of(charge), charge.digest());
-                self.sketch.store(cell, owner, digest, words, self.counts(cell, epoch, now));
+                let counts = self.counts(cell, epoch, now);
+                self.sketch.store(cell, owner, digest, words, counts, now);
             }
         }
     }
 
-    fn cell(&self, cell: Cell, owner: Owner, epoch: Epoch) -> Kept<WORDS> {
+    fn cell(&self, cell: Cell, owner: Owner) -> Kept<WORDS> {
         match self.sketch.load(cell, owner) {
             Content::Empty => Kept::Nothing,
             Content::Own(words) => Kept::Words(words),
-            Content::Foreign(head) => Kept::Unreadable(epoch.unpack(head).anchor),
+            Content::Foreign(written) => Kept::Unreadable(written),
         }
     }
 }

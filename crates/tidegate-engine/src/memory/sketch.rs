@@ -17,7 +17,7 @@
 //! because a cell can be read under one set of numbers only. There are enough blocks for any sensible
 //! policy set; those beyond share, and a cell last written by another is taken to be exhausted.
 
-use tidegate_core::Charge;
+use tidegate_core::{Charge, Timestamp};
 
 use super::entry::PAIR;
 use crate::sync::{AtomicU64, Ordering, zeroed_words};
@@ -27,7 +27,7 @@ use crate::sync::{AtomicU64, Ordering, zeroed_words};
 pub(crate) struct Sketch<const WORDS: usize> {
     /// Whom each block belongs to; zero if nobody yet, and odd once others share it.
     owners: Box<[AtomicU64]>,
-    /// Each cell is a lock, who wrote it last, the filter of its keys, and its words.
+    /// Each cell is a lock, who wrote it last and when, the filter of its keys, and its words.
     cells: Box<[AtomicU64]>,
     cells_per_block: u32,
     salt: u64,
@@ -51,8 +51,8 @@ pub(crate) enum Content<const WORDS: usize> {
     Empty,
     /// The state of the limit that asks.
     Own([u64; WORDS]),
-    /// The state of another limit, last written at the time these words tell.
-    Foreign([u64; PAIR]),
+    /// The state of another limit, last written then.
+    Foreign(Timestamp),
 }
 
 // === impl Sketch ===
@@ -61,7 +61,8 @@ impl<const WORDS: usize> Sketch<WORDS> {
     const LOCK: usize = 0;
     const OWNER: usize = 1;
     const KEYS: usize = 2;
-    const FIRST: usize = 3;
+    const WRITTEN: usize = 3;
+    const FIRST: usize = 4;
     const CELL: usize = Self::FIRST + WORDS;
 
     pub(crate) fn new(blocks: u32, cells_per_block: u32, salt: u64) -> Self {
@@ -112,7 +113,10 @@ impl<const WORDS: usize> Sketch<WORDS> {
         match words[Self::OWNER].load(Ordering::Relaxed) {
             0 => Content::Empty,
             writer if writer == owner.0 => Content::Own(core::array::from_fn(word)),
-            _ => Content::Foreign([word(0), word(1)]),
+            _ => {
+                let written = words[Self::WRITTEN].load(Ordering::Relaxed);
+                Content::Foreign(Timestamp::from_micros(written))
+            }
         }
     }
 
@@ -126,12 +130,15 @@ impl<const WORDS: usize> Sketch<WORDS> {
         digest: u64,
         words: [u64; WORDS],
         counts: bool,
+        now: Timestamp,
     ) {
         let places = self.words(cell);
         let block = cell.0 as usize / self.cells_per_block as usize;
         let shared = self.owners[block].load(Ordering::Acquire) & SHARED != 0;
         let others = if counts || shared { places[Self::KEYS].load(Ordering::Relaxed) } else { 0 };
         places[Self::OWNER].store(owner.0, Ordering::Relaxed);
+        // A later writer may have read the clock earlier.
+        places[Self::WRITTEN].fetch_max(now.as_micros(), Ordering::Relaxed);
         places[Self::KEYS].store(others | marks(digest), Ordering::Relaxed);
         for (place, word) in places[Self::FIRST..].iter().zip(words) {
             place.store(word, Ordering::Relaxed);
@@ -157,8 +164,11 @@ impl<const WORDS: usize> Sketch<WORDS> {
                 _ => {}
             }
         }
-        self.owners[first].fetch_or(SHARED, Ordering::AcqRel);
-        Some(first)
+        if take {
+            self.owners[first].fetch_or(SHARED, Ordering::AcqRel);
+        }
+        let shared = self.owners[first].load(Ordering::Acquire) & SHARED != 0;
+        shared.then_some(first)
     }
 
     fn in_block(&self, block: usize, digest: u64) -> Cell {

@@ -82,7 +82,7 @@ impl BucketStep<'_> {
 
     #[inline]
     fn state<'c>(&self, here: Here<'c>) -> Held<'c> {
-        let words = match self.shelf.load(here.spot, here.charge, here.epoch) {
+        let words = match self.shelf.load(here.spot, here.charge) {
             Kept::Nothing => return Held::Nothing,
             Kept::Unreadable(at) => return Held::Current(self.bucket.exhausted(at)),
             Kept::Words(words) => words,
@@ -128,7 +128,7 @@ impl QuotaStep<'_> {
 
     /// What was used is a fact, whatever the numbers were: it needs no conversion.
     fn state(&self, here: Here<'_>) -> Option<QuotaState> {
-        match self.shelf.load(here.spot, here.charge, here.epoch) {
+        match self.shelf.load(here.spot, here.charge) {
             Kept::Nothing => None,
             Kept::Unreadable(at) => Some(self.quota.exhausted(at)),
             Kept::Words(words) => Some(here.epoch.unpack(words).quota()),
@@ -163,7 +163,7 @@ impl WindowStep<'_> {
     }
 
     fn state(&self, here: Here<'_>) -> Option<WindowState> {
-        let words: [u64; WIDE] = match self.shelf.load(here.spot, here.charge, here.epoch) {
+        let words: [u64; WIDE] = match self.shelf.load(here.spot, here.charge) {
             Kept::Nothing => return None,
             Kept::Unreadable(at) => return Some(self.window.exhausted(at)),
             Kept::Words(words) => words,

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A key may live in either of two groups, both given by its digest; the tag is the whole digest.
-//! With two choices a table three quarters full still places all but a few keys in ten thousand.
+//! With two choices, a table with seven places for four keys finds one for all but a few in a hundred
+//! thousand.
 //! Nothing is ever moved, and nothing is removed: an entry that is as good as none is taken over by
 //! the next key that needs the place, so there is no sweeper.
 //!

@@ -52,20 +52,25 @@ fn p44_limits_that_share_a_cell_forget_nothing_of_each_other() {
         (bucket(1, occupied, 1), bucket(1, Span::HOUR, 3), bucket(3, Span::SECOND, 3)),
         (quota_since_first_use(1, occupied), quota(3, Span::HOUR), quota(3, Span::SECOND)),
         (window(1, occupied), window(3, Span::HOUR), window(3, Span::SECOND)),
+        // The other way round: a period that began later is overwritten by one that began earlier.
+        (quota_since_first_use(1, occupied), quota(3, Span::HOUR), quota(3, Span::DAY)),
     ];
+    // Well after the store was made, so that the hour is not the one it began in.
+    let begin = START.after(Span::from_secs(4_200));
     for (fill, slow, fast) in cases {
         let set = policies(&fill, &slow, &fast);
         let world = World::new(ONE_GROUP, set.clone());
-        ask(&world, &set, "fill", 1, 5);
+        world.clock.set(begin);
+        ask(&world, &set, "fill", 1, 7);
         ask(&world, &set, "taker", BLOCKS, 1);
         let given = ask(&world, &set, "slow", SLOW, SLOW_USERS);
         assert!(given.iter().any(|given| *given > 0), "nobody was served: {slow:?}");
         for second in [5, 20, 40] {
-            world.clock.set(START.after(Span::from_secs(second)));
+            world.clock.set(begin.after(Span::from_secs(second)));
             ask(&world, &set, "fast", FAST, FAST_USERS);
         }
         // Now there are places again. Nobody takes one; they only ask what they would find.
-        world.clock.set(START.after(Span::from_secs(110)));
+        world.clock.set(begin.after(Span::from_secs(110)));
         let mut given = given.into_iter();
         for number in 0..SLOW {
             let place = set.place(&format!("slow-{number}")).unwrap();

@@ -150,9 +150,7 @@ fn p95_reclaim_after_a_reload_changes_no_decision_before_its_time() {
                 let victim = Subject::new().user("victim");
                 world.admitted_of(200, &victim);
                 let limits = spec("p", [limit("l", &[Dimension::User], new.clone())]);
-                let builder = PolicySet::builder().policy(limits);
-                let set = builder.build(Some(&world.engine.policies())).unwrap();
-                world.engine.swap(set);
+                world.engine.reload(&PolicySet::builder().policy(limits)).unwrap();
                 move_to(&world, late);
                 for other in 0..20_u8 {
                     world.admits(&Subject::new().user(&[other]));

@@ -30,8 +30,7 @@ fn numbers() -> [(Shape, Shape); 6] {
 /// Puts these numbers in force, as the successors of those that are.
 fn put(world: &World, shape: &Shape) {
     let limits = spec("p", [limit("l", &[Dimension::User], shape.clone())]);
-    let set = PolicySet::builder().policy(limits).build(Some(&world.engine.policies())).unwrap();
-    world.engine.swap(set);
+    world.engine.reload(&PolicySet::builder().policy(limits)).unwrap();
 }
 
 /// What each key is given by threads that ask for all of them, while the numbers change: at least
