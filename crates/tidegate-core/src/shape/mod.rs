@@ -193,8 +193,10 @@ impl Room {
         }
     }
 
-    fn until(then: Timestamp, now: Timestamp) -> Self {
-        if then > now { Self::After(then.since(now)) } else { Self::Now }
+    /// No room before `then`. At the end of time, where `then` is now and stays so, there is none
+    /// either.
+    fn not_before(then: Timestamp, now: Timestamp) -> Self {
+        Self::After(then.since(now).max(Span::from_micros(1)))
     }
 }
 
@@ -232,3 +234,25 @@ fn checked_length(length: Span, largest: u64) -> Result<Span, ShapeError> {
 }
 
 const _: () = assert!(MAX_EXACT < i64::MAX as u64);
+
+#[cfg(test)]
+mod tests {
+    //! The end of time is no way in.
+
+    use super::*;
+    use crate::cost::Cost;
+
+    #[test]
+    fn a_clock_at_the_end_of_time_admits_no_more_than_any_other() {
+        let end = Timestamp::MAX;
+        let quota = Quota::try_new(1, Period::Fixed(Span::DAY), Counts::Admitted).unwrap();
+        let (state, _) = quota.take(None, Cost::ONE, end, None).unwrap();
+        assert!(!quota.room(Some(state), Cost::ONE, end, None).unwrap().is_now());
+        for count in [1, 100] {
+            let window = Window::try_new(count, Span::HOUR, Counts::Admitted).unwrap();
+            let cost = Cost::try_new(count).unwrap();
+            let (state, _) = window.take(None, cost, end);
+            assert!(!window.room(Some(&state), cost, end).is_now(), "{count} at once, twice");
+        }
+    }
+}

@@ -225,7 +225,7 @@ impl Quota {
         } else if current.used.saturating_add(cost.get()) <= self.count {
             Room::Now
         } else {
-            Room::until(current.end, current.now)
+            Room::not_before(current.end, current.now)
         }
     }
 

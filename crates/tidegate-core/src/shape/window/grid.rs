@@ -117,6 +117,9 @@ impl Grid {
             return Room::Never;
         }
         let mut leaving = (self.live() + cost.get()).saturating_sub(window.count());
+        if leaving == 0 && self.until <= self.last {
+            return Room::Now;
+        }
         let mut then = self.until;
         for (slot, units) in self.slots(window.per()) {
             if leaving == 0 {
@@ -125,7 +128,7 @@ impl Grid {
             then = then.max(leaves(slot, window.per()));
             leaving = leaving.saturating_sub(u64::from(units));
         }
-        Room::until(then, self.last)
+        Room::not_before(then, self.last)
     }
 
     fn reading(&self, window: &Window, room: Room) -> Reading {

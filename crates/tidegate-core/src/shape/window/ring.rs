@@ -78,7 +78,7 @@ impl Ring {
     /// The units that still count: those within `(now − per, now]`.
     fn live(&self, per: Span, now: Timestamp) -> &[Timestamp] {
         let times = &self.times[..self.len];
-        let left = times.partition_point(|time| time.after(per) <= now);
+        let left = times.partition_point(|time| now.since(*time) >= per);
         &times[left..]
     }
 
@@ -101,7 +101,7 @@ fn room(live: &[Timestamp], window: &Window, cost: Cost, now: Timestamp) -> Room
     let leaving = (live.len() as u64 + cost.get()).saturating_sub(window.count());
     let leaver = usize::try_from(leaving).ok().and_then(|leaving| leaving.checked_sub(1));
     match leaver.and_then(|leaver| live.get(leaver)) {
-        Some(time) => Room::until(time.after(window.per()), now),
+        Some(time) => Room::not_before(time.after(window.per()), now),
         None => Room::Now,
     }
 }
