@@ -65,10 +65,10 @@ pub struct Plan {
 #[inline]
 pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clone) -> Plan {
     let (mut asked, mut refused, mut global_refused, mut fits) = (false, false, false, 0);
-    for (index, (charge, room)) in met.clone().take(MAX_LIMITS).enumerate() {
+    for (index, (charge, room)) in (0..).zip(met.clone()) {
         asked = true;
         if room.is_now() {
-            fits |= 1 << index;
+            fits |= 1_u16.wrapping_shl(index);
         } else if !charge.limit.is_shadow() {
             refused = true;
             global_refused |= charge.limit.stage() == Stage::Global;
@@ -83,8 +83,8 @@ pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clon
             && room != Room::Never
             && (charge.limit.stage() == Stage::Global || !global_refused)
     };
-    let writes = met.take(MAX_LIMITS).enumerate().fold(0, |writes, (index, (charge, room))| {
-        writes | (u16::from(written(charge, room)) << index)
+    let writes = (0..).zip(met).fold(0, |writes, (index, (charge, room))| {
+        writes | u16::from(written(charge, room)).wrapping_shl(index)
     });
     Plan { admitted: false, writes }
 }
