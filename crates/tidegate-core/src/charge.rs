@@ -132,6 +132,16 @@ impl<'a> Charge<'a> {
         self.applies.stamp
     }
 
+    /// Moves the calendar of the quota to the periods around `now`, which a store has asked for with
+    /// [`StoreError::Stale`](crate::StoreError::Stale).
+    pub fn refresh(&self, now: Timestamp) {
+        if let Shape::Quota(quota) = self.shape
+            && let Some(calendar) = quota.calendar()
+        {
+            calendar.refresh(now);
+        }
+    }
+
     /// Tells whom the numbers are for: zero for everybody, otherwise one number for each override,
     /// which stays the same when a reload changes what it says.
     #[must_use]

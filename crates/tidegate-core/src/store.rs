@@ -67,17 +67,23 @@ pub enum StoreError {
     /// The store does not let us: permissions or configuration. Only an operator can help.
     #[error("the store refuses the operation")]
     Refused,
-    /// The calendar periods sent do not cover the store's time; nothing was changed.
-    /// [Refresh](crate::Policy::refresh) the policy to `now` and send the batch again.
+    /// The calendar periods sent with one charge do not cover its time; nothing was changed.
+    /// [Refresh](crate::Charge::refresh) the charge to `now` and send the batch again.
     #[error("the calendar periods sent do not cover the time of the store")]
     Stale {
-        /// The store's time, which the periods have to cover.
+        /// The place of the charge in the batch.
+        charge: usize,
+        /// The time the periods have to cover: the store's, or that of the counter if it is later.
         now: Timestamp,
     },
 }
 
-impl From<Stale> for StoreError {
-    fn from(Stale { now }: Stale) -> Self {
-        Self::Stale { now }
+// === impl Stale ===
+
+impl Stale {
+    /// The error of a batch whose charge at this place is stale.
+    #[must_use]
+    pub const fn of_charge(self, charge: usize) -> StoreError {
+        StoreError::Stale { charge, now: self.now }
     }
 }

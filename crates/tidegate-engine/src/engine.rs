@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache, Guard};
 use tidegate_core::{
-    Case, Decision, Digests, Name, PolicyError, PolicySet, PolicySetBuilder, Store, StoreError,
-    fold,
+    Batch, Case, Decision, Digests, Name, PolicyError, PolicySet, PolicySetBuilder, Readings,
+    Store, StoreError, fold,
 };
 
 /// Decides requests by the policies in force, with state in a store.
@@ -97,22 +97,37 @@ impl<S: Store> Engine<S> {
         if batch.charges().is_empty() {
             return Err(DecideError::NothingApplies { policy: policy.name().clone() });
         }
-        match self.store.charge(batch, readings).await {
-            Ok(()) => {}
-            // The store has said which periods it needs; sent again, the batch brings them.
-            Err(StoreError::Stale { now }) => {
-                policy.refresh(now);
-                if let Err(error) = self.store.charge(batch, readings).await {
-                    readings.clear();
-                    return Err(error.into());
-                }
-            }
-            Err(error) => {
-                readings.clear();
-                return Err(error.into());
-            }
+        if let Err(error) = self.store.charge(batch, readings).await {
+            self.charge_again(error, batch, readings).await?;
         }
         Ok(fold(case))
+    }
+
+    /// A store that finds the calendar periods of a charge stale says which ones it needs; sent again,
+    /// the batch brings them. All charges usually need the same, so all are brought up to date the
+    /// first time; after that each by itself, because a clock that went back may leave one counter
+    /// ahead of the others.
+    #[cold]
+    async fn charge_again(
+        &self,
+        mut error: StoreError,
+        batch: &Batch<'_>,
+        readings: &mut Readings,
+    ) -> Result<(), DecideError> {
+        for resent in 0..=batch.charges().len() {
+            let StoreError::Stale { charge, now } = error else { break };
+            for (place, stale) in batch.charges().iter().enumerate() {
+                if resent == 0 || place == charge {
+                    stale.refresh(now);
+                }
+            }
+            match self.store.charge(batch, readings).await {
+                Ok(()) => return Ok(()),
+                Err(again) => error = again,
+            }
+        }
+        readings.clear();
+        Err(error.into())
     }
 
     /// A view of the policies in force for one thread, quicker than [`policies`](Self::policies)
@@ -153,7 +168,7 @@ pub(crate) fn unpredictable() -> u64 {
 mod tests {
     //! What callers rely on without seeing it.
 
-    use tidegate_core::{Batch, Policy, Readings, Subject};
+    use tidegate_core::{Policy, Subject};
 
     use super::*;
 
@@ -203,5 +218,35 @@ mod tests {
         let failed = ready(engine.decide(&mut case)).unwrap().err();
         assert_eq!(failed, Some(DecideError::Store(StoreError::Timeout)));
         assert!(!fold(&mut case).is_admitted());
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_by_days_is_no_reason_to_fail() {
+        use tidegate_core::{
+            Calendar, Counts, Dimension, FailureMode, Limit, ManualClock, Period, PolicySpec,
+            Quota, Scope, Shape, Span, Timestamp, Unit,
+        };
+        let daily = |name: &str, dimension| {
+            let day = Calendar::try_new(Unit::Day, "UTC", None).unwrap();
+            let quota = Quota::try_new(9, Period::Calendar(day), Counts::Admitted).unwrap();
+            let scope = Scope::of([dimension]);
+            Limit::new(Name::try_new(name).unwrap(), scope, Shape::Quota(quota))
+        };
+        let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed)
+            .limit(daily("org", Dimension::Org))
+            .limit(daily("user", Dimension::User));
+        let set = PolicySet::builder().policy(spec).build(None).unwrap();
+        let start = Timestamp::from_micros(1_800_000_000_000_000);
+        let clock = ManualClock::new(start);
+        let budget = crate::memory::Budget { buckets: 1, quotas: 100, windows: 1 };
+        let engine = Engine::new(crate::memory::MemoryStore::new(budget, &clock), set.clone());
+        let days = |days| start.after(Span::from_micros(days * Span::DAY.as_micros()));
+        for (day, user) in [(10, "u1"), (3, "u2"), (3, "u1"), (10, "u2")] {
+            clock.set(days(day));
+            let subject = Subject::new().org("acme").user(user);
+            let mut case = Case::new(set.get("p").unwrap(), &subject);
+            let decision = ready(engine.decide(&mut case)).unwrap();
+            assert!(decision.is_ok_and(|decision| decision.is_admitted()), "day {day}, {user}");
+        }
     }
 }

@@ -3,15 +3,15 @@
 //! Two stores can then be compared by value, and a failure reads like a log.
 
 use tidegate_core::{
-    Batch, Case, Cost, Digests, Policy, Reading, Readings, Span, Store, StoreError, Subject,
-    Verdict, fold,
+    Batch, Case, Cost, Digests, MAX_LIMITS, Policy, Reading, Readings, Span, Store, StoreError,
+    Subject, Verdict, fold,
 };
 
 use crate::ready;
 
 /// How often a batch is sent again with other calendar periods before that counts as an error.
 /// The engine's rule is one.
-const RESENDS: usize = 1;
+const RESENDS: usize = MAX_LIMITS;
 
 /// Whether the request is made or only considered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub fn ask<S: Store>(
         let (batch, readings) = case.ask();
         match send(store, batch, ask, readings) {
             Ok(()) => return Some(answer(&mut case)),
-            Err(StoreError::Stale { now }) => policy.refresh(now),
+            Err(StoreError::Stale { charge, now }) => batch.charges()[charge].refresh(now),
             Err(error) => panic!("the store failed: {error}"),
         }
     }

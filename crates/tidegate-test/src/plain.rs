@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{
-    Batch, BucketState, Charge, Clock, QuotaState, Reading, Readings, Shape, Store, StoreError,
-    Timestamp, Window, WindowState, plan,
+    Batch, BucketState, Charge, Clock, QuotaState, Reading, Readings, Shape, Stale, Store,
+    StoreError, Timestamp, Window, WindowState, plan,
 };
 
 /// A store of the core's states, by the digests of their keys.
@@ -51,7 +51,8 @@ impl<C: Clock> PlainStore<C> {
         let mut met = Vec::new();
         for (index, charge) in batch.charges().iter().enumerate() {
             let kept = found(index, charge, &states)?;
-            let reading = look(charge, kept.as_ref(), now)?;
+            let reading =
+                look(charge, kept.as_ref(), now).map_err(|stale| stale.of_charge(index))?;
             met.push((kept, reading));
         }
         let rooms = batch.charges().iter().zip(&met).map(|(charge, (_, r))| (charge, r.room));
@@ -59,7 +60,8 @@ impl<C: Clock> PlainStore<C> {
         readings.begin(now);
         for (index, (charge, (kept, reading))) in batch.charges().iter().zip(met).enumerate() {
             if write && planned.writes(index) {
-                let (after, reading) = take(charge, kept.as_ref(), now)?;
+                let taken = take(charge, kept.as_ref(), now);
+                let (after, reading) = taken.map_err(|stale| stale.of_charge(index))?;
                 states.insert(charge.digest(), (charge.stamp().get(), after));
                 readings.push(reading);
             } else {
@@ -91,7 +93,7 @@ fn look(
     charge: &Charge<'_>,
     kept: Option<&(State, &Shape)>,
     now: Timestamp,
-) -> Result<Reading, StoreError> {
+) -> Result<Reading, Stale> {
     let cost = charge.cost();
     Ok(match (charge.shape(), kept) {
         (Shape::Bucket(bucket), Some((State::Bucket(state), Shape::Bucket(old)))) => {
@@ -114,7 +116,7 @@ fn take(
     charge: &Charge<'_>,
     kept: Option<&(State, &Shape)>,
     now: Timestamp,
-) -> Result<(State, Reading), StoreError> {
+) -> Result<(State, Reading), Stale> {
     let cost = charge.cost();
     Ok(match charge.shape() {
         Shape::Bucket(bucket) => {

@@ -55,7 +55,7 @@
 //! Only the store knows the time at which it decides, and only the caller knows the calendar. So
 //! the caller sends the three periods it remembers. When time has moved past them, or clocks are far
 //! apart, they do not cover the store's time. The store then changes nothing and tells its time; the
-//! caller [refreshes](crate::Policy::refresh) and sends the batch again.
+//! caller [refreshes](crate::Charge::refresh) that charge and sends the batch again.
 //!
 //! ```
 //! use tidegate_core::{

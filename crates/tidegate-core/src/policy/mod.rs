@@ -13,8 +13,6 @@ use std::sync::Arc;
 use crate::charge::MAX_LIMITS;
 use crate::limit::Limit;
 use crate::name::Name;
-use crate::shape::Shape;
-use crate::time::Timestamp;
 
 /// Named limits, and what happens past them or without a store: a [`PolicySpec`] that has been
 /// checked as part of a [`PolicySet`].
@@ -147,18 +145,6 @@ impl Policy {
     #[inline]
     pub(crate) fn class_fact(&self) -> Option<&[u8]> {
         self.class.as_ref().map(|class| class.as_str().as_bytes())
-    }
-
-    /// Moves the calendars of the limits to the periods around `now`, which a store has asked for
-    /// with [`StoreError::Stale`](crate::StoreError::Stale). Then send the batch again.
-    pub fn refresh(&self, now: Timestamp) {
-        for shape in self.limits.iter().flat_map(|limit| limit.in_force()) {
-            if let Shape::Quota(quota) = shape
-                && let Some(calendar) = quota.calendar()
-            {
-                calendar.refresh(now);
-            }
-        }
     }
 }
 

@@ -7,7 +7,7 @@
 use arrayvec::ArrayVec;
 use tidegate_core::{
     Batch, Charge, Clock, Kind, MAX_LIMITS, Period, Periods, Plan, Reading, Readings, Room, Shape,
-    Stale, Timestamp, plan,
+    Stale, StoreError, Timestamp, plan,
 };
 
 use super::Shelves;
@@ -39,7 +39,7 @@ impl Shelves {
         clock: &impl Clock,
         readings: &mut Readings,
         planned: impl Fn(Plan) -> Plan,
-    ) -> Result<(), Stale> {
+    ) -> Result<(), StoreError> {
         let charges = batch.charges();
         match self.commit_in_place(charges, clock, readings, &planned) {
             InPlace::Decided => return Ok(()),
@@ -60,7 +60,7 @@ impl Shelves {
         glimpses: &[Glimpse],
         readings: &mut Readings,
         planned: impl Fn(Plan) -> Plan,
-    ) -> Result<(), Stale> {
+    ) -> Result<(), StoreError> {
         let now = readings.decided_at();
         let mut locks = Locks::new(self);
         let mut spots = Spots::new();
@@ -98,7 +98,7 @@ impl Shelves {
         spots: &[Spot],
         readings: &mut Readings,
         planned: impl Fn(Plan) -> Plan,
-    ) -> Result<(), Stale> {
+    ) -> Result<(), StoreError> {
         let now = readings.decided_at();
         // Read once, so that the look and the charge speak of the same periods.
         let mut periods: ArrayVec<Option<Periods>, MAX_LIMITS> = ArrayVec::new();
@@ -106,14 +106,16 @@ impl Shelves {
         for (charge, spot) in charges.iter().zip(spots) {
             periods.push(charge.periods());
             let periods = periods.last().and_then(Option::as_ref);
-            rooms.push(self.room(Here { charge, periods, spot: *spot, epoch: self.epoch, now })?);
+            let here = Here { charge, periods, spot: *spot, epoch: self.epoch, now };
+            rooms.push(self.room(here).map_err(|stale| stale.of_charge(rooms.len()))?);
         }
         let plan = planned(plan(charges.iter().zip(rooms.iter().copied())));
         for (index, (charge, spot)) in charges.iter().zip(spots).enumerate() {
             let periods = periods[index].as_ref();
             let here = Here { charge, periods, spot: *spot, epoch: self.epoch, now };
             // What could be stale has been found to be current when the room was asked for.
-            readings.push(if plan.writes(index) { self.take(here)? } else { self.look(here)? });
+            let reading = if plan.writes(index) { self.take(here) } else { self.look(here) };
+            readings.push(reading.map_err(|stale| stale.of_charge(index))?);
         }
         Ok(())
     }

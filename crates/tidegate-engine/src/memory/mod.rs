@@ -20,7 +20,7 @@ mod sketch;
 mod step;
 mod table;
 
-use tidegate_core::{Batch, Clock, Plan, Readings, Stale, Store, StoreError};
+use tidegate_core::{Batch, Clock, Plan, Readings, Store, StoreError};
 
 use crate::engine::unpredictable;
 use entry::{Epoch, PAIR, WIDE};
@@ -139,8 +139,7 @@ impl<C: Clock> MemoryStore<C> {
         readings: &mut Readings,
         planned: impl Fn(Plan) -> Plan,
     ) -> Result<(), StoreError> {
-        let decided = self.shelves.commit(batch, &self.clock, readings, planned);
-        decided.map_err(|Stale { now }| StoreError::Stale { now })
+        self.shelves.commit(batch, &self.clock, readings, planned)
     }
 }
 

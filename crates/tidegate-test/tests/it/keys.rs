@@ -173,7 +173,8 @@ proptest! {
     }
 
     #[test]
-    fn t09_accounts_and_addresses_never_show(account in "[a-z]{3,8}@[a-z]{4,9}", bits in any::<u32>()) {
+    // The host is made of letters that are in no word of a key, nor in hexadecimal.
+    fn t09_accounts_and_addresses_never_show(account in "[a-z]{3,8}@[q-y]{4,9}", bits in any::<u32>()) {
         let ip = std::net::IpAddr::from(bits.to_be_bytes());
         let texts = vec![(Dimension::Account, account.clone().into_bytes())];
         let parts = Parts { texts, ip: Some(ip) };
