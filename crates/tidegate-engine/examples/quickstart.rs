@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let binding = decision.binding().ok_or("a limit has decided")?;
         println!("request {request}: {answer} (decided by `{}`)", binding.limit.name());
         for said in decision.explain() {
-            println!("    {:<6} {:>4} left", said.limit.name(), said.reading.remaining);
+            println!("    {:<6} {:>4} left", said.limit.name().as_str(), said.reading.remaining);
         }
     }
     Ok(())
