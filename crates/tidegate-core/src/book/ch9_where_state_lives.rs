@@ -59,7 +59,7 @@
 //!
 //! ```
 //! use tidegate_core::{
-//!     Calendar, Cost, Counts, Period, Quota, Span, Stale, StoreError, Timestamp, Unit,
+//!     Calendar, Cost, Counts, Period, Quota, Span, StoreError, Timestamp, Unit,
 //! };
 //!
 //! let calendar = Calendar::try_new(Unit::Day, "Asia/Kathmandu", None)?;
@@ -70,7 +70,8 @@
 //! // What a new calendar remembers are the days around 1970.
 //! let periods = calendar.periods();
 //! let stale = quota.take(None, Cost::ONE, now, Some(&periods)).unwrap_err();
-//! assert_eq!(StoreError::from(stale), StoreError::Stale { now }, "not a fresh day: an error");
+//! let told = stale.of_charge(0);
+//! assert_eq!(told, StoreError::Stale { charge: 0, now }, "not a fresh day: an error");
 //!
 //! calendar.refresh(now);
 //! let periods = calendar.periods();
