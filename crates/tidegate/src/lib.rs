@@ -1,0 +1,1 @@
+//! What a Rust user of Tidegate imports.
