@@ -6,8 +6,8 @@
 
 use crate::case::Case;
 use crate::limit::{Limit, Stage};
-use crate::policy::{Overflow, Policy};
-use crate::shape::{Reading, Room};
+use crate::policy::{Mode, Overflow, Policy};
+use crate::shape::{Reading, Room, Shape};
 use crate::time::{Span, Timestamp};
 
 /// The whole answer to one request: a [`Case`] that has been decided by [`fold`].
@@ -50,11 +50,35 @@ pub enum Retry {
     Never,
 }
 
+/// A decision in the words most callers and clients know: the numbers of the limit that decided,
+/// and when to come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The most the deciding limit admits at once.
+    pub limit: u64,
+    /// What it has left; below zero only where refused attempts are counted. Branch on `blocked`.
+    pub remaining: i64,
+    /// How long until nothing counted so far counts any more.
+    pub reset_after: Span,
+    /// When a request that was not admitted may come back; `None` for one that was.
+    pub retry: Option<Retry>,
+    /// Whether the request must not pass now.
+    pub blocked: bool,
+    /// The longest delay a backoff asked for.
+    pub backoff: Span,
+    /// The first instant at which the same request may pass; `None` if none ever comes.
+    pub next_allowed_at: Option<Timestamp>,
+    /// The stage that decided.
+    pub source: Stage,
+}
+
 /// One limit and what it said: an item of [`Decision::explain`].
 #[derive(Clone, Copy, Debug)]
 pub struct Explanation<'d> {
     /// The limit that was asked; a [shadow](Limit::is_shadow) has had no say.
     pub limit: &'d Limit,
+    /// Its shape with the numbers in force for this subject, overrides considered.
+    pub shape: &'d Shape,
     /// What it had left, and when it has room.
     pub reading: &'d Reading,
 }
@@ -128,6 +152,20 @@ impl Verdict {
     /// What stands until a decision has been made.
     pub(crate) const UNDECIDED: Self =
         Self::Deny(Denial { retry: Retry::Never, source: Stage::Global });
+
+    /// The names of all verdicts.
+    pub const NAMES: [&'static str; 4] = ["admit", "queue", "degrade", "deny"];
+
+    /// The name used in answers and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        Self::NAMES[match self {
+            Self::Admit => 0,
+            Self::Queue(_) => 1,
+            Self::Degrade => 2,
+            Self::Deny(_) => 3,
+        }]
+    }
 }
 
 // === impl Refusal ===
@@ -230,6 +268,59 @@ impl<'d> Decision<'d> {
         (0..self.0.readings().list().len()).filter_map(move |index| decision.explanation(index))
     }
 
+    /// Under which circumstances it was decided: normal, because the store answered. What becomes
+    /// of a request without a store is not a decision yet, but a typed error.
+    #[must_use]
+    pub const fn mode(&self) -> Mode {
+        Mode::Normal
+    }
+
+    /// The stage of the limit that decided.
+    #[must_use]
+    pub fn source(&self) -> Stage {
+        match (self.0.verdict, self.binding()) {
+            (Verdict::Deny(denial), _) => denial.source,
+            (_, Some(binding)) => binding.limit.stage(),
+            (_, None) => Stage::Global,
+        }
+    }
+
+    /// The decision in a few numbers.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let retry = match self.0.verdict {
+            Verdict::Admit | Verdict::Degrade => None,
+            Verdict::Queue(wait) => Some(Retry::After(wait)),
+            Verdict::Deny(denial) => Some(denial.retry),
+        };
+        let next_allowed_at = match retry {
+            None => Some(self.decided_at()),
+            Some(Retry::After(wait)) => Some(self.decided_at().after(wait)),
+            Some(Retry::Never) => None,
+        };
+        let backoff = self.explain().filter(|said| !said.limit.is_shadow());
+        let (limit, reading) = match self.binding() {
+            Some(binding) => (binding.shape.capacity(), *binding.reading),
+            None => (0, Reading::NOTHING),
+        };
+        Status {
+            limit,
+            remaining: reading.remaining,
+            reset_after: reading.reset_after,
+            retry,
+            blocked: retry.is_some(),
+            backoff: backoff.map(|said| said.reading.backoff).max().unwrap_or(Span::ZERO),
+            next_allowed_at,
+            source: self.source(),
+        }
+    }
+
+    /// The case that was decided.
+    #[must_use]
+    pub const fn case(&self) -> &'d Case<'d> {
+        self.0
+    }
+
     /// The store's time at which this was decided, and from which all waits are counted. (Only if a
     /// clock went back are they counted from the last change of the counter instead.)
     #[must_use]
@@ -239,9 +330,8 @@ impl<'d> Decision<'d> {
 
     #[inline]
     fn explanation(&self, index: usize) -> Option<Explanation<'d>> {
-        Some(Explanation {
-            limit: self.0.batch().charges().get(index)?.limit(),
-            reading: self.0.readings().list().get(index)?,
-        })
+        let charge = self.0.batch().charges().get(index)?;
+        let reading = self.0.readings().list().get(index)?;
+        Some(Explanation { limit: charge.limit(), shape: charge.shape(), reading })
     }
 }

@@ -88,13 +88,14 @@ pub use address::{Prefix, PrefixLength};
 pub use case::Case;
 pub use charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan};
 pub use cost::{Cost, CostError, CostRule};
-pub use decision::{Decision, Denial, Explanation, Retry, Verdict, fold};
+pub use decision::{Decision, Denial, Explanation, Retry, Status, Verdict, fold};
 pub use key::{Digests, Key, KeyNames, MAX_PART};
 pub use limit::{Limit, LimitError, Stage, Stamp};
 pub use name::{Name, NameError};
 pub use overrides::{Override, OverrideError};
 pub use policy::{
-    FailureMode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
+    FailureMode, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
+    Protects,
 };
 pub use shape::{
     Backoff, Bucket, BucketState, Calendar, CalendarError, Counts, EXACT_WINDOW, Grid, Kind,

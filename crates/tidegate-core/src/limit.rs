@@ -31,6 +31,7 @@ pub struct Limit {
     stage: Stage,
     shadow: bool,
     cost: CostRule,
+    settles: bool,
     named_key: bool,
     /// Every shape this limit has had, so that state written under an earlier one can be read.
     /// Stored state names its shape by its place here; the places never change.
@@ -121,6 +122,7 @@ impl Limit {
             stage: Stage::default(),
             shadow: false,
             cost: CostRule::default(),
+            settles: false,
             named_key: false,
             shapes: vec![shape],
             current: Stamp(0),
@@ -148,6 +150,14 @@ impl Limit {
     #[must_use]
     pub const fn costing(mut self, cost: CostRule) -> Self {
         self.cost = cost;
+        self
+    }
+
+    /// Puts what is taken from this limit on a [ticket](crate::Ticket), so that it can be given back,
+    /// or more be taken, when it is known what the request really cost.
+    #[must_use]
+    pub const fn settling(mut self) -> Self {
+        self.settles = true;
         self
     }
 
@@ -214,6 +224,12 @@ impl Limit {
         self.cost
     }
 
+    /// Whether what was taken can be settled later.
+    #[must_use]
+    pub const fn settles(&self) -> bool {
+        self.settles
+    }
+
     /// The shape for whom no override says otherwise.
     #[must_use]
     pub fn shape(&self) -> &Shape {
@@ -234,6 +250,12 @@ impl Limit {
     #[inline]
     pub(crate) fn applies(&self, facts: Facts<'_>) -> Applies {
         self.overrides.find(facts).unwrap_or(Applies { stamp: self.current, role: 0 })
+    }
+
+    /// The numbers that hold for whom a [role](crate::Charge::role) was found before. An override
+    /// that is gone leaves the usual ones.
+    pub(crate) fn applies_to(&self, role: u32) -> Applies {
+        self.overrides.of_role(role).unwrap_or(Applies { stamp: self.current, role: 0 })
     }
 
     /// What tells this limit's counters from all others: its policy, name and kind of shape.

@@ -155,6 +155,12 @@ impl Overrides {
         self.find_exact(facts).or_else(|| self.find_pattern(facts))
     }
 
+    /// The rule with this role; see [`Applies::role`].
+    pub(crate) fn of_role(&self, role: u32) -> Option<Applies> {
+        let mut rules = self.exact.iter().chain(&self.patterns).map(|rule| rule.applies);
+        rules.find(|applies| applies.role == role)
+    }
+
     pub(crate) fn stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
         self.exact.iter().chain(&self.patterns).map(|rule| rule.applies.stamp)
     }

@@ -42,6 +42,11 @@ pub enum DecideError {
     Store(#[from] StoreError),
 }
 
+/// Whether a decision is counted or only looked at: known when it is compiled.
+type Ask = bool;
+const CHARGE: Ask = true;
+const PEEK: Ask = false;
+
 // === impl Engine ===
 
 impl<S: Store> Engine<S> {
@@ -91,16 +96,45 @@ impl<S: Store> Engine<S> {
     /// to let the request pass; what to do then is the policy's failure mode.
     #[inline]
     pub async fn decide<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
+        self.asked::<CHARGE>(case).await
+    }
+
+    /// Says what [`decide`](Self::decide) would, and charges nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](Self::decide).
+    pub async fn peek<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
+        self.asked::<PEEK>(case).await
+    }
+
+    #[inline]
+    async fn asked<'d, const HOW: Ask>(
+        &self,
+        case: &'d mut Case<'_>,
+    ) -> Result<Decision<'d>, DecideError> {
         case.resolve(&self.digests);
         let policy = case.policy();
         let (batch, readings) = case.ask();
         if batch.charges().is_empty() {
             return Err(DecideError::NothingApplies { policy: policy.name().clone() });
         }
-        if let Err(error) = self.store.charge(batch, readings).await {
-            self.charge_again(error, batch, readings).await?;
+        if let Err(error) = self.send::<HOW>(batch, readings).await {
+            self.send_again::<HOW>(error, batch, readings).await?;
         }
         Ok(fold(case))
+    }
+
+    #[inline]
+    async fn send<const HOW: Ask>(
+        &self,
+        batch: &Batch<'_>,
+        readings: &mut Readings,
+    ) -> Result<(), StoreError> {
+        match HOW {
+            PEEK => self.store.peek(batch, readings).await,
+            CHARGE => self.store.charge(batch, readings).await,
+        }
     }
 
     /// A store that finds the calendar periods of a charge stale says which ones it needs; sent again,
@@ -108,7 +142,7 @@ impl<S: Store> Engine<S> {
     /// first time; after that each by itself, because a clock that went back may leave one counter
     /// ahead of the others.
     #[cold]
-    async fn charge_again(
+    async fn send_again<const HOW: Ask>(
         &self,
         mut error: StoreError,
         batch: &Batch<'_>,
@@ -121,7 +155,7 @@ impl<S: Store> Engine<S> {
                     stale.refresh(now);
                 }
             }
-            match self.store.charge(batch, readings).await {
+            match self.send::<HOW>(batch, readings).await {
                 Ok(()) => return Ok(()),
                 Err(again) => error = again,
             }

@@ -20,6 +20,7 @@ use crate::name::Name;
 pub struct Policy {
     name: Name,
     class: Option<Name>,
+    protects: Option<Protects>,
     failure: FailureMode,
     overflow: Overflow,
     limits: Vec<Arc<Limit>>,
@@ -30,6 +31,7 @@ pub struct Policy {
 pub struct PolicySpec {
     name: Name,
     class: Option<Name>,
+    protects: Option<Protects>,
     failure: FailureMode,
     overflow: Overflow,
     limits: Vec<LimitUse>,
@@ -47,6 +49,36 @@ pub enum FailureMode {
     FailOpen,
     /// Decide by local guardrails alone, which count on this node and know nothing of the store.
     Degraded,
+}
+
+/// Under which circumstances a decision was made. Without a store that answers, it is the policy's
+/// [`FailureMode`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// The store answered.
+    Normal,
+    /// It did not, and the policy denies meanwhile.
+    FailClosed,
+    /// It did not, and the policy admits meanwhile, within local guardrails.
+    FailOpen,
+    /// It did not, and local guardrails decide.
+    Degraded,
+}
+
+/// What a policy guards. Where somebody could get in, an outage must not open the door: such a
+/// policy cannot be built to [fail open](FailureMode::FailOpen).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protects {
+    /// Logging in.
+    Login,
+    /// Entering a one-time password.
+    Otp,
+    /// Any other way to become somebody.
+    Auth,
+    /// Proving once more who one is, before something that matters.
+    StepUp,
+    /// An interface whose use costs, but lets nobody in.
+    Api,
 }
 
 /// What happens to a request past a limit: which [`Verdict`](crate::Verdict) it gets.
@@ -73,7 +105,14 @@ impl PolicySpec {
     /// A policy without limits yet. What it does while its store fails has to be said.
     #[must_use]
     pub const fn new(name: Name, failure: FailureMode) -> Self {
-        Self { name, class: None, failure, overflow: Overflow::Reject, limits: Vec::new() }
+        Self {
+            name,
+            class: None,
+            protects: None,
+            failure,
+            overflow: Overflow::Reject,
+            limits: Vec::new(),
+        }
     }
 
     /// Adds a limit of its own: its counters are this policy's alone.
@@ -96,6 +135,13 @@ impl PolicySpec {
     #[must_use]
     pub fn class(mut self, class: Name) -> Self {
         self.class = Some(class);
+        self
+    }
+
+    /// Says what the policy guards; see [`Protects`] for what follows from it.
+    #[must_use]
+    pub const fn protecting(mut self, what: Protects) -> Self {
+        self.protects = Some(what);
         self
     }
 
@@ -122,6 +168,12 @@ impl Policy {
         self.class.as_ref()
     }
 
+    /// What it guards, if that has been said.
+    #[must_use]
+    pub const fn protects(&self) -> Option<Protects> {
+        self.protects
+    }
+
     /// What to do while its store fails.
     #[must_use]
     pub const fn failure(&self) -> FailureMode {
@@ -145,6 +197,86 @@ impl Policy {
     #[inline]
     pub(crate) fn class_fact(&self) -> Option<&[u8]> {
         self.class.as_ref().map(|class| class.as_str().as_bytes())
+    }
+}
+
+// === impl FailureMode ===
+
+impl FailureMode {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::FailClosed, Self::FailOpen, Self::Degraded];
+
+    /// The name used in configuration, answers and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FailClosed => "fail_closed",
+            Self::FailOpen => "fail_open",
+            Self::Degraded => "degraded",
+        }
+    }
+}
+
+// === impl Mode ===
+
+impl Mode {
+    /// All of them; at any time a policy is in exactly one on each node.
+    pub const ALL: [Self; 4] = [Self::Normal, Self::FailClosed, Self::FailOpen, Self::Degraded];
+
+    /// The name used in answers and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::FailClosed => FailureMode::FailClosed.name(),
+            Self::FailOpen => FailureMode::FailOpen.name(),
+            Self::Degraded => FailureMode::Degraded.name(),
+        }
+    }
+}
+
+// === impl Protects ===
+
+impl Protects {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Login, Self::Otp, Self::Auth, Self::StepUp, Self::Api];
+
+    /// The name used in configuration and answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Login => "login",
+            Self::Otp => "otp",
+            Self::Auth => "auth",
+            Self::StepUp => "step_up",
+            Self::Api => "api",
+        }
+    }
+
+    /// Whether somebody could get in here, so that an outage must not open it.
+    #[must_use]
+    pub const fn is_entrance(self) -> bool {
+        match self {
+            Self::Login | Self::Otp | Self::Auth | Self::StepUp => true,
+            Self::Api => false,
+        }
+    }
+}
+
+// === impl Overflow ===
+
+impl Overflow {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Reject, Self::Queue, Self::Degrade];
+
+    /// The name used in configuration and answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reject => "reject",
+            Self::Queue => "queue",
+            Self::Degrade => "degrade",
+        }
     }
 }
 

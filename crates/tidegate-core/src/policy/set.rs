@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{LimitUse, MAX_LIMITS, Policy, PolicySpec};
+use super::{FailureMode, LimitUse, MAX_LIMITS, Policy, PolicySpec, Protects};
 use crate::limit::{Limit, LimitError};
 use crate::name::Name;
 use crate::subject::Dimension;
@@ -56,6 +56,18 @@ pub enum PolicyError {
     /// More limits than one decision can charge.
     #[error("policy `{0}` has more than {MAX_LIMITS} limits, the most one decision can charge")]
     TooManyLimits(Name),
+    /// A policy that would let everybody in while its store is down.
+    #[error(
+        "policy `{policy}` protects `{}` and must not fail open: an outage of the store would be a \
+         way in; write `fail_closed` or `degraded`",
+        .protects.name()
+    )]
+    FailsOpen {
+        /// The policy.
+        policy: Name,
+        /// What it guards.
+        protects: Protects,
+    },
     /// A shared limit that is not there.
     #[error("policy `{policy}` uses the shared limit `{limit}`, which is not defined")]
     UnknownShared {
@@ -161,6 +173,12 @@ impl PolicySet {
         self.policies.binary_search_by(|policy| policy.name.as_str().cmp(name)).ok()
     }
 
+    /// The limit of an [identity](Limit::id), if it is in this set or was in one it succeeds.
+    #[must_use]
+    pub fn limit(&self, id: u64) -> Option<&Arc<Limit>> {
+        self.limits.get(&id)
+    }
+
     /// All policies, sorted by name.
     #[must_use]
     pub fn policies(&self) -> &[Policy] {
@@ -194,7 +212,12 @@ impl Building {
         spec: PolicySpec,
         shared: &BTreeMap<Name, Arc<Limit>>,
     ) -> Result<(), PolicyError> {
-        let PolicySpec { name, class, failure, overflow, limits: uses } = spec;
+        let PolicySpec { name, class, protects, failure, overflow, limits: uses } = spec;
+        if let Some(protects) = protects.filter(|what| what.is_entrance())
+            && failure == FailureMode::FailOpen
+        {
+            return Err(PolicyError::FailsOpen { policy: name, protects });
+        }
         if uses.is_empty() {
             return Err(PolicyError::NoLimits(name));
         }
@@ -217,7 +240,7 @@ impl Building {
             self.claim_key(&limit, &name, class.as_ref())?;
             limits.push(limit);
         }
-        self.set.policies.push(Policy { name, class, failure, overflow, limits });
+        self.set.policies.push(Policy { name, class, protects, failure, overflow, limits });
         Ok(())
     }
 

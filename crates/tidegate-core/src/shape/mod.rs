@@ -161,6 +161,19 @@ impl Shape {
     }
 }
 
+// === impl Reading ===
+
+impl Reading {
+    /// What a limit that was never asked says: nothing is left of it.
+    pub(crate) const NOTHING: Self = Self {
+        room: Room::Never,
+        wait: Span::ZERO,
+        remaining: 0,
+        reset_after: Span::ZERO,
+        backoff: Span::ZERO,
+    };
+}
+
 // === impl Kind ===
 
 impl Kind {
