@@ -78,9 +78,11 @@ mod limit;
 mod name;
 mod overrides;
 mod policy;
+mod settlement;
 mod shape;
 mod store;
 mod subject;
+mod ticket;
 mod tighten;
 mod time;
 
@@ -97,6 +99,7 @@ pub use policy::{
     FailureMode, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
     Protects,
 };
+pub use settlement::{Move, Receipt, Settled, Settlement, Way};
 pub use shape::{
     Backoff, Bucket, BucketState, Calendar, CalendarError, Counts, EXACT_WINDOW, Grid, Kind,
     Period, Periods, Quota, QuotaState, Rate, Reading, Ring, Room, SUB_COUNTS, Shape, ShapeError,
@@ -104,5 +107,6 @@ pub use shape::{
 };
 pub use store::{Store, StoreError};
 pub use subject::{Dimension, Fact, Scope, Subject};
+pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
 pub use tighten::{Allowance, Sharing, effective, tighten};
 pub use time::{Clock, MAX_EXACT, ManualClock, Span, Timestamp};

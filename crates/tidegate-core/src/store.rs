@@ -3,6 +3,7 @@
 use core::future::Future;
 
 use crate::charge::{Batch, Readings};
+use crate::settlement::{Receipt, Settlement};
 use crate::shape::Stale;
 use crate::time::Timestamp;
 
@@ -36,6 +37,22 @@ pub trait Store: Send + Sync {
         batch: &Batch<'_>,
         readings: &mut Readings,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Settles a ticket: moves what is asked for and remembers that it did, in one step, so that it
+    /// happens at most once.
+    ///
+    /// What is given back is what was taken: of a window only units still within it, of a quota
+    /// only in the period they were taken in, of a bucket never above its burst, and nothing where
+    /// a counter stands for several keys. So nobody else's count gets smaller.
+    ///
+    /// # Errors
+    ///
+    /// As [`charge`](Self::charge). [`Contended`](StoreError::Contended) also if no more tickets can
+    /// be remembered.
+    fn settle(
+        &self,
+        settlement: &Settlement<'_>,
+    ) -> impl Future<Output = Result<Receipt, StoreError>> + Send;
 }
 
 /// What went wrong, one variant for each thing a caller can do about it.

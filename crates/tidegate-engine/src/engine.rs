@@ -5,13 +5,18 @@ use core::hash::{BuildHasher as _, Hasher as _};
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use std::hash::RandomState;
+use std::io;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache, Guard};
 use tidegate_core::{
-    Batch, Case, Decision, Digests, Name, PolicyError, PolicySet, PolicySetBuilder, Readings,
-    Store, StoreError, fold,
+    Batch, Case, Cost, CostError, Decision, Digests, Name, PolicyError, PolicySet,
+    PolicySetBuilder, Readings, Receipt, Settled, Settlement, Store, StoreError, Ticket,
+    TicketError, fold,
 };
+
+use crate::event::{Event, Observer, Outbox};
+use crate::tickets::Tickets;
 
 /// Decides requests by the policies in force, with state in a store.
 #[derive(Debug)]
@@ -19,6 +24,8 @@ pub struct Engine<S> {
     store: S,
     policies: ArcSwap<PolicySet>,
     digests: Digests,
+    tickets: Tickets,
+    outbox: Option<Outbox>,
 }
 
 /// The policies in force, as one thread sees them.
@@ -42,6 +49,20 @@ pub enum DecideError {
     Store(#[from] StoreError),
 }
 
+/// Why nothing was settled, and nothing changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettleError {
+    /// The ticket.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
+    /// The weight.
+    #[error(transparent)]
+    Weight(#[from] CostError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// Whether a decision is counted or only looked at: known when it is compiled.
 type Ask = bool;
 const CHARGE: Ask = true;
@@ -57,7 +78,23 @@ impl<S: Store> Engine<S> {
 
     /// An engine whose digests are known, so that a run can be repeated exactly.
     pub fn with_digests(store: S, policies: PolicySet, digests: Digests) -> Self {
-        Self { store, policies: ArcSwap::from_pointee(policies), digests }
+        let (policies, tickets) = (ArcSwap::from_pointee(policies), Tickets::new());
+        Self { store, policies, digests, tickets, outbox: None }
+    }
+
+    /// Tells these observers what happens, on a thread of their own; see [`Observer`].
+    ///
+    /// # Errors
+    ///
+    /// If no thread can be started.
+    pub fn observed_by(mut self, observers: Vec<Box<dyn Observer>>) -> io::Result<Self> {
+        self.outbox = Some(Outbox::to(observers)?);
+        Ok(self)
+    }
+
+    /// How many events no observer was told of, because those before were not done with yet.
+    pub fn dropped_events(&self) -> u64 {
+        self.outbox.as_ref().map_or(0, Outbox::dropped)
     }
 
     /// The policies in force. Take them anew for each request: they are swapped whole.
@@ -76,8 +113,12 @@ impl<S: Store> Engine<S> {
             // Built from the very set it replaces: two reloads at once would otherwise give the
             // same stamp to different numbers.
             let present = self.policies.load();
-            let next = Arc::new(policies.clone().build(Some(&present))?);
-            if Arc::ptr_eq(&present, &self.policies.compare_and_swap(&present, next)) {
+            let next = policies.clone().build(Some(&present)).inspect_err(|error| {
+                self.emit(|| Event::ReloadRefused { reason: error.to_string() });
+            })?;
+            let count = next.policies().len();
+            if Arc::ptr_eq(&present, &self.policies.compare_and_swap(&present, Arc::new(next))) {
+                self.emit(|| Event::Reloaded { policies: count });
                 return Ok(());
             }
         }
@@ -96,7 +137,13 @@ impl<S: Store> Engine<S> {
     /// to let the request pass; what to do then is the policy's failure mode.
     #[inline]
     pub async fn decide<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
-        self.asked::<CHARGE>(case).await
+        let policy = case.policy();
+        let decided = self.asked::<CHARGE>(case).await;
+        self.emit(|| match &decided {
+            Ok(decision) => Event::decided(decision),
+            Err(error) => Event::Failed { policy: policy.name().clone(), error: error.clone() },
+        });
+        decided
     }
 
     /// Says what [`decide`](Self::decide) would, and charges nothing.
@@ -134,6 +181,60 @@ impl<S: Store> Engine<S> {
         match HOW {
             PEEK => self.store.peek(batch, readings).await,
             CHARGE => self.store.charge(batch, readings).await,
+        }
+    }
+
+    /// The ticket of an admitted request, if any limit it was taken from [settles](Limit::settling).
+    /// Make one for each decision at most.
+    pub fn ticket(&self, decision: &Decision<'_>) -> Option<Ticket> {
+        self.tickets.issue(decision)
+    }
+
+    /// Settles a request: what it was charged for becomes what it really weighed. Zero gives all of
+    /// it back; more than it was charged for is taken now, whether or not there is room. It concerns
+    /// only limits that settle, and happens at most once for each ticket.
+    ///
+    /// # Errors
+    ///
+    /// If the ticket is not one of this engine's, has expired or was settled before, if the weight
+    /// is beyond the exact range, or if the store fails. Nothing has been changed then.
+    pub async fn settle(&self, ticket: &str, weight: u64) -> Result<Settled, SettleError> {
+        let claim = self.tickets.open(ticket)?;
+        let weight = match weight {
+            0 => None,
+            _ => Some(Cost::try_new(weight)?),
+        };
+        let policies = self.policies.load_full();
+        let settlement = Settlement::new(&claim, &policies, weight);
+        let mut resent = 0;
+        let receipt = loop {
+            match self.store.settle(&settlement).await {
+                // A store that has just been told its periods asks for none again, unless they end
+                // in between.
+                Err(StoreError::Stale { charge, now }) if resent <= settlement.moves().len() => {
+                    resent += 1;
+                    if let Some(step) = settlement.moves().get(charge) {
+                        step.charge.refresh(now);
+                    }
+                }
+                other => break other?,
+            }
+        };
+        match receipt {
+            Receipt::Settled(settled) => {
+                self.emit(|| Event::Settled { settled });
+                Ok(settled)
+            }
+            Receipt::Before => Err(TicketError::Settled.into()),
+            Receipt::Late => Err(TicketError::Expired.into()),
+        }
+    }
+
+    /// Tells the observers, if there are any.
+    #[inline]
+    fn emit(&self, event: impl FnOnce() -> Event) {
+        if let Some(outbox) = &self.outbox {
+            outbox.send(event());
         }
     }
 
@@ -199,88 +300,4 @@ pub(crate) fn unpredictable() -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    //! What callers rely on without seeing it.
-
-    use tidegate_core::{Policy, Subject};
-
-    use super::*;
-
-    /// Compiles only if a decision can be awaited on any thread, with any store.
-    #[expect(dead_code, reason = "the compiler is the test")]
-    fn a_decision_can_be_awaited_anywhere<S: Store>(
-        engine: &Engine<S>,
-        policy: &Policy,
-        subject: &Subject<'_>,
-    ) {
-        fn sendable<T: Send>(_: T) {}
-        sendable(async move { engine.decide(&mut Case::new(policy, subject)).await.is_ok() });
-    }
-
-    /// A store that says there is room and then fails.
-    struct Liar;
-
-    impl Store for Liar {
-        async fn charge(&self, _: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-            let room = tidegate_core::Room::Now;
-            let none = tidegate_core::Span::ZERO;
-            readings.push(tidegate_core::Reading {
-                room,
-                wait: none,
-                remaining: 1,
-                reset_after: none,
-                backoff: none,
-            });
-            Err(StoreError::Timeout)
-        }
-
-        async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-            Err(StoreError::Unavailable)
-        }
-    }
-
-    #[test]
-    fn readings_of_a_store_that_failed_admit_nothing() {
-        use tidegate_core::{Bucket, FailureMode, Limit, PolicySpec, Rate, Scope, Shape};
-        let shape = Shape::Bucket(Bucket::try_new(Rate::per_second(1).unwrap(), 1).unwrap());
-        let limit = Limit::new(Name::try_new("l").unwrap(), Scope::GLOBAL, shape);
-        let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
-        let set = PolicySet::builder().policy(spec.limit(limit)).build(None).unwrap();
-        let engine = Engine::new(Liar, set.clone());
-        let subject = Subject::new();
-        let mut case = Case::new(set.get("p").unwrap(), &subject);
-        let failed = ready(engine.decide(&mut case)).unwrap().err();
-        assert_eq!(failed, Some(DecideError::Store(StoreError::Timeout)));
-        assert!(!fold(&mut case).is_admitted());
-    }
-
-    #[test]
-    fn a_clock_that_goes_back_by_days_is_no_reason_to_fail() {
-        use tidegate_core::{
-            Calendar, Counts, Dimension, FailureMode, Limit, ManualClock, Period, PolicySpec,
-            Quota, Scope, Shape, Span, Timestamp, Unit,
-        };
-        let daily = |name: &str, dimension| {
-            let day = Calendar::try_new(Unit::Day, "UTC", None).unwrap();
-            let quota = Quota::try_new(9, Period::Calendar(day), Counts::Admitted).unwrap();
-            let scope = Scope::of([dimension]);
-            Limit::new(Name::try_new(name).unwrap(), scope, Shape::Quota(quota))
-        };
-        let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed)
-            .limit(daily("org", Dimension::Org))
-            .limit(daily("user", Dimension::User));
-        let set = PolicySet::builder().policy(spec).build(None).unwrap();
-        let start = Timestamp::from_micros(1_800_000_000_000_000);
-        let clock = ManualClock::new(start);
-        let budget = crate::memory::Budget { buckets: 1, quotas: 100, windows: 1 };
-        let engine = Engine::new(crate::memory::MemoryStore::new(budget, &clock), set.clone());
-        let days = |days| start.after(Span::from_micros(days * Span::DAY.as_micros()));
-        for (day, user) in [(10, "u1"), (3, "u2"), (3, "u1"), (10, "u2")] {
-            clock.set(days(day));
-            let subject = Subject::new().org("acme").user(user);
-            let mut case = Case::new(set.get("p").unwrap(), &subject);
-            let decision = ready(engine.decide(&mut case)).unwrap();
-            assert!(decision.is_ok_and(|decision| decision.is_admitted()), "day {day}, {user}");
-        }
-    }
-}
+mod tests;

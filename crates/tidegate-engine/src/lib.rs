@@ -26,8 +26,11 @@
 
 mod clock;
 mod engine;
+mod event;
 pub mod memory;
 mod sync;
+mod tickets;
 
 pub use clock::SystemClock;
-pub use engine::{DecideError, Engine, Reader, ready};
+pub use engine::{DecideError, Engine, Reader, SettleError, ready};
+pub use event::{Event, Observer};

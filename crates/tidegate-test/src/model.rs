@@ -18,7 +18,7 @@ mod window;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use tidegate_core::{Batch, Clock, KeyNames, Readings, Store, StoreError};
+use tidegate_core::{Batch, Clock, KeyNames, Readings, Receipt, Settlement, Store, StoreError};
 
 use counter::Kept;
 
@@ -91,5 +91,11 @@ impl<C: Clock> Store for ModelStore<C> {
     async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.decide(batch, false, readings);
         Ok(())
+    }
+
+    /// A settlement names counters by digest, and the model knows them by their text: it says so.
+    /// Settling is held to the [plain store](crate::plain) instead.
+    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        Err(StoreError::Refused)
     }
 }

@@ -3,12 +3,13 @@
 //! Nothing is packed, locked or evicted, so what the [model](crate::model) finds here it finds in
 //! the rules themselves, before any real store is looked at.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{
-    Batch, BucketState, Charge, Clock, QuotaState, Reading, Readings, Shape, Stale, Store,
-    StoreError, Timestamp, Window, WindowState, plan,
+    Batch, Bucket, BucketState, Charge, Clock, QuotaState, Reading, Readings, Receipt, Settled,
+    Settlement, Shape, Stale, Store, StoreError, TicketId, Timestamp, Way, Window, WindowState,
+    plan,
 };
 
 /// A store of the core's states, by the digests of their keys.
@@ -16,6 +17,7 @@ use tidegate_core::{
 pub struct PlainStore<C> {
     clock: C,
     states: Mutex<States>,
+    settled: Mutex<HashSet<TicketId>>,
 }
 
 /// The state of one key.
@@ -37,7 +39,7 @@ impl<C: Clock> PlainStore<C> {
     /// A store that has seen nothing.
     #[must_use]
     pub fn new(clock: C) -> Self {
-        Self { clock, states: Mutex::default() }
+        Self { clock, states: Mutex::default(), settled: Mutex::default() }
     }
 
     fn decide(
@@ -80,6 +82,69 @@ impl<C: Clock> Store for PlainStore<C> {
     async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.decide(batch, false, readings)
     }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.clock.now();
+        if now >= settlement.expires_at() {
+            return Ok(Receipt::Late);
+        }
+        let mut moved = Settled::default();
+        let mut after = Vec::new();
+        for (index, step) in settlement.moves().iter().enumerate() {
+            let kept = found(index, &step.charge, &states)?;
+            let stale = |stale: Stale| stale.of_charge(index);
+            let state = match step.way {
+                Way::Back => give_back(&step.charge, kept.as_ref(), now, settlement.decided_at())
+                    .map(|(state, units)| {
+                        moved.returned += units;
+                        state
+                    }),
+                Way::There => {
+                    let reading = look(&step.charge, kept.as_ref(), now).map_err(stale)?;
+                    moved.added += step.charge.cost().get().min(match step.charge.shape() {
+                        Shape::Bucket(_) => reading.remaining.max(0).unsigned_abs(),
+                        Shape::Window(_) | Shape::Quota(_) => u64::MAX,
+                    });
+                    Some(take(&step.charge, kept.as_ref(), now).map_err(stale)?.0)
+                }
+            };
+            after.extend(state.map(|state| (step.charge, state)));
+        }
+        if !settled.insert(settlement.id()) {
+            return Ok(Receipt::Before);
+        }
+        for (charge, state) in after {
+            states.insert(charge.digest(), (charge.stamp().get(), state));
+        }
+        Ok(Receipt::Settled(moved))
+    }
+}
+
+/// The state after a refund and what was given back; nothing, if nothing was kept.
+fn give_back(
+    charge: &Charge<'_>,
+    kept: Option<&(State, &Shape)>,
+    now: Timestamp,
+    taken_at: Timestamp,
+) -> Option<(State, u64)> {
+    let cost = charge.cost();
+    Some(match charge.shape() {
+        Shape::Bucket(bucket) => {
+            let (state, units) = bucket.give_back(bucket_state(bucket, kept, now)?, cost, now);
+            (State::Bucket(state), units)
+        }
+        Shape::Window(window) => {
+            let state = window_state(window, kept)?;
+            let (state, units) = window.give_back(&state, cost, taken_at);
+            (State::Window(Box::new(state)), units)
+        }
+        Shape::Quota(quota) => {
+            let (state, units) = quota.give_back(quota_state(kept)?, cost, taken_at);
+            (State::Quota(state), units)
+        }
+    })
 }
 
 fn found<'c>(index: usize, charge: &Charge<'c>, states: &States) -> Result<Kept<'c>, StoreError> {
@@ -120,14 +185,7 @@ fn take(
     let cost = charge.cost();
     Ok(match charge.shape() {
         Shape::Bucket(bucket) => {
-            let state = match kept {
-                Some((State::Bucket(state), Shape::Bucket(old))) if bucket != old => {
-                    bucket.inherit(old, *state, now)
-                }
-                Some((State::Bucket(state), _)) => Some(*state),
-                _ => None,
-            };
-            let (state, reading) = bucket.take(state, cost, now);
+            let (state, reading) = bucket.take(bucket_state(bucket, kept, now), cost, now);
             (State::Bucket(state), reading)
         }
         Shape::Window(window) => {
@@ -140,6 +198,20 @@ fn take(
             (State::Quota(state), reading)
         }
     })
+}
+
+fn bucket_state(
+    bucket: &Bucket,
+    kept: Option<&(State, &Shape)>,
+    now: Timestamp,
+) -> Option<BucketState> {
+    match kept {
+        Some((State::Bucket(state), Shape::Bucket(old))) if bucket != old => {
+            bucket.inherit(old, *state, now)
+        }
+        Some((State::Bucket(state), _)) => Some(*state),
+        _ => None,
+    }
 }
 
 fn window_state(window: &Window, kept: Option<&(State, &Shape)>) -> Option<WindowState> {

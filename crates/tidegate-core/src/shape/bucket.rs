@@ -195,6 +195,15 @@ impl Bucket {
         (state, self.reading(state, Room::Now))
     }
 
+    /// Gives `cost` back, up to a full bucket, and says how many whole tokens that was.
+    #[must_use]
+    pub fn give_back(&self, state: BucketState, cost: Cost, now: Timestamp) -> (BucketState, u64) {
+        let before = self.refilled(Some(state), now);
+        let level = before.level.saturating_add(cost.get().saturating_mul(self.p));
+        let level = level.min(self.capacity);
+        (BucketState { level, ..before }, self.by_p.floor(level - before.level))
+    }
+
     /// The instant at which `state` is as good as none: when the bucket is full.
     #[inline]
     #[must_use]

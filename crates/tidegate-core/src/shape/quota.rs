@@ -159,6 +159,20 @@ impl Quota {
         Ok((state, Reading { wait, ..self.reading(current, room, backoff) }))
     }
 
+    /// Gives back what was taken at `taken_at`, unless another period has begun since, and says how
+    /// much that was.
+    #[must_use]
+    pub fn give_back(
+        &self,
+        state: QuotaState,
+        cost: Cost,
+        taken_at: Timestamp,
+    ) -> (QuotaState, u64) {
+        let still_counts = state.start <= taken_at;
+        let units = if still_counts { cost.get().min(state.used) } else { 0 };
+        (QuotaState { used: state.used - units, ..state }, units)
+    }
+
     /// The instant at which `state` is as good as none: the end of its period.
     ///
     /// # Errors

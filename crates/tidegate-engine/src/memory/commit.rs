@@ -23,7 +23,7 @@ pub(crate) type Glimpse = Option<Slot>;
 /// An entry seen without a lock was somebody else's when the lock was had.
 struct Vanished;
 
-type Spots = ArrayVec<Spot, MAX_LIMITS>;
+pub(crate) type Spots = ArrayVec<Spot, MAX_LIMITS>;
 
 // === impl Shelves ===
 
@@ -64,17 +64,30 @@ impl Shelves {
         let now = readings.decided_at();
         let mut locks = Locks::new(self);
         let mut spots = Spots::new();
+        self.lock_spots(charges, glimpses, now, &mut locks, &mut spots);
+        self.decide(charges, &spots, readings, planned)
+    }
+
+    /// Locks what the charges are counted in, and says where that is.
+    #[inline]
+    pub(crate) fn lock_spots(
+        &self,
+        charges: &[Charge<'_>],
+        glimpses: &[Glimpse],
+        now: Timestamp,
+        locks: &mut Locks<'_>,
+        spots: &mut Spots,
+    ) {
         locks.take_groups(charges, glimpses, false);
-        if self.find_spots(charges, glimpses, false, now, &mut spots).is_err() {
+        if self.find_spots(charges, glimpses, false, now, spots).is_err() {
             // With both groups of every key locked, nothing can vanish.
             locks.give_back();
             locks.take_groups(charges, glimpses, true);
             spots.clear();
-            let _ = self.find_spots(charges, glimpses, true, now, &mut spots);
+            let _ = self.find_spots(charges, glimpses, true, now, spots);
         }
-        locks.take_cells(charges, &spots);
-        self.keep_in_cells(charges, &mut spots, now);
-        self.decide(charges, &spots, readings, planned)
+        locks.take_cells(charges, spots);
+        self.keep_in_cells(charges, spots, now);
     }
 
     /// Keeps quotas from first use in their cells while those count; see `sketch.rs`.
@@ -121,7 +134,7 @@ impl Shelves {
     }
 
     #[inline]
-    fn glimpse(&self, charge: &Charge<'_>) -> Glimpse {
+    pub(crate) fn glimpse(&self, charge: &Charge<'_>) -> Glimpse {
         match kind_of(charge) {
             Kind::Bucket => self.buckets.table().glance(charge.digest()),
             Kind::Quota => self.quotas.table().glance(charge.digest()),
@@ -204,7 +217,7 @@ impl Shelves {
     }
 
     #[inline]
-    fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
+    pub(crate) fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
         match here.charge.shape() {
             Shape::Bucket(bucket) => Ok(BucketStep { shelf: &self.buckets, bucket }.room(here)),
             Shape::Quota(quota) => QuotaStep { shelf: &self.quotas, quota }.room(here),
@@ -213,7 +226,7 @@ impl Shelves {
     }
 
     #[inline]
-    fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
+    pub(crate) fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
         match here.charge.shape() {
             Shape::Bucket(bucket) => Ok(BucketStep { shelf: &self.buckets, bucket }.look(here)),
             Shape::Quota(quota) => QuotaStep { shelf: &self.quotas, quota }.look(here),
@@ -222,7 +235,7 @@ impl Shelves {
     }
 
     #[inline]
-    fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
+    pub(crate) fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         match here.charge.shape() {
             Shape::Bucket(bucket) => Ok(BucketStep { shelf: &self.buckets, bucket }.take(here)),
             Shape::Quota(quota) => QuotaStep { shelf: &self.quotas, quota }.take(here),

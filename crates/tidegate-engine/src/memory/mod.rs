@@ -9,21 +9,24 @@
 //! | `step.rs` | one charge on one counter |
 //! | `commit.rs` | all charges of one decision, together |
 //! | `in_place.rs` | the short way for buckets and quotas that are in their places |
+//! | `settle.rs` | units there and back, for a ticket |
 //! | `locks.rs` | the locks of one decision, and their order |
 
 mod commit;
 mod entry;
 mod in_place;
 mod locks;
+mod settle;
 mod shelf;
 mod sketch;
 mod step;
 mod table;
 
-use tidegate_core::{Batch, Clock, Plan, Readings, Store, StoreError};
+use tidegate_core::{Batch, Clock, Plan, Readings, Receipt, Settlement, Store, StoreError};
 
 use crate::engine::unpredictable;
 use entry::{Epoch, PAIR, WIDE};
+use settle::Stubs;
 use shelf::Shelf;
 
 /// How many keys are counted exactly at the same time, for each shape.
@@ -39,6 +42,19 @@ pub struct Budget {
     pub quotas: usize,
     /// Windows: about 970 bytes each.
     pub windows: usize,
+}
+
+/// A budget that no memory is reserved for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a budget of {wanted} bytes is beyond the {largest} bytes a store may reserve; count fewer keys \
+     at the same time"
+)]
+pub struct BudgetError {
+    /// What it would take at most.
+    pub wanted: u64,
+    /// What it may take.
+    pub largest: u64,
 }
 
 /// Counters in the memory of this process, on the clock it is given.
@@ -71,6 +87,7 @@ struct Shelves {
     buckets: Pairs,
     quotas: Pairs,
     windows: Wides,
+    stubs: Stubs,
 }
 
 /// How many limits, or overrides of limits, can overflow without sharing cells.
@@ -91,6 +108,34 @@ impl Default for Budget {
     }
 }
 
+impl Budget {
+    /// The most a store reserves: 64 GiB.
+    pub const MAX_BYTES: u64 = 1 << 36;
+
+    /// About what a store of this budget takes at most, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let Self { buckets, quotas, windows } = *self;
+        let table = |keys: usize, each: u64| (keys as u64).saturating_mul(each);
+        let tables = [table(buckets, 50), table(quotas, 50), table(windows, 1_080)];
+        tables.into_iter().fold(0, u64::saturating_add)
+    }
+
+    /// Refuses a budget that is more than any machine means.
+    ///
+    /// # Errors
+    ///
+    /// If it takes more than [`Budget::MAX_BYTES`].
+    pub fn check(&self) -> Result<(), BudgetError> {
+        match self.bytes() {
+            wanted if wanted > Self::MAX_BYTES => {
+                Err(BudgetError { wanted, largest: Self::MAX_BYTES })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 // === impl MemoryStore ===
 
 impl<C: Clock> MemoryStore<C> {
@@ -102,8 +147,18 @@ impl<C: Clock> MemoryStore<C> {
             buckets: Shelf::new(budget.buckets, BLOCKS, cells(budget.buckets), unpredictable()),
             quotas: Shelf::new(budget.quotas, BLOCKS, cells(budget.quotas), unpredictable()),
             windows: Shelf::new(budget.windows, BLOCKS, cells(budget.windows), unpredictable()),
+            stubs: Stubs::new(Stubs::WORDS),
         };
         Self { clock, shelves }
+    }
+
+    /// A store within `budget`, if that is not too large; for budgets from a file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Budget::check`].
+    pub fn try_new(budget: Budget, clock: C) -> Result<Self, BudgetError> {
+        budget.check().map(|()| Self::new(budget, clock))
     }
 
     /// One group and one cell for each shape: as much as loom can look at from every side.
@@ -115,6 +170,7 @@ impl<C: Clock> MemoryStore<C> {
             buckets: Shelf::new(1, 1, 1, 0),
             quotas: Shelf::new(1, 1, 1, 0),
             windows: Shelf::new(1, 1, 1, 0),
+            stubs: Stubs::new(1),
         };
         Self { clock, shelves }
     }
@@ -122,13 +178,13 @@ impl<C: Clock> MemoryStore<C> {
     /// What the store holds now. Looks at every entry: for metrics, not for requests.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        let Shelves { epoch, buckets, quotas, windows } = &self.shelves;
+        let Shelves { epoch, buckets, quotas, windows, stubs } = &self.shelves;
         let now = epoch.clamp(self.clock.now());
         Usage {
             buckets: buckets.table().live(*epoch, now),
             quotas: quotas.table().live(*epoch, now),
             windows: windows.table().live(*epoch, now),
-            max_bytes: buckets.bytes() + quotas.bytes() + windows.bytes(),
+            max_bytes: buckets.bytes() + quotas.bytes() + windows.bytes() + stubs.bytes(),
         }
     }
 
@@ -152,5 +208,9 @@ impl<C: Clock> Store for MemoryStore<C> {
     #[inline]
     async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.decide(batch, readings, Plan::unwritten)
+    }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        self.shelves.settle(settlement, &self.clock)
     }
 }

@@ -74,10 +74,28 @@ impl BucketStep<'_> {
             Held::Inherited(old, state) => self.bucket.inherit(old, state, here.now),
         };
         let (state, reading) = self.bucket.take(state, here.charge.cost(), here.now);
+        self.write(here, state);
+        reading
+    }
+
+    /// Gives back what the charge says, and says how much that was.
+    pub(crate) fn give_back(&self, here: Here<'_>) -> u64 {
+        let state = match self.state(here) {
+            Held::Nothing => None,
+            Held::Current(state) => Some(state),
+            Held::Inherited(old, state) => self.bucket.inherit(old, state, here.now),
+        };
+        let Some(state) = state else { return 0 };
+        let (state, units) = self.bucket.give_back(state, here.charge.cost(), here.now);
+        self.write(here, state);
+        units
+    }
+
+    #[inline]
+    fn write(&self, here: Here<'_>, state: BucketState) {
         let head = here.head(state.last, state.level);
         let words = here.epoch.pack(head, self.bucket.fresh_at(state));
         self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
-        reading
     }
 
     #[inline]
@@ -126,6 +144,17 @@ impl QuotaStep<'_> {
         Ok(reading)
     }
 
+    /// Gives back what the charge says, and says how much that was. The entry ends when it did.
+    pub(crate) fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
+        let Kept::Words(words) = self.shelf.load(here.spot, here.charge) else { return 0 };
+        let head = here.epoch.unpack(words);
+        let (state, units) = self.quota.give_back(head.quota(), here.charge.cost(), taken_at);
+        let head = Head { amount: state.used, ..head };
+        let words = here.epoch.pack(head, here.epoch.fresh_at(words));
+        self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
+        units
+    }
+
     /// What was used is a fact, whatever the numbers were: it needs no conversion.
     fn state(&self, here: Here<'_>) -> Option<QuotaState> {
         match self.shelf.load(here.spot, here.charge) {
@@ -156,10 +185,22 @@ impl WindowStep<'_> {
             reading.backoff = Span::ZERO;
             reading.wait = self.window.room(Some(&state), here.charge.cost(), here.now).wait();
         }
-        let stamp = here.charge.stamp().get();
-        let words = here.epoch.pack_window(&state, stamp, self.window.fresh_at(&state));
-        self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
+        self.write(here, &state);
         reading
+    }
+
+    /// Gives back what the charge says, and says how much that was.
+    pub(crate) fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
+        let Some(state) = self.state(here) else { return 0 };
+        let (state, units) = self.window.give_back(&state, here.charge.cost(), taken_at);
+        self.write(here, &state);
+        units
+    }
+
+    fn write(&self, here: Here<'_>, state: &WindowState) {
+        let stamp = here.charge.stamp().get();
+        let words = here.epoch.pack_window(state, stamp, self.window.fresh_at(state));
+        self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
     }
 
     fn state(&self, here: Here<'_>) -> Option<WindowState> {

@@ -84,6 +84,20 @@ impl Grid {
         Reading { wait, backoff, ..self.reading(window, room) }
     }
 
+    /// Takes units out of the slot of this time, if it still counts. After a reload the charge may be
+    /// kept in a later slot; then others of this slot seem to have come later than they did, which
+    /// is too strict and never too lax.
+    pub(super) fn give_back(&mut self, per: Span, cost: Cost, taken_at: Timestamp) -> u64 {
+        let (slot, current) = (slot_of(taken_at, per), slot_of(self.last, per));
+        if slot > current || slot + SLOTS < current {
+            return 0;
+        }
+        let count = &mut self.counts[index(slot)];
+        let units = u32::try_from(cost.get()).unwrap_or(u32::MAX).min(*count);
+        *count -= units;
+        u64::from(units)
+    }
+
     pub(super) fn fresh_at(&self, per: Span) -> Timestamp {
         // Nearly always the current slot has just been counted in.
         let current = slot_of(self.last, per);

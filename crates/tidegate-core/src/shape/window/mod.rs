@@ -125,6 +125,27 @@ impl Window {
         }
     }
 
+    /// Gives back what was taken at `taken_at`, as far as it still counts, and says how much that
+    /// was. A wait that a backoff has imposed stays.
+    #[must_use]
+    pub fn give_back(
+        &self,
+        state: &WindowState,
+        cost: Cost,
+        taken_at: Timestamp,
+    ) -> (WindowState, u64) {
+        match state.clone() {
+            WindowState::Ring(mut ring) => {
+                let units = ring.give_back(cost, taken_at);
+                (WindowState::Ring(ring), units)
+            }
+            WindowState::Grid(mut grid) => {
+                let units = grid.give_back(self.per, cost, taken_at);
+                (WindowState::Grid(grid), units)
+            }
+        }
+    }
+
     /// The instant at which `state` is as good as none: when its last charge has left.
     #[must_use]
     pub fn fresh_at(&self, state: &WindowState) -> Timestamp {

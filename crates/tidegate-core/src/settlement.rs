@@ -1,0 +1,114 @@
+//! What is moved when a ticket is settled.
+
+use arrayvec::ArrayVec;
+
+use crate::charge::{Charge, MAX_LIMITS};
+use crate::cost::Cost;
+use crate::policy::PolicySet;
+use crate::ticket::{Claim, Hold, TicketId};
+use crate::time::Timestamp;
+
+/// One ticket to be settled: what a [`Store`](crate::Store) has to move, as data.
+#[derive(Clone, Debug)]
+pub struct Settlement<'a> {
+    id: TicketId,
+    decided_at: Timestamp,
+    expires_at: Timestamp,
+    moves: ArrayVec<Move<'a>, MAX_LIMITS>,
+}
+
+/// So many units of one counter, there or back: the [cost](Charge::cost) of the charge says how many.
+#[derive(Clone, Copy, Debug)]
+pub struct Move<'a> {
+    /// The counter.
+    pub charge: Charge<'a>,
+    /// Which way.
+    pub way: Way,
+}
+
+/// Which way units are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// They are given back, as far as they still count; never more than the limit holds.
+    Back,
+    /// They are taken, whether or not there is room: the request has passed already.
+    There,
+}
+
+/// What a store says to a [`Settlement`].
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receipt {
+    /// It is done.
+    Settled(Settled),
+    /// It was done before; nothing was changed.
+    Before,
+    /// It is too late; nothing was changed.
+    Late,
+}
+
+/// What was moved, over all limits on the ticket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// Units given back. Less than was taken if some of it did not count any more.
+    pub returned: u64,
+    /// Units taken in addition.
+    pub added: u64,
+}
+
+// === impl Settlement ===
+
+impl<'a> Settlement<'a> {
+    /// What to move so that the request has cost what it really weighed; `None` is nothing at all,
+    /// which gives everything back. A limit that has left the policies since is left alone.
+    #[must_use]
+    pub fn new(claim: &Claim, policies: &'a PolicySet, weight: Option<Cost>) -> Self {
+        let of = |hold: &Hold| Move::of(hold, policies, weight);
+        Self {
+            id: claim.id,
+            decided_at: claim.decided_at,
+            expires_at: claim.expires_at(),
+            moves: claim.holds.iter().filter_map(of).collect(),
+        }
+    }
+
+    /// The ticket, to be settled at most once.
+    #[must_use]
+    pub const fn id(&self) -> TicketId {
+        self.id
+    }
+
+    /// When what is given back was taken.
+    #[must_use]
+    pub const fn decided_at(&self) -> Timestamp {
+        self.decided_at
+    }
+
+    /// From when on it is too late.
+    #[must_use]
+    pub const fn expires_at(&self) -> Timestamp {
+        self.expires_at
+    }
+
+    /// What to move. Empty if the request weighed what it was taken for.
+    #[must_use]
+    pub fn moves(&self) -> &[Move<'a>] {
+        &self.moves
+    }
+}
+
+// === impl Move ===
+
+impl<'a> Move<'a> {
+    fn of(hold: &Hold, policies: &'a PolicySet, weight: Option<Cost>) -> Option<Self> {
+        let limit = policies.limit(hold.limit)?;
+        let cost = weight.map_or(0, |weight| limit.cost().units(weight).get());
+        let (units, way) = match cost.checked_sub(hold.taken.get()) {
+            Some(more) => (more, Way::There),
+            None => (hold.taken.get() - cost, Way::Back),
+        };
+        let units = Cost::try_new(units).ok()?;
+        let charge = Charge::new(limit, hold.digest, units, limit.applies_to(hold.role));
+        Some(Self { charge, way })
+    }
+}

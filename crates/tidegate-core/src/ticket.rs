@@ -1,0 +1,277 @@
+//! What was taken for a request, written down so that it can be settled later.
+//!
+//! What a request really costs is often known only afterwards: a login that succeeded should not
+//! count, a model answered with more tokens than were reserved. To remember every admitted request
+//! until then would be state without a bound, so the caller keeps it: a ticket says which counters
+//! were charged, how much and when. It is authenticated, so nobody can invent or alter one, and
+//! numbered, so a store can see to it that each is settled at most once.
+//!
+//! A ticket is text for `Authorization`-like places: base64url without padding. The digests of
+//! counters in it are masked, because who knew them could look for keys that collide.
+
+use core::fmt;
+
+use arrayvec::{ArrayString, ArrayVec};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use siphasher::sip::SipHasher13;
+
+use crate::charge::MAX_LIMITS;
+use crate::cost::Cost;
+use crate::decision::Decision;
+use crate::policy::Mode;
+use crate::time::{Span, Timestamp};
+
+/// What was taken for one admitted request, sealed. Hand it back to settle.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Ticket(ArrayString<{ Self::MAX_TEXT }>);
+
+/// What a ticket says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Which ticket it is.
+    pub id: TicketId,
+    /// When the request was decided, by the clock of the store.
+    pub decided_at: Timestamp,
+    /// Under which circumstances. What was taken in one mode is not given back in another.
+    pub mode: Mode,
+    /// What was taken of each limit that settles.
+    pub holds: ArrayVec<Hold, MAX_LIMITS>,
+}
+
+/// The name of a ticket: unlike all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TicketId {
+    /// Whoever made it.
+    pub maker: u64,
+    /// How many that maker had made before.
+    pub number: u64,
+}
+
+/// What was taken of one counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// The [identity](crate::Limit::id) of the limit.
+    pub limit: u64,
+    /// The [digest](crate::Charge::digest) of the counter.
+    pub digest: u64,
+    /// The [role](crate::Charge::role) of whom it counts.
+    pub role: u32,
+    /// The units that were taken.
+    pub taken: Cost,
+}
+
+/// Makes tickets and tells its own from all others.
+#[derive(Clone)]
+pub struct Seal {
+    mac: Hmac<Sha256>,
+    mask: SipHasher13,
+}
+
+/// Why a ticket changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TicketError {
+    /// Not the text of any ticket.
+    #[error("this is not the text of a ticket; pass it back exactly as it was given out")]
+    Malformed,
+    /// Of another maker, or not as it was made.
+    #[error(
+        "the ticket was altered, or made by another process; it can be settled only where the \
+         request was decided"
+    )]
+    Altered,
+    /// Too old.
+    #[error("the ticket has expired; what it took stays taken until the limits forget it")]
+    Expired,
+    /// Settled once already.
+    #[error("the ticket was settled before; nothing was changed")]
+    Settled,
+}
+
+/// What begins every ticket of this form.
+const VERSION: u8 = 1;
+const HEAD: usize = 1 + 3 * 8 + 1 + 1;
+const HOLD: usize = 3 * 8 + 4;
+const MAC: usize = 16;
+const MAX_BYTES: usize = HEAD + MAX_LIMITS * HOLD + MAC;
+
+type Bytes = ArrayVec<u8, MAX_BYTES>;
+
+// === impl Ticket ===
+
+impl Ticket {
+    /// The longest text of a ticket.
+    pub const MAX_TEXT: usize = (MAX_BYTES * 4).div_ceil(3);
+
+    /// How long a ticket can be settled after the decision.
+    pub const LIFE: Span = Span::from_secs(15 * 60);
+
+    /// The text to hand back.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Ticket {
+    /// Whoever holds a ticket can settle it once, so logs do not show it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ticket(sealed)")
+    }
+}
+
+// === impl Claim ===
+
+impl Claim {
+    /// What was taken for a request, if it was admitted and some limit of it settles.
+    #[must_use]
+    pub fn of(decision: &Decision<'_>, id: TicketId) -> Option<Self> {
+        let mut holds = ArrayVec::new();
+        let charges = decision.case().batch().charges();
+        let settling = |(_, said): &(_, crate::Explanation<'_>)| {
+            // A shadow is charged only if it has room.
+            said.limit.settles() && said.reading.room.is_now()
+        };
+        for (charge, _) in charges.iter().zip(decision.explain()).filter(settling) {
+            holds.push(Hold {
+                limit: charge.limit().id(),
+                digest: charge.digest(),
+                role: charge.role(),
+                taken: charge.cost(),
+            });
+        }
+        let (decided_at, mode) = (decision.decided_at(), decision.mode());
+        let taken = decision.is_admitted() && !holds.is_empty();
+        taken.then_some(Self { id, decided_at, mode, holds })
+    }
+
+    /// The instant from which on it is too late.
+    #[must_use]
+    pub const fn expires_at(&self) -> Timestamp {
+        self.decided_at.after(Ticket::LIFE)
+    }
+}
+
+// === impl Seal ===
+
+impl Seal {
+    /// A seal under `secret`, which must be unpredictable: who knows it can make tickets.
+    #[must_use]
+    pub fn new(secret: &[u8; 32]) -> Self {
+        let mut block = [0; 64];
+        block[..secret.len()].copy_from_slice(secret);
+        let mac = Hmac::<Sha256>::new(&block.into());
+        let derived = mac.clone().chain_update(b"mask").finalize().into_bytes();
+        let mut key = [0; 16];
+        key.copy_from_slice(&derived[..16]);
+        Self { mac, mask: SipHasher13::new_with_key(&key) }
+    }
+
+    /// Writes a claim down.
+    #[must_use]
+    pub fn seal(&self, claim: &Claim) -> Ticket {
+        let mut bytes = Bytes::new();
+        let TicketId { maker, number } = claim.id;
+        put(&mut bytes, &[VERSION]);
+        for word in [maker, number, claim.decided_at.as_micros()] {
+            put(&mut bytes, &word.to_be_bytes());
+        }
+        put(&mut bytes, &[claim.mode as u8, claim.holds.len().to_le_bytes()[0]]);
+        for (place, hold) in claim.holds.iter().enumerate() {
+            let digest = hold.digest ^ self.mask(claim.id, place);
+            for word in [hold.limit, digest, hold.taken.get()] {
+                put(&mut bytes, &word.to_be_bytes());
+            }
+            put(&mut bytes, &hold.role.to_be_bytes());
+        }
+        let mac = self.mac.clone().chain_update(&bytes).finalize().into_bytes();
+        put(&mut bytes, &mac[..MAC]);
+        let mut text = [0; Ticket::MAX_TEXT];
+        // There is room: both sizes are those of the largest ticket.
+        let length = URL_SAFE_NO_PAD.encode_slice(&bytes, &mut text).unwrap_or_default();
+        let text = core::str::from_utf8(&text[..length]).unwrap_or_default();
+        Ticket(ArrayString::from(text).unwrap_or_default())
+    }
+
+    /// Reads what a ticket says, if it is one of ours and as it was made. Whether it has expired or
+    /// was settled, only the store can tell.
+    ///
+    /// # Errors
+    ///
+    /// [`TicketError::Malformed`] or [`TicketError::Altered`].
+    pub fn open(&self, text: &str) -> Result<Claim, TicketError> {
+        // The decoder wants room for whole groups of three.
+        let mut bytes = [0; MAX_BYTES.next_multiple_of(3)];
+        if text.len() > Ticket::MAX_TEXT {
+            return Err(TicketError::Malformed);
+        }
+        let length =
+            URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).map_err(|_| TicketError::Malformed)?;
+        let body = length.checked_sub(MAC).ok_or(TicketError::Malformed)?;
+        let (body, mac) = bytes[..length].split_at(body);
+        if body.first() != Some(&VERSION) {
+            return Err(TicketError::Malformed);
+        }
+        // Compared in constant time.
+        let expected = self.mac.clone().chain_update(body);
+        expected.verify_truncated_left(mac).map_err(|_| TicketError::Altered)?;
+        self.read(&body[1..]).ok_or(TicketError::Malformed)
+    }
+
+    fn read(&self, mut body: &[u8]) -> Option<Claim> {
+        let id = TicketId { maker: word(&mut body)?, number: word(&mut body)? };
+        let decided_at = Timestamp::from_micros(word(&mut body)?);
+        let [mode, count] = chunk(&mut body)?;
+        let mode = Mode::ALL.into_iter().find(|known| *known as u8 == mode)?;
+        let mut holds = ArrayVec::new();
+        for place in 0..usize::from(count) {
+            let (limit, digest) = (word(&mut body)?, word(&mut body)?);
+            let taken = Cost::try_new(word(&mut body)?).ok()?;
+            let role = u32::from_be_bytes(chunk(&mut body)?);
+            let digest = digest ^ self.mask(id, place);
+            holds.try_push(Hold { limit, digest, role, taken }).ok()?;
+        }
+        body.is_empty().then_some(Claim { id, decided_at, mode, holds })
+    }
+
+    /// Hides the digest of one hold: a keystream that is used once, because ids are.
+    fn mask(&self, id: TicketId, place: usize) -> u64 {
+        let mut input = [0; 24];
+        input[..8].copy_from_slice(&id.maker.to_be_bytes());
+        input[8..16].copy_from_slice(&id.number.to_be_bytes());
+        input[16..].copy_from_slice(&(place as u64).to_be_bytes());
+        self.mask.hash(&input)
+    }
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seal(secret)")
+    }
+}
+
+/// Appends to the bytes of a ticket, which has room for all it can hold.
+fn put(bytes: &mut Bytes, more: &[u8]) {
+    let _ = bytes.try_extend_from_slice(more);
+}
+
+fn word(bytes: &mut &[u8]) -> Option<u64> {
+    chunk(bytes).map(u64::from_be_bytes)
+}
+
+fn chunk<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (chunk, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*chunk)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Nobody can invent, alter or read a ticket.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn seal() -> Seal {
+    Seal::new(&[7; 32])
+}
+
+fn claim(number: u64, holds: usize) -> Claim {
+    let hold = |place: usize| Hold {
+        limit: 11 + place as u64,
+        digest: 0x0123_4567_89ab_cdef ^ place as u64,
+        role: 5,
+        taken: Cost::try_new(1 + place as u64).unwrap(),
+    };
+    Claim {
+        id: TicketId { maker: 3, number },
+        decided_at: Timestamp::from_micros(1_800_000_000_000_000),
+        mode: Mode::Normal,
+        holds: (0..holds).map(hold).collect(),
+    }
+}
+
+#[test]
+fn p91_what_is_sealed_is_what_is_opened() {
+    for holds in 0..=MAX_LIMITS {
+        let claim = claim(9, holds);
+        let ticket = seal().seal(&claim);
+        assert!(ticket.as_str().len() <= Ticket::MAX_TEXT);
+        assert_eq!(seal().open(ticket.as_str()), Ok(claim));
+    }
+}
+
+#[test]
+fn p91_a_ticket_of_another_secret_is_refused() {
+    let ticket = Seal::new(&[8; 32]).seal(&claim(1, 1));
+    assert_eq!(seal().open(ticket.as_str()), Err(TicketError::Altered));
+}
+
+#[test]
+fn digests_do_not_show() {
+    let digest = 0x0123_4567_89ab_cdef_u64.to_be_bytes();
+    let tickets = [1, 2].map(|number| seal().seal(&claim(number, 1)));
+    for ticket in &tickets {
+        let bytes = URL_SAFE_NO_PAD.decode(ticket.as_str()).unwrap();
+        assert!(!bytes.windows(8).any(|window| window == digest));
+    }
+    let masked = |ticket: &Ticket| {
+        URL_SAFE_NO_PAD.decode(ticket.as_str()).unwrap()[HEAD + 8..HEAD + 16].to_vec()
+    };
+    assert_ne!(masked(&tickets[0]), masked(&tickets[1]), "each ticket has its own mask");
+}
+
+#[test]
+fn a_ticket_is_not_logged() {
+    let ticket = seal().seal(&claim(1, 1));
+    assert_eq!(format!("{ticket:?} {:?}", seal()), "Ticket(sealed) Seal(secret)");
+}
+
+proptest! {
+    #[test]
+    fn p91_a_ticket_with_one_bit_changed_is_refused(place: prop::sample::Index, bit in 0_u8..8) {
+        let ticket = seal().seal(&claim(4, 3));
+        let mut bytes = URL_SAFE_NO_PAD.decode(ticket.as_str()).unwrap();
+        let place = place.index(bytes.len());
+        bytes[place] ^= 1 << bit;
+        let text = URL_SAFE_NO_PAD.encode(bytes);
+        prop_assert!(seal().open(&text).is_err());
+    }
+
+    #[test]
+    fn p91_any_text_is_refused(text in ".{0,400}") {
+        prop_assert!(seal().open(&text).is_err());
+    }
+
+    #[test]
+    fn p91_any_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        prop_assert!(seal().open(&URL_SAFE_NO_PAD.encode(bytes)).is_err());
+    }
+}

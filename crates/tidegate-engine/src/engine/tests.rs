@@ -1,0 +1,87 @@
+//! What callers rely on without seeing it.
+
+use tidegate_core::{Policy, Subject};
+
+use super::*;
+
+/// Compiles only if a decision can be awaited on any thread, with any store.
+#[expect(dead_code, reason = "the compiler is the test")]
+fn a_decision_can_be_awaited_anywhere<S: Store>(
+    engine: &Engine<S>,
+    policy: &Policy,
+    subject: &Subject<'_>,
+) {
+    fn sendable<T: Send>(_: T) {}
+    sendable(async move { engine.decide(&mut Case::new(policy, subject)).await.is_ok() });
+}
+
+/// A store that says there is room and then fails.
+struct Liar;
+
+impl Store for Liar {
+    async fn charge(&self, _: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        let room = tidegate_core::Room::Now;
+        let none = tidegate_core::Span::ZERO;
+        readings.push(tidegate_core::Reading {
+            room,
+            wait: none,
+            remaining: 1,
+            reset_after: none,
+            backoff: none,
+        });
+        Err(StoreError::Timeout)
+    }
+
+    async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        Err(StoreError::Unavailable)
+    }
+}
+
+#[test]
+fn readings_of_a_store_that_failed_admit_nothing() {
+    use tidegate_core::{Bucket, FailureMode, Limit, PolicySpec, Rate, Scope, Shape};
+    let shape = Shape::Bucket(Bucket::try_new(Rate::per_second(1).unwrap(), 1).unwrap());
+    let limit = Limit::new(Name::try_new("l").unwrap(), Scope::GLOBAL, shape);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let set = PolicySet::builder().policy(spec.limit(limit)).build(None).unwrap();
+    let engine = Engine::new(Liar, set.clone());
+    let subject = Subject::new();
+    let mut case = Case::new(set.get("p").unwrap(), &subject);
+    let failed = ready(engine.decide(&mut case)).unwrap().err();
+    assert_eq!(failed, Some(DecideError::Store(StoreError::Timeout)));
+    assert!(!fold(&mut case).is_admitted());
+}
+
+#[test]
+fn a_clock_that_goes_back_by_days_is_no_reason_to_fail() {
+    use tidegate_core::{
+        Calendar, Counts, Dimension, FailureMode, Limit, ManualClock, Period, PolicySpec, Quota,
+        Scope, Shape, Span, Timestamp, Unit,
+    };
+    let daily = |name: &str, dimension| {
+        let day = Calendar::try_new(Unit::Day, "UTC", None).unwrap();
+        let quota = Quota::try_new(9, Period::Calendar(day), Counts::Admitted).unwrap();
+        let scope = Scope::of([dimension]);
+        Limit::new(Name::try_new(name).unwrap(), scope, Shape::Quota(quota))
+    };
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed)
+        .limit(daily("org", Dimension::Org))
+        .limit(daily("user", Dimension::User));
+    let set = PolicySet::builder().policy(spec).build(None).unwrap();
+    let start = Timestamp::from_micros(1_800_000_000_000_000);
+    let clock = ManualClock::new(start);
+    let budget = crate::memory::Budget { buckets: 1, quotas: 100, windows: 1 };
+    let engine = Engine::new(crate::memory::MemoryStore::new(budget, &clock), set.clone());
+    let days = |days| start.after(Span::from_micros(days * Span::DAY.as_micros()));
+    for (day, user) in [(10, "u1"), (3, "u2"), (3, "u1"), (10, "u2")] {
+        clock.set(days(day));
+        let subject = Subject::new().org("acme").user(user);
+        let mut case = Case::new(set.get("p").unwrap(), &subject);
+        let decision = ready(engine.decide(&mut case)).unwrap();
+        assert!(decision.is_ok_and(|decision| decision.is_admitted()), "day {day}, {user}");
+    }
+}

@@ -1,0 +1,126 @@
+//! What happened, for whoever wants to know.
+//!
+//! Whoever is told must not be able to change what they are told of. So events go through a bounded
+//! queue to a thread of its own: an observer that is slow fills the queue, one that panics is not
+//! called again, and a decision has long been answered in either case. What does not fit into the
+//! queue is dropped and counted.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use tidegate_core::{Decision, Mode, Name, Settled, Timestamp, Verdict};
+
+use crate::engine::DecideError;
+
+/// Everything there is to be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A request was decided.
+    Decided {
+        /// The policy.
+        policy: Name,
+        /// The limit that decided.
+        limit: Option<Name>,
+        /// What came of it.
+        verdict: Verdict,
+        /// Under which circumstances.
+        mode: Mode,
+        /// When, by the clock of the store.
+        at: Timestamp,
+    },
+    /// A request could not be decided.
+    Failed {
+        /// The policy.
+        policy: Name,
+        /// Why.
+        error: DecideError,
+    },
+    /// A ticket was settled.
+    Settled {
+        /// What was moved.
+        settled: Settled,
+    },
+    /// Other policies are in force.
+    Reloaded {
+        /// How many.
+        policies: usize,
+    },
+    /// Other policies were refused; those in force stay.
+    ReloadRefused {
+        /// What is wrong with them.
+        reason: String,
+    },
+}
+
+/// Somebody who is told what happens: metrics, a log, an audit, the host.
+///
+/// Runs on a thread of its own; nothing waits for it. If it panics, it is told nothing more.
+pub trait Observer: Send {
+    /// Takes note of an event.
+    fn observe(&mut self, event: &Event);
+}
+
+/// Where events wait to be told.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    queue: SyncSender<Event>,
+    dropped: AtomicU64,
+}
+
+/// How many events wait at most.
+const CAPACITY: usize = 4096;
+
+// === impl Event ===
+
+impl Event {
+    pub(crate) fn decided(decision: &Decision<'_>) -> Self {
+        Self::Decided {
+            policy: decision.policy().name().clone(),
+            limit: decision.binding().map(|binding| binding.limit.name().clone()),
+            verdict: decision.verdict(),
+            mode: decision.mode(),
+            at: decision.decided_at(),
+        }
+    }
+}
+
+impl<F: FnMut(&Event) + Send> Observer for F {
+    fn observe(&mut self, event: &Event) {
+        self(event);
+    }
+}
+
+// === impl Outbox ===
+
+impl Outbox {
+    /// Starts the thread that tells `observers`. It ends when this is dropped and all is told.
+    pub(crate) fn to(observers: Vec<Box<dyn Observer>>) -> io::Result<Self> {
+        let (queue, events) = sync_channel(CAPACITY);
+        thread::Builder::new()
+            .name("tidegate-observers".into())
+            .spawn(move || tell(observers, &events))?;
+        Ok(Self { queue, dropped: AtomicU64::new(0) })
+    }
+
+    #[inline]
+    pub(crate) fn send(&self, event: Event) {
+        if self.queue.try_send(event).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+}
+
+fn tell(mut observers: Vec<Box<dyn Observer>>, events: &Receiver<Event>) {
+    for event in events {
+        observers.retain_mut(|observer| {
+            catch_unwind(AssertUnwindSafe(|| observer.observe(&event))).is_ok()
+        });
+    }
+}

@@ -1,0 +1,200 @@
+//! Settling tickets: units there and back, at most once for each.
+//!
+//! Which tickets were settled is kept as one bit per ticket. Tickets are numbered, so the bits of the
+//! latest eight million lie in a ring of words; each word says which round of the ring it belongs to.
+//! A ticket whose word has gone on to a later round is too old to be settled. So the memory is
+//! bounded, nothing is swept, and a ticket is never settled twice.
+
+use arrayvec::ArrayVec;
+use tidegate_core::{
+    Charge, Clock, MAX_LIMITS, Periods, Receipt, Settled, Settlement, Shape, Stale, StoreError,
+    TicketId, Timestamp, Way,
+};
+
+use super::Shelves;
+use super::commit::{Glimpse, Spots};
+use super::locks::Locks;
+use super::shelf::Spot;
+use super::step::{BucketStep, Here, QuotaStep, WindowStep};
+use crate::sync::{AtomicU64, Ordering, zeroed_words};
+
+/// Which tickets of one engine have been settled.
+#[derive(Debug)]
+pub(crate) struct Stubs {
+    words: Box<[AtomicU64]>,
+}
+
+/// Whether a ticket can still be settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    /// It could, and now counts as settled.
+    Made,
+    /// It was before.
+    There,
+    /// Its bit has been given to a later ticket.
+    Gone,
+}
+
+/// Tickets to a word: the other half is the round.
+const TICKETS: u64 = 32;
+
+// === impl Stubs ===
+
+impl Stubs {
+    /// Two megabytes, resident as they are used.
+    pub(crate) const WORDS: usize = 1 << 18;
+
+    pub(crate) fn new(words: usize) -> Self {
+        Self { words: zeroed_words(words) }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.words.len() * size_of::<AtomicU64>()
+    }
+
+    /// Marks a ticket as settled, if it was not.
+    fn mark(&self, id: TicketId) -> Mark {
+        let (place, bit) = (id.number / TICKETS, 1 << (id.number % TICKETS));
+        let size = self.words.len() as u64;
+        // Counted from one, so that a word of the first round differs from one never used. Rounds
+        // do not run out: that would take 2⁵⁵ tickets.
+        let round = place / size + 1;
+        let word = &self.words[usize::try_from(place % size).unwrap_or_default()];
+        let mut seen = word.load(Ordering::Relaxed);
+        loop {
+            let marked = match (seen >> TICKETS).cmp(&round) {
+                core::cmp::Ordering::Greater => return Mark::Gone,
+                core::cmp::Ordering::Equal if seen & bit != 0 => return Mark::There,
+                core::cmp::Ordering::Equal => seen | bit,
+                core::cmp::Ordering::Less => round << TICKETS | bit,
+            };
+            match word.compare_exchange_weak(seen, marked, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Mark::Made,
+                Err(now) => seen = now,
+            }
+        }
+    }
+}
+
+// === impl Shelves ===
+
+impl Shelves {
+    pub(crate) fn settle(
+        &self,
+        settlement: &Settlement<'_>,
+        clock: &impl Clock,
+    ) -> Result<Receipt, StoreError> {
+        let charges: ArrayVec<Charge<'_>, MAX_LIMITS> =
+            settlement.moves().iter().map(|step| step.charge).collect();
+        let glimpses: ArrayVec<Glimpse, MAX_LIMITS> =
+            charges.iter().map(|charge| self.glimpse(charge)).collect();
+        let now = self.epoch.clamp(clock.now());
+        if now >= settlement.expires_at() {
+            return Ok(Receipt::Late);
+        }
+        let mut locks = Locks::new(self);
+        let mut spots = Spots::new();
+        self.lock_spots(&charges, &glimpses, now, &mut locks, &mut spots);
+        // Read once, so that what was found to be current is what is used.
+        let periods: ArrayVec<Option<Periods>, MAX_LIMITS> =
+            charges.iter().map(Charge::periods).collect();
+        let here = |index: usize| Here {
+            charge: &charges[index],
+            periods: periods[index].as_ref(),
+            spot: spots[index],
+            epoch: self.epoch,
+            now,
+        };
+        for (index, step) in settlement.moves().iter().enumerate() {
+            if step.way == Way::There {
+                self.room(here(index)).map_err(|stale| stale.of_charge(index))?;
+            }
+        }
+        match self.stubs.mark(settlement.id()) {
+            Mark::There => return Ok(Receipt::Before),
+            Mark::Gone => return Ok(Receipt::Late),
+            Mark::Made => {}
+        }
+        let mut settled = Settled::default();
+        for (index, step) in settlement.moves().iter().enumerate() {
+            let (here, taken_at) = (here(index), settlement.decided_at());
+            match step.way {
+                Way::Back => settled.returned += self.give_back(here, taken_at),
+                Way::There => settled.added += self.take_more(here, index)?,
+            }
+        }
+        Ok(Receipt::Settled(settled))
+    }
+
+    /// Gives back to a key's own entry. A cell is shared, and a key that is in neither has nothing
+    /// that counts.
+    fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
+        let Spot::Entry(_) = here.spot else { return 0 };
+        match here.charge.shape() {
+            Shape::Bucket(bucket) => BucketStep { shelf: &self.buckets, bucket }.give_back(here),
+            Shape::Quota(quota) => {
+                QuotaStep { shelf: &self.quotas, quota }.give_back(here, taken_at)
+            }
+            Shape::Window(window) => {
+                WindowStep { shelf: &self.windows, window }.give_back(here, taken_at)
+            }
+        }
+    }
+
+    /// Takes what the request cost in addition: of a bucket at most what is in it.
+    fn take_more(&self, here: Here<'_>, index: usize) -> Result<u64, StoreError> {
+        let stale = |stale: Stale| stale.of_charge(index);
+        let there = match here.charge.shape() {
+            Shape::Bucket(_) => self.look(here).map_err(stale)?.remaining.max(0).unsigned_abs(),
+            Shape::Quota(_) | Shape::Window(_) => u64::MAX,
+        };
+        let _ = self.take(here).map_err(stale)?;
+        Ok(here.charge.cost().get().min(there))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    //! One bit per ticket, and what happens when the ring comes round.
+
+    use super::*;
+
+    fn id(number: u64) -> TicketId {
+        TicketId { maker: 1, number }
+    }
+
+    #[test]
+    fn p91_a_ticket_is_marked_once() {
+        let stubs = Stubs::new(2);
+        for number in 0..64 {
+            assert_eq!(stubs.mark(id(number)), Mark::Made);
+        }
+        for number in 0..64 {
+            assert_eq!(stubs.mark(id(number)), Mark::There);
+        }
+    }
+
+    #[test]
+    fn p91_a_ticket_the_ring_has_passed_is_gone_and_not_new() {
+        let stubs = Stubs::new(2);
+        assert_eq!(stubs.mark(id(5)), Mark::Made);
+        assert_eq!(stubs.mark(id(64 + 9)), Mark::Made, "the same word, a round later");
+        assert_eq!(stubs.mark(id(5)), Mark::Gone);
+        assert_eq!(stubs.mark(id(6)), Mark::Gone, "whether it was settled is not known any more");
+        assert_eq!(stubs.mark(id(64 + 5)), Mark::Made, "bits of the last round are not inherited");
+        assert_eq!(stubs.mark(id(32)), Mark::Made, "another word has not gone on");
+    }
+
+    #[test]
+    fn p91_of_many_at_once_one_marks() {
+        let stubs = Stubs::new(4);
+        for number in 0..100 {
+            let made = std::thread::scope(|scope| {
+                let threads: Vec<_> =
+                    (0..4).map(|_| scope.spawn(|| stubs.mark(id(number)) == Mark::Made)).collect();
+                threads.into_iter().map(|one| one.join().unwrap()).filter(|made| *made).count()
+            });
+            assert_eq!(made, 1);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The tickets of one engine: numbered, and under its own seal.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use tidegate_core::{Claim, Decision, Seal, Ticket, TicketError, TicketId};
+
+use crate::engine::unpredictable;
+
+/// Makes and reads the tickets of one engine.
+#[derive(Debug)]
+pub(crate) struct Tickets {
+    seal: Seal,
+    maker: u64,
+    /// How many have been made.
+    made: AtomicU64,
+}
+
+// === impl Tickets ===
+
+impl Tickets {
+    /// A secret nobody knows: tickets of this engine are good for this engine alone.
+    pub(crate) fn new() -> Self {
+        let mut secret = [0; 32];
+        for part in secret.chunks_exact_mut(8) {
+            part.copy_from_slice(&unpredictable().to_be_bytes());
+        }
+        Self { seal: Seal::new(&secret), maker: unpredictable(), made: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn issue(&self, decision: &Decision<'_>) -> Option<Ticket> {
+        // Only what gets a ticket gets a number.
+        let unnumbered = TicketId { maker: self.maker, number: 0 };
+        let mut claim = Claim::of(decision, unnumbered)?;
+        claim.id.number = self.made.fetch_add(1, Ordering::Relaxed);
+        Some(self.seal.seal(&claim))
+    }
+
+    pub(crate) fn open(&self, text: &str) -> Result<Claim, TicketError> {
+        self.seal.open(text)
+    }
+}
