@@ -17,6 +17,7 @@ mod memory;
 mod pitfalls;
 mod policies;
 mod rollback;
+mod settling;
 mod tightening;
 mod vectors;
 mod waits;
