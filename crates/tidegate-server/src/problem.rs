@@ -1,0 +1,195 @@
+//! Refusals, as RFC 9457 problem documents.
+//!
+//! One place knows which kinds there are, which status each has, and how they are written. What a
+//! client sent is echoed only where it helps, and never more than a little of it.
+
+use std::borrow::Cow;
+
+use http::StatusCode;
+use serde::Serialize;
+
+/// A problem document: what is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// What kind of problem it is; `about:blank` where the status says it all.
+    #[serde(rename = "type")]
+    urn: &'static str,
+    /// The kind in words, the same for every problem of its kind.
+    title: &'static str,
+    /// The HTTP status.
+    status: u16,
+    /// What is wrong this time, and what to do about it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    detail: Cow<'static, str>,
+    /// What it is about, as a JSON pointer into the request body, or into the query as an object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<Cow<'static, str>>,
+    /// What may have been meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suggestion: Option<String>,
+}
+
+/// Every kind of problem there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The request is not HTTP as it should be.
+    Malformed,
+    /// The body is not JSON.
+    NotJson,
+    /// A field is missing, unknown, there twice, or has a value it cannot have.
+    InvalidField,
+    /// There is no policy of that name.
+    UnknownPolicy,
+    /// No limit of the policy applies to the subject.
+    NothingApplies,
+    /// The ticket is not one of ours.
+    BadTicket,
+    /// The ticket has been settled before.
+    TicketSettled,
+    /// The ticket is too old.
+    TicketExpired,
+    /// Whoever asks is refused, and is told no more.
+    Forbidden,
+    /// There is nothing at this path.
+    NotFound,
+    /// There is something, but not for this method.
+    MethodNotAllowed,
+    /// The body came too slowly.
+    Timeout,
+    /// The body is too large.
+    BodyTooLarge,
+    /// The target is too long.
+    UriTooLong,
+    /// The body is not declared as JSON.
+    UnsupportedMediaType,
+    /// Past a limit.
+    TooManyRequests,
+    /// The head is too large, or has too many fields.
+    HeadTooLarge,
+    /// The store failed.
+    StoreFailed,
+    /// The server is stopping.
+    Stopping,
+}
+
+/// The most of a text that is echoed.
+const ECHO: usize = 200;
+
+// === impl Problem ===
+
+impl Problem {
+    /// What it is about.
+    #[must_use]
+    pub(crate) fn about(mut self, field: impl Into<Cow<'static, str>>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// Puts a prefix before the pointer.
+    #[must_use]
+    pub(crate) fn under(mut self, prefix: &str) -> Self {
+        let field = self.field.as_deref().unwrap_or_default();
+        self.field = Some(format!("{prefix}{field}").into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn suggesting(mut self, suggestion: Option<String>) -> Self {
+        self.suggestion = suggestion;
+        self
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// The document.
+    pub(crate) fn to_json(&self) -> Vec<u8> {
+        // Strings and numbers into memory: nothing in it can fail.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+// === impl Kind ===
+
+impl Kind {
+    /// A problem of this kind. The detail is cut if it is long.
+    pub(crate) fn problem(self, detail: impl Into<Cow<'static, str>>) -> Problem {
+        let (status, urn, title) = self.parts();
+        let mut detail = detail.into();
+        if detail.len() > 2 * ECHO {
+            detail = brief(&detail, 2 * ECHO).into();
+        }
+        Problem { urn, title, status, detail, field: None, suggestion: None }
+    }
+
+    /// A problem that its title says all about.
+    pub(crate) fn alone(self) -> Problem {
+        self.problem("")
+    }
+
+    const fn parts(self) -> (u16, &'static str, &'static str) {
+        match self {
+            Self::Malformed => (400, BLANK, "Bad Request"),
+            Self::NotJson => (400, "urn:tidegate:problem:not-json", "The body is not JSON"),
+            Self::InvalidField => (400, "urn:tidegate:problem:invalid-field", "Invalid field"),
+            Self::BadTicket => (400, "urn:tidegate:problem:bad-ticket", "Not a ticket"),
+            Self::Forbidden => (403, BLANK, "Forbidden"),
+            Self::NotFound => (404, BLANK, "Not Found"),
+            Self::UnknownPolicy => (404, "urn:tidegate:problem:unknown-policy", "No such policy"),
+            Self::MethodNotAllowed => (405, BLANK, "Method Not Allowed"),
+            Self::Timeout => (408, BLANK, "Request Timeout"),
+            Self::TicketSettled => {
+                (409, "urn:tidegate:problem:ticket-settled", "The ticket was settled before")
+            }
+            Self::TicketExpired => {
+                (410, "urn:tidegate:problem:ticket-expired", "The ticket has expired")
+            }
+            Self::BodyTooLarge => (413, BLANK, "Content Too Large"),
+            Self::UriTooLong => (414, BLANK, "URI Too Long"),
+            Self::UnsupportedMediaType => (415, BLANK, "Unsupported Media Type"),
+            Self::NothingApplies => {
+                (422, "urn:tidegate:problem:nothing-applies", "No limit applies to the subject")
+            }
+            Self::TooManyRequests => (429, BLANK, "Too Many Requests"),
+            Self::HeadTooLarge => (431, BLANK, "Request Header Fields Too Large"),
+            Self::StoreFailed => (503, "urn:tidegate:problem:store-failed", "The store failed"),
+            Self::Stopping => (503, BLANK, "Service Unavailable"),
+        }
+    }
+}
+
+/// The type of problems whose status says it all.
+const BLANK: &str = "about:blank";
+
+/// The beginning of a text, cut between characters.
+pub(crate) fn brief(text: &str, most: usize) -> String {
+    match text.char_indices().map(|(at, _)| at).find(|at| *at >= most) {
+        Some(end) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// What to send in place of the bare head that hyper writes about a request it could not parse: the
+/// same head, with a problem document as its body.
+pub(crate) fn unparsable(hypers: &[u8]) -> Vec<u8> {
+    let kind = match hypers.get(9..12) {
+        Some(b"431") => Kind::HeadTooLarge,
+        Some(b"414") => Kind::UriTooLong,
+        _ => Kind::Malformed,
+    };
+    let body = kind.alone().to_json();
+    let head = String::from_utf8_lossy(hypers);
+    let mut answer = Vec::with_capacity(512);
+    for line in head.split("\r\n").filter(|line| !line.is_empty()) {
+        if !line.starts_with("content-length:") {
+            answer.extend_from_slice(line.as_bytes());
+            answer.extend_from_slice(b"\r\n");
+        }
+    }
+    let rest =
+        "content-type: application/problem+json\r\ncache-control: no-store\r\ncontent-length";
+    answer.extend_from_slice(format!("{rest}: {}\r\n\r\n", body.len()).as_bytes());
+    answer.extend_from_slice(&body);
+    answer
+}

@@ -1,0 +1,253 @@
+//! What an operator can set: as written, then validated. The server sees only the second.
+
+mod units;
+mod written;
+
+pub use units::{Header, Length, Network, Size, UnitError};
+pub use written::{WrittenGate, WrittenHeaders, WrittenSettings};
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use http::{HeaderName, StatusCode};
+use ipnet::IpNet;
+use tidegate_core::Dimension;
+
+/// How the server listens, what it bounds, and whom it believes.
+///
+/// ```
+/// use tidegate_server::{Settings, WrittenSettings};
+///
+/// let written: WrittenSettings = serde_json::from_str(r#"{"threads": 2, "idle_timeout": "30s"}"#)?;
+/// let settings = Settings::try_new(&written)?;
+/// assert_eq!(settings.threads().get(), 2);
+/// assert_eq!(settings.listen().port(), 7700, "the default");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub(crate) listen: SocketAddr,
+    pub(crate) threads: NonZeroUsize,
+    pub(crate) max_connections: usize,
+    pub(crate) max_connections_per_address: Option<usize>,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) max_body: usize,
+    pub(crate) gate: Gate,
+    /// One runtime with many threads instead of one for each thread. For measurements only, so it
+    /// cannot be written.
+    pub(crate) one_runtime: bool,
+}
+
+/// How long a client may take for what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timeouts {
+    pub(crate) header: Duration,
+    pub(crate) body: Duration,
+    pub(crate) idle: Duration,
+    pub(crate) drain: Duration,
+}
+
+/// The forward-auth door.
+#[derive(Clone, Debug)]
+pub(crate) struct Gate {
+    /// Whose headers are believed.
+    pub(crate) trusted: Vec<IpNet>,
+    /// Where each fact but the address is found.
+    pub(crate) facts: Vec<(Dimension, HeaderName)>,
+    /// Where the client's address is found.
+    pub(crate) ip: Option<HeaderName>,
+    /// What a refusal is answered with.
+    pub(crate) deny: StatusCode,
+}
+
+/// Why settings cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("server.{field}: {problem}")]
+pub struct SettingsError {
+    /// The field, as a path below `server`.
+    pub field: &'static str,
+    /// What is wrong with it, and what to write instead.
+    pub problem: String,
+}
+
+// === impl Settings ===
+
+impl Settings {
+    /// The port that is listened on unless another is written.
+    pub const PORT: u16 = 7700;
+    /// The most threads.
+    pub const MAX_THREADS: usize = 1024;
+    /// The largest body that can be allowed.
+    pub const MAX_BODY: usize = 16 << 20;
+    /// The smallest bound on bodies; an ordinary decision fits.
+    pub const MIN_BODY: usize = 1 << 10;
+
+    /// Checks what was written and fills in the defaults.
+    ///
+    /// # Errors
+    ///
+    /// If a number is out of range, or headers are named that nobody is trusted to send.
+    pub fn try_new(written: &WrittenSettings) -> Result<Self, SettingsError> {
+        let usual = Self::default();
+        let threads = written.threads.unwrap_or(usual.threads.get());
+        let connections = written.max_connections.unwrap_or(usual.max_connections);
+        let max_body = written.max_body.map_or(usual.max_body, |size| size.0);
+        within("threads", threads, 1, Self::MAX_THREADS)?;
+        within("max_connections", connections, 1, 10_000_000)?;
+        within("max_body", max_body, Self::MIN_BODY, Self::MAX_BODY)?;
+        if let Some(most) = written.max_connections_per_address {
+            within("max_connections_per_address", most, 1, connections)?;
+        }
+        let Timeouts { header, body, idle, drain } = usual.timeouts;
+        Ok(Self {
+            listen: written.listen.unwrap_or(usual.listen),
+            threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN),
+            max_connections: connections,
+            max_connections_per_address: written.max_connections_per_address,
+            timeouts: Timeouts {
+                header: length("header_timeout", written.header_timeout, header)?,
+                body: length("body_timeout", written.body_timeout, body)?,
+                idle: length("idle_timeout", written.idle_timeout, idle)?,
+                drain: length("drain_timeout", written.drain_timeout, drain)?,
+            },
+            max_body,
+            gate: Gate::try_new(&written.gate)?,
+            one_runtime: false,
+        })
+    }
+
+    /// Where to listen.
+    #[must_use]
+    pub const fn listen(&self) -> SocketAddr {
+        self.listen
+    }
+
+    /// How many threads answer.
+    #[must_use]
+    pub const fn threads(&self) -> NonZeroUsize {
+        self.threads
+    }
+
+    /// How many connections are open at most.
+    #[must_use]
+    pub const fn max_connections(&self) -> usize {
+        self.max_connections
+    }
+
+    /// How long requests in progress may take to finish when the server stops.
+    #[must_use]
+    pub const fn drain_timeout(&self) -> Duration {
+        self.timeouts.drain
+    }
+
+    /// One runtime with many threads instead of one for each thread, to measure the difference.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn with_one_runtime(mut self) -> Self {
+        self.one_runtime = true;
+        self
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: (Ipv4Addr::LOCALHOST, Self::PORT).into(),
+            threads: cores(),
+            max_connections: 10_000,
+            max_connections_per_address: None,
+            timeouts: Timeouts {
+                header: Duration::from_secs(5),
+                body: Duration::from_secs(5),
+                idle: Duration::from_secs(60),
+                drain: Duration::from_secs(10),
+            },
+            max_body: 64 << 10,
+            gate: Gate {
+                trusted: Vec::new(),
+                facts: Vec::new(),
+                ip: None,
+                deny: StatusCode::TOO_MANY_REQUESTS,
+            },
+            one_runtime: false,
+        }
+    }
+}
+
+fn cores() -> NonZeroUsize {
+    let most = NonZeroUsize::new(Settings::MAX_THREADS).unwrap_or(NonZeroUsize::MIN);
+    std::thread::available_parallelism().map_or(NonZeroUsize::MIN, |cores| cores.min(most))
+}
+
+// === impl Gate ===
+
+impl Gate {
+    fn try_new(written: &WrittenGate) -> Result<Self, SettingsError> {
+        let deny = match written.deny_status {
+            None | Some(429) => StatusCode::TOO_MANY_REQUESTS,
+            Some(403) => StatusCode::FORBIDDEN,
+            Some(_) => return Err(error("gate.deny_status", "write 429 or 403")),
+        };
+        let headers = &written.headers;
+        let facts: Vec<_> = facts(headers)
+            .into_iter()
+            .filter_map(|(dimension, header)| Some((dimension, header.as_ref()?.0.clone())))
+            .collect();
+        let ip = headers.ip.as_ref().map(|header| header.0.clone());
+        let trusted: Vec<IpNet> = written.trusted_peers.iter().map(|network| network.0).collect();
+        if trusted.is_empty() && (ip.is_some() || !facts.is_empty()) {
+            let problem = "headers are believed only from `trusted_peers`; list your proxies there";
+            return Err(error("gate.headers", problem));
+        }
+        Ok(Self { trusted, facts, ip, deny })
+    }
+}
+
+fn facts(headers: &WrittenHeaders) -> [(Dimension, &Option<Header>); 9] {
+    [
+        (Dimension::Org, &headers.org),
+        (Dimension::Upstream, &headers.upstream),
+        (Dimension::Route, &headers.route),
+        (Dimension::User, &headers.user),
+        (Dimension::Token, &headers.token),
+        (Dimension::Account, &headers.account),
+        (Dimension::Device, &headers.device),
+        (Dimension::Agent, &headers.agent),
+        (Dimension::Class, &headers.class),
+    ]
+}
+
+// === the checks ===
+
+fn error(field: &'static str, problem: impl Into<String>) -> SettingsError {
+    SettingsError { field, problem: problem.into() }
+}
+
+fn within(
+    field: &'static str,
+    value: usize,
+    least: usize,
+    most: usize,
+) -> Result<(), SettingsError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(error(field, format!("{value} is out of range; write {least} to {most}")))
+}
+
+/// A length that a timer can keep: not zero, and no longer than a day.
+fn length(
+    field: &'static str,
+    written: Option<Length>,
+    default: Duration,
+) -> Result<Duration, SettingsError> {
+    let length = written.map_or(default, |length| length.0);
+    if (Duration::from_millis(10)..=Duration::from_secs(86_400)).contains(&length) {
+        return Ok(length);
+    }
+    Err(error(field, "write a length from 10ms to 1d"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! What is refused, and that it names its field.
+
+use super::*;
+
+fn check(json: &str) -> Result<Settings, String> {
+    let written: WrittenSettings = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    Settings::try_new(&written).map_err(|error| error.to_string())
+}
+
+#[test]
+fn nothing_written_is_the_defaults() {
+    let settings = check("{}").unwrap();
+    assert_eq!(settings.listen().to_string(), "127.0.0.1:7700");
+    assert_eq!(settings.max_connections(), 10_000);
+    assert_eq!(settings.drain_timeout(), Duration::from_secs(10));
+    assert_eq!(settings.max_body, 65_536);
+    assert_eq!(settings.gate.deny, StatusCode::TOO_MANY_REQUESTS);
+    assert!(settings.gate.trusted.is_empty(), "nobody is trusted unasked");
+}
+
+#[test]
+fn what_is_out_of_range_names_its_field() {
+    for (json, field) in [
+        (r#"{"threads": 0}"#, "server.threads"),
+        (r#"{"threads": 2000}"#, "server.threads"),
+        (r#"{"max_connections": 0}"#, "server.max_connections"),
+        (r#"{"max_connections_per_address": 0}"#, "server.max_connections_per_address"),
+        (r#"{"max_body": 10}"#, "server.max_body"),
+        (r#"{"max_body": "17MiB"}"#, "server.max_body"),
+        (r#"{"idle_timeout": "0s"}"#, "server.idle_timeout"),
+        (r#"{"header_timeout": "2d"}"#, "server.header_timeout"),
+        (r#"{"gate": {"deny_status": 401}}"#, "server.gate.deny_status"),
+        (r#"{"gate": {"headers": {"org": "x-org"}}}"#, "server.gate.headers"),
+    ] {
+        let error = check(json).unwrap_err();
+        assert!(error.starts_with(field), "{json}: {error}");
+    }
+}
+
+#[test]
+fn unknown_fields_are_refused() {
+    for json in [
+        r#"{"lisen": "127.0.0.1:1"}"#,
+        r#"{"gate": {"trusted": []}}"#,
+        r#"{"gate": {"headers": {"ip56": "x"}}}"#,
+    ] {
+        assert!(check(json).unwrap_err().contains("unknown field"), "{json}");
+    }
+}
+
+#[test]
+fn the_schema_names_every_field() {
+    let schema = schemars::schema_for!(WrittenSettings).to_value();
+    let written = schema["properties"].as_object().unwrap();
+    for field in ["listen", "threads", "header_timeout", "drain_timeout", "max_body", "gate"] {
+        assert!(written[field]["description"].is_string(), "{field}");
+    }
+    assert_eq!(schema["additionalProperties"], false);
+}

@@ -1,0 +1,71 @@
+//! What the threads share, and what each has for itself.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use tidegate_core::{Clock, Timestamp};
+use tidegate_engine::Engine;
+
+use crate::accept::Admission;
+use crate::connection::watch::Watches;
+use crate::settings::Settings;
+
+/// What every thread sees.
+pub(crate) struct Shared<S> {
+    pub(crate) engine: Arc<Engine<S>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) settings: Settings,
+    pub(crate) admission: Arc<Admission>,
+    pub(crate) started: Timestamp,
+    draining: AtomicBool,
+    /// Reloads that were refused, and those that were accepted.
+    reloads: [AtomicU64; 2],
+}
+
+/// What one thread has for itself, so that threads do not wait for each other's caches.
+pub(crate) struct Worker<S> {
+    pub(crate) shared: Arc<Shared<S>>,
+    pub(crate) watches: Watches,
+}
+
+// === impl Shared ===
+
+impl<S> Shared<S> {
+    pub(crate) fn new(settings: Settings, engine: Arc<Engine<S>>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            engine,
+            admission: Admission::new(&settings),
+            started: clock.now(),
+            clock,
+            settings,
+            draining: AtomicBool::new(false),
+            reloads: Default::default(),
+        }
+    }
+
+    /// Whether the server is stopping.
+    #[inline]
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Relaxed)
+    }
+
+    pub(crate) fn drain(&self) {
+        self.draining.store(true, Relaxed);
+    }
+
+    pub(crate) fn count_reload(&self, accepted: bool) {
+        self.reloads[usize::from(accepted)].fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn reloads(&self, accepted: bool) -> u64 {
+        self.reloads[usize::from(accepted)].load(Relaxed)
+    }
+}
+
+// === impl Worker ===
+
+impl<S> Worker<S> {
+    pub(crate) fn new(shared: Arc<Shared<S>>) -> Self {
+        Self { watches: Watches::new(&shared.settings.timeouts), shared }
+    }
+}
