@@ -124,3 +124,6 @@ fn tell(mut observers: Vec<Box<dyn Observer>>, events: &Receiver<Event>) {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -178,3 +178,41 @@ fn a_case_nobody_has_answered_is_denied() {
     case.resolve(&digests());
     assert!(!fold(&mut case).is_admitted(), "answered, and then resolved anew");
 }
+
+/// What a decision says of itself in the words of seed 003.
+#[test]
+fn p02_the_status_of_a_decision_says_the_same_as_the_decision() {
+    let clock = ManualClock::new(START);
+    let store = PlainStore::new(&clock);
+    let limit = |name: &str, stage, burst| {
+        let bucket = Bucket::try_new(Rate::per_minute(1).unwrap(), burst).unwrap();
+        let limit = Limit::new(Name::try_new(name).unwrap(), Scope::GLOBAL, Shape::Bucket(bucket));
+        limit.at_stage(stage).with_named_key()
+    };
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed)
+        .limit(limit("everybody", Stage::Global, 2))
+        .limit(limit("action", Stage::Action, 9));
+    let set = PolicySet::builder().policy(spec).build(None).unwrap();
+    let subject = Subject::new();
+    let status = |weight: u64| {
+        let weight = Cost::try_new(weight).unwrap();
+        let mut case = Case::new(set.get("p").unwrap(), &subject).weighing(weight);
+        case.resolve(&digests());
+        let (batch, readings) = case.ask();
+        ready(store.charge(batch, readings)).unwrap();
+        fold(&mut case).status()
+    };
+    let admitted = status(2);
+    assert_eq!((admitted.limit, admitted.remaining, admitted.blocked), (2, 0, false));
+    assert_eq!((admitted.retry, admitted.next_allowed_at), (None, Some(START)));
+
+    let denied = status(1);
+    assert_eq!((denied.limit, denied.remaining, denied.blocked), (2, 0, true));
+    assert_eq!(denied.retry, Some(Retry::After(Span::MINUTE)));
+    assert_eq!(denied.next_allowed_at, Some(START.after(Span::MINUTE)));
+    assert_eq!(denied.source, Stage::Global);
+
+    let never = status(10);
+    assert_eq!((never.retry, never.next_allowed_at), (Some(Retry::Never), None));
+    assert!(never.blocked);
+}
