@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache, Guard};
 use tidegate_core::{
-    Batch, Case, Cost, CostError, Decision, Digests, Name, PolicyError, PolicySet,
+    Batch, Case, Cost, CostError, Decision, Digests, Name, Policy, PolicyError, PolicySet,
     PolicySetBuilder, Readings, Receipt, Settled, Settlement, Store, StoreError, Ticket,
     TicketError, fold,
 };
@@ -137,13 +137,20 @@ impl<S: Store> Engine<S> {
     /// to let the request pass; what to do then is the policy's failure mode.
     #[inline]
     pub async fn decide<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
+        case.resolve(&self.digests);
         let policy = case.policy();
-        let decided = self.asked::<CHARGE>(case).await;
-        self.emit(|| match &decided {
-            Ok(decision) => Event::decided(decision),
-            Err(error) => Event::Failed { policy: policy.name().clone(), error: error.clone() },
-        });
-        decided
+        let (batch, readings) = case.ask();
+        if batch.charges().is_empty() {
+            return Err(self.failed(policy, nothing_applies(policy)));
+        }
+        if let Err(error) = self.store.charge(batch, readings).await
+            && let Err(error) = self.send_again::<CHARGE>(error, batch, readings).await
+        {
+            return Err(self.failed(policy, error.into()));
+        }
+        let decision = fold(case);
+        self.emit(|| Event::decided(&decision));
+        Ok(decision)
     }
 
     /// Says what [`decide`](Self::decide) would, and charges nothing.
@@ -152,27 +159,24 @@ impl<S: Store> Engine<S> {
     ///
     /// As [`decide`](Self::decide).
     pub async fn peek<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
-        self.asked::<PEEK>(case).await
-    }
-
-    #[inline]
-    async fn asked<'d, const HOW: Ask>(
-        &self,
-        case: &'d mut Case<'_>,
-    ) -> Result<Decision<'d>, DecideError> {
         case.resolve(&self.digests);
         let policy = case.policy();
         let (batch, readings) = case.ask();
         if batch.charges().is_empty() {
-            return Err(DecideError::NothingApplies { policy: policy.name().clone() });
+            return Err(nothing_applies(policy));
         }
-        if let Err(error) = self.send::<HOW>(batch, readings).await {
-            self.send_again::<HOW>(error, batch, readings).await?;
+        if let Err(error) = self.store.peek(batch, readings).await {
+            self.send_again::<PEEK>(error, batch, readings).await?;
         }
         Ok(fold(case))
     }
 
-    #[inline]
+    #[cold]
+    fn failed(&self, policy: &Policy, error: DecideError) -> DecideError {
+        self.emit(|| Event::Failed { policy: policy.name().clone(), error: error.clone() });
+        error
+    }
+
     async fn send<const HOW: Ask>(
         &self,
         batch: &Batch<'_>,
@@ -234,7 +238,7 @@ impl<S: Store> Engine<S> {
     #[inline]
     fn emit(&self, event: impl FnOnce() -> Event) {
         if let Some(outbox) = &self.outbox {
-            outbox.send(event());
+            outbox.send(event);
         }
     }
 
@@ -248,7 +252,7 @@ impl<S: Store> Engine<S> {
         mut error: StoreError,
         batch: &Batch<'_>,
         readings: &mut Readings,
-    ) -> Result<(), DecideError> {
+    ) -> Result<(), StoreError> {
         for resent in 0..=batch.charges().len() {
             let StoreError::Stale { charge, now } = error else { break };
             for (place, stale) in batch.charges().iter().enumerate() {
@@ -262,7 +266,7 @@ impl<S: Store> Engine<S> {
             }
         }
         readings.clear();
-        Err(error.into())
+        Err(error)
     }
 
     /// A view of the policies in force for one thread, quicker than [`policies`](Self::policies)
@@ -280,6 +284,11 @@ impl Reader<'_> {
     pub fn policies(&mut self) -> &PolicySet {
         self.0.load()
     }
+}
+
+#[cold]
+fn nothing_applies(policy: &Policy) -> DecideError {
+    DecideError::NothingApplies { policy: policy.name().clone() }
 }
 
 /// The result of a future that does not have to wait, as those of the in-memory store; `None` if

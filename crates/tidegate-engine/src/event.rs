@@ -105,9 +105,9 @@ impl Outbox {
         Ok(Self { queue, dropped: AtomicU64::new(0) })
     }
 
-    #[inline]
-    pub(crate) fn send(&self, event: Event) {
-        if self.queue.try_send(event).is_err() {
+    #[inline(never)]
+    pub(crate) fn send(&self, event: impl FnOnce() -> Event) {
+        if self.queue.try_send(event()).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
