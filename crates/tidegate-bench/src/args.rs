@@ -10,6 +10,12 @@ pub(crate) enum Request {
     List,
     /// The measurement.
     InProcess(Options),
+    /// The decision server beside others.
+    Server(Options),
+    /// The hello world among them. Not for people.
+    Hello {
+        listen: String,
+    },
     /// What peers get wrong.
     Defects,
     /// Tidegate's part of a scenario alone, for a profiler.
@@ -37,11 +43,13 @@ pub(crate) struct Options {
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask bench [in-process] [--rounds N] [--keys N] [--only SCENARIO]...
+       cargo xtask bench server [--rounds N]
        cargo xtask bench defects
        cargo xtask bench profile SCENARIO DECISIONS
        cargo xtask bench -- --list | --help
 
 in-process      measure decisions in this process, Tidegate beside its peers (the default)
+server          measure the decision server beside a hello world and a peer, over loopback
 defects         show what peers get wrong, by asking them
 profile         let Tidegate alone make so many decisions: for perf, or valgrind --tool=callgrind
 
@@ -54,17 +62,22 @@ Prints Markdown on standard output and progress on standard error. A missed bar 
 does not fail the command.
 ";
 
-const WORDS: [&str; 7] =
-    ["in-process", "defects", "profile", "--rounds", "--keys", "--only", "--list"];
+const WORDS: [&str; 8] =
+    ["in-process", "server", "defects", "profile", "--rounds", "--keys", "--only", "--list"];
 
 /// Reads the words after the program's name.
 pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
     let mut options = Options { rounds: 9, keys: MANY, scenarios: Vec::new() };
     let mut words = words.iter().map(String::as_str);
-    let mut first = true;
+    let (mut first, mut server) = (true, false);
     while let Some(word) = words.next() {
         match word {
             "in-process" if first => {}
+            "server" if first => server = true,
+            "hello" if first => {
+                let listen = words.next().ok_or("hello needs an address")?.to_owned();
+                return Ok(Request::Hello { listen });
+            }
             "defects" if first => return nothing_after(word, words.next(), Request::Defects),
             "profile" if first => {
                 let scenario = scenario(word, words.next())?;
@@ -89,6 +102,9 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
     }
     if options.scenarios.is_empty() {
         options.scenarios.extend(Scenario::ALL);
+    }
+    if server {
+        return Ok(Request::Server(options));
     }
     Ok(Request::InProcess(options))
 }

@@ -21,12 +21,14 @@ mod machine;
 mod measure;
 mod report;
 mod scenarios;
+mod server;
 mod workload;
 
 use std::error::Error;
 use std::process::ExitCode;
 
 use args::{HELP, Options, Request};
+use measure::progress;
 use scenarios::Scenario;
 
 /// What anything here can fail with: a message for the person who ran it.
@@ -44,6 +46,8 @@ fn main() -> ExitCode {
             Ok(())
         }
         Ok(Request::InProcess(options)) => in_process(&options),
+        Ok(Request::Server(options)) => server::run(&options),
+        Ok(Request::Hello { listen }) => server::hello(&listen),
         Ok(Request::Defects) => defects::show(),
         Ok(Request::Profile { scenario, decisions }) => scenario.profile(decisions),
         Ok(Request::Footprint { who, keys }) => footprint::child(&who, keys),

@@ -154,7 +154,7 @@ fn on_processor() -> Option<Duration> {
     Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
-fn progress(label: &str, round: usize, rounds: usize) {
+pub(crate) fn progress(label: &str, round: usize, rounds: usize) {
     match round {
         0 => eprint!("{label}: preparing"),
         _ => eprint!("\r\x1b[K{label}: round {round} of {rounds}"),

@@ -1,0 +1,97 @@
+//! Servers as processes of their own: built, started, watched and ended.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::Fallible;
+
+/// A server; it ends with this value.
+pub(crate) struct Process(Child);
+
+const PEER: &str = "throttlecrab-server";
+const PEER_VERSION: &str = "0.4.40";
+
+/// A place for what the run writes, below the directory of this program.
+pub(crate) fn scratch() -> Fallible<PathBuf> {
+    let scratch = target_dir()?.join("bench-server");
+    fs::create_dir_all(&scratch)?;
+    Ok(scratch)
+}
+
+/// Builds our binary as it is shipped.
+pub(crate) fn build_tidegate() -> Fallible<PathBuf> {
+    run(Command::new("cargo").args(["build", "--release", "--locked", "--package", "tidegate"]))?;
+    Ok(target_dir()?.join("release/tidegate"))
+}
+
+/// Builds the peer's server, once.
+pub(crate) fn build_peer() -> Fallible<PathBuf> {
+    let root = target_dir()?.join("bench-peers");
+    let binary = root.join("bin").join(PEER);
+    if !binary.exists() {
+        let version = ["--version", PEER_VERSION, "--locked"];
+        run(Command::new("cargo").args(["install", PEER]).args(version).arg("--root").arg(&root))?;
+    }
+    Ok(binary)
+}
+
+/// A port nobody listens on at the moment.
+pub(crate) fn free_port() -> Fallible<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+fn run(command: &mut Command) -> Fallible<()> {
+    eprintln!("$ {command:?}");
+    match command.status()?.success() {
+        true => Ok(()),
+        false => Err(format!("{command:?} failed").into()),
+    }
+}
+
+/// Where cargo puts what it builds: this program is in its `release`.
+fn target_dir() -> Fallible<PathBuf> {
+    let myself = std::env::current_exe()?;
+    let target = myself.parent().and_then(Path::parent);
+    Ok(target.ok_or("this program is not below a target directory")?.to_owned())
+}
+
+// === impl Process ===
+
+impl Process {
+    /// Starts a server and waits until it accepts connections.
+    pub(crate) fn start(binary: &Path, args: &[&str], port: u16) -> Fallible<Self> {
+        let child = Command::new(binary).args(args).stdout(Stdio::null()).spawn();
+        let mut process = Self(child.map_err(|error| format!("{}: {error}", binary.display()))?);
+        for _ in 0..200 {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Ok(process);
+            }
+            if let Some(status) = process.0.try_wait()? {
+                return Err(format!("{} ended at once: {status}", binary.display()).into());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Err(format!("{} does not listen on port {port}", binary.display()).into())
+    }
+
+    /// How long its threads have had a processor.
+    pub(crate) fn on_processor(&self) -> Fallible<Duration> {
+        let mut nanos = 0;
+        for task in fs::read_dir(format!("/proc/{}/task", self.0.id()))? {
+            let text = fs::read_to_string(task?.path().join("schedstat"))?;
+            nanos += text.split_whitespace().next().unwrap_or_default().parse::<u64>()?;
+        }
+        Ok(Duration::from_nanos(nanos))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
