@@ -27,6 +27,8 @@
 mod clock;
 mod engine;
 mod event;
+#[cfg(feature = "file")]
+pub mod file;
 pub mod memory;
 mod sync;
 mod tickets;

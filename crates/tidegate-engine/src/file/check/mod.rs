@@ -1,0 +1,101 @@
+//! From the file as written to policies that make sense: the second of two stages.
+//!
+//! Everything that is wrong is collected, so that a file is mended once and not line by line. A part
+//! that is wrong is left out of what follows; nothing is reported twice because of it.
+
+mod budget;
+mod limit;
+mod locate;
+mod overrides;
+mod policy;
+mod scalar;
+mod set;
+mod shape;
+
+use std::sync::Arc;
+
+use miette::NamedSource;
+
+use super::error::{FileError, Problem};
+use super::place::Place;
+use super::written::top::Top;
+use super::wrong::Wrong;
+use super::yaml::short;
+use super::{Door, File};
+
+/// What has been found wrong so far.
+pub(super) struct Check {
+    source: Arc<NamedSource<String>>,
+    problems: Vec<Problem>,
+}
+
+/// Where a [`Door`] says what is wrong with its sections.
+pub struct Report<'c>(&'c mut Check);
+
+/// The most problems that are looked at; those after it are not told. A file could have one for every
+/// few bytes.
+const MOST: usize = 10_000;
+
+// === impl Check ===
+
+impl Check {
+    pub(super) fn new(source: Arc<NamedSource<String>>) -> Self {
+        Self { source, problems: Vec::new() }
+    }
+
+    /// Notes a problem.
+    pub(super) fn say(&mut self, place: Place, wrong: impl Into<Wrong>) {
+        self.note(place, None, wrong.into());
+    }
+
+    /// Notes a problem that has to do with another place, and what is there.
+    fn say_of_two(&mut self, place: Place, other: (Place, &'static str), wrong: impl Into<Wrong>) {
+        self.note(place, Some(other), wrong.into());
+    }
+
+    fn note(&mut self, place: Place, other: Option<(Place, &'static str)>, wrong: Wrong) {
+        if self.problems.len() < MOST {
+            let source = Arc::clone(&self.source);
+            self.problems.push(Problem { wrong, place, other, source });
+        }
+    }
+
+    pub(super) fn into_error(self) -> FileError {
+        FileError::new(self.problems)
+    }
+
+    /// Checks the whole.
+    pub(super) fn file<D: Door>(mut self, top: Top<D>) -> Result<File<D>, FileError> {
+        let Top { ours, door, sections, strangers } = top;
+        for stranger in strangers {
+            self.say(stranger.place, Wrong::unknown_field(&stranger.value, &sections));
+        }
+        self.version(ours.version.as_ref());
+        let budget = self.budget(ours.memory.as_ref());
+        let policies = self.policies(&ours);
+        door.check(&mut Report(&mut self));
+        match (policies, budget) {
+            (Some(policies), Some(budget)) if self.problems.is_empty() => {
+                Ok(File { policies, budget, door })
+            }
+            _ => Err(self.into_error()),
+        }
+    }
+}
+
+// === impl Report ===
+
+impl Report<'_> {
+    /// Says what is wrong with the value at `path`, names of fields with points between them, such
+    /// as `server.listen`; and what to do about it. If nothing is written there, the error points at
+    /// what comes closest.
+    pub fn say(&mut self, path: &str, message: impl AsRef<str>) {
+        let place = locate::path(self.0.source.inner(), path);
+        self.say_at(place, message);
+    }
+
+    /// Says what is wrong at the place of a [`Placed`](super::Placed) value, and what to do about it.
+    pub fn say_at(&mut self, place: Place, message: impl AsRef<str>) {
+        self.0.say(place, Wrong::BadValue { message: short(message.as_ref()) });
+    }
+}

@@ -1,0 +1,108 @@
+//! Words, names, numbers and durations.
+
+use tidegate_core::{Name, Span};
+
+use super::Check;
+use crate::file::MAX_TEXT;
+use crate::file::place::{Place, Placed};
+use crate::file::suggest::nearest;
+use crate::file::units;
+use crate::file::written::scalar::{DurationText, NameText, Number};
+use crate::file::written::word::{Word, Words};
+use crate::file::wrong::Wrong;
+use crate::file::yaml::short;
+
+impl Check {
+    /// What a word stands for.
+    pub(super) fn word<W: Words>(&mut self, word: &Placed<Word<W>>) -> Option<W> {
+        let meaning = word.value.meaning();
+        if meaning.is_none() {
+            let known: Vec<&'static str> = W::ALL.iter().map(|(word, ..)| *word).collect();
+            let suggestion = nearest(&word.value.text, known.iter().copied());
+            let (what, word_) = (W::WHAT, short(&word.value.text));
+            self.say(word.place, Wrong::UnknownWord { what, word: word_, suggestion, known });
+        }
+        meaning
+    }
+
+    /// What a word stands for, if it is given; the usual if it is not.
+    pub(super) fn word_or<W: Words>(
+        &mut self,
+        word: Option<&Placed<Word<W>>>,
+        usual: W,
+    ) -> Option<W> {
+        word.map_or(Some(usual), |word| self.word(word))
+    }
+
+    pub(super) fn name(&mut self, name: &Placed<NameText>) -> Option<Name> {
+        let text = name.value.0.as_str();
+        if !self.fits(text, name.place) {
+            return None;
+        }
+        let checked = Name::try_new(text).ok();
+        if checked.is_none() {
+            let suggestion = similar_name(text);
+            self.say(name.place, Wrong::BadName { suggestion });
+        }
+        checked
+    }
+
+    pub(super) fn number(&mut self, number: &Placed<Number>, field: &'static str) -> Option<u64> {
+        let wrong = match number.value {
+            Number::Whole(number) => return Some(number),
+            Number::TooLarge => Wrong::NumberTooLarge,
+            Number::Other => Wrong::NotANumber { field },
+        };
+        self.say(number.place, wrong);
+        None
+    }
+
+    pub(super) fn duration(&mut self, duration: &Placed<DurationText>) -> Option<Span> {
+        self.duration_text(&duration.value.0, duration.place)
+    }
+
+    pub(super) fn duration_text(&mut self, text: &str, place: Place) -> Option<Span> {
+        match units::duration(text) {
+            Ok(span) => Some(span),
+            Err(advice) => {
+                self.say(place, Wrong::BadDuration { text: short(text), advice });
+                None
+            }
+        }
+    }
+
+    /// A value that has to be there.
+    pub(super) fn required<'v, T>(
+        &mut self,
+        value: Option<&'v T>,
+        owner: (&str, Place),
+        field: &'static str,
+        example: &'static str,
+    ) -> Option<&'v T> {
+        if value.is_none() {
+            let (owner, place) = (owner.0.to_owned(), owner.1);
+            self.say(place, Wrong::MissingField { owner, field, example });
+        }
+        value
+    }
+
+    /// Whether a text is short enough to be a fact of a request.
+    pub(super) fn fits(&mut self, text: &str, place: Place) -> bool {
+        let fits = text.len() <= MAX_TEXT;
+        if !fits {
+            self.say(place, Wrong::TextTooLong { bytes: text.len() });
+        }
+        fits
+    }
+}
+
+/// The text in small letters, with `-` for what a name cannot have.
+fn similar_name(text: &str) -> Option<String> {
+    let letters = text.trim().chars().map(|c| match c.to_ascii_lowercase() {
+        c @ ('a'..='z' | '0'..='9' | '_' | '-' | '.') => c,
+        _ => '-',
+    });
+    let name: String = letters.collect();
+    let said = name.contains(|c: char| c.is_ascii_alphanumeric());
+    (said && Name::try_new(&name).is_ok()).then_some(name)
+}

@@ -1,0 +1,149 @@
+//! All policies together: names, shared limits, counters that would be one.
+
+use std::collections::{HashMap, HashSet};
+
+use tidegate_core::{Name, PolicyError, PolicySet, PolicySetBuilder};
+
+use super::Check;
+use super::limit::Sound;
+use super::policy::{Policy, Use};
+use crate::file::place::{Place, Placed};
+use crate::file::suggest::nearest;
+use crate::file::written::Ours;
+use crate::file::wrong::Wrong;
+
+/// How often the set is built again without what was wrong, to find what else is.
+const ATTEMPTS: usize = 16;
+
+impl Check {
+    /// The policies as the core takes them; none if something is wrong with them.
+    pub(super) fn policies(&mut self, ours: &Ours) -> Option<PolicySetBuilder> {
+        let before = self.problems.len();
+        let shared = self.shared(ours);
+        let mut policies = self.policy_list(ours);
+        self.distinct_policies(&policies);
+        for policy in &policies {
+            self.distinct_limits(&format!("`{}`", policy.name), &policy.limits);
+        }
+        self.known_shared(ours, &mut policies);
+        self.built(&shared, policies, before)
+    }
+
+    /// The shared limits that are in order by themselves.
+    fn shared(&mut self, ours: &Ours) -> Vec<Sound> {
+        let mut sound = Vec::new();
+        for limit in ours.shared.as_deref().unwrap_or_default() {
+            let limit = Placed { value: limit.value.0.clone(), place: limit.place };
+            if let Some(shared) = &limit.value.shared {
+                self.say(shared.place, Wrong::SharedInShared);
+            } else {
+                sound.extend(self.limit(&limit));
+            }
+        }
+        let uses: Vec<Use> = sound.iter().cloned().map(Use::Own).collect();
+        self.distinct_limits("the list `shared`", &uses);
+        sound
+    }
+
+    fn distinct_policies(&mut self, policies: &[Policy]) {
+        let mut seen: HashMap<&Name, Place> = HashMap::new();
+        for policy in policies {
+            if let Some(first) = seen.insert(&policy.name, policy.place) {
+                let wrong = Wrong::DuplicatePolicy { name: policy.name.clone() };
+                self.say_of_two(policy.place, (first, "first here"), wrong);
+            }
+        }
+    }
+
+    fn distinct_limits(&mut self, owner: &str, limits: &[Use]) {
+        let mut seen: HashMap<&Name, Place> = HashMap::new();
+        for limit in limits {
+            if let Some(first) = seen.insert(limit.name(), limit.place()) {
+                let wrong =
+                    Wrong::DuplicateLimit { owner: owner.into(), name: limit.name().clone() };
+                self.say_of_two(limit.place(), (first, "first here"), wrong);
+            }
+        }
+    }
+
+    /// Shared limits that are used are there, and those that are there are used. What is wrong by
+    /// itself has been told, and counts as there and as used.
+    fn known_shared(&mut self, ours: &Ours, policies: &mut [Policy]) {
+        let list = ours.shared.as_deref().unwrap_or_default();
+        let known: HashSet<Name> =
+            list.iter().filter_map(|limit| Self::called(&limit.value.0)).collect();
+        for policy in policies.iter_mut() {
+            policy.limits.retain(|used| {
+                let Use::Shared(name) = used else { return true };
+                let is_known = known.contains(&name.value);
+                if !is_known {
+                    let suggestion = nearest(name.value.as_str(), known.iter().map(Name::as_str));
+                    let wrong = Wrong::UnknownShared {
+                        name: name.value.to_string(),
+                        suggestion: suggestion.map(str::to_owned),
+                    };
+                    self.say(name.place, wrong);
+                }
+                is_known
+            });
+        }
+        let written = ours.policies.as_ref().map_or(&[][..], |list| list.value.as_slice());
+        let limits = written.iter().filter_map(|policy| policy.value.limits.as_ref());
+        let used: HashSet<&str> = limits
+            .flat_map(|limits| &limits.value)
+            .filter_map(|limit| limit.value.shared.as_ref())
+            .map(|name| name.value.0.as_str())
+            .collect();
+        for limit in list {
+            if let Some(name) = Self::called(&limit.value.0)
+                && !used.contains(name.as_str())
+            {
+                let place = limit.value.0.name.as_ref().map_or(limit.place, |name| name.place);
+                self.say(place, Wrong::UnusedShared { name });
+            }
+        }
+    }
+
+    /// Lets the core build the set, again and again without what it refuses. Whoever was told of a
+    /// problem already is not told of what follows from it.
+    fn built(
+        &mut self,
+        shared: &[Sound],
+        mut policies: Vec<Policy>,
+        before: usize,
+    ) -> Option<PolicySetBuilder> {
+        let told = self.problems.len() > before;
+        for _ in 0..ATTEMPTS {
+            let builder = shared
+                .iter()
+                .fold(PolicySet::builder(), |builder, sound| builder.shared(sound.limit.clone()));
+            let builder =
+                policies.iter().fold(builder, |builder, policy| builder.policy(policy.spec()));
+            let Err(error) = builder.clone().build(None) else {
+                return (self.problems.len() == before).then_some(builder);
+            };
+            let PolicyError::SameKey { first, second, .. } = &error else {
+                if !told {
+                    self.say(Place::default(), Wrong::Set(error));
+                }
+                return None;
+            };
+            let first = find(&policies, first).map(|(_, _, place)| (place, "the one"));
+            let (policy, limit, place) = find(&policies, second)?;
+            policies[policy].limits.remove(limit);
+            if policies[policy].limits.is_empty() {
+                policies.remove(policy);
+            }
+            self.note(place, first, Wrong::Set(error));
+        }
+        None
+    }
+}
+
+/// The limit that the core calls `policy/limit`: its policy, its place there, and in the file.
+fn find(policies: &[Policy], owner: &str) -> Option<(usize, usize, Place)> {
+    let (policy_name, name) = owner.split_once('/')?;
+    let policy = policies.iter().position(|policy| policy.name.as_str() == policy_name)?;
+    let limit = policies[policy].limits.iter().position(|used| used.name().as_str() == name)?;
+    Some((policy, limit, policies[policy].limits[limit].place()))
+}

@@ -1,0 +1,178 @@
+//! Policies from a YAML file: parsed once, in two stages, with errors that show what to mend.
+//!
+//! ```
+//! use tidegate_engine::file::File;
+//!
+//! let file: File = File::parse("policies.yaml", "
+//! version: 1
+//! policies:
+//!   - name: api
+//!     failure_mode: fail_open
+//!     limits:
+//!       - name: burst
+//!         by: org
+//!         bucket: { rate: 10/s, burst: 20 }
+//! ")?;
+//! let policies = file.policies().clone().build(None)?;
+//! assert!(policies.get("api").is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | file | holds |
+//! |---|---|
+//! | `written/` | the file as it is written: which fields there are |
+//! | `yaml.rs` | text to those, within bounds |
+//! | `check/` | those to policies that make sense, with everything that does not |
+//! | `idle.rs` | limits that can never bind, and why |
+//! | `wrong/` | what can be wrong, and what to do about it |
+//! | `error.rs`, `render.rs`, `place.rs` | how that is shown, and where |
+//! | `schema.rs` | the JSON schema of the format |
+//!
+//! The format is described in `docs/policy-file.md`.
+
+mod check;
+mod error;
+mod place;
+mod render;
+mod schema;
+mod suggest;
+mod units;
+mod written;
+mod wrong;
+mod yaml;
+
+pub use check::Report;
+pub use error::{FileError, Problem};
+pub use place::{Place, Placed};
+pub use schema::schema;
+pub use wrong::Wrong;
+
+use std::sync::Arc;
+
+use miette::NamedSource;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use tidegate_core::PolicySetBuilder;
+
+use crate::memory::Budget;
+use check::Check;
+
+/// The largest file that is read, in bytes.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// The longest value an override can match, in bytes; also the longest pattern and name.
+pub const MAX_TEXT: usize = 256;
+
+/// The most overrides of exact values that one limit can have.
+pub const MAX_EXACT_OVERRIDES: usize = 1_000;
+
+/// A policy file that has been read and checked.
+///
+/// `D` is what a [`Door`] keeps in it beside the policies.
+#[derive(Clone, Debug)]
+pub struct File<D = NoDoor> {
+    policies: PolicySetBuilder,
+    budget: Budget,
+    door: D,
+}
+
+/// Who else keeps sections in the file: a struct whose fields are those sections.
+///
+/// Fields that may be left out take `#[serde(default)]` or an `Option`. Sections that are neither
+/// the engine's nor the door's are refused; give the types within `#[serde(deny_unknown_fields)]`,
+/// and nothing in the file goes unread.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+/// use tidegate_engine::file::{Door, File, Report};
+///
+/// #[derive(Debug, Default, Deserialize, JsonSchema)]
+/// #[serde(default, deny_unknown_fields)]
+/// struct Server { threads: Option<usize> }
+///
+/// #[derive(Debug, Deserialize, JsonSchema)]
+/// struct Sections { #[serde(default)] server: Server }
+///
+/// impl Door for Sections {
+///     fn check(&self, report: &mut Report<'_>) {
+///         if self.server.threads == Some(0) {
+///             report.say("server.threads", "no thread can serve nobody; write 1 or more");
+///         }
+///     }
+/// }
+///
+/// let text = "version: 1\nserver:\n  threads: 0\npolicies: []\n";
+/// let refused = File::<Sections>::parse("tidegate.yaml", text).unwrap_err().to_string();
+/// assert!(refused.contains("--> tidegate.yaml:3:12"), "{refused}");
+/// ```
+pub trait Door: DeserializeOwned + JsonSchema {
+    /// Reports what the types let pass and the door does not.
+    fn check(&self, report: &mut Report<'_>) {
+        let _ = report;
+    }
+}
+
+/// Nobody: the file holds policies and nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct NoDoor {}
+
+// === impl File ===
+
+impl<D: Door> File<D> {
+    /// Reads a file; `name` is what errors call it.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it, or the first thing that keeps it from being read.
+    pub fn parse(name: &str, text: &str) -> Result<Self, FileError> {
+        // The parser leaves a byte order mark out of its places.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let bytes = text.len();
+        let text = if bytes > MAX_BYTES { text.lines().next().unwrap_or_default() } else { text };
+        let text = &text[..text.floor_char_boundary(MAX_BYTES)];
+        let source = Arc::new(NamedSource::new(name, text.to_owned()));
+        let mut check = Check::new(source);
+        if bytes > MAX_BYTES {
+            check.say(Place::default(), Wrong::FileTooLarge { bytes });
+            return Err(check.into_error());
+        }
+        match yaml::read::<D>(text) {
+            Ok(top) => check.file(top),
+            Err((place, wrong)) => {
+                check.say(place, wrong);
+                Err(check.into_error())
+            }
+        }
+    }
+
+    /// The policies, to be built on their own or as successors of others
+    /// ([`Engine::reload`](crate::Engine::reload)).
+    #[must_use]
+    pub const fn policies(&self) -> &PolicySetBuilder {
+        &self.policies
+    }
+
+    /// How many keys the in-memory store counts exactly.
+    #[must_use]
+    pub const fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// What the door keeps in the file.
+    #[must_use]
+    pub const fn door(&self) -> &D {
+        &self.door
+    }
+
+    /// The door's part alone.
+    #[must_use]
+    pub fn into_door(self) -> D {
+        self.door
+    }
+}
+
+// === impl NoDoor ===
+
+impl Door for NoDoor {}

@@ -1,0 +1,78 @@
+//! Where something stands in a file.
+//!
+//! Every value that can be wrong for a reason of its own is read as a [`Placed`] one, so that the
+//! error can point at it long after the YAML has been parsed.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer};
+use serde_saphyr::{Location, Spanned};
+
+/// A part of a file's text, as bytes from its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// A value and where it was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placed<T> {
+    /// The value.
+    pub value: T,
+    /// Where it stands. An alias stands where its anchor does: there the text can be mended.
+    pub place: Place,
+}
+
+// === impl Place ===
+
+impl Place {
+    /// The place of a parser's location; the beginning of the file if it is not known.
+    pub(super) fn of(location: &Location) -> Self {
+        let span = location.span();
+        let offset = |bytes: Option<u64>| usize::try_from(bytes.unwrap_or(0)).unwrap_or(0);
+        let start = offset(span.byte_offset());
+        Self { start, end: start + offset(span.byte_len()) }
+    }
+
+    /// This place within `text`: between characters, and not empty if a word begins here.
+    pub(super) fn within(self, text: &str) -> Self {
+        let start = text.floor_char_boundary(self.start.min(text.len()));
+        let end = text.ceil_char_boundary(self.end.clamp(start, text.len()));
+        if end > start {
+            return Self { start, end };
+        }
+        let ends_word = |c: char| c.is_whitespace() || ":,{}[]".contains(c);
+        let word = text[start..].find(ends_word).unwrap_or(text.len() - start);
+        Self { start, end: start + word }
+    }
+}
+
+// === impl Placed ===
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Placed<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Spanned { value, defined, .. } = Spanned::<T>::deserialize(deserializer)?;
+        Ok(Self { value, place: Place::of(&defined) })
+    }
+}
+
+/// A placed value is written as the value is.
+impl<T: JsonSchema> JsonSchema for Placed<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}

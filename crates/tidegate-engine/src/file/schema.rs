@@ -1,0 +1,49 @@
+//! The JSON schema of the format, for editors and other people's checks.
+//!
+//! It says what a schema can say: which fields there are, what form their values have and which of
+//! them go together. Whether a policy makes sense is for [`File::parse`](super::File::parse).
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema as _, Schema, SchemaGenerator};
+use serde_json::{Map, Value};
+
+use super::Door;
+use super::written::Ours;
+use super::written::schemas::without_null;
+
+/// The schema of a policy file with the sections of a door.
+#[must_use]
+pub fn schema<D: Door>() -> Schema {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let mut schema = Ours::json_schema(&mut generator);
+    let mut theirs = D::json_schema(&mut generator);
+    merge(&mut schema, &mut theirs, "properties");
+    if let Some(Value::Array(more)) = theirs.remove("required")
+        && let Some(Value::Array(required)) = schema.get_mut("required")
+    {
+        required.extend(more);
+    }
+    let version = generator.settings().meta_schema.clone();
+    schema.insert("$schema".into(), version.map_or(Value::Null, |uri| uri.into_owned().into()));
+    schema.insert("title".into(), "Tidegate policy file".into());
+    schema.insert(
+        "description".into(),
+        "Which requests may pass: policies with their limits. See docs/policy-file.md.".into(),
+    );
+    let definitions = definitions(&mut generator);
+    schema.insert("$defs".into(), Value::Object(definitions));
+    without_null(&mut schema);
+    schema
+}
+
+/// Moves the entries of an object of one schema into that of another.
+fn merge(into: &mut Schema, from: &mut Schema, key: &str) {
+    let Some(Value::Object(more)) = from.remove(key) else { return };
+    if let Some(Value::Object(entries)) = into.get_mut(key) {
+        entries.extend(more);
+    }
+}
+
+fn definitions(generator: &mut SchemaGenerator) -> Map<String, Value> {
+    generator.take_definitions(true)
+}

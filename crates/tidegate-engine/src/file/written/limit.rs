@@ -1,0 +1,334 @@
+//! Limits and overrides as they are written.
+
+use core::fmt;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use tidegate_core::{Quota, Stage, Window};
+
+use super::scalar::{DurationText, NameText, Number, PeriodText, RateText};
+use super::schemas::{exactly_one_shape, limit_in_policy};
+use super::word::{Counted, CountedBy, Starts, Word, Words as _};
+use crate::file::place::Placed;
+
+/// One rule: who is counted, in which shape, and for whom the numbers differ. Or `shared` alone: a
+/// limit that several policies count together.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = limit_in_policy)]
+pub(in crate::file) struct Limit {
+    /// The name of a limit of the list `shared`. Nothing else stands beside it.
+    pub(in crate::file) shared: Option<Placed<NameText>>,
+    /// What answers and metrics call it; unique within its policy.
+    pub(in crate::file) name: Option<Placed<NameText>>,
+    /// What it counts by: a dimension, a list of them, or `global`. A limit applies to requests of
+    /// which all of these are known.
+    pub(in crate::file) by: Option<Placed<By>>,
+    /// A smooth rate with a burst.
+    pub(in crate::file) bucket: Option<Placed<Bucket>>,
+    /// A count in any span of a length.
+    pub(in crate::file) window: Option<Placed<WindowNumbers>>,
+    /// A budget per period.
+    pub(in crate::file) quota: Option<Placed<QuotaNumbers>>,
+    /// What a request takes: so many units for each unit of its weight, 1 unless given.
+    pub(in crate::file) cost: Option<Placed<Cost>>,
+    /// When it is asked; `action` unless given.
+    pub(in crate::file) stage: Option<Placed<Word<Stage>>>,
+    /// Report what it would say, and never refuse.
+    pub(in crate::file) shadow: Option<bool>,
+    /// Put what it takes on a ticket, so that the real cost can be settled later.
+    pub(in crate::file) settles: Option<bool>,
+    /// Put the limit's name into its keys, to tell it from another of the same scope and period.
+    pub(in crate::file) named_key: Option<bool>,
+    /// Other numbers for some: exact values first, then patterns in this order.
+    pub(in crate::file) overrides: Option<Vec<Placed<Override>>>,
+}
+
+/// Other numbers for whom it matches, in the shape of its limit. What is left out is as the limit
+/// says.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = exactly_one_shape)]
+pub(in crate::file) struct Override {
+    /// Whom it is for: one dimension of the limit and its value. A `*` in it stands for any text.
+    #[serde(rename = "match")]
+    #[schemars(required)]
+    pub(in crate::file) matches: Option<Placed<Match>>,
+    /// The numbers, if the limit is a bucket.
+    pub(in crate::file) bucket: Option<Placed<Partly<Bucket>>>,
+    /// The numbers, if the limit is a window.
+    pub(in crate::file) window: Option<Placed<Partly<WindowNumbers>>>,
+    /// The numbers, if the limit is a quota.
+    pub(in crate::file) quota: Option<Placed<Partly<QuotaNumbers>>>,
+}
+
+/// Some of the numbers of a shape: at least one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub(in crate::file) struct Partly<T>(pub(in crate::file) T);
+
+/// A smooth rate, and how much of it may come at once.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::file) struct Bucket {
+    /// How fast it refills: `10/s`, `600/min`, `100/10s`.
+    #[schemars(required)]
+    pub(in crate::file) rate: Option<Placed<RateText>>,
+    /// How much may come at once.
+    #[schemars(required)]
+    pub(in crate::file) burst: Option<Placed<Number>>,
+}
+
+/// Never more than so many in any span of a length.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::file) struct WindowNumbers {
+    /// How many.
+    #[schemars(required, range(min = 1, max = Window::MAX_COUNT))]
+    pub(in crate::file) count: Option<Placed<Number>>,
+    /// In how long.
+    #[schemars(required)]
+    pub(in crate::file) per: Option<Placed<DurationText>>,
+    /// Which requests are counted; `admitted` unless given.
+    pub(in crate::file) counts: Option<Placed<Word<Counted>>>,
+    /// How long to stay away after attempts over the count; for `counts: attempts`.
+    pub(in crate::file) backoff: Option<Placed<Backoff>>,
+}
+
+/// So many per period.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::file) struct QuotaNumbers {
+    /// How many.
+    #[schemars(required, range(min = 1, max = Quota::MAX_COUNT))]
+    pub(in crate::file) count: Option<Placed<Number>>,
+    /// `hour`, `day`, `week` or `month` of a calendar, or a duration.
+    #[schemars(required)]
+    pub(in crate::file) per: Option<Placed<PeriodText>>,
+    /// The calendar's time zone, a name of the IANA database; `UTC` unless given.
+    pub(in crate::file) zone: Option<Placed<String>>,
+    /// The day on which months start, 1 unless given. A month that lacks it starts on its last day.
+    #[schemars(range(min = 1, max = 31))]
+    pub(in crate::file) billing_day: Option<Placed<Number>>,
+    /// When a period of a fixed length starts; `epoch` unless given.
+    pub(in crate::file) starts: Option<Placed<Word<Starts>>>,
+    /// Which requests are counted; `admitted` unless given.
+    pub(in crate::file) counts: Option<Placed<Word<Counted>>>,
+    /// How long to stay away after attempts over the count; for `counts: attempts`.
+    pub(in crate::file) backoff: Option<Placed<Backoff>>,
+}
+
+/// A delay that grows with every attempt over the count.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::file) struct Backoff {
+    /// The delay after the first attempt too many.
+    #[schemars(required)]
+    pub(in crate::file) base: Option<Placed<DurationText>>,
+    /// How many times as long each further one is; 2 unless given.
+    pub(in crate::file) factor: Option<Placed<Number>>,
+    /// The longest delay.
+    #[schemars(required)]
+    pub(in crate::file) cap: Option<Placed<DurationText>>,
+}
+
+/// What a limit counts by.
+#[derive(Clone, Debug)]
+pub(in crate::file) enum By {
+    /// One word.
+    One(String),
+    /// A list of them.
+    Many(Vec<Placed<String>>),
+}
+
+/// What a request takes.
+#[derive(Clone, Debug)]
+pub(in crate::file) enum Cost {
+    /// So many units for each unit of its weight.
+    Plain(Number),
+    /// By a rule.
+    Rule(CostRule),
+}
+
+/// What a request takes, whatever it weighs or for each unit of it: one of the two.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
+pub(in crate::file) struct CostRule {
+    /// So many units for each request, whatever it weighs.
+    pub(in crate::file) per_request: Option<Placed<Number>>,
+    /// So many units for each unit of its weight.
+    pub(in crate::file) per_unit: Option<Placed<Number>>,
+}
+
+/// Dimensions and values; exactly one pair is meant.
+#[derive(Clone, Debug)]
+pub(in crate::file) struct Match(pub(in crate::file) Vec<(Placed<String>, Placed<String>)>);
+
+struct ByVisitor;
+struct CostVisitor;
+struct MatchVisitor;
+
+// === impl Partly ===
+
+impl<T: JsonSchema> JsonSchema for Partly<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Some{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = T::json_schema(generator);
+        schema.remove("required");
+        schema.insert("minProperties".into(), 1.into());
+        schema
+    }
+}
+
+// === impl By ===
+
+impl<'de> Deserialize<'de> for By {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ByVisitor)
+    }
+}
+
+impl JsonSchema for By {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "By".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = Word::<CountedBy>::json_schema(generator);
+        let dimensions = CountedBy::ALL.iter().map(|(word, ..)| *word);
+        let listed: Vec<&str> = dimensions.filter(|word| *word != "global").collect();
+        let list = json_schema!({
+            "type": "array", "items": { "enum": listed }, "minItems": 1, "uniqueItems": true,
+        });
+        json_schema!({ "anyOf": [one, list] })
+    }
+}
+
+impl<'de> Visitor<'de> for ByVisitor {
+    type Value = By;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a dimension, a list of dimensions, or `global`")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<By, E> {
+        Ok(By::One(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<By, A::Error> {
+        let mut many = Vec::new();
+        while let Some(one) = list.next_element()? {
+            many.push(one);
+        }
+        Ok(By::Many(many))
+    }
+}
+
+// === impl Cost ===
+
+impl<'de> Deserialize<'de> for Cost {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CostVisitor)
+    }
+}
+
+impl JsonSchema for Cost {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Cost".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let plain = Number::json_schema(generator);
+        json_schema!({ "anyOf": [plain, generator.subschema_for::<CostRule>()] })
+    }
+}
+
+impl<'de> Visitor<'de> for CostVisitor {
+    type Value = Cost;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number, `{ per_request: N }` or `{ per_unit: N }`")
+    }
+
+    fn visit_u64<E: Error>(self, units: u64) -> Result<Cost, E> {
+        Ok(Cost::Plain(Number::Whole(units)))
+    }
+
+    fn visit_i64<E: Error>(self, units: i64) -> Result<Cost, E> {
+        Ok(Cost::Plain(u64::try_from(units).map_or(Number::Other, Number::Whole)))
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Cost, E> {
+        Ok(Cost::Plain(Number::Other))
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<Cost, E> {
+        Ok(Cost::Plain(Number::Other))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Cost, A::Error> {
+        CostRule::deserialize(MapAccessDeserializer::new(map)).map(Cost::Rule)
+    }
+}
+
+// === impl Match ===
+
+impl<'de> Deserialize<'de> for Match {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MatchVisitor)
+    }
+}
+
+impl JsonSchema for Match {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Match".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let dimensions = CountedBy::ALL.iter().map(|(word, ..)| *word);
+        let named: Vec<&str> = dimensions.filter(|word| *word != "global").collect();
+        json_schema!({
+            "type": "object",
+            "propertyNames": { "enum": named },
+            "additionalProperties": { "type": ["string", "number", "boolean"] },
+            "minProperties": 1,
+            "maxProperties": 1,
+            "examples": [{ "org": "acme" }, { "org": "trial-*" }],
+        })
+    }
+}
+
+impl<'de> Visitor<'de> for MatchVisitor {
+    type Value = Match;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a dimension and its value, such as `{ org: acme }`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Match, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some(pair) = map.next_entry()? {
+            pairs.push(pair);
+        }
+        Ok(Match(pairs))
+    }
+}

@@ -1,0 +1,95 @@
+//! The file as it is written: the first of two stages.
+//!
+//! These types say which fields there are and refuse all others. Whether what stands in them makes
+//! sense is left to [`check`](super::check), which sees the whole and reports everything at once; so
+//! fields that are required are optional here, and words and numbers are taken as they come.
+
+pub(super) mod limit;
+pub(super) mod scalar;
+pub(super) mod schemas;
+pub(super) mod top;
+pub(super) mod word;
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use tidegate_core::{FailureMode, Overflow, Protects};
+
+use self::limit::Limit;
+use self::scalar::{NameText, Number};
+use self::word::Word;
+use super::place::Placed;
+
+/// The sections of the file that belong to the engine.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Ours {
+    /// The version of this format: 1.
+    #[schemars(required, extend("const" = 1))]
+    pub(super) version: Option<Placed<Number>>,
+    /// Limits that several policies count together: one counter for all of them.
+    pub(super) shared: Option<Vec<Placed<SharedLimit>>>,
+    /// The policies, in any order; at least one.
+    #[schemars(required, length(min = 1))]
+    pub(super) policies: Option<Placed<Vec<Placed<Policy>>>>,
+    /// How many keys the in-memory store counts exactly at the same time.
+    pub(super) memory: Option<Placed<Memory>>,
+}
+
+/// A limit of the list `shared`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub(super) struct SharedLimit(pub(super) Limit);
+
+/// Named limits, and what happens past them or without a store.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Policy {
+    /// What requests select it by.
+    #[schemars(required)]
+    pub(super) name: Option<Placed<NameText>>,
+    /// What it does while its store fails. There is no default: somebody has to decide.
+    #[schemars(required)]
+    pub(super) failure_mode: Option<Placed<Word<FailureMode>>>,
+    /// What it guards. Where somebody could get in, it must not fail open.
+    pub(super) protects: Option<Placed<Word<Protects>>>,
+    /// The endpoint class it is bound to: its limits count by this one, whatever a request claims.
+    pub(super) class: Option<Placed<NameText>>,
+    /// What happens past a limit; `reject` unless given.
+    pub(super) overflow: Option<Placed<Word<Overflow>>>,
+    /// Its limits, all of which have to have room.
+    #[schemars(required, length(min = 1, max = tidegate_core::MAX_LIMITS))]
+    pub(super) limits: Option<Placed<Vec<Placed<Limit>>>>,
+}
+
+/// How many keys in use are counted exactly, for each shape. What does not fit is counted coarsely.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Memory {
+    /// Buckets: about 45 bytes each.
+    pub(super) buckets: Option<Placed<Number>>,
+    /// Quotas: about 45 bytes each.
+    pub(super) quotas: Option<Placed<Number>>,
+    /// Windows: about 970 bytes each.
+    pub(super) windows: Option<Placed<Number>>,
+}
+
+// === impl SharedLimit ===
+
+impl JsonSchema for SharedLimit {
+    fn schema_name() -> Cow<'static, str> {
+        "SharedLimit".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Limit::json_schema(generator);
+        schemas::limit_of_its_own(&mut schema);
+        schema.insert(
+            "description".into(),
+            "One rule that several policies count together: who is counted, and in which shape."
+                .into(),
+        );
+        schema
+    }
+}

@@ -1,0 +1,59 @@
+//! What a derived schema cannot say: which fields go together.
+
+use schemars::transform::RecursiveTransform;
+use schemars::{Schema, transform::Transform};
+use serde_json::{Value, json};
+
+/// The fields of which a limit or an override has exactly one.
+const SHAPES: [&str; 3] = ["bucket", "window", "quota"];
+
+/// A limit within a policy: a shared one by its name alone, or one of its own.
+pub(in crate::file) fn limit_in_policy(schema: &mut Schema) {
+    let mut forms = vec![json!({ "required": ["shared"], "maxProperties": 1 })];
+    forms.extend(SHAPES.map(|shape| own(&["name", "by"], shape)));
+    schema.insert("oneOf".into(), forms.into());
+}
+
+/// A limit of the list `shared`, which cannot name another one.
+pub(in crate::file) fn limit_of_its_own(schema: &mut Schema) {
+    let forms = SHAPES.map(|shape| own(&["name", "by"], shape));
+    schema.insert("oneOf".into(), Value::from_iter(forms));
+}
+
+/// An override.
+pub(in crate::file) fn exactly_one_shape(schema: &mut Schema) {
+    let forms = SHAPES.map(|shape| own(&[], shape));
+    schema.insert("oneOf".into(), Value::from_iter(forms));
+}
+
+/// Takes `null` out of a schema: a field that is not used is left out.
+pub(in crate::file) fn without_null(schema: &mut Schema) {
+    RecursiveTransform(|schema: &mut Schema| {
+        if let Some(Value::Array(types)) = schema.get_mut("type") {
+            types.retain(|name| name != "null");
+            if let [only] = types.as_slice() {
+                let only = only.clone();
+                schema.insert("type".into(), only);
+            }
+        }
+        let Some(Value::Array(forms)) = schema.get_mut("anyOf") else { return };
+        forms.retain(|form| form.get("type") != Some(&json!("null")));
+        if let [Value::Object(only)] = forms.as_slice() {
+            let only = only.clone();
+            schema.remove("anyOf");
+            for (key, value) in only {
+                schema.insert(key, value);
+            }
+        }
+    })
+    .transform(schema);
+}
+
+fn own(with: &[&str], shape: &str) -> Value {
+    let required: Vec<&str> = with.iter().copied().chain([shape]).collect();
+    let mut refused = SHAPES.to_vec();
+    refused.retain(|other| *other != shape);
+    let refused: serde_json::Map<String, Value> =
+        refused.into_iter().chain(["shared"]).map(|name| (name.to_owned(), false.into())).collect();
+    json!({ "required": required, "properties": refused })
+}

@@ -1,0 +1,120 @@
+//! The top of the file: sections of the engine's and, among them, those of a door.
+//!
+//! `#[serde(flatten)]` would do this by reading everything into memory first, which forgets where
+//! things stood. Instead the door is deserialised from the file's own map with our sections taken
+//! out on the way.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
+
+use super::Ours;
+use crate::file::place::Placed;
+
+/// The whole file.
+#[derive(Clone, Debug)]
+pub(in crate::file) struct Top<D> {
+    pub(in crate::file) ours: Ours,
+    pub(in crate::file) door: D,
+    /// The names of all sections there are.
+    pub(in crate::file) sections: Vec<&'static str>,
+    /// Sections that are none of them.
+    pub(in crate::file) strangers: Vec<Placed<String>>,
+}
+
+struct TopVisitor<D>(PhantomData<D>);
+
+/// What is left of a map once our sections are taken out.
+struct Rest<'o, A> {
+    map: A,
+    ours: &'o mut Ours,
+    strangers: &'o mut Vec<Placed<String>>,
+    sections: &'o mut Vec<&'static str>,
+}
+
+/// The sections of the engine's.
+const OURS: [&str; 4] = ["version", "shared", "policies", "memory"];
+
+// === impl Top ===
+
+impl<'de, D: Deserialize<'de>> Deserialize<'de> for Top<D> {
+    fn deserialize<T: Deserializer<'de>>(deserializer: T) -> Result<Self, T::Error> {
+        deserializer.deserialize_map(TopVisitor(PhantomData))
+    }
+}
+
+impl<'de, D: Deserialize<'de>> Visitor<'de> for TopVisitor<D> {
+    type Value = Top<D>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a policy file")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Top<D>, A::Error> {
+        let (mut ours, mut strangers) = (Ours::default(), Vec::new());
+        let mut sections = OURS.to_vec();
+        let rest =
+            Rest { map, ours: &mut ours, strangers: &mut strangers, sections: &mut sections };
+        let door = D::deserialize(rest)?;
+        Ok(Top { ours, door, sections, strangers })
+    }
+}
+
+// === impl Rest ===
+
+impl<'de, A: MapAccess<'de>> Deserializer<'de> for Rest<'_, A> {
+    type Error = A::Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, A::Error> {
+        self.sections.extend(fields);
+        visitor.visit_map(self)
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, A::Error> {
+        visitor.visit_map(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        while let Some(key) = self.map.next_key::<Placed<String>>()? {
+            let value = &mut self.map;
+            match key.value.as_str() {
+                "version" => self.ours.version = value.next_value()?,
+                "shared" => self.ours.shared = value.next_value()?,
+                "policies" => self.ours.policies = value.next_value()?,
+                "memory" => self.ours.memory = value.next_value()?,
+                theirs if self.sections.contains(&theirs) => {
+                    return seed.deserialize(StrDeserializer::<A::Error>::new(theirs)).map(Some);
+                }
+                _ => {
+                    value.next_value::<IgnoredAny>()?;
+                    self.strangers.push(key);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}

@@ -1,0 +1,184 @@
+//! Words of a closed set: a field that takes `fail_open` or `fail_closed`, and nothing else.
+//!
+//! They are read as text and checked later, so that one typing error does not hide the next.
+
+use core::marker::PhantomData;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer};
+use tidegate_core::{Dimension, FailureMode, Overflow, Protects, Stage};
+
+/// A set of words, each with what it means.
+pub(in crate::file) trait Words: Copy + 'static {
+    /// What one of them is called, for errors.
+    const WHAT: &'static str;
+    /// All of them: the word, what it stands for, and what that is.
+    const ALL: &'static [(&'static str, Self, &'static str)];
+}
+
+/// One word of a set, as it was written: perhaps none of them.
+#[derive(Clone, Debug)]
+pub(in crate::file) struct Word<W> {
+    pub(in crate::file) text: String,
+    set: PhantomData<W>,
+}
+
+/// Which requests a window or quota counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::file) enum Counted {
+    Admitted,
+    Attempts,
+}
+
+/// When a quota of a fixed length starts anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::file) enum Starts {
+    Epoch,
+    FirstUse,
+}
+
+/// What a limit counts by: a dimension, or everybody together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::file) enum CountedBy {
+    Everybody,
+    One(Dimension),
+}
+
+// === impl Word ===
+
+impl<W: Words> Word<W> {
+    /// What the word stands for, if it is one of the set.
+    pub(in crate::file) fn meaning(&self) -> Option<W> {
+        let known = W::ALL.iter().find(|(word, ..)| *word == self.text);
+        known.map(|(_, meaning, _)| *meaning)
+    }
+}
+
+impl<W> From<String> for Word<W> {
+    fn from(text: String) -> Self {
+        Self { text, set: PhantomData }
+    }
+}
+
+impl<'de, W> Deserialize<'de> for Word<W> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl<W: Words> JsonSchema for Word<W> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        W::WHAT.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words = W::ALL
+            .iter()
+            .map(|(word, _, meaning)| json_schema!({ "const": word, "description": meaning }));
+        json_schema!({ "oneOf": words.collect::<Vec<_>>() })
+    }
+}
+
+// === impl Words ===
+
+impl Words for FailureMode {
+    const WHAT: &'static str = "failure mode";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("fail_closed", Self::FailClosed, "Deny: an outage must not become a way in."),
+        ("fail_open", Self::FailOpen, "Admit, within local guardrails."),
+        ("degraded", Self::Degraded, "Decide by local guardrails alone."),
+    ];
+}
+
+impl Words for Protects {
+    const WHAT: &'static str = "thing to protect";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("login", Self::Login, "Logging in."),
+        ("otp", Self::Otp, "Entering a one-time password."),
+        ("auth", Self::Auth, "Any other way to become somebody."),
+        ("step_up", Self::StepUp, "Proving once more who one is."),
+        ("api", Self::Api, "An interface whose use costs, but lets nobody in."),
+    ];
+}
+
+impl Words for Overflow {
+    const WHAT: &'static str = "overflow";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("reject", Self::Reject, "Deny, and tell when to come back."),
+        ("queue", Self::Queue, "Let it wait for room."),
+        ("degrade", Self::Degrade, "Pass with a lower quality of service, uncounted."),
+    ];
+}
+
+impl Words for Stage {
+    const WHAT: &'static str = "stage";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "global",
+            Self::Global,
+            "Before any action's limits; if it refuses, those are not charged.",
+        ),
+        ("action", Self::Action, "With the limits of the action."),
+    ];
+}
+
+impl Words for Counted {
+    const WHAT: &'static str = "way of counting";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("admitted", Self::Admitted, "Only requests that were admitted."),
+        ("attempts", Self::Attempts, "Refused requests too."),
+    ];
+}
+
+impl Words for Starts {
+    const WHAT: &'static str = "start";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("epoch", Self::Epoch, "Counted from the Unix epoch: all keys start anew together."),
+        ("first_use", Self::FirstUse, "With the first request of each key."),
+    ];
+}
+
+impl Words for CountedBy {
+    const WHAT: &'static str = "dimension";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("org", Self::One(Dimension::Org), "The organisation."),
+        ("upstream", Self::One(Dimension::Upstream), "The upstream a gateway forwards to."),
+        ("route", Self::One(Dimension::Route), "The route's template."),
+        ("user", Self::One(Dimension::User), "The user within the organisation."),
+        ("token", Self::One(Dimension::Token), "The token or API key, by its public id."),
+        ("account", Self::One(Dimension::Account), "The account somebody tries to enter."),
+        ("device", Self::One(Dimension::Device), "The device, by an id the host vouches for."),
+        ("ip", Self::One(Dimension::Ip), "The address prefix: IPv4 /32, IPv6 /64."),
+        ("ip56", Self::One(Dimension::Ip56), "The IPv6 /56 around it."),
+        ("ip48", Self::One(Dimension::Ip48), "The IPv6 /48 around that."),
+        ("agent", Self::One(Dimension::Agent), "The user agent, which a client chooses."),
+        ("class", Self::One(Dimension::Class), "The endpoint class."),
+        ("global", Self::Everybody, "Everybody together: one counter."),
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    //! The words here are those of the core.
+
+    use super::*;
+
+    fn words<W: Words>() -> Vec<&'static str> {
+        W::ALL.iter().map(|(word, ..)| *word).collect()
+    }
+
+    #[test]
+    fn every_word_of_the_core_can_be_written() {
+        assert_eq!(words::<FailureMode>(), FailureMode::ALL.map(FailureMode::name));
+        assert_eq!(words::<Protects>(), Protects::ALL.map(Protects::name));
+        assert_eq!(words::<Overflow>(), Overflow::ALL.map(Overflow::name));
+        assert_eq!(words::<Stage>(), [Stage::Global, Stage::Action].map(Stage::name));
+        let dimensions = Dimension::ALL.map(Dimension::name);
+        assert_eq!(words::<CountedBy>()[..Dimension::COUNT], dimensions);
+    }
+}

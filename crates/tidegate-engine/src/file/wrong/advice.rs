@@ -1,0 +1,205 @@
+//! What to do about it.
+
+use super::Wrong;
+use crate::file::{MAX_BYTES, MAX_EXACT_OVERRIDES};
+
+/// Gives every variant a word that does not change, and lists all of them.
+macro_rules! codes {
+    ($($variant:ident => $code:literal,)*) => {
+        impl Wrong {
+            /// The [codes](Self::code) of everything that can be wrong.
+            pub const CODES: &[&str] = &[$($code),*];
+
+            /// A word for this kind of error that does not change: what to search for, and what a
+            /// program can branch on.
+            #[must_use]
+            pub const fn code(&self) -> &'static str {
+                match self {
+                    $(Self::$variant { .. } => $code,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    FileTooLarge => "file-too-large",
+    Syntax => "syntax",
+    TooComplex => "too-complex",
+    SeveralDocuments => "several-documents",
+    DuplicateKey => "duplicate-key",
+    OtherType => "other-type",
+    BadValue => "bad-value",
+    UnknownField => "unknown-field",
+    MissingField => "missing-field",
+    UnknownVersion => "unknown-version",
+    NoPolicies => "no-policies",
+    NoFailureMode => "no-failure-mode",
+    FailsOpen => "fails-open",
+    NoLimits => "no-limits",
+    TooManyLimits => "too-many-limits",
+    BadName => "bad-name",
+    UnknownWord => "unknown-word",
+    GlobalAmongOthers => "global-among-others",
+    RepeatedDimension => "repeated-dimension",
+    EmptyScope => "empty-scope",
+    UnknownShared => "unknown-shared",
+    SharedWithMore => "shared-with-more",
+    SharedInShared => "shared-in-shared",
+    UnusedShared => "unused-shared",
+    NoShape => "no-shape",
+    TwoShapes => "two-shapes",
+    NotANumber => "not-a-number",
+    NumberTooLarge => "number-too-large",
+    BadDuration => "bad-duration",
+    BadRate => "bad-rate",
+    Shape => "shape",
+    Cost => "cost",
+    CostRules => "cost-rules",
+    CostAboveCapacity => "cost-above-capacity",
+    Calendar => "calendar",
+    OtherPeriod => "other-period",
+    BackoffWithoutAttempts => "backoff-without-attempts",
+    BadBackoff => "bad-backoff",
+    DuplicatePolicy => "duplicate-policy",
+    DuplicateLimit => "duplicate-limit",
+    MatchNotOne => "match-not-one",
+    Override => "override",
+    OtherShape => "other-shape",
+    EmptyMatch => "empty-match",
+    TooManyOverrides => "too-many-overrides",
+    TextTooLong => "text-too-long",
+    NeverBinds => "never-binds",
+    Budget => "budget",
+    Set => "set",
+}
+
+impl Wrong {
+    /// What to do about it, if the error does not say so itself.
+    #[must_use]
+    pub fn advice(&self) -> Option<String> {
+        let said = match self {
+            Self::UnknownField { field, suggestion, known } => {
+                return Some(other_field(field, suggestion.as_deref(), known));
+            }
+            Self::UnknownWord { suggestion, known, .. } => return Some(one_of(*suggestion, known)),
+            Self::UnknownShared { suggestion, .. } => {
+                let advice = "define it in the list `shared`, or use one that is there";
+                return Some(did_you_mean(suggestion.as_deref(), advice));
+            }
+            Self::BadName { suggestion } => {
+                let advice = "use 1 to 64 of a-z, 0-9, `_`, `-` and `.`";
+                return Some(did_you_mean(suggestion.as_deref(), advice));
+            }
+            Self::MissingField { example, .. } => return Some(format!("add `{example}`")),
+            Self::BadDuration { advice, .. } | Self::BadRate { advice, .. } => advice.as_str(),
+            other => return other.fixed_advice().map(str::to_owned),
+        };
+        Some(said.to_owned())
+    }
+
+    /// The advice that is always the same.
+    fn fixed_advice(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::FileTooLarge { .. } => {
+                const { assert!(MAX_BYTES == 1 << 20) };
+                "1 MiB holds thousands of policies; give groups of customers an override by pattern \
+                 instead of listing each of them"
+            }
+            Self::Syntax { .. } => {
+                "mend the text above; often a quote, a bracket or a space is missing"
+            }
+            Self::TooComplex { .. } => {
+                "write the policies out instead of building them from aliases"
+            }
+            Self::SeveralDocuments => "keep one of them; remove the line `---` and what follows",
+            Self::DuplicateKey { .. } => "keep one of them: which would count is anybody's guess",
+            Self::UnknownVersion => "write `version: 1`",
+            Self::NoPolicies => "add `policies:` with at least one policy",
+            Self::NoFailureMode { .. } => {
+                "add `failure_mode:` with `fail_closed` (deny: an outage is no way in), `fail_open` \
+                 (admit: an outage of the limiter is nobody else's) or `degraded` (decide by local \
+                 guardrails)"
+            }
+            Self::FailsOpen { .. } => {
+                "write `fail_closed` or `degraded`: otherwise an outage of the store is a way in"
+            }
+            Self::NoLimits { .. } => "add `limits:` with at least one limit",
+            Self::TooManyLimits { .. } => "split the policy, or drop limits that others imply",
+            Self::GlobalAmongOthers => "write `by: global`, or the dimensions alone",
+            Self::RepeatedDimension { .. } => "write it once",
+            Self::EmptyScope => "write `by: global` to count everybody together",
+            Self::SharedWithMore { .. } => {
+                "write `shared: NAME` alone: its numbers stand in the list `shared`"
+            }
+            Self::SharedInShared => "write its `name`, `by` and numbers here",
+            Self::UnusedShared { .. } => {
+                "add `- shared: NAME` to the limits of a policy, or remove it here"
+            }
+            Self::NoShape { .. } => {
+                "add one of `bucket: { rate: 10/s, burst: 20 }`, `window: { count: 100, per: 10min }` \
+                 and `quota: { count: 1000, per: day }`"
+            }
+            Self::TwoShapes { .. } => "make two limits of it: both have to have room",
+            Self::NotANumber { .. } => {
+                "write digits alone, without quotes, sign, point or unit: `1000`"
+            }
+            Self::NumberTooLarge => "write a smaller one; nothing is counted beyond 2⁵³ − 1",
+            Self::CostRules => {
+                "write `cost: { per_request: 5 }` or `cost: { per_unit: 2 }`, not both"
+            }
+            Self::OtherPeriod { .. } => {
+                "a calendar's periods are `per: hour`, `day`, `week` and `month`; any other period \
+                 is a duration, such as `per: 12h`"
+            }
+            Self::BackoffWithoutAttempts => "add `counts: attempts`, or remove the backoff",
+            Self::BadBackoff { .. } => {
+                "write for example `backoff: { base: 1s, factor: 2, cap: 5min }`"
+            }
+            Self::DuplicatePolicy { .. } => "requests select a policy by its name: rename one",
+            Self::DuplicateLimit { .. } => "answers and metrics name the limit: rename one",
+            Self::MatchNotOne { .. } => "write for example `match: { org: acme }`",
+            Self::EmptyMatch { .. } => "give a value, or remove the override",
+            Self::TooManyOverrides { .. } => {
+                const { assert!(MAX_EXACT_OVERRIDES == 1_000) };
+                "give groups of values a pattern, such as `match: { org: gold-* }`"
+            }
+            Self::TextTooLong { .. } => "write a shorter one: no request can match it",
+            Self::NeverBinds { .. } => {
+                "remove it, make it stricter, or put it into `shadow` if it is only there to report"
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn did_you_mean(suggestion: Option<&str>, otherwise: &str) -> String {
+    match suggestion {
+        Some(word) => format!("did you mean `{word}`? Otherwise {otherwise}"),
+        None => otherwise.to_owned(),
+    }
+}
+
+fn one_of<T: AsRef<str>>(suggestion: Option<&str>, known: &[T]) -> String {
+    let known: Vec<String> = known.iter().map(|word| format!("`{}`", word.as_ref())).collect();
+    match suggestion {
+        Some(word) => format!("did you mean `{word}`? Known are {}", known.join(", ")),
+        None => format!("use one of {}", known.join(", ")),
+    }
+}
+
+/// Some fields exist, but elsewhere.
+fn other_field(field: &str, suggestion: Option<&str>, known: &[String]) -> String {
+    let is_bucket = known.iter().any(|name| name == "burst");
+    let is_window = known.iter().any(|name| name == "backoff") && known.len() == 4;
+    match field {
+        "counts" | "backoff" if is_bucket => {
+            "a bucket counts what it admits; to count attempts, use a window or a quota".into()
+        }
+        "zone" | "billing_day" | "starts" if is_window => {
+            "a window slides and knows no calendar; for a calendar, use a quota".into()
+        }
+        _ if known.is_empty() => "remove it: nothing stands here".into(),
+        _ => one_of(suggestion, known),
+    }
+}

@@ -1,0 +1,312 @@
+//! What can be wrong with a policy file, one variant for each thing a reader has to mend.
+//!
+//! A variant says what is wrong; [`Wrong::advice`] says what to do about it. Where the core refuses
+//! numbers it has said both already, and its words are used.
+
+mod advice;
+
+use tidegate_core::{
+    CalendarError, CostError, Dimension, LimitError, MAX_LIMITS, Name, OverrideError, PolicyError,
+    Protects, ShapeError,
+};
+
+use super::suggest::nearest;
+use super::yaml::short;
+use super::{MAX_BYTES, MAX_EXACT_OVERRIDES, MAX_TEXT};
+use crate::memory::BudgetError;
+
+/// What is wrong with a policy file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Wrong {
+    /// More bytes than any policy file needs.
+    #[error("the file has {bytes} bytes; at most {MAX_BYTES} are read")]
+    FileTooLarge {
+        /// How many it has.
+        bytes: usize,
+    },
+    /// Not YAML.
+    #[error("this is not YAML: {message}")]
+    Syntax {
+        /// What the parser said.
+        message: String,
+    },
+    /// YAML that unfolds to much more than is written.
+    #[error("this YAML is too deeply nested or unfolds to too much: {message}")]
+    TooComplex {
+        /// Which bound it broke.
+        message: String,
+    },
+    /// More than one document in the file.
+    #[error("the file holds more than one YAML document")]
+    SeveralDocuments,
+    /// A key said twice.
+    #[error("`{key}` stands here twice")]
+    DuplicateKey {
+        /// The key.
+        key: String,
+    },
+    /// A list where a text belongs, or the like.
+    #[error("this is not {expected}")]
+    OtherType {
+        /// What belongs here.
+        expected: String,
+    },
+    /// A value its reader does not accept.
+    #[error("{message}")]
+    BadValue {
+        /// What the reader said.
+        message: String,
+    },
+    /// A field that does not exist.
+    #[error("there is no field `{field}` here")]
+    UnknownField {
+        /// The field.
+        field: String,
+        /// The one that was probably meant.
+        suggestion: Option<String>,
+        /// Those there are.
+        known: Vec<String>,
+    },
+    /// A field that has to be there.
+    #[error("{owner} has no `{field}`")]
+    MissingField {
+        /// What lacks it.
+        owner: String,
+        /// The field.
+        field: &'static str,
+        /// What to write.
+        example: &'static str,
+    },
+    /// A version of the format that this program does not read.
+    #[error("this is version 1 of the format's reader; it does not know the version written here")]
+    UnknownVersion,
+    /// A file without policies.
+    #[error("there are no policies, so nothing could be decided")]
+    NoPolicies,
+    /// A policy that does not say what to do without its store.
+    #[error("policy `{policy}` does not say what it does while its store fails")]
+    NoFailureMode {
+        /// The policy.
+        policy: String,
+    },
+    /// A policy that would let everybody in while its store is down.
+    #[error("policy `{policy}` protects `{}` and must not fail open", .protects.name())]
+    FailsOpen {
+        /// The policy.
+        policy: Name,
+        /// What it guards.
+        protects: Protects,
+    },
+    /// A policy without limits.
+    #[error("policy `{policy}` has no limits, so it would admit everything")]
+    NoLimits {
+        /// The policy.
+        policy: String,
+    },
+    /// More limits than one decision can charge.
+    #[error("policy `{policy}` has {count} limits; one decision can charge {MAX_LIMITS}")]
+    TooManyLimits {
+        /// The policy.
+        policy: String,
+        /// How many it has.
+        count: usize,
+    },
+    /// A text that cannot be a name.
+    #[error("this is not a name")]
+    BadName {
+        /// A name that resembles it.
+        suggestion: Option<String>,
+    },
+    /// A word that is not one of its set.
+    #[error("there is no {what} `{word}`")]
+    UnknownWord {
+        /// What it should have been.
+        what: &'static str,
+        /// The word.
+        word: String,
+        /// The one that was probably meant.
+        suggestion: Option<&'static str>,
+        /// Those there are.
+        known: Vec<&'static str>,
+    },
+    /// `global` beside a dimension.
+    #[error("`global` counts everybody together; it cannot stand beside a dimension")]
+    GlobalAmongOthers,
+    /// A dimension twice in one scope.
+    #[error("`{dimension}` stands here twice")]
+    RepeatedDimension {
+        /// The dimension.
+        dimension: String,
+    },
+    /// An empty list of dimensions.
+    #[error("the list of dimensions is empty")]
+    EmptyScope,
+    /// A shared limit that is not there.
+    #[error("there is no shared limit `{name}`")]
+    UnknownShared {
+        /// The name.
+        name: String,
+        /// The one that was probably meant.
+        suggestion: Option<String>,
+    },
+    /// A shared limit with fields of its own.
+    #[error("beside `shared` stands `{field}`")]
+    SharedWithMore {
+        /// One of the fields.
+        field: &'static str,
+    },
+    /// A shared limit that names another.
+    #[error("a limit of the list `shared` cannot be another shared one")]
+    SharedInShared,
+    /// A shared limit nobody uses.
+    #[error("no policy uses the shared limit `{name}`, so it never limits anything")]
+    UnusedShared {
+        /// The limit.
+        name: Name,
+    },
+    /// A limit without a shape.
+    #[error("{owner} has no shape")]
+    NoShape {
+        /// The limit or override.
+        owner: String,
+    },
+    /// A limit with two.
+    #[error("{owner} has two shapes, a {first} and a {second}")]
+    TwoShapes {
+        /// The limit or override.
+        owner: String,
+        /// One.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// A scalar that is no whole number.
+    #[error("`{field}` is a positive whole number")]
+    NotANumber {
+        /// The field.
+        field: &'static str,
+    },
+    /// A whole number beyond every range.
+    #[error("this number is beyond what is counted exactly")]
+    NumberTooLarge,
+    /// A text that is no duration.
+    #[error("`{text}` is not a duration")]
+    BadDuration {
+        /// The text.
+        text: String,
+        /// What to write.
+        advice: String,
+    },
+    /// A text that is no rate.
+    #[error("`{text}` is not a rate")]
+    BadRate {
+        /// The text.
+        text: String,
+        /// What to write.
+        advice: String,
+    },
+    /// Numbers that make no shape.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// A number that is no cost.
+    #[error(transparent)]
+    Cost(#[from] CostError),
+    /// A cost by both rules or by none.
+    #[error("a cost is either per request or per unit of weight")]
+    CostRules,
+    /// A cost that never fits.
+    #[error(transparent)]
+    CostAboveCapacity(LimitError),
+    /// No such calendar.
+    #[error(transparent)]
+    Calendar(#[from] CalendarError),
+    /// A field that belongs to the other kind of period.
+    #[error("`{field}` goes with {with}, but the period is `{period}`")]
+    OtherPeriod {
+        /// The field.
+        field: &'static str,
+        /// What it goes with.
+        with: &'static str,
+        /// The period as written.
+        period: String,
+    },
+    /// A backoff where attempts are not counted.
+    #[error("a backoff grows with refused attempts, which are not counted here")]
+    BackoffWithoutAttempts,
+    /// A backoff that asks for nothing.
+    #[error("a backoff {why}")]
+    BadBackoff {
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Two policies of one name.
+    #[error("two policies are named `{name}`")]
+    DuplicatePolicy {
+        /// The name.
+        name: Name,
+    },
+    /// Two limits of one name in one policy, or among the shared ones.
+    #[error("two limits of {owner} are named `{name}`")]
+    DuplicateLimit {
+        /// The policy, or the list of shared limits.
+        owner: String,
+        /// The name.
+        name: Name,
+    },
+    /// An override for no dimension, or for several.
+    #[error("an override matches exactly one dimension, not {count}")]
+    MatchNotOne {
+        /// How many it has.
+        count: usize,
+    },
+    /// An override that cannot apply.
+    #[error(transparent)]
+    Override(#[from] OverrideError),
+    /// An override of another shape than its limit's.
+    #[error(transparent)]
+    OtherShape(LimitError),
+    /// An override of an empty value, which nobody has.
+    #[error("an empty {} counts as unknown, so this override never applies", .dimension.name())]
+    EmptyMatch {
+        /// The dimension.
+        dimension: Dimension,
+    },
+    /// More exact overrides than a limit has room for.
+    #[error("limit `{limit}` has more than {MAX_EXACT_OVERRIDES} overrides of exact values")]
+    TooManyOverrides {
+        /// The limit.
+        limit: Name,
+    },
+    /// A text longer than any that a request can have.
+    #[error("this text has {bytes} bytes; at most {MAX_TEXT} are read")]
+    TextTooLong {
+        /// How many it has.
+        bytes: usize,
+    },
+    /// A limit that another one makes pointless.
+    #[error(
+        "limit `{limit}` can never bind: whatever it would refuse, `{stricter}` refuses already"
+    )]
+    NeverBinds {
+        /// The limit.
+        limit: Name,
+        /// The one that refuses first.
+        stricter: Name,
+    },
+    /// A budget beyond the address space.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// Policies that do not make a set.
+    #[error(transparent)]
+    Set(PolicyError),
+}
+
+// === impl Wrong ===
+
+impl Wrong {
+    pub(super) fn unknown_field<T: AsRef<str>>(field: &str, known: &[T]) -> Self {
+        let known: Vec<String> = known.iter().map(|name| name.as_ref().to_owned()).collect();
+        let suggestion = nearest(field, known.iter().map(String::as_str)).map(str::to_owned);
+        Self::UnknownField { field: short(field), suggestion, known }
+    }
+}

@@ -1,0 +1,120 @@
+//! From text to the types as written, within bounds, and what the parser's errors mean here.
+
+use serde::de::DeserializeOwned;
+use serde_saphyr::options::DuplicateKeyPolicy;
+use serde_saphyr::{Error, Options};
+
+use super::place::Place;
+use super::suggest::nearest;
+use super::written::top::Top;
+use super::wrong::Wrong;
+
+/// Reads the first stage.
+///
+/// # Errors
+///
+/// What is wrong, and where. Parsing ends there.
+pub(super) fn read<D: DeserializeOwned>(text: &str) -> Result<Top<D>, (Place, Wrong)> {
+    serde_saphyr::from_str_with_options(text, options()).map_err(|error| explain(&error, text))
+}
+
+/// The bounds, far above what a file of [`MAX_BYTES`](super::MAX_BYTES) needs and far below what
+/// would hurt. Aliases are welcome; what they unfold to is counted.
+pub(super) fn options() -> Options {
+    let budget = serde_saphyr::budget! {
+        max_depth: 16,
+        flow_nesting_limit: 16,
+        max_events: 400_000,
+        max_nodes: 300_000,
+        max_aliases: 10_000,
+        max_anchors: 1_000,
+        max_merge_keys: 1_000,
+        max_documents: 1,
+        max_total_scalar_bytes: 2 << 20,
+        max_recorded_anchor_events: 200_000,
+        max_recorded_anchor_bytes: 2 << 20,
+        enforce_alias_anchor_ratio: false,
+    };
+    let alias_limits = serde_saphyr::alias_limits! {
+        max_total_replayed_events: 200_000,
+        max_replay_stack_depth: 8,
+        max_alias_expansions_per_anchor: 10_000,
+    };
+    serde_saphyr::options! {
+        budget: budget,
+        alias_limits: alias_limits,
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        strict_booleans: true,
+        reject_unsupported_tags: true,
+        with_snippet: false,
+    }
+}
+
+/// What a parser's error means to whoever wrote the file.
+fn explain(error: &Error, text: &str) -> (Place, Wrong) {
+    if let Error::WithSnippet { error, .. } | Error::AliasError { error, .. } = error {
+        return explain(error, text);
+    }
+    let place = error.location().map_or_else(Place::default, |location| Place::of(&location));
+    (place.within(text), meaning(error, place, text))
+}
+
+fn meaning(error: &Error, place: Place, text: &str) -> Wrong {
+    let other = |expected: &str| Wrong::OtherType { expected: expected.into() };
+    match error {
+        Error::SerdeUnknownField { field, expected, .. } => Wrong::unknown_field(field, expected),
+        Error::SerdeUnknownVariant { variant, expected, .. } => Wrong::UnknownWord {
+            what: "word",
+            word: short(variant),
+            suggestion: nearest(variant, expected.iter().copied()),
+            known: expected.clone(),
+        },
+        Error::SerdeMissingField { field, .. } => {
+            Wrong::MissingField { owner: "this".into(), field, example: field }
+        }
+        Error::DuplicateMappingKey { key, .. } => {
+            let here = place.within(text);
+            let key = key.clone().unwrap_or_else(|| text[here.start..here.end].to_owned());
+            Wrong::DuplicateKey { key: short(&key) }
+        }
+        Error::MultipleDocuments { .. } => Wrong::SeveralDocuments,
+        Error::Unexpected { expected, .. } => other(match *expected {
+            "mapping start" => "a mapping of fields to values",
+            "sequence start" => "a list",
+            "string scalar" => "a single text",
+            expected => expected,
+        }),
+        Error::InvalidScalar { ty, .. } => other(&format!("a value of the type {ty}")),
+        Error::InvalidBooleanStrict { .. } => other("`true` or `false`"),
+        Error::NullIntoString { .. } => other("a text: it is empty"),
+        Error::SerdeInvalidType { expected, .. }
+        | Error::SerdeInvalidValue { expected, .. }
+        | Error::SerdeInvalidLength { expected, .. } => other(&short(expected)),
+        Error::Message { msg, .. } => Wrong::BadValue { message: short(msg) },
+        Error::Budget { .. }
+        | Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. }
+        | Error::RecursiveReferencesRequireWeakTypes { .. } => {
+            Wrong::TooComplex { message: without_location(error) }
+        }
+        _ => Wrong::Syntax { message: without_location(error) },
+    }
+}
+
+/// The parser's words, without the place, which is shown anyway.
+fn without_location(error: &Error) -> String {
+    let said = error.to_string();
+    let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
+    short(said)
+}
+
+/// What is echoed is bounded: the text may come from a hostile file.
+pub(super) fn short(text: &str) -> String {
+    const LONGEST: usize = 160;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
