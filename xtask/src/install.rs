@@ -19,6 +19,10 @@ struct Tool {
 
 const TOOLS: &[Tool] = &[
     Tool { binary: "git", package: "git", why: "the tidy tests list what is committed" },
+    Tool { binary: "curl", package: "curl", why: "the lines the server prints are tried" },
+    Tool { binary: "nginx", package: "nginx-light", why: "the gate is asked by a real proxy" },
+    Tool { binary: "promtool", package: "prometheus", why: "the metrics are linted" },
+    Tool { binary: "python3", package: "python3-venv", why: "schemathesis runs in a venv" },
     Tool { binary: "valgrind", package: "valgrind", why: "the guard counts instructions" },
 ];
 

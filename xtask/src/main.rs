@@ -11,6 +11,7 @@
     reason = "a developer tool: it talks to a terminal, times its stages and reads PATH"
 )]
 
+mod api;
 mod cli;
 mod guard;
 mod install;

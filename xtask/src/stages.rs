@@ -6,6 +6,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::api;
 use crate::guard::{self, Mode};
 use crate::install;
 use crate::shell::{Cmd, Failure, root, target_dir};
@@ -20,6 +21,7 @@ pub(crate) enum Stage {
     Test,
     Doctest,
     Docs,
+    Api,
     Loom,
     Guard,
 }
@@ -27,13 +29,14 @@ pub(crate) enum Stage {
 // === impl Stage ===
 
 impl Stage {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Install,
         Self::Format,
         Self::Clippy,
         Self::Test,
         Self::Doctest,
         Self::Docs,
+        Self::Api,
         Self::Loom,
         Self::Guard,
     ];
@@ -47,6 +50,7 @@ impl Stage {
             Self::Test => "test",
             Self::Doctest => "doctest",
             Self::Docs => "docs",
+            Self::Api => "api",
             Self::Loom => "loom",
             Self::Guard => "guard",
         }
@@ -61,6 +65,7 @@ impl Stage {
             Self::Test => "run unit, integration, property and tidy tests",
             Self::Doctest => "run the examples in the documentation",
             Self::Docs => "build the documentation; a broken link is an error",
+            Self::Api => "let an independent client try the server by its OpenAPI description",
             Self::Loom => "search thread interleavings of the in-memory store",
             Self::Guard => "compare instructions per decision with the committed figures",
         }
@@ -88,6 +93,7 @@ impl Stage {
             Self::Docs => Cmd::cargo(&["doc", "--no-deps", "--locked"])
                 .env("RUSTDOCFLAGS", "-D warnings -D rustdoc::broken_intra_doc_links")
                 .run(),
+            Self::Api => api::run(),
             Self::Loom => loom().run(),
             Self::Guard => guard::run(Mode::Check),
         }

@@ -1,0 +1,92 @@
+//! An independent client against the real server.
+//!
+//! Our own tests know what the server means. Schemathesis knows only `/openapi.json`: it makes up
+//! requests, good and bad, and checks that every answer is one that was promised, that nothing wrong
+//! is accepted, and that nothing ends in a 5xx. It lives in a virtual environment under the target
+//! directory.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::shell::{Cmd, Failure, root, target_dir};
+
+/// Pinned: a check that is new tomorrow should not fail a tree that was good today.
+const SCHEMATHESIS: &str = "schemathesis==4.32.5";
+
+/// A policy for everything the server can say, in `examples/policies`.
+const POLICIES: &str = "examples/policies/api.yaml";
+
+/// A server of ours; it ends with this value.
+struct Server(Child);
+
+/// Starts the server on a port of its own and lets Schemathesis loose on it.
+pub(crate) fn run() -> Result<(), Failure> {
+    let client = client()?;
+    Cmd::cargo(&["build", "--locked", "--package", "tidegate"]).run()?;
+    let port = free_port()?;
+    let binary = absolute(&target_dir()).join("debug/tidegate");
+    let _server = Server::start(&binary, port)?;
+    let schema = format!("http://127.0.0.1:{port}/openapi.json");
+    let all = ["--checks", "all", "--mode", "all", "--max-examples", "60", "--seed", "1"];
+    Cmd::new(client.display().to_string(), &["run", &schema, "--no-color"])
+        .args(all.map(String::from))
+        .run()
+}
+
+/// The program, installed if it is not there.
+fn client() -> Result<PathBuf, Failure> {
+    let venv = absolute(&target_dir()).join("venv");
+    let (client, pip) = (venv.join("bin/st"), venv.join("bin/pip"));
+    if !client.exists() {
+        Cmd::new("python3", &["-m", "venv", &venv.display().to_string()]).run()?;
+        Cmd::new(pip.display().to_string(), &["install", "--quiet", SCHEMATHESIS]).run()?;
+    }
+    Ok(client)
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    root().join(path)
+}
+
+fn free_port() -> Result<u16, Failure> {
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    port.map(|address| address.port()).map_err(|error| Failure {
+        reason: format!("no port on loopback: {error}"),
+        by_hand: "ip address show dev lo".into(),
+    })
+}
+
+// === impl Server ===
+
+impl Server {
+    fn start(binary: &Path, port: u16) -> Result<Self, Failure> {
+        let address = format!("127.0.0.1:{port}");
+        let args = ["serve", "--config", POLICIES, "--listen", &address, "--log-level", "warn"];
+        let failure = |reason: String| Failure {
+            reason,
+            by_hand: format!("{} {}", binary.display(), args.join(" ")),
+        };
+        let child =
+            Command::new(binary).args(args).current_dir(root()).stdout(Stdio::null()).spawn();
+        let mut server = Self(child.map_err(|error| failure(error.to_string()))?);
+        for _ in 0..200 {
+            if TcpStream::connect(&address).is_ok() {
+                return Ok(server);
+            }
+            if let Ok(Some(status)) = server.0.try_wait() {
+                return Err(failure(format!("the server ended at once: {status}")));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Err(failure(format!("nothing listens on {address} after ten seconds")))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
