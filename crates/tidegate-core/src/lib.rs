@@ -7,7 +7,7 @@
 //!
 //! # The book
 //!
-//! Nine short chapters with examples that are run with the tests. Start here if you want to know
+//! Ten short chapters with examples that are run with the tests. Start here if you want to know
 //! *why*; the reference below says *what*.
 //!
 //! 1. [What a limit is](book::ch1_what_a_limit_is): N admits N and denies N + 1
@@ -19,6 +19,7 @@
 //! 7. [Refused requests](book::ch7_refused_requests): they charge nothing, and the told wait is true
 //! 8. [Changing numbers](book::ch8_changing_numbers): reloads, overrides, hierarchies
 //! 9. [Where state lives](book::ch9_where_state_lives): the port to a store, and its failures
+//! 10. [What it really cost](book::ch10_what_it_really_cost): tickets, settled at most once
 //!
 //! # The way of a request
 //!
@@ -32,7 +33,8 @@
 //! | check them together | [`PolicySpec`], [`PolicySetBuilder`], [`PolicySet`] |
 //! | say who asks | [`Subject`], [`Cost`], [`Case`] |
 //! | charge | [`Batch`] of [`Charge`]s, [`plan`], [`Readings`], [`StoreError`] |
-//! | answer | [`fold`], [`Decision`], [`Verdict`], [`Explanation`] |
+//! | answer | [`fold`], [`Decision`], [`Verdict`], [`Explanation`], [`Status`] |
+//! | correct | [`Ticket`], [`Settlement`], [`Receipt`] |
 //!
 //! An engine does all of this in one call. Here are the same steps by hand, with what a store would
 //! say about a bucket never seen:

@@ -99,4 +99,4 @@
 //! no default: whether an outage locks everybody out or lets everybody in is too large a question to
 //! be answered by silence.
 //!
-//! Back to the [table of contents](super).
+//! Next: [what it really cost](super::ch10_what_it_really_cost).

@@ -15,12 +15,14 @@
 //! | 7 | [Refused requests](ch7_refused_requests) | what they cost, and when to come back |
 //! | 8 | [Changing numbers](ch8_changing_numbers) | reloads, overrides, hierarchies |
 //! | 9 | [Where state lives](ch9_where_state_lives) | the port to a store, and its failures |
+//! | 10 | [What it really cost](ch10_what_it_really_cost) | giving back, charging more, at most once |
 //!
 //! Three conventions hold throughout. Time is an argument: no rule reads a clock, so every example
 //! can say what happens one microsecond earlier. Numbers are whole: waits round up, what remains
 //! rounds down. And one word means one thing: the *verdict* is what a caller branches on, a
 //! *reading* is what one limit said, a *charge* is what a store is asked to do.
 
+pub mod ch10_what_it_really_cost;
 pub mod ch1_what_a_limit_is;
 pub mod ch2_the_bucket;
 pub mod ch3_the_window;
