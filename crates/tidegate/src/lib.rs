@@ -1,1 +1,61 @@
-//! What a Rust user of Tidegate imports.
+//! What a Rust user of Tidegate imports: whether a request may pass, decided in the process.
+//!
+//! ```
+//! use tidegate::file::File;
+//! use tidegate::memory::MemoryStore;
+//! use tidegate::{Case, Engine, Subject, SystemClock};
+//!
+//! # async fn decide() -> Result<(), Box<dyn std::error::Error>> {
+//! # let text = "
+//! # version: 1
+//! # policies:
+//! #   - name: api
+//! #     failure_mode: fail_open
+//! #     limits:
+//! #       - { name: burst, by: [org, user], bucket: { rate: 10/s, burst: 20 } }
+//! # ";
+//! let file: File = File::parse("policies.yaml", text)?;
+//! let store = MemoryStore::try_new(file.budget(), SystemClock::new())?;
+//! let engine = Engine::new(store, file.policies().clone().build(None)?);
+//!
+//! // For each request:
+//! let (policies, subject) = (engine.policies(), Subject::new().org("acme").user("u7"));
+//! let mut case = Case::new(policies.get("api").ok_or("no such policy")?, &subject);
+//! let decision = engine.decide(&mut case).await?;
+//! assert!(decision.is_admitted());
+//! # Ok(())
+//! # }
+//! # tidegate::ready(decide()).ok_or("memory never waits")??;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Branch on the [verdict](Decision::verdict); its wait is true to the microsecond. The rest of a
+//! [`Decision`] is for headers, logs and whoever asks why.
+//!
+//! | to | use |
+//! |---|---|
+//! | read policies from a file | [`file::File`] |
+//! | write them in code | [`Limit`], [`Shape`], [`PolicySpec`], [`PolicySet`] |
+//! | keep counters in memory | [`memory::MemoryStore`] |
+//! | decide, look, correct afterwards | [`Engine::decide`], [`Engine::peek`], [`Engine::settle`] |
+//! | change policies while running | [`Engine::reload`] |
+//! | be told what happens | [`Observer`], [`Event`] |
+//! | test with time of your own | [`ManualClock`] |
+//!
+//! The rules, with the reasons, are in the [book](rules::book). To leave out what only the binary
+//! needs, depend on this crate with `default-features = false`.
+
+#[doc(inline)]
+pub use tidegate_core as rules;
+#[doc(inline)]
+pub use tidegate_core::{
+    Backoff, Bucket, Calendar, Case, Clock, Cost, CostRule, Counts, Decision, Denial, Dimension,
+    Explanation, FailureMode, Limit, ManualClock, Mode, Name, Overflow, Override, Period, Policy,
+    PolicyError, PolicySet, PolicySetBuilder, PolicySpec, Protects, Quota, Rate, Reading, Retry,
+    Room, Scope, Settled, Shape, Span, Stage, Status, Store, StoreError, Subject, Ticket,
+    TicketError, Timestamp, Unit, Verdict, Window,
+};
+#[doc(inline)]
+pub use tidegate_engine::{
+    DecideError, Engine, Event, Observer, Reader, SettleError, SystemClock, file, memory, ready,
+};

@@ -1,0 +1,29 @@
+//! The five lines of the README, as a program: `cargo run -p tidegate --example five_lines`
+
+use tidegate::file::File;
+use tidegate::memory::MemoryStore;
+use tidegate::{Case, Engine, Subject, SystemClock};
+
+const POLICIES: &str = "
+version: 1
+policies:
+  - name: api
+    failure_mode: fail_open
+    limits:
+      - { name: burst, by: [org, user], bucket: { rate: 1/s, burst: 2 } }
+";
+
+#[tokio::main(flavor = "current_thread")]
+#[expect(clippy::print_stdout, reason = "an example shows what it does")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let file: File = File::parse("policies.yaml", POLICIES)?;
+    let store = MemoryStore::try_new(file.budget(), SystemClock::new())?;
+    let engine = Engine::new(store, file.policies().clone().build(None)?);
+    for request in 1..=3 {
+        let (policies, subject) = (engine.policies(), Subject::new().org("acme").user("u7"));
+        let mut case = Case::new(policies.get("api").ok_or("no such policy")?, &subject);
+        let decision = engine.decide(&mut case).await?;
+        println!("request {request}: {}", decision.verdict().name());
+    }
+    Ok(())
+}

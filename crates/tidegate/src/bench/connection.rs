@@ -1,0 +1,124 @@
+//! One connection of the load: a request, its answer, the next request.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tidegate_core::{Clock, Timestamp};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use super::answer::{self, Answer, MAX_ANSWER};
+use super::tally::Tally;
+use super::{Course, GRACE, Turn};
+
+/// After so many requests in a row without an answer, the connection gives up.
+const MOST_FAILURES: u32 = 10;
+
+/// A connection, and what was read from it.
+struct Line {
+    stream: TcpStream,
+    read: Vec<u8>,
+    /// How much of it is filled.
+    filled: usize,
+}
+
+/// Takes turns until there are none.
+pub(super) async fn drive(course: Arc<Course>, tally: Rc<RefCell<Tally>>) {
+    let left = course.end.since(course.clock.now());
+    // One timer for the whole run, not one for each request. Only the last can be late.
+    if timeout(Duration::from(left) + GRACE, take_turns(&course, &tally)).await.is_err() {
+        tally.borrow_mut().broke(format!("no answer within {} s after the end", GRACE.as_secs()));
+    }
+}
+
+async fn take_turns(course: &Course, tally: &RefCell<Tally>) {
+    let mut line: Option<Line> = None;
+    let mut failures = 0;
+    let mut now = course.clock.now();
+    while failures < MOST_FAILURES
+        && let Some(turn) = course.turn(now)
+    {
+        let began = begin(course, turn, now).await;
+        match exchange(course, &mut line, course.request(turn)).await {
+            Ok(answer) => {
+                now = course.clock.now();
+                tally.borrow_mut().answered(answer.outcome, began, now);
+                course.answered.fetch_add(1, Ordering::Relaxed);
+                failures = 0;
+                if answer.closes {
+                    line = None;
+                }
+            }
+            Err(error) => {
+                line = None;
+                failures += 1;
+                tally.borrow_mut().broke(error.to_string());
+                now = course.clock.now();
+            }
+        }
+    }
+}
+
+/// Waits until the request is due, and tells from when its latency counts.
+async fn begin(course: &Course, turn: Turn, now: Timestamp) -> Timestamp {
+    match turn.due {
+        None => now,
+        // The connection was still busy: the wait for it is part of the answer.
+        Some(due) if due <= now => due,
+        Some(due) => {
+            sleep(due.since(now).into()).await;
+            // What the timer overslept is not the server's fault.
+            course.clock.now()
+        }
+    }
+}
+
+async fn exchange(course: &Course, line: &mut Option<Line>, request: &[u8]) -> io::Result<Answer> {
+    let open = match line.take() {
+        Some(open) => open,
+        None => Line::connect(course).await?,
+    };
+    line.insert(open).exchange(request).await
+}
+
+// === impl Line ===
+
+impl Line {
+    async fn connect(course: &Course) -> io::Result<Self> {
+        let stream = TcpStream::connect(course.load.server).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, read: vec![0; 4 * 1024], filled: 0 })
+    }
+
+    async fn exchange(&mut self, request: &[u8]) -> io::Result<Answer> {
+        self.stream.write_all(request).await?;
+        loop {
+            if self.filled == self.read.len() {
+                let larger = self.read.len().saturating_mul(2).min(2 * MAX_ANSWER);
+                self.read.resize(larger, 0);
+            }
+            let space = self.read.get_mut(self.filled..).unwrap_or_default();
+            let count = self.stream.read(space).await?;
+            if count == 0 {
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "the server closed the connection before it answered",
+                ));
+            }
+            self.filled += count;
+            let bytes = self.read.get(..self.filled).unwrap_or_default();
+            let answer = answer::read(bytes)
+                .map_err(|_| io::Error::other("the answer is not one this client can read"))?;
+            if let Some(answer) = answer {
+                self.read.copy_within(answer.length..self.filled, 0);
+                self.filled -= answer.length;
+                return Ok(answer);
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `tidegate check`: one decision, or some, and what every limit said.
+
+mod told;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+use super::oracle::OracleArgs;
+use super::subject::SubjectArgs;
+use told::Told;
+
+/// The exit code of a refusal.
+const REFUSED: u8 = 3;
+
+/// Decide one request, and show what every limit said
+///
+/// Without --server the policies are those of a file and nothing has been counted yet: a way to see
+/// what they say before anybody is served. With --server the request is decided there, and counted;
+/// --peek only looks.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  tidegate check api --org acme --user u7
+  tidegate check login --account alice --count 6       the sixth attempt is refused
+  tidegate check model --org acme --cost 1500 --json
+  tidegate check api --org acme --peek --server http://127.0.0.1:7700
+
+Exit codes: 0 admitted, 3 refused, 1 not decided, 2 wrong command line or file.")]
+pub(super) struct Args {
+    /// The policy
+    #[arg(value_name = "POLICY")]
+    policy: String,
+    /// What the request weighs [default: 1]
+    #[arg(long, value_name = "N")]
+    cost: Option<u64>,
+    /// How many such requests, one after another
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    count: u16,
+    /// Only look: nothing is counted
+    #[arg(long)]
+    peek: bool,
+    /// Tell each decision as the server does: JSON on one line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    oracle: OracleArgs,
+    #[command(flatten)]
+    subject: SubjectArgs,
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let mut request = json!({ "policy": args.policy, "subject": args.subject });
+    if let Some(cost) = args.cost {
+        request["cost"] = cost.into();
+    }
+    let path = if args.peek { "/v1/peek" } else { "/v1/decide" };
+    let refused = args.oracle.ask(async |server| {
+        let mut refused = false;
+        for number in 1..=args.count {
+            let decision = server.post(path, &request).await?.json()?;
+            refused |= tell(args, number, decision)?;
+        }
+        Ok(refused)
+    })?;
+    Ok(ExitCode::from(if refused { REFUSED } else { 0 }))
+}
+
+/// Shows a decision; whether it refuses.
+fn tell(args: &Args, number: u16, decision: Value) -> Result<bool> {
+    let mut out = io::stdout().lock();
+    if args.json {
+        writeln!(out, "{decision}")?;
+        return Ok(decision["blocked"] == true);
+    }
+    let told: Told = serde_json::from_value(decision)?;
+    match args.count {
+        1 => write!(out, "{told}")?,
+        _ if number == args.count => write!(out, "{number:>5}  {told}")?,
+        _ => writeln!(out, "{number:>5}  {}", told.headline())?,
+    }
+    Ok(told.is_blocked())
+}

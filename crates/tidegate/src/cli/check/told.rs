@@ -1,0 +1,157 @@
+//! A decision as the server tells it, and as people read it.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::text::{Table, escaped, in_words};
+
+/// As much of a decision's JSON as is shown.
+#[derive(Debug, Deserialize)]
+pub(super) struct Told {
+    policy: String,
+    verdict: String,
+    mode: String,
+    blocked: bool,
+    source: String,
+    binding: Option<String>,
+    /// None: never.
+    retry_after_us: Option<u64>,
+    /// None: never.
+    next_allowed_at: Option<String>,
+    ticket: Option<String>,
+    readings: Vec<Reading>,
+}
+
+/// What one limit said.
+#[derive(Debug, Deserialize)]
+struct Reading {
+    name: String,
+    scope: String,
+    shape: String,
+    capacity: u64,
+    remaining: i64,
+    room: String,
+    retry_after_us: Option<u64>,
+    reset_after_us: u64,
+    shadow: bool,
+}
+
+// === impl Told ===
+
+impl Told {
+    pub(super) const fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+
+    /// The verdict in one line.
+    pub(super) fn headline(&self) -> String {
+        let Self { verdict, policy, source, .. } = self;
+        let binding = self.binding.as_deref().unwrap_or("no limit");
+        let by = format!("policy `{policy}`, decided by `{binding}`");
+        let mode = if self.mode == "normal" { String::new() } else { format!(" ({})", self.mode) };
+        let line = match (verdict.as_str(), self.wait()) {
+            ("admit", _) => format!("ADMIT  {by}"),
+            ("degrade", _) => format!("DEGRADE  {by}: let it pass with less"),
+            ("queue", Some(wait)) => format!("QUEUE  {by}: it has room in {wait}"),
+            (_, Some(wait)) => format!("DENY   {by}, stage {source}: come back in {wait}"),
+            (_, None) => format!("DENY   {by}, stage {source}: never, it is more than ever fits"),
+        };
+        escaped(&(line + &mode))
+    }
+
+    fn wait(&self) -> Option<String> {
+        self.retry_after_us.map(in_words)
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n", self.headline())?;
+        let mut table = Table::headed(["", "limit", "by", "shape", "left", "room", "fresh in"]);
+        for reading in &self.readings {
+            let binds = self.binding.as_ref() == Some(&reading.name);
+            table.row(&reading.cells(binds));
+        }
+        write!(f, "{table}")?;
+        match &self.next_allowed_at {
+            Some(at) if self.blocked => writeln!(f, "\n  Allowed again at {}", escaped(at))?,
+            Some(_) | None => {}
+        }
+        match &self.ticket {
+            Some(ticket) => writeln!(f, "\n  Settle it with the ticket {}", escaped(ticket)),
+            None => Ok(()),
+        }
+    }
+}
+
+// === impl Reading ===
+
+impl Reading {
+    fn cells(&self, binds: bool) -> [String; 7] {
+        let room = match (self.room.as_str(), self.retry_after_us) {
+            ("now", _) => "yes".to_owned(),
+            ("after", Some(wait)) => format!("in {}", in_words(wait)),
+            _ => "never".to_owned(),
+        };
+        [
+            if binds { "*" } else { "" }.to_owned(),
+            if self.shadow { format!("{} (shadow)", self.name) } else { self.name.clone() },
+            self.scope.clone(),
+            self.shape.clone(),
+            format!("{} of {}", self.remaining, self.capacity),
+            room,
+            in_words(self.reset_after_us),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn decision(verdict: &str, wait: Option<u64>) -> Told {
+        serde_json::from_value(json!({
+            "policy": "api", "verdict": verdict, "mode": "normal", "source": "action",
+            "blocked": verdict == "deny", "binding": "burst", "retry_after_us": wait,
+            "next_allowed_at": wait.map(|_| "2026-11-15T11:00:00.000000Z"),
+            "readings": [{
+                "name": "burst", "scope": "org+user", "shape": "bucket", "capacity": 20,
+                "remaining": 0, "room": if wait == Some(0) { "now" } else { "after" },
+                "retry_after_us": wait, "reset_after_us": 2_000_000, "backoff_us": 0,
+                "stage": "action", "shadow": false,
+            }],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_denial_tells_who_why_and_how_long() {
+        assert_eq!(
+            decision("deny", Some(99_999)).to_string(),
+            "DENY   policy `api`, decided by `burst`, stage action: come back in 100 ms\n\n     \
+             limit  by        shape   left     room       fresh in\n  \
+             *  burst  org+user  bucket  0 of 20  in 100 ms  2 s\n\n  \
+             Allowed again at 2026-11-15T11:00:00.000000Z\n"
+        );
+        assert!(decision("deny", None).headline().ends_with("never, it is more than ever fits"));
+    }
+
+    #[test]
+    fn an_admission_is_short() {
+        let told = decision("admit", Some(0));
+        assert_eq!(told.headline(), "ADMIT  policy `api`, decided by `burst`");
+        assert!(!told.is_blocked());
+    }
+
+    #[test]
+    fn t40_a_server_cannot_move_the_cursor() {
+        let mut told = decision("deny", Some(1));
+        told.policy = "\x1b[2J\n".to_owned();
+        told.readings[0].name = "\r\u{9b}".to_owned();
+        let text = told.to_string();
+        assert!(!text.contains(['\x1b', '\r', '\u{9b}']), "{text:?}");
+    }
+}

@@ -1,0 +1,65 @@
+//! `tidegate explain`: which limits apply to a subject, and why others do not.
+
+mod told;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use super::failure::Failure;
+use super::oracle::OracleArgs;
+use super::subject::SubjectArgs;
+use crate::client::encoded;
+use told::Told;
+
+/// Show which limits apply to a subject, with which numbers, and why others do not
+///
+/// Nothing is counted. With --server the readings are those of a running server; without it, of a
+/// file under which nothing has been counted yet.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  tidegate explain api --org acme --user u7
+  tidegate explain login --account alice --server http://127.0.0.1:7700
+  tidegate explain api --config policies.yaml --json")]
+pub(super) struct Args {
+    /// The policy
+    #[arg(value_name = "POLICY")]
+    policy: String,
+    /// What the request would weigh [default: 1]
+    #[arg(long, value_name = "N")]
+    cost: Option<u64>,
+    /// Tell it as the server does: JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    oracle: OracleArgs,
+    #[command(flatten)]
+    subject: SubjectArgs,
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let path = args.path()?;
+    let explanation = args.oracle.ask(async |server| server.get(&path).await?.json())?;
+    let mut out = io::stdout().lock();
+    if args.json {
+        writeln!(out, "{explanation:#}")?;
+    } else {
+        write!(out, "{}", serde_json::from_value::<Told>(explanation)?)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+// === impl Args ===
+
+impl Args {
+    fn path(&self) -> Result<String, serde_json::Error> {
+        let facts = serde_json::to_value(&self.subject)?;
+        let facts = facts.as_object().into_iter().flatten();
+        let mut query: Vec<String> = facts
+            .filter_map(|(name, value)| Some((name, value.as_str()?)))
+            .map(|(name, value)| format!("{name}={}", encoded(value)))
+            .collect();
+        query.extend(self.cost.map(|cost| format!("cost={cost}")));
+        Ok(format!("/v1/explain/{}?{}", encoded(&self.policy), query.join("&")))
+    }
+}

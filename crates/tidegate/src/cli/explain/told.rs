@@ -1,0 +1,172 @@
+//! An explanation as the server tells it, and as people read it.
+
+use std::fmt;
+
+use serde::Deserialize;
+use tidegate_core::Span;
+
+use crate::text::{Table, escaped, in_words};
+
+/// As much of an explanation's JSON as is shown.
+#[derive(Debug, Deserialize)]
+pub(super) struct Told {
+    policy: String,
+    /// None: no limit applies.
+    verdict: Option<String>,
+    limits: Vec<Explained>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Explained {
+    limit: Limit,
+    missing: Vec<String>,
+    reading: Option<Reading>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Limit {
+    name: String,
+    scope: String,
+    shadow: bool,
+    settles: bool,
+    cost: Cost,
+    shape: Shape,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Cost {
+    PerRequest(u64),
+    PerUnit(u64),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+enum Shape {
+    Bucket { units: u64, per_us: u64, burst: u64 },
+    Window { count: u64, per_us: u64, counts_attempts: bool },
+    Quota { count: u64, period: Period, counts_attempts: bool },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+enum Period {
+    Fixed { per_us: u64 },
+    FirstUse { per_us: u64 },
+    Calendar { unit: String, zone: String, anchor_day: u8 },
+}
+
+#[derive(Debug, Deserialize)]
+struct Reading {
+    capacity: u64,
+    remaining: i64,
+    room: String,
+    retry_after_us: Option<u64>,
+}
+
+// === impl Told ===
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = match self.verdict.as_deref() {
+            Some(verdict) => format!("such a request would meet: {verdict}"),
+            None => "no limit applies, so such a request could not be decided".to_owned(),
+        };
+        writeln!(f, "{}\n", escaped(&format!("policy `{}`: {verdict}", self.policy)))?;
+        let mut table = Table::headed(["", "limit", "by", "numbers", "now"]);
+        for explained in &self.limits {
+            table.row(&explained.cells());
+        }
+        write!(f, "{table}")
+    }
+}
+
+// === impl Explained ===
+
+impl Explained {
+    fn cells(&self) -> [String; 5] {
+        let Limit { name, scope, .. } = &self.limit;
+        let applies = if self.reading.is_some() { "+" } else { "-" }.to_owned();
+        [applies, name.clone(), scope.clone(), self.limit.numbers(), self.now()]
+    }
+
+    fn now(&self) -> String {
+        match &self.reading {
+            Some(reading) => reading.to_string(),
+            None => format!("does not apply: not given is {}", self.missing.join(", ")),
+        }
+    }
+}
+
+// === impl Limit ===
+
+impl Limit {
+    fn numbers(&self) -> String {
+        let cost = match self.cost {
+            Cost::PerUnit(1) => String::new(),
+            Cost::PerUnit(units) => format!("; {units} for each unit of cost"),
+            Cost::PerRequest(units) => format!("; {units} for each request"),
+        };
+        let settles = if self.settles { "; settles" } else { "" };
+        let shadow = if self.shadow { "; shadow" } else { "" };
+        format!("{}{cost}{settles}{shadow}", self.shape)
+    }
+}
+
+// === impl Shape ===
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let attempts = match self {
+            Self::Window { counts_attempts: true, .. }
+            | Self::Quota { counts_attempts: true, .. } => ", refused attempts too",
+            Self::Bucket { .. } | Self::Window { .. } | Self::Quota { .. } => "",
+        };
+        match self {
+            Self::Bucket { units, per_us, burst } => {
+                write!(f, "{units}/{}, burst {burst}", unit(*per_us))
+            }
+            Self::Window { count, per_us, .. } => {
+                write!(f, "{count} in any {}{attempts}", in_words(*per_us))
+            }
+            Self::Quota { count, period, .. } => write!(f, "{count} {period}{attempts}"),
+        }
+    }
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed { per_us } => write!(f, "every {}", in_words(*per_us)),
+            Self::FirstUse { per_us } => write!(f, "within {} of the first", in_words(*per_us)),
+            Self::Calendar { unit, zone, anchor_day } if unit == "month" && *anchor_day != 1 => {
+                write!(f, "per month from day {anchor_day}, {zone}")
+            }
+            Self::Calendar { unit, zone, .. } => write!(f, "per {unit}, {zone}"),
+        }
+    }
+}
+
+/// What follows the slash of a rate, as it is written in a file.
+fn unit(micros: u64) -> String {
+    match Span::from_micros(micros) {
+        Span::SECOND => "s".to_owned(),
+        Span::MINUTE => "min".to_owned(),
+        Span::HOUR => "h".to_owned(),
+        Span::DAY => "d".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+// === impl Reading ===
+
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} left", self.remaining, self.capacity)?;
+        match (self.room.as_str(), self.retry_after_us) {
+            ("now", _) => Ok(()),
+            ("after", Some(wait)) => write!(f, "; room in {}", in_words(wait)),
+            _ => f.write_str("; never room for this much"),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Why a command did not do what it was asked, and which exit code says so.
+
+use std::fmt;
+use std::io;
+
+/// The exit code for what fails while it runs.
+pub(crate) const FAILED: u8 = 1;
+/// The exit code for a wrong command line or policy file.
+pub(crate) const MISCONFIGURED: u8 = 2;
+
+/// An error and its exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    error: anyhow::Error,
+}
+
+// === impl Failure ===
+
+impl Failure {
+    /// The command line or a file is wrong; the user has to change it.
+    pub(crate) fn misconfigured(error: impl Into<anyhow::Error>) -> Self {
+        Self { code: MISCONFIGURED, error: error.into() }
+    }
+
+    pub(crate) const fn code(&self) -> u8 {
+        self.code
+    }
+
+    /// Whether it is only that nobody reads the output any more.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        let io = self.error.downcast_ref::<io::Error>();
+        io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self { code: FAILED, error: error.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    /// The error and what caused it, on one line unless the error is a picture of some lines.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = crate::text::escaped_lines(&format!("{:#}", self.error));
+        // A diagnostic of a file says so itself.
+        let prefix = if text.starts_with("error") { "" } else { "error: " };
+        write!(f, "{prefix}{text}")
+    }
+}

@@ -1,0 +1,170 @@
+//! The command line: what can be asked for, and what each answer means to a shell.
+//!
+//! Exit codes: 0 done (and admitted), 1 it failed, 2 the command line or a file is wrong, 3 `check`
+//! was refused.
+//!
+//! One file for each command, with its arguments on top. Without a command, `serve` is meant.
+
+mod bench;
+mod check;
+mod completions;
+mod example;
+mod explain;
+mod failure;
+mod oracle;
+mod schema;
+mod serve;
+mod source;
+mod subject;
+mod validate;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+pub(crate) use source::Source;
+
+/// Decides, for every request, whether it may pass.
+///
+/// Without a command it serves decisions over HTTP: on the policies of --config FILE, or on a
+/// built-in example to try things with.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tidegate",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    override_usage = "tidegate [serve] [OPTIONS]\n       tidegate <COMMAND>",
+    after_help = AFTER_HELP,
+    after_long_help = AFTER_LONG_HELP,
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "`tidegate --help` shows how to begin.";
+
+const AFTER_LONG_HELP: &str = "\
+How to begin:
+  tidegate                              serve the built-in example; prints two curl lines to try
+  tidegate example > policies.yaml      the same policies as a file of your own
+  tidegate validate policies.yaml       says what is wrong with it, and where
+  tidegate check api --org acme --config policies.yaml
+                                        one decision, with every limit's reading
+  tidegate --config policies.yaml       serve it; edits take effect when they are saved
+
+Exit codes:
+  0  done; of `check`: admitted
+  1  it failed
+  2  the command line or a policy file is wrong
+  3  of `check`: refused";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve decisions over HTTP; what happens without a command
+    Serve(serve::Args),
+    /// Say what is wrong with policy files, or that nothing is
+    Validate(validate::Args),
+    /// Print a policy file to begin with: the one served without --config
+    Example(example::Args),
+    /// Print the JSON schema of policy files, for editors
+    Schema(schema::Args),
+    /// Decide one request, and show what every limit said
+    Check(check::Args),
+    /// Show which limits apply to a subject, with which numbers, and why others do not
+    Explain(explain::Args),
+    /// Put load on a running server, and tell how fast it answered
+    Bench(bench::Args),
+    /// Print completions for a shell
+    Completions(completions::Args),
+}
+
+/// Does what the command line says.
+pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match Cli::try_parse_from(with_command(args.into_iter().collect())) {
+        Ok(cli) => end(cli.command.run()),
+        Err(error) => {
+            // Help goes to standard output and is no mistake. If nobody reads it, so be it.
+            let _ = error.print();
+            ExitCode::from(if error.use_stderr() { failure::MISCONFIGURED } else { 0 })
+        }
+    }
+}
+
+/// Without a command, `serve` is meant: `tidegate --config FILE` is the first thing one types.
+fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
+    const OF_TIDEGATE: [&str; 4] = ["-h", "--help", "-V", "--version"];
+    let serve = match args.get(1).map(|first| first.to_string_lossy()) {
+        None => true,
+        Some(first) => first.starts_with('-') && !OF_TIDEGATE.contains(&first.as_ref()),
+    };
+    if args.is_empty() {
+        args.push("tidegate".into());
+    }
+    if serve {
+        args.insert(1, "serve".into());
+    }
+    args
+}
+
+/// What the shell is told.
+fn end(result: Result<ExitCode, Failure>) -> ExitCode {
+    match result {
+        Ok(code) => code,
+        // Whoever read our output has seen enough: `tidegate schema | head`.
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            let _ = writeln!(io::stderr().lock(), "{failure}");
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+// === impl Command ===
+
+impl Command {
+    fn run(self) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Serve(args) => serve::run(&args),
+            Self::Validate(args) => validate::run(&args),
+            Self::Example(args) => example::run(args),
+            Self::Schema(args) => schema::run(args),
+            Self::Check(args) => check::run(&args),
+            Self::Explain(args) => explain::run(&args),
+            Self::Bench(args) => bench::run(&args),
+            Self::Completions(args) => completions::run(&args),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn without_a_command_serve_is_meant() {
+        for (typed, meant) in [
+            ("tidegate", "tidegate serve"),
+            ("tidegate --listen [::1]:0", "tidegate serve --listen [::1]:0"),
+            ("tidegate --help", "tidegate --help"),
+            ("tidegate -V", "tidegate -V"),
+            ("tidegate check api", "tidegate check api"),
+            ("tidegate serve --threads 2", "tidegate serve --threads 2"),
+        ] {
+            let args = with_command(typed.split(' ').map(OsString::from).collect());
+            let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
+            assert_eq!(words.join(" "), meant);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Whom `check` and `explain` ask: a running server, or one made for the question.
+//!
+//! Without --server, a server is started within the process, on a port of this machine that nobody
+//! else knows, asked and stopped. So there is one way to ask and one form of answer, and what is
+//! told here is what the server will say.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use tidegate_engine::memory::MemoryStore;
+use tidegate_engine::{Engine, SystemClock};
+use tidegate_server::{Server, Settings};
+
+use super::failure::Failure;
+use super::source::Source;
+use crate::client::Peer;
+use crate::config::{Config, Overlay};
+
+const CONFIG_HELP: &str = "A policy file, with nothing counted yet [env: TIDEGATE_CONFIG] [default: the built-in example]";
+const SERVER_HELP: &str = "A running server, such as http://127.0.0.1:7700";
+
+/// Whom to ask
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Whom to ask")]
+pub(super) struct OracleArgs {
+    #[arg(short, long, value_name = "FILE", conflicts_with = "server", help = CONFIG_HELP)]
+    config: Option<PathBuf>,
+    #[arg(short, long, value_name = "URL", help = SERVER_HELP)]
+    server: Option<String>,
+}
+
+// === impl OracleArgs ===
+
+impl OracleArgs {
+    /// Asks, and waits for the answer.
+    pub(super) fn ask<T>(
+        &self,
+        question: impl AsyncFnOnce(&Peer) -> Result<T>,
+    ) -> Result<T, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        if let Some(url) = &self.server {
+            let peer = Peer::find(url).map_err(Failure::misconfigured)?;
+            return Ok(runtime.block_on(question(&peer))?);
+        }
+        let config = Config::load(&self.source()).map_err(Failure::misconfigured)?;
+        Ok(runtime.block_on(in_process(&config, question))?)
+    }
+
+    fn source(&self) -> Source {
+        let file = self.config.clone().or_else(file_of_environment);
+        Source::file_or_built_in(file.as_ref())
+    }
+}
+
+/// The variable is not clap's to read here: it would conflict with --server, though a flag comes
+/// before the environment.
+#[expect(clippy::disallowed_methods, reason = "the binary is where the environment is read")]
+fn file_of_environment() -> Option<PathBuf> {
+    std::env::var_os("TIDEGATE_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// Asks a server made for the question.
+async fn in_process<T>(
+    config: &Config,
+    question: impl AsyncFnOnce(&Peer) -> Result<T>,
+) -> Result<T> {
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let overlay = Overlay { listen: Some(any), threads: Some(1), ..Overlay::default() };
+    let settings = Settings::try_new(&config.server(&overlay))?;
+    let clock = SystemClock::new();
+    let store = MemoryStore::try_new(config.budget(), clock.clone())?;
+    let engine = Arc::new(Engine::new(store, config.policies().clone()));
+    let server = Server::bind(settings, engine, clock).context("starting a server to ask")?;
+    let peer = Peer::find(&server.local_addr().to_string())?;
+    tokio::select! {
+        answer = question(&peer) => answer,
+        ended = server.run(std::future::pending()) => {
+            ended.context("the server ended before it was asked")?;
+            anyhow::bail!("the server ended before it was asked")
+        }
+    }
+}

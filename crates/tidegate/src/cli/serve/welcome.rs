@@ -1,0 +1,70 @@
+//! The first thing a newcomer sees: where it listens, and what to type next.
+
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use tidegate_core::PolicySet;
+use tracing::info;
+
+use crate::cli::source::Source;
+use crate::log::Format;
+use crate::text::{counted, escaped};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Requests that are admitted under the built-in policies, and one that is not.
+const ADMITTED: &str = r#"{"policy":"api","subject":{"org":"acme","user":"u7"}}"#;
+const TWO_REPORTS: &str = r#"{"requests":[{"policy":"report","subject":{"org":"acme"}},{"policy":"report","subject":{"org":"acme"}}]}"#;
+
+/// Says where it listens: in the log, and to people also on standard output.
+pub(super) fn say(
+    format: Format,
+    source: &Source,
+    set: &PolicySet,
+    address: SocketAddr,
+) -> io::Result<()> {
+    let policies = set.policies().len();
+    info!(version = VERSION, %address, policies, source = %source, store = "memory", "listening");
+    if format == Format::Json {
+        return Ok(());
+    }
+    let url = format!("http://{}", reachable(address));
+    let policies = counted(policies, "policy", "policies");
+    let mut out = io::stdout().lock();
+    match source {
+        Source::BuiltIn => write!(out, "{}", invitation(&url, &policies)),
+        Source::File(_) | Source::Stdin => {
+            let source = escaped(&source.to_string());
+            writeln!(out, "tidegate {VERSION} listens on {url} with the {policies} of {source}")
+        }
+    }
+}
+
+fn invitation(url: &str, policies: &str) -> String {
+    format!(
+        "\
+tidegate {VERSION} listens on {url} with {policies} of a built-in example.
+
+A request that is admitted:
+
+  curl -sw '\\n' {url}/v1/decide -d '{ADMITTED}'
+
+Two reports of one organisation; the second within a minute is denied, and told when to come back:
+
+  curl -sw '\\n' {url}/v1/decide/batch -d '{TWO_REPORTS}'
+
+For policies of your own: tidegate example > policies.yaml && tidegate --config policies.yaml
+
+"
+    )
+}
+
+/// An address a client can use: one that stands for every address is replaced by this machine's.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}

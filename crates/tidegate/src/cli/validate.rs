@@ -1,0 +1,52 @@
+//! `tidegate validate`: what is wrong with policy files.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::failure::{Failure, MISCONFIGURED};
+use super::source::Source;
+use crate::config::Config;
+use crate::text::{counted, escaped, escaped_lines};
+
+/// Say what is wrong with policy files, or that nothing is
+///
+/// Prints a line for each good file, and everything that is wrong with a bad one: where, what, and
+/// what to write instead. Nothing is started or changed.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  tidegate validate policies.yaml
+  tidegate validate deploy/*.yaml && deploy     exit code 2 if any is bad
+  tidegate example | tidegate validate -        from standard input")]
+pub(super) struct Args {
+    /// Policy files; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let mut bad = false;
+    for file in &args.files {
+        let source =
+            if file.as_os_str() == "-" { Source::Stdin } else { Source::File(file.clone()) };
+        match Config::load(&source) {
+            Ok(config) => writeln!(io::stdout().lock(), "{}", summary(&source, &config))?,
+            Err(error) => {
+                bad = true;
+                let error = escaped_lines(&format!("{error:#}"));
+                writeln!(io::stderr().lock(), "{error}")?;
+            }
+        }
+    }
+    Ok(ExitCode::from(if bad { MISCONFIGURED } else { 0 }))
+}
+
+/// `policies.yaml: good; 4 policies, 8 limits`
+fn summary(source: &Source, config: &Config) -> String {
+    let set = config.policies();
+    let limits = set.policies().iter().map(|policy| policy.limits().len()).sum();
+    let name = escaped(&source.to_string());
+    let policies = counted(set.policies().len(), "policy", "policies");
+    format!("{name}: good; {policies}, {}", counted(limits, "limit", "limits"))
+}

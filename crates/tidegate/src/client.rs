@@ -1,0 +1,206 @@
+//! A client for a running server: a few requests, one after another, bounded in time and size.
+//!
+//! Plain HTTP only. A server that is not on this machine belongs behind something that speaks TLS.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
+use hyper::{Method, Request, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::text::{Capped, escaped};
+
+/// How long a server may take to answer one request.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The largest answer read.
+const MAX_ANSWER: usize = 4 * 1024 * 1024;
+
+/// Where a server is.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    /// `host:port`, as the `Host` header has it.
+    authority: String,
+    /// What the host's name stands for, as it was looked up once.
+    addresses: Vec<SocketAddr>,
+    /// What follows the authority; `/` if nothing does.
+    path: String,
+}
+
+/// What a server answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    status: StatusCode,
+    body: Bytes,
+}
+
+// === impl Peer ===
+
+impl Peer {
+    /// Finds the server that a URL names: `http://127.0.0.1:7700`, or without the scheme.
+    pub(crate) fn find(url: &str) -> Result<Self> {
+        let wrong =
+            || format!("`{}` is not the URL of a server; write http://HOST:PORT", escaped(url));
+        let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+        let uri: Uri = full.parse().with_context(wrong)?;
+        if uri.scheme_str() != Some("http") {
+            bail!("only http:// is spoken here; put a proxy in between for anything else");
+        }
+        let host = uri.host().with_context(wrong)?;
+        let port = uri.port_u16().unwrap_or(80);
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let addresses: Vec<_> = (bare, port)
+            .to_socket_addrs()
+            .with_context(|| format!("cannot look up `{}`", escaped(host)))?
+            .collect();
+        let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+        Ok(Self { authority: format!("{host}:{port}"), addresses, path })
+    }
+
+    /// `host:port`.
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// The path and query of its URL.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Where to connect to.
+    pub(crate) fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Asks for a path.
+    pub(crate) async fn get(&self, path: &str) -> Result<Answer> {
+        self.ask(Method::GET, path, Bytes::new()).await
+    }
+
+    /// Posts JSON to a path.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Answer> {
+        self.ask(Method::POST, path, body.to_string().into()).await
+    }
+
+    async fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<Answer> {
+        let asked = timeout(PATIENCE, self.exchange(method, path, body)).await;
+        asked
+            .unwrap_or_else(|_| Err(anyhow!("no answer within {} s", PATIENCE.as_secs())))
+            .with_context(|| format!("asking http://{}{}", self.authority, escaped(path)))
+    }
+
+    /// One request on a connection of its own: none of our commands needs more.
+    async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Answer> {
+        let stream = TcpStream::connect(self.addresses.as_slice())
+            .await
+            .context("cannot connect; is the server running? `tidegate serve` starts one")?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, &self.authority)
+            .header(ACCEPT, "application/json")
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(body))?;
+        let exchange = async {
+            let response = sender.send_request(request).await?;
+            let status = response.status();
+            let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
+            let body = body.map_err(|error| anyhow!("its answer cannot be read: {error}"))?;
+            Ok(Answer { status, body: body.to_bytes() })
+        };
+        // The connection is driven beside the exchange; what ends it shows there.
+        let drive = async {
+            let _ = connection.await;
+            std::future::pending().await
+        };
+        tokio::select! {
+            answer = exchange => answer,
+            never = drive => never,
+        }
+    }
+}
+
+// === impl Answer ===
+
+impl Answer {
+    /// The JSON of a good answer; what the problem is otherwise.
+    pub(crate) fn json(self) -> Result<Value> {
+        let json = serde_json::from_slice::<Value>(&self.body);
+        if self.status.is_success() {
+            return json.context("the answer is not JSON; is this a Tidegate server?");
+        }
+        let text = |value: &Value, name: &str| Some(escaped(value.get(name)?.as_str()?));
+        let problem = json.ok().and_then(|problem| {
+            let what = text(&problem, "detail").or_else(|| text(&problem, "title"))?;
+            let field = text(&problem, "field").map(|field| format!(" (at {field})"));
+            Some(format!("{what}{}", field.unwrap_or_default()))
+        });
+        bail!("{}: {}", self.status, problem.unwrap_or_else(|| excerpt(&self.body)))
+    }
+}
+
+/// A text as it stands in a path or a query.
+pub(crate) fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let each = text.bytes().map(|byte| match byte {
+        byte if plain(byte) => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    each.collect()
+}
+
+/// The beginning of an answer that is not what was expected.
+fn excerpt(body: &[u8]) -> String {
+    use std::fmt::Write;
+    let mut text = Capped::new(200);
+    // Writing to memory cannot fail.
+    let _ = text.write_str(&escaped(&String::from_utf8_lossy(body)));
+    text.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_found_by_its_url_with_or_without_the_scheme() {
+        for (url, authority, path) in [
+            ("http://127.0.0.1:7700", "127.0.0.1:7700", "/"),
+            ("127.0.0.1:7700", "127.0.0.1:7700", "/"),
+            ("http://[::1]:7700/v1/gate/api?x=1", "[::1]:7700", "/v1/gate/api?x=1"),
+            ("http://127.0.0.1", "127.0.0.1:80", "/"),
+        ] {
+            let peer = Peer::find(url).unwrap();
+            assert_eq!((peer.authority(), peer.path()), (authority, path));
+            assert_eq!(peer.addresses().len(), 1);
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_server_is_refused_with_advice() {
+        for url in ["", "ftp://127.0.0.1", "https://127.0.0.1", "http://", "a b", "http://\u{1b}"] {
+            let error = Peer::find(url).unwrap_err().to_string();
+            assert!(error.contains("http://"), "{url:?}: {error}");
+            assert!(!error.contains('\u{1b}'));
+        }
+    }
+
+    #[test]
+    fn a_problem_is_told_in_its_own_words_and_escaped() {
+        let answer = |status, body: &'static str| Answer { status, body: Bytes::from(body) };
+        let problem = r#"{"title":"Bad","detail":"no \u001b[2J policy","field":"/policy"}"#;
+        let told = answer(StatusCode::BAD_REQUEST, problem).json().unwrap_err().to_string();
+        assert_eq!(told, "400 Bad Request: no \\u{1b}[2J policy (at /policy)");
+        let told = answer(StatusCode::BAD_GATEWAY, "<html>\n").json().unwrap_err().to_string();
+        assert_eq!(told, "502 Bad Gateway: <html>\\n");
+    }
+}

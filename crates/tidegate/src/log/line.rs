@@ -1,0 +1,134 @@
+//! One line of the log, from the event it tells about.
+
+use std::fmt::{Debug, Write};
+
+use serde_json::{Map, Value};
+use tidegate_core::Timestamp;
+use tracing::field::{Field, Visit};
+use tracing::{Level, Metadata};
+
+use crate::text::{Capped, escaped, is_hazard};
+
+/// The longest value; a diagnostic, which is a picture of some lines, may be longer.
+const MAX_VALUE: usize = 2 * 1024;
+const MAX_DIAGNOSTIC: usize = 16 * 1024;
+
+/// The field that holds several lines. For people they are shown below the line of the event, each
+/// behind a bar, so that none can be taken for an event.
+const DIAGNOSTIC: &str = "diagnostic";
+
+/// What an event says, before it is written in one of the formats.
+pub(super) struct Line {
+    at: String,
+    level: Level,
+    target: &'static str,
+    message: String,
+    fields: Vec<(&'static str, Value)>,
+}
+
+// === impl Line ===
+
+impl Line {
+    pub(super) fn new(at: Timestamp, metadata: &Metadata<'static>) -> Self {
+        Self {
+            at: rfc3339(at),
+            level: *metadata.level(),
+            target: metadata.target(),
+            message: String::new(),
+            fields: Vec::new(),
+        }
+    }
+
+    /// `2026-11-15T11:00:00.123456Z INFO  listening address=127.0.0.1:7700`
+    pub(super) fn human(&self) -> String {
+        let mut line = format!("{} {:<5} {}", self.at, self.level, escaped(&self.message));
+        let (diagnostics, fields): (Vec<_>, Vec<_>) =
+            self.fields.iter().partition(|(name, _)| *name == DIAGNOSTIC);
+        for (name, value) in fields {
+            // Writing to a String cannot fail.
+            let _ = write!(line, " {name}={}", plain(value));
+        }
+        line.push('\n');
+        for (_, value) in diagnostics {
+            for text in value.as_str().unwrap_or_default().lines() {
+                let _ = writeln!(line, "  | {}", escaped(text));
+            }
+        }
+        line
+    }
+
+    /// `{"at":"…","level":"info","target":"…","message":"…",…}`
+    pub(super) fn json(self) -> String {
+        let mut object = Map::new();
+        object.insert("at".to_owned(), self.at.into());
+        object.insert("level".to_owned(), self.level.as_str().to_lowercase().into());
+        object.insert("target".to_owned(), self.target.into());
+        object.insert("message".to_owned(), self.message.into());
+        for (name, value) in self.fields {
+            object.entry(name).or_insert(value);
+        }
+        // JSON escapes the old controls; the newer ones it leaves to us, and they occur in strings
+        // only.
+        let mut line = String::new();
+        for c in Value::Object(object).to_string().chars() {
+            match c {
+                c if is_hazard(c) => {
+                    for unit in c.encode_utf16(&mut [0; 2]) {
+                        let _ = write!(line, "\\u{unit:04x}");
+                    }
+                }
+                c => line.push(c),
+            }
+        }
+        line.push('\n');
+        line
+    }
+
+    fn put(&mut self, field: &Field, value: Value) {
+        match (field.name(), value) {
+            ("message", Value::String(text)) => self.message = text,
+            (name, value) => self.fields.push((name, value)),
+        }
+    }
+}
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let most = if field.name() == DIAGNOSTIC { MAX_DIAGNOSTIC } else { MAX_VALUE };
+        let mut text = Capped::new(most);
+        let _ = write!(text, "{value:?}");
+        self.put(field, text.finish().into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        // As text, not as Rust would write it down.
+        self.record_debug(field, &format_args!("{value}"));
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value.into());
+    }
+}
+
+/// A value as people read it: in quotes only if it could otherwise be taken for more than one.
+fn plain(value: &Value) -> String {
+    let Value::String(text) = value else { return value.to_string() };
+    let text = escaped(text);
+    let quoted = text.is_empty() || text.contains(|c: char| c.is_whitespace() || "\"=".contains(c));
+    if quoted { format!("\"{}\"", text.replace('"', "\\\"")) } else { text }
+}
+
+/// UTC with microseconds, always as many digits.
+fn rfc3339(at: Timestamp) -> String {
+    let micros = i64::try_from(at.as_micros()).unwrap_or(i64::MAX);
+    let at = jiff::Timestamp::from_microsecond(micros).unwrap_or(jiff::Timestamp::MAX);
+    format!("{at:.6}")
+}

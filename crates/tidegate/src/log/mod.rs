@@ -1,0 +1,121 @@
+//! What the process says about itself: one line for each event, to standard error.
+//!
+//! Two formats, one rule: whatever a value contains, a line of the log is a line, and a terminal
+//! obeys none of it. The formatter of `tracing-subscriber` escapes what moves the cursor but lets
+//! line breaks through, so the lines are made here.
+//!
+//! Nothing about a subject is ever logged: no event carries one.
+
+mod line;
+
+use std::io::{self, Write};
+use std::panic;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tidegate_core::Clock;
+use tracing::{Event, Subscriber, error};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
+use line::Line;
+
+/// How lines of the log look.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Format {
+    /// For people: time, level, message, fields.
+    #[default]
+    Human,
+    /// For machines: one JSON object on each line.
+    Json,
+}
+
+/// How much is logged.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Level {
+    /// Only what somebody has to act on.
+    Error,
+    /// Also what may need attention.
+    Warn,
+    /// Also starts, stops and reloads.
+    #[default]
+    Info,
+    /// Also every decision that is not an admission, and every connection that is closed early.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+/// The layer that writes lines.
+struct Lines<C, W> {
+    format: Format,
+    clock: C,
+    write: W,
+}
+
+/// Starts logging to standard error, for the whole process.
+pub(crate) fn start(format: Format, level: Level, clock: impl Clock + 'static) {
+    let lines = Lines { format, clock, write: to_stderr };
+    // A second start is a mistake that changes nothing.
+    let _ = tracing_subscriber::registry().with(lines.with_filter(filter(level))).try_init();
+    // A panic ends one connection at most, and is told as everything else is.
+    panic::set_hook(Box::new(|panicked| {
+        let what = panicked.payload_as_str().unwrap_or_default();
+        let place = panicked.location().map(ToString::to_string).unwrap_or_default();
+        error!(what, place, "a thread panicked: this is a bug");
+    }));
+}
+
+/// The chosen level for Tidegate; only warnings of the libraries below it.
+fn filter(level: Level) -> Targets {
+    let level = LevelFilter::from(level);
+    Targets::new().with_default(level.min(LevelFilter::WARN)).with_target("tidegate", level)
+}
+
+/// A log nobody reads is no reason to stop deciding, so a failed write is let go.
+fn to_stderr(line: &str) {
+    let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
+// === impl Level ===
+
+impl From<Level> for LevelFilter {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Error => Self::ERROR,
+            Level::Warn => Self::WARN,
+            Level::Info => Self::INFO,
+            Level::Debug => Self::DEBUG,
+            Level::Trace => Self::TRACE,
+        }
+    }
+}
+
+// === impl Lines ===
+
+impl<S, C, W> Layer<S> for Lines<C, W>
+where
+    S: Subscriber,
+    C: Clock + 'static,
+    W: Fn(&str) + 'static,
+{
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut line = Line::new(self.clock.now(), event.metadata());
+        event.record(&mut line);
+        (self.write)(&match self.format {
+            Format::Human => line.human(),
+            Format::Json => line.json(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+//! What cannot change while the process runs, and whether somebody tried.
+
+use tidegate_engine::memory::Budget;
+use tidegate_server::WrittenSettings;
+
+use crate::config::{Config, Overlay};
+use crate::log;
+
+/// What a process was started with and keeps.
+pub(super) struct Fixed {
+    server: WrittenSettings,
+    budget: Budget,
+    log: (log::Format, log::Level),
+}
+
+// === impl Fixed ===
+
+impl Fixed {
+    pub(super) fn of(config: &Config, overlay: &Overlay) -> Self {
+        let (server, log) = (config.server(overlay), config.log(overlay));
+        Self { server, budget: config.budget(), log }
+    }
+
+    /// The names of what a file says otherwise.
+    pub(super) fn changed(&self, config: &Config, overlay: &Overlay) -> Vec<&'static str> {
+        let other = Self::of(config, overlay);
+        let (ours, theirs) = (&self.server, &other.server);
+        let same = [
+            ("memory", self.budget == other.budget),
+            ("server.listen", ours.listen == theirs.listen),
+            ("server.threads", ours.threads == theirs.threads),
+            ("log", self.log == other.log),
+        ];
+        let mut changed: Vec<_> =
+            same.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect();
+        let mut rest = theirs.clone();
+        (rest.listen, rest.threads) = (ours.listen, ours.threads);
+        if rest != *ours {
+            changed.push("server");
+        }
+        changed
+    }
+}

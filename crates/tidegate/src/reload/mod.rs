@@ -1,0 +1,174 @@
+//! Puts a changed policy file in force while requests are decided.
+//!
+//! On SIGHUP, and when the file has changed. A file that is wrong is refused as a whole: the
+//! policies in force stay, and it is said loudly. A file that is gone for a moment, as while it is
+//! replaced, is not even that.
+
+mod compare;
+mod watch;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow};
+use tidegate_core::Store;
+use tidegate_engine::Engine;
+use tidegate_server::Handle;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::spawn_blocking;
+use tracing::{error, info, warn};
+
+use crate::cli::Source;
+use crate::config::{Config, Overlay};
+use compare::Fixed;
+use watch::Watch;
+
+/// How often a file that is not there is looked for before that is taken for a fact.
+const LOOKS: usize = 10;
+
+/// Reloads the policies of a running engine.
+pub(crate) struct Reloader<S> {
+    engine: Arc<Engine<S>>,
+    handle: Handle<S>,
+    overlay: Overlay,
+    /// What the process was started with and cannot change.
+    fixed: Fixed,
+    hangup: Signal,
+    /// None for the built-in example, which does not change.
+    file: Option<Watched>,
+}
+
+/// The file, and what was last seen of it.
+struct Watched {
+    path: PathBuf,
+    watch: Watch,
+    seen: Seen,
+}
+
+/// What was last seen of a file. It is not said twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Seen {
+    Text(String),
+    /// It could not be read, and this was why.
+    Unreadable(String),
+}
+
+/// Why the file is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// Somebody asked for it, and wants an answer.
+    Hangup,
+    /// It may have changed.
+    Change,
+}
+
+// === impl Reloader ===
+
+impl<S: Store + 'static> Reloader<S> {
+    /// Begins to watch the file the policies in force come from.
+    pub(crate) fn start(
+        source: &Source,
+        config: &Config,
+        overlay: Overlay,
+        engine: Arc<Engine<S>>,
+        handle: Handle<S>,
+    ) -> Result<Self> {
+        let file = match source {
+            Source::File(path) => {
+                let watch = Watch::start(path).context("watching the policy file")?;
+                Some(Watched {
+                    path: path.clone(),
+                    watch,
+                    seen: Seen::Text(config.text().to_owned()),
+                })
+            }
+            Source::BuiltIn | Source::Stdin => None,
+        };
+        let hangup = signal(SignalKind::hangup()).context("listening for SIGHUP")?;
+        let fixed = Fixed::of(config, &overlay);
+        Ok(Self { engine, handle, overlay, fixed, hangup, file })
+    }
+
+    /// Waits for a reason to reload, and does it.
+    pub(crate) async fn next(&mut self) {
+        let Some(file) = &mut self.file else {
+            if self.hangup.recv().await.is_some() {
+                info!("nothing to reload: the built-in policies are in force; use --config FILE");
+            }
+            return;
+        };
+        let why = tokio::select! {
+            _ = self.hangup.recv() => Why::Hangup,
+            () = file.watch.changed() => Why::Change,
+        };
+        let Some(text) = file.look(why).await else { return };
+        let path = file.path.display().to_string();
+        match text {
+            Ok(text) => self.reload(path, text).await,
+            Err(error) => self.refuse(&path, &anyhow!("it cannot be read: {error}")),
+        }
+    }
+
+    /// Checks a text and puts its policies in force, away from the thread that accepts connections.
+    async fn reload(&self, path: String, text: String) {
+        let engine = Arc::clone(&self.engine);
+        let name = path.clone();
+        let reloaded = spawn_blocking(move || {
+            let config = Config::parse(&name, &text)?;
+            engine.reload(config.builder())?;
+            Ok(config)
+        });
+        match reloaded.await.unwrap_or_else(|error| Err(anyhow!("reading it failed: {error}"))) {
+            Ok(config) => self.accept(&path, &config),
+            Err(error) => self.refuse(&path, &error),
+        }
+    }
+
+    fn accept(&self, path: &str, config: &Config) {
+        self.handle.count_reload(true);
+        let policies = config.policies().policies().len();
+        info!(path, policies, "reloaded; the policies of the file are in force");
+        let waiting = self.fixed.changed(config, &self.overlay);
+        if !waiting.is_empty() {
+            let sections = waiting.join(", ");
+            warn!(sections, "these have changed and take effect when the process is restarted");
+        }
+    }
+
+    fn refuse(&self, path: &str, error: &anyhow::Error) {
+        self.handle.count_reload(false);
+        let diagnostic = format!("{error:#}");
+        error!(path, diagnostic, "NOT reloaded: the file is wrong; the policies in force stay");
+    }
+}
+
+// === impl Watched ===
+
+impl Watched {
+    /// What there is to be said about the file; nothing if it is as it was and nobody asked.
+    async fn look(&mut self, why: Why) -> Option<io::Result<String>> {
+        let mut found = self.read().await;
+        // A file that is being replaced is back in a moment.
+        for _ in 0..LOOKS {
+            if found.is_ok() || why == Why::Hangup {
+                break;
+            }
+            self.watch.pause().await;
+            found = self.read().await;
+        }
+        let seen = match &found {
+            Ok(text) => Seen::Text(text.clone()),
+            Err(error) => Seen::Unreadable(error.to_string()),
+        };
+        let changed = std::mem::replace(&mut self.seen, seen) != self.seen;
+        (changed || why == Why::Hangup).then_some(found)
+    }
+
+    async fn read(&self) -> io::Result<String> {
+        let source = Source::File(self.path.clone());
+        spawn_blocking(move || source.read())
+            .await
+            .unwrap_or_else(|error| Err(io::Error::other(error)))
+    }
+}
