@@ -1,5 +1,8 @@
 //! The five lines of the README, as a program: `cargo run -p tidegate --example five_lines`
 
+use std::error::Error;
+use std::io::Write;
+
 use tidegate::file::File;
 use tidegate::memory::MemoryStore;
 use tidegate::{Case, Engine, Subject, SystemClock};
@@ -14,8 +17,12 @@ policies:
 ";
 
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::print_stdout, reason = "an example shows what it does")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn Error>> {
+    run(&mut std::io::stdout()).await
+}
+
+/// With somewhere to write to, so that a test can read along.
+pub(crate) async fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let file: File = File::parse("policies.yaml", POLICIES)?;
     let store = MemoryStore::try_new(file.budget(), SystemClock::new())?;
     let engine = Engine::new(store, file.policies().clone().build(None)?);
@@ -23,7 +30,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (policies, subject) = (engine.policies(), Subject::new().org("acme").user("u7"));
         let mut case = Case::new(policies.get("api").ok_or("no such policy")?, &subject);
         let decision = engine.decide(&mut case).await?;
-        println!("request {request}: {}", decision.verdict().name());
+        writeln!(out, "request {request}: {}", decision.verdict().name())?;
     }
     Ok(())
 }

@@ -1,6 +1,9 @@
 //! Charge what a request may cost, then settle for what it did cost:
 //! `cargo run -p tidegate --example settle`
 
+use std::error::Error;
+use std::io::Write;
+
 use tidegate::file::File;
 use tidegate::memory::MemoryStore;
 use tidegate::{Case, Cost, Engine, Subject, SystemClock};
@@ -18,8 +21,12 @@ policies:
 ";
 
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::print_stdout, reason = "an example shows what it does")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn Error>> {
+    run(&mut std::io::stdout()).await
+}
+
+/// With somewhere to write to, so that a test can read along.
+pub(crate) async fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let file: File = File::parse("policies.yaml", POLICIES)?;
     let store = MemoryStore::try_new(file.budget(), SystemClock::new())?;
     let engine = Engine::new(store, file.policies().clone().build(None)?);
@@ -30,15 +37,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut case = Case::new(policy, &subject).weighing(Cost::try_new(4_000)?);
     let decision = engine.decide(&mut case).await?;
     let ticket = engine.ticket(&decision).ok_or("admitted, by a limit that settles")?;
-    println!("charged 4000: {} left", decision.status().remaining);
+    writeln!(out, "charged 4000: {} left", decision.status().remaining)?;
 
     // It took 1,500. The rest is given back, once.
     let settled = engine.settle(ticket.as_str(), 1_500).await?;
-    println!("settled for 1500: {} given back", settled.returned);
+    writeln!(out, "settled for 1500: {} given back", settled.returned)?;
     let again = engine.settle(ticket.as_str(), 0).await;
-    println!("settled again: {}", again.err().ok_or("at most once")?);
+    writeln!(out, "settled again: {}", again.err().ok_or("at most once")?)?;
 
     let mut case = Case::new(policy, &subject);
-    println!("now: {} left", engine.peek(&mut case).await?.status().remaining);
+    writeln!(out, "now: {} left", engine.peek(&mut case).await?.status().remaining)?;
     Ok(())
 }
