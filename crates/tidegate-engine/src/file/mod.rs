@@ -32,6 +32,7 @@
 
 mod check;
 mod error;
+mod idle;
 mod place;
 mod render;
 mod schema;

@@ -35,10 +35,26 @@ pub(super) fn problem(problem: &Problem) -> String {
     }
     let mut report = Level::ERROR.primary_title(title).id(problem.wrong.code()).element(snippet);
     if let Some(advice) = problem.wrong.advice() {
-        report = report.element(Level::HELP.message(shown(&advice)));
+        report = report.element(Level::HELP.message(wrapped(&shown(&advice))));
     }
     let renderer = Renderer::plain().decor_style(DecorStyle::Ascii).term_width(WIDTH);
     renderer.render(&[report]).trim_end().to_owned()
+}
+
+/// The text in lines that are not too long.
+fn wrapped(text: &str) -> String {
+    let (mut lines, mut width) = (String::new(), 0);
+    for word in text.split(' ') {
+        let letters = word.chars().count();
+        if width > 0 {
+            let fits = width + 1 + letters <= WIDTH - 20;
+            lines.push(if fits { ' ' } else { '\n' });
+            width = if fits { width + 1 } else { 0 };
+        }
+        lines.push_str(word);
+        width += letters;
+    }
+    lines
 }
 
 /// The text without what a terminal would obey, and on one line.

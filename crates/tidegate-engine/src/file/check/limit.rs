@@ -1,6 +1,6 @@
 //! One limit: its name, scope, shape, and how it is charged.
 
-use tidegate_core::{Cost, CostRule, Dimension, Limit, LimitError, Name, Scope, Shape, Stage};
+use tidegate_core::{Cost, CostRule, Dimension, Limit, Name, Scope, Shape, Stage};
 
 use super::Check;
 use crate::file::place::{Place, Placed};
@@ -8,11 +8,14 @@ use crate::file::written::limit::{self as written, By};
 use crate::file::written::scalar::Number;
 use crate::file::written::word::{CountedBy, Word};
 use crate::file::wrong::Wrong;
+use crate::file::yaml::short;
 
 /// A limit that is in order by itself.
 #[derive(Clone, Debug)]
 pub(super) struct Sound {
     pub(super) limit: Limit,
+    /// All its numbers: the usual ones, and those of its overrides.
+    pub(super) shapes: Vec<Shape>,
     /// Where its name stands.
     pub(super) place: Place,
 }
@@ -25,48 +28,52 @@ pub(super) enum Numbers<'w> {
     Quota(&'w Placed<written::QuotaNumbers>),
 }
 
+/// What overrides of a limit are judged by, as far as it is in order.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'w> {
+    pub(super) scope: Option<Scope>,
+    pub(super) numbers: Option<Numbers<'w>>,
+    pub(super) cost: Option<CostRule>,
+    /// Where the cost is written, if it is.
+    pub(super) at_cost: Option<Place>,
+}
+
 impl Check {
     /// A limit with numbers of its own.
     pub(super) fn limit(&mut self, limit: &Placed<written::Limit>) -> Option<Sound> {
         let written = &limit.value;
-        let name =
-            self.required(written.name.as_ref(), ("a limit", limit.place), "name", "name: burst");
+        let owner = ("a limit", limit.place);
+        let name = self.required(written.name.as_ref(), owner, "name", "name: burst");
         let place = name.map_or(limit.place, |name| name.place);
-        let called = name.map_or_else(
-            || "this limit".into(),
-            |name| format!("limit `{}`", super::short(&name.value.0)),
-        );
+        let called = match name {
+            Some(name) => format!("limit `{}`", short(&name.value.0)),
+            None => "this limit".into(),
+        };
         let name = name.and_then(|name| self.name(name));
         let by = self.required(written.by.as_ref(), (&called, place), "by", "by: org");
         let scope = by.and_then(|by| self.scope(by));
         let cost = self.cost(written.cost.as_ref());
         let stage = self.word_or(written.stage.as_ref(), Stage::Action);
-        let numbers = self.one_shape(
-            &called,
-            place,
-            [
-                written.bucket.as_ref().map(Numbers::Bucket),
-                written.window.as_ref().map(Numbers::Window),
-                written.quota.as_ref().map(Numbers::Quota),
-            ],
-        );
-        let shape = numbers.and_then(|numbers| self.shape(numbers));
-        let (name, scope, numbers, shape) = (name?, scope?, numbers?, shape?);
-        let mut limit = Limit::new(name, scope, shape).costing(cost?).at_stage(stage?);
-        if written.shadow == Some(true) {
-            limit = limit.in_shadow();
-        }
-        if written.settles == Some(true) {
-            limit = limit.settling();
-        }
-        if written.named_key == Some(true) {
-            limit = limit.with_named_key();
-        }
-        let fits =
-            self.cost_fits(&limit, limit.shape(), numbers.at_capacity(), written.cost.as_ref());
+        let given = [
+            written.bucket.as_ref().map(Numbers::Bucket),
+            written.window.as_ref().map(Numbers::Window),
+            written.quota.as_ref().map(Numbers::Quota),
+        ];
+        let numbers = self.one_shape(&called, place, given);
+        let at_cost = written.cost.as_ref().map(|cost| cost.place);
+        let frame = Frame { scope, numbers, cost, at_cost };
+        let shape = numbers.and_then(|numbers| self.fitting_shape(numbers, frame));
+        let limit = match (name, scope, shape, cost, stage) {
+            (Some(name), Some(scope), Some(shape), Some(cost), Some(stage)) => {
+                let limit = Limit::new(name, scope, shape).costing(cost).at_stage(stage);
+                Some(flagged(limit, written))
+            }
+            _ => None,
+        };
         let overrides = written.overrides.as_deref().unwrap_or_default();
-        let limit = self.overridden(limit, numbers, overrides, written.cost.as_ref());
-        fits.then_some(Sound { limit: limit?, place })
+        let mut shapes: Vec<Shape> = limit.iter().map(|limit| limit.shape().clone()).collect();
+        let limit = self.overridden(limit, frame, overrides, &mut shapes)?;
+        Some(Sound { limit, shapes, place })
     }
 
     /// The one shape among those that could be given.
@@ -74,31 +81,41 @@ impl Check {
         &mut self,
         owner: &str,
         place: Place,
-        shapes: [Option<Numbers<'w>>; 3],
+        given: [Option<Numbers<'w>>; 3],
     ) -> Option<Numbers<'w>> {
-        let mut given = shapes.into_iter().flatten();
-        let owner = || owner.to_owned();
-        match (given.next(), given.next()) {
-            (Some(one), None) => Some(one),
-            (None, _) => {
-                self.say(place, Wrong::NoShape { owner: owner() });
-                None
-            }
-            (Some(first), Some(second)) => {
-                let wrong =
-                    Wrong::TwoShapes { owner: owner(), first: first.kind(), second: second.kind() };
-                self.say_of_two(second.place(), (first.place(), "one shape"), wrong);
-                None
+        let owner = owner.to_owned();
+        let given: Vec<Numbers<'_>> = given.into_iter().flatten().collect();
+        match given.as_slice() {
+            [] => self.say(place, Wrong::NoShape { owner }),
+            [one] => return Some(*one),
+            [first, second, ..] => {
+                let other = (first.place(), "one shape");
+                let wrong = Wrong::TwoShapes { owner, first: first.kind(), second: second.kind() };
+                self.say_of_two(second.place(), other, wrong);
             }
         }
+        None
     }
 
-    pub(super) fn shape(&mut self, numbers: Numbers<'_>) -> Option<Shape> {
-        match numbers {
+    /// The shape of these numbers, if the lightest request fits.
+    pub(super) fn fitting_shape(
+        &mut self,
+        numbers: Numbers<'_>,
+        frame: Frame<'_>,
+    ) -> Option<Shape> {
+        let shape = match numbers {
             Numbers::Bucket(bucket) => self.bucket(&bucket.value, bucket.place),
             Numbers::Window(window) => self.window(&window.value, window.place),
             Numbers::Quota(quota) => self.quota(&quota.value, quota.place),
+        }?;
+        let (cost, capacity) = (frame.cost?.units(Cost::ONE), shape.capacity());
+        if cost.get() > capacity {
+            let other = frame.at_cost.map(|place| (place, "what a request costs"));
+            let wrong = Wrong::CostAboveCapacity { cost, capacity };
+            self.note(numbers.at_capacity(), other, wrong);
+            return None;
         }
+        Some(shape)
     }
 
     fn scope(&mut self, by: &Placed<By>) -> Option<Scope> {
@@ -163,24 +180,6 @@ impl Check {
         }
     }
 
-    /// Whether the lightest request fits a shape of this limit.
-    pub(super) fn cost_fits(
-        &mut self,
-        limit: &Limit,
-        shape: &Shape,
-        at_capacity: Place,
-        written: Option<&Placed<written::Cost>>,
-    ) -> bool {
-        let (cost, capacity) = (limit.cost().units(Cost::ONE), shape.capacity());
-        if cost.get() <= capacity {
-            return true;
-        }
-        let error = LimitError::CostAboveCapacity { limit: limit.name().clone(), cost, capacity };
-        let other = written.map(|cost| (cost.place, "what a request costs"));
-        self.note(at_capacity, other, Wrong::CostAboveCapacity(error));
-        false
-    }
-
     /// The name of a limit that is named only to be told apart, without judging it.
     pub(super) fn called(limit: &written::Limit) -> Option<Name> {
         limit.name.as_ref().and_then(|name| Name::try_new(&name.value.0).ok())
@@ -215,4 +214,11 @@ impl Numbers<'_> {
         };
         number.map_or_else(|| self.place(), |number| number.place)
     }
+}
+
+fn flagged(limit: Limit, written: &written::Limit) -> Limit {
+    let set = |flag: Option<bool>| flag == Some(true);
+    let limit = if set(written.shadow) { limit.in_shadow() } else { limit };
+    let limit = if set(written.settles) { limit.settling() } else { limit };
+    if set(written.named_key) { limit.with_named_key() } else { limit }
 }

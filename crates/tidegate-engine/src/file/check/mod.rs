@@ -3,6 +3,7 @@
 //! Everything that is wrong is collected, so that a file is mended once and not line by line. A part
 //! that is wrong is left out of what follows; nothing is reported twice because of it.
 
+mod binding;
 mod budget;
 mod limit;
 mod locate;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use tidegate_core::{
-    Dimension, Limit, LimitError, Override, OverrideError, Prefix, PrefixLength, Shape,
+    Dimension, Limit, LimitError, Override, OverrideError, Prefix, PrefixLength, Scope, Shape,
 };
 
 use super::Check;
-use super::limit::Numbers;
+use super::limit::{Frame, Numbers};
 use crate::file::MAX_EXACT_OVERRIDES;
 use crate::file::place::{Place, Placed};
 use crate::file::written::limit::{self as written, Partly, QuotaNumbers, WindowNumbers};
@@ -29,45 +29,37 @@ enum Filled {
 }
 
 impl Check {
-    /// The limit with its overrides; none if one of them is wrong.
+    /// The limit with its overrides; none if something is wrong with it or one of them. Their numbers
+    /// are added to `shapes`.
     pub(super) fn overridden(
         &mut self,
-        limit: Limit,
-        usual: Numbers<'_>,
+        mut limit: Option<Limit>,
+        frame: Frame<'_>,
         overrides: &[Placed<written::Override>],
-        cost: Option<&Placed<written::Cost>>,
+        shapes: &mut Vec<Shape>,
     ) -> Option<Limit> {
-        let plain = limit.clone();
-        let mut built = Some(limit);
         let mut exact = 0;
         let mut seen: HashMap<(Dimension, String), Place> = HashMap::new();
         for rule in overrides {
-            let selected = self.selected(rule, &plain);
-            let shape = self.other_shape(rule, &plain, usual, cost);
-            let rule = selected.as_ref().zip(shape).and_then(|(selected, shape)| {
-                let rule = self.rule(selected, shape, &mut seen)?;
-                Some((rule, selected))
-            });
-            let Some((rule, selected)) = rule else {
-                built = None;
-                continue;
-            };
-            exact += usize::from(!selected.is_pattern());
+            let selected = self.selected(rule, frame.scope);
+            let shape = self.other_shape(rule, frame);
+            exact += usize::from(selected.as_ref().is_some_and(|one| !one.is_pattern()));
             if exact > MAX_EXACT_OVERRIDES {
-                let limit = plain.name().clone();
-                self.say(selected.place, Wrong::TooManyOverrides { limit });
+                self.say(rule.place, Wrong::TooManyOverrides);
                 return None;
             }
-            // Once one was refused, the others are only checked.
-            built = built.and_then(|limit| match limit.overridden(rule) {
-                Ok(limit) => Some(limit),
-                Err(error) => {
-                    self.say(selected.place, of_override(error));
-                    None
-                }
+            if let Some(shape) = shape.as_ref().filter(|shape| !shapes.contains(shape)) {
+                shapes.push(shape.clone());
+            }
+            let rule = selected.zip(shape).and_then(|(selected, shape)| {
+                Some((self.rule(&selected, shape, &mut seen)?, selected.place))
+            });
+            // Once something is wrong, the others are only looked at.
+            limit = limit.zip(rule).and_then(|(limit, (rule, place))| {
+                limit.overridden(rule).map_err(|error| self.say(place, of_override(error))).ok()
             });
         }
-        built
+        limit
     }
 
     fn rule(
@@ -96,7 +88,7 @@ impl Check {
     fn selected<'w>(
         &mut self,
         rule: &'w Placed<written::Override>,
-        limit: &Limit,
+        scope: Option<Scope>,
     ) -> Option<Selected<'w>> {
         let owner = ("an override", rule.place);
         let matches =
@@ -114,7 +106,7 @@ impl Check {
                 return None;
             }
         };
-        if !limit.scope().contains(dimension) {
+        if scope.is_some_and(|scope| !scope.contains(dimension)) {
             self.say(name.place, OverrideError::OutsideScope(dimension));
             return None;
         }
@@ -130,34 +122,24 @@ impl Check {
         })
     }
 
-    fn other_shape(
-        &mut self,
-        rule: &Placed<written::Override>,
-        limit: &Limit,
-        usual: Numbers<'_>,
-        cost: Option<&Placed<written::Cost>>,
-    ) -> Option<Shape> {
+    fn other_shape(&mut self, rule: &Placed<written::Override>, frame: Frame<'_>) -> Option<Shape> {
         let written::Override { bucket, window, quota, .. } = &rule.value;
         let bucket = bucket.as_ref().map(whole);
         let window = window.as_ref().map(whole);
         let quota = quota.as_ref().map(whole);
-        let given = self.one_shape(
-            "this override",
-            rule.place,
-            [
-                bucket.as_ref().map(Numbers::Bucket),
-                window.as_ref().map(Numbers::Window),
-                quota.as_ref().map(Numbers::Quota),
-            ],
-        )?;
+        let given = [
+            bucket.as_ref().map(Numbers::Bucket),
+            window.as_ref().map(Numbers::Window),
+            quota.as_ref().map(Numbers::Quota),
+        ];
+        let given = self.one_shape("this override", rule.place, given)?;
+        let usual = frame.numbers?;
         let Some(filled) = filled(given, usual) else {
-            let (limit, expected, found) = (limit.name().clone(), usual.kind(), given.kind());
-            let error = LimitError::OtherShape { limit, expected, found };
-            self.say(given.place(), Wrong::OtherShape(error));
+            let (expected, found) = (usual.kind(), given.kind());
+            self.say(given.place(), Wrong::OtherShape { expected, found });
             return None;
         };
-        let shape = self.shape(filled.numbers())?;
-        self.cost_fits(limit, &shape, filled.numbers().at_capacity(), cost).then_some(shape)
+        self.fitting_shape(filled.numbers(), frame)
     }
 }
 
@@ -249,6 +231,10 @@ fn fill<T: Clone>(given: &mut Option<T>, usual: &Option<T>) {
 fn of_override(error: LimitError) -> Wrong {
     match error {
         LimitError::Override { error, .. } => Wrong::Override(error),
-        other => Wrong::OtherShape(other),
+        LimitError::OtherShape { expected, found, .. } => Wrong::OtherShape { expected, found },
+        LimitError::CostAboveCapacity { cost, capacity, .. } => {
+            Wrong::CostAboveCapacity { cost, capacity }
+        }
+        LimitError::TooManyNumbers { .. } => Wrong::TooManyOverrides,
     }
 }

@@ -10,17 +10,23 @@ use crate::file::written::{Ours, Policy as Written};
 use crate::file::wrong::Wrong;
 use crate::file::yaml::short;
 
-/// A policy that is in order by itself, as far as it is.
+/// A policy, as far as it is in order.
 #[derive(Clone, Debug)]
 pub(super) struct Policy {
-    pub(super) name: Name,
+    pub(super) name: Option<Name>,
     /// Where its name stands.
     pub(super) place: Place,
     pub(super) class: Option<Name>,
+    ways: Option<Ways>,
+    pub(super) limits: Vec<Use>,
+}
+
+/// What happens without a store, and past a limit.
+#[derive(Clone, Copy, Debug)]
+struct Ways {
     failure: FailureMode,
     protects: Option<Protects>,
     overflow: Overflow,
-    pub(super) limits: Vec<Use>,
 }
 
 /// A limit of a policy.
@@ -31,7 +37,7 @@ pub(super) enum Use {
 }
 
 impl Check {
-    /// All policies that are in order by themselves.
+    /// All policies, as far as they are in order.
     pub(super) fn policy_list(&mut self, ours: &Ours) -> Vec<Policy> {
         let list = ours.policies.as_ref();
         if list.is_none_or(|list| list.value.is_empty()) {
@@ -39,47 +45,49 @@ impl Check {
             self.say(place, Wrong::NoPolicies);
         }
         let written = list.map_or(&[][..], |list| list.value.as_slice());
-        written.iter().filter_map(|policy| self.policy(policy)).collect()
+        written.iter().map(|policy| self.policy(policy)).collect()
     }
 
-    fn policy(&mut self, policy: &Placed<Written>) -> Option<Policy> {
+    fn policy(&mut self, policy: &Placed<Written>) -> Policy {
         let written = &policy.value;
         let owner = ("a policy", policy.place);
         let name = self.required(written.name.as_ref(), owner, "name", "name: api");
         let place = name.map_or(policy.place, |name| name.place);
-        let called = name.map_or_else(|| "?".into(), |name| short(&name.value.0));
+        let called = match name {
+            Some(name) => format!("policy `{}`", short(&name.value.0)),
+            None => "this policy".into(),
+        };
         let name = name.and_then(|name| self.name(name));
+        let ways = self.ways(written, &called, place);
+        let class = written.class.as_ref().map(|class| self.name(class));
+        let limits = self.limits(written, &called, place);
+        // A class that is wrong is none, and then the policy is not built.
+        let ways = ways.filter(|_| class.as_ref().is_none_or(Option::is_some));
+        Policy { name, place, class: class.flatten(), ways, limits }
+    }
+
+    fn ways(&mut self, written: &Written, called: &str, place: Place) -> Option<Ways> {
         if written.failure_mode.is_none() {
-            self.say(place, Wrong::NoFailureMode { policy: called.clone() });
+            self.say(place, Wrong::NoFailureMode { policy: called.to_owned() });
         }
         let failure = written.failure_mode.as_ref().and_then(|mode| self.word(mode));
         let protects = written.protects.as_ref().map(|protects| self.word(protects));
-        let class = written.class.as_ref().map(|class| self.name(class));
         let overflow = self.word_or(written.overflow.as_ref(), Overflow::Reject);
-        let limits = self.limits(written, &called, place);
-        let policy = Policy {
-            name: name?,
-            place,
-            class: class.map_or(Some(None), |class| class.map(Some))?,
-            failure: failure?,
-            protects: protects.map_or(Some(None), |protects| protects.map(Some))?,
-            overflow: overflow?,
-            limits,
+        let protects = match protects {
+            Some(protects) => Some(protects?),
+            None => None,
         };
-        self.failing(written, &policy);
-        Some(policy)
-    }
-
-    /// Where somebody could get in, an outage must not open the door.
-    fn failing(&mut self, written: &Written, policy: &Policy) {
-        let entrance = policy.protects.filter(|protects| protects.is_entrance());
-        if let (Some(protects), FailureMode::FailOpen) = (entrance, policy.failure)
-            && let Some(mode) = &written.failure_mode
+        let ways = Ways { failure: failure?, protects, overflow: overflow? };
+        // Where somebody could get in, an outage must not open the door.
+        if let Some(protects) = protects.filter(|protects| protects.is_entrance())
+            && ways.failure == FailureMode::FailOpen
         {
-            let wrong = Wrong::FailsOpen { policy: policy.name.clone(), protects };
             let other = written.protects.as_ref().map(|at| (at.place, "what it guards"));
-            self.note(mode.place, other, wrong);
+            let place = written.failure_mode.as_ref().map_or(place, |mode| mode.place);
+            self.note(place, other, Wrong::FailsOpen { policy: called.to_owned(), protects });
+            return None;
         }
+        Some(ways)
     }
 
     fn limits(&mut self, policy: &Written, called: &str, place: Place) -> Vec<Use> {
@@ -112,19 +120,21 @@ impl Check {
 // === impl Policy ===
 
 impl Policy {
-    /// As the core takes it.
-    pub(super) fn spec(&self) -> PolicySpec {
-        let mut spec = PolicySpec::new(self.name.clone(), self.failure).overflow(self.overflow);
-        if let Some(protects) = self.protects {
+    /// As the core takes it, if it is in order.
+    pub(super) fn spec(&self) -> Option<PolicySpec> {
+        let (name, ways) = (self.name.clone()?, self.ways?);
+        let mut spec = PolicySpec::new(name, ways.failure).overflow(ways.overflow);
+        if let Some(protects) = ways.protects {
             spec = spec.protecting(protects);
         }
         if let Some(class) = &self.class {
             spec = spec.class(class.clone());
         }
-        self.limits.iter().fold(spec, |spec, used| match used {
+        let spec = self.limits.iter().fold(spec, |spec, used| match used {
             Use::Own(sound) => spec.limit(sound.limit.clone()),
             Use::Shared(name) => spec.shared_limit(name.value.clone()),
-        })
+        });
+        (!self.limits.is_empty()).then_some(spec)
     }
 }
 

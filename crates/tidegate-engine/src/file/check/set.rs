@@ -23,9 +23,11 @@ impl Check {
         let mut policies = self.policy_list(ours);
         self.distinct_policies(&policies);
         for policy in &policies {
-            self.distinct_limits(&format!("`{}`", policy.name), &policy.limits);
+            let owner = policy.name.as_ref().map_or("a policy".into(), |name| format!("`{name}`"));
+            self.distinct_limits(&owner, &policy.limits);
         }
         self.known_shared(ours, &mut policies);
+        self.binding(&shared, &policies);
         self.built(&shared, policies, before)
     }
 
@@ -48,8 +50,9 @@ impl Check {
     fn distinct_policies(&mut self, policies: &[Policy]) {
         let mut seen: HashMap<&Name, Place> = HashMap::new();
         for policy in policies {
-            if let Some(first) = seen.insert(&policy.name, policy.place) {
-                let wrong = Wrong::DuplicatePolicy { name: policy.name.clone() };
+            let Some(name) = &policy.name else { continue };
+            if let Some(first) = seen.insert(name, policy.place) {
+                let wrong = Wrong::DuplicatePolicy { name: name.clone() };
                 self.say_of_two(policy.place, (first, "first here"), wrong);
             }
         }
@@ -117,24 +120,21 @@ impl Check {
             let builder = shared
                 .iter()
                 .fold(PolicySet::builder(), |builder, sound| builder.shared(sound.limit.clone()));
-            let builder =
-                policies.iter().fold(builder, |builder, policy| builder.policy(policy.spec()));
+            let specs = policies.iter().filter_map(Policy::spec);
+            let builder = specs.fold(builder, PolicySetBuilder::policy);
             let Err(error) = builder.clone().build(None) else {
                 return (self.problems.len() == before).then_some(builder);
             };
             let PolicyError::SameKey { first, second, .. } = &error else {
                 if !told {
-                    self.say(Place::default(), Wrong::Set(error));
+                    self.say(Place::default(), Wrong::SameCounters(error));
                 }
                 return None;
             };
-            let first = find(&policies, first).map(|(_, _, place)| (place, "the one"));
+            let first = find(&policies, first).map(|(_, _, place)| (place, "the other limit"));
             let (policy, limit, place) = find(&policies, second)?;
             policies[policy].limits.remove(limit);
-            if policies[policy].limits.is_empty() {
-                policies.remove(policy);
-            }
-            self.note(place, first, Wrong::Set(error));
+            self.note(place, first, Wrong::SameCounters(error));
         }
         None
     }
@@ -143,7 +143,9 @@ impl Check {
 /// The limit that the core calls `policy/limit`: its policy, its place there, and in the file.
 fn find(policies: &[Policy], owner: &str) -> Option<(usize, usize, Place)> {
     let (policy_name, name) = owner.split_once('/')?;
-    let policy = policies.iter().position(|policy| policy.name.as_str() == policy_name)?;
+    let policy = policies
+        .iter()
+        .position(|policy| policy.name.as_ref().is_some_and(|name| name.as_str() == policy_name))?;
     let limit = policies[policy].limits.iter().position(|used| used.name().as_str() == name)?;
     Some((policy, limit, policies[policy].limits[limit].place()))
 }

@@ -22,13 +22,14 @@ impl Check {
         let owner = ("a bucket", place);
         let rate = self.required(bucket.rate.as_ref(), owner, "rate", "rate: 10/s");
         let burst = self.required(bucket.burst.as_ref(), owner, "burst", "burst: 20");
-        let checked = rate.and_then(|rate| self.rate(rate));
-        let burst = burst.and_then(|burst| Some((self.number(burst, "burst")?, burst.place)));
-        let (burst, at_burst) = burst?;
-        match Bucket::try_new(checked?, burst) {
-            Ok(bucket) => Some(Shape::Bucket(bucket)),
+        let rate = rate.and_then(|rate| self.rate(rate));
+        let number = burst.and_then(|burst| self.number(burst, "burst"))?;
+        // Without a rate, the burst is still looked at.
+        let usual = Rate::per_second(1).ok()?;
+        match Bucket::try_new(rate.unwrap_or(usual), number) {
+            Ok(bucket) => rate.map(|_| Shape::Bucket(bucket)),
             Err(error) => {
-                self.say(at_burst, error);
+                self.say(burst?.place, error);
                 None
             }
         }
@@ -43,48 +44,48 @@ impl Check {
                 return None;
             }
         };
-        match Rate::try_new(tokens, per) {
-            Ok(rate) => Some(rate),
-            Err(error) => {
-                self.say(rate.place, error);
-                None
-            }
-        }
+        self.right(rate.place, Rate::try_new(tokens, per))
     }
 
     pub(super) fn window(&mut self, window: &WindowNumbers, place: Place) -> Option<Shape> {
-        let WindowNumbers { count, per, counts, backoff } = window;
         let owner = ("a window", place);
-        let count = self.required(count.as_ref(), owner, "count", "count: 100");
-        let per = self.required(per.as_ref(), owner, "per", "per: 10min");
-        let checked_count = count.and_then(|count| self.number(count, "count"));
-        let checked_per = per.and_then(|per| self.duration(per));
-        let counts = self.counts(counts.as_ref(), backoff.as_ref());
-        let (count, per) = (count?.place, per?.place);
-        match Window::try_new(checked_count?, checked_per?, counts?) {
-            Ok(window) => Some(Shape::Window(window)),
-            Err(error) => {
-                self.say(if is_of_count(error) { count } else { per }, error);
-                None
-            }
-        }
+        let count = self.required(window.count.as_ref(), owner, "count", "count: 100");
+        let per = self.required(window.per.as_ref(), owner, "per", "per: 10min");
+        let counts = self.counts(window.counts.as_ref(), window.backoff.as_ref());
+        // Each number is tried alone first, so that one that is wrong does not hide the other.
+        let count = count.and_then(|at| {
+            let count = self.number(at, "count")?;
+            self.right(at.place, Window::try_new(count, Span::SECOND, Counts::Admitted))
+        });
+        let per = per.and_then(|at| {
+            let per = self.duration(at)?;
+            self.right(at.place, Window::try_new(1, per, Counts::Admitted))
+        });
+        let window = Window::try_new(count?.count(), per?.per(), counts?);
+        self.right(place, window).map(Shape::Window)
     }
 
     pub(super) fn quota(&mut self, quota: &QuotaNumbers, place: Place) -> Option<Shape> {
         let owner = ("a quota", place);
         let count = self.required(quota.count.as_ref(), owner, "count", "count: 1000");
         let per = self.required(quota.per.as_ref(), owner, "per", "per: day");
-        let checked_count = count.and_then(|count| self.number(count, "count"));
-        let period = per.and_then(|per| self.period(quota, &per.value.0, per.place));
         let counts = self.counts(quota.counts.as_ref(), quota.backoff.as_ref());
-        let (count, per) = (count?.place, per?.place);
-        match Quota::try_new(checked_count?, period?, counts?) {
-            Ok(quota) => Some(Shape::Quota(quota)),
-            Err(error) => {
-                self.say(if is_of_count(error) { count } else { per }, error);
-                None
-            }
-        }
+        let count = count.and_then(|at| {
+            let count = self.number(at, "count")?;
+            let usual = Period::Fixed(Span::SECOND);
+            self.right(at.place, Quota::try_new(count, usual, Counts::Admitted))
+        });
+        let period = per.and_then(|at| {
+            let period = self.period(quota, &at.value.0, at.place)?;
+            self.right(at.place, Quota::try_new(1, period, Counts::Admitted))
+        });
+        let quota = Quota::try_new(count?.count(), period?.period().clone(), counts?);
+        self.right(place, quota).map(Shape::Quota)
+    }
+
+    /// What was made, or none and why.
+    fn right<T>(&mut self, place: Place, made: Result<T, ShapeError>) -> Option<T> {
+        made.map_err(|error| self.say(place, error)).ok()
     }
 
     /// A calendar's period or a fixed one, each with the fields that go with it.
@@ -188,13 +189,5 @@ impl Check {
             return None;
         }
         Some(Backoff::exponential(base, u32::try_from(factor).unwrap_or(u32::MAX), cap))
-    }
-}
-
-const fn is_of_count(error: ShapeError) -> bool {
-    match error {
-        ShapeError::ZeroCount => true,
-        ShapeError::OutOfRange { what, .. } => matches!(what.as_bytes(), b"count"),
-        _ => false,
     }
 }

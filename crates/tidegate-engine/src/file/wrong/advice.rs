@@ -53,25 +53,25 @@ codes! {
     NumberTooLarge => "number-too-large",
     BadDuration => "bad-duration",
     BadRate => "bad-rate",
-    Shape => "shape",
-    Cost => "cost",
+    Shape => "bad-numbers",
+    BadCost => "bad-cost",
     CostRules => "cost-rules",
     CostAboveCapacity => "cost-above-capacity",
-    Calendar => "calendar",
+    Calendar => "bad-calendar",
     OtherPeriod => "other-period",
     BackoffWithoutAttempts => "backoff-without-attempts",
     BadBackoff => "bad-backoff",
     DuplicatePolicy => "duplicate-policy",
     DuplicateLimit => "duplicate-limit",
     MatchNotOne => "match-not-one",
-    Override => "override",
+    Override => "bad-override",
     OtherShape => "other-shape",
     EmptyMatch => "empty-match",
     TooManyOverrides => "too-many-overrides",
     TextTooLong => "text-too-long",
     NeverBinds => "never-binds",
-    Budget => "budget",
-    Set => "set",
+    Budget => "bad-budget",
+    SameCounters => "same-counters",
 }
 
 impl Wrong {
@@ -93,13 +93,13 @@ impl Wrong {
             }
             Self::MissingField { example, .. } => return Some(format!("add `{example}`")),
             Self::BadDuration { advice, .. } | Self::BadRate { advice, .. } => advice.as_str(),
-            other => return other.fixed_advice().map(str::to_owned),
+            other => return other.of_policies().or(other.of_limits()).map(str::to_owned),
         };
         Some(said.to_owned())
     }
 
-    /// The advice that is always the same.
-    fn fixed_advice(&self) -> Option<&'static str> {
+    /// What is always the same, of the file and its policies.
+    const fn of_policies(&self) -> Option<&'static str> {
         Some(match self {
             Self::FileTooLarge { .. } => {
                 const { assert!(MAX_BYTES == 1 << 20) };
@@ -136,6 +136,14 @@ impl Wrong {
             Self::UnusedShared { .. } => {
                 "add `- shared: NAME` to the limits of a policy, or remove it here"
             }
+            Self::DuplicatePolicy { .. } => "requests select a policy by its name: rename one",
+            _ => return None,
+        })
+    }
+
+    /// What is always the same, of limits.
+    const fn of_limits(&self) -> Option<&'static str> {
+        Some(match self {
             Self::NoShape { .. } => {
                 "add one of `bucket: { rate: 10/s, burst: 20 }`, `window: { count: 100, per: 10min }` \
                  and `quota: { count: 1000, per: day }`"
@@ -156,11 +164,18 @@ impl Wrong {
             Self::BadBackoff { .. } => {
                 "write for example `backoff: { base: 1s, factor: 2, cap: 5min }`"
             }
-            Self::DuplicatePolicy { .. } => "requests select a policy by its name: rename one",
             Self::DuplicateLimit { .. } => "answers and metrics name the limit: rename one",
+            Self::CostAboveCapacity { .. } => "raise the `burst` or `count`, or lower the `cost`",
+            Self::OtherShape { .. } => {
+                "an override changes numbers, not the shape; other shapes are other limits"
+            }
+            Self::SameCounters(_) => {
+                "if they are to count together, make one limit of the list `shared` of them; \
+                 otherwise add `named_key: true` to one whose name the other does not have"
+            }
             Self::MatchNotOne { .. } => "write for example `match: { org: acme }`",
             Self::EmptyMatch { .. } => "give a value, or remove the override",
-            Self::TooManyOverrides { .. } => {
+            Self::TooManyOverrides => {
                 const { assert!(MAX_EXACT_OVERRIDES == 1_000) };
                 "give groups of values a pattern, such as `match: { org: gold-* }`"
             }

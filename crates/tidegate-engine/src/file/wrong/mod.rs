@@ -6,7 +6,7 @@
 mod advice;
 
 use tidegate_core::{
-    CalendarError, CostError, Dimension, LimitError, MAX_LIMITS, Name, OverrideError, PolicyError,
+    CalendarError, Cost, CostError, Dimension, MAX_LIMITS, Name, OverrideError, PolicyError,
     Protects, ShapeError,
 };
 
@@ -78,33 +78,33 @@ pub enum Wrong {
         example: &'static str,
     },
     /// A version of the format that this program does not read.
-    #[error("this is version 1 of the format's reader; it does not know the version written here")]
+    #[error("this version of the format is not known; version 1 is read")]
     UnknownVersion,
     /// A file without policies.
     #[error("there are no policies, so nothing could be decided")]
     NoPolicies,
     /// A policy that does not say what to do without its store.
-    #[error("policy `{policy}` does not say what it does while its store fails")]
+    #[error("{policy} does not say what it does while its store fails")]
     NoFailureMode {
         /// The policy.
         policy: String,
     },
     /// A policy that would let everybody in while its store is down.
-    #[error("policy `{policy}` protects `{}` and must not fail open", .protects.name())]
+    #[error("{policy} protects `{}` and must not fail open", .protects.name())]
     FailsOpen {
         /// The policy.
-        policy: Name,
+        policy: String,
         /// What it guards.
         protects: Protects,
     },
     /// A policy without limits.
-    #[error("policy `{policy}` has no limits, so it would admit everything")]
+    #[error("{policy} has no limits, so it would admit everything")]
     NoLimits {
         /// The policy.
         policy: String,
     },
     /// More limits than one decision can charge.
-    #[error("policy `{policy}` has {count} limits; one decision can charge {MAX_LIMITS}")]
+    #[error("{policy} has {count} limits; one decision can charge {MAX_LIMITS}")]
     TooManyLimits {
         /// The policy.
         policy: String,
@@ -210,13 +210,20 @@ pub enum Wrong {
     Shape(#[from] ShapeError),
     /// A number that is no cost.
     #[error(transparent)]
-    Cost(#[from] CostError),
+    BadCost(#[from] CostError),
     /// A cost by both rules or by none.
     #[error("a cost is either per request or per unit of weight")]
     CostRules,
     /// A cost that never fits.
-    #[error(transparent)]
-    CostAboveCapacity(LimitError),
+    #[error(
+        "a request costs {cost}, but at most {capacity} fit at once, so it would never be admitted"
+    )]
+    CostAboveCapacity {
+        /// What a request that weighs one costs.
+        cost: Cost,
+        /// The most that fits at once.
+        capacity: u64,
+    },
     /// No such calendar.
     #[error(transparent)]
     Calendar(#[from] CalendarError),
@@ -263,8 +270,13 @@ pub enum Wrong {
     #[error(transparent)]
     Override(#[from] OverrideError),
     /// An override of another shape than its limit's.
-    #[error(transparent)]
-    OtherShape(LimitError),
+    #[error("the limit is a {expected}, but this override of it is a {found}")]
+    OtherShape {
+        /// The limit's shape.
+        expected: &'static str,
+        /// The override's.
+        found: &'static str,
+    },
     /// An override of an empty value, which nobody has.
     #[error("an empty {} counts as unknown, so this override never applies", .dimension.name())]
     EmptyMatch {
@@ -272,11 +284,10 @@ pub enum Wrong {
         dimension: Dimension,
     },
     /// More exact overrides than a limit has room for.
-    #[error("limit `{limit}` has more than {MAX_EXACT_OVERRIDES} overrides of exact values")]
-    TooManyOverrides {
-        /// The limit.
-        limit: Name,
-    },
+    #[error(
+        "a limit has at most {MAX_EXACT_OVERRIDES} overrides of exact values; this is one more"
+    )]
+    TooManyOverrides,
     /// A text longer than any that a request can have.
     #[error("this text has {bytes} bytes; at most {MAX_TEXT} are read")]
     TextTooLong {
@@ -296,9 +307,9 @@ pub enum Wrong {
     /// A budget beyond the address space.
     #[error(transparent)]
     Budget(#[from] BudgetError),
-    /// Policies that do not make a set.
-    #[error(transparent)]
-    Set(PolicyError),
+    /// Two limits whose counters would be one, or another reason why policies do not make a set.
+    #[error("{}", same_counters(.0))]
+    SameCounters(PolicyError),
 }
 
 // === impl Wrong ===
@@ -308,5 +319,15 @@ impl Wrong {
         let known: Vec<String> = known.iter().map(|name| name.as_ref().to_owned()).collect();
         let suggestion = nearest(field, known.iter().map(String::as_str)).map(str::to_owned);
         Self::UnknownField { field: short(field), suggestion, known }
+    }
+}
+
+/// Without the core's advice, which does not know how a file says it.
+fn same_counters(error: &PolicyError) -> String {
+    match error {
+        PolicyError::SameKey { first, second, key } => {
+            format!("limits `{first}` and `{second}` would share the counters `{key}`")
+        }
+        other => other.to_string(),
     }
 }
