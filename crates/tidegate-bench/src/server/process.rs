@@ -33,6 +33,10 @@ pub(crate) fn build_peer() -> Fallible<PathBuf> {
     let root = target_dir()?.join("bench-peers");
     let binary = root.join("bin").join(PEER);
     if !binary.exists() {
+        if Command::new("protoc").arg("--version").output().is_err() {
+            let line = "apt-get install -y protobuf-compiler";
+            return Err(format!("{PEER} is built with protoc; run: {line}").into());
+        }
         let version = ["--version", PEER_VERSION, "--locked"];
         run(Command::new("cargo").args(["install", PEER]).args(version).arg("--root").arg(&root))?;
     }
