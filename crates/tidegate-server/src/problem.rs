@@ -7,25 +7,31 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A problem document: what is wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Problem {
     /// What kind of problem it is; `about:blank` where the status says it all.
     #[serde(rename = "type")]
+    #[schema(value_type = String)]
     urn: &'static str,
     /// The kind in words, the same for every problem of its kind.
     title: &'static str,
     /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599)]
     status: u16,
     /// What is wrong this time, and what to do about it.
     #[serde(skip_serializing_if = "str::is_empty")]
+    #[schema(value_type = String, required = false)]
     detail: Cow<'static, str>,
     /// What it is about, as a JSON pointer into the request body, or into the query as an object.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     field: Option<Cow<'static, str>>,
     /// What may have been meant.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     suggestion: Option<String>,
 }
 
@@ -99,6 +105,10 @@ impl Problem {
         self
     }
 
+    pub(crate) fn is(&self, kind: Kind) -> bool {
+        self.status == kind.status()
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
@@ -126,6 +136,16 @@ impl Kind {
     /// A problem that its title says all about.
     pub(crate) fn alone(self) -> Problem {
         self.problem("")
+    }
+
+    /// The status of all problems of this kind.
+    pub(crate) const fn status(self) -> u16 {
+        self.parts().0
+    }
+
+    /// The title of all problems of this kind.
+    pub(crate) const fn title(self) -> &'static str {
+        self.parts().2
     }
 
     const fn parts(self) -> (u16, &'static str, &'static str) {

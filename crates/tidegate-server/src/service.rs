@@ -5,12 +5,18 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response};
-use http_body_util::Full;
-use hyper::body::Incoming;
+use http::header::{CONTENT_LENGTH, HeaderValue};
+use http::request::Parts;
+use http::{Method, Request};
+use hyper::body::{Body, Incoming};
 
+use crate::answer::{self, Answer, Payload, Stream};
 use crate::backend::Backend;
+use crate::body::{self, Deadline};
 use crate::connection::watch::{Phase, Watch};
+use crate::problem::{Kind, Problem};
+use crate::route::Route;
+use crate::routes;
 use crate::worker::Worker;
 
 /// What a client speaks.
@@ -24,17 +30,128 @@ pub(crate) enum Protocol {
 pub(crate) struct Door<S> {
     pub(crate) worker: Arc<Worker<S>>,
     pub(crate) watch: Arc<Watch>,
+    /// Who is at the other end of the socket.
     pub(crate) peer: IpAddr,
     pub(crate) protocol: Protocol,
 }
 
+/// The most bytes of a target. Less than a head may have, so that there is room to say so.
+const MAX_TARGET: usize = 8 << 10;
+
+/// The most fields of a head. HTTP/1 has the same bound in its parser.
+const MAX_FIELDS: usize = 100;
+
+// === impl Door ===
+
 impl<S: Backend> Door<S> {
+    /// Answers one request, whatever it is.
     pub(crate) async fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
-    ) -> Result<Response<Full<Bytes>>, Infallible> {
-        let _ = (request, self.peer, self.protocol, &self.worker);
-        self.watch.enter(Phase::Write);
-        Ok(Response::new(Full::new(Bytes::from_static(b"ok\n"))))
+    ) -> Result<Answer, Infallible> {
+        let clock = &self.worker.shared.clock;
+        let began = clock.now();
+        let stream = match self.protocol {
+            Protocol::Http2 => Some(Stream::begin(&self.watch)),
+            Protocol::Http1 => {
+                self.watch.enter(Phase::Answer);
+                None
+            }
+        };
+        let (head, mut body) = request.into_parts();
+        let (route, name) = Route::of(head.uri.path());
+        let routed = self.route(route, name, &head, &mut body).await;
+        let mut answer = routed.unwrap_or_else(|problem| refusal(route, &problem));
+        match stream {
+            Some(stream) => {
+                if head.method == Method::HEAD {
+                    withhold(&mut answer);
+                }
+                answer.body_mut().of(stream);
+            }
+            None => {
+                if !body.is_end_stream() {
+                    self.watch.leave_unread();
+                    answer::close(&mut answer);
+                }
+                self.watch.enter(Phase::Write);
+            }
+        }
+        self.worker.tally.answered(route, answer.status(), clock.now().since(began));
+        tracing::debug!(route = route.template(), status = answer.status().as_u16(), "answered");
+        Ok(answer)
     }
+
+    async fn route(
+        &self,
+        route: Route,
+        name: &str,
+        head: &Parts,
+        body: &mut Incoming,
+    ) -> Result<Answer, Problem> {
+        let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
+        if target > MAX_TARGET {
+            return Err(
+                Kind::UriTooLong.problem(format!("a target has at most {MAX_TARGET} bytes"))
+            );
+        }
+        if head.headers.len() > MAX_FIELDS {
+            let detail = format!("a request has at most {MAX_FIELDS} header fields");
+            return Err(Kind::HeadTooLarge.problem(detail));
+        }
+        if !route.answers(&head.method) {
+            return Err(match route {
+                Route::Other => Kind::NotFound.problem("`/openapi.json` says what there is"),
+                _ => Kind::MethodNotAllowed.alone(),
+            });
+        }
+        let worker = &*self.worker;
+        match route {
+            Route::Decide => routes::decide(worker, &self.json(head, body).await?).await,
+            Route::Peek => routes::peek(worker, &self.json(head, body).await?).await,
+            Route::Batch => routes::batch(worker, &self.json(head, body).await?).await,
+            Route::Settle => routes::settle(worker, &self.json(head, body).await?).await,
+            Route::Policies => routes::policies(worker),
+            Route::Explain => routes::explain(worker, name, query(head)).await,
+            Route::Gate => routes::gate(worker, name, self.peer, head).await,
+            Route::Livez => Ok(routes::livez()),
+            Route::Readyz => routes::readyz(worker),
+            Route::Metrics => routes::metrics(worker, &head.headers).await,
+            Route::Openapi => routes::openapi(),
+            Route::Other => Err(Kind::NotFound.alone()),
+        }
+    }
+
+    /// The body, if it is declared as JSON.
+    async fn json(&self, head: &Parts, body: &mut Incoming) -> Result<Bytes, Problem> {
+        body::is_json(&head.headers)?;
+        let settings = &self.worker.shared.settings;
+        let deadline = match self.protocol {
+            Protocol::Http1 => Deadline::Watched(&self.watch),
+            Protocol::Http2 => Deadline::After(settings.timeouts.body),
+        };
+        body::read(body, settings.max_body, deadline).await
+    }
+}
+
+fn query(head: &Parts) -> &str {
+    head.uri.query().unwrap_or_default()
+}
+
+#[cold]
+fn refusal(route: Route, problem: &Problem) -> Answer {
+    let mut refusal = answer::problem(problem);
+    if problem.is(Kind::MethodNotAllowed)
+        && let Some(methods) = route.methods()
+    {
+        answer::allow(&mut refusal, methods);
+    }
+    refusal
+}
+
+/// Keeps the length of a body and not the body. With HTTP/1 hyper does this.
+fn withhold(answer: &mut Answer) {
+    let length = answer.body().size_hint().exact().unwrap_or(0);
+    answer.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
+    *answer.body_mut() = Payload::default();
 }

@@ -43,6 +43,9 @@ struct Lane {
 /// Counts a connection for as long as it is served.
 struct Counted(Arc<AtomicUsize>);
 
+/// How many scrapes of `/metrics` a runtime works on at once; nothing else blocks.
+const SCRAPES: usize = 1;
+
 // === impl Threads ===
 
 impl Threads {
@@ -50,10 +53,15 @@ impl Threads {
         let count = shared.settings.threads.get();
         let lanes = if shared.settings.one_runtime {
             vec![Lane::start(shared, 0, || {
-                Builder::new_multi_thread().worker_threads(count).enable_all().build()
+                Builder::new_multi_thread()
+                    .worker_threads(count)
+                    .max_blocking_threads(SCRAPES)
+                    .enable_all()
+                    .build()
             })?]
         } else {
-            let one = || Builder::new_current_thread().enable_all().build();
+            let one =
+                || Builder::new_current_thread().max_blocking_threads(SCRAPES).enable_all().build();
             (0..count).map(|number| Lane::start(shared, number, one)).collect::<Result<_, _>>()?
         };
         Ok(Self { lanes, next: 0 })

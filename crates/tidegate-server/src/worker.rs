@@ -1,13 +1,14 @@
 //! What the threads share, and what each has for itself.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tidegate_core::{Clock, Timestamp};
+use tidegate_core::{Clock, Span, Store, Timestamp};
 use tidegate_engine::Engine;
 
 use crate::accept::Admission;
 use crate::connection::watch::Watches;
+use crate::metrics::Tally;
 use crate::settings::Settings;
 
 /// What every thread sees.
@@ -16,7 +17,9 @@ pub(crate) struct Shared<S> {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: Settings,
     pub(crate) admission: Arc<Admission>,
-    pub(crate) started: Timestamp,
+    started: Timestamp,
+    /// What each thread has counted.
+    tallies: Mutex<Vec<Arc<Tally>>>,
     draining: AtomicBool,
     /// Reloads that were refused, and those that were accepted.
     reloads: [AtomicU64; 2],
@@ -26,6 +29,7 @@ pub(crate) struct Shared<S> {
 pub(crate) struct Worker<S> {
     pub(crate) shared: Arc<Shared<S>>,
     pub(crate) watches: Watches,
+    pub(crate) tally: Arc<Tally>,
 }
 
 // === impl Shared ===
@@ -38,6 +42,7 @@ impl<S> Shared<S> {
             started: clock.now(),
             clock,
             settings,
+            tallies: Mutex::default(),
             draining: AtomicBool::new(false),
             reloads: Default::default(),
         }
@@ -53,6 +58,16 @@ impl<S> Shared<S> {
         self.draining.store(true, Relaxed);
     }
 
+    /// How long it has been running.
+    pub(crate) fn uptime(&self) -> Span {
+        self.clock.now().since(self.started)
+    }
+
+    /// What each thread has counted.
+    pub(crate) fn tallies(&self) -> Vec<Arc<Tally>> {
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(crate) fn count_reload(&self, accepted: bool) {
         self.reloads[usize::from(accepted)].fetch_add(1, Relaxed);
     }
@@ -64,8 +79,10 @@ impl<S> Shared<S> {
 
 // === impl Worker ===
 
-impl<S> Worker<S> {
+impl<S: Store> Worker<S> {
     pub(crate) fn new(shared: Arc<Shared<S>>) -> Self {
-        Self { watches: Watches::new(&shared.settings.timeouts), shared }
+        let tally = Arc::new(Tally::new(&shared.engine.policies()));
+        shared.tallies.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&tally));
+        Self { watches: Watches::new(&shared.settings.timeouts), shared, tally }
     }
 }

@@ -122,6 +122,7 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         if self.is_hypers_own(bytes) {
             self.instead = unparsable(bytes);
+            self.watch.leave_unread();
             self.watch.enter(Phase::Write);
             return Poll::Ready(Ok(bytes.len()));
         }
@@ -145,6 +146,6 @@ impl AsyncWrite for Socket {
             self.closed = true;
             self.watch.enter(Phase::Linger);
         }
-        self.linger(cx)
+        if self.watch.is_unread() { self.linger(cx) } else { Poll::Ready(Ok(())) }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Watch {
     streams: AtomicU32,
     /// The wait is over, and the connection with it.
     over: AtomicBool,
+    /// The client may still be sending what nobody will read.
+    unread: AtomicBool,
     /// Of the connection's task.
     waker: OnceLock<Waker>,
 }
@@ -100,6 +102,7 @@ impl Watches {
             state: AtomicU64::new(0),
             streams: AtomicU32::new(0),
             over: AtomicBool::new(false),
+            unread: AtomicBool::new(false),
             waker: OnceLock::new(),
         });
         watch.enter(Phase::Head);
@@ -157,6 +160,15 @@ impl Watch {
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Relaxed)
+    }
+
+    /// Notes that the client may still be sending what nobody will read.
+    pub(crate) fn leave_unread(&self) {
+        self.unread.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_unread(&self) -> bool {
+        self.unread.load(Relaxed)
     }
 
     /// Remembers whom to wake. A task's waker stays good for as long as the task.

@@ -1,0 +1,130 @@
+//! Responses as hyper takes them.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::{Response, StatusCode};
+use hyper::body::{Body, Frame, SizeHint};
+use tidegate_core::Span;
+
+use crate::connection::watch::Watch;
+use crate::problem::Problem;
+
+/// A response.
+pub(crate) type Answer = Response<Payload>;
+
+/// A body that is there as a whole.
+#[derive(Debug, Default)]
+pub(crate) struct Payload {
+    bytes: Bytes,
+    /// HTTP/2: kept until the body has been sent.
+    stream: Option<Stream>,
+}
+
+/// One HTTP/2 request in progress.
+#[derive(Debug)]
+pub(crate) struct Stream(Arc<Watch>);
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+
+/// 200, with a JSON document.
+#[inline]
+pub(crate) fn json(document: Vec<u8>) -> Answer {
+    typed(StatusCode::OK, JSON, document.into())
+}
+
+/// A document of any type.
+#[inline]
+pub(crate) fn typed(status: StatusCode, content_type: HeaderValue, bytes: Bytes) -> Answer {
+    let mut answer = empty(status);
+    answer.headers_mut().insert(CONTENT_TYPE, content_type);
+    answer.body_mut().bytes = bytes;
+    answer
+}
+
+/// A status and nothing else.
+#[inline]
+pub(crate) fn empty(status: StatusCode) -> Answer {
+    let mut answer = Response::new(Payload::default());
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CACHE_CONTROL, NO_STORE);
+    answer
+}
+
+/// A problem document, with the status it names.
+#[cold]
+pub(crate) fn problem(problem: &Problem) -> Answer {
+    typed(problem.status(), PROBLEM, problem.to_json().into())
+}
+
+/// Says which methods there are.
+pub(crate) fn allow(answer: &mut Answer, methods: &'static str) {
+    answer.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+}
+
+/// Says when to come back, in whole seconds, rounded up.
+pub(crate) fn retry_after(answer: &mut Answer, wait: Span) {
+    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs_ceil()));
+}
+
+/// Says that the connection ends with this answer, because part of the request was not read and what
+/// follows it could be taken for another one (threat T28). HTTP/2 frames its requests and has no such
+/// header.
+pub(crate) fn close(answer: &mut Answer) {
+    answer.headers_mut().insert(CONNECTION, CLOSE);
+}
+
+// === impl Payload ===
+
+impl Payload {
+    /// Keeps the request in progress until this has been sent.
+    pub(crate) fn of(&mut self, stream: Stream) {
+        self.stream = Some(stream);
+    }
+}
+
+impl Body for Payload {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    #[inline]
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = std::mem::take(&mut self.bytes);
+        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+    }
+
+    #[inline]
+    fn is_end_stream(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    #[inline]
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(u64::try_from(self.bytes.len()).unwrap_or(u64::MAX))
+    }
+}
+
+// === impl Stream ===
+
+impl Stream {
+    pub(crate) fn begin(watch: &Arc<Watch>) -> Self {
+        watch.stream_begins();
+        Self(Arc::clone(watch))
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.0.stream_ends();
+    }
+}

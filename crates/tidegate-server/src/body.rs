@@ -1,0 +1,182 @@
+//! Request bodies: how large, how slow, and of which type.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use hyper::body::{Body, Incoming};
+
+use crate::connection::watch::{Phase, Watch};
+use crate::problem::{Kind, Problem};
+
+/// Who says that a body is late.
+pub(crate) enum Deadline<'w> {
+    /// HTTP/1: the connection's watch; there is one request at a time.
+    Watched(&'w Watch),
+    /// HTTP/2: a timer, for each stream its own.
+    After(Duration),
+}
+
+/// Reads a body of at most `most` bytes. One that comes in one piece is not copied.
+pub(crate) async fn read(
+    body: &mut Incoming,
+    most: usize,
+    deadline: Deadline<'_>,
+) -> Result<Bytes, Problem> {
+    let announced = body.size_hint().lower();
+    if usize::try_from(announced).map_or(true, |announced| announced > most) {
+        return Err(too_large(most));
+    }
+    let mut pieces = Pieces { whole: Bytes::new(), rest: Vec::new(), most };
+    match deadline {
+        Deadline::Watched(watch) => {
+            watch.enter(Phase::Body);
+            let read = poll_fn(|cx| match pieces.poll(body, cx) {
+                Poll::Pending if watch.phase() == Phase::Late => Poll::Ready(Err(late())),
+                polled => polled,
+            });
+            let read = read.await;
+            watch.enter(Phase::Answer);
+            read?;
+        }
+        Deadline::After(time) => {
+            let read = poll_fn(|cx| pieces.poll(body, cx));
+            tokio::time::timeout(time, read).await.unwrap_or_else(|_| Err(late()))?;
+        }
+    }
+    Ok(pieces.join())
+}
+
+/// Refuses a body that is declared as something else than JSON, or as compressed: nothing is ever
+/// decompressed to decide (threat T37). One without a type is taken for JSON.
+pub(crate) fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let json = match (types.next(), types.next()) {
+        (None, _) => true,
+        (Some(declared), None) => {
+            let declared = declared.as_bytes();
+            let end = declared.iter().position(|byte| *byte == b';').unwrap_or(declared.len());
+            declared[..end].trim_ascii().eq_ignore_ascii_case(b"application/json")
+        }
+        (Some(_), Some(_)) => false,
+    };
+    if !json {
+        let detail = "the body must be JSON: send it as `content-type: application/json`";
+        return Err(Kind::UnsupportedMediaType.problem(detail));
+    }
+    match headers.get(CONTENT_ENCODING) {
+        Some(encoding) if encoding != "identity" => {
+            Err(Kind::UnsupportedMediaType.problem("send the body without compression"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A body as far as it has come.
+struct Pieces {
+    /// The first piece.
+    whole: Bytes,
+    /// All of it, once there is a second.
+    rest: Vec<u8>,
+    most: usize,
+}
+
+// === impl Pieces ===
+
+impl Pieces {
+    fn poll(&mut self, body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Result<(), Problem>> {
+        while !body.is_end_stream() {
+            match ready!(Pin::new(&mut *body).poll_frame(cx)) {
+                None => break,
+                Some(Err(_)) => {
+                    return Poll::Ready(Err(Kind::Malformed.problem("the body broke off")));
+                }
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.add(data)?;
+                    }
+                }
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn add(&mut self, data: Bytes) -> Result<(), Problem> {
+        if self.whole.len().max(self.rest.len()) + data.len() > self.most {
+            return Err(too_large(self.most));
+        }
+        if self.whole.is_empty() && self.rest.is_empty() {
+            self.whole = data;
+            return Ok(());
+        }
+        if self.rest.is_empty() {
+            self.rest.extend_from_slice(&self.whole);
+            self.whole = Bytes::new();
+        }
+        self.rest.extend_from_slice(&data);
+        Ok(())
+    }
+
+    fn join(self) -> Bytes {
+        if self.rest.is_empty() { self.whole } else { self.rest.into() }
+    }
+}
+
+#[cold]
+fn too_large(most: usize) -> Problem {
+    Kind::BodyTooLarge.problem(format!("a body has at most {most} bytes"))
+}
+
+#[cold]
+fn late() -> Problem {
+    Kind::Timeout.problem("the body did not come in time")
+}
+
+#[cfg(test)]
+mod tests {
+    //! What counts as JSON.
+
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn accepted(types: &[&'static str]) -> bool {
+        let mut headers = HeaderMap::new();
+        for declared in types {
+            headers.append(CONTENT_TYPE, HeaderValue::from_static(declared));
+        }
+        is_json(&headers).is_ok()
+    }
+
+    #[test]
+    fn json_is_declared_or_nothing_is() {
+        assert!(accepted(&[]));
+        for json in [
+            "application/json",
+            "Application/JSON",
+            "application/json; charset=utf-8",
+            "application/json ;x",
+        ] {
+            assert!(accepted(&[json]), "{json}");
+        }
+        for other in
+            ["", "text/plain", "application/jsonp", "application/x-www-form-urlencoded", "json"]
+        {
+            assert!(!accepted(&[other]), "{other}");
+        }
+        assert!(!accepted(&["application/json", "application/json"]), "which one is it?");
+    }
+
+    #[test]
+    fn t37_nothing_is_decompressed() {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("identity"));
+        assert!(is_json(&headers).is_ok());
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        assert!(is_json(&headers).is_err());
+    }
+}

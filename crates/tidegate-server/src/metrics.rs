@@ -1,0 +1,13 @@
+//! What is counted, and how it is told.
+//!
+//! Every thread has its own counters, found by their place: no request looks anything up in a map or
+//! shares a cache line with another thread. `/metrics` adds them up. All labels come from closed sets
+//! (threat T39): policies and limits in force, route templates, and names in this program.
+
+mod collect;
+mod tally;
+mod text;
+
+pub(crate) use collect::Snapshot;
+pub(crate) use tally::Tally;
+pub(crate) use text::Format;

@@ -1,0 +1,163 @@
+//! The types that are named in the description: answers from their types, requests from the same
+//! constants their readers use.
+
+use serde_json::json;
+use tidegate_core::{Dimension, MAX_EXACT, Name, Ticket};
+use utoipa::openapi::schema::{
+    AdditionalProperties, AnyOfBuilder, ArrayBuilder, KnownFormat, Object, ObjectBuilder, Schema,
+    SchemaFormat, Type,
+};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::examples;
+use crate::problem::Problem;
+use crate::routes::ReadyAnswer;
+use crate::wire::answers::{BatchAnswer, DecisionAnswer, SettledAnswer};
+use crate::wire::ask::{MAX_FACT, TEXTS};
+use crate::wire::listing::{ExplainAnswer, PoliciesAnswer};
+use crate::wire::requests::MAX_BATCH;
+
+type Named = (String, RefOr<Schema>);
+
+/// Everything that is named.
+pub(super) fn all() -> Vec<Named> {
+    let mut all = vec![
+        ("Ask".to_owned(), ask().into()),
+        ("Subject".to_owned(), subject().into()),
+        ("Batch".to_owned(), batch().into()),
+        ("Settlement".to_owned(), settlement().into()),
+    ];
+    add::<DecisionAnswer<'static>>(&mut all);
+    add::<BatchAnswer<'static>>(&mut all);
+    add::<SettledAnswer>(&mut all);
+    add::<PoliciesAnswer<'static>>(&mut all);
+    add::<ExplainAnswer<'static>>(&mut all);
+    add::<ReadyAnswer>(&mut all);
+    add::<Problem>(&mut all);
+    all
+}
+
+/// A type, with those it is made of.
+fn add<T: ToSchema + PartialSchema>(all: &mut Vec<Named>) {
+    all.push((T::name().into_owned(), T::schema()));
+    T::schemas(all);
+}
+
+/// Refers to a type by its name.
+pub(super) fn named(name: &str) -> Ref {
+    Ref::from_schema_name(name)
+}
+
+// === requests ===
+
+fn ask() -> Object {
+    strict()
+        .description(Some("A request to be decided"))
+        .property("policy", policy())
+        .required("policy")
+        .property("subject", named("Subject"))
+        .property(
+            "cost",
+            cost(1).description(Some("What the request weighs")).default(Some(json!(1))),
+        )
+        .examples([examples::ask()])
+        .build()
+}
+
+fn subject() -> Object {
+    let facts = TEXTS.into_iter().fold(strict(), |facts, dimension| {
+        facts.property(dimension.name(), fact().description(Some(meaning(dimension))))
+    });
+    facts
+        .description(Some("What is known about who asks. An empty value is none."))
+        .property("ip", address())
+        .build()
+}
+
+fn batch() -> Object {
+    let requests = ArrayBuilder::new()
+        .items(named("Ask"))
+        .min_items(Some(1))
+        .max_items(Some(MAX_BATCH))
+        .description(Some("Each is decided by itself, in order"));
+    strict().property("requests", requests).required("requests").build()
+}
+
+fn settlement() -> Object {
+    let ticket = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .max_length(Some(Ticket::MAX_TEXT))
+        .description(Some("As it came with the decision"));
+    strict()
+        .property("ticket", ticket)
+        .required("ticket")
+        .property("cost", cost(0).description(Some("What it really was; 0 gives all of it back")))
+        .required("cost")
+        .examples([examples::settlement()])
+        .build()
+}
+
+// === their parts ===
+
+/// An object with no other properties than those named.
+fn strict() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
+}
+
+/// The name of a policy.
+pub(super) fn policy() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .min_length(Some(1))
+        .max_length(Some(Name::MAX_LEN))
+        .pattern(Some("^[a-z0-9_.-]+$"))
+        .description(Some("The policy whose limits decide"))
+        .examples([json!("api")])
+}
+
+/// A fact that is a text.
+pub(super) fn fact() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String).max_length(Some(MAX_FACT))
+}
+
+/// An address.
+pub(super) fn address() -> AnyOfBuilder {
+    let of = |format| {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(format)))
+    };
+    AnyOfBuilder::new()
+        .item(of(KnownFormat::Ipv4))
+        .item(of(KnownFormat::Ipv6))
+        .description(Some("The client's address; IPv6 counts by its /64"))
+        .examples([json!("203.0.113.7")])
+}
+
+/// A number of units.
+#[expect(clippy::cast_precision_loss, reason = "the bounds are exact in a float")]
+pub(super) fn cost(least: u64) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
+        .minimum(Some(least as f64))
+        .maximum(Some(MAX_EXACT as f64))
+}
+
+pub(super) const fn meaning(dimension: Dimension) -> &'static str {
+    match dimension {
+        Dimension::Org => "The organisation",
+        Dimension::Upstream => "The upstream a gateway forwards to",
+        Dimension::Route => "The route, as its template",
+        Dimension::User => "The user",
+        Dimension::Token => "The token, by its public id and never by its secret",
+        Dimension::Account => "The account somebody tries to enter, as typed",
+        Dimension::Device => "The device",
+        Dimension::Agent => "The user agent",
+        Dimension::Class => "The endpoint class; that of the policy counts if it has one",
+        Dimension::Ip | Dimension::Ip56 | Dimension::Ip48 => "The client's address",
+    }
+}

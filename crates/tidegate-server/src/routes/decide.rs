@@ -1,0 +1,120 @@
+//! Decisions: one, one that is only looked at, and many.
+
+use serde::Serialize;
+use tidegate_core::{Case, PolicySet};
+use tidegate_engine::DecideError;
+
+use crate::answer::{self, Answer};
+use crate::backend::Backend;
+use crate::problem::{Kind, Problem};
+use crate::wire::answers::DecisionAnswer;
+use crate::wire::ask::Ask;
+use crate::wire::requests;
+use crate::worker::Worker;
+
+/// About as large as an ordinary answer, so that it is written without growing.
+const USUAL_ANSWER: usize = 1024;
+
+/// Decides a request, and counts it if it is admitted.
+///
+/// Answers 200 whatever the verdict: a refusal is an answer, not an error.
+pub(crate) async fn decide<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result<Answer, Problem> {
+    let mut document = Vec::with_capacity(USUAL_ANSWER);
+    charge(worker, &requests::ask(body)?, &mut document).await?;
+    Ok(answer::json(document))
+}
+
+/// Says what a decision would be, and charges nothing.
+pub(crate) async fn peek<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result<Answer, Problem> {
+    let ask = requests::ask(body)?;
+    let set = worker.shared.engine.policies();
+    let policy = set.get(&ask.policy).ok_or_else(|| unknown_policy(&set, &ask.policy))?;
+    let subject = ask.facts.subject();
+    let mut case = Case::new(policy, &subject).weighing(ask.cost);
+    let decision = worker.shared.engine.peek(&mut case).await.map_err(|error| undecided(&error))?;
+    let mut document = Vec::with_capacity(USUAL_ANSWER);
+    write(&mut document, &DecisionAnswer::new(decision, None));
+    Ok(answer::json(document))
+}
+
+/// Decides many requests, each by itself.
+pub(crate) async fn batch<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result<Answer, Problem> {
+    let requests = requests::batch(body)?;
+    let mut document = Vec::with_capacity(USUAL_ANSWER * requests.len());
+    document.extend_from_slice(b"{\"results\":[");
+    for (place, request) in requests.into_iter().enumerate() {
+        if place > 0 {
+            document.push(b',');
+        }
+        let before = document.len();
+        let decided = match requests::ask(request.get().as_bytes()) {
+            Ok(ask) => charge(worker, &ask, &mut document).await,
+            Err(problem) => Err(problem),
+        };
+        if let Err(problem) = decided {
+            document.truncate(before);
+            write(&mut document, &problem.under(&format!("/requests/{place}")));
+        }
+    }
+    document.extend_from_slice(b"]}");
+    Ok(answer::json(document))
+}
+
+/// Decides, counts, and writes the decision down.
+async fn charge<S: Backend>(
+    worker: &Worker<S>,
+    ask: &Ask<'_>,
+    document: &mut Vec<u8>,
+) -> Result<(), Problem> {
+    let engine = &worker.shared.engine;
+    let set = engine.policies();
+    let tallies = worker.tally.policies(&set);
+    let place = set.place(&ask.policy).ok_or_else(|| unknown_policy(&set, &ask.policy))?;
+    let (policy, tally) = (&set.policies()[place], tallies.at(place));
+    let subject = ask.facts.subject();
+    let mut case = Case::new(policy, &subject).weighing(ask.cost);
+    match engine.decide(&mut case).await {
+        Ok(decision) => {
+            if let Some(tally) = tally {
+                tally.decided(&decision);
+            }
+            let ticket = engine.ticket(&decision);
+            write(document, &DecisionAnswer::new(decision, ticket.as_ref()));
+            Ok(())
+        }
+        Err(error) => {
+            if let Some(tally) = tally {
+                tally.failed(&error);
+            }
+            Err(undecided(&error))
+        }
+    }
+}
+
+/// Writes a document into memory, which cannot fail.
+#[inline]
+pub(super) fn write(document: &mut Vec<u8>, value: &impl Serialize) {
+    let _ = serde_json::to_writer(document, value);
+}
+
+/// Why there is no decision, for those who ask for one: hosts, not end users.
+#[cold]
+pub(super) fn undecided(error: &DecideError) -> Problem {
+    match error {
+        DecideError::NothingApplies { .. } => {
+            Kind::NothingApplies.problem(error.to_string()).about("/subject")
+        }
+        DecideError::Store(_) => Kind::StoreFailed.problem(error.to_string()),
+    }
+}
+
+/// No policy has this name; perhaps one has nearly.
+#[cold]
+pub(super) fn unknown_policy(set: &PolicySet, name: &str) -> Problem {
+    let suggestion =
+        crate::suggest::closest(name, set.policies().iter().map(|policy| policy.name().as_str()));
+    Kind::UnknownPolicy
+        .problem("no policy in force has this name; `GET /v1/policies` lists them")
+        .about("/policy")
+        .suggesting(suggestion)
+}

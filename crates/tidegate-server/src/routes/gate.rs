@@ -1,0 +1,216 @@
+//! `/v1/gate/{policy}`: may the request behind this one pass?
+
+use std::net::IpAddr;
+
+use http::header::HeaderValue;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, StatusCode};
+use tidegate_core::{Case, Decision, Retry, Span, Subject, Verdict};
+use tidegate_engine::DecideError;
+
+use crate::answer::{self, Answer};
+use crate::backend::Backend;
+use crate::gate::{client, is_trusted};
+use crate::problem::{Kind, Problem};
+use crate::settings::Gate;
+use crate::wire::ask::MAX_FACT;
+use crate::wire::query::pairs;
+use crate::worker::Worker;
+
+/// Tells a proxy that the request passes, but with a lower quality of service.
+const VERDICT: HeaderName = HeaderName::from_static("tidegate-verdict");
+
+/// When to come back while the store fails: soon, but not all at once.
+const STORE_RETRY: Span = Span::from_secs(5);
+
+/// Decides a request that a reverse proxy has: 200 if it may pass.
+pub(crate) async fn gate<S: Backend>(
+    worker: &Worker<S>,
+    name: &str,
+    peer: IpAddr,
+    head: &Parts,
+) -> Result<Answer, Problem> {
+    let gate = &worker.shared.settings.gate;
+    let deny = deny_status(head.uri.query().unwrap_or_default(), gate.deny)?;
+    let subject = subject(gate, peer, &head.headers)?;
+    let engine = &worker.shared.engine;
+    let set = engine.policies();
+    let tallies = worker.tally.policies(&set);
+    let place = set.place(name).ok_or_else(|| Kind::NotFound.alone())?;
+    let mut case = Case::new(&set.policies()[place], &subject);
+    let tally = tallies.at(place);
+    match engine.decide(&mut case).await {
+        Ok(decision) => {
+            if let Some(tally) = tally {
+                tally.decided(&decision);
+            }
+            Ok(told(&decision, deny))
+        }
+        Err(error) => {
+            if let Some(tally) = tally {
+                tally.failed(&error);
+            }
+            Ok(refused(&error))
+        }
+    }
+}
+
+/// What the request is answered with: everything in it may be shown to an end user.
+fn told(decision: &Decision<'_>, deny: StatusCode) -> Answer {
+    match decision.verdict() {
+        Verdict::Admit => return answer::empty(StatusCode::OK),
+        Verdict::Degrade => {
+            let mut passed = answer::empty(StatusCode::OK);
+            passed.headers_mut().insert(VERDICT, HeaderValue::from_static("degrade"));
+            return passed;
+        }
+        Verdict::Queue(_) | Verdict::Deny(_) => {}
+    }
+    let kind = if deny == StatusCode::FORBIDDEN { Kind::Forbidden } else { Kind::TooManyRequests };
+    let mut refusal = answer::problem(&kind.alone());
+    if let Some(Retry::After(wait)) = decision.status().retry {
+        answer::retry_after(&mut refusal, wait);
+    }
+    refusal
+}
+
+/// No decision: it does not pass, and nobody learns why.
+#[cold]
+fn refused(error: &DecideError) -> Answer {
+    match error {
+        DecideError::NothingApplies { .. } => answer::problem(&Kind::Forbidden.alone()),
+        DecideError::Store(_) => {
+            let mut refusal = answer::problem(&Kind::Stopping.alone());
+            answer::retry_after(&mut refusal, STORE_RETRY);
+            refusal
+        }
+    }
+}
+
+/// `deny=403` or `deny=429`, if the query says so.
+fn deny_status(query: &str, usual: StatusCode) -> Result<StatusCode, Problem> {
+    let mut said = None;
+    for pair in pairs(query) {
+        let (name, value) = pair?;
+        let status = match (&*name, &*value) {
+            ("deny", "403") => StatusCode::FORBIDDEN,
+            ("deny", "429") => StatusCode::TOO_MANY_REQUESTS,
+            ("deny", _) => {
+                return Err(Kind::InvalidField.problem("write 403 or 429").about("/deny"));
+            }
+            _ => return Err(Kind::InvalidField.problem("there is only `deny`").about("")),
+        };
+        if said.replace(status).is_some() {
+            return Err(Kind::InvalidField.problem("this parameter is there twice").about("/deny"));
+        }
+    }
+    Ok(said.unwrap_or(usual))
+}
+
+/// The facts: from headers if a trusted proxy sent them, otherwise the peer's address alone.
+fn subject<'h>(gate: &Gate, peer: IpAddr, headers: &'h HeaderMap) -> Result<Subject<'h>, Problem> {
+    let address = client(peer, &gate.trusted, gate.ip.as_ref(), headers);
+    let mut subject = Subject::new().ip(address);
+    if !is_trusted(&gate.trusted, peer) {
+        return Ok(subject);
+    }
+    for (dimension, header) in &gate.facts {
+        let mut values = headers.get_all(header).iter();
+        let Some(value) = values.next() else { continue };
+        // Two would be a guess which of them the proxy vouches for (threat T30).
+        if values.next().is_some() || value.len() > MAX_FACT {
+            return Err(Kind::Malformed.problem("a header field is there twice, or is too long"));
+        }
+        subject = subject.with(*dimension, value.as_bytes());
+    }
+    Ok(subject)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Whose headers count, and what is told.
+
+    use http::HeaderValue;
+    use proptest::prelude::*;
+    use tidegate_core::{Dimension, Fact};
+
+    use super::*;
+
+    fn settings() -> Gate {
+        Gate {
+            trusted: vec!["10.0.0.0/8".parse().unwrap()],
+            facts: vec![
+                (Dimension::Org, HeaderName::from_static("x-org-id")),
+                (Dimension::User, HeaderName::from_static("x-user-id")),
+            ],
+            ip: Some(HeaderName::from_static("x-forwarded-for")),
+            deny: StatusCode::TOO_MANY_REQUESTS,
+        }
+    }
+
+    fn headers(list: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in list {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    #[test]
+    fn facts_come_from_a_trusted_proxy_alone() {
+        let sent = headers(&[("x-org-id", "acme"), ("x-forwarded-for", "203.0.113.7")]);
+        let (proxy, stranger) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([198, 51, 100, 9]));
+        let trusted = subject(&settings(), proxy, &sent).unwrap();
+        assert_eq!(trusted.get(Dimension::Org), Some(Fact::Plain(b"acme")));
+        let by = |address: IpAddr| Some(Fact::Address(tidegate_core::Prefix::of(address)));
+        assert_eq!(trusted.get(Dimension::Ip), by(IpAddr::from([203, 0, 113, 7])));
+        let other = subject(&settings(), stranger, &sent).unwrap();
+        assert_eq!(other.get(Dimension::Org), None);
+        assert_eq!(other.get(Dimension::Ip), by(stranger));
+    }
+
+    #[test]
+    fn t30_a_fact_is_there_once_or_the_request_is_refused() {
+        let proxy = IpAddr::from([10, 0, 0, 1]);
+        let twice = headers(&[("x-org-id", "acme"), ("x-org-id", "other")]);
+        assert!(subject(&settings(), proxy, &twice).is_err());
+        let mut long = HeaderMap::new();
+        long.insert("x-org-id", HeaderValue::from_str(&"x".repeat(257)).unwrap());
+        assert!(subject(&settings(), proxy, &long).is_err());
+    }
+
+    #[test]
+    fn the_query_may_choose_the_status() {
+        let usual = StatusCode::TOO_MANY_REQUESTS;
+        assert_eq!(deny_status("", usual).unwrap(), usual);
+        assert_eq!(deny_status("deny=403", usual).unwrap(), StatusCode::FORBIDDEN);
+        assert_eq!(deny_status("deny=429", StatusCode::FORBIDDEN).unwrap(), usual);
+        for wrong in ["deny", "deny=404", "deny=403&deny=403", "x=1", "deny=%34%zz"] {
+            assert!(deny_status(wrong, usual).is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn t01_no_header_of_a_stranger_changes_who_is_counted(
+            peer in any::<IpAddr>(),
+            lines in proptest::collection::vec(
+                (0..3_usize, proptest::collection::vec(any::<u8>(), 0..40)), 0..6),
+        ) {
+            let gate = settings();
+            prop_assume!(!is_trusted(&gate.trusted, peer));
+            let names = ["x-org-id", "x-user-id", "x-forwarded-for"];
+            let mut sent = HeaderMap::new();
+            for (name, value) in lines {
+                if let Ok(value) = HeaderValue::from_bytes(&value) {
+                    sent.append(names[name], value);
+                }
+            }
+            let subject = subject(&gate, peer, &sent).unwrap();
+            for dimension in Dimension::ALL {
+                let alone = Subject::new().ip(peer);
+                prop_assert_eq!(subject.get(dimension), alone.get(dimension));
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What the server says about itself.
+
+use bytes::Bytes;
+use http::header::HeaderValue;
+use http::{HeaderMap, StatusCode};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::decide::write;
+use crate::answer::{self, Answer};
+use crate::backend::Backend;
+use crate::metrics::{Format, Snapshot};
+use crate::problem::{Kind, Problem};
+use crate::worker::Worker;
+
+/// What is running, and how it is.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Readiness)]
+pub(crate) struct ReadyAnswer {
+    /// `ready`, or `draining` while the server stops.
+    status: &'static str,
+    /// The version of the server.
+    version: &'static str,
+    /// How many policies are in force.
+    policies: usize,
+    /// Where counters are kept.
+    store: &'static str,
+    /// How decisions are made: `normal` while the store answers.
+    mode: &'static str,
+    /// Seconds since the server was started.
+    uptime_seconds: u64,
+    /// Open connections, this one included.
+    connections: usize,
+}
+
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// Says that the process lives.
+pub(crate) fn livez() -> Answer {
+    answer::typed(StatusCode::OK, TEXT, Bytes::from_static(b"ok\n"))
+}
+
+/// Says whether the server takes requests: 503 while it stops, so that load balancers leave.
+pub(crate) fn readyz<S: Backend>(worker: &Worker<S>) -> Result<Answer, Problem> {
+    let shared = &worker.shared;
+    let draining = shared.is_draining();
+    let (status, code) = if draining {
+        ("draining", StatusCode::SERVICE_UNAVAILABLE)
+    } else {
+        ("ready", StatusCode::OK)
+    };
+    let mut document = Vec::with_capacity(256);
+    write(
+        &mut document,
+        &ReadyAnswer {
+            status,
+            version: env!("CARGO_PKG_VERSION"),
+            policies: shared.engine.policies().policies().len(),
+            store: shared.engine.store().name(),
+            mode: tidegate_core::Mode::Normal.name(),
+            uptime_seconds: shared.uptime().as_micros() / 1_000_000,
+            connections: shared.admission.open(),
+        },
+    );
+    Ok(answer::typed(code, JSON, document.into()))
+}
+
+/// Tells the metrics, as `OpenMetrics` to those who accept it and as Prometheus text to others.
+pub(crate) async fn metrics<S: Backend>(
+    worker: &Worker<S>,
+    headers: &HeaderMap,
+) -> Result<Answer, Problem> {
+    let format = Format::accepted(headers);
+    let shared = std::sync::Arc::clone(&worker.shared);
+    // To count a store's entries takes milliseconds; requests must not wait for that.
+    let text = tokio::task::spawn_blocking(move || Snapshot::of(&shared).encode().ok()).await;
+    let text = text.ok().flatten().ok_or_else(|| Kind::Stopping.alone())?;
+    Ok(answer::typed(StatusCode::OK, format.content_type(), format.of(text).into()))
+}
+
+/// Describes this interface.
+pub(crate) fn openapi() -> Result<Answer, Problem> {
+    let document = crate::openapi::document();
+    Ok(answer::typed(StatusCode::OK, JSON, document))
+}

@@ -1,0 +1,42 @@
+//! What is in force, and what it says about somebody.
+
+use tidegate_core::Case;
+use tidegate_engine::DecideError;
+
+use super::decide::{undecided, unknown_policy, write};
+use crate::answer::{self, Answer};
+use crate::backend::Backend;
+use crate::problem::Problem;
+use crate::wire::listing::{ExplainAnswer, PoliciesAnswer};
+use crate::wire::query;
+use crate::worker::Worker;
+
+/// Lists the policies in force.
+pub(crate) fn policies<S: Backend>(worker: &Worker<S>) -> Result<Answer, Problem> {
+    let set = worker.shared.engine.policies();
+    let mut document = Vec::new();
+    write(&mut document, &PoliciesAnswer::new(&set));
+    Ok(answer::json(document))
+}
+
+/// Says which limits of a policy apply to a subject, with which numbers, and what they say now.
+pub(crate) async fn explain<S: Backend>(
+    worker: &Worker<S>,
+    name: &str,
+    query: &str,
+) -> Result<Answer, Problem> {
+    let (facts, cost) = query::facts(query)?;
+    let engine = &worker.shared.engine;
+    let set = engine.policies();
+    let policy = set.get(name).ok_or_else(|| unknown_policy(&set, name))?;
+    let subject = facts.subject();
+    let mut case = Case::new(policy, &subject).weighing(cost);
+    let decision = match engine.peek(&mut case).await {
+        Ok(decision) => Some(decision),
+        Err(DecideError::NothingApplies { .. }) => None,
+        Err(error) => return Err(undecided(&error)),
+    };
+    let mut document = Vec::new();
+    write(&mut document, &ExplainAnswer::new(policy, &subject, decision));
+    Ok(answer::json(document))
+}

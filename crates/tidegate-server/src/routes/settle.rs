@@ -1,0 +1,36 @@
+//! Settling: what a request really cost.
+
+use tidegate_core::TicketError;
+use tidegate_engine::SettleError;
+
+use super::decide::write;
+use crate::answer::{self, Answer};
+use crate::backend::Backend;
+use crate::problem::{Kind, Problem};
+use crate::wire::answers::SettledAnswer;
+use crate::wire::requests;
+use crate::worker::Worker;
+
+/// Settles a request: what it was charged for becomes what it really cost.
+pub(crate) async fn settle<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result<Answer, Problem> {
+    let asked = requests::settle(body)?;
+    let settled = worker.shared.engine.settle(&asked.ticket, asked.cost).await;
+    let settled = settled.map_err(|error| unsettled(&error))?;
+    let mut document = Vec::with_capacity(64);
+    write(&mut document, &SettledAnswer { returned: settled.returned, added: settled.added });
+    Ok(answer::json(document))
+}
+
+#[cold]
+fn unsettled(error: &SettleError) -> Problem {
+    let (kind, field) = match error {
+        SettleError::Ticket(TicketError::Malformed | TicketError::Altered) => {
+            (Kind::BadTicket, "/ticket")
+        }
+        SettleError::Ticket(TicketError::Settled) => (Kind::TicketSettled, "/ticket"),
+        SettleError::Ticket(TicketError::Expired) => (Kind::TicketExpired, "/ticket"),
+        SettleError::Weight(_) => (Kind::InvalidField, "/cost"),
+        SettleError::Store(_) => return Kind::StoreFailed.problem(error.to_string()),
+    };
+    kind.problem(error.to_string()).about(field)
+}

@@ -1,0 +1,9 @@
+//! What goes over the wire: request bodies in, answers out.
+
+pub(crate) mod answers;
+pub(crate) mod ask;
+pub(crate) mod listing;
+pub(crate) mod query;
+pub(crate) mod requests;
+pub(crate) mod rfc3339;
+pub(crate) mod strict;

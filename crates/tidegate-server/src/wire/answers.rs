@@ -1,0 +1,306 @@
+//! Answers: what they say and how they are described, in one place.
+//!
+//! The same types are written to the wire and to `/openapi.json`, so the description cannot drift from
+//! what is sent.
+
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+use tidegate_core::{
+    Decision, Dimension, Explanation, FailureMode, Kind, Mode, Overflow, Protects, Retry, Room,
+    Scope, Span, Stage, Ticket, Unit, Verdict,
+};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{Array, ArrayBuilder, Object, ObjectBuilder, SchemaType, Type};
+
+use super::rfc3339::Instant;
+use crate::problem::Problem;
+
+/// A decision.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Decision)]
+pub(crate) struct DecisionAnswer<'a> {
+    /// The policy whose limits were asked.
+    policy: &'a str,
+    /// What to do with the request.
+    #[schema(schema_with = verdicts)]
+    verdict: &'static str,
+    /// Under which circumstances it was decided: `normal` if the store answered.
+    #[schema(schema_with = modes)]
+    mode: &'static str,
+    /// Whether the request must not pass now.
+    blocked: bool,
+    /// The stage of the limit that decided.
+    #[schema(schema_with = stages)]
+    source: &'static str,
+    /// The name of the limit that decided.
+    binding: &'a str,
+    /// The most that limit admits at once.
+    limit: u64,
+    /// What it has left; below zero only where refused attempts are counted.
+    remaining: i64,
+    /// Seconds until nothing counted so far counts any more, rounded up.
+    reset_after: u64,
+    /// Seconds until the same request may pass, rounded up; 0 if it may now, null if it never may.
+    #[schema(required)]
+    retry_after: Option<u64>,
+    /// The longest delay a backoff asked for, in seconds, rounded up.
+    backoff_seconds: u64,
+    /// The first instant at which the same request may pass; null if none ever comes.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    next_allowed_at: Option<Instant>,
+    /// The store's time of the decision.
+    #[schema(value_type = String, format = DateTime)]
+    decided_at: Instant,
+    /// The same as `retry_after`, in microseconds.
+    #[schema(required)]
+    retry_after_us: Option<u64>,
+    /// Hand this back to `/v1/settle`; there if the request was admitted and a limit settles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ticket: Option<&'a str>,
+    /// What every limit said that was asked, in the order of the policy.
+    #[schema(value_type = Vec<ReadingAnswer>)]
+    readings: Readings<'a>,
+}
+
+/// What one limit said.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Reading)]
+pub(crate) struct ReadingAnswer<'a> {
+    /// The limit.
+    name: &'a str,
+    /// What it counts by, joined by `+`; or `global`.
+    #[schema(value_type = String, example = "org+user")]
+    scope: ScopeText,
+    /// What kind of limit it is.
+    #[schema(schema_with = shapes)]
+    shape: &'static str,
+    /// The most it admits at once, for this subject.
+    capacity: u64,
+    /// What it has left; below zero only where refused attempts are counted.
+    remaining: i64,
+    /// Whether it had room for the request: now, after a while, or never.
+    #[schema(schema_with = rooms)]
+    room: &'static str,
+    /// Microseconds until it has room for the same request; 0 if it has, null if it never will.
+    #[schema(required)]
+    retry_after_us: Option<u64>,
+    /// Microseconds until nothing it has counted so far counts any more.
+    reset_after_us: u64,
+    /// The delay its backoff asked for, in microseconds.
+    backoff_us: u64,
+    /// When it is asked, relative to the others.
+    #[schema(schema_with = stages)]
+    stage: &'static str,
+    /// Whether it only reports, and never refuses.
+    shadow: bool,
+}
+
+/// What was settled.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Settled)]
+pub(crate) struct SettledAnswer {
+    /// Units given back, over all limits on the ticket.
+    pub(crate) returned: u64,
+    /// Units taken in addition.
+    pub(crate) added: u64,
+}
+
+/// The answer to a batch: one result for each request, in the same order.
+#[derive(Serialize, ToSchema)]
+#[schema(as = BatchResults)]
+pub(crate) struct BatchAnswer<'a> {
+    /// A decision or a problem for each request.
+    #[schema(min_items = 1, max_items = 100)]
+    results: Vec<BatchResult<'a>>,
+}
+
+/// A decision, or why there is none.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "a batch is written piece by piece; this says what it looks like")]
+pub(crate) enum BatchResult<'a> {
+    /// A decision.
+    Decision(DecisionAnswer<'a>),
+    /// A problem.
+    Problem(Problem),
+}
+
+/// The readings of a decision, written straight from it.
+pub(crate) struct Readings<'a>(Decision<'a>);
+
+/// A scope, written without a detour through a string.
+pub(crate) struct ScopeText(pub(crate) Scope);
+
+// === impl DecisionAnswer ===
+
+impl<'a> DecisionAnswer<'a> {
+    #[inline]
+    pub(crate) fn new(decision: Decision<'a>, ticket: Option<&'a Ticket>) -> Self {
+        let status = decision.status();
+        let wait = match status.retry {
+            None => Some(Span::ZERO),
+            Some(Retry::After(wait)) => Some(wait),
+            Some(Retry::Never) => None,
+        };
+        Self {
+            policy: decision.policy().name().as_str(),
+            verdict: decision.verdict().name(),
+            mode: decision.mode().name(),
+            blocked: status.blocked,
+            source: status.source.name(),
+            binding: decision.binding().map_or("", |binding| binding.limit.name().as_str()),
+            limit: status.limit,
+            remaining: status.remaining,
+            reset_after: status.reset_after.as_secs_ceil(),
+            retry_after: wait.map(Span::as_secs_ceil),
+            backoff_seconds: status.backoff.as_secs_ceil(),
+            next_allowed_at: status.next_allowed_at.map(Instant),
+            decided_at: Instant(decision.decided_at()),
+            retry_after_us: wait.map(Span::as_micros),
+            ticket: ticket.map(Ticket::as_str),
+            readings: Readings(decision),
+        }
+    }
+}
+
+// === impl ReadingAnswer ===
+
+impl<'a> ReadingAnswer<'a> {
+    #[inline]
+    pub(crate) fn new(said: Explanation<'a>, admitted: bool) -> Self {
+        let Explanation { limit, shape, reading } = said;
+        let (room, wait) = match reading.room {
+            Room::Now if admitted => ("now", Some(Span::ZERO)),
+            // A refused attempt may itself have been counted.
+            Room::Now => ("now", Some(reading.wait)),
+            Room::After(_) => ("after", Some(reading.wait)),
+            Room::Never => ("never", None),
+        };
+        Self {
+            name: limit.name().as_str(),
+            scope: ScopeText(limit.scope()),
+            shape: shape.kind().name(),
+            capacity: shape.capacity(),
+            remaining: reading.remaining,
+            room,
+            retry_after_us: wait.map(Span::as_micros),
+            reset_after_us: reading.reset_after.as_micros(),
+            backoff_us: reading.backoff.as_micros(),
+            stage: limit.stage().name(),
+            shadow: limit.is_shadow(),
+        }
+    }
+}
+
+// === impl Readings ===
+
+impl Serialize for Readings<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let admitted = self.0.is_admitted();
+        let mut list = serializer.serialize_seq(None)?;
+        for said in self.0.explain() {
+            list.serialize_element(&ReadingAnswer::new(said, admitted))?;
+        }
+        list.end()
+    }
+}
+
+// === impl ScopeText ===
+
+impl Serialize for ScopeText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (mut text, mut length) = ([b'+'; 96], 0);
+        for dimension in self.0.dimensions() {
+            let name = dimension.name().as_bytes();
+            // All names together are shorter than this; a test says so.
+            if let Some(place) = text.get_mut(length..length + name.len()) {
+                place.copy_from_slice(name);
+                length += name.len() + 1;
+            }
+        }
+        match length {
+            0 => serializer.serialize_str("global"),
+            _ => serializer
+                .serialize_str(std::str::from_utf8(&text[..length - 1]).unwrap_or_default()),
+        }
+    }
+}
+
+// === the closed sets, described ===
+
+fn one_of(names: impl IntoIterator<Item = &'static str>) -> Object {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).build()
+}
+
+fn one_or_none(names: impl IntoIterator<Item = &'static str>) -> Object {
+    let null = std::iter::once(serde_json::Value::Null);
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .enum_values(Some(names.into_iter().map(serde_json::Value::from).chain(null)))
+        .build()
+}
+
+fn verdicts() -> Object {
+    one_of(Verdict::NAMES)
+}
+
+pub(crate) fn maybe_verdicts() -> Object {
+    one_or_none(Verdict::NAMES)
+}
+
+pub(crate) fn failures() -> Object {
+    one_of(FailureMode::ALL.map(FailureMode::name))
+}
+
+pub(crate) fn protections() -> Object {
+    one_or_none(Protects::ALL.map(Protects::name))
+}
+
+pub(crate) fn overflows() -> Object {
+    one_of(Overflow::ALL.map(Overflow::name))
+}
+
+pub(crate) fn units() -> Object {
+    one_of([Unit::Hour, Unit::Day, Unit::Week, Unit::Month].map(Unit::name))
+}
+
+fn modes() -> Object {
+    one_of(Mode::ALL.map(Mode::name))
+}
+
+pub(crate) fn stages() -> Object {
+    one_of([Stage::Global, Stage::Action].map(Stage::name))
+}
+
+fn shapes() -> Object {
+    one_of([Kind::Bucket, Kind::Window, Kind::Quota].map(Kind::name))
+}
+
+fn rooms() -> Object {
+    one_of(["now", "after", "never"])
+}
+
+pub(crate) fn dimensions() -> Array {
+    ArrayBuilder::new().items(one_of(Dimension::ALL.map(Dimension::name))).build()
+}
+
+#[cfg(test)]
+mod tests {
+    //! Pieces that are written by hand.
+
+    use super::*;
+
+    #[test]
+    fn a_scope_is_written_as_it_is_displayed() {
+        let scopes = [
+            Scope::GLOBAL,
+            Scope::of([Dimension::Org]),
+            Scope::of([Dimension::User, Dimension::Org]),
+            Scope::of(Dimension::ALL),
+        ];
+        for scope in scopes {
+            let written = serde_json::to_string(&ScopeText(scope)).unwrap();
+            assert_eq!(written, format!("\"{scope}\""));
+        }
+    }
+}

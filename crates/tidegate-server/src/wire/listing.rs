@@ -1,0 +1,286 @@
+//! Policies and limits, told to people and tools: `/v1/policies` and `/v1/explain/{policy}`.
+
+use serde::Serialize;
+use tidegate_core::{
+    CostRule, Decision, Dimension, Explanation, Limit, Period, Policy, PolicySet, Shape, Subject,
+};
+use utoipa::ToSchema;
+
+use super::answers::{
+    ReadingAnswer, ScopeText, dimensions, failures, maybe_verdicts, overflows, protections, stages,
+    units,
+};
+
+/// All policies in force.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Policies)]
+pub(crate) struct PoliciesAnswer<'a> {
+    /// Sorted by name.
+    policies: Vec<PolicyAnswer<'a>>,
+}
+
+/// One policy.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Policy)]
+pub(crate) struct PolicyAnswer<'a> {
+    /// What selects it.
+    name: &'a str,
+    /// What it does while its store fails.
+    #[schema(schema_with = failures)]
+    failure_mode: &'static str,
+    /// What it guards, if that has been said.
+    #[schema(required, schema_with = protections)]
+    protects: Option<&'static str>,
+    /// The endpoint class it is bound to, if to one.
+    #[schema(required)]
+    class: Option<&'a str>,
+    /// What happens to a request past a limit.
+    #[schema(schema_with = overflows)]
+    overflow: &'static str,
+    /// Its limits, in order.
+    limits: Vec<LimitAnswer<'a>>,
+}
+
+/// One limit.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Limit)]
+pub(crate) struct LimitAnswer<'a> {
+    /// Unique within its policy.
+    name: &'a str,
+    /// What it counts by, joined by `+`; or `global`.
+    #[schema(value_type = String, example = "org+user")]
+    scope: ScopeText,
+    /// When it is asked, relative to the others.
+    #[schema(schema_with = stages)]
+    stage: &'static str,
+    /// Whether it only reports, and never refuses.
+    shadow: bool,
+    /// Whether what was taken can be settled later.
+    settles: bool,
+    /// What a request takes.
+    cost: CostAnswer,
+    /// Its shape, with the numbers for whom no override says otherwise.
+    shape: ShapeAnswer<'a>,
+}
+
+/// What a request takes of a limit.
+#[derive(Serialize, ToSchema)]
+#[schema(as = CostRule)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CostAnswer {
+    /// So many units for each request.
+    PerRequest(u64),
+    /// So many units for each unit of the request's cost.
+    PerUnit(u64),
+}
+
+/// A shape with its numbers.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Shape)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub(crate) enum ShapeAnswer<'a> {
+    /// A smooth rate with a burst.
+    Bucket {
+        /// How many units come back …
+        units: u64,
+        /// … in so many microseconds.
+        per_us: u64,
+        /// How many may be taken at once.
+        burst: u64,
+    },
+    /// A count in any span of a length.
+    Window {
+        /// How many …
+        count: u64,
+        /// … in any so many microseconds.
+        per_us: u64,
+        /// Whether refused attempts are counted too.
+        counts_attempts: bool,
+    },
+    /// A budget per period.
+    Quota {
+        /// How many in each period.
+        count: u64,
+        /// The period.
+        period: PeriodAnswer<'a>,
+        /// Whether refused attempts are counted too.
+        counts_attempts: bool,
+    },
+}
+
+/// The period of a quota.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Period)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub(crate) enum PeriodAnswer<'a> {
+    /// Every so long, counted from the Unix epoch.
+    Fixed {
+        /// How long, in microseconds.
+        per_us: u64,
+    },
+    /// So long after the first use.
+    FirstUse {
+        /// How long, in microseconds.
+        per_us: u64,
+    },
+    /// With the calendar of a time zone.
+    Calendar {
+        /// How long a period is.
+        #[schema(schema_with = units)]
+        unit: &'static str,
+        /// The time zone.
+        zone: &'a str,
+        /// The day of the month on which months start.
+        #[schema(minimum = 1, maximum = 31)]
+        anchor_day: u8,
+    },
+}
+
+/// What the limits of a policy say about one subject now; nothing was charged.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Explanation)]
+pub(crate) struct ExplainAnswer<'a> {
+    /// The policy.
+    policy: &'a str,
+    /// What a request would meet; null if no limit applies, so that it would not be decided.
+    #[schema(required, schema_with = maybe_verdicts)]
+    verdict: Option<&'static str>,
+    /// Every limit of the policy, in order.
+    limits: Vec<ExplainedLimit<'a>>,
+}
+
+/// One limit, and what it says about the subject.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ExplainedLimit<'a> {
+    /// The limit, with the numbers in force for this subject.
+    limit: LimitAnswer<'a>,
+    /// Whether it applies.
+    applies: bool,
+    /// The facts it counts by that were not given.
+    #[schema(schema_with = dimensions)]
+    missing: Vec<&'static str>,
+    /// What it says now; null if it does not apply.
+    #[schema(required)]
+    reading: Option<ReadingAnswer<'a>>,
+}
+
+// === impl PoliciesAnswer ===
+
+impl<'a> PoliciesAnswer<'a> {
+    pub(crate) fn new(set: &'a PolicySet) -> Self {
+        Self { policies: set.policies().iter().map(PolicyAnswer::new).collect() }
+    }
+}
+
+impl<'a> PolicyAnswer<'a> {
+    fn new(policy: &'a Policy) -> Self {
+        let limits = policy.limits().iter();
+        Self {
+            name: policy.name().as_str(),
+            failure_mode: policy.failure().name(),
+            protects: policy.protects().map(tidegate_core::Protects::name),
+            class: policy.class().map(tidegate_core::Name::as_str),
+            overflow: policy.overflow().name(),
+            limits: limits.map(|limit| LimitAnswer::new(limit, limit.shape())).collect(),
+        }
+    }
+}
+
+impl<'a> LimitAnswer<'a> {
+    fn new(limit: &'a Limit, shape: &'a Shape) -> Self {
+        Self {
+            name: limit.name().as_str(),
+            scope: ScopeText(limit.scope()),
+            stage: limit.stage().name(),
+            shadow: limit.is_shadow(),
+            settles: limit.settles(),
+            cost: match limit.cost() {
+                CostRule::PerRequest(cost) => CostAnswer::PerRequest(cost.get()),
+                CostRule::PerUnit(cost) => CostAnswer::PerUnit(cost.get()),
+            },
+            shape: ShapeAnswer::new(shape),
+        }
+    }
+}
+
+impl<'a> ShapeAnswer<'a> {
+    fn new(shape: &'a Shape) -> Self {
+        let counts_attempts = shape.counts_attempts();
+        match shape {
+            Shape::Bucket(bucket) => Self::Bucket {
+                units: bucket.rate().tokens(),
+                per_us: bucket.rate().per().as_micros(),
+                burst: bucket.burst(),
+            },
+            Shape::Window(window) => Self::Window {
+                count: window.count(),
+                per_us: window.per().as_micros(),
+                counts_attempts,
+            },
+            Shape::Quota(quota) => Self::Quota {
+                count: quota.count(),
+                period: PeriodAnswer::new(quota.period()),
+                counts_attempts,
+            },
+        }
+    }
+}
+
+impl<'a> PeriodAnswer<'a> {
+    fn new(period: &'a Period) -> Self {
+        match period {
+            Period::Fixed(length) => Self::Fixed { per_us: length.as_micros() },
+            Period::FirstUse(length) => Self::FirstUse { per_us: length.as_micros() },
+            Period::Calendar(calendar) => Self::Calendar {
+                unit: calendar.unit().name(),
+                zone: calendar.zone(),
+                anchor_day: calendar.anchor_day(),
+            },
+        }
+    }
+}
+
+// === impl ExplainAnswer ===
+
+impl<'a> ExplainAnswer<'a> {
+    /// `decision` is what was looked up, or `None` if no limit applies.
+    pub(crate) fn new(
+        policy: &'a Policy,
+        subject: &Subject<'_>,
+        decision: Option<Decision<'a>>,
+    ) -> Self {
+        let limits = policy.limits().iter().map(|limit| {
+            let mut said = decision.iter().flat_map(Decision::explain);
+            let said = said.find(|said| std::ptr::eq(said.limit, &raw const **limit));
+            let admitted = decision.is_some_and(|decision| decision.is_admitted());
+            ExplainedLimit::new(policy, limit, subject, said, admitted)
+        });
+        Self {
+            policy: policy.name().as_str(),
+            verdict: decision.map(|decision| decision.verdict().name()),
+            limits: limits.collect(),
+        }
+    }
+}
+
+impl<'a> ExplainedLimit<'a> {
+    fn new(
+        policy: &Policy,
+        limit: &'a Limit,
+        subject: &Subject<'_>,
+        said: Option<Explanation<'a>>,
+        admitted: bool,
+    ) -> Self {
+        let known = |dimension: &Dimension| {
+            let bound = *dimension == Dimension::Class && policy.class().is_some();
+            bound || subject.get(*dimension).is_some()
+        };
+        let missing = limit.scope().dimensions().filter(|dimension| !known(dimension));
+        Self {
+            limit: LimitAnswer::new(limit, said.map_or(limit.shape(), |said| said.shape)),
+            applies: said.is_some(),
+            missing: missing.map(Dimension::name).collect(),
+            reading: said.map(|said| ReadingAnswer::new(said, admitted)),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Queries: `org=acme&user=u7&cost=1`, as strict as bodies.
+
+use std::borrow::Cow;
+
+use tidegate_core::Cost;
+
+use super::ask::{FactName, Facts, fits};
+use super::requests::{FACT_NAMES, NOT_AN_ADDRESS, too_long};
+use crate::problem::{Kind, Problem, brief};
+
+/// The facts and the cost in a query.
+pub(crate) fn facts(query: &str) -> Result<(Facts<'_>, Cost), Problem> {
+    let (mut facts, mut cost) = (Facts::default(), None);
+    for pair in pairs(query) {
+        let (name, value) = pair?;
+        let first = if name == "cost" {
+            let units = value.parse::<Cost>().map_err(|error| wrong(&name, error.to_string()))?;
+            cost.replace(units).is_none()
+        } else {
+            match FactName::of(&name) {
+                Some(FactName::Ip) => {
+                    facts.set_ip(value.parse().map_err(|_| wrong(&name, NOT_AN_ADDRESS))?)
+                }
+                Some(FactName::Text(_)) if !fits(&value) => return Err(wrong(&name, too_long())),
+                Some(FactName::Text(place)) => facts.set(place, value),
+                None => {
+                    let known =
+                        format!("there is no such parameter; there are {FACT_NAMES} and `cost`");
+                    return Err(wrong(&name, known));
+                }
+            }
+        };
+        if !first {
+            return Err(wrong(&name, "this parameter is there twice"));
+        }
+    }
+    Ok((facts, cost.unwrap_or(Cost::ONE)))
+}
+
+/// The names and values of a query, decoded as forms are.
+pub(crate) fn pairs(
+    query: &str,
+) -> impl Iterator<Item = Result<(Cow<'_, str>, Cow<'_, str>), Problem>> {
+    query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        match (decoded(name), decoded(value)) {
+            (Some(name), Some(value)) => Ok((name, value)),
+            (name, _) => {
+                Err(wrong(&name.unwrap_or_default(), "this is not encoded as it should be"))
+            }
+        }
+    })
+}
+
+fn wrong(name: &str, detail: impl Into<Cow<'static, str>>) -> Problem {
+    let field = format!("/{}", brief(name, 64).replace('~', "~0").replace('/', "~1"));
+    Kind::InvalidField.problem(detail).about(field)
+}
+
+/// The text behind percent signs and pluses, if it is one.
+fn decoded(text: &str) -> Option<Cow<'_, str>> {
+    if !text.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => 16 * hex(rest.next()?)? + hex(rest.next()?)?,
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    let value = char::from(digit).to_digit(16)?;
+    u8::try_from(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    //! Forms that are read, and what is said about the others.
+
+    use proptest::prelude::*;
+    use tidegate_core::Dimension;
+
+    use super::*;
+
+    #[test]
+    fn facts_are_decoded() {
+        let (facts, cost) =
+            facts("org=acme&user=J%C3%BCrgen+W&ip=2001%3Adb8%3A%3A1&cost=7").unwrap();
+        let subject = facts.subject();
+        let user = subject.get(Dimension::User);
+        assert_eq!(user, Some(tidegate_core::Fact::Plain("Jürgen W".as_bytes())));
+        assert!(subject.get(Dimension::Ip).is_some());
+        assert_eq!(cost.get(), 7);
+        assert_eq!(super::facts("").unwrap().1, Cost::ONE);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let long = format!("user={}", "x".repeat(257));
+        for (query, field) in [
+            ("organisation=acme", "/organisation"),
+            ("org=a&org=b", "/org"),
+            ("ip=localhost", "/ip"),
+            ("cost=0", "/cost"),
+            ("cost=-1", "/cost"),
+            ("cost=1e3", "/cost"),
+            ("cost=9007199254740992", "/cost"),
+            ("cost=1&cost=1", "/cost"),
+            ("user=%", "/user"),
+            ("user=%zz", "/user"),
+            ("user=%ff", "/user"),
+            ("a%2Fb=1", "/a~1b"),
+            (&long, "/user"),
+        ] {
+            let problem = serde_json::to_value(facts(query).unwrap_err()).unwrap();
+            assert_eq!(problem["field"], field, "{query}");
+            assert_eq!(problem["status"], 400, "{query}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_query_is_too_strange(query in "\\PC*") {
+            let _ = facts(&query);
+        }
+    }
+}

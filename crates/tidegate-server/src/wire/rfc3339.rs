@@ -1,0 +1,106 @@
+//! Instants as text: RFC 3339 in UTC, always with six digits of fraction, so always as long.
+//!
+//! Every decision has two of them, so they are written by hand: jiff takes ten times as long. A test
+//! holds them to what jiff writes.
+
+use serde::{Serialize, Serializer};
+use tidegate_core::Timestamp;
+
+/// An instant as it is written: `2026-11-15T11:14:50.123456Z`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instant(pub(crate) Timestamp);
+
+const TEXT: [u8; 27] = *b"0000-00-00T00:00:00.000000Z";
+
+// === impl Instant ===
+
+impl Instant {
+    fn text(self) -> [u8; TEXT.len()] {
+        let (seconds, micros) = (self.0.as_micros() / 1_000_000, self.0.as_micros() % 1_000_000);
+        let (days, second) = (seconds / 86_400, seconds % 86_400);
+        let (year, month, day) = civil(days);
+        let mut text = TEXT;
+        let parts = [
+            (0, 4, year),
+            (5, 2, month),
+            (8, 2, day),
+            (11, 2, second / 3600),
+            (14, 2, second / 60 % 60),
+            (17, 2, second % 60),
+            (20, 6, micros),
+        ];
+        for (at, width, number) in parts {
+            digits(&mut text[at..at + width], number);
+        }
+        text
+    }
+}
+
+impl Serialize for Instant {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Only digits and punctuation, so it is always UTF-8.
+        serializer.serialize_str(std::str::from_utf8(&self.text()).unwrap_or_default())
+    }
+}
+
+/// Fills a field with a number, from the right.
+fn digits(field: &mut [u8], mut number: u64) {
+    for place in field.iter_mut().rev() {
+        *place = b'0' + u8::try_from(number % 10).unwrap_or(0);
+        number /= 10;
+    }
+}
+
+/// The date of a day after 1970-01-01, by counting years from March, so that the leap day comes last
+/// (the well-known algorithm of Howard Hinnant, for days that are not before the epoch).
+const fn civil(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year_of_era + era * 400 + if month <= 2 { 1 } else { 0 };
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Held to jiff.
+
+    use proptest::prelude::*;
+    use tidegate_core::MAX_EXACT;
+
+    use super::*;
+
+    fn ours(micros: u64) -> String {
+        let json = serde_json::to_string(&Instant(Timestamp::from_micros(micros))).unwrap();
+        json.trim_matches('"').to_owned()
+    }
+
+    fn jiffs(micros: u64) -> String {
+        let timestamp = jiff::Timestamp::from_microsecond(micros.try_into().unwrap()).unwrap();
+        format!("{timestamp:.6}")
+    }
+
+    #[test]
+    fn the_edges_are_as_jiff_writes_them() {
+        let days = [0, 58, 59, 60, 364, 365, 789, 11_016, 11_017, 47_540, 47_541, 104_248];
+        for day in days {
+            for micros in [0, 1, 86_399_999_999] {
+                let at = day * 86_400_000_000 + micros;
+                assert_eq!(ours(at), jiffs(at));
+            }
+        }
+        assert_eq!(ours(MAX_EXACT), jiffs(MAX_EXACT));
+    }
+
+    proptest! {
+        #[test]
+        fn every_instant_is_as_jiff_writes_it(micros in 0..=MAX_EXACT) {
+            prop_assert_eq!(ours(micros), jiffs(micros));
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Strict JSON: what serde refuses, told with the field it is about.
+//!
+//! serde knows the line and column of an error, but not the field. So the readers of
+//! [`requests`](super::requests) leave a [`Trail`] as they go: one store to memory for each field, and
+//! when something is wrong, the last one says where. What can be said better than serde does, they
+//! say themselves and leave in the trail as well.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
+use serde_json::error::Category;
+
+use crate::problem::{Kind, Problem, brief};
+
+/// Where a reader is, and what it found wrong.
+#[derive(Default)]
+pub(crate) struct Trail {
+    field: Cell<&'static str>,
+    found: RefCell<Option<Problem>>,
+}
+
+/// Reads a string, borrowed if nothing in it is escaped.
+pub(crate) struct Text;
+
+/// Reads the name of a field, checked against those there are.
+pub(crate) struct Key<'t, F> {
+    pub(crate) trail: &'t Trail,
+    /// Where the fields are: a pointer, empty at the top.
+    pub(crate) within: &'static str,
+    /// The field of a name, with the pointer to its value.
+    pub(crate) of: F,
+    /// The names there are, for the message.
+    pub(crate) names: &'static str,
+}
+
+/// Reads a document of one kind from all of `bytes`.
+pub(crate) fn read<'de, T>(
+    bytes: &'de [u8],
+    reader: impl FnOnce(
+        &mut serde_json::Deserializer<serde_json::de::SliceRead<'de>>,
+        &Trail,
+    ) -> Result<T, serde_json::Error>,
+) -> Result<T, Problem> {
+    let trail = Trail::default();
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let read = reader(&mut json, &trail).and_then(|value| json.end().map(|()| value));
+    read.map_err(|error| trail.problem(&error))
+}
+
+// === impl Trail ===
+
+impl Trail {
+    /// The value of this field comes next.
+    #[inline]
+    pub(crate) fn at(&self, field: &'static str) {
+        self.field.set(field);
+    }
+
+    /// Something is wrong with the field that was read last.
+    #[cold]
+    pub(crate) fn wrong<E: Error>(&self, detail: impl Into<Cow<'static, str>>) -> E {
+        let problem = Kind::InvalidField.problem(detail).about(self.field.get());
+        self.found.replace(Some(problem));
+        E::custom("")
+    }
+
+    /// A field is there that nobody knows.
+    #[cold]
+    fn unknown<E: Error>(&self, within: &str, name: &str, names: &str) -> E {
+        let name = brief(name, 64);
+        let detail = format!("there is no field `{name}` here; there are {names}");
+        // A pointer escapes what would divide it (RFC 6901).
+        let field = format!("{within}/{}", name.replace('~', "~0").replace('/', "~1"));
+        self.found.replace(Some(Kind::InvalidField.problem(detail).about(field)));
+        E::custom("")
+    }
+
+    /// What to answer to an error.
+    #[cold]
+    fn problem(&self, error: &serde_json::Error) -> Problem {
+        if let Some(found) = self.found.take() {
+            return found;
+        }
+        let text = error.to_string();
+        match error.classify() {
+            Category::Data => {
+                let place = format!(" at line {} column {}", error.line(), error.column());
+                let detail = text.strip_suffix(&place).unwrap_or(&text).to_owned();
+                Kind::InvalidField.problem(detail).about(self.field.get())
+            }
+            Category::Syntax | Category::Eof | Category::Io => Kind::NotJson.problem(text),
+        }
+    }
+}
+
+// === impl Text ===
+
+impl<'de> DeserializeSeed<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    #[inline]
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+}
+
+// === impl Key ===
+
+impl<'de, T, F: Fn(&str) -> Option<(T, &'static str)>> DeserializeSeed<'de> for Key<'_, F> {
+    type Value = T;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl<T, F: Fn(&str) -> Option<(T, &'static str)>> Visitor<'_> for Key<'_, F> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a field")
+    }
+
+    #[inline]
+    fn visit_str<E: Error>(self, name: &str) -> Result<T, E> {
+        match (self.of)(name) {
+            Some((field, pointer)) => {
+                self.trail.at(pointer);
+                Ok(field)
+            }
+            None => Err(self.trail.unknown(self.within, name, self.names)),
+        }
+    }
+}

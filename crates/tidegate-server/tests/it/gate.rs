@@ -1,0 +1,135 @@
+//! `/v1/gate/{policy}`: as a reverse proxy asks.
+
+use serde_json::json;
+
+use crate::raw::Reply;
+use crate::world::World;
+
+fn behind_a_proxy() -> World {
+    World::with(&json!({"gate": {
+        "trusted_peers": ["127.0.0.0/8"],
+        "headers": {"org": "x-org-id", "user": "x-user-id", "ip": "x-forwarded-for"},
+    }}))
+}
+
+fn ask(world: &World, target: &str, headers: &str) -> Reply {
+    let mut client = world.client();
+    client.send(format!("GET {target} HTTP/1.1\r\nhost: t\r\n{headers}\r\n").as_bytes());
+    client.reply()
+}
+
+#[test]
+fn who_may_pass_gets_200_and_the_others_429() {
+    let world = behind_a_proxy();
+    let headers = "x-org-id: acme\r\nx-user-id: u7\r\nx-forwarded-for: 203.0.113.7\r\n";
+    for _ in 0..3 {
+        let passed = ask(&world, "/v1/gate/api", headers);
+        assert_eq!((passed.status, passed.body.len()), (200, 0));
+    }
+    let refused = ask(&world, "/v1/gate/api", headers);
+    assert_eq!(refused.status, 429);
+    assert_eq!(refused.header("retry-after"), Some("1"), "rounded up");
+    let other = headers.replace("u7", "u8");
+    assert_eq!(ask(&world, "/v1/gate/api", &other).status, 200);
+}
+
+#[test]
+fn nginx_gets_403() {
+    let world = behind_a_proxy();
+    let headers = "x-org-id: acme\r\nx-user-id: u7\r\n";
+    for _ in 0..3 {
+        assert_eq!(ask(&world, "/v1/gate/api?deny=403", headers).status, 200);
+    }
+    let refused = ask(&world, "/v1/gate/api?deny=403", headers);
+    assert_eq!(refused.status, 403);
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(ask(&world, "/v1/gate/api?deny=429", headers).status, 429);
+    let world = World::with(&json!({"gate": {"deny_status": 403}}));
+    assert_eq!(ask(&world, "/v1/gate/queue", "").status, 200);
+    assert_eq!(ask(&world, "/v1/gate/queue", "").status, 403);
+}
+
+#[test]
+fn t01_headers_of_strangers_do_not_count() {
+    let world = World::new();
+    for attempt in 0..100 {
+        let forged = format!("x-forwarded-for: 198.51.100.{attempt}\r\nx-org-id: o{attempt}\r\n");
+        assert_eq!(ask(&world, "/v1/gate/api", &forged).status, 200);
+    }
+    let refused = ask(&world, "/v1/gate/api", "x-forwarded-for: 192.0.2.1\r\n");
+    assert_eq!(refused.status, 429, "all of them came from one address");
+}
+
+#[test]
+fn p82_refusals_name_nothing_from_within() {
+    let world = behind_a_proxy();
+    let headers = "x-org-id: acme\r\nx-user-id: u7\r\n";
+    let mut replies: Vec<_> = (0..4).map(|_| ask(&world, "/v1/gate/api", headers)).collect();
+    replies.push(ask(&world, "/v1/gate/apii", headers));
+    replies.push(ask(&world, "/v1/gate/tokens", ""));
+    let failing = crate::limits::failing_world();
+    let store_fails = failing.get("/v1/gate/queue");
+    assert_eq!(store_fails.status, 503);
+    assert_eq!(store_fails.header("retry-after"), Some("5"));
+    replies.push(store_fails);
+    for reply in replies {
+        let text = format!("{:?} {}", reply.headers, String::from_utf8_lossy(&reply.body));
+        let text = text.replace("no-store", "");
+        for internal in [
+            "burst",
+            "per-address",
+            "policy",
+            "limit",
+            "store",
+            "mode",
+            "memory",
+            "unavailable",
+            "acme",
+            "u7",
+            "203.0.113.7",
+            "apii",
+        ] {
+            assert!(!text.contains(internal), "{internal} in {text}");
+        }
+    }
+}
+
+#[test]
+fn who_cannot_be_counted_does_not_pass() {
+    let world = behind_a_proxy();
+    assert_eq!(ask(&world, "/v1/gate/tokens", "").status, 403, "no organisation was told");
+    assert_eq!(ask(&world, "/v1/gate/tokens", "x-org-id: acme\r\n").status, 200);
+    assert_eq!(ask(&world, "/v1/gate/nothing", "x-org-id: acme\r\n").status, 404);
+}
+
+#[test]
+fn ambiguous_requests_are_refused() {
+    let world = behind_a_proxy();
+    let long = format!("x-org-id: {}\r\n", "x".repeat(257));
+    assert_eq!(ask(&world, "/v1/gate/tokens", &long).status, 400);
+    let twice = "x-org-id: acme\r\nx-org-id: other\r\n";
+    assert_eq!(ask(&world, "/v1/gate/tokens", twice).status, 400, "t30");
+    assert_eq!(ask(&world, "/v1/gate/api?deny=500", "").status, 400);
+}
+
+#[test]
+fn overflow_reaches_the_proxy() {
+    let world = World::new();
+    assert_eq!(ask(&world, "/v1/gate/degrade", "").header("tidegate-verdict"), None);
+    let degraded = ask(&world, "/v1/gate/degrade", "");
+    assert_eq!((degraded.status, degraded.header("tidegate-verdict")), (200, Some("degrade")));
+    assert_eq!(ask(&world, "/v1/gate/queue", "").status, 200);
+    let queued = ask(&world, "/v1/gate/queue", "");
+    assert_eq!((queued.status, queued.header("retry-after")), (429, Some("1")));
+}
+
+#[test]
+fn a_head_is_decided_like_a_get() {
+    let world = World::new();
+    let mut client = world.client();
+    for expected in [200, 429] {
+        client.send(b"HEAD /v1/gate/queue HTTP/1.1\r\nhost: t\r\n\r\n");
+        assert_eq!(client.head_reply().status, expected);
+    }
+    assert_eq!(client.get("/livez").status, 200, "no body was in the way");
+}

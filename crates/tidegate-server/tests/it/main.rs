@@ -1,0 +1,26 @@
+//! The server through real sockets.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests state what they expect, as tests do"
+)]
+
+mod batch;
+mod decide;
+mod drain;
+mod explain;
+mod gate;
+mod health;
+mod http1;
+mod http2;
+mod limits;
+mod metrics;
+mod openapi;
+mod problems;
+mod raw;
+mod reload;
+mod settle;
+mod slow;
+mod world;

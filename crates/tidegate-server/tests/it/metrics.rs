@@ -1,0 +1,144 @@
+//! `/metrics`.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+
+use crate::raw::{Client, post};
+use crate::world::World;
+
+fn scrape(world: &World) -> String {
+    String::from_utf8(world.get("/metrics").body).unwrap()
+}
+
+/// Some of everything.
+fn busy() -> World {
+    let world = World::new();
+    let ask = json!({"policy": "api", "subject": {"org": "acme", "user": "u7"}});
+    for _ in 0..5 {
+        world.post("/v1/decide", &ask);
+    }
+    world.post("/v1/decide", &json!({"policy": "api"}));
+    world.post("/v1/decide", &json!({"policy": "unknown"}));
+    world.post("/v1/peek", &ask);
+    world.get("/nowhere");
+    world.get("/v1/gate/queue");
+    world
+}
+
+#[test]
+fn what_happened_is_counted() {
+    let metrics = scrape(&busy());
+    for line in [
+        "tidegate_decisions_total{policy=\"api\",verdict=\"admit\"} 3",
+        "tidegate_decisions_total{policy=\"api\",verdict=\"deny\"} 2",
+        "tidegate_decisions_total{policy=\"queue\",verdict=\"admit\"} 1",
+        "tidegate_refusals_total{policy=\"api\",limit=\"burst\"} 2",
+        "tidegate_refusals_total{policy=\"api\",limit=\"per-address\"} 0",
+        "tidegate_decide_errors_total{policy=\"api\",kind=\"nothing_applies\"} 1",
+        "tidegate_http_requests_total{route=\"/v1/decide\",status=\"2xx\"} 5",
+        "tidegate_http_requests_total{route=\"/v1/decide\",status=\"4xx\"} 2",
+        "tidegate_http_requests_total{route=\"/v1/peek\",status=\"2xx\"} 1",
+        "tidegate_http_requests_total{route=\"other\",status=\"4xx\"} 1",
+        "tidegate_http_request_duration_seconds_count 10",
+        "tidegate_policies 5",
+        "tidegate_store_entries{shape=\"bucket\"} 2",
+        "tidegate_events_dropped_total 0",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} in\n{metrics}");
+    }
+    assert!(metrics.contains("tidegate_build_info{version=\""));
+}
+
+#[test]
+fn promtool_has_nothing_to_say() {
+    let metrics = scrape(&busy());
+    let mut promtool = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("promtool, which is in the package `prometheus`");
+    promtool.stdin.take().unwrap().write_all(metrics.as_bytes()).unwrap();
+    let said = promtool.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
+    assert!(said.status.success() && text.is_empty(), "{text}");
+}
+
+#[test]
+fn openmetrics_is_sent_to_those_who_accept_it() {
+    let world = busy();
+    let mut client = world.client();
+    assert_eq!(
+        client.get("/metrics").header("content-type"),
+        Some("text/plain; version=0.0.4; charset=utf-8")
+    );
+    client.send(
+        b"GET /metrics HTTP/1.1\r\nhost: t\r\n\
+          accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n\r\n",
+    );
+    let reply = client.reply();
+    let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    assert_eq!(reply.header("content-type"), Some(content_type));
+    let text = String::from_utf8(reply.body).unwrap();
+    assert!(text.ends_with("# EOF\n"));
+    assert!(text.contains("# TYPE tidegate_decisions counter\n"));
+    assert!(text.contains("# UNIT tidegate_http_request_duration_seconds seconds\n"));
+}
+
+/// Names and label sets, without the values.
+fn series(metrics: &str) -> BTreeSet<String> {
+    let samples = metrics.lines().filter(|line| !line.starts_with('#'));
+    samples.map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect()
+}
+
+fn any_request() -> impl Strategy<Value = Vec<u8>> {
+    let text = "[!-~&&[^\"\\\\]]{1,20}";
+    let decide = (text, text, text, any::<i64>()).prop_map(|(policy, org, user, cost)| {
+        let subject = json!({"org": org, "user": user, "agent": policy});
+        let ask = json!({"policy": policy, "subject": subject, "cost": cost});
+        post("/v1/decide", ask.to_string().as_bytes())
+    });
+    let known = (text, text).prop_map(|(org, user)| {
+        let ask = json!({"policy": "api", "subject": {"org": org, "user": user}});
+        post("/v1/decide", ask.to_string().as_bytes())
+    });
+    let get = ("(GET|PUT|[A-Z]{1,8})", "[a-z0-9/._-]{0,20}", "[a-z]{1,10}", "[!-~]{0,20}")
+        .prop_map(|(method, path, header, value)| {
+            let head =
+                format!("{method} /{path} HTTP/1.1\r\nhost: t\r\nx-{header}: {value}\r\n\r\n");
+            head.into_bytes()
+        });
+    let gate = (text, "[a-z0-9._-]{1,20}").prop_map(|(org, policy)| {
+        format!("GET /v1/gate/{policy} HTTP/1.1\r\nhost: t\r\nx-org: {org}\r\n\r\n").into_bytes()
+    });
+    prop_oneof![decide, known, get, gate]
+}
+
+#[test]
+fn p83_no_request_adds_a_series() {
+    let world = busy();
+    // Every route and class of status there can be is known in advance.
+    let (policies, limits, routes, classes) = (5, 8, 12, 5);
+    let bound = policies * (4 + 8) + limits + routes * classes + 60;
+    let before: BTreeSet<_> = series(&scrape(&world));
+    let mut runner = TestRunner::new(Config { cases: 400, ..Config::default() });
+    runner
+        .run(&any_request(), |request| {
+            let mut client = Client::connect(world.address);
+            client.try_send(&request);
+            let _ = client.try_reply(true);
+            Ok(())
+        })
+        .unwrap();
+    let after = series(&scrape(&world));
+    assert!(after.len() <= bound, "{} series", after.len());
+    for new in after.difference(&before) {
+        assert!(new.starts_with("tidegate_http_requests_total{route=\""), "{new}");
+    }
+}

@@ -1,0 +1,146 @@
+//! A server with known policies and a clock that stands still, on a port of its own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use serde_json::{Value, json};
+use tidegate_core::{
+    Bucket, Cost, CostRule, Counts, Dimension, FailureMode, Limit, ManualClock, Name, Overflow,
+    Period, PolicySet, PolicySetBuilder, PolicySpec, Protects, Quota, Rate, Scope, Shape, Span,
+    Stage, Timestamp, Window,
+};
+use tidegate_engine::Engine;
+use tidegate_engine::memory::{Budget, MemoryStore};
+use tidegate_server::{Backend, Drained, Handle, Server, Settings, WrittenSettings};
+use tokio::sync::oneshot;
+
+use crate::raw::{Client, Reply};
+
+pub(crate) type Memory = MemoryStore<Arc<ManualClock>>;
+
+/// A running server. It is told to stop when this is dropped.
+pub(crate) struct World<S: Backend = Memory> {
+    pub(crate) address: SocketAddr,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) engine: Arc<Engine<S>>,
+    pub(crate) handle: Handle<S>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<Drained>>,
+}
+
+/// When the clock stands still.
+pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_123_456);
+
+// === impl World ===
+
+impl World {
+    /// With the usual policies and settings.
+    pub(crate) fn new() -> Self {
+        Self::with(&json!({}))
+    }
+
+    /// With the usual policies and these settings.
+    pub(crate) fn with(settings: &Value) -> Self {
+        let clock = Arc::new(ManualClock::new(NOW));
+        let budget = Budget { buckets: 10_000, quotas: 1_000, windows: 1_000 };
+        let store = MemoryStore::new(budget, Arc::clone(&clock));
+        Self::start(settings, store, clock)
+    }
+}
+
+impl<S: Backend> World<S> {
+    pub(crate) fn start(settings: &Value, store: S, clock: Arc<ManualClock>) -> Self {
+        let mut written: WrittenSettings = serde_json::from_value(settings.clone()).unwrap();
+        written.listen = Some("127.0.0.1:0".parse().unwrap());
+        written.threads = written.threads.or(Some(2));
+        let settings = Settings::try_new(&written).unwrap();
+        let engine = Arc::new(Engine::new(store, policies().build(None).unwrap()));
+        let server = Server::bind(settings, Arc::clone(&engine), Arc::clone(&clock)).unwrap();
+        let (address, handle) = (server.local_addr(), server.handle());
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let stopped = async { drop(stopped.await) };
+            runtime.unwrap().block_on(server.run(stopped)).unwrap()
+        });
+        Self { address, clock, engine, handle, stop: Some(stop), thread: Some(thread) }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::connect(self.address)
+    }
+
+    pub(crate) fn get(&self, target: &str) -> Reply {
+        self.client().get(target)
+    }
+
+    pub(crate) fn post(&self, target: &str, body: &Value) -> Reply {
+        self.client().post(target, body.to_string().as_bytes())
+    }
+
+    /// Tells the server to stop, and does not wait for it.
+    pub(crate) fn stop(&mut self) {
+        drop(self.stop.take());
+    }
+
+    /// How the server ended.
+    pub(crate) fn ended(mut self) -> Drained {
+        self.stop();
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+impl<S: Backend> Drop for World<S> {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+// === the usual policies ===
+
+pub(crate) fn name(text: &str) -> Name {
+    Name::try_new(text).unwrap()
+}
+
+pub(crate) fn bucket(rate: u64, burst: u64) -> Shape {
+    Shape::Bucket(Bucket::try_new(Rate::per_second(rate).unwrap(), burst).unwrap())
+}
+
+fn limit(text: &str, by: &[Dimension], shape: Shape) -> Limit {
+    Limit::new(name(text), Scope::of(by.iter().copied()), shape).with_named_key()
+}
+
+/// Policies for everything a decision can be.
+pub(crate) fn policies() -> PolicySetBuilder {
+    use Dimension::{Account, Ip, Org, User};
+    let api = PolicySpec::new(name("api"), FailureMode::FailOpen)
+        .protecting(Protects::Api)
+        .class(name("write"))
+        .limit(limit("burst", &[Org, User], bucket(10, 3)))
+        .limit(limit("per-address", &[Ip], bucket(100, 100)));
+    let counted = Counts::Attempts(None);
+    let window = Window::try_new(2, Span::MINUTE, counted).unwrap();
+    let login = PolicySpec::new(name("login"), FailureMode::FailClosed)
+        .protecting(Protects::Login)
+        .limit(limit("attempts", &[Account], Shape::Window(window)))
+        .limit(limit("flood", &[Ip], bucket(1, 1)).at_stage(Stage::Global));
+    let daily = Quota::try_new(100, Period::Fixed(Span::DAY), Counts::Admitted).unwrap();
+    let tokens = PolicySpec::new(name("tokens"), FailureMode::Degraded)
+        .limit(limit("daily", &[Org], Shape::Quota(daily)).settling())
+        .limit(
+            limit("calls", &[Org], bucket(1_000, 1_000))
+                .costing(CostRule::PerRequest(Cost::ONE))
+                .in_shadow(),
+        );
+    let queue = PolicySpec::new(name("queue"), FailureMode::FailClosed)
+        .overflow(Overflow::Queue)
+        .limit(limit("slots", &[], bucket(1, 1)));
+    let degrade = PolicySpec::new(name("degrade"), FailureMode::FailClosed)
+        .overflow(Overflow::Degrade)
+        .limit(limit("seats", &[], bucket(1, 1)));
+    PolicySet::builder().policy(api).policy(login).policy(tokens).policy(queue).policy(degrade)
+}
