@@ -36,6 +36,20 @@ impl Place {
         Self { start, end: start + offset(span.byte_len()) }
     }
 
+    /// Likewise for errors, some of which know only their line and column.
+    pub(super) fn of_error(location: &Location, text: &str) -> Self {
+        if location.span().byte_offset().is_some() {
+            return Self::of(location);
+        }
+        let number = |from_one: u64| usize::try_from(from_one).unwrap_or(1).saturating_sub(1);
+        let mut lines = text.split_inclusive('\n');
+        let before: usize = lines.by_ref().take(number(location.line())).map(str::len).sum();
+        let line = lines.next().unwrap_or_default();
+        let column = line.char_indices().nth(number(location.column()));
+        let start = before + column.map_or(line.trim_end().len(), |(at, _)| at);
+        Self { start, end: start }
+    }
+
     /// This place within `text`: between characters, and not empty if a word begins here.
     pub(super) fn within(self, text: &str) -> Self {
         let start = text.floor_char_boundary(self.start.min(text.len()));

@@ -4,7 +4,7 @@
 //! terminal, and characters that turn the direction of text are replaced; long lines are cropped.
 
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
 
 use super::error::Problem;
 use super::place::Place;
@@ -12,47 +12,85 @@ use super::place::Place;
 /// Columns of a line that are shown.
 const WIDTH: usize = 120;
 
+/// A place that is pointed at, and what is said there.
+#[derive(Clone, Copy)]
+struct Marked {
+    place: Place,
+    label: Option<&'static str>,
+}
+
 /// The problem with its line, as plain text.
 pub(super) fn problem(problem: &Problem) -> String {
     let text = problem.source.inner();
-    let place = problem.place.within(text);
-    let other = problem.other.map(|(place, what)| (place.within(text), what));
-    let first = other.map_or(place.start, |(other, _)| other.start.min(place.start));
-    let last = other.map_or(place.end, |(other, _)| other.end.max(place.end));
-    // Only the lines that are pointed at, and those between.
-    let start = text[..first].rfind('\n').map_or(0, |end| end + 1);
-    let end = text[last..].find('\n').map_or(text.len(), |end| last + end);
-    let lines = shown_alike(&text[start..end]);
-    let span = |place: Place| place.start - start..place.end - start;
-
-    let (name, title) = (shown(problem.source.name()), problem.to_string());
-    let mut snippet = Snippet::source(lines)
-        .path(name)
-        .line_start(text[..start].matches('\n').count() + 1)
-        .annotation(AnnotationKind::Primary.span(span(place)));
-    if let Some((place, what)) = other {
-        snippet = snippet.annotation(AnnotationKind::Context.span(span(place)).label(what));
+    let name = shown(problem.source.name());
+    let here = Marked { place: on_one_line(problem.place, text), label: None };
+    let there = problem
+        .other
+        .map(|(place, what)| Marked { place: on_one_line(place, text), label: Some(what) });
+    let title = Level::ERROR.primary_title(problem.to_string()).id(problem.wrong.code());
+    let near = there.filter(|there| are_near(here.place, there.place, text));
+    let mut group = title.element(snippet(&name, text, here, near));
+    if let (Some(there), None) = (there, near) {
+        group = group.element(snippet(&name, text, there, None));
     }
-    let mut report = Level::ERROR.primary_title(title).id(problem.wrong.code()).element(snippet);
     if let Some(advice) = problem.wrong.advice() {
-        report = report.element(Level::HELP.message(wrapped(&shown(&advice))));
+        group = group.element(Level::HELP.message(wrapped(&shown(&advice))));
     }
     let renderer = Renderer::plain().decor_style(DecorStyle::Ascii).term_width(WIDTH);
-    renderer.render(&[report]).trim_end().to_owned()
+    renderer.render(&[group]).trim_end().to_owned()
 }
 
-/// The text in lines that are not too long.
+/// The lines of one place or two, and those between.
+fn snippet<'a>(
+    name: &str,
+    text: &str,
+    here: Marked,
+    there: Option<Marked>,
+) -> Snippet<'a, Annotation<'a>> {
+    let places = [Some(here), there].into_iter().flatten().map(|marked| marked.place);
+    let first = places.clone().map(|place| place.start).min().unwrap_or(0);
+    let last = places.map(|place| place.end).max().unwrap_or(0);
+    let start = text[..first].rfind('\n').map_or(0, |end| end + 1);
+    let end = text[last..].find('\n').map_or(text.len(), |end| last + end);
+    let annotation = |kind: AnnotationKind, marked: Marked| {
+        let span = marked.place.start - start..marked.place.end - start;
+        kind.span(span).label(marked.label)
+    };
+    let snippet = Snippet::source(shown_alike(&text[start..end]))
+        .path(name.to_owned())
+        .line_start(text[..start].matches('\n').count() + 1)
+        .annotation(annotation(AnnotationKind::Primary, here));
+    match there {
+        Some(there) => snippet.annotation(annotation(AnnotationKind::Context, there)),
+        None => snippet,
+    }
+}
+
+/// The part of a place that is on its first line.
+fn on_one_line(place: Place, text: &str) -> Place {
+    let Place { start, end } = place.within(text);
+    let end = text[start..end].find(['\n', '\r']).map_or(end, |line| start + line);
+    Place { start, end }
+}
+
+/// Whether both places can be seen at once: their columns differ by less than is shown of a line.
+fn are_near(a: Place, b: Place, text: &str) -> bool {
+    let column = |at: usize| at - text[..at].rfind('\n').map_or(0, |end| end + 1);
+    column(a.start).abs_diff(column(b.start)) < WIDTH / 2
+}
+
+/// The text in lines that are not too long; what stands in backticks stays together.
 fn wrapped(text: &str) -> String {
-    let (mut lines, mut width) = (String::new(), 0);
+    let (mut lines, mut width, mut quoted) = (String::new(), 0, false);
     for word in text.split(' ') {
-        let letters = word.chars().count();
+        let rest = word.chars().count();
+        let breaks = !quoted && width > 0 && width + 1 + rest > WIDTH - 20;
         if width > 0 {
-            let fits = width + 1 + letters <= WIDTH - 20;
-            lines.push(if fits { ' ' } else { '\n' });
-            width = if fits { width + 1 } else { 0 };
+            lines.push(if breaks { '\n' } else { ' ' });
         }
+        width = if breaks { rest } else { width + 1 + rest };
         lines.push_str(word);
-        width += letters;
+        quoted ^= word.matches('`').count() % 2 == 1;
     }
     lines
 }

@@ -4,12 +4,12 @@
 //! them go together. Whether a policy makes sense is for [`File::parse`](super::File::parse).
 
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema as _, Schema, SchemaGenerator};
-use serde_json::{Map, Value};
+use schemars::{JsonSchema as _, Schema};
+use serde_json::Value;
 
 use super::Door;
 use super::written::Ours;
-use super::written::schemas::without_null;
+use super::written::schemas::tidied;
 
 /// The schema of a policy file with the sections of a door.
 #[must_use]
@@ -30,9 +30,8 @@ pub fn schema<D: Door>() -> Schema {
         "description".into(),
         "Which requests may pass: policies with their limits. See docs/policy-file.md.".into(),
     );
-    let definitions = definitions(&mut generator);
-    schema.insert("$defs".into(), Value::Object(definitions));
-    without_null(&mut schema);
+    schema.insert("$defs".into(), Value::Object(generator.take_definitions(true)));
+    tidied(&mut schema);
     schema
 }
 
@@ -42,8 +41,4 @@ fn merge(into: &mut Schema, from: &mut Schema, key: &str) {
     if let Some(Value::Object(entries)) = into.get_mut(key) {
         entries.extend(more);
     }
-}
-
-fn definitions(generator: &mut SchemaGenerator) -> Map<String, Value> {
-    generator.take_definitions(true)
 }

@@ -1,6 +1,7 @@
 //! From text to the types as written, within bounds, and what the parser's errors mean here.
 
 use serde::de::DeserializeOwned;
+use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Error, Options};
 
@@ -23,13 +24,13 @@ pub(super) fn read<D: DeserializeOwned>(text: &str) -> Result<Top<D>, (Place, Wr
 pub(super) fn options() -> Options {
     let budget = serde_saphyr::budget! {
         max_depth: 16,
-        flow_nesting_limit: 16,
+        flow_nesting_limit: 64,
         max_events: 400_000,
         max_nodes: 300_000,
         max_aliases: 10_000,
         max_anchors: 1_000,
         max_merge_keys: 1_000,
-        max_documents: 1,
+        max_documents: 2,
         max_total_scalar_bytes: 2 << 20,
         max_recorded_anchor_events: 200_000,
         max_recorded_anchor_bytes: 2 << 20,
@@ -55,7 +56,8 @@ fn explain(error: &Error, text: &str) -> (Place, Wrong) {
     if let Error::WithSnippet { error, .. } | Error::AliasError { error, .. } = error {
         return explain(error, text);
     }
-    let place = error.location().map_or_else(Place::default, |location| Place::of(&location));
+    let place =
+        error.location().map_or_else(Place::default, |location| Place::of_error(&location, text));
     (place.within(text), meaning(error, place, text))
 }
 
@@ -90,18 +92,47 @@ fn meaning(error: &Error, place: Place, text: &str) -> Wrong {
         Error::SerdeInvalidType { expected, .. }
         | Error::SerdeInvalidValue { expected, .. }
         | Error::SerdeInvalidLength { expected, .. } => other(&short(expected)),
-        Error::Message { msg, .. } => Wrong::BadValue { message: short(msg) },
-        Error::Budget { .. }
-        | Error::AliasReplayCounterOverflow { .. }
-        | Error::AliasReplayLimitExceeded { .. }
-        | Error::AliasExpansionLimitExceeded { .. }
-        | Error::AliasReplayStackDepthExceeded { .. }
-        | Error::RecursiveReferencesRequireWeakTypes { .. } => {
-            Wrong::TooComplex { message: without_location(error) }
+        Error::UnsupportedTag { tag, .. } => {
+            let message = format!("the tag `{}` means nothing here; remove it", short(tag));
+            Wrong::BadValue { message }
         }
-        _ => Wrong::Syntax { message: without_location(error) },
+        Error::UnknownAnchor { .. } => {
+            let message =
+                "nothing before this alias has its anchor; write `&name` where it is defined";
+            Wrong::BadValue { message: message.into() }
+        }
+        Error::Message { msg, .. } => Wrong::BadValue { message: short(msg) },
+        _ => match excess(error) {
+            Some(what) => Wrong::TooComplex { what },
+            None => Wrong::Syntax { message: without_location(error) },
+        },
     }
 }
+
+/// Which bound was broken, if it was one.
+fn excess(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::Budget { breach, .. } => match breach {
+            BudgetBreach::Depth { .. } => "it is nested more than 16 levels deep",
+            BudgetBreach::Aliases { .. }
+            | BudgetBreach::Anchors { .. }
+            | BudgetBreach::MergeKeys { .. }
+            | BudgetBreach::RecordedAnchorEvents { .. }
+            | BudgetBreach::RecordedAnchorBytes { .. } => TOO_MANY_ALIASES,
+            _ => "it has more parts than any policy file needs",
+        },
+        Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => TOO_MANY_ALIASES,
+        Error::RecursiveReferencesRequireWeakTypes { .. } => {
+            "an alias stands within what it stands for"
+        }
+        _ => return None,
+    })
+}
+
+const TOO_MANY_ALIASES: &str = "its aliases unfold to more than any policy file needs";
 
 /// The parser's words, without the place, which is shown anyway.
 fn without_location(error: &Error) -> String {

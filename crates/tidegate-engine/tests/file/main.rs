@@ -1,4 +1,5 @@
-//! The policy file from outside: every error as it is shown, every example as it is loaded.
+//! The policy file from outside: every error as it is shown, every example as it is loaded, and what
+//! a hostile file cannot do.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -6,21 +7,33 @@
     reason = "a test: what cannot be read fails it"
 )]
 
-use tidegate_engine::file::{File, NoDoor};
+mod corpus;
+mod door;
+mod examples;
+mod golden;
+mod loaded;
+mod made;
+mod schema;
 
-#[test]
-fn a_small_file_is_read() {
-    let text = "
-version: 1
-policies:
-  - name: api
-    failure_mode: fail_open
-    limits:
-      - name: burst
-        by: org
-        bucket: { rate: 10/s, burst: 20 }
-";
-    let file: File = File::parse("policies.yaml", text).unwrap();
-    assert_eq!(*file.door(), NoDoor {});
-    assert!(file.policies().clone().build(None).unwrap().get("api").is_some());
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A folder of this repository.
+fn folder(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The files of a folder with this ending: their names without it and their text, sorted.
+fn texts(path: &str, ending: &str) -> Vec<(String, String)> {
+    let entries = fs::read_dir(folder(path)).unwrap().map(|entry| entry.unwrap().path());
+    let mut texts: Vec<(String, String)> = entries
+        .filter(|path| path.extension().is_some_and(|found| found == ending))
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    texts.sort();
+    assert!(!texts.is_empty(), "no .{ending} in {path}");
+    texts
 }

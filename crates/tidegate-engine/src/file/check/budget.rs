@@ -2,16 +2,17 @@
 
 use super::Check;
 use crate::file::place::{Place, Placed};
-use crate::file::written::Memory;
 use crate::file::written::scalar::Number;
+use crate::file::written::{Memory, Ours};
 use crate::file::wrong::Wrong;
 use crate::memory::Budget;
 
 impl Check {
-    pub(super) fn version(&mut self, version: Option<&Placed<Number>>) {
-        match version {
+    pub(super) fn version(&mut self, ours: &Ours) {
+        match &ours.version {
             Some(Placed { value: Number::Whole(1), .. }) => {}
             Some(version) => self.say(version.place, Wrong::UnknownVersion),
+            None if self.is_misspelt("version") => {}
             None => {
                 let (owner, field) = ("the file".into(), "version");
                 let example = "version: 1";

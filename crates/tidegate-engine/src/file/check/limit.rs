@@ -70,7 +70,7 @@ impl Check {
             }
             _ => None,
         };
-        let overrides = written.overrides.as_deref().unwrap_or_default();
+        let overrides = written.overrides.as_ref().map_or(&[][..], |list| list.value.as_slice());
         let mut shapes: Vec<Shape> = limit.iter().map(|limit| limit.shape().clone()).collect();
         let limit = self.overridden(limit, frame, overrides, &mut shapes)?;
         Some(Sound { limit, shapes, place })
@@ -217,8 +217,8 @@ impl Numbers<'_> {
 }
 
 fn flagged(limit: Limit, written: &written::Limit) -> Limit {
-    let set = |flag: Option<bool>| flag == Some(true);
-    let limit = if set(written.shadow) { limit.in_shadow() } else { limit };
-    let limit = if set(written.settles) { limit.settling() } else { limit };
-    if set(written.named_key) { limit.with_named_key() } else { limit }
+    let set = |flag: &Option<Placed<bool>>| flag.as_ref().is_some_and(|flag| flag.value);
+    let limit = if set(&written.shadow) { limit.in_shadow() } else { limit };
+    let limit = if set(&written.settles) { limit.settling() } else { limit };
+    if set(&written.named_key) { limit.with_named_key() } else { limit }
 }

@@ -68,10 +68,10 @@ impl Check {
     /// Checks the whole.
     pub(super) fn file<D: Door>(mut self, top: Top<D>) -> Result<File<D>, FileError> {
         let Top { ours, door, sections, strangers } = top;
-        for stranger in strangers {
+        for stranger in &strangers {
             self.say(stranger.place, Wrong::unknown_field(&stranger.value, &sections));
         }
-        self.version(ours.version.as_ref());
+        self.version(&ours);
         let budget = self.budget(ours.memory.as_ref());
         let policies = self.policies(&ours);
         door.check(&mut Report(&mut self));

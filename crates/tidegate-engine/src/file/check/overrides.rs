@@ -78,7 +78,7 @@ impl Check {
         match seen.insert((dimension, same_as(dimension, value)), place) {
             None => Some(rule),
             Some(first) => {
-                let twice = Wrong::Override(OverrideError::Duplicate(dimension));
+                let twice = Wrong::BadOverride(OverrideError::Duplicate(dimension));
                 self.say_of_two(place, (first, "first here"), twice);
                 None
             }
@@ -230,7 +230,7 @@ fn fill<T: Clone>(given: &mut Option<T>, usual: &Option<T>) {
 /// What the core has against an override.
 fn of_override(error: LimitError) -> Wrong {
     match error {
-        LimitError::Override { error, .. } => Wrong::Override(error),
+        LimitError::Override { error, .. } => Wrong::BadOverride(error),
         LimitError::OtherShape { expected, found, .. } => Wrong::OtherShape { expected, found },
         LimitError::CostAboveCapacity { cost, capacity, .. } => {
             Wrong::CostAboveCapacity { cost, capacity }

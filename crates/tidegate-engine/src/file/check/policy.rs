@@ -40,7 +40,8 @@ impl Check {
     /// All policies, as far as they are in order.
     pub(super) fn policy_list(&mut self, ours: &Ours) -> Vec<Policy> {
         let list = ours.policies.as_ref();
-        if list.is_none_or(|list| list.value.is_empty()) {
+        let misspelt = list.is_none() && self.is_misspelt("policies");
+        if list.is_none_or(|list| list.value.is_empty()) && !misspelt {
             let place = list.map_or_else(Place::default, |list| list.place);
             self.say(place, Wrong::NoPolicies);
         }
@@ -105,7 +106,7 @@ impl Check {
 
     fn limit_use(&mut self, limit: &Placed<WrittenLimit>) -> Option<Use> {
         let Some(shared) = &limit.value.shared else { return self.limit(limit).map(Use::Own) };
-        if let Some((field, place)) = limit.value.beside_shared(limit.place) {
+        if let Some((field, place)) = limit.value.beside_shared() {
             self.say_of_two(
                 place,
                 (shared.place, "a shared limit"),
@@ -160,23 +161,23 @@ impl Use {
 
 impl WrittenLimit {
     /// A field that stands beside `shared`, and where.
-    fn beside_shared(&self, whole: Place) -> Option<(&'static str, Place)> {
+    fn beside_shared(&self) -> Option<(&'static str, Place)> {
         fn at<T>(field: &'static str, value: &Option<Placed<T>>) -> Option<(&'static str, Place)> {
             value.as_ref().map(|value| (field, value.place))
         }
-        let flags = [
-            ("shadow", self.shadow.is_some()),
-            ("settles", self.settles.is_some()),
-            ("named_key", self.named_key.is_some()),
-            ("overrides", self.overrides.is_some()),
+        let fields = [
+            at("name", &self.name),
+            at("by", &self.by),
+            at("bucket", &self.bucket),
+            at("window", &self.window),
+            at("quota", &self.quota),
+            at("cost", &self.cost),
+            at("stage", &self.stage),
+            at("shadow", &self.shadow),
+            at("settles", &self.settles),
+            at("named_key", &self.named_key),
+            at("overrides", &self.overrides),
         ];
-        at("name", &self.name)
-            .or_else(|| at("by", &self.by))
-            .or_else(|| at("bucket", &self.bucket))
-            .or_else(|| at("window", &self.window))
-            .or_else(|| at("quota", &self.quota))
-            .or_else(|| at("cost", &self.cost))
-            .or_else(|| at("stage", &self.stage))
-            .or_else(|| flags.iter().find(|(_, given)| *given).map(|(field, _)| (*field, whole)))
+        fields.into_iter().flatten().next()
     }
 }

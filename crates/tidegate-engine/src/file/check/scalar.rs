@@ -86,6 +86,14 @@ impl Check {
         value
     }
 
+    /// Whether a section that was not found stands there under a name that resembles its own.
+    pub(super) fn is_misspelt(&self, section: &str) -> bool {
+        self.problems.iter().any(|problem| match &problem.wrong {
+            Wrong::UnknownField { suggestion, .. } => suggestion.as_deref() == Some(section),
+            _ => false,
+        })
+    }
+
     /// Whether a text is short enough to be a fact of a request.
     pub(super) fn fits(&mut self, text: &str, place: Place) -> bool {
         let fits = text.len() <= MAX_TEXT;
@@ -103,6 +111,7 @@ fn similar_name(text: &str) -> Option<String> {
         _ => '-',
     });
     let name: String = letters.collect();
-    let said = name.contains(|c: char| c.is_ascii_alphanumeric());
-    (said && Name::try_new(&name).is_ok()).then_some(name)
+    let plain = text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
+    let name = name.trim_matches('-');
+    (plain && Name::try_new(name).is_ok()).then(|| name.to_owned())
 }

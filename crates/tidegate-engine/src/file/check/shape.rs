@@ -1,8 +1,7 @@
 //! Buckets, windows and quotas: numbers that make a shape.
 
 use tidegate_core::{
-    Backoff, Bucket, Calendar, CalendarError, Counts, Period, Quota, Rate, Shape, ShapeError, Span,
-    Unit, Window,
+    Backoff, Bucket, Calendar, Counts, Period, Quota, Rate, Shape, ShapeError, Span, Unit, Window,
 };
 
 use super::Check;
@@ -98,45 +97,54 @@ impl Check {
         if unit.is_some() {
             goes_with("starts", "a duration", quota.starts.as_ref().map(|starts| starts.place));
         } else {
-            let (zone, day) = (quota.zone.as_ref(), quota.billing_day.as_ref());
-            goes_with("zone", "a calendar", zone.map(|zone| zone.place));
-            goes_with("billing_day", "a month", day.map(|day| day.place));
+            goes_with("zone", "a calendar", quota.zone.as_ref().map(|zone| zone.place));
+        }
+        if unit != Some(Unit::Month) {
+            goes_with("billing_day", "months", quota.billing_day.as_ref().map(|day| day.place));
         }
         for (field, with, place) in &misplaced {
             self.say(*place, Wrong::OtherPeriod { field, with, period: short(per) });
         }
-        match unit {
+        let period = match unit {
             Some(unit) => self.calendar(quota, unit, place),
             None => {
                 let length = self.duration_text(per, place);
                 let starts = self.word_or(quota.starts.as_ref(), Starts::Epoch);
-                match (starts?, length?) {
-                    _ if !misplaced.is_empty() => None,
-                    (Starts::Epoch, length) => Some(Period::Fixed(length)),
-                    (Starts::FirstUse, length) => Some(Period::FirstUse(length)),
-                }
+                length.zip(starts).map(|(length, starts)| match starts {
+                    Starts::Epoch => Period::Fixed(length),
+                    Starts::FirstUse => Period::FirstUse(length),
+                })
             }
-        }
+        };
+        period.filter(|_| misplaced.is_empty())
     }
 
     fn calendar(&mut self, quota: &QuotaNumbers, unit: Unit, place: Place) -> Option<Period> {
-        let zone = quota.zone.as_ref();
-        let day = match &quota.billing_day {
-            Some(day) => Some(u8::try_from(self.number(day, "billing_day")?).unwrap_or(u8::MAX)),
+        let day = quota.billing_day.as_ref().filter(|_| unit == Unit::Month);
+        let number = day.map(|day| (self.number(day, "billing_day"), day.place));
+        let day = match number {
             None => None,
+            Some((Some(number @ 1..=31), _)) => u8::try_from(number).ok(),
+            Some((number, place)) => {
+                if number.is_some() {
+                    self.say(place, Wrong::BadBillingDay);
+                }
+                None
+            }
         };
+        let zone = quota.zone.as_ref();
         let name = zone.map_or("UTC", |zone| zone.value.as_str());
-        if !self.fits(name, zone.map_or(place, |zone| zone.place)) {
+        let place = zone.map_or(place, |zone| zone.place);
+        if !self.fits(name, place) {
             return None;
         }
         match Calendar::try_new(unit, name, day) {
-            Ok(calendar) => Some(Period::Calendar(calendar)),
+            Ok(calendar) => {
+                // A day that was refused is not to be taken for none.
+                (day.is_some() == number.is_some()).then_some(Period::Calendar(calendar))
+            }
             Err(error) => {
-                let at = match error {
-                    CalendarError::UnknownZone { .. } => zone.map(|zone| zone.place),
-                    _ => quota.billing_day.as_ref().map(|day| day.place),
-                };
-                self.say(at.unwrap_or(place), error);
+                self.say(place, error);
                 None
             }
         }

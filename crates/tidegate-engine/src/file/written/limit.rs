@@ -38,13 +38,13 @@ pub(in crate::file) struct Limit {
     /// When it is asked; `action` unless given.
     pub(in crate::file) stage: Option<Placed<Word<Stage>>>,
     /// Report what it would say, and never refuse.
-    pub(in crate::file) shadow: Option<bool>,
+    pub(in crate::file) shadow: Option<Placed<bool>>,
     /// Put what it takes on a ticket, so that the real cost can be settled later.
-    pub(in crate::file) settles: Option<bool>,
+    pub(in crate::file) settles: Option<Placed<bool>>,
     /// Put the limit's name into its keys, to tell it from another of the same scope and period.
-    pub(in crate::file) named_key: Option<bool>,
+    pub(in crate::file) named_key: Option<Placed<bool>>,
     /// Other numbers for some: exact values first, then patterns in this order.
-    pub(in crate::file) overrides: Option<Vec<Placed<Override>>>,
+    pub(in crate::file) overrides: Option<Placed<Vec<Placed<Override>>>>,
 }
 
 /// Other numbers for whom it matches, in the shape of its limit. What is left out is as the limit
@@ -85,6 +85,7 @@ pub(in crate::file) struct Bucket {
 /// Never more than so many in any span of a length.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Window")]
 pub(in crate::file) struct WindowNumbers {
     /// How many.
     #[schemars(required, range(min = 1, max = Window::MAX_COUNT))]
@@ -101,6 +102,7 @@ pub(in crate::file) struct WindowNumbers {
 /// So many per period.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Quota")]
 pub(in crate::file) struct QuotaNumbers {
     /// How many.
     #[schemars(required, range(min = 1, max = Quota::MAX_COUNT))]

@@ -18,6 +18,9 @@ pub(in crate::file) fn limit_in_policy(schema: &mut Schema) {
 pub(in crate::file) fn limit_of_its_own(schema: &mut Schema) {
     let forms = SHAPES.map(|shape| own(&["name", "by"], shape));
     schema.insert("oneOf".into(), Value::from_iter(forms));
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.remove("shared");
+    }
 }
 
 /// An override.
@@ -26,9 +29,16 @@ pub(in crate::file) fn exactly_one_shape(schema: &mut Schema) {
     schema.insert("oneOf".into(), Value::from_iter(forms));
 }
 
-/// Takes `null` out of a schema: a field that is not used is left out.
-pub(in crate::file) fn without_null(schema: &mut Schema) {
+/// Takes `null` out of a schema, for a field that is not used is left out; and the ends of lines out
+/// of descriptions.
+pub(in crate::file) fn tidied(schema: &mut Schema) {
     RecursiveTransform(|schema: &mut Schema| {
+        if schema.get("default").is_some_and(Value::is_null) {
+            schema.remove("default");
+        }
+        if let Some(Value::String(description)) = schema.get_mut("description") {
+            *description = description.replace('\n', " ");
+        }
         if let Some(Value::Array(types)) = schema.get_mut("type") {
             types.retain(|name| name != "null");
             if let [only] = types.as_slice() {

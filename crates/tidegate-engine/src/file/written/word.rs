@@ -87,7 +87,7 @@ impl<W: Words> JsonSchema for Word<W> {
 // === impl Words ===
 
 impl Words for FailureMode {
-    const WHAT: &'static str = "failure mode";
+    const WHAT: &'static str = "`failure_mode`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("fail_closed", Self::FailClosed, "Deny: an outage must not become a way in."),
         ("fail_open", Self::FailOpen, "Admit, within local guardrails."),
@@ -96,7 +96,7 @@ impl Words for FailureMode {
 }
 
 impl Words for Protects {
-    const WHAT: &'static str = "thing to protect";
+    const WHAT: &'static str = "`protects`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("login", Self::Login, "Logging in."),
         ("otp", Self::Otp, "Entering a one-time password."),
@@ -107,7 +107,7 @@ impl Words for Protects {
 }
 
 impl Words for Overflow {
-    const WHAT: &'static str = "overflow";
+    const WHAT: &'static str = "`overflow`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("reject", Self::Reject, "Deny, and tell when to come back."),
         ("queue", Self::Queue, "Let it wait for room."),
@@ -116,7 +116,7 @@ impl Words for Overflow {
 }
 
 impl Words for Stage {
-    const WHAT: &'static str = "stage";
+    const WHAT: &'static str = "`stage`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         (
             "global",
@@ -128,7 +128,7 @@ impl Words for Stage {
 }
 
 impl Words for Counted {
-    const WHAT: &'static str = "way of counting";
+    const WHAT: &'static str = "`counts`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("admitted", Self::Admitted, "Only requests that were admitted."),
         ("attempts", Self::Attempts, "Refused requests too."),
@@ -136,7 +136,7 @@ impl Words for Counted {
 }
 
 impl Words for Starts {
-    const WHAT: &'static str = "start";
+    const WHAT: &'static str = "`starts`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("epoch", Self::Epoch, "Counted from the Unix epoch: all keys start anew together."),
         ("first_use", Self::FirstUse, "With the first request of each key."),
@@ -144,7 +144,7 @@ impl Words for Starts {
 }
 
 impl Words for CountedBy {
-    const WHAT: &'static str = "dimension";
+    const WHAT: &'static str = "a dimension";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("org", Self::One(Dimension::Org), "The organisation."),
         ("upstream", Self::One(Dimension::Upstream), "The upstream a gateway forwards to."),

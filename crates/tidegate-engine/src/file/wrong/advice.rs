@@ -1,5 +1,7 @@
 //! What to do about it.
 
+use tidegate_core::{CostError, Dimension, OverrideError, ShapeError};
+
 use super::Wrong;
 use crate::file::{MAX_BYTES, MAX_EXACT_OVERRIDES};
 
@@ -53,24 +55,25 @@ codes! {
     NumberTooLarge => "number-too-large",
     BadDuration => "bad-duration",
     BadRate => "bad-rate",
-    Shape => "bad-numbers",
+    BadNumbers => "bad-numbers",
     BadCost => "bad-cost",
     CostRules => "cost-rules",
     CostAboveCapacity => "cost-above-capacity",
-    Calendar => "bad-calendar",
+    UnknownZone => "unknown-zone",
+    BadBillingDay => "bad-billing-day",
     OtherPeriod => "other-period",
     BackoffWithoutAttempts => "backoff-without-attempts",
     BadBackoff => "bad-backoff",
     DuplicatePolicy => "duplicate-policy",
     DuplicateLimit => "duplicate-limit",
     MatchNotOne => "match-not-one",
-    Override => "bad-override",
+    BadOverride => "bad-override",
     OtherShape => "other-shape",
     EmptyMatch => "empty-match",
     TooManyOverrides => "too-many-overrides",
     TextTooLong => "text-too-long",
     NeverBinds => "never-binds",
-    Budget => "bad-budget",
+    BadBudget => "bad-budget",
     SameCounters => "same-counters",
 }
 
@@ -92,6 +95,13 @@ impl Wrong {
                 return Some(did_you_mean(suggestion.as_deref(), advice));
             }
             Self::MissingField { example, .. } => return Some(format!("add `{example}`")),
+            Self::OtherType { expected } => return Some(format!("write {expected}")),
+            Self::UnusedShared { name } => {
+                let advice = "to the limits of a policy, or remove it here";
+                return Some(format!("add `- shared: {name}` {advice}"));
+            }
+            Self::BadNumbers(error) => of_numbers(*error)?,
+            Self::BadOverride(error) => of_override(error)?,
             Self::BadDuration { advice, .. } | Self::BadRate { advice, .. } => advice.as_str(),
             other => return other.of_policies().or(other.of_limits()).map(str::to_owned),
         };
@@ -107,10 +117,10 @@ impl Wrong {
                  instead of listing each of them"
             }
             Self::Syntax { .. } => {
-                "mend the text above; often a quote, a bracket or a space is missing"
+                "indent with spaces, and look for a quote, a bracket or a space that is missing"
             }
             Self::TooComplex { .. } => {
-                "write the policies out instead of building them from aliases"
+                "write the policies out; what many have in common can be a limit of the list `shared`"
             }
             Self::SeveralDocuments => "keep one of them; remove the line `---` and what follows",
             Self::DuplicateKey { .. } => "keep one of them: which would count is anybody's guess",
@@ -133,9 +143,6 @@ impl Wrong {
                 "write `shared: NAME` alone: its numbers stand in the list `shared`"
             }
             Self::SharedInShared => "write its `name`, `by` and numbers here",
-            Self::UnusedShared { .. } => {
-                "add `- shared: NAME` to the limits of a policy, or remove it here"
-            }
             Self::DuplicatePolicy { .. } => "requests select a policy by its name: rename one",
             _ => return None,
         })
@@ -156,6 +163,10 @@ impl Wrong {
             Self::CostRules => {
                 "write `cost: { per_request: 5 }` or `cost: { per_unit: 2 }`, not both"
             }
+            Self::BadBillingDay => {
+                "write a `billing_day` from 1 to 31; short months start on their last day"
+            }
+            Self::BadCost(CostError::TooLarge) => "write a smaller one",
             Self::OtherPeriod { .. } => {
                 "a calendar's periods are `per: hour`, `day`, `week` and `month`; any other period \
                  is a duration, such as `per: 12h`"
@@ -186,6 +197,37 @@ impl Wrong {
             _ => return None,
         })
     }
+}
+
+/// Where the core has not said what to do.
+const fn of_numbers(error: ShapeError) -> Option<&'static str> {
+    Some(match error {
+        ShapeError::ZeroPeriod => "write a longer one, such as `1s`",
+        ShapeError::TooFast => "write a slower one, or count in larger units",
+        ShapeError::TooLarge { .. } => {
+            "write a smaller burst, or the rate with a shorter period: `10/min` instead of `600/h`"
+        }
+        ShapeError::OutOfRange { .. } => "write a smaller one, or count in larger units",
+        ShapeError::ZeroRate | ShapeError::ZeroBurst | ShapeError::ZeroCount => return None,
+    })
+}
+
+/// Likewise.
+const fn of_override(error: &OverrideError) -> Option<&'static str> {
+    Some(match error {
+        OverrideError::OutsideScope(_) => {
+            "match a dimension that the limit counts `by`, or let it count by this one"
+        }
+        OverrideError::Duplicate(Dimension::Ip | Dimension::Ip56 | Dimension::Ip48) => {
+            "keep one of them: all addresses of an IPv6 prefix are one value"
+        }
+        OverrideError::Duplicate(_) => "keep one of them",
+        OverrideError::NotAnAddress(_) => "write one address, such as `203.0.113.7`",
+        OverrideError::NoPattern(_) => return None,
+        OverrideError::TooManyPatterns => {
+            "name exact values, or let one pattern cover more of them"
+        }
+    })
 }
 
 fn did_you_mean(suggestion: Option<&str>, otherwise: &str) -> String {

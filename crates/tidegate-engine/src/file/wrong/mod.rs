@@ -7,7 +7,7 @@ mod advice;
 
 use tidegate_core::{
     CalendarError, Cost, CostError, Dimension, MAX_LIMITS, Name, OverrideError, PolicyError,
-    Protects, ShapeError,
+    Protects, ShapeError, Span,
 };
 
 use super::suggest::nearest;
@@ -31,10 +31,10 @@ pub enum Wrong {
         message: String,
     },
     /// YAML that unfolds to much more than is written.
-    #[error("this YAML is too deeply nested or unfolds to too much: {message}")]
+    #[error("this YAML is not read: {what}")]
     TooComplex {
         /// Which bound it broke.
-        message: String,
+        what: &'static str,
     },
     /// More than one document in the file.
     #[error("the file holds more than one YAML document")]
@@ -118,9 +118,9 @@ pub enum Wrong {
         suggestion: Option<String>,
     },
     /// A word that is not one of its set.
-    #[error("there is no {what} `{word}`")]
+    #[error("{what} cannot be `{word}`")]
     UnknownWord {
-        /// What it should have been.
+        /// What it should have been: a field, or the like.
         what: &'static str,
         /// The word.
         word: String,
@@ -206,8 +206,8 @@ pub enum Wrong {
         advice: String,
     },
     /// Numbers that make no shape.
-    #[error(transparent)]
-    Shape(#[from] ShapeError),
+    #[error("{}", numbers(*.0))]
+    BadNumbers(#[from] ShapeError),
     /// A number that is no cost.
     #[error(transparent)]
     BadCost(#[from] CostError),
@@ -224,9 +224,12 @@ pub enum Wrong {
         /// The most that fits at once.
         capacity: u64,
     },
-    /// No such calendar.
+    /// No such time zone.
     #[error(transparent)]
-    Calendar(#[from] CalendarError),
+    UnknownZone(#[from] CalendarError),
+    /// A day that no month has.
+    #[error("no month has such a day")]
+    BadBillingDay,
     /// A field that belongs to the other kind of period.
     #[error("`{field}` goes with {with}, but the period is `{period}`")]
     OtherPeriod {
@@ -268,7 +271,7 @@ pub enum Wrong {
     },
     /// An override that cannot apply.
     #[error(transparent)]
-    Override(#[from] OverrideError),
+    BadOverride(#[from] OverrideError),
     /// An override of another shape than its limit's.
     #[error("the limit is a {expected}, but this override of it is a {found}")]
     OtherShape {
@@ -306,7 +309,7 @@ pub enum Wrong {
     },
     /// A budget beyond the address space.
     #[error(transparent)]
-    Budget(#[from] BudgetError),
+    BadBudget(#[from] BudgetError),
     /// Two limits whose counters would be one, or another reason why policies do not make a set.
     #[error("{}", same_counters(.0))]
     SameCounters(PolicyError),
@@ -327,6 +330,17 @@ fn same_counters(error: &PolicyError) -> String {
     match error {
         PolicyError::SameKey { first, second, key } => {
             format!("limits `{first}` and `{second}` would share the counters `{key}`")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The core's words, but for a length in microseconds that nobody writes.
+fn numbers(error: ShapeError) -> String {
+    match error {
+        ShapeError::OutOfRange { what, largest } if what.starts_with("period") => {
+            let days = largest / Span::DAY.as_micros();
+            format!("the longest period that is counted exactly is {days}d")
         }
         other => other.to_string(),
     }

@@ -1,0 +1,68 @@
+//! The examples are read, do what their comments say, and explain themselves.
+
+use tidegate_core::{Case, ManualClock, PolicySet, Subject, Timestamp};
+use tidegate_engine::file::{File, NoDoor};
+use tidegate_engine::memory::{Budget, MemoryStore};
+use tidegate_engine::{Engine, ready};
+
+use crate::texts;
+
+const EXAMPLES: &str = "../../examples/policies";
+
+fn example(name: &str) -> PolicySet {
+    let (_, text) = texts(EXAMPLES, "yaml").into_iter().find(|(found, _)| found == name).unwrap();
+    let file: File = File::parse(name, &text).unwrap_or_else(|error| panic!("{error}"));
+    file.policies().clone().build(None).unwrap()
+}
+
+/// How many of a hundred requests at once are admitted.
+fn admitted(set: &PolicySet, policy: &str, subject: &Subject<'_>) -> usize {
+    let clock = ManualClock::new(Timestamp::from_micros(1_790_000_000_000_000));
+    let budget = Budget { buckets: 1_000, quotas: 1_000, windows: 100 };
+    let engine = Engine::new(MemoryStore::new(budget, &clock), set.clone());
+    let passes = |_: &i32| {
+        let mut case = Case::new(set.get(policy).unwrap(), subject);
+        ready(engine.decide(&mut case)).unwrap().unwrap().is_admitted()
+    };
+    (0..100).filter(passes).count()
+}
+
+#[test]
+fn every_example_is_read_and_says_what_it_shows() {
+    for (name, text) in texts(EXAMPLES, "yaml") {
+        let file = File::<NoDoor>::parse(&name, &text);
+        let file = file.unwrap_or_else(|error| panic!("{error}"));
+        let set = file.policies().clone().build(None).unwrap();
+        assert!(!set.policies().is_empty(), "{name}");
+        assert!(text.starts_with("# "), "{name} begins with what it shows");
+        file.budget().check().unwrap();
+    }
+}
+
+#[test]
+fn they_do_what_they_say() {
+    let quickstart = example("quickstart");
+    assert_eq!(admitted(&quickstart, "api", &Subject::new().org("acme")), 20);
+
+    let api = example("api");
+    let address = Subject::new().ip([203, 0, 113, 7].into());
+    assert_eq!(admitted(&api, "read", &address), 100, "anonymous: by address alone");
+    let known = address.org("acme").user("u7").token("t1");
+    assert_eq!(admitted(&api, "read", &known), 40, "the token is the narrowest");
+    assert_eq!(admitted(&api, "export", &Subject::new().org("acme")), 5);
+
+    let login = example("login");
+    assert_eq!(admitted(&login, "login", &Subject::new().account("admin")), 5);
+    assert_eq!(admitted(&login, "otp", &Subject::new().account("admin")), 10);
+
+    let tokens = example("llm-tokens");
+    let user = Subject::new().org("acme").user("u7");
+    assert_eq!(admitted(&tokens, "chat", &user), 10, "requests");
+    assert_eq!(admitted(&tokens, "images", &user), 4, "6000 tokens are four images");
+
+    let tenants = example("multi-tenant");
+    for (org, burst) in [("any", 40), ("acme", 100), ("gold-7", 100), ("trial-7", 5)] {
+        assert_eq!(admitted(&tenants, "api", &Subject::new().org(org)), burst, "{org}");
+    }
+    assert_eq!(admitted(&tenants, "api", &Subject::new().org("any").user("u7")), 40, "a shadow");
+}

@@ -1,0 +1,218 @@
+//! What a file that is in order means.
+
+use tidegate_core::{
+    Case, Counts, FailureMode, ManualClock, Overflow, Period, Protects, Shape, Span, Stage,
+    Subject, Timestamp, Unit,
+};
+use tidegate_engine::file::{File, NoDoor};
+use tidegate_engine::memory::{Budget, MemoryStore};
+use tidegate_engine::{Engine, ready};
+
+const EVERYTHING: &str = "
+version: 1
+shared:
+  - name: per-address
+    by: ip
+    bucket: { rate: 20/s, burst: 40 }
+policies:
+  - name: api
+    failure_mode: degraded
+    protects: api
+    class: write
+    overflow: queue
+    limits:
+      - shared: per-address
+      - name: tokens
+        by: [user, org]
+        bucket: { rate: 100/10s, burst: 200 }
+        cost: { per_request: 5 }
+        stage: global
+        shadow: true
+        settles: true
+        named_key: true
+        overrides:
+          - match: { org: acme }
+            bucket: { burst: 1000 }
+          - match: { org: trial-* }
+            bucket: { rate: 1/s, burst: 10 }
+  - name: login
+    failure_mode: fail_closed
+    protects: login
+    limits:
+      - name: attempts
+        by: account
+        window:
+          count: 3
+          per: 15min
+          counts: attempts
+          backoff: { base: 1s, factor: 3, cap: 1min }
+        overrides:
+          - match: { account: admin }
+            window: { count: 1 }
+      - name: monthly
+        by: org
+        quota: { count: 1000, per: month, zone: Europe/Berlin, billing_day: 15 }
+        overrides:
+          - match: { org: tokyo }
+            quota: { zone: Asia/Tokyo }
+      - name: half-day
+        by: global
+        quota: { count: 500, per: 12h, starts: first_use }
+memory: { buckets: 1000, windows: 50 }
+";
+
+fn parse(text: &str) -> File {
+    File::parse("policies.yaml", text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn every_field_reaches_the_policy() {
+    let file = parse(EVERYTHING);
+    assert_eq!(*file.door(), NoDoor {});
+    assert_eq!(file.budget(), Budget { buckets: 1000, windows: 50, ..Budget::default() });
+    let set = file.policies().clone().build(None).unwrap();
+    let api = set.get("api").unwrap();
+    assert_eq!(api.failure(), FailureMode::Degraded);
+    assert_eq!(api.protects(), Some(Protects::Api));
+    assert_eq!(api.class().unwrap().as_str(), "write");
+    assert_eq!(api.overflow(), Overflow::Queue);
+    let [shared, tokens] = api.limits() else { panic!("two limits") };
+    assert_eq!(shared.name().as_str(), "per-address");
+    assert_eq!(tokens.scope().to_string(), "org+user");
+    assert_eq!(tokens.stage(), Stage::Global);
+    assert!(tokens.is_shadow() && tokens.settles());
+    let Shape::Bucket(bucket) = tokens.shape() else { panic!("a bucket") };
+    assert_eq!((bucket.rate().tokens(), bucket.rate().per()), (100, Span::from_secs(10)));
+    assert_eq!(bucket.burst(), 200);
+
+    let login = set.get("login").unwrap();
+    let [attempts, monthly, half_day] = login.limits() else { panic!("three limits") };
+    let Shape::Window(window) = attempts.shape() else { panic!("a window") };
+    let Counts::Attempts(Some(backoff)) = window.counts() else { panic!("with a backoff") };
+    assert_eq!(backoff.at(3), Span::from_secs(9));
+    let Shape::Quota(quota) = monthly.shape() else { panic!("a quota") };
+    let calendar = quota.calendar().unwrap();
+    assert_eq!((calendar.unit(), calendar.zone()), (Unit::Month, "Europe/Berlin"));
+    assert_eq!(calendar.anchor_day(), 15);
+    let Shape::Quota(quota) = half_day.shape() else { panic!("a quota") };
+    assert!(
+        matches!(quota.period(), Period::FirstUse(length) if length.as_micros() == 12 * 3_600_000_000)
+    );
+}
+
+/// The numbers that hold for a subject.
+fn numbers(text: &str, policy: &str, subject: &Subject<'_>, limit: &str) -> Shape {
+    let set = parse(text).policies().clone().build(None).unwrap();
+    let clock = ManualClock::new(Timestamp::from_micros(1_790_000_000_000_000));
+    let store = MemoryStore::new(Budget { buckets: 100, quotas: 100, windows: 100 }, &clock);
+    let engine = Engine::new(store, set.clone());
+    let mut case = Case::new(set.get(policy).unwrap(), subject);
+    let _ = ready(engine.decide(&mut case)).unwrap().unwrap();
+    let charges = case.batch().charges().iter();
+    let mut charges = charges.filter(|charge| charge.limit().name().as_str() == limit);
+    charges.next().unwrap().shape().clone()
+}
+
+#[test]
+fn what_an_override_leaves_out_is_as_the_limit_says() {
+    let bucket = |org: &str| {
+        let subject = Subject::new().org(org).user("u7");
+        let Shape::Bucket(bucket) = numbers(EVERYTHING, "api", &subject, "tokens") else {
+            panic!("a bucket")
+        };
+        (bucket.rate().tokens(), bucket.burst())
+    };
+    assert_eq!(bucket("acme"), (100, 1000), "the rate is the limit's");
+    assert_eq!(bucket("trial-7"), (1, 10));
+    assert_eq!(bucket("other"), (100, 200));
+
+    let subject = Subject::new().account("admin");
+    let Shape::Window(window) = numbers(EVERYTHING, "login", &subject, "attempts") else {
+        panic!("a window")
+    };
+    assert_eq!((window.count(), window.per()), (1, Span::from_secs(900)));
+    assert!(window.counts().attempts(), "what is counted is the limit's");
+
+    let subject = Subject::new().org("tokyo");
+    let Shape::Quota(quota) = numbers(EVERYTHING, "login", &subject, "monthly") else {
+        panic!("a quota")
+    };
+    let calendar = quota.calendar().unwrap();
+    assert_eq!((calendar.zone(), calendar.anchor_day()), ("Asia/Tokyo", 15));
+}
+
+#[test]
+fn anchors_aliases_and_merges_are_welcome() {
+    let text = "
+version: 1
+policies:
+  - &base
+    name: api
+    failure_mode: fail_open
+    limits:
+      - name: burst
+        by: [org, user]
+        bucket: &usual { rate: 10/s, burst: 20 }
+      - name: tokens
+        by: token
+        bucket: { <<: *usual, burst: 5 }
+";
+    let set = parse(text).policies().clone().build(None).unwrap();
+    let capacities: Vec<u64> =
+        set.get("api").unwrap().limits().iter().map(|limit| limit.shape().capacity()).collect();
+    assert_eq!(capacities, [20, 5]);
+}
+
+#[test]
+fn a_byte_order_mark_and_windows_line_ends_are_read() {
+    let text = EVERYTHING.replace('\n', "\r\n");
+    assert!(File::<NoDoor>::parse("f", &format!("\u{feff}{text}")).is_ok());
+    let text = text.replace("20/s", "0/s");
+    let refused = File::<NoDoor>::parse("f", &format!("\u{feff}{text}")).unwrap_err();
+    assert_eq!((refused.problems()[0].line(), refused.problems()[0].column()), (6, 21));
+}
+
+#[test]
+fn p05_a_policy_that_does_not_say_how_it_fails_is_refused() {
+    let text = EVERYTHING.replace("    failure_mode: degraded\n", "");
+    let refused = File::<NoDoor>::parse("f", &text).unwrap_err();
+    assert_eq!(refused.problems()[0].wrong().code(), "no-failure-mode");
+}
+
+#[test]
+fn p04_what_guards_an_entrance_cannot_fail_open() {
+    for protects in Protects::ALL {
+        for failure in FailureMode::ALL {
+            let text = EVERYTHING
+                .replace("protects: login", &format!("protects: {}", protects.name()))
+                .replace("failure_mode: fail_closed", &format!("failure_mode: {}", failure.name()));
+            let refused = File::<NoDoor>::parse("f", &text);
+            let opens = protects != Protects::Api && failure == FailureMode::FailOpen;
+            assert_eq!(refused.is_err(), opens, "{protects:?} {failure:?}");
+            if let Err(refused) = refused {
+                assert_eq!(refused.problems()[0].wrong().code(), "fails-open");
+            }
+        }
+    }
+}
+
+#[test]
+fn shared_limits_are_one_counter_for_all_who_use_them() {
+    let text = "
+version: 1
+shared: [{ name: all, by: global, bucket: { rate: 1/h, burst: 2 } }]
+policies:
+  - { name: a, failure_mode: fail_closed, limits: [{ shared: all }] }
+  - { name: b, failure_mode: fail_closed, limits: [{ shared: all }] }
+";
+    let set = parse(text).policies().clone().build(None).unwrap();
+    let clock = ManualClock::new(Timestamp::from_micros(1_790_000_000_000_000));
+    let store = MemoryStore::new(Budget { buckets: 10, quotas: 10, windows: 10 }, &clock);
+    let engine = Engine::new(store, set.clone());
+    let admitted = ["a", "b", "a", "b"].map(|policy| {
+        let subject = Subject::new();
+        let mut case = Case::new(set.get(policy).unwrap(), &subject);
+        ready(engine.decide(&mut case)).unwrap().unwrap().is_admitted()
+    });
+    assert_eq!(admitted, [true, true, false, false]);
+}
