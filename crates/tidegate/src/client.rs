@@ -80,6 +80,19 @@ impl Peer {
         &self.addresses
     }
 
+    /// The first of its addresses that accepts a connection.
+    pub(crate) async fn reach(&self) -> Result<SocketAddr> {
+        Ok(self.connect().await?.peer_addr()?)
+    }
+
+    async fn connect(&self) -> Result<TcpStream> {
+        let connected = TcpStream::connect(self.addresses.as_slice()).await;
+        connected.with_context(|| {
+            let start = "is the server running? `tidegate serve` starts one";
+            format!("cannot connect to {}; {start}", self.authority)
+        })
+    }
+
     /// Asks for a path.
     pub(crate) async fn get(&self, path: &str) -> Result<Answer> {
         self.ask(Method::GET, path, Bytes::new()).await
@@ -99,9 +112,7 @@ impl Peer {
 
     /// One request on a connection of its own: none of our commands needs more.
     async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Answer> {
-        let stream = TcpStream::connect(self.addresses.as_slice())
-            .await
-            .context("cannot connect; is the server running? `tidegate serve` starts one")?;
+        let stream = self.connect().await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let request = Request::builder()
             .method(method)
@@ -132,6 +143,12 @@ impl Peer {
 // === impl Answer ===
 
 impl Answer {
+    /// The text of a good answer, which is JSON; what the problem is otherwise.
+    pub(crate) fn text(self) -> Result<String> {
+        let text = String::from_utf8_lossy(&self.body).into_owned();
+        self.json().map(|_| text)
+    }
+
     /// The JSON of a good answer; what the problem is otherwise.
     pub(crate) fn json(self) -> Result<Value> {
         let json = serde_json::from_slice::<Value>(&self.body);
@@ -142,7 +159,9 @@ impl Answer {
         let problem = json.ok().and_then(|problem| {
             let what = text(&problem, "detail").or_else(|| text(&problem, "title"))?;
             let field = text(&problem, "field").map(|field| format!(" (at {field})"));
-            Some(format!("{what}{}", field.unwrap_or_default()))
+            let meant =
+                text(&problem, "suggestion").map(|word| format!("; did you mean `{word}`?"));
+            Some(format!("{what}{}{}", field.unwrap_or_default(), meant.unwrap_or_default()))
         });
         bail!("{}: {}", self.status, problem.unwrap_or_else(|| excerpt(&self.body)))
     }
@@ -197,9 +216,9 @@ mod tests {
     #[test]
     fn a_problem_is_told_in_its_own_words_and_escaped() {
         let answer = |status, body: &'static str| Answer { status, body: Bytes::from(body) };
-        let problem = r#"{"title":"Bad","detail":"no \u001b[2J policy","field":"/policy"}"#;
+        let problem = r#"{"detail":"no \u001b[2J policy","field":"/policy","suggestion":"api"}"#;
         let told = answer(StatusCode::BAD_REQUEST, problem).json().unwrap_err().to_string();
-        assert_eq!(told, "400 Bad Request: no \\u{1b}[2J policy (at /policy)");
+        assert_eq!(told, "400 Bad Request: no \\u{1b}[2J policy (at /policy); did you mean `api`?");
         let told = answer(StatusCode::BAD_GATEWAY, "<html>\n").json().unwrap_err().to_string();
         assert_eq!(told, "502 Bad Gateway: <html>\\n");
     }

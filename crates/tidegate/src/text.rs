@@ -47,6 +47,23 @@ pub(crate) fn escaped_lines(text: &str) -> String {
     text.lines().map(escaped).collect::<Vec<_>>().join("\n")
 }
 
+/// JSON with every hazard in its strings escaped as JSON does it. Only strings can hold one; the old
+/// controls are escaped in valid JSON already.
+pub(crate) fn escaped_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if !is_hazard(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    out
+}
+
 fn push_escaped(out: &mut String, c: char) {
     match c {
         '\n' => out.push_str("\\n"),
@@ -111,12 +128,13 @@ impl Capped {
 
 impl Write for Capped {
     fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.cut {
+            return Ok(());
+        }
         let room = self.most.saturating_sub(self.text.len());
         let kept = if text.len() <= room { text } else { &text[..text.floor_char_boundary(room)] };
-        self.cut |= kept.len() < text.len();
-        if !self.cut || !kept.is_empty() {
-            self.text.push_str(kept);
-        }
+        self.cut = kept.len() < text.len();
+        self.text.push_str(kept);
         Ok(())
     }
 }

@@ -144,7 +144,7 @@ impl Tally {
             }
         }
         for (name, micros) in self.quantiles() {
-            row(&format!("latency {name}"), in_words(micros));
+            row(&format!("latency {name}"), fine(micros));
         }
         if let Some(trouble) = &self.trouble {
             row("last trouble", trouble.clone());
@@ -172,5 +172,13 @@ impl Tally {
             "last_trouble": self.trouble,
             "latency_us": latency,
         })
+    }
+}
+
+/// A latency in words: finer than a wait is told.
+fn fine(micros: u64) -> String {
+    match micros {
+        1_000..1_000_000 => format!("{}.{:02} ms", micros / 1_000, micros % 1_000 / 10),
+        _ => in_words(micros),
     }
 }

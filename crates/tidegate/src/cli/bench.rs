@@ -78,8 +78,9 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let peer = Peer::find(&args.url).map_err(Failure::misconfigured)?;
-    let server = args.server(&peer).map_err(Failure::misconfigured)?;
+    args.allows(&peer).map_err(Failure::misconfigured)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let server = runtime.block_on(peer.reach())?;
     let requests = runtime.block_on(prepare(args, &peer))?;
     let default = if args.requests.is_some() { LONGEST } else { Duration::from_secs(10) };
     let load = Load {
@@ -138,19 +139,16 @@ fn watch(runtime: &Runtime, running: &Running, args: &Args) {
 // === impl Args ===
 
 impl Args {
-    /// The one address the load goes to, checked: a name is not looked up again.
-    fn server(&self, peer: &Peer) -> Result<SocketAddr> {
-        let first = peer.addresses().first().copied();
-        let server = first.with_context(|| format!("`{}` has no address", peer.authority()))?;
-        let strangers =
-            peer.addresses().iter().any(|address| !address.ip().to_canonical().is_loopback());
-        if strangers && !self.allow_remote {
-            return Err(anyhow!(
+    /// Whether load may be put on all that the server's name stands for.
+    fn allows(&self, peer: &Peer) -> Result<()> {
+        let is_here = |address: &&SocketAddr| address.ip().to_canonical().is_loopback();
+        match peer.addresses().iter().find(|address| !is_here(address)) {
+            Some(other) if !self.allow_remote => Err(anyhow!(
                 "{} is not this machine; load is put on others only with --allow-remote",
-                server.ip()
-            ));
+                other.ip()
+            )),
+            Some(_) | None => Ok(()),
         }
-        Ok(server)
     }
 
     /// The facts of the subject with this number: those given, or made up so that every limit
@@ -192,7 +190,8 @@ async fn prepare(args: &Args, peer: &Peer) -> Result<Vec<Vec<u8>>> {
         }
         Ok::<_, anyhow::Error>(body)
     };
-    peer.post("/v1/peek", &body(0)?).await?.json()?;
+    let tried = peer.post("/v1/peek", &body(0)?).await?.json();
+    tried.with_context(|| format!("trying policy `{policy}`"))?;
     let wire = |number| {
         let body = body(number)?.to_string();
         let length = body.len();

@@ -5,12 +5,13 @@ mod told;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::Result;
-use serde_json::{Value, json};
+use anyhow::{Context, Result};
+use serde_json::json;
 
 use super::failure::Failure;
 use super::oracle::OracleArgs;
 use super::subject::SubjectArgs;
+use crate::text::escaped_json;
 use told::Told;
 
 /// The exit code of a refusal.
@@ -62,8 +63,9 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let refused = args.oracle.ask(async |server| {
         let mut refused = false;
         for number in 1..=args.count {
-            let decision = server.post(path, &request).await?.json()?;
-            refused |= tell(args, number, decision)?;
+            let decision = server.post(path, &request).await?.text();
+            let decision = decision.with_context(|| format!("policy `{}`", args.policy))?;
+            refused |= tell(args, number, &decision)?;
         }
         Ok(refused)
     })?;
@@ -71,14 +73,11 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// Shows a decision; whether it refuses.
-fn tell(args: &Args, number: u16, decision: Value) -> Result<bool> {
+fn tell(args: &Args, number: u16, decision: &str) -> Result<bool> {
     let mut out = io::stdout().lock();
-    if args.json {
-        writeln!(out, "{decision}")?;
-        return Ok(decision["blocked"] == true);
-    }
-    let told: Told = serde_json::from_value(decision)?;
+    let told: Told = serde_json::from_str(decision).context("this is not a decision")?;
     match args.count {
+        _ if args.json => writeln!(out, "{}", escaped_json(decision.trim_end()))?,
         1 => write!(out, "{told}")?,
         _ if number == args.count => write!(out, "{number:>5}  {told}")?,
         _ => writeln!(out, "{number:>5}  {}", told.headline())?,

@@ -5,10 +5,13 @@ mod told;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use anyhow::Context;
+
 use super::failure::Failure;
 use super::oracle::OracleArgs;
 use super::subject::SubjectArgs;
 use crate::client::encoded;
+use crate::text::escaped_json;
 use told::Told;
 
 /// Show which limits apply to a subject, with which numbers, and why others do not
@@ -39,12 +42,15 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let path = args.path()?;
-    let explanation = args.oracle.ask(async |server| server.get(&path).await?.json())?;
+    let explanation = args.oracle.ask(async |server| {
+        let explanation = server.get(&path).await?.text();
+        explanation.with_context(|| format!("policy `{}`", args.policy))
+    })?;
     let mut out = io::stdout().lock();
     if args.json {
-        writeln!(out, "{explanation:#}")?;
+        writeln!(out, "{}", escaped_json(explanation.trim_end()))?;
     } else {
-        write!(out, "{}", serde_json::from_value::<Told>(explanation)?)?;
+        write!(out, "{}", serde_json::from_str::<Told>(&explanation)?)?;
     }
     Ok(ExitCode::SUCCESS)
 }

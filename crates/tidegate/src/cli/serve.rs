@@ -40,7 +40,8 @@ Examples:
   TIDEGATE_CONFIG=policies.yaml TIDEGATE_LOG_FORMAT=json tidegate
 
 Ask for a decision:
-  curl -s http://127.0.0.1:7700/v1/decide -d '{\"policy\":\"api\",\"subject\":{\"org\":\"acme\"}}'
+  curl http://127.0.0.1:7700/v1/decide -H content-type:application/json \\
+    -d '{\"policy\":\"api\",\"subject\":{\"org\":\"acme\"}}'
 
 Also there: /v1/peek, /v1/decide/batch, /v1/settle, /v1/policies, /v1/explain/{policy},
 /v1/gate/{policy} for reverse proxies, /livez, /readyz, /metrics, /openapi.json")]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use super::failure::{Failure, MISCONFIGURED};
 use super::source::Source;
 use crate::config::Config;
-use crate::text::{counted, escaped, escaped_lines};
+use crate::text::{counted, escaped};
 
 /// Say what is wrong with policy files, or that nothing is
 ///
@@ -34,8 +34,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
             Ok(config) => writeln!(io::stdout().lock(), "{}", summary(&source, &config))?,
             Err(error) => {
                 bad = true;
-                let error = escaped_lines(&format!("{error:#}"));
-                writeln!(io::stderr().lock(), "{error}")?;
+                writeln!(io::stderr().lock(), "{}", Failure::misconfigured(error))?;
             }
         }
     }

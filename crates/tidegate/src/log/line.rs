@@ -7,7 +7,7 @@ use tidegate_core::Timestamp;
 use tracing::field::{Field, Visit};
 use tracing::{Level, Metadata};
 
-use crate::text::{Capped, escaped, is_hazard};
+use crate::text::{Capped, escaped, escaped_json};
 
 /// The longest value; a diagnostic, which is a picture of some lines, may be longer.
 const MAX_VALUE: usize = 2 * 1024;
@@ -67,21 +67,7 @@ impl Line {
         for (name, value) in self.fields {
             object.entry(name).or_insert(value);
         }
-        // JSON escapes the old controls; the newer ones it leaves to us, and they occur in strings
-        // only.
-        let mut line = String::new();
-        for c in Value::Object(object).to_string().chars() {
-            match c {
-                c if is_hazard(c) => {
-                    for unit in c.encode_utf16(&mut [0; 2]) {
-                        let _ = write!(line, "\\u{unit:04x}");
-                    }
-                }
-                c => line.push(c),
-            }
-        }
-        line.push('\n');
-        line
+        escaped_json(&Value::Object(object).to_string()) + "\n"
     }
 
     fn put(&mut self, field: &Field, value: Value) {

@@ -48,7 +48,7 @@ pub(crate) enum Level {
     /// Also starts, stops and reloads.
     #[default]
     Info,
-    /// Also every decision that is not an admission, and every connection that is closed early.
+    /// Also every decision, by policy, limit and verdict.
     Debug,
     /// Everything.
     Trace,

@@ -93,7 +93,7 @@ impl Explained {
     fn now(&self) -> String {
         match &self.reading {
             Some(reading) => reading.to_string(),
-            None => format!("does not apply: not given is {}", self.missing.join(", ")),
+            None => format!("does not apply; not given: {}", self.missing.join(", ")),
         }
     }
 }

@@ -12,6 +12,9 @@ use crate::text::{counted, escaped};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// Not `--json`, which curl has had only since 2022.
+const JSON: &str = "-H content-type:application/json";
+
 /// Requests that are admitted under the built-in policies, and one that is not.
 const ADMITTED: &str = r#"{"policy":"api","subject":{"org":"acme","user":"u7"}}"#;
 const TWO_REPORTS: &str = r#"{"requests":[{"policy":"report","subject":{"org":"acme"}},{"policy":"report","subject":{"org":"acme"}}]}"#;
@@ -47,11 +50,11 @@ tidegate {VERSION} listens on {url} with {policies} of a built-in example.
 
 A request that is admitted:
 
-  curl -sw '\\n' {url}/v1/decide -d '{ADMITTED}'
+  curl -sw '\\n' {url}/v1/decide {JSON} -d '{ADMITTED}'
 
 Two reports of one organisation; the second within a minute is denied, and told when to come back:
 
-  curl -sw '\\n' {url}/v1/decide/batch -d '{TWO_REPORTS}'
+  curl -sw '\\n' {url}/v1/decide/batch {JSON} -d '{TWO_REPORTS}'
 
 For policies of your own: tidegate example > policies.yaml && tidegate --config policies.yaml
 

@@ -1,0 +1,107 @@
+//! Commands that run to their end.
+
+use serde_json::Value;
+
+use crate::process::{pasted, ran, ran_with};
+
+const COMMANDS: [&str; 8] =
+    ["serve", "validate", "example", "schema", "check", "explain", "bench", "completions"];
+
+#[test]
+fn help_teaches_every_command() {
+    let help = ran(&["--help"]);
+    assert_eq!(help.code, 0);
+    for command in COMMANDS {
+        assert!(help.out.contains(&format!("\n  {command} ")), "{command} in {}", help.out);
+        let own = ran(&[command, "--help"]);
+        assert_eq!((own.code, own.err.as_str()), (0, ""));
+        assert!(own.out.contains("Example"), "`{command} --help` shows no example:\n{}", own.out);
+        assert!(own.out.contains("Usage:"));
+    }
+    assert!(help.out.contains("Exit codes:"));
+    assert_eq!(ran(&["--version"]).out, format!("tidegate {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_wrong_command_line_is_told_and_ends_with_2() {
+    for (args, told) in [
+        (&["chekc"][..], "check"),
+        (&["serve", "--listen", "nowhere"], "--listen"),
+        (&["--threads", "none"], "--threads"),
+        (&["--log-format", "xml"], "human"),
+        (&["check"], "POLICY"),
+        (&["check", "api", "--ip", "1.2.3"], "--ip"),
+        (&["check", "api", "--server", "x", "--config", "y"], "--config"),
+        (&["validate"], "FILE"),
+        (&["bench", "--connections", "0"], "--connections"),
+        (&["bench", "--duration", "10m"], "min"),
+        (&["completions", "tcsh"], "bash"),
+    ] {
+        let ran = ran(args);
+        assert_eq!(ran.code, 2, "{args:?}: {ran:?}");
+        assert!(ran.err.contains(told), "{args:?}: {}", ran.err);
+        assert_eq!(ran.out, "", "mistakes are told on standard error");
+    }
+}
+
+#[test]
+fn the_example_is_good_and_follows_the_schema_command() {
+    let example = ran(&["example"]).out;
+    let checked = ran_with(&["validate", "-"], &example);
+    assert_eq!(checked.code, 0, "{}", checked.err);
+    assert_eq!(checked.out, "standard input: good; 4 policies, 8 limits\n");
+    let schema: Value = serde_json::from_str(&ran(&["schema"]).out).unwrap();
+    let sections = schema["properties"].as_object().unwrap();
+    for section in ["version", "shared", "policies", "memory", "server", "log"] {
+        assert!(sections.contains_key(section), "{section}");
+    }
+}
+
+#[test]
+fn validate_tells_good_from_bad_and_what_is_wrong_with_each() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (good, bad, gone) = (path("good.yaml"), path("bad.yaml"), path("gone.yaml"));
+    std::fs::write(&good, ran(&["example"]).out).unwrap();
+    let typo = ran(&["example"]).out.replace("rate: 1/min", "rat: 1/min");
+    std::fs::write(&bad, typo).unwrap();
+    let ran = ran(&["validate", &good, &bad, &gone]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.out.contains("good.yaml: good; 4 policies, 8 limits"), "{}", ran.out);
+    assert!(!ran.out.contains("bad.yaml"));
+    for told in ["bad.yaml:", "`rat`", "`rate`", "gone.yaml"] {
+        assert!(ran.err.contains(told), "`{told}` in {}", ran.err);
+    }
+}
+
+#[test]
+fn p84_a_hostile_file_moves_no_cursor() {
+    let hostile = "version: 1\n\"\\e[2J\\a\": x\npolicies: [\"\u{9b}31m\u{202e}\"]\n";
+    let ran = ran_with(&["validate", "-"], hostile);
+    assert_eq!(ran.code, 2);
+    assert!(!ran.err.contains(['\x1b', '\x07', '\u{9b}', '\u{202e}']), "{:?}", ran.err);
+}
+
+#[test]
+fn completions_are_there_for_every_shell() {
+    for (shell, sign) in [
+        ("bash", "_tidegate"),
+        ("zsh", "#compdef tidegate"),
+        ("fish", "complete -c tidegate"),
+        ("elvish", "edit:completion"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        let ran = ran(&["completions", shell]);
+        assert_eq!(ran.code, 0);
+        assert!(ran.out.contains(sign) && ran.out.contains("explain"), "{shell}");
+    }
+}
+
+#[test]
+fn nobody_has_to_read_to_the_end() {
+    let binary = env!("CARGO_BIN_EXE_tidegate");
+    for command in ["schema", "example", "completions bash", "--help"] {
+        let line = format!("'{binary}' {command} | head -n 1; [ \"$?\" = 0 ]");
+        assert!(!pasted(&line).is_empty(), "{command}");
+    }
+}

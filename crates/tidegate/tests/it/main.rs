@@ -1,0 +1,21 @@
+//! The real binary, from outside: through its command line, its sockets, its signals and its files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test: what cannot be done fails it"
+)]
+
+mod bench;
+mod check;
+mod commands;
+mod curl;
+mod drain;
+mod environment;
+mod examples;
+mod explain;
+mod logs;
+mod process;
+mod reload;
+mod serve;
+mod wire;
