@@ -29,6 +29,8 @@ pub(crate) struct Server {
     lines: Receiver<String>,
     /// Every line so far, of both outputs.
     seen: Vec<String>,
+    /// Those nobody has waited for.
+    waiting: Vec<String>,
 }
 
 /// The binary, with nothing from the environment of the tests.
@@ -73,7 +75,7 @@ pub(crate) fn pasted(line: &str) -> String {
 // === impl Server ===
 
 impl Server {
-    /// Starts on a free port, and waits until it listens.
+    /// Starts on a free port, and waits until it listens. Tells where.
     #[track_caller]
     pub(crate) fn start(args: &[&str]) -> (Self, SocketAddr) {
         Self::start_with(args, &[])
@@ -91,7 +93,9 @@ impl Server {
         let free = ["serve", "--listen", "127.0.0.1:0"];
         let mut command = tidegate(&[&free, args].concat());
         let mut server = Self::spawn(command.envs(envs.iter().copied()));
-        let line = server.wait_for("listen");
+        // With logs as JSON there is nothing but logs.
+        let json = args.contains(&"json");
+        let line = server.wait_for(if json { "\"listening\"" } else { "listens on http" });
         let address = address_in(&line).unwrap_or_else(|| panic!("no address in {line:?}"));
         (server, address)
     }
@@ -113,23 +117,30 @@ impl Server {
                 }
             });
         }
-        Self { child, lines, seen: Vec::new() }
+        Self { child, lines, seen: Vec::new(), waiting: Vec::new() }
     }
 
-    /// Waits for a line that contains `text`, among those that have not been waited for.
+    /// Waits for a line that contains `text`, other than those that were waited for before. The two
+    /// outputs come in no order, so lines before it are kept for later.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
         loop {
+            if let Some(place) = self.waiting.iter().position(|line| line.contains(text)) {
+                return self.waiting.remove(place);
+            }
             match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => {
+                    self.waiting.push(line.clone());
                     self.seen.push(line);
-                    if let Some(line) = self.seen.last().filter(|line| line.contains(text)) {
-                        return line.clone();
-                    }
                 }
                 Err(error) => panic!("no `{text}` ({error}) in\n{}", self.seen.join("\n")),
             }
         }
+    }
+
+    /// Everything it has said so far.
+    pub(crate) fn said(&self) -> String {
+        self.seen.join("\n")
     }
 
     /// Sends a signal by its name, such as `TERM`.

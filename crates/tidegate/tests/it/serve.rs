@@ -10,13 +10,13 @@ fn it_serves_the_policies_of_a_file() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("policies.yaml");
     std::fs::write(&file, ran(&["example"]).out.replace("name: report", "name: paper")).unwrap();
-    let (mut server, address) = Server::on(&file);
+    let (server, address) = Server::on(&file);
     assert_eq!(verdict(address, "paper", "acme"), "admit");
     assert_eq!(verdict(address, "paper", "acme"), "deny");
     assert_eq!(get(address, "/livez").0, 200);
     assert_eq!(get(address, "/readyz").0, 200);
-    let line = server.wait_for("listens on");
-    assert!(line.contains("4 policies") && line.contains("policies.yaml"), "{line}");
+    let said = server.said();
+    assert!(said.contains("4 policies") && said.contains("policies.yaml"), "{said}");
 }
 
 #[test]
