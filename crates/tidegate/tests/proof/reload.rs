@@ -20,7 +20,7 @@ fn policies(burst: u64) -> String {
 }
 
 const COUNTS: [u64; 2] = [20, 30];
-const RELOADS: usize = 40;
+const RELOADS: usize = 12;
 
 /// How often one organisation was admitted, asked until the reloads are over and a while longer.
 fn admitted(server: std::net::SocketAddr, policy: &str, org: &str, over: &AtomicBool) -> u64 {
