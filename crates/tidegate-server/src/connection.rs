@@ -6,7 +6,7 @@ pub(crate) mod watch;
 use std::future::{Future, poll_fn};
 use std::io::{Error, ErrorKind};
 use std::net::IpAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -71,35 +71,36 @@ async fn connection<S: Backend>(
     let door = Arc::new(Door { worker: owned, watch: watched, peer, protocol });
     let door = service_fn(move |request| Arc::clone(&door).answer(request));
     let socket = TokioIo::new(Socket::new(stream, Arc::clone(watch), first));
-    match protocol {
+    let served = match protocol {
         Protocol::Http1 => {
-            let mut connection = pin!(http1().serve_connection(socket, door));
-            let mut told = false;
-            poll_fn(|cx| {
-                if worker.shared.is_draining() && !told {
-                    told = true;
-                    connection.as_mut().graceful_shutdown();
-                }
-                connection.as_mut().poll(cx)
-            })
-            .await
-            .map_err(Error::other)
+            let connection = pin!(http1().serve_connection(socket, door));
+            to_the_end(worker, connection, http1::Connection::graceful_shutdown).await
         }
         Protocol::Http2 => {
             watch.enter(Phase::Idle);
-            let mut connection = pin!(http2(worker).serve_connection(socket, door));
-            let mut told = false;
-            poll_fn(|cx| {
-                if worker.shared.is_draining() && !told {
-                    told = true;
-                    connection.as_mut().graceful_shutdown();
-                }
-                connection.as_mut().poll(cx)
-            })
-            .await
-            .map_err(Error::other)
+            let connection = pin!(http2(worker).serve_connection(socket, door));
+            to_the_end(worker, connection, http2::Connection::graceful_shutdown).await
         }
-    }
+    };
+    served.map_err(Error::other)
+}
+
+/// Lets a connection go on until it ends. When the server stops, it is told once; the watch wakes us
+/// for that.
+async fn to_the_end<S: Backend, C: Future<Output = hyper::Result<()>>>(
+    worker: &Worker<S>,
+    mut connection: Pin<&mut C>,
+    tell: impl Fn(Pin<&mut C>),
+) -> hyper::Result<()> {
+    let mut told = false;
+    poll_fn(|cx| {
+        if worker.shared.is_draining() && !told {
+            told = true;
+            tell(connection.as_mut());
+        }
+        connection.as_mut().poll(cx)
+    })
+    .await
 }
 
 /// Reads until it is clear which protocol the client speaks; `None` if it says nothing, or we are

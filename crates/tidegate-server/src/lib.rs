@@ -1,10 +1,29 @@
 //! The oracle of Tidegate: decisions over HTTP.
+//!
+//! A [`Server`] answers with the decisions of an engine, over HTTP/1.1 and HTTP/2. What every endpoint
+//! takes and answers is in [`openapi`] and, for people, in `docs/server.md`.
+//!
+//! ```text
+//! accept ──▶ threads ──▶ connection ──▶ service ──▶ route ──▶ routes/* ──▶ answer
+//!   how many, from whom     │ watch: who is slow      wire/*: bodies in, answers out
+//! ```
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | which thread serves which connection | `threads.rs` |
+//! | timeouts, slow clients | `connection/watch.rs` |
+//! | strict JSON, the field that is wrong | `wire/strict.rs`, `wire/requests.rs` |
+//! | the client behind proxies | `gate/client.rs` |
+//! | every refusal there is | `problem.rs` |
+//! | metrics and their labels | `metrics/` |
 
 mod accept;
 mod answer;
 mod backend;
 mod body;
 mod connection;
+#[doc(hidden)]
+pub mod fuzz;
 mod gate;
 mod metrics;
 mod openapi;

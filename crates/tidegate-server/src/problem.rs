@@ -12,6 +12,9 @@ use utoipa::ToSchema;
 /// A problem document: what is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Problem {
+    #[serde(skip)]
+    #[schema(ignore)]
+    kind: Kind,
     /// What kind of problem it is; `about:blank` where the status says it all.
     #[serde(rename = "type")]
     #[schema(value_type = String)]
@@ -106,7 +109,7 @@ impl Problem {
     }
 
     pub(crate) fn is(&self, kind: Kind) -> bool {
-        self.status == kind.status()
+        self.kind == kind
     }
 
     pub(crate) fn status(&self) -> StatusCode {
@@ -130,7 +133,7 @@ impl Kind {
         if detail.len() > 2 * ECHO {
             detail = brief(&detail, 2 * ECHO).into();
         }
-        Problem { urn, title, status, detail, field: None, suggestion: None }
+        Problem { kind: self, urn, title, status, detail, field: None, suggestion: None }
     }
 
     /// A problem that its title says all about.

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, HeaderValue};
+use http::header::{CONTENT_LENGTH, HOST, HeaderValue};
 use http::request::Parts;
-use http::{Method, Request};
+use http::{Method, Request, Version};
 use hyper::body::{Body, Incoming};
 
 use crate::answer::{self, Answer, Payload, Stream};
@@ -61,7 +61,11 @@ impl<S: Backend> Door<S> {
         let (head, mut body) = request.into_parts();
         let (route, name) = Route::of(head.uri.path());
         let routed = self.route(route, name, &head, &mut body).await;
-        let mut answer = routed.unwrap_or_else(|problem| refusal(route, &problem));
+        let mut unclear = false;
+        let mut answer = routed.unwrap_or_else(|problem| {
+            unclear = problem.is(Kind::Malformed);
+            refusal(route, &problem)
+        });
         match stream {
             Some(stream) => {
                 if head.method == Method::HEAD {
@@ -70,7 +74,7 @@ impl<S: Backend> Door<S> {
                 answer.body_mut().of(stream);
             }
             None => {
-                if !body.is_end_stream() {
+                if unclear || !body.is_end_stream() {
                     self.watch.leave_unread();
                     answer::close(&mut answer);
                 }
@@ -98,6 +102,9 @@ impl<S: Backend> Door<S> {
         if head.headers.len() > MAX_FIELDS {
             let detail = format!("a request has at most {MAX_FIELDS} header fields");
             return Err(Kind::HeadTooLarge.problem(detail));
+        }
+        if self.protocol == Protocol::Http1 && !names_one_host(head) {
+            return Err(Kind::Malformed.problem("a request names its host, once"));
         }
         if !route.answers(&head.method) {
             return Err(match route {
@@ -131,6 +138,17 @@ impl<S: Backend> Door<S> {
             Protocol::Http2 => Deadline::After(settings.timeouts.body),
         };
         body::read(body, settings.max_body, deadline).await
+    }
+}
+
+/// Whether it is clear which host is meant: RFC 9112 refuses anything else, because two readers might
+/// choose differently. HTTP/1.0 did not have the field.
+fn names_one_host(head: &Parts) -> bool {
+    let mut hosts = head.headers.iter().filter(|(name, _)| *name == HOST);
+    match (hosts.next(), hosts.next()) {
+        (Some(_), None) => true,
+        (None, _) => head.version < Version::HTTP_11,
+        (Some(_), Some(_)) => false,
     }
 }
 

@@ -138,6 +138,8 @@ async fn serve<S: Backend>(
             drop(counted);
         });
     }
+    // Also if nobody asked for it, but whoever ran the server let go of it.
+    worker.shared.drain();
     worker.watches.wake_all();
     connections.close();
     let drain = worker.shared.settings.timeouts.drain;

@@ -4,8 +4,8 @@
 use serde_json::json;
 use tidegate_core::{Dimension, MAX_EXACT, Name, Ticket};
 use utoipa::openapi::schema::{
-    AdditionalProperties, AnyOfBuilder, ArrayBuilder, KnownFormat, Object, ObjectBuilder, Schema,
-    SchemaFormat, Type,
+    AdditionalProperties, AnyOfBuilder, ArrayBuilder, KnownFormat, Object, ObjectBuilder,
+    OneOfBuilder, Schema, SchemaFormat, Type,
 };
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -13,7 +13,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::examples;
 use crate::problem::Problem;
 use crate::routes::ReadyAnswer;
-use crate::wire::answers::{BatchAnswer, DecisionAnswer, SettledAnswer};
+use crate::wire::answers::{DecisionAnswer, SettledAnswer};
 use crate::wire::ask::{MAX_FACT, TEXTS};
 use crate::wire::listing::{ExplainAnswer, PoliciesAnswer};
 use crate::wire::requests::MAX_BATCH;
@@ -27,9 +27,9 @@ pub(super) fn all() -> Vec<Named> {
         ("Subject".to_owned(), subject().into()),
         ("Batch".to_owned(), batch().into()),
         ("Settlement".to_owned(), settlement().into()),
+        ("BatchResults".to_owned(), batch_results().into()),
     ];
     add::<DecisionAnswer<'static>>(&mut all);
-    add::<BatchAnswer<'static>>(&mut all);
     add::<SettledAnswer>(&mut all);
     add::<PoliciesAnswer<'static>>(&mut all);
     add::<ExplainAnswer<'static>>(&mut all);
@@ -95,6 +95,24 @@ fn settlement() -> Object {
         .property("cost", cost(0).description(Some("What it really was; 0 gives all of it back")))
         .required("cost")
         .examples([examples::settlement()])
+        .build()
+}
+
+/// The one answer without a type: it is written piece by piece.
+fn batch_results() -> Object {
+    let result = OneOfBuilder::new()
+        .item(named("Decision"))
+        .item(named("Problem"))
+        .description(Some("A decision, or why there is none"));
+    let results = ArrayBuilder::new()
+        .items(result)
+        .min_items(Some(1))
+        .max_items(Some(MAX_BATCH))
+        .description(Some("One for each request, in the same order"));
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("results", results)
+        .required("results")
         .build()
 }
 

@@ -33,7 +33,7 @@ pub(crate) async fn peek<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result<
     let mut case = Case::new(policy, &subject).weighing(ask.cost);
     let decision = worker.shared.engine.peek(&mut case).await.map_err(|error| undecided(&error))?;
     let mut document = Vec::with_capacity(USUAL_ANSWER);
-    write(&mut document, &DecisionAnswer::new(decision, None));
+    DecisionAnswer::new(decision, None).write(&mut document);
     Ok(answer::json(document))
 }
 
@@ -79,7 +79,7 @@ async fn charge<S: Backend>(
                 tally.decided(&decision);
             }
             let ticket = engine.ticket(&decision);
-            write(document, &DecisionAnswer::new(decision, ticket.as_ref()));
+            DecisionAnswer::new(decision, ticket.as_ref()).write(document);
             Ok(())
         }
         Err(error) => {

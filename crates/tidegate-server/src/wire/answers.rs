@@ -3,7 +3,6 @@
 //! The same types are written to the wire and to `/openapi.json`, so the description cannot drift from
 //! what is sent.
 
-use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use tidegate_core::{
     Decision, Dimension, Explanation, FailureMode, Kind, Mode, Overflow, Protects, Retry, Room,
@@ -13,53 +12,54 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::{Array, ArrayBuilder, Object, ObjectBuilder, SchemaType, Type};
 
 use super::rfc3339::Instant;
-use crate::problem::Problem;
 
-/// A decision.
-#[derive(Serialize, ToSchema)]
+/// A decision. It is written by hand ([`json`](super::json)), in the same order.
+#[derive(ToSchema)]
+#[cfg_attr(test, derive(Serialize))]
 #[schema(as = Decision)]
 pub(crate) struct DecisionAnswer<'a> {
     /// The policy whose limits were asked.
-    policy: &'a str,
+    pub(super) policy: &'a str,
     /// What to do with the request.
     #[schema(schema_with = verdicts)]
-    verdict: &'static str,
+    pub(super) verdict: &'static str,
     /// Under which circumstances it was decided: `normal` if the store answered.
     #[schema(schema_with = modes)]
-    mode: &'static str,
+    pub(super) mode: &'static str,
     /// Whether the request must not pass now.
-    blocked: bool,
+    pub(super) blocked: bool,
     /// The stage of the limit that decided.
     #[schema(schema_with = stages)]
-    source: &'static str,
+    pub(super) source: &'static str,
     /// The name of the limit that decided.
-    binding: &'a str,
+    pub(super) binding: &'a str,
     /// The most that limit admits at once.
-    limit: u64,
+    pub(super) limit: u64,
     /// What it has left; below zero only where refused attempts are counted.
-    remaining: i64,
+    pub(super) remaining: i64,
     /// Seconds until nothing counted so far counts any more, rounded up.
-    reset_after: u64,
+    pub(super) reset_after: u64,
     /// Seconds until the same request may pass, rounded up; 0 if it may now, null if it never may.
     #[schema(required)]
-    retry_after: Option<u64>,
+    pub(super) retry_after: Option<u64>,
     /// The longest delay a backoff asked for, in seconds, rounded up.
-    backoff_seconds: u64,
+    pub(super) backoff_seconds: u64,
     /// The first instant at which the same request may pass; null if none ever comes.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    next_allowed_at: Option<Instant>,
+    pub(super) next_allowed_at: Option<Instant>,
     /// The store's time of the decision.
     #[schema(value_type = String, format = DateTime)]
-    decided_at: Instant,
+    pub(super) decided_at: Instant,
     /// The same as `retry_after`, in microseconds.
     #[schema(required)]
-    retry_after_us: Option<u64>,
+    pub(super) retry_after_us: Option<u64>,
     /// Hand this back to `/v1/settle`; there if the request was admitted and a limit settles.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ticket: Option<&'a str>,
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
+    #[schema(value_type = String, required = false)]
+    pub(super) ticket: Option<&'a str>,
     /// What every limit said that was asked, in the order of the policy.
     #[schema(value_type = Vec<ReadingAnswer>)]
-    readings: Readings<'a>,
+    pub(super) readings: Readings<'a>,
 }
 
 /// What one limit said.
@@ -67,32 +67,32 @@ pub(crate) struct DecisionAnswer<'a> {
 #[schema(as = Reading)]
 pub(crate) struct ReadingAnswer<'a> {
     /// The limit.
-    name: &'a str,
+    pub(super) name: &'a str,
     /// What it counts by, joined by `+`; or `global`.
     #[schema(value_type = String, example = "org+user")]
-    scope: ScopeText,
+    pub(super) scope: ScopeText,
     /// What kind of limit it is.
     #[schema(schema_with = shapes)]
-    shape: &'static str,
+    pub(super) shape: &'static str,
     /// The most it admits at once, for this subject.
-    capacity: u64,
+    pub(super) capacity: u64,
     /// What it has left; below zero only where refused attempts are counted.
-    remaining: i64,
+    pub(super) remaining: i64,
     /// Whether it had room for the request: now, after a while, or never.
     #[schema(schema_with = rooms)]
-    room: &'static str,
+    pub(super) room: &'static str,
     /// Microseconds until it has room for the same request; 0 if it has, null if it never will.
     #[schema(required)]
-    retry_after_us: Option<u64>,
+    pub(super) retry_after_us: Option<u64>,
     /// Microseconds until nothing it has counted so far counts any more.
-    reset_after_us: u64,
+    pub(super) reset_after_us: u64,
     /// The delay its backoff asked for, in microseconds.
-    backoff_us: u64,
+    pub(super) backoff_us: u64,
     /// When it is asked, relative to the others.
     #[schema(schema_with = stages)]
-    stage: &'static str,
+    pub(super) stage: &'static str,
     /// Whether it only reports, and never refuses.
-    shadow: bool,
+    pub(super) shadow: bool,
 }
 
 /// What was settled.
@@ -105,30 +105,10 @@ pub(crate) struct SettledAnswer {
     pub(crate) added: u64,
 }
 
-/// The answer to a batch: one result for each request, in the same order.
-#[derive(Serialize, ToSchema)]
-#[schema(as = BatchResults)]
-pub(crate) struct BatchAnswer<'a> {
-    /// A decision or a problem for each request.
-    #[schema(min_items = 1, max_items = 100)]
-    results: Vec<BatchResult<'a>>,
-}
-
-/// A decision, or why there is none.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "a batch is written piece by piece; this says what it looks like")]
-pub(crate) enum BatchResult<'a> {
-    /// A decision.
-    Decision(DecisionAnswer<'a>),
-    /// A problem.
-    Problem(Problem),
-}
-
 /// The readings of a decision, written straight from it.
 pub(crate) struct Readings<'a>(Decision<'a>);
 
-/// A scope, written without a detour through a string.
+/// A scope, as it is displayed.
 pub(crate) struct ScopeText(pub(crate) Scope);
 
 // === impl DecisionAnswer ===
@@ -194,14 +174,18 @@ impl<'a> ReadingAnswer<'a> {
 
 // === impl Readings ===
 
+impl<'a> Readings<'a> {
+    #[inline]
+    pub(super) fn each(&self) -> impl Iterator<Item = ReadingAnswer<'a>> {
+        let admitted = self.0.is_admitted();
+        self.0.explain().map(move |said| ReadingAnswer::new(said, admitted))
+    }
+}
+
+#[cfg(test)]
 impl Serialize for Readings<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let admitted = self.0.is_admitted();
-        let mut list = serializer.serialize_seq(None)?;
-        for said in self.0.explain() {
-            list.serialize_element(&ReadingAnswer::new(said, admitted))?;
-        }
-        list.end()
+        serializer.collect_seq(self.each())
     }
 }
 
@@ -209,20 +193,7 @@ impl Serialize for Readings<'_> {
 
 impl Serialize for ScopeText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (mut text, mut length) = ([b'+'; 96], 0);
-        for dimension in self.0.dimensions() {
-            let name = dimension.name().as_bytes();
-            // All names together are shorter than this; a test says so.
-            if let Some(place) = text.get_mut(length..length + name.len()) {
-                place.copy_from_slice(name);
-                length += name.len() + 1;
-            }
-        }
-        match length {
-            0 => serializer.serialize_str("global"),
-            _ => serializer
-                .serialize_str(std::str::from_utf8(&text[..length - 1]).unwrap_or_default()),
-        }
+        serializer.collect_str(&self.0)
     }
 }
 
@@ -282,25 +253,4 @@ fn rooms() -> Object {
 
 pub(crate) fn dimensions() -> Array {
     ArrayBuilder::new().items(one_of(Dimension::ALL.map(Dimension::name))).build()
-}
-
-#[cfg(test)]
-mod tests {
-    //! Pieces that are written by hand.
-
-    use super::*;
-
-    #[test]
-    fn a_scope_is_written_as_it_is_displayed() {
-        let scopes = [
-            Scope::GLOBAL,
-            Scope::of([Dimension::Org]),
-            Scope::of([Dimension::User, Dimension::Org]),
-            Scope::of(Dimension::ALL),
-        ];
-        for scope in scopes {
-            let written = serde_json::to_string(&ScopeText(scope)).unwrap();
-            assert_eq!(written, format!("\"{scope}\""));
-        }
-    }
 }

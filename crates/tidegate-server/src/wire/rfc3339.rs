@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use tidegate_core::Timestamp;
 
 /// An instant as it is written: `2026-11-15T11:14:50.123456Z`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instant(pub(crate) Timestamp);
 
 const TEXT: [u8; 27] = *b"0000-00-00T00:00:00.000000Z";
@@ -15,22 +15,27 @@ const TEXT: [u8; 27] = *b"0000-00-00T00:00:00.000000Z";
 // === impl Instant ===
 
 impl Instant {
-    fn text(self) -> [u8; TEXT.len()] {
+    pub(super) fn text(self) -> [u8; TEXT.len()] {
         let (seconds, micros) = (self.0.as_micros() / 1_000_000, self.0.as_micros() % 1_000_000);
         let (days, second) = (seconds / 86_400, seconds % 86_400);
         let (year, month, day) = civil(days);
         let mut text = TEXT;
-        let parts = [
-            (0, 4, year),
-            (5, 2, month),
-            (8, 2, day),
-            (11, 2, second / 3600),
-            (14, 2, second / 60 % 60),
-            (17, 2, second % 60),
-            (20, 6, micros),
+        let pairs = [
+            (0, year / 100),
+            (2, year % 100),
+            (5, month),
+            (8, day),
+            (11, second / 3600),
+            (14, second / 60 % 60),
+            (17, second % 60),
+            (20, micros / 10_000),
+            (22, micros / 100 % 100),
+            (24, micros % 100),
         ];
-        for (at, width, number) in parts {
-            digits(&mut text[at..at + width], number);
+        for (at, number) in pairs {
+            let [tens, ones] = pair(number);
+            text[at] = tens;
+            text[at + 1] = ones;
         }
         text
     }
@@ -43,12 +48,11 @@ impl Serialize for Instant {
     }
 }
 
-/// Fills a field with a number, from the right.
-fn digits(field: &mut [u8], mut number: u64) {
-    for place in field.iter_mut().rev() {
-        *place = b'0' + u8::try_from(number % 10).unwrap_or(0);
-        number /= 10;
-    }
+/// The two digits of a number below a hundred.
+#[inline]
+fn pair(number: u64) -> [u8; 2] {
+    let number = (number % 100) as u8;
+    [b'0' + number / 10, b'0' + number % 10]
 }
 
 /// The date of a day after 1970-01-01, by counting years from March, so that the leap day comes last

@@ -178,6 +178,18 @@ impl hyper::body::Body for Never {
     }
 }
 
+/// Sends a text in every place there is for one.
+pub(crate) fn send_canary(world: &World, canary: &'static str) {
+    run(async {
+        let mut sender = connect(world.address).await;
+        let mut canaries = request(Method::POST, &format!("/{canary}?{canary}"), canary);
+        let value = hyper::header::HeaderValue::from_static(canary);
+        canaries.headers_mut().insert(hyper::header::HeaderName::from_static(canary), value);
+        let response = sender.send_request(canaries).await.unwrap();
+        assert_eq!(read(response).await.0, 404);
+    });
+}
+
 #[test]
 fn stopping_says_goodbye() {
     let mut world = World::new();

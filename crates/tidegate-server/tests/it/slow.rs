@@ -43,7 +43,6 @@ fn t34_a_head_that_trickles_in_is_closed() {
         lines += 1;
         assert!(lines < 1_000, "still open after {lines} lines");
     }
-    assert!(lines > 3, "not at once either");
 }
 
 #[test]

@@ -1,0 +1,48 @@
+//! A panic, should there ever be one, ends one connection and nothing else.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tidegate_core::{Batch, ManualClock, Readings, Receipt, Settlement, Store, StoreError};
+use tidegate_server::Backend;
+
+use crate::world::{NOW, World};
+
+/// A store with a bug.
+struct Buggy;
+
+impl Store for Buggy {
+    async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
+        panic!("this is what the test is about")
+    }
+
+    async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        Err(StoreError::Unavailable)
+    }
+}
+
+impl Backend for Buggy {
+    fn name(&self) -> &'static str {
+        "buggy"
+    }
+}
+
+#[test]
+fn a_panic_ends_its_own_connection_alone() {
+    let settings = json!({"threads": 1, "max_connections": 2});
+    let world = World::start(&settings, Buggy, Arc::new(ManualClock::new(NOW)));
+    let mut other = world.client();
+    assert_eq!(other.get("/livez").status, 200);
+    for _ in 0..5 {
+        let mut client = world.client();
+        client.try_send(&crate::raw::post("/v1/decide", br#"{"policy":"queue"}"#));
+        assert!(client.is_closed());
+        assert_eq!(other.get("/livez").status, 200, "the same thread still answers");
+    }
+    let readiness = other.get("/readyz").json();
+    assert_eq!(readiness["connections"], 1, "their places are free again");
+}
