@@ -43,7 +43,7 @@ impl FileError {
         &self.problems
     }
 
-    /// How many more problems there are.
+    /// How many more problems were found; after a thousand nobody looks for more.
     #[must_use]
     pub const fn more(&self) -> usize {
         self.more
@@ -72,7 +72,7 @@ impl fmt::Display for FileError {
         }
         match self.more {
             0 => write!(f, "{}", self.summary()),
-            more => write!(f, "{}, {more} of them not shown", self.summary()),
+            more => write!(f, "{}; {more} of them are not shown", self.summary()),
         }
     }
 }

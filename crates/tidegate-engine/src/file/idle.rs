@@ -63,7 +63,7 @@ pub(super) struct Ruled<'l> {
 }
 
 /// How many pairs of numbers are compared before nothing is claimed.
-const MOST_PAIRS: usize = 1 << 16;
+const MOST_PAIRS: usize = 1 << 12;
 
 /// Whether `idle` never refuses what `other` does not refuse too. Both are limits of one policy, which
 /// fixes the values of the dimensions `given`, and no policy charges `idle` without `other`.

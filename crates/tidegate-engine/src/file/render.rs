@@ -51,7 +51,9 @@ fn snippet<'a>(
     let first = places.clone().map(|place| place.start).min().unwrap_or(0);
     let last = places.map(|place| place.end).max().unwrap_or(0);
     let start = text[..first].rfind('\n').map_or(0, |end| end + 1);
-    let end = text[last..].find('\n').map_or(text.len(), |end| last + end);
+    // Of a long line no more than can be shown.
+    let near = text.floor_char_boundary(last.saturating_add(4 * WIDTH));
+    let end = text[last..near].find('\n').map_or(near, |end| last + end);
     let annotation = |kind: AnnotationKind, marked: Marked| {
         let span = marked.place.start - start..marked.place.end - start;
         kind.span(span).label(marked.label)

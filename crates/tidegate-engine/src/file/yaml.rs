@@ -113,7 +113,7 @@ fn meaning(error: &Error, place: Place, text: &str) -> Wrong {
 fn excess(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::Budget { breach, .. } => match breach {
-            BudgetBreach::Depth { .. } => "it is nested more than 16 levels deep",
+            BudgetBreach::Depth { .. } => TOO_DEEP,
             BudgetBreach::Aliases { .. }
             | BudgetBreach::Anchors { .. }
             | BudgetBreach::MergeKeys { .. }
@@ -128,10 +128,12 @@ fn excess(error: &Error) -> Option<&'static str> {
         Error::RecursiveReferencesRequireWeakTypes { .. } => {
             "an alias stands within what it stands for"
         }
+        Error::ExternalMessage { msg, .. } if msg.contains("recursion limit") => TOO_DEEP,
         _ => return None,
     })
 }
 
+const TOO_DEEP: &str = "it is nested more than 16 levels deep";
 const TOO_MANY_ALIASES: &str = "its aliases unfold to more than any policy file needs";
 
 /// The parser's words, without the place, which is shown anyway.

@@ -66,3 +66,16 @@ fn they_do_what_they_say() {
     }
     assert_eq!(admitted(&tenants, "api", &Subject::new().org("any").user("u7")), 40, "a shadow");
 }
+
+/// The guide's own files: blocks of YAML that begin with a version.
+#[test]
+fn every_file_in_the_guide_is_read() {
+    let (_, guide) =
+        texts("../../docs", "md").into_iter().find(|(name, _)| name == "policy-file").unwrap();
+    let blocks = guide.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let files: Vec<&str> = blocks.filter(|block| block.starts_with("version: 1")).collect();
+    assert!(files.len() > 4, "only {}", files.len());
+    for text in files {
+        File::<NoDoor>::parse("guide", text).unwrap_or_else(|error| panic!("{error}"));
+    }
+}

@@ -33,9 +33,11 @@ pub(super) struct Check {
 /// Where a [`Door`] says what is wrong with its sections.
 pub struct Report<'c>(&'c mut Check);
 
-/// The most problems that are looked at; those after it are not told. A file could have one for every
-/// few bytes.
-const MOST: usize = 10_000;
+/// After so many problems nobody looks for more: a file could have one for every few bytes.
+const MOST: usize = 1_000;
+
+/// After so many problems nothing is suggested any more: what is shown comes before.
+const SUGGESTED: usize = 100;
 
 // === impl Check ===
 
@@ -54,8 +56,18 @@ impl Check {
         self.note(place, Some(other), wrong.into());
     }
 
+    /// Whether enough has been found, so that the rest need not be looked at.
+    const fn is_enough(&self) -> bool {
+        self.problems.len() >= MOST
+    }
+
+    /// Whether it is worth looking for what was meant.
+    const fn suggests(&self) -> bool {
+        self.problems.len() < SUGGESTED
+    }
+
     fn note(&mut self, place: Place, other: Option<(Place, &'static str)>, wrong: Wrong) {
-        if self.problems.len() < MOST {
+        if !self.is_enough() {
             let source = Arc::clone(&self.source);
             self.problems.push(Problem { wrong, place, other, source });
         }

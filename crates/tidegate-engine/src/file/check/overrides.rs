@@ -41,6 +41,9 @@ impl Check {
         let mut exact = 0;
         let mut seen: HashMap<(Dimension, String), Place> = HashMap::new();
         for rule in overrides {
+            if self.is_enough() {
+                return None;
+            }
             let selected = self.selected(rule, frame.scope);
             let shape = self.other_shape(rule, frame);
             exact += usize::from(selected.as_ref().is_some_and(|one| !one.is_pattern()));

@@ -46,7 +46,14 @@ impl Check {
             self.say(place, Wrong::NoPolicies);
         }
         let written = list.map_or(&[][..], |list| list.value.as_slice());
-        written.iter().map(|policy| self.policy(policy)).collect()
+        let mut policies = Vec::new();
+        for policy in written {
+            if self.is_enough() {
+                break;
+            }
+            policies.push(self.policy(policy));
+        }
+        policies
     }
 
     fn policy(&mut self, policy: &Placed<Written>) -> Policy {

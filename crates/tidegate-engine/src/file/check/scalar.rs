@@ -18,7 +18,8 @@ impl Check {
         let meaning = word.value.meaning();
         if meaning.is_none() {
             let known: Vec<&'static str> = W::ALL.iter().map(|(word, ..)| *word).collect();
-            let suggestion = nearest(&word.value.text, known.iter().copied());
+            let meant = known.iter().copied().filter(|_| self.suggests());
+            let suggestion = nearest(&word.value.text, meant);
             let (what, word_) = (W::WHAT, short(&word.value.text));
             self.say(word.place, Wrong::UnknownWord { what, word: word_, suggestion, known });
         }

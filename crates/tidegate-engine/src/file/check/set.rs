@@ -15,6 +15,9 @@ use crate::file::wrong::Wrong;
 /// How often the set is built again without what was wrong, to find what else is.
 const ATTEMPTS: usize = 16;
 
+/// Among how many names the one that was meant is looked for.
+const MOST_NAMES: usize = 200;
+
 impl Check {
     /// The policies as the core takes them; none if something is wrong with them.
     pub(super) fn policies(&mut self, ours: &Ours) -> Option<PolicySetBuilder> {
@@ -35,6 +38,9 @@ impl Check {
     fn shared(&mut self, ours: &Ours) -> Vec<Sound> {
         let mut sound = Vec::new();
         for limit in ours.shared.as_deref().unwrap_or_default() {
+            if self.is_enough() {
+                break;
+            }
             let limit = Placed { value: limit.value.0.clone(), place: limit.place };
             if let Some(shared) = &limit.value.shared {
                 self.say(shared.place, Wrong::SharedInShared);
@@ -80,7 +86,8 @@ impl Check {
                 let Use::Shared(name) = used else { return true };
                 let is_known = known.contains(&name.value);
                 if !is_known {
-                    let suggestion = nearest(name.value.as_str(), known.iter().map(Name::as_str));
+                    let meant = known.iter().map(Name::as_str).filter(|_| self.suggests());
+                    let suggestion = nearest(name.value.as_str(), meant.take(MOST_NAMES));
                     let wrong = Wrong::UnknownShared {
                         name: name.value.to_string(),
                         suggestion: suggestion.map(str::to_owned),
