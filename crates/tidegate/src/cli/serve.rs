@@ -73,25 +73,47 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
         level: args.log_level,
     };
     let source = Source::file_or_built_in(args.config.as_ref());
-    let config = Config::load(&source).map_err(Failure::misconfigured)?;
+    match Config::load(&source).map_err(Failure::misconfigured) {
+        Ok(config) => {
+            let (format, level) = config.log(&overlay);
+            log::start(format, level, SystemClock::new());
+            start(&source, &config, overlay).or_else(|failure| tell(failure, format))
+        }
+        Err(failure) => tell(failure, overlay.format.unwrap_or_default()),
+    }
+}
+
+/// Tells why it cannot serve: where logs are JSON, as one of them.
+fn tell(failure: Failure, format: log::Format) -> Result<ExitCode, Failure> {
+    match format {
+        log::Format::Human => Err(failure),
+        log::Format::Json => {
+            log::start(format, Level::default(), SystemClock::new());
+            error!(diagnostic = %failure, "cannot serve");
+            Ok(ExitCode::from(failure.code()))
+        }
+    }
+}
+
+fn start(source: &Source, config: &Config, overlay: Overlay) -> Result<ExitCode, Failure> {
     let settings = Settings::try_new(&config.server(&overlay)).map_err(Failure::misconfigured)?;
     let (format, level) = config.log(&overlay);
     let clock = SystemClock::new();
-    log::start(format, level, clock.clone());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime
-        .block_on(async {
-            // Before anybody can know that we are there, and send one.
-            let stops = Stops::listen().context("listening for signals")?;
-            let engine = Arc::new(engine(&config, level, clock.clone())?);
-            let listen = settings.listen();
-            let server = Server::bind(settings, Arc::clone(&engine), clock)
-                .map_err(|error| cannot_listen(listen, &error))?;
-            let reloader = Reloader::start(&source, &config, overlay, engine, server.handle())?;
-            welcome::say(format, &source, config.policies(), server.local_addr())?;
-            serve(server, stops, reloader).await
-        })
-        .map_err(Failure::from)
+    let served = runtime.block_on(async {
+        // Before anybody can know that we are there, and send one.
+        let stops = Stops::listen().context("listening for signals")?;
+        let engine = Arc::new(engine(config, level, clock.clone())?);
+        let listen = settings.listen();
+        let server = Server::bind(settings, Arc::clone(&engine), clock)
+            .map_err(|error| cannot_listen(listen, &error))?;
+        let reloader = Reloader::start(source, config, overlay, engine, server.handle())?;
+        welcome::say(format, source, config.policies(), server.local_addr());
+        serve(server, stops, reloader).await
+    });
+    // A file that is being read, from wherever it is, is nothing to wait for.
+    runtime.shutdown_background();
+    Ok(served?)
 }
 
 /// Serves until a signal says to stop, reloading meanwhile.

@@ -35,7 +35,7 @@ pub(crate) struct Reloader<S> {
     /// What the process was started with and cannot change.
     fixed: Fixed,
     hangup: Signal,
-    /// None for the built-in example, which does not change.
+    /// None for the built-in example, which does not change, and for pipes.
     file: Option<Watched>,
 }
 
@@ -75,7 +75,8 @@ impl<S: Store + 'static> Reloader<S> {
         handle: Handle<S>,
     ) -> Result<Self> {
         let file = match source {
-            Source::File(path) => {
+            // A pipe can be read once.
+            Source::File(path) if path.is_file() => {
                 let watch = Watch::start(path).context("watching the policy file")?;
                 Some(Watched {
                     path: path.clone(),
@@ -83,7 +84,7 @@ impl<S: Store + 'static> Reloader<S> {
                     seen: Seen::Text(config.text().to_owned()),
                 })
             }
-            Source::BuiltIn | Source::Stdin => None,
+            Source::File(_) | Source::BuiltIn | Source::Stdin => None,
         };
         let hangup = signal(SignalKind::hangup()).context("listening for SIGHUP")?;
         let fixed = Fixed::of(config, &overlay);
@@ -94,7 +95,7 @@ impl<S: Store + 'static> Reloader<S> {
     pub(crate) async fn next(&mut self) {
         let Some(file) = &mut self.file else {
             if self.hangup.recv().await.is_some() {
-                info!("nothing to reload: the built-in policies are in force; use --config FILE");
+                info!("nothing to reload: the policies come from no file that could have changed");
             }
             return;
         };
@@ -167,8 +168,13 @@ impl Watched {
 
     async fn read(&self) -> io::Result<String> {
         let source = Source::File(self.path.clone());
-        spawn_blocking(move || source.read())
-            .await
-            .unwrap_or_else(|error| Err(io::Error::other(error)))
+        let read = move || match &source {
+            // To open a pipe would be to wait for whoever writes into it.
+            Source::File(path) if path.exists() && !path.is_file() => {
+                Err(io::Error::other("it is not a file any more"))
+            }
+            source => source.read(),
+        };
+        spawn_blocking(read).await.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 }

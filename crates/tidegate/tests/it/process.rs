@@ -105,9 +105,10 @@ impl Server {
     pub(crate) fn spawn(command: &mut Command) -> Self {
         let mut child = command.spawn().unwrap();
         let (sender, lines) = channel();
-        let outputs: [Box<dyn Read + Send>; 2] =
-            [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
-        for output in outputs {
+        // Those that the test does not read itself.
+        let out = child.stdout.take().map(|out| Box::new(out) as Box<dyn Read + Send>);
+        let err = child.stderr.take().map(|err| Box::new(err) as Box<dyn Read + Send>);
+        for output in out.into_iter().chain(err) {
             let sender = sender.clone();
             thread::spawn(move || {
                 for line in BufReader::new(output).lines().map_while(Result::ok) {

@@ -141,3 +141,36 @@ fn what_takes_a_restart_is_named() {
     assert!(!line.contains("listen"), "a flag holds, restart or not: {line}");
     assert_eq!(burst(address, "after"), 2, "the policies are in force all the same");
 }
+
+#[test]
+fn no_decision_is_wrong_while_policies_are_reloaded() {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+    let text = |burst: u32| {
+        format!(
+            "version: 1\npolicies:\n- name: report\n  failure_mode: fail_closed\n  limits:\n  \
+             - {{ name: total, by: org, quota: {{ count: 500, per: 1d }} }}\n  \
+             - {{ name: wide, by: global, bucket: {{ rate: 1000000/s, burst: {burst} }} }}\n"
+        )
+    };
+    let (_dir, file, mut server, address) = started(&text(100_000));
+    let (admitted, asked, done) =
+        (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !done.load(SeqCst) || asked.load(SeqCst) < 1_000 {
+                    let admit = verdict(address, "report", "acme") == "admit";
+                    admitted.fetch_add(usize::from(admit), SeqCst);
+                    asked.fetch_add(1, SeqCst);
+                }
+            });
+        }
+        for round in 0..20 {
+            replace(&file, &text(100_001 + round));
+            server.signal("HUP");
+            server.wait_for(RELOADED);
+        }
+        done.store(true, SeqCst);
+    });
+    assert_eq!(admitted.into_inner(), 500, "of {}", asked.into_inner());
+}

@@ -1,8 +1,9 @@
 //! Starting: files, ports, and what is wrong with them.
 
 use std::net::TcpListener;
+use std::process::Stdio;
 
-use crate::process::{Server, ran};
+use crate::process::{Server, ran, tidegate};
 use crate::wire::{get, verdict};
 
 #[test]
@@ -59,4 +60,47 @@ fn settings_that_cannot_work_are_refused() {
     let ran = ran(&["validate", file.to_str().unwrap()]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("threads"), "{}", ran.err);
+}
+
+#[test]
+fn policies_from_a_pipe_are_served_once() {
+    let mut command = tidegate(&["--config", "/dev/stdin", "--listen", "127.0.0.1:0"]);
+    let mut example = tidegate(&["example"]).spawn().unwrap();
+    let mut server = Server::spawn(command.stdin(example.stdout.take().unwrap()));
+    server.wait_for("listens on http");
+    example.wait().unwrap();
+    server.signal("HUP");
+    server.wait_for("nothing to reload");
+}
+
+#[test]
+fn where_logs_are_json_a_failure_is_json_too() {
+    let busy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = busy.local_addr().unwrap().to_string();
+    for (args, code) in [
+        (&["--listen", &address, "--log-format", "json"][..], 1),
+        (&["--config", "no-such-file.yaml", "--log-format", "json"], 2),
+        (&["--threads", "0", "--log-format", "json"], 2),
+    ] {
+        let ran = ran(args);
+        assert_eq!(ran.code, code, "{ran:?}");
+        let told: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
+        assert_eq!((&told["level"], &told["message"]), (&"error".into(), &"cannot serve".into()));
+    }
+}
+
+#[test]
+fn that_nobody_reads_its_output_is_no_reason_to_stop() {
+    let mut child = tidegate(&["--listen", "127.0.0.1:0"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut server =
+        Server::spawn(child.stderr(writer.try_clone().unwrap()).stdout(Stdio::piped()));
+    server.wait_for("listens on http");
+    drop(server);
+    let mut child = tidegate(&["--listen", "127.0.0.1:0"]);
+    let mut server = Server::spawn(child.stdout(writer));
+    server.wait_for("listening");
+    server.signal("TERM");
+    assert!(server.ended().0.success());
 }

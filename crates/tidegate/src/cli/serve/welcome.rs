@@ -20,27 +20,23 @@ const ADMITTED: &str = r#"{"policy":"api","subject":{"org":"acme","user":"u7"}}"
 const TWO_REPORTS: &str = r#"{"requests":[{"policy":"report","subject":{"org":"acme"}},{"policy":"report","subject":{"org":"acme"}}]}"#;
 
 /// Says where it listens: in the log, and to people also on standard output.
-pub(super) fn say(
-    format: Format,
-    source: &Source,
-    set: &PolicySet,
-    address: SocketAddr,
-) -> io::Result<()> {
+pub(super) fn say(format: Format, source: &Source, set: &PolicySet, address: SocketAddr) {
     let policies = set.policies().len();
     info!(version = VERSION, %address, policies, source = %source, store = "memory", "listening");
     if format == Format::Json {
-        return Ok(());
+        return;
     }
     let url = format!("http://{}", reachable(address));
     let policies = counted(policies, "policy", "policies");
-    let mut out = io::stdout().lock();
-    match source {
-        Source::BuiltIn => write!(out, "{}", invitation(&url, &policies)),
+    let text = match source {
+        Source::BuiltIn => invitation(&url, &policies),
         Source::File(_) | Source::Stdin => {
             let source = escaped(&source.to_string());
-            writeln!(out, "tidegate {VERSION} listens on {url} with the {policies} of {source}")
+            format!("tidegate {VERSION} listens on {url} with the {policies} of {source}\n")
         }
-    }
+    };
+    // That nobody reads it is no reason not to serve.
+    let _ = io::stdout().lock().write_all(text.as_bytes());
 }
 
 fn invitation(url: &str, policies: &str) -> String {
