@@ -70,7 +70,7 @@ async fn connection<S: Backend>(
     let (owned, watched) = (Arc::clone(worker), Arc::clone(watch));
     let door = Arc::new(Door { worker: owned, watch: watched, peer, protocol });
     let door = service_fn(move |request| Arc::clone(&door).answer(request));
-    let socket = TokioIo::new(Socket::new(stream, Arc::clone(watch), first));
+    let socket = TokioIo::new(Socket::new(stream, Arc::clone(watch), protocol, first));
     let served = match protocol {
         Protocol::Http1 => {
             let connection = pin!(http1().serve_connection(socket, door));

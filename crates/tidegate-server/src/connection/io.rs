@@ -14,12 +14,14 @@ use tokio::net::TcpStream;
 
 use super::watch::{Phase, Watch};
 use crate::problem::unparsable;
+use crate::service::Protocol;
 
 /// A connection's socket, watched.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: TcpStream,
     watch: Arc<Watch>,
+    protocol: Protocol,
     /// Read before hyper was there.
     first: Vec<u8>,
     /// Our answer in place of hyper's, until it is written.
@@ -41,10 +43,16 @@ const DISCARD: usize = 1 << 20;
 // === impl Socket ===
 
 impl Socket {
-    pub(crate) fn new(stream: TcpStream, watch: Arc<Watch>, first: Vec<u8>) -> Self {
+    pub(crate) fn new(
+        stream: TcpStream,
+        watch: Arc<Watch>,
+        protocol: Protocol,
+        first: Vec<u8>,
+    ) -> Self {
         Self {
             stream,
             watch,
+            protocol,
             first,
             instead: Vec::new(),
             written: 0,
@@ -54,11 +62,12 @@ impl Socket {
         }
     }
 
-    /// Bytes came. Only if nothing else is going on do they begin a head.
+    /// Bytes came. If nothing else is going on, they begin a head; with HTTP/2 they may be anything,
+    /// and only requests count.
     #[inline]
     fn has_read(&mut self, any: bool) {
         self.ended |= !any;
-        if any && self.watch.phase() == Phase::Idle {
+        if any && self.protocol == Protocol::Http1 && self.watch.phase() == Phase::Idle {
             self.watch.enter(Phase::Head);
         }
     }

@@ -71,8 +71,8 @@ const UNDECIDED: [Kind; 3] = [Kind::UnknownPolicy, Kind::NothingApplies, Kind::S
 fn batch() -> OperationBuilder {
     let operation = about(Route::Batch, "decide_batch", "Decide up to 100 requests")
         .description(Some(
-            "Each is decided by itself and in order. The results are decisions, or problems for \
-             those requests that could not be decided.",
+            "All of them are read first: if one cannot be, none is decided. Then each is decided by \
+             itself and in order, and its result is a decision, or the problem why there is none.",
         ))
         .request_body(Some(body("Batch", &examples::batch())))
         .response("200", answer("A result for each request", "BatchResults", None));

@@ -37,7 +37,7 @@ pub(crate) async fn peek<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result<
     Ok(answer::json(document))
 }
 
-/// Decides many requests, each by itself.
+/// Decides many requests, each by itself; unless one of them cannot be read.
 pub(crate) async fn batch<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result<Answer, Problem> {
     let requests = requests::batch(body)?;
     let mut document = Vec::with_capacity(USUAL_ANSWER * requests.len());
@@ -47,11 +47,7 @@ pub(crate) async fn batch<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result
             document.push(b',');
         }
         let before = document.len();
-        let decided = match requests::ask(request.get().as_bytes()) {
-            Ok(ask) => charge(worker, &ask, &mut document).await,
-            Err(problem) => Err(problem),
-        };
-        if let Err(problem) = decided {
+        if let Err(problem) = charge(worker, &request, &mut document).await {
             document.truncate(before);
             write(&mut document, &problem.under(&format!("/requests/{place}")));
         }

@@ -34,10 +34,16 @@ pub(crate) fn settle(bytes: &[u8]) -> Result<Settle<'_>, Problem> {
     read(bytes, |json, trail| json.deserialize_map(SettleVisitor(trail)))
 }
 
-/// The body of `/v1/decide/batch`: its requests, not yet read, so that one that is wrong spoils no
-/// other.
-pub(crate) fn batch(bytes: &[u8]) -> Result<Vec<&RawValue>, Problem> {
-    read(bytes, |json, trail| json.deserialize_map(BatchVisitor(trail)))
+/// The body of `/v1/decide/batch`. All of it is read before anything is decided: where one request is
+/// wrong nothing has been charged, and the whole can be sent again.
+pub(crate) fn batch(bytes: &[u8]) -> Result<Vec<Ask<'_>>, Problem> {
+    let requests = read(bytes, |json, trail| json.deserialize_map(BatchVisitor(trail)))?;
+    let mut asks = Vec::with_capacity(requests.len());
+    for (place, request) in requests.into_iter().enumerate() {
+        let read = ask(request.get().as_bytes());
+        asks.push(read.map_err(|problem| problem.under(&format!("/requests/{place}")))?);
+    }
+    Ok(asks)
 }
 
 struct AskVisitor<'t>(&'t Trail);

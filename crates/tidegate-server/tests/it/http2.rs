@@ -150,6 +150,19 @@ fn t34_an_idle_connection_is_closed_over_http2() {
 }
 
 #[test]
+fn an_idle_connection_outlives_the_time_for_heads_over_http2() {
+    let world = World::with(&json!({"header_timeout": "50ms"}));
+    run(async {
+        let mut sender = connect(world.address).await;
+        for _ in 0..3 {
+            let response = sender.send_request(request(Method::GET, "/livez", "")).await.unwrap();
+            assert_eq!(read(response).await.0, 200);
+            assert!(world.client().is_closed(), "the time for heads has passed once more");
+        }
+    });
+}
+
+#[test]
 fn t34_a_slow_body_is_told_over_http2() {
     let world = World::with(&json!({"body_timeout": "50ms"}));
     run(async {

@@ -75,6 +75,17 @@ fn an_idle_connection_is_closed() {
 }
 
 #[test]
+fn an_idle_connection_outlives_the_time_for_heads() {
+    let world = impatient("header_timeout");
+    let mut client = world.client();
+    assert_eq!(client.get("/livez").status, 200);
+    for _ in 0..3 {
+        assert!(world.client().is_closed(), "the time for heads has passed once more");
+        assert_eq!(client.get("/livez").status, 200);
+    }
+}
+
+#[test]
 fn t34_who_does_not_read_is_closed() {
     let world = impatient("body_timeout");
     let mut client = world.client();
