@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use tidegate_core::{Cost, CostError, MAX_EXACT, Ticket};
+use tidegate_core::{Cost, CostError, MAX_EXACT, Name, Ticket};
 
 use super::ask::{Ask, FactName, Facts, MAX_FACT, TEXTS, fits};
 use super::strict::{Key, Text, Trail, read};
@@ -91,7 +91,13 @@ impl<'de> Visitor<'de> for AskVisitor<'_> {
         };
         while let Some(field) = map.next_key_seed(key())? {
             match field {
-                AskField::Policy => once(trail, &mut policy, map.next_value_seed(Text)?)?,
+                AskField::Policy => {
+                    let text = map.next_value_seed(Text)?;
+                    if !is_name(&text) {
+                        return Err(trail.wrong(NOT_A_NAME));
+                    }
+                    once(trail, &mut policy, text)?;
+                }
                 AskField::Subject => {
                     let value = map.next_value_seed(FactsSeed(trail))?;
                     trail.at("/subject");
@@ -108,6 +114,16 @@ impl<'de> Visitor<'de> for AskVisitor<'_> {
         Ok(Ask { policy, facts: facts.unwrap_or_default(), cost })
     }
 }
+
+/// Whether a text can be a [`Name`] at all, without making one.
+#[inline]
+fn is_name(text: &str) -> bool {
+    let allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.');
+    (1..=Name::MAX_LEN).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+const NOT_A_NAME: &str =
+    "this cannot be the name of a policy: they have 1 to 64 of a-z, 0-9, `_`, `-` and `.`";
 
 /// Keeps a value, unless there is one.
 #[inline]

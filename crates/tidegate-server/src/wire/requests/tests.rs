@@ -69,6 +69,8 @@ fn unknown_missing_and_repeated_fields_are_named() {
         (r#"{"cost":1}"#, "/policy"),
         (r#"{"policy":"api","weight":1}"#, "/weight"),
         (r#"{"policy":"api","a/b~c":1}"#, "/a~1b~0c"),
+        (r#"{"policy":""}"#, "/policy"),
+        (r#"{"policy":"Api"}"#, "/policy"),
         (r#"{"policy":"api","policy":"api"}"#, "/policy"),
         (r#"{"policy":"api","cost":1,"cost":1}"#, "/cost"),
         (r#"{"policy":"api","subject":{},"subject":{}}"#, "/subject"),
@@ -235,6 +237,12 @@ proptest! {
     #[test]
     fn no_bytes_are_too_strange(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = (ask(&bytes), settle(&bytes), batch(&bytes));
+    }
+
+    #[test]
+    fn a_policy_is_named_as_policies_can_be(text in "[a-zA-Z0-9_. é-]{0,70}") {
+        let body = serde_json::json!({"policy": text}).to_string();
+        prop_assert_eq!(ask(body.as_bytes()).is_ok(), Name::try_new(&text).is_ok());
     }
 
     #[test]
