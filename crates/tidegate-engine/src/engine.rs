@@ -188,7 +188,7 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// The ticket of an admitted request, if any limit it was taken from [settles](Limit::settling).
+    /// The ticket of an admitted request, if any limit it was taken from [settles](tidegate_core::Limit::settling).
     /// Make one for each decision at most.
     pub fn ticket(&self, decision: &Decision<'_>) -> Option<Ticket> {
         self.tickets.issue(decision)

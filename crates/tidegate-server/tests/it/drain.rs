@@ -10,9 +10,14 @@ use crate::world::World;
 const HEAD: &[u8] = b"POST /v1/peek HTTP/1.1\r\nhost: t\r\ncontent-length: 49\r\n\r\n";
 const BODY: &[u8] = br#"{"policy":"api","subject":{"ip":"203.0.113.7"}}  "#;
 
+/// With one thread, what a first client has sent is read before a second one is answered.
+fn one_thread() -> World {
+    World::with(&json!({"threads": 1}))
+}
+
 #[test]
 fn requests_in_progress_are_finished() {
-    let mut world = World::new();
+    let mut world = one_thread();
     let mut busy = world.client();
     busy.send(HEAD);
     busy.send(&BODY[..10]);
@@ -32,7 +37,8 @@ fn requests_in_progress_are_finished() {
 
 #[test]
 fn who_takes_too_long_is_cut_off() {
-    let mut world = World::with(&json!({"drain_timeout": "50ms", "body_timeout": "60s"}));
+    let mut world =
+        World::with(&json!({"threads": 1, "drain_timeout": "50ms", "body_timeout": "60s"}));
     let mut stuck = world.client();
     stuck.send(HEAD);
     let mut other = world.client();
@@ -44,7 +50,7 @@ fn who_takes_too_long_is_cut_off() {
 
 #[test]
 fn readiness_is_withdrawn_while_draining() {
-    let mut world = World::new();
+    let mut world = one_thread();
     let mut client = world.client();
     client.send(b"GET /readyz HTTP/1.1\r\nhost: t\r\n");
     let mut idle = world.client();

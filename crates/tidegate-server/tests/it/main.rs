@@ -8,6 +8,7 @@
 )]
 
 mod batch;
+mod corpus;
 mod decide;
 mod drain;
 mod explain;
