@@ -1,5 +1,7 @@
 //! What a newcomer does first: start it, and paste what it prints.
 
+use std::process::{Command, Stdio};
+
 use serde_json::Value;
 
 use crate::process::{Server, pasted, tidegate};
@@ -33,6 +35,21 @@ fn the_second_printed_line_shows_a_denial_with_a_true_wait() {
     assert_eq!(told["binding"], "once");
     let again: Value = serde_json::from_str(&pasted(&lines[1])).unwrap();
     assert_eq!(again["results"][1]["verdict"], "deny", "pasted twice, it is denied still");
+}
+
+#[test]
+fn the_third_printed_line_makes_a_file_and_serves_it() {
+    let (mut server, _) = Server::start(&[]);
+    let line = server.wait_for(" example > policies.yaml && ");
+    let dir = tempfile::tempdir().unwrap();
+    // The shell becomes the server, so that it ends with the test.
+    let line = line.replace("&&", "&& exec");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &line]).current_dir(&dir).env("TIDEGATE_LISTEN", "127.0.0.1:0");
+    shell.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut second = Server::spawn(&mut shell);
+    let said = second.wait_for("listens on http");
+    assert!(said.contains("4 policies of policies.yaml"), "{said}");
 }
 
 #[test]

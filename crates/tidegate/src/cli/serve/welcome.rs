@@ -40,6 +40,7 @@ pub(super) fn say(format: Format, source: &Source, set: &PolicySet, address: Soc
 }
 
 fn invitation(url: &str, policies: &str) -> String {
+    let program = program();
     format!(
         "\
 tidegate {VERSION} listens on {url} with {policies} of a built-in example.
@@ -52,10 +53,19 @@ Two reports of one organisation; the second within a minute is denied, and told 
 
   curl -sw '\\n' {url}/v1/decide/batch {JSON} -d '{TWO_REPORTS}'
 
-For policies of your own: tidegate example > policies.yaml && tidegate --config policies.yaml
+For policies of your own:
+
+  {program} example > policies.yaml && {program} --config policies.yaml
 
 "
     )
+}
+
+/// What to type to start this program again: as it was started, which need not be on the path.
+fn program() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    let typed = std::env::args().next().filter(|typed| typed.chars().all(plain));
+    typed.filter(|typed| !typed.is_empty()).unwrap_or_else(|| "tidegate".to_owned())
 }
 
 /// An address a client can use: one that stands for every address is replaced by this machine's.
