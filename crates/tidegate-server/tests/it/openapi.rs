@@ -135,6 +135,25 @@ fn examples_are_as_described() {
     assert_eq!(world.post("/v1/decide", example).status, 200, "it works");
 }
 
+/// The page for people leaves nothing out either.
+#[test]
+fn the_guide_names_every_endpoint_metric_and_problem() {
+    let guide = include_str!("../../../../docs/server.md");
+    let world = World::new();
+    let Description(document) = Description::of(&world);
+    for template in document["paths"].as_object().unwrap().keys() {
+        assert!(guide.contains(template), "{template}");
+    }
+    let metrics = String::from_utf8(world.get("/metrics").body).unwrap();
+    for described in metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let name = described.split(' ').next().unwrap();
+        assert!(guide.contains(&format!("`{name}`")), "{name}");
+    }
+    for problem in ["not-json", "invalid-field", "bad-ticket", "unknown-policy", "store-failed"] {
+        assert!(guide.contains(&format!("`urn:tidegate:problem:{problem}`")), "{problem}");
+    }
+}
+
 #[test]
 fn what_is_described_as_wrong_is_refused() {
     let world = World::new();
