@@ -51,6 +51,8 @@ pub struct Case<'a> {
     pub(crate) verdict: Verdict,
     /// The place in the batch of the limit that decided.
     pub(crate) binding: u8,
+    /// The number of its ticket, if it gets one.
+    number: Option<u64>,
 }
 
 // === impl Case ===
@@ -67,6 +69,7 @@ impl<'a> Case<'a> {
             readings: Readings::new(),
             verdict: Verdict::UNDECIDED,
             binding: 0,
+            number: None,
         }
     }
 
@@ -107,6 +110,19 @@ impl<'a> Case<'a> {
         &self.readings
     }
 
+    /// Gives the request the number of its [ticket](crate::Ticket): one that no other has. An engine
+    /// does this for admitted requests under a policy that [settles](Policy::settles), so that
+    /// however often the ticket is asked for, it is the same one.
+    pub const fn number(&mut self, number: u64) {
+        self.number = Some(number);
+    }
+
+    /// The number of its ticket, if it has been given one.
+    #[must_use]
+    pub const fn ticket_number(&self) -> Option<u64> {
+        self.number
+    }
+
     /// What to send to a [`Store`](crate::Store), and where it puts the answer.
     #[inline]
     pub const fn ask(&mut self) -> (&Batch<'a>, &mut Readings) {
@@ -127,6 +143,7 @@ impl<'a> Case<'a> {
         };
         self.batch.clear();
         self.readings.clear();
+        self.number = None;
         for limit in limits {
             if let Some(digest) = digests.key(limit, facts) {
                 self.batch.push(charge(limit, digest));

@@ -131,9 +131,11 @@ impl fmt::Debug for Ticket {
 // === impl Claim ===
 
 impl Claim {
-    /// What was taken for a request, if it was admitted and some limit of it settles.
+    /// What was taken for a request, if it was admitted, some limit of it settles, and it has been
+    /// given a [number](crate::Case::number).
     #[must_use]
-    pub fn of(decision: &Decision<'_>, id: TicketId) -> Option<Self> {
+    pub fn of(decision: &Decision<'_>, maker: u64) -> Option<Self> {
+        let id = TicketId { maker, number: decision.case().ticket_number()? };
         let mut holds = ArrayVec::new();
         let charges = decision.case().batch().charges();
         let settling = |(_, said): &(_, crate::Explanation<'_>)| {

@@ -148,9 +148,21 @@ impl<S: Store> Engine<S> {
         {
             return Err(self.failed(policy, error.into()));
         }
+        if policy.settles() {
+            self.number(case);
+        }
         let decision = fold(case);
         self.emit(|| Event::decided(&decision));
         Ok(decision)
+    }
+
+    /// Numbers the ticket of a request, if it is admitted: those that are refused would only use up
+    /// the numbers that the store remembers.
+    #[cold]
+    fn number(&self, case: &mut Case<'_>) {
+        if fold(case).is_admitted() {
+            case.number(self.tickets.number());
+        }
     }
 
     /// Says what [`decide`](Self::decide) would, and charges nothing.
@@ -188,8 +200,8 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// The ticket of an admitted request, if any limit it was taken from [settles](tidegate_core::Limit::settling).
-    /// Make one for each decision at most.
+    /// The ticket of an admitted request, if any limit it was taken from
+    /// [settles](tidegate_core::Limit::settling): the same one, however often it is asked for.
     pub fn ticket(&self, decision: &Decision<'_>) -> Option<Ticket> {
         self.tickets.issue(decision)
     }

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use tidegate_core::{Claim, Decision, Seal, Ticket, TicketError, TicketId};
+use tidegate_core::{Claim, Decision, Seal, Ticket, TicketError};
 
 use crate::engine::unpredictable;
 
@@ -11,7 +11,7 @@ use crate::engine::unpredictable;
 pub(crate) struct Tickets {
     seal: Seal,
     maker: u64,
-    /// How many have been made.
+    /// How many numbers have been given out.
     made: AtomicU64,
 }
 
@@ -27,12 +27,13 @@ impl Tickets {
         Self { seal: Seal::new(&secret), maker: unpredictable(), made: AtomicU64::new(0) }
     }
 
+    /// A number that no ticket of this engine has had.
+    pub(crate) fn number(&self) -> u64 {
+        self.made.fetch_add(1, Ordering::Relaxed)
+    }
+
     pub(crate) fn issue(&self, decision: &Decision<'_>) -> Option<Ticket> {
-        // Only what gets a ticket gets a number.
-        let unnumbered = TicketId { maker: self.maker, number: 0 };
-        let mut claim = Claim::of(decision, unnumbered)?;
-        claim.id.number = self.made.fetch_add(1, Ordering::Relaxed);
-        Some(self.seal.seal(&claim))
+        Claim::of(decision, self.maker).map(|claim| self.seal.seal(&claim))
     }
 
     pub(crate) fn open(&self, text: &str) -> Result<Claim, TicketError> {

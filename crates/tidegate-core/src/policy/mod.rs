@@ -24,6 +24,8 @@ pub struct Policy {
     failure: FailureMode,
     overflow: Overflow,
     limits: Vec<Arc<Limit>>,
+    /// Known in advance, because it is asked for every request.
+    settles: bool,
 }
 
 /// A policy as it is written, before [`PolicySetBuilder::build`] has checked the set.
@@ -184,6 +186,13 @@ impl Policy {
     #[must_use]
     pub const fn overflow(&self) -> Overflow {
         self.overflow
+    }
+
+    /// Whether any of its limits [settles](Limit::settling), so that admitted requests get tickets.
+    #[must_use]
+    #[inline]
+    pub const fn settles(&self) -> bool {
+        self.settles
     }
 
     /// Its limits, in the order they were written: that of charges, readings and explanations.

@@ -240,7 +240,16 @@ impl Building {
             self.claim_key(&limit, &name, class.as_ref())?;
             limits.push(limit);
         }
-        self.set.policies.push(Policy { name, class, protects, failure, overflow, limits });
+        let settles = limits.iter().any(|limit| limit.settles());
+        self.set.policies.push(Policy {
+            name,
+            class,
+            protects,
+            failure,
+            overflow,
+            limits,
+            settles,
+        });
         Ok(())
     }
 

@@ -119,6 +119,29 @@ fn p91_a_ticket_is_settled_once() {
 }
 
 #[test]
+fn p91_a_request_has_one_ticket_however_often_it_is_asked_for() {
+    let clock = ManualClock::new(START);
+    let engine = memory(&clock, all_shapes());
+    let (set, subject) = (engine.policies(), Subject::new().account("a"));
+    let mut case = Case::new(set.get("p").unwrap(), &subject);
+    let decision = ready(engine.decide(&mut case)).unwrap();
+    let tickets = [0, 1].map(|_| engine.ticket(&decision).unwrap());
+    assert_eq!(tickets[0], tickets[1]);
+    assert!(settle(&engine, &tickets[0], 0).is_ok());
+    assert_eq!(settle(&engine, &tickets[1], 0), Err(TicketError::Settled.into()));
+}
+
+#[test]
+fn p91_a_look_has_no_ticket_not_even_after_a_decision() {
+    let clock = ManualClock::new(START);
+    let engine = memory(&clock, all_shapes());
+    let (set, subject) = (engine.policies(), Subject::new().account("a"));
+    let mut case = Case::new(set.get("p").unwrap(), &subject);
+    assert!(engine.ticket(&ready(engine.decide(&mut case)).unwrap()).is_some());
+    assert!(engine.ticket(&ready(engine.peek(&mut case)).unwrap()).is_none());
+}
+
+#[test]
 fn p91_of_threads_that_settle_one_ticket_one_does() {
     let clock = ManualClock::new(START);
     let engine = memory(&clock, policies([limit("bucket", bucket(60, 100))]));
