@@ -76,9 +76,11 @@ pub(crate) async fn accept(
     admission: &Arc<Admission>,
     mut hand_on: impl FnMut(Accepted),
 ) -> Infallible {
+    let mut failing = false;
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
+                failing = false;
                 if let Some(accepted) = prepare(stream, peer.ip(), admission) {
                     hand_on(accepted);
                 }
@@ -86,7 +88,10 @@ pub(crate) async fn accept(
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
                 admission.refuse(Refused::System);
-                tracing::warn!(kind = ?error.kind(), "cannot accept connections; trying again");
+                // Once, not twenty times a second; the metric tells how long it lasts.
+                if !std::mem::replace(&mut failing, true) {
+                    tracing::warn!(kind = ?error.kind(), "cannot accept connections; trying again");
+                }
                 tokio::time::sleep(PAUSE).await;
             }
         }

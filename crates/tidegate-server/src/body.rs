@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::body::{Body, Incoming};
+use tokio::sync::Semaphore;
 
 use crate::connection::watch::{Phase, Watch};
 use crate::problem::{Kind, Problem};
@@ -21,21 +22,34 @@ pub(crate) enum Deadline<'w> {
     After(Duration),
 }
 
-/// Reads a body of at most `most` bytes. One that comes in one piece is not copied.
+/// Reads a body of at most `most` bytes. One that comes in one piece is not copied; one that does not
+/// takes a permit of `waiting` for as long as it takes.
 pub(crate) async fn read(
     body: &mut Incoming,
     most: usize,
     deadline: Deadline<'_>,
+    waiting: &Semaphore,
 ) -> Result<Bytes, Problem> {
     let announced = body.size_hint().lower();
     if usize::try_from(announced).map_or(true, |announced| announced > most) {
         return Err(too_large(most));
     }
     let mut pieces = Pieces { whole: Bytes::new(), rest: Vec::new(), most };
+    let mut permit = None;
+    let mut poll = |cx: &mut Context<'_>| match pieces.poll(body, cx) {
+        Poll::Pending if permit.is_none() => match waiting.try_acquire() {
+            Ok(taken) => {
+                permit = Some(taken);
+                Poll::Pending
+            }
+            Err(_) => Poll::Ready(Err(busy())),
+        },
+        polled => polled,
+    };
     match deadline {
         Deadline::Watched(watch) => {
             watch.enter(Phase::Body);
-            let read = poll_fn(|cx| match pieces.poll(body, cx) {
+            let read = poll_fn(|cx| match poll(cx) {
                 Poll::Pending if watch.phase() == Phase::Late => Poll::Ready(Err(late())),
                 polled => polled,
             });
@@ -44,7 +58,7 @@ pub(crate) async fn read(
             read?;
         }
         Deadline::After(time) => {
-            let read = poll_fn(|cx| pieces.poll(body, cx));
+            let read = poll_fn(poll);
             tokio::time::timeout(time, read).await.unwrap_or_else(|_| Err(late()))?;
         }
     }
@@ -130,6 +144,11 @@ impl Pieces {
 #[cold]
 fn too_large(most: usize) -> Problem {
     Kind::BodyTooLarge.problem(format!("a body has at most {most} bytes"))
+}
+
+#[cold]
+fn busy() -> Problem {
+    Kind::Busy.problem("too many bodies are on their way; send this one again, in one piece")
 }
 
 #[cold]

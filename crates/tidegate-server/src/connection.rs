@@ -70,7 +70,8 @@ async fn connection<S: Backend>(
     let (owned, watched) = (Arc::clone(worker), Arc::clone(watch));
     let door = Arc::new(Door { worker: owned, watch: watched, peer, protocol });
     let door = service_fn(move |request| Arc::clone(&door).answer(request));
-    let socket = TokioIo::new(Socket::new(stream, Arc::clone(watch), protocol, first));
+    let (watched, tally) = (Arc::clone(watch), Arc::clone(&worker.tally));
+    let socket = TokioIo::new(Socket::new(stream, watched, tally, protocol, first));
     let served = match protocol {
         Protocol::Http1 => {
             let connection = pin!(http1().serve_connection(socket, door));
@@ -135,6 +136,8 @@ async fn sniff<S: Backend>(
 fn http1() -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder.header_read_timeout(None).max_header_size(MAX_HEAD).max_buf_size(4 * MAX_HEAD);
+    // Who has said everything may say so, and still wants an answer.
+    builder.half_close(true);
     builder
 }
 

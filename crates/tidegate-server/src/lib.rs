@@ -1,7 +1,7 @@
 //! The oracle of Tidegate: decisions over HTTP.
 //!
 //! A [`Server`] answers with the decisions of an engine, over HTTP/1.1 and HTTP/2. What every endpoint
-//! takes and answers is in [`openapi`] and, for people, in `docs/server.md`.
+//! takes and answers is in [`openapi()`] and, for people, in `docs/server.md`.
 //!
 //! ```text
 //! accept ──▶ threads ──▶ connection ──▶ service ──▶ route ──▶ routes/* ──▶ answer

@@ -77,6 +77,8 @@ pub(crate) enum Kind {
     HeadTooLarge,
     /// The store failed.
     StoreFailed,
+    /// Too much at once.
+    Busy,
     /// The server is stopping.
     Stopping,
 }
@@ -176,6 +178,7 @@ impl Kind {
             }
             Self::TooManyRequests => (429, BLANK, "Too Many Requests"),
             Self::HeadTooLarge => (431, BLANK, "Request Header Fields Too Large"),
+            Self::Busy => (503, "urn:tidegate:problem:busy", "Too much at once"),
             Self::StoreFailed => (503, "urn:tidegate:problem:store-failed", "The store failed"),
             Self::Stopping => (503, BLANK, "Service Unavailable"),
         }

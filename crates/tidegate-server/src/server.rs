@@ -46,7 +46,6 @@ pub struct Drained {
 }
 
 /// What a program does to a server while it runs.
-#[derive(Clone)]
 pub struct Handle<S>(Arc<Shared<S>>);
 
 // === impl Server ===
@@ -108,6 +107,12 @@ impl<S: Backend> Server<S> {
 }
 
 // === impl Handle ===
+
+impl<S> Clone for Handle<S> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
 
 impl<S> Handle<S> {
     /// Counts a reload of the policies, for `/metrics`.

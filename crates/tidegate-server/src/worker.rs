@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tidegate_core::{Clock, Span, Store, Timestamp};
 use tidegate_engine::Engine;
+use tokio::sync::Semaphore;
 
 use crate::accept::Admission;
 use crate::connection::watch::Watches;
@@ -20,6 +21,10 @@ pub(crate) struct Shared<S> {
     started: Timestamp,
     /// What each thread has counted.
     tallies: Mutex<Vec<Arc<Tally>>>,
+    /// One scrape at a time: to count a store's entries takes milliseconds.
+    pub(crate) scrapes: Arc<Semaphore>,
+    /// One permit for each body that has come in part and is kept until the rest comes.
+    pub(crate) bodies: Semaphore,
     draining: AtomicBool,
     /// Reloads that were refused, and those that were accepted.
     reloads: [AtomicU64; 2],
@@ -32,13 +37,23 @@ pub(crate) struct Worker<S> {
     pub(crate) tally: Arc<Tally>,
 }
 
+/// What all bodies that are waiting for their rest may take together: an HTTP/2 connection can begin
+/// many at once, so the number of connections is no bound.
+const BODIES_BYTES: usize = 256 << 20;
+
+/// So many may wait, even if that takes more.
+const LEAST_BODIES: usize = 64;
+
 // === impl Shared ===
 
 impl<S> Shared<S> {
     pub(crate) fn new(settings: Settings, engine: Arc<Engine<S>>, clock: Arc<dyn Clock>) -> Self {
+        let bodies = (BODIES_BYTES / settings.max_body.max(1)).max(LEAST_BODIES);
         Self {
             engine,
             admission: Admission::new(&settings),
+            scrapes: Arc::new(Semaphore::new(1)),
+            bodies: Semaphore::new(bodies),
             started: clock.now(),
             clock,
             settings,

@@ -9,11 +9,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use http::StatusCode;
+use tidegate_core::Span;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::watch::{Phase, Watch};
+use crate::metrics::Tally;
 use crate::problem::unparsable;
+use crate::route::Route;
 use crate::service::Protocol;
 
 /// A connection's socket, watched.
@@ -21,6 +25,7 @@ use crate::service::Protocol;
 pub(crate) struct Socket {
     stream: TcpStream,
     watch: Arc<Watch>,
+    tally: Arc<Tally>,
     protocol: Protocol,
     /// Read before hyper was there.
     first: Vec<u8>,
@@ -46,12 +51,14 @@ impl Socket {
     pub(crate) fn new(
         stream: TcpStream,
         watch: Arc<Watch>,
+        tally: Arc<Tally>,
         protocol: Protocol,
         first: Vec<u8>,
     ) -> Self {
         Self {
             stream,
             watch,
+            tally,
             protocol,
             first,
             instead: Vec::new(),
@@ -113,6 +120,10 @@ impl AsyncRead for Socket {
             let count = self.first.len().min(buffer.remaining());
             buffer.put_slice(&self.first[..count]);
             self.first.drain(..count);
+            if self.first.is_empty() {
+                // Connections stay open for long; what was needed once need not.
+                self.first = Vec::new();
+            }
             return Poll::Ready(Ok(()));
         }
         let before = buffer.filled().len();
@@ -132,6 +143,7 @@ impl AsyncWrite for Socket {
         if self.is_hypers_own(bytes) {
             self.instead = unparsable(bytes);
             self.watch.leave_unread();
+            self.tally.answered(Route::Other, StatusCode::BAD_REQUEST, Span::ZERO);
             self.watch.enter(Phase::Write);
             return Poll::Ready(Ok(bytes.len()));
         }

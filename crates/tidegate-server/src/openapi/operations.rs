@@ -23,8 +23,8 @@ const TEXT: &str = "text/plain";
 const ANY: [Kind; 3] = [Kind::Malformed, Kind::UriTooLong, Kind::HeadTooLarge];
 
 /// What can be wrong with any body.
-const BODY: [Kind; 4] =
-    [Kind::InvalidField, Kind::Timeout, Kind::BodyTooLarge, Kind::UnsupportedMediaType];
+const BODY: [Kind; 5] =
+    [Kind::InvalidField, Kind::Timeout, Kind::BodyTooLarge, Kind::UnsupportedMediaType, Kind::Busy];
 
 /// The operation of a route, by its usual method.
 pub(super) fn operation(route: Route) -> Operation {

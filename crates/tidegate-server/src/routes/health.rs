@@ -73,8 +73,15 @@ pub(crate) async fn metrics<S: Backend>(
 ) -> Result<Answer, Problem> {
     let format = Format::accepted(headers);
     let shared = std::sync::Arc::clone(&worker.shared);
+    // Whoever goes away while waiting leaves nothing behind.
+    let turn = std::sync::Arc::clone(&shared.scrapes).acquire_owned().await;
     // To count a store's entries takes milliseconds; requests must not wait for that.
-    let text = tokio::task::spawn_blocking(move || Snapshot::of(&shared).encode().ok()).await;
+    let text = tokio::task::spawn_blocking(move || {
+        let text = Snapshot::of(&shared).encode().ok();
+        drop(turn);
+        text
+    })
+    .await;
     let text = text.ok().flatten().ok_or_else(|| Kind::Stopping.alone())?;
     Ok(answer::typed(StatusCode::OK, format.content_type(), format.of(text).into()))
 }

@@ -135,6 +135,37 @@ fn t28_a_length_beside_chunks_ends_the_connection() {
 }
 
 #[test]
+fn who_has_said_everything_and_closes_that_side_is_still_answered() {
+    let world = World::new();
+    let mut client = world.client();
+    client.send(b"GET /livez HTTP/1.1\r\nhost: t\r\n\r\n");
+    client.close_write();
+    assert_eq!(client.reply().status, 200);
+    assert!(client.is_closed());
+    let mut client = world.client();
+    for _ in 0..3 {
+        client.send(&post("/v1/decide", ASK));
+    }
+    client.close_write();
+    let left: Vec<_> = std::iter::from_fn(|| client.try_reply(true))
+        .map(|reply| reply.json()["remaining"].as_i64().unwrap())
+        .collect();
+    assert_eq!(left, [2, 1, 0]);
+}
+
+#[test]
+fn t28_after_a_body_in_chunks_the_connection_ends() {
+    let world = World::new();
+    let mut client = world.client();
+    let (length, body) = (ASK.len(), std::str::from_utf8(ASK).unwrap());
+    let head = "POST /v1/peek HTTP/1.1\r\nhost: t\r\ntransfer-encoding: chunked\r\n\r\n";
+    client.send(format!("{head}{length:x}\r\n{body}\r\n0\r\n\r\n").as_bytes());
+    let reply = client.reply();
+    assert_eq!((reply.status, reply.header("connection")), (200, Some("close")));
+    assert!(client.is_closed());
+}
+
+#[test]
 fn a_client_that_goes_away_disturbs_nobody() {
     let world = World::new();
     let mut patient = world.client();

@@ -26,6 +26,9 @@ fn busy() -> World {
     world.post("/v1/decide", &json!({"policy": "unknown"}));
     world.post("/v1/peek", &ask);
     world.get("/nowhere");
+    let mut malformed = world.client();
+    malformed.send(b"\0\r\n\r\n");
+    assert_eq!(malformed.reply().status, 400);
     world.get("/v1/gate/queue");
     world
 }
@@ -43,8 +46,8 @@ fn what_happened_is_counted() {
         "tidegate_http_requests_total{route=\"/v1/decide\",status=\"2xx\"} 5",
         "tidegate_http_requests_total{route=\"/v1/decide\",status=\"4xx\"} 2",
         "tidegate_http_requests_total{route=\"/v1/peek\",status=\"2xx\"} 1",
-        "tidegate_http_requests_total{route=\"other\",status=\"4xx\"} 1",
-        "tidegate_http_request_duration_seconds_count 10",
+        "tidegate_http_requests_total{route=\"other\",status=\"4xx\"} 2",
+        "tidegate_http_request_duration_seconds_count 11",
         "tidegate_policies 5",
         "tidegate_store_entries{shape=\"bucket\"} 2",
         "tidegate_events_dropped_total 0",
