@@ -45,15 +45,37 @@ fn a_wrong_command_line_is_told_and_ends_with_2() {
 }
 
 #[test]
-fn the_example_is_good_and_follows_the_schema_command() {
+fn the_example_is_good() {
     let example = ran(&["example"]).out;
     let checked = ran_with(&["validate", "-"], &example);
     assert_eq!(checked.code, 0, "{}", checked.err);
     assert_eq!(checked.out, "standard input: good; 4 policies, 8 limits\n");
+}
+
+#[test]
+fn the_schema_knows_every_section_and_no_other() {
     let schema: Value = serde_json::from_str(&ran(&["schema"]).out).unwrap();
-    let sections = schema["properties"].as_object().unwrap();
-    for section in ["version", "shared", "policies", "memory", "server", "log"] {
-        assert!(sections.contains_key(section), "{section}");
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let follows = |text: &str| schema.is_valid(&serde_saphyr::from_str::<Value>(text).unwrap());
+    let example = ran(&["example"]).out;
+    // Its last sections are comments: the defaults. Here they are written out.
+    let (policies, defaults) = example.split_once("# Everything below").unwrap();
+    let section = |line: &&str| {
+        let names = ["# memory: ", "# server:", "#   ", "# log: "];
+        names.iter().any(|name| line.starts_with(name))
+    };
+    let defaults: Vec<_> = defaults.lines().filter(section).map(|line| &line[2..]).collect();
+    let whole = format!("{policies}\n{}\n", defaults.join("\n"));
+    for section in ["memory: ", "server:", "  gate:", "log: "] {
+        assert!(whole.contains(&format!("\n{section}")), "{section} in {whole}");
+    }
+    let checked = ran_with(&["validate", "-"], &whole);
+    assert_eq!(checked.code, 0, "{}", checked.err);
+    assert!(follows(&example) && follows(&whole));
+    for wrong in ["memroy: {}", "server: { listne: x }", "log: { level: loud }"] {
+        let text = format!("{example}\n{wrong}\n");
+        assert!(!follows(&text), "{wrong}");
+        assert_eq!(ran_with(&["validate", "-"], &text).code, 2, "{wrong}");
     }
 }
 
