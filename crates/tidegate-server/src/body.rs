@@ -22,8 +22,9 @@ pub(crate) enum Deadline<'w> {
     After(Duration),
 }
 
-/// Reads a body of at most `most` bytes. One that comes in one piece is not copied; one that does not
-/// takes a permit of `waiting` for as long as it takes.
+/// Reads a body of at most `most` bytes. One that comes in one piece is not copied; one of which a part
+/// has come takes a permit of `waiting` until the rest is there. Not before: with HTTP/1 even a body
+/// that is already there is pending the first time, and threads would meet at the permits.
 pub(crate) async fn read(
     body: &mut Incoming,
     most: usize,
@@ -37,7 +38,7 @@ pub(crate) async fn read(
     let mut pieces = Pieces { whole: Bytes::new(), rest: Vec::new(), most };
     let mut permit = None;
     let mut poll = |cx: &mut Context<'_>| match pieces.poll(body, cx) {
-        Poll::Pending if permit.is_none() => match waiting.try_acquire() {
+        Poll::Pending if permit.is_none() && pieces.any() => match waiting.try_acquire() {
             Ok(taken) => {
                 permit = Some(taken);
                 Poll::Pending
@@ -118,6 +119,11 @@ impl Pieces {
             }
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Whether some of it has come.
+    fn any(&self) -> bool {
+        !self.whole.is_empty() || !self.rest.is_empty()
     }
 
     fn add(&mut self, data: Bytes) -> Result<(), Problem> {

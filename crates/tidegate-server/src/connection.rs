@@ -36,6 +36,9 @@ const MAX_STREAMS: u32 = 128;
 /// The most streams that a client may have reset before we have answered them.
 const MAX_RESETS: usize = 32;
 
+/// What an HTTP/2 client may send before we have read it, on one stream; four times that on all.
+const WINDOW: u32 = 64 << 10;
+
 /// Serves one connection until it ends, is too slow, or the server stops. The count of open
 /// connections goes down when `accepted` is dropped, however that comes about.
 pub(crate) async fn serve<S: Backend>(worker: Arc<Worker<S>>, accepted: Accepted) {
@@ -151,6 +154,8 @@ fn http2<S: Backend>(worker: &Worker<S>) -> http2::Builder<TokioExecutor> {
         .max_header_list_size(u32::try_from(MAX_HEAD).unwrap_or(u32::MAX))
         .max_frame_size(16_384)
         .max_send_buf_size(64 << 10)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(4 * WINDOW)
         .keep_alive_interval(worker.shared.settings.timeouts.idle.max(Duration::from_secs(1)) / 2)
         .keep_alive_timeout(worker.shared.settings.timeouts.header);
     builder
