@@ -11,12 +11,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use tidegate_engine::memory::MemoryStore;
 use tidegate_engine::{Engine, SystemClock};
-use tidegate_server::{Server, Settings};
+use tidegate_server::{Server, Settings, WrittenSettings};
 
 use super::failure::Failure;
 use super::source::Source;
 use crate::client::Peer;
-use crate::config::{Config, Overlay};
+use crate::config::Config;
 
 const CONFIG_HELP: &str = "A policy file, with nothing counted yet [env: TIDEGATE_CONFIG] [default: the built-in example]";
 const SERVER_HELP: &str = "A running server, such as http://127.0.0.1:7700";
@@ -66,9 +66,11 @@ async fn in_process<T>(
     config: &Config,
     question: impl AsyncFnOnce(&Peer) -> Result<T>,
 ) -> Result<T> {
+    // Not the file's own: its bounds are for other clients than this one.
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let overlay = Overlay { listen: Some(any), threads: Some(1), ..Overlay::default() };
-    let settings = Settings::try_new(&config.server(&overlay))?;
+    let settings =
+        WrittenSettings { listen: Some(any), threads: Some(1), ..WrittenSettings::default() };
+    let settings = Settings::try_new(&settings)?;
     let clock = SystemClock::new();
     let store = MemoryStore::try_new(config.budget(), clock.clone())?;
     let engine = Arc::new(Engine::new(store, config.policies().clone()));

@@ -76,8 +76,11 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     match Config::load(&source).map_err(Failure::misconfigured) {
         Ok(config) => {
             let (format, level) = config.log(&overlay);
-            log::start(format, level, SystemClock::new());
-            start(&source, &config, overlay).or_else(|failure| tell(failure, format))
+            let log = log::start(format, level, SystemClock::new())?;
+            let served = start(&source, &config, overlay);
+            let told = served.or_else(|failure| tell(failure, format));
+            log.finish();
+            told
         }
         Err(failure) => tell(failure, overlay.format.unwrap_or_default()),
     }
@@ -88,8 +91,9 @@ fn tell(failure: Failure, format: log::Format) -> Result<ExitCode, Failure> {
     match format {
         log::Format::Human => Err(failure),
         log::Format::Json => {
-            log::start(format, Level::default(), SystemClock::new());
+            let log = log::start(format, Level::default(), SystemClock::new())?;
             error!(diagnostic = %failure, "cannot serve");
+            log.finish();
             Ok(ExitCode::from(failure.code()))
         }
     }

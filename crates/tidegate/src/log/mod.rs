@@ -7,8 +7,11 @@
 //! Nothing about a subject is ever logged: no event carries one.
 
 mod line;
+mod writer;
 
-use std::io::{self, Write};
+pub(crate) use writer::Writer;
+
+use std::io;
 use std::panic;
 
 use schemars::JsonSchema;
@@ -61,9 +64,16 @@ struct Lines<C, W> {
     write: W,
 }
 
-/// Starts logging to standard error, for the whole process.
-pub(crate) fn start(format: Format, level: Level, clock: impl Clock + 'static) {
-    let lines = Lines { format, clock, write: to_stderr };
+/// Starts logging to standard error, for the whole process. [Finish](Writer::finish) what this returns
+/// before the process ends.
+pub(crate) fn start(
+    format: Format,
+    level: Level,
+    clock: impl Clock + 'static,
+) -> io::Result<Writer> {
+    let writer = Writer::to_stderr()?;
+    let lines = writer.clone();
+    let lines = Lines { format, clock, write: move |line| lines.line(line) };
     // A second start is a mistake that changes nothing.
     let _ = tracing_subscriber::registry().with(lines.with_filter(filter(level))).try_init();
     // A panic ends one connection at most, and is told as everything else is.
@@ -72,17 +82,13 @@ pub(crate) fn start(format: Format, level: Level, clock: impl Clock + 'static) {
         let place = panicked.location().map(ToString::to_string).unwrap_or_default();
         error!(what, place, "a thread panicked: this is a bug");
     }));
+    Ok(writer)
 }
 
 /// The chosen level for Tidegate; only warnings of the libraries below it.
 fn filter(level: Level) -> Targets {
     let level = LevelFilter::from(level);
     Targets::new().with_default(level.min(LevelFilter::WARN)).with_target("tidegate", level)
-}
-
-/// A log nobody reads is no reason to stop deciding, so a failed write is let go.
-fn to_stderr(line: &str) {
-    let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
 // === impl Level ===
@@ -105,12 +111,12 @@ impl<S, C, W> Layer<S> for Lines<C, W>
 where
     S: Subscriber,
     C: Clock + 'static,
-    W: Fn(&str) + 'static,
+    W: Fn(String) + 'static,
 {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut line = Line::new(self.clock.now(), event.metadata());
         event.record(&mut line);
-        (self.write)(&match self.format {
+        (self.write)(match self.format {
             Format::Human => line.human(),
             Format::Json => line.json(),
         });

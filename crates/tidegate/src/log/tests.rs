@@ -13,7 +13,7 @@ fn logged(format: Format, run: impl FnOnce()) -> String {
     let lines = Arc::new(Mutex::new(String::new()));
     let kept = Arc::clone(&lines);
     let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_007));
-    let write = move |line: &str| kept.lock().unwrap().push_str(line);
+    let write = move |line: String| kept.lock().unwrap().push_str(&line);
     let subscriber = tracing_subscriber::registry()
         .with(Lines { format, clock, write }.with_filter(filter(Level::Info)));
     with_default(subscriber, run);
