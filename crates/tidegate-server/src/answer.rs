@@ -27,7 +27,14 @@ pub(crate) struct Payload {
 
 /// One HTTP/2 request in progress.
 #[derive(Debug)]
-pub(crate) struct Stream(Arc<Watch>);
+pub(crate) struct Stream {
+    watch: Arc<Watch>,
+    number: u64,
+}
+
+/// The most of a body that is handed over at once: what has been handed over is kept by hyper for as
+/// long as the client does not read it.
+const PIECE: usize = 16 << 10;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
@@ -99,8 +106,9 @@ impl Body for Payload {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let bytes = std::mem::take(&mut self.bytes);
-        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+        let length = self.bytes.len().min(PIECE);
+        let piece = self.bytes.split_to(length);
+        Poll::Ready((!piece.is_empty()).then(|| Ok(Frame::data(piece))))
     }
 
     #[inline]
@@ -118,13 +126,13 @@ impl Body for Payload {
 
 impl Stream {
     pub(crate) fn begin(watch: &Arc<Watch>) -> Self {
-        watch.stream_begins();
-        Self(Arc::clone(watch))
+        let number = watch.stream_begins();
+        Self { watch: Arc::clone(watch), number }
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.0.stream_ends();
+        self.watch.stream_ends(self.number);
     }
 }

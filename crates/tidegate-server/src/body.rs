@@ -8,8 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use hyper::body::{Body, Incoming};
-use tokio::sync::Semaphore;
+use hyper::body::Body;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::connection::watch::{Phase, Watch};
 use crate::problem::{Kind, Problem};
@@ -23,10 +23,9 @@ pub(crate) enum Deadline<'w> {
 }
 
 /// Reads a body of at most `most` bytes. One that comes in one piece is not copied; one of which a part
-/// has come takes a permit of `waiting` until the rest is there. Not before: with HTTP/1 even a body
-/// that is already there is pending the first time, and threads would meet at the permits.
+/// has come takes a permit of `waiting` for each byte until the rest is there.
 pub(crate) async fn read(
-    body: &mut Incoming,
+    body: &mut (impl Body<Data = Bytes> + Unpin),
     most: usize,
     deadline: Deadline<'_>,
     waiting: &Semaphore,
@@ -36,15 +35,21 @@ pub(crate) async fn read(
         return Err(too_large(most));
     }
     let mut pieces = Pieces { whole: Bytes::new(), rest: Vec::new(), most };
-    let mut permit = None;
+    // Given back when this returns, or is dropped.
+    let mut kept: Vec<SemaphorePermit<'_>> = Vec::new();
+    let mut permits = 0;
     let mut poll = |cx: &mut Context<'_>| match pieces.poll(body, cx) {
-        Poll::Pending if permit.is_none() && pieces.any() => match waiting.try_acquire() {
-            Ok(taken) => {
-                permit = Some(taken);
-                Poll::Pending
+        Poll::Pending if pieces.len() > permits => {
+            let more = u32::try_from(pieces.len() - permits).unwrap_or(u32::MAX);
+            match waiting.try_acquire_many(more) {
+                Ok(permit) => {
+                    permits = pieces.len();
+                    kept.push(permit);
+                    Poll::Pending
+                }
+                Err(_) => Poll::Ready(Err(busy())),
             }
-            Err(_) => Poll::Ready(Err(busy())),
-        },
+        }
         polled => polled,
     };
     match deadline {
@@ -104,7 +109,11 @@ struct Pieces {
 // === impl Pieces ===
 
 impl Pieces {
-    fn poll(&mut self, body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Result<(), Problem>> {
+    fn poll(
+        &mut self,
+        body: &mut (impl Body<Data = Bytes> + Unpin),
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Problem>> {
         while !body.is_end_stream() {
             match ready!(Pin::new(&mut *body).poll_frame(cx)) {
                 None => break,
@@ -121,13 +130,13 @@ impl Pieces {
         Poll::Ready(Ok(()))
     }
 
-    /// Whether some of it has come.
-    fn any(&self) -> bool {
-        !self.whole.is_empty() || !self.rest.is_empty()
+    /// How many bytes are kept.
+    fn len(&self) -> usize {
+        self.whole.len().max(self.rest.len())
     }
 
     fn add(&mut self, data: Bytes) -> Result<(), Problem> {
-        if self.whole.len().max(self.rest.len()) + data.len() > self.most {
+        if self.len() + data.len() > self.most {
             return Err(too_large(self.most));
         }
         if self.whole.is_empty() && self.rest.is_empty() {
@@ -166,6 +175,8 @@ fn late() -> Problem {
 mod tests {
     //! What counts as JSON.
 
+    use std::future::Future;
+
     use http::HeaderValue;
 
     use super::*;
@@ -195,6 +206,46 @@ mod tests {
             assert!(!accepted(&[other]), "{other}");
         }
         assert!(!accepted(&["application/json", "application/json"]), "which one is it?");
+    }
+
+    /// A body of which a part has come, and no more will.
+    struct Half(Option<Bytes>);
+
+    impl Body for Half {
+        type Data = Bytes;
+        type Error = std::convert::Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
+            match self.0.take() {
+                Some(part) => Poll::Ready(Some(Ok(hyper::body::Frame::data(part)))),
+                None => Poll::Pending,
+            }
+        }
+    }
+
+    #[test]
+    fn t12_what_is_kept_of_bodies_is_bounded_by_its_bytes() {
+        let bytes = Semaphore::new(100);
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let half = |length: usize| {
+            let mut body = Half(Some(vec![b' '; length].into()));
+            let bytes = &bytes;
+            Box::pin(async move {
+                read(&mut body, 1_000, Deadline::After(Duration::from_secs(60)), bytes).await
+            })
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let _entered = runtime.enter();
+        let mut waiting = half(60);
+        assert!(waiting.as_mut().poll(&mut cx).is_pending());
+        assert!(half(1).as_mut().poll(&mut cx).is_pending(), "a byte is a byte");
+        let refused = half(41).as_mut().poll(&mut cx);
+        assert!(matches!(refused, Poll::Ready(Err(problem)) if problem.is(Kind::Busy)));
+        drop(waiting);
+        assert!(half(100).as_mut().poll(&mut cx).is_pending(), "what is given up is given back");
     }
 
     #[test]

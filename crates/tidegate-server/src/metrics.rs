@@ -5,9 +5,11 @@
 //! (threat T39): policies and limits in force, route templates, and names in this program.
 
 mod collect;
+mod scrape;
 mod tally;
 mod text;
 
 pub(crate) use collect::Snapshot;
+pub(crate) use scrape::Scrapes;
 pub(crate) use tally::Tally;
 pub(crate) use text::Format;

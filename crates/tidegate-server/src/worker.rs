@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 
 use crate::accept::Admission;
 use crate::connection::watch::Watches;
-use crate::metrics::Tally;
+use crate::metrics::{Scrapes, Tally};
 use crate::settings::Settings;
 
 /// What every thread sees.
@@ -21,9 +21,8 @@ pub(crate) struct Shared<S> {
     started: Timestamp,
     /// What each thread has counted.
     tallies: Mutex<Vec<Arc<Tally>>>,
-    /// One scrape at a time: to count a store's entries takes milliseconds.
-    pub(crate) scrapes: Arc<Semaphore>,
-    /// One permit for each body that has come in part and is kept until the rest comes.
+    pub(crate) scrapes: Scrapes,
+    /// One permit for each byte of a body that has come in part and is kept until the rest comes.
     pub(crate) bodies: Semaphore,
     draining: AtomicBool,
     /// Reloads that were refused, and those that were accepted.
@@ -41,19 +40,15 @@ pub(crate) struct Worker<S> {
 /// many at once, so the number of connections is no bound.
 const BODIES_BYTES: usize = 256 << 20;
 
-/// So many may wait, even if that takes more.
-const LEAST_BODIES: usize = 64;
-
 // === impl Shared ===
 
 impl<S> Shared<S> {
     pub(crate) fn new(settings: Settings, engine: Arc<Engine<S>>, clock: Arc<dyn Clock>) -> Self {
-        let bodies = (BODIES_BYTES / settings.max_body.max(1)).max(LEAST_BODIES);
         Self {
             engine,
             admission: Admission::new(&settings),
-            scrapes: Arc::new(Semaphore::new(1)),
-            bodies: Semaphore::new(bodies),
+            scrapes: Scrapes::default(),
+            bodies: Semaphore::new(BODIES_BYTES),
             started: clock.now(),
             clock,
             settings,

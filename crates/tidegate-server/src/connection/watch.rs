@@ -5,7 +5,8 @@
 //! connection only notes its phase and the current tick, two stores to memory; one sweeper per thread
 //! looks at all of them a few times per timeout and wakes those that are over.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Duration;
@@ -25,14 +26,22 @@ pub(crate) struct Watch {
     ticks: Arc<Ticks>,
     /// The phase in the lowest byte, above it the tick at which it began.
     state: AtomicU64,
-    /// HTTP/2 only: how many requests are being answered.
-    streams: AtomicU32,
+    /// HTTP/2 only: the requests that are being answered.
+    streams: Mutex<Streams>,
     /// The wait is over, and the connection with it.
     over: AtomicBool,
     /// The client may still be sending what nobody will read.
     unread: AtomicBool,
     /// Of the connection's task.
     waker: OnceLock<Waker>,
+}
+
+/// The requests in progress on one HTTP/2 connection, and the tick at which each began, oldest first. As
+/// many as there may be streams.
+#[derive(Debug, Default)]
+struct Streams {
+    next: u64,
+    begun: BTreeMap<u64, u64>,
 }
 
 /// What a connection is waiting for.
@@ -100,7 +109,7 @@ impl Watches {
         let watch = Arc::new(Watch {
             ticks: Arc::clone(&self.ticks),
             state: AtomicU64::new(0),
-            streams: AtomicU32::new(0),
+            streams: Mutex::default(),
             over: AtomicBool::new(false),
             unread: AtomicBool::new(false),
             waker: OnceLock::new(),
@@ -177,16 +186,33 @@ impl Watch {
         self.waker.get_or_init(|| waker.clone());
     }
 
-    /// HTTP/2: a request has come.
-    pub(crate) fn stream_begins(&self) {
-        self.streams.fetch_add(1, Relaxed);
+    /// HTTP/2: a request has come; which it is among those in progress.
+    pub(crate) fn stream_begins(&self) -> u64 {
+        let mut streams = self.streams();
+        let number = streams.next;
+        streams.next += 1;
+        streams.begun.insert(number, self.ticks.now.load(Relaxed));
         self.enter(Phase::Streams);
+        number
     }
 
     /// HTTP/2: an answer has been sent, or given up.
-    pub(crate) fn stream_ends(&self) {
-        let last = self.streams.fetch_sub(1, Relaxed) == 1;
-        self.enter(if last { Phase::Idle } else { Phase::Streams });
+    pub(crate) fn stream_ends(&self, number: u64) {
+        let mut streams = self.streams();
+        streams.begun.remove(&number);
+        self.enter(if streams.begun.is_empty() { Phase::Idle } else { Phase::Streams });
+    }
+
+    /// Whether a request has been in progress for longer than its body and its answer may take
+    /// together: new ones on the same connection are no reason to wait for an old one.
+    fn has_stuck_stream(&self, now: u64) -> bool {
+        let streams = self.streams();
+        let oldest = streams.begun.first_key_value();
+        oldest.is_some_and(|(_, begun)| now.saturating_sub(*begun) > 2 * self.ticks.body)
+    }
+
+    fn streams(&self) -> MutexGuard<'_, Streams> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn check(&self, now: u64) {
@@ -194,11 +220,12 @@ impl Watch {
         let limit = match Phase::of(state) {
             Phase::Head => self.ticks.header,
             Phase::Idle | Phase::Streams => self.ticks.idle,
-            Phase::Body | Phase::Write => self.ticks.body,
+            // Our own answer is bounded too, so that nobody who is gone keeps a place.
+            Phase::Body | Phase::Write | Phase::Answer => self.ticks.body,
             Phase::Late | Phase::Linger => self.ticks.linger,
-            Phase::Answer => return,
         };
-        if now.saturating_sub(state >> 8) <= limit {
+        let stuck = Phase::of(state) == Phase::Streams && self.has_stuck_stream(now);
+        if now.saturating_sub(state >> 8) <= limit && !stuck {
             return;
         }
         if Phase::of(state) == Phase::Body {
@@ -264,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wait_but_for_ourselves_ends() {
+    fn every_wait_ends() {
         assert_eq!(
             lasts(Phase::Head),
             Some(18),
@@ -276,7 +303,7 @@ mod tests {
         assert_eq!(lasts(Phase::Streams), Some(66));
         assert_eq!(lasts(Phase::Late), Some(18));
         assert_eq!(lasts(Phase::Linger), Some(18));
-        assert_eq!(lasts(Phase::Answer), None);
+        assert_eq!(lasts(Phase::Answer), Some(34));
     }
 
     #[test]
@@ -298,6 +325,20 @@ mod tests {
             watches.tick();
         }
         assert!(!watch.is_over());
+    }
+
+    #[test]
+    fn t34_new_streams_do_not_keep_a_stuck_one_alive() {
+        let watches = watches();
+        let watch = watches.begin();
+        let _stuck = watch.stream_begins();
+        let ended = (1..200).find(|_| {
+            let other = watch.stream_begins();
+            watch.stream_ends(other);
+            watches.tick();
+            watch.is_over()
+        });
+        assert_eq!(ended, Some(67), "twice the time of a body, and the next tick");
     }
 
     #[test]

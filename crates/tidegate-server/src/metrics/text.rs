@@ -35,10 +35,10 @@ impl Format {
     }
 
     /// `OpenMetrics` text in this format.
-    pub(crate) fn of(self, openmetrics: String) -> String {
+    pub(crate) fn of(self, openmetrics: &str) -> String {
         match self {
-            Self::OpenMetrics => openmetrics,
-            Self::Prometheus => to_prometheus(&openmetrics),
+            Self::OpenMetrics => openmetrics.to_owned(),
+            Self::Prometheus => to_prometheus(openmetrics),
         }
     }
 }
@@ -78,11 +78,11 @@ mod tests {
         let openmetrics = "# HELP a Some a.\n# TYPE a counter\na_total{x=\"y\"} 1\n\
                            # HELP b Some # of b.\n# TYPE b gauge\n# UNIT b bytes\nb 2\n# EOF\n";
         assert_eq!(
-            Format::Prometheus.of(openmetrics.to_owned()),
+            Format::Prometheus.of(openmetrics),
             "# HELP a_total Some a.\n# TYPE a_total counter\na_total{x=\"y\"} 1\n\
              # HELP b Some # of b.\n# TYPE b gauge\nb 2\n"
         );
-        assert_eq!(Format::OpenMetrics.of(openmetrics.to_owned()), openmetrics);
+        assert_eq!(Format::OpenMetrics.of(openmetrics), openmetrics);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What the server says about itself.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::header::HeaderValue;
 use http::{HeaderMap, StatusCode};
@@ -72,18 +74,19 @@ pub(crate) async fn metrics<S: Backend>(
     headers: &HeaderMap,
 ) -> Result<Answer, Problem> {
     let format = Format::accepted(headers);
-    let shared = std::sync::Arc::clone(&worker.shared);
-    // Whoever goes away while waiting leaves nothing behind.
-    let turn = std::sync::Arc::clone(&shared.scrapes).acquire_owned().await;
+    let shared = Arc::clone(&worker.shared);
     // To count a store's entries takes milliseconds; requests must not wait for that.
-    let text = tokio::task::spawn_blocking(move || {
-        let text = Snapshot::of(&shared).encode().ok();
-        drop(turn);
-        text
-    })
-    .await;
-    let text = text.ok().flatten().ok_or_else(|| Kind::Stopping.alone())?;
-    Ok(answer::typed(StatusCode::OK, format.content_type(), format.of(text).into()))
+    let text = if shared.scrapes.begin() {
+        let made = tokio::task::spawn_blocking(move || {
+            let turn = shared.scrapes.turn();
+            Snapshot::of(&shared).encode().ok().map(|text| turn.made(text))
+        });
+        made.await.ok().flatten()
+    } else {
+        shared.scrapes.last()
+    };
+    let text = text.ok_or_else(|| Kind::Busy.problem("others are being told; ask again"))?;
+    Ok(answer::typed(StatusCode::OK, format.content_type(), format.of(&text).into()))
 }
 
 /// Describes this interface.

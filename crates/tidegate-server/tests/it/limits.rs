@@ -200,20 +200,3 @@ fn many_requests_on_one_connection_leave_nothing_behind() {
         assert_eq!(client.reply().status, 200);
     }
 }
-
-#[test]
-fn t12_bodies_that_wait_for_their_rest_are_counted_and_whole_ones_are_not() {
-    // As many as fit 256 MiB, and no fewer than 64.
-    let world = World::with(&json!({"max_body": "16MiB", "threads": 1}));
-    let half = b"POST /v1/peek HTTP/1.1\r\nhost: t\r\ncontent-length: 90\r\n\r\n{";
-    let mut waiting: Vec<_> = (0..64).map(|_| world.client()).collect();
-    waiting.iter_mut().for_each(|client| client.send(half));
-    let mut one_more = world.client();
-    one_more.send(half);
-    let refused = one_more.reply();
-    assert_eq!(refused.status, 503);
-    assert_eq!(refused.problem()["type"], "urn:tidegate:problem:busy");
-    let ask = json!({"policy": "api", "subject": {"ip": "203.0.113.7"}});
-    assert_eq!(world.post("/v1/peek", &ask).status, 200, "it came in one piece");
-    drop(waiting);
-}

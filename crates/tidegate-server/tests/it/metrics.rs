@@ -145,3 +145,14 @@ fn p83_no_request_adds_a_series() {
         assert!(new.starts_with("tidegate_http_requests_total{route=\""), "{new}");
     }
 }
+
+#[test]
+fn t12_scrapes_that_nobody_waits_for_are_not_made_one_after_another() {
+    let world = World::new();
+    for _ in 0..2_000 {
+        world.client().send(b"GET /metrics HTTP/1.1\r\nhost: t\r\n\r\n");
+    }
+    assert_eq!(world.get("/metrics").status, 200);
+    // Those who are gone take no places for long.
+    while world.get("/readyz").json()["connections"].as_u64().unwrap() > 2 {}
+}

@@ -85,10 +85,11 @@ pub(crate) fn start(
     Ok(writer)
 }
 
-/// The chosen level for Tidegate; only warnings of the libraries below it.
+/// The chosen level for Tidegate; only errors of the libraries below it, which warn of what clients do
+/// and so would let them write the log.
 fn filter(level: Level) -> Targets {
     let level = LevelFilter::from(level);
-    Targets::new().with_default(level.min(LevelFilter::WARN)).with_target("tidegate", level)
+    Targets::new().with_default(level.min(LevelFilter::ERROR)).with_target("tidegate", level)
 }
 
 // === impl Level ===
