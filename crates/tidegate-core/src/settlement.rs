@@ -5,6 +5,7 @@ use arrayvec::ArrayVec;
 use crate::charge::{Charge, MAX_LIMITS};
 use crate::cost::Cost;
 use crate::policy::PolicySet;
+use crate::shape::Shape;
 use crate::ticket::{Claim, Hold, TicketId};
 use crate::time::Timestamp;
 
@@ -60,7 +61,7 @@ pub struct Settled {
 
 impl<'a> Settlement<'a> {
     /// What to move so that the request has cost what it really weighed; `None` is nothing at all,
-    /// which gives everything back. A limit that has left the policies since is left alone.
+    /// which gives everything back. A limit that has left the policies since is settled as it was.
     #[must_use]
     pub fn new(claim: &Claim, policies: &'a PolicySet, weight: Option<Cost>) -> Self {
         let of = |hold: &Hold| Move::of(hold, policies, weight);
@@ -109,6 +110,17 @@ impl<'a> Move<'a> {
         };
         let units = Cost::try_new(units).ok()?;
         let charge = Charge::new(limit, hold.digest, units, limit.applies_to(hold.role));
-        Some(Self { charge, way })
+        let taken_under = charge.written_under(hold.stamp)?;
+        // Where a reload has changed the period, what was taken counts in a period that is no more.
+        let gone = way == Way::Back && other_period(taken_under, charge.shape());
+        (!gone).then_some(Self { charge, way })
+    }
+}
+
+/// Whether both are quotas, with different periods.
+fn other_period(taken_under: &Shape, now: &Shape) -> bool {
+    match (taken_under, now) {
+        (Shape::Quota(taken_under), Shape::Quota(now)) => taken_under.period() != now.period(),
+        _ => false,
     }
 }

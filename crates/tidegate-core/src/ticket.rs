@@ -59,6 +59,8 @@ pub struct Hold {
     pub digest: u64,
     /// The [role](crate::Charge::role) of whom it counts.
     pub role: u32,
+    /// The [stamp](crate::Charge::stamp) of the numbers it was taken under.
+    pub stamp: u16,
     /// The units that were taken.
     pub taken: Cost,
 }
@@ -93,7 +95,7 @@ pub enum TicketError {
 /// What begins every ticket of this form.
 const VERSION: u8 = 1;
 const HEAD: usize = 1 + 3 * 8 + 1 + 1;
-const HOLD: usize = 3 * 8 + 4;
+const HOLD: usize = 3 * 8 + 4 + 2;
 const MAC: usize = 16;
 const MAX_BYTES: usize = HEAD + MAX_LIMITS * HOLD + MAC;
 
@@ -105,7 +107,8 @@ impl Ticket {
     /// The longest text of a ticket.
     pub const MAX_TEXT: usize = (MAX_BYTES * 4).div_ceil(3);
 
-    /// How long a ticket can be settled after the decision.
+    /// How long a ticket can be settled after the decision. A store may have to forget sooner which
+    /// tickets were settled, and then refuses them.
     pub const LIFE: Span = Span::from_secs(15 * 60);
 
     /// The text to hand back.
@@ -147,6 +150,7 @@ impl Claim {
                 limit: charge.limit().id(),
                 digest: charge.digest(),
                 role: charge.role(),
+                stamp: charge.stamp().get(),
                 taken: charge.cost(),
             });
         }
@@ -193,6 +197,7 @@ impl Seal {
                 put(&mut bytes, &word.to_be_bytes());
             }
             put(&mut bytes, &hold.role.to_be_bytes());
+            put(&mut bytes, &hold.stamp.to_be_bytes());
         }
         let mac = self.mac.clone().chain_update(&bytes).finalize().into_bytes();
         put(&mut bytes, &mac[..MAC]);
@@ -238,8 +243,9 @@ impl Seal {
             let (limit, digest) = (word(&mut body)?, word(&mut body)?);
             let taken = Cost::try_new(word(&mut body)?).ok()?;
             let role = u32::from_be_bytes(chunk(&mut body)?);
+            let stamp = u16::from_be_bytes(chunk(&mut body)?);
             let digest = digest ^ self.mask(id, place);
-            holds.try_push(Hold { limit, digest, role, taken }).ok()?;
+            holds.try_push(Hold { limit, digest, role, stamp, taken }).ok()?;
         }
         body.is_empty().then_some(Claim { id, decided_at, mode, holds })
     }

@@ -132,12 +132,13 @@ fn give_back(
     let cost = charge.cost();
     Some(match charge.shape() {
         Shape::Bucket(bucket) => {
-            let (state, units) = bucket.give_back(bucket_state(bucket, kept, now)?, cost, now);
+            let (state, units) =
+                bucket.give_back(bucket_state(bucket, kept, now)?, cost, taken_at, now);
             (State::Bucket(state), units)
         }
         Shape::Window(window) => {
             let state = window_state(window, kept)?;
-            let (state, units) = window.give_back(&state, cost, taken_at);
+            let (state, units) = window.give_back(&state, cost, taken_at, now);
             (State::Window(Box::new(state)), units)
         }
         Shape::Quota(quota) => {

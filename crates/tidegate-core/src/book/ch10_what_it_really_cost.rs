@@ -33,22 +33,26 @@
 //! let (state, _) = window.take(None, Cost::try_new(2)?, at(0));
 //! let (state, _) = window.take(Some(&state), Cost::ONE, at(10));
 //!
-//! // What was taken at 0:10 is one, so no more than one comes back.
-//! let (state, returned) = window.give_back(&state, Cost::try_new(2)?, at(10));
+//! // What was taken at 0:10 comes back, and no more than is there from then on.
+//! let (state, returned) = window.give_back(&state, Cost::try_new(2)?, at(10), at(11));
 //! assert_eq!(returned, 1);
 //! assert_eq!(window.look(Some(&state), Cost::ONE, at(11)).remaining, 1);
+//! // Once a minute has passed, there is nothing left to give back.
+//! assert_eq!(window.give_back(&state, Cost::ONE, at(0), at(60)).1, 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! One thing a bucket cannot know: how full it would have become meanwhile. If it was full at any
 //! time since, what is given back is more than would be there, by as much as it would have spilled;
-//! it is still no more than was taken, and never above the burst.
+//! it is still no more than was taken, and never above the burst. So that old refunds do not add up,
+//! a bucket gives nothing back once the time has passed in which it fills from empty.
 //!
 //! # Once, in time, and only by whom it was given to
 //!
 //! A ticket carries a MAC, so nobody can invent or alter one; the digests in it are masked. It is
 //! numbered, and the store settles each number at most once, in the same step in which it moves
-//! units. After [`Ticket::LIFE`](crate::Ticket::LIFE) it is worthless. A ticket that is refused
+//! units. After [`Ticket::LIFE`](crate::Ticket::LIFE) it is worthless, and
+//! in memory also once eight million later tickets have been made. A ticket that is refused
 //! changes nothing, and [`TicketError`](crate::TicketError) says why. To lose a ticket is harmless: the
 //! request then costs what it was admitted for.
 //!

@@ -195,10 +195,22 @@ impl Bucket {
         (state, self.reading(state, Room::Now))
     }
 
-    /// Gives `cost` back, up to a full bucket, and says how many whole tokens that was.
+    /// Gives back `cost`, which was taken at `taken_at`, up to a full bucket, and says how many whole
+    /// tokens that was. After the time in which an empty bucket fills, nothing is given back: as much
+    /// has run in since, and old refunds would add up to more than a burst.
     #[must_use]
-    pub fn give_back(&self, state: BucketState, cost: Cost, now: Timestamp) -> (BucketState, u64) {
+    pub fn give_back(
+        &self,
+        state: BucketState,
+        cost: Cost,
+        taken_at: Timestamp,
+        now: Timestamp,
+    ) -> (BucketState, u64) {
         let before = self.refilled(Some(state), now);
+        let run_in = self.r.saturating_mul(now.since(taken_at).as_micros());
+        if run_in >= self.capacity {
+            return (before, 0);
+        }
         let level = before.level.saturating_add(cost.get().saturating_mul(self.p));
         let level = level.min(self.capacity);
         (BucketState { level, ..before }, self.by_p.floor(level - before.level))

@@ -131,7 +131,9 @@ impl Shelves {
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let Spot::Entry(_) = here.spot else { return 0 };
         match here.charge.shape() {
-            Shape::Bucket(bucket) => BucketStep { shelf: &self.buckets, bucket }.give_back(here),
+            Shape::Bucket(bucket) => {
+                BucketStep { shelf: &self.buckets, bucket }.give_back(here, taken_at)
+            }
             Shape::Quota(quota) => {
                 QuotaStep { shelf: &self.quotas, quota }.give_back(here, taken_at)
             }

@@ -79,14 +79,14 @@ impl BucketStep<'_> {
     }
 
     /// Gives back what the charge says, and says how much that was.
-    pub(crate) fn give_back(&self, here: Here<'_>) -> u64 {
+    pub(crate) fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let state = match self.state(here) {
             Held::Nothing => None,
             Held::Current(state) => Some(state),
             Held::Inherited(old, state) => self.bucket.inherit(old, state, here.now),
         };
         let Some(state) = state else { return 0 };
-        let (state, units) = self.bucket.give_back(state, here.charge.cost(), here.now);
+        let (state, units) = self.bucket.give_back(state, here.charge.cost(), taken_at, here.now);
         self.write(here, state);
         units
     }
@@ -192,7 +192,7 @@ impl WindowStep<'_> {
     /// Gives back what the charge says, and says how much that was.
     pub(crate) fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let Some(state) = self.state(here) else { return 0 };
-        let (state, units) = self.window.give_back(&state, here.charge.cost(), taken_at);
+        let (state, units) = self.window.give_back(&state, here.charge.cost(), taken_at, here.now);
         self.write(here, &state);
         units
     }

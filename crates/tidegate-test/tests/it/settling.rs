@@ -215,6 +215,66 @@ fn a_quota_gives_back_only_in_the_period_it_was_taken_in() {
 }
 
 #[test]
+fn p91_old_refunds_do_not_add_up_to_more_than_a_burst() {
+    let clock = ManualClock::new(START);
+    let engine = memory(&clock, policies([limit("bucket", bucket(60, 10))]));
+    let tickets: Vec<Ticket> = (0..300)
+        .map(|_| {
+            clock.advance(Span::SECOND);
+            decide(&engine, "a", 1).1.unwrap()
+        })
+        .collect();
+    let mut passed = 0;
+    for ticket in &tickets {
+        passed += u64::from(decide(&engine, "a", 1).0.is_some());
+        let _ = settle(&engine, ticket, 0);
+    }
+    assert!(passed <= 2 * 10, "{passed} at one instant");
+}
+
+#[test]
+fn p91_a_refund_is_found_where_the_clock_has_gone_back() {
+    for shape in [window(20), window(100)] {
+        let clock = ManualClock::new(START);
+        let engine = memory(&clock, policies([limit("window", shape)]));
+        let _ = decide(&engine, "a", 1);
+        clock.set(Timestamp::from_micros(START.as_micros() - 10_000_000));
+        let ticket = decide(&engine, "a", 2).1.unwrap();
+        assert_eq!(settle(&engine, &ticket, 0), Ok(Settled { returned: 2, added: 0 }));
+    }
+}
+
+#[test]
+fn p91_what_has_left_a_window_is_not_given_back() {
+    for shape in [window(20), window(100)] {
+        let clock = ManualClock::new(START);
+        let engine = memory(&clock, policies([limit("window", shape)]));
+        let ticket = decide(&engine, "a", 3).1.unwrap();
+        clock.advance(Span::from_secs(61));
+        let _ = decide(&engine, "a", 2);
+        assert_eq!(settle(&engine, &ticket, 0), Ok(Settled::default()));
+    }
+}
+
+#[test]
+fn p91_a_period_that_a_reload_has_changed_gets_nothing_back() {
+    let clock = ManualClock::new(START);
+    let per = |length| {
+        let quota = Quota::try_new(10, Period::Fixed(length), Counts::Admitted).unwrap();
+        limit("quota", Shape::Quota(quota))
+    };
+    let engine = memory(&clock, policies([per(Span::DAY)]));
+    let ticket = decide(&engine, "a", 5).1.unwrap();
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let hourly = spec.limit(per(Span::HOUR).with_named_key());
+    engine.reload(&PolicySet::builder().policy(hourly)).unwrap();
+    let _ = decide(&engine, "a", 5);
+    let before = seen(&engine, "a");
+    assert_eq!(settle(&engine, &ticket, 0), Ok(Settled::default()));
+    assert_eq!(seen(&engine, "a"), before);
+}
+
+#[test]
 fn a_weight_beyond_the_exact_range_is_an_error_and_leaves_the_ticket_good() {
     let clock = ManualClock::new(START);
     let engine = memory(&clock, all_shapes());

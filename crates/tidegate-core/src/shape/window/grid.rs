@@ -84,18 +84,19 @@ impl Grid {
         Reading { wait, backoff, ..self.reading(window, room) }
     }
 
-    /// Takes units out of the slot of this time, if it still counts. After a reload the charge may be
-    /// kept in a later slot; then others of this slot seem to have come later than they did, which
-    /// is too strict and never too lax.
+    /// Takes units out of the first slots from that of this time on.
     pub(super) fn give_back(&mut self, per: Span, cost: Cost, taken_at: Timestamp) -> u64 {
-        let (slot, current) = (slot_of(taken_at, per), slot_of(self.last, per));
-        if slot > current || slot + SLOTS < current {
-            return 0;
+        let (from, current) = (slot_of(taken_at, per), slot_of(self.last, per));
+        let oldest = current.saturating_sub(SLOTS);
+        let mut left = u32::try_from(cost.get()).unwrap_or(u32::MAX);
+        let asked = left;
+        for slot in from.max(oldest)..=current {
+            let count = &mut self.counts[index(slot)];
+            let units = left.min(*count);
+            *count -= units;
+            left -= units;
         }
-        let count = &mut self.counts[index(slot)];
-        let units = u32::try_from(cost.get()).unwrap_or(u32::MAX).min(*count);
-        *count -= units;
-        u64::from(units)
+        u64::from(asked - left)
     }
 
     pub(super) fn fresh_at(&self, per: Span) -> Timestamp {

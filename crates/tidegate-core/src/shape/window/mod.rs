@@ -127,13 +127,21 @@ impl Window {
 
     /// Gives back what was taken at `taken_at`, as far as it still counts, and says how much that
     /// was. A wait that a backoff has imposed stays.
+    ///
+    /// What was taken is kept at that time or later, if the counter had seen a later one. Until a
+    /// window's length has passed it is so certainly there; then the first units from `taken_at` on
+    /// are taken out, and whatever is left leaves no earlier than it would have.
     #[must_use]
     pub fn give_back(
         &self,
         state: &WindowState,
         cost: Cost,
         taken_at: Timestamp,
+        now: Timestamp,
     ) -> (WindowState, u64) {
+        if now.since(taken_at) >= self.per {
+            return (state.clone(), 0);
+        }
         match state.clone() {
             WindowState::Ring(mut ring) => {
                 let units = ring.give_back(cost, taken_at);

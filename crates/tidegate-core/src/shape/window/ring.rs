@@ -71,11 +71,11 @@ impl Ring {
         window.reading(self.len as u64, room, window.per())
     }
 
-    /// Removes units of exactly this time: others are not ours to give back.
+    /// Removes the first units from this time on.
     pub(super) fn give_back(&mut self, cost: Cost, taken_at: Timestamp) -> u64 {
         let times = &self.times[..self.len];
         let from = times.partition_point(|time| *time < taken_at);
-        let there = times[from..].partition_point(|time| *time == taken_at);
+        let there = self.len - from;
         let units = usize::try_from(cost.get()).unwrap_or(usize::MAX).min(there);
         self.times.copy_within(from + units..self.len, from);
         self.len -= units;
