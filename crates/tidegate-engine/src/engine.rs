@@ -4,6 +4,7 @@ use core::future::Future;
 use core::hash::{BuildHasher as _, Hasher as _};
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
+use core::time::Duration;
 use std::hash::RandomState;
 use std::io;
 use std::sync::Arc;
@@ -82,7 +83,8 @@ impl<S: Store> Engine<S> {
         Self { store, policies, digests, tickets, outbox: None }
     }
 
-    /// Tells these observers what happens, on a thread of their own; see [`Observer`].
+    /// Tells these observers what happens, on a thread of their own; see [`Observer`]. They take the
+    /// place of any named before.
     ///
     /// # Errors
     ///
@@ -90,6 +92,18 @@ impl<S: Store> Engine<S> {
     pub fn observed_by(mut self, observers: Vec<Box<dyn Observer>>) -> io::Result<Self> {
         self.outbox = Some(Outbox::to(observers)?);
         Ok(self)
+    }
+
+    /// Tells observers that other policies were refused before they could be built, as those of a file
+    /// that cannot be read.
+    pub fn refuse_reload(&self, reason: &str) {
+        self.emit(|| Event::ReloadRefused { reason: reason.to_owned() });
+    }
+
+    /// Waits until the observers have been told what happened before, but no longer than this: for the
+    /// end of a process. Whether they have.
+    pub fn finish_telling(&self, within: Duration) -> bool {
+        self.outbox.as_ref().is_none_or(|outbox| outbox.finish(within))
     }
 
     /// How many events no observer was told of, because those before were not done with yet.

@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use tidegate_core::{Decision, Mode, Name, Settled, Timestamp, Verdict};
 
@@ -66,8 +67,15 @@ pub trait Observer: Send {
 /// Where events wait to be told.
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    queue: SyncSender<Event>,
+    queue: SyncSender<Item>,
     dropped: AtomicU64,
+}
+
+#[derive(Debug)]
+enum Item {
+    Event(Event),
+    /// Everything before this has been told.
+    Mark(SyncSender<()>),
 }
 
 /// How many events wait at most.
@@ -107,9 +115,15 @@ impl Outbox {
 
     #[inline(never)]
     pub(crate) fn send(&self, event: impl FnOnce() -> Event) {
-        if self.queue.try_send(event()).is_err() {
+        if self.queue.try_send(Item::Event(event())).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Waits until what happened before has been told, but no longer than this.
+    pub(crate) fn finish(&self, within: Duration) -> bool {
+        let (done, told) = sync_channel(1);
+        self.queue.try_send(Item::Mark(done)).is_ok() && told.recv_timeout(within).is_ok()
     }
 
     pub(crate) fn dropped(&self) -> u64 {
@@ -117,11 +131,32 @@ impl Outbox {
     }
 }
 
-fn tell(mut observers: Vec<Box<dyn Observer>>, events: &Receiver<Event>) {
-    for event in events {
-        observers.retain_mut(|observer| {
-            catch_unwind(AssertUnwindSafe(|| observer.observe(&event))).is_ok()
-        });
+fn tell(mut observers: Vec<Box<dyn Observer>>, items: &Receiver<Item>) {
+    for item in items {
+        let event = match item {
+            Item::Event(event) => event,
+            Item::Mark(done) => {
+                let _ = done.try_send(());
+                continue;
+            }
+        };
+        let mut place = 0;
+        while let Some(observer) = observers.get_mut(place) {
+            match catch_unwind(AssertUnwindSafe(|| observer.observe(&event))) {
+                Ok(()) => place += 1,
+                Err(panicked) => {
+                    core::mem::forget(panicked);
+                    dismiss(observers.remove(place));
+                }
+            }
+        }
+    }
+}
+
+/// Drops an observer that has panicked; its end may panic too, and so may what it panics with.
+fn dismiss(observer: Box<dyn Observer>) {
+    if let Err(panicked) = catch_unwind(AssertUnwindSafe(|| drop(observer))) {
+        core::mem::forget(panicked);
     }
 }
 

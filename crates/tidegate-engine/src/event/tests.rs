@@ -107,3 +107,39 @@ fn nobody_is_told_of_a_look() {
     drop(engine);
     assert_eq!(events.iter().count(), 0);
 }
+
+#[test]
+fn p81_an_observer_whose_end_panics_too_takes_nobody_along() {
+    struct Bad;
+    impl Observer for Bad {
+        fn observe(&mut self, _: &Event) {
+            panic!("first");
+        }
+    }
+    impl Drop for Bad {
+        fn drop(&mut self) {
+            if !thread::panicking() {
+                panic!("and again");
+            }
+        }
+    }
+    let clock = ManualClock::new(Timestamp::ZERO);
+    let (told, events) = channel();
+    let other = move |event: &Event| told.send(event.clone()).unwrap();
+    let engine = engine(&clock).observed_by(vec![Box::new(Bad), Box::new(other)]).unwrap();
+    assert_eq!([decide(&engine), decide(&engine), decide(&engine)], [true, true, false]);
+    assert!(engine.finish_telling(Duration::from_secs(60)));
+    assert_eq!(events.try_iter().count(), 3, "all of it has been told");
+}
+
+#[test]
+fn a_file_that_was_refused_is_told() {
+    let clock = ManualClock::new(Timestamp::ZERO);
+    let (told, events) = channel();
+    let observer = move |event: &Event| told.send(event.clone()).unwrap();
+    let engine = engine(&clock).observed_by(vec![Box::new(observer)]).unwrap();
+    engine.refuse_reload("not YAML");
+    drop(engine);
+    let reason = "not YAML".to_owned();
+    assert_eq!(events.iter().collect::<Vec<_>>(), [Event::ReloadRefused { reason }]);
+}

@@ -88,7 +88,9 @@ fn meaning(error: &Error, place: Place, text: &str) -> Wrong {
         }),
         Error::InvalidScalar { ty, .. } => other(&format!("a value of the type {ty}")),
         Error::InvalidBooleanStrict { .. } => other("`true` or `false`"),
-        Error::NullIntoString { .. } => other("a text: it is empty"),
+        Error::NullIntoString { .. } => Wrong::BadValue {
+            message: "this is left blank; write a value, or remove the field".into(),
+        },
         Error::SerdeInvalidType { expected, .. }
         | Error::SerdeInvalidValue { expected, .. }
         | Error::SerdeInvalidLength { expected, .. } => other(&short(expected)),

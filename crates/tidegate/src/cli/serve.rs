@@ -103,6 +103,7 @@ fn start(source: &Source, config: &Config, overlay: Overlay) -> Result<ExitCode,
     let settings = Settings::try_new(&config.server(&overlay)).map_err(Failure::misconfigured)?;
     let (format, level) = config.log(&overlay);
     let clock = SystemClock::new();
+    raise_descriptors(settings.max_connections());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         // Before anybody can know that we are there, and send one.
@@ -118,6 +119,22 @@ fn start(source: &Source, config: &Config, overlay: Overlay) -> Result<ExitCode,
     // A file that is being read, from wherever it is, is nothing to wait for.
     runtime.shutdown_background();
     Ok(served?)
+}
+
+/// Lets the process have as many descriptors as it may: shells hand out far fewer than there may be
+/// connections.
+fn raise_descriptors(connections: usize) {
+    // Besides the connections: listeners, runtimes, the file and the log.
+    const OTHERS: u64 = 64;
+    let wanted = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHERS);
+    match rlimit::increase_nofile_limit(u64::MAX) {
+        Ok(most) if most >= wanted => {}
+        Ok(most) => warn!(
+            descriptors = most,
+            connections, "fewer descriptors than connections; raise the hard limit (ulimit -Hn)"
+        ),
+        Err(error) => warn!(%error, "cannot raise the number of descriptors"),
+    }
 }
 
 /// Serves until a signal says to stop, reloading meanwhile.

@@ -140,6 +140,7 @@ impl<S: Store + 'static> Reloader<S> {
     fn refuse(&self, path: &str, error: &anyhow::Error) {
         self.handle.count_reload(false);
         let diagnostic = format!("{error:#}");
+        self.engine.refuse_reload(&diagnostic);
         error!(path, diagnostic, "NOT reloaded: the file is wrong; the policies in force stay");
     }
 }

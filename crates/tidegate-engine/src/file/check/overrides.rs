@@ -136,6 +136,12 @@ impl Check {
             quota.as_ref().map(Numbers::Quota),
         ];
         let given = self.one_shape("this override", rule.place, given)?;
+        if is_blank(given) {
+            let message =
+                "this override changes nothing; write the numbers that differ, or remove it";
+            self.say(given.place(), Wrong::BadValue { message: message.into() });
+            return None;
+        }
         let usual = frame.numbers?;
         let Some(filled) = filled(given, usual) else {
             let (expected, found) = (usual.kind(), given.kind());
@@ -162,6 +168,30 @@ impl Filled {
             Self::Bucket(bucket) => Numbers::Bucket(bucket),
             Self::Window(window) => Numbers::Window(window),
             Self::Quota(quota) => Numbers::Quota(quota),
+        }
+    }
+}
+
+/// Whether no number is given at all.
+fn is_blank(numbers: Numbers<'_>) -> bool {
+    match numbers {
+        Numbers::Bucket(given) => given.value.rate.is_none() && given.value.burst.is_none(),
+        Numbers::Window(given) => {
+            let given = &given.value;
+            given.count.is_none()
+                && given.per.is_none()
+                && given.counts.is_none()
+                && given.backoff.is_none()
+        }
+        Numbers::Quota(given) => {
+            let given = &given.value;
+            given.count.is_none()
+                && given.per.is_none()
+                && given.zone.is_none()
+                && given.billing_day.is_none()
+                && given.starts.is_none()
+                && given.counts.is_none()
+                && given.backoff.is_none()
         }
     }
 }

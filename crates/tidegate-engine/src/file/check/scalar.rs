@@ -50,12 +50,22 @@ impl Check {
 
     pub(super) fn number(&mut self, number: &Placed<Number>, field: &'static str) -> Option<u64> {
         let wrong = match number.value {
-            Number::Whole(number) => return Some(number),
+            Number::Whole(whole) if self.is_decimal(number.place) => return Some(whole),
+            Number::Whole(_) => Wrong::NotANumber { field },
             Number::TooLarge => Wrong::NumberTooLarge,
             Number::Other => Wrong::NotANumber { field },
         };
         self.say(number.place, wrong);
         None
+    }
+
+    /// Whether a number is written in digits alone. YAML readers disagree about `0x10`, `1_000` and
+    /// `+5`, and nobody should have to know which of them reads this file. What has an anchor stands
+    /// beside it.
+    fn is_decimal(&self, place: Place) -> bool {
+        let place = place.within(self.source.inner());
+        let written = &self.source.inner()[place.start..place.end];
+        written.starts_with('&') || written.bytes().all(|byte| byte.is_ascii_digit())
     }
 
     pub(super) fn duration(&mut self, duration: &Placed<DurationText>) -> Option<Span> {

@@ -9,6 +9,7 @@ use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use tidegate_core::{Quota, Stage, Window};
 
+use super::present;
 use super::scalar::{DurationText, NameText, Number, PeriodText, RateText};
 use super::schemas::{exactly_one_shape, limit_in_policy};
 use super::word::{Counted, CountedBy, Starts, Word, Words as _};
@@ -34,16 +35,22 @@ pub(in crate::file) struct Limit {
     /// A budget per period.
     pub(in crate::file) quota: Option<Placed<QuotaNumbers>>,
     /// What a request takes: so many units for each unit of its weight, 1 unless given.
+    #[serde(default, deserialize_with = "present")]
     pub(in crate::file) cost: Option<Placed<Cost>>,
     /// When it is asked; `action` unless given.
+    #[serde(default, deserialize_with = "present")]
     pub(in crate::file) stage: Option<Placed<Word<Stage>>>,
     /// Report what it would say, and never refuse.
+    #[serde(default, deserialize_with = "present")]
     pub(in crate::file) shadow: Option<Placed<bool>>,
     /// Put what it takes on a ticket, so that the real cost can be settled later.
+    #[serde(default, deserialize_with = "present")]
     pub(in crate::file) settles: Option<Placed<bool>>,
     /// Put the limit's name into its keys, to tell it from another of the same scope and period.
+    #[serde(default, deserialize_with = "present")]
     pub(in crate::file) named_key: Option<Placed<bool>>,
     /// Other numbers for some: exact values first, then patterns in this order.
+    #[serde(default, deserialize_with = "present")]
     pub(in crate::file) overrides: Option<Placed<Vec<Placed<Override>>>>,
 }
 
@@ -94,8 +101,10 @@ pub(in crate::file) struct WindowNumbers {
     #[schemars(required)]
     pub(in crate::file) per: Option<Placed<DurationText>>,
     /// Which requests are counted; `admitted` unless given.
+    #[serde(default, deserialize_with = "present")]
     pub(in crate::file) counts: Option<Placed<Word<Counted>>>,
     /// How long to stay away after attempts over the count; for `counts: attempts`.
+    #[serde(default, deserialize_with = "present")]
     pub(in crate::file) backoff: Option<Placed<Backoff>>,
 }
 
@@ -111,15 +120,20 @@ pub(in crate::file) struct QuotaNumbers {
     #[schemars(required)]
     pub(in crate::file) per: Option<Placed<PeriodText>>,
     /// The calendar's time zone, a name of the IANA database; `UTC` unless given.
+    #[serde(default, deserialize_with = "present")]
     pub(in crate::file) zone: Option<Placed<String>>,
     /// The day on which months start, 1 unless given. A month that lacks it starts on its last day.
+    #[serde(default, deserialize_with = "present")]
     #[schemars(range(min = 1, max = 31))]
     pub(in crate::file) billing_day: Option<Placed<Number>>,
     /// When a period of a fixed length starts; `epoch` unless given.
+    #[serde(default, deserialize_with = "present")]
     pub(in crate::file) starts: Option<Placed<Word<Starts>>>,
     /// Which requests are counted; `admitted` unless given.
+    #[serde(default, deserialize_with = "present")]
     pub(in crate::file) counts: Option<Placed<Word<Counted>>>,
     /// How long to stay away after attempts over the count; for `counts: attempts`.
+    #[serde(default, deserialize_with = "present")]
     pub(in crate::file) backoff: Option<Placed<Backoff>>,
 }
 

@@ -13,13 +13,23 @@ pub(super) mod word;
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use tidegate_core::{FailureMode, Overflow, Protects};
 
 use self::limit::Limit;
 use self::scalar::{NameText, Number};
 use self::word::Word;
 use super::place::Placed;
+
+/// Reads a field that may be left out, but not left blank: a blank one is more likely forgotten than
+/// meant, and silence is no answer to what a policy protects.
+pub(super) fn present<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}
 
 /// The sections of the file that belong to the engine.
 #[derive(Clone, Debug, Default, JsonSchema)]
@@ -53,10 +63,13 @@ pub(super) struct Policy {
     #[schemars(required)]
     pub(super) failure_mode: Option<Placed<Word<FailureMode>>>,
     /// What it guards. Where somebody could get in, it must not fail open.
+    #[serde(default, deserialize_with = "present")]
     pub(super) protects: Option<Placed<Word<Protects>>>,
     /// The endpoint class it is bound to: its limits count by this one, whatever a request claims.
+    #[serde(default, deserialize_with = "present")]
     pub(super) class: Option<Placed<NameText>>,
     /// What happens past a limit; `reject` unless given.
+    #[serde(default, deserialize_with = "present")]
     pub(super) overflow: Option<Placed<Word<Overflow>>>,
     /// Its limits, all of which have to have room.
     #[schemars(required, length(min = 1, max = tidegate_core::MAX_LIMITS))]
