@@ -61,6 +61,9 @@ pub(super) struct Args {
     /// How much is logged [default: what the file says, or info]
     #[arg(long, value_name = "LEVEL", value_enum, env = "TIDEGATE_LOG_LEVEL")]
     log_level: Option<Level>,
+    /// One runtime for all threads, as `cargo xtask bench server` compares it
+    #[arg(long, hide = true)]
+    one_runtime: bool,
 }
 
 type InMemory = MemoryStore<SystemClock>;
@@ -77,7 +80,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
         Ok(config) => {
             let (format, level) = config.log(&overlay);
             let log = log::start(format, level, SystemClock::new())?;
-            let served = start(&source, &config, overlay);
+            let served = start(&source, &config, overlay, args.one_runtime);
             let told = served.or_else(|failure| tell(failure, format));
             log.finish();
             told
@@ -99,8 +102,14 @@ fn tell(failure: Failure, format: log::Format) -> Result<ExitCode, Failure> {
     }
 }
 
-fn start(source: &Source, config: &Config, overlay: Overlay) -> Result<ExitCode, Failure> {
+fn start(
+    source: &Source,
+    config: &Config,
+    overlay: Overlay,
+    one_runtime: bool,
+) -> Result<ExitCode, Failure> {
     let settings = Settings::try_new(&config.server(&overlay)).map_err(Failure::misconfigured)?;
+    let settings = if one_runtime { settings.with_one_runtime() } else { settings };
     let (format, level) = config.log(&overlay);
     let clock = SystemClock::new();
     raise_descriptors(settings.max_connections());

@@ -1,7 +1,6 @@
 //! What takes the whole machine: the real binary under load, under attack, and behind a real proxy.
 //!
-//! `.config/nextest.toml` runs these alone, one after another, because they measure; plain `cargo
-//! test` needs `--test-threads 1` for the same.
+//! They measure, so each runs [`alone`]: `.config/nextest.toml` sees to it between processes.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,3 +20,11 @@ mod slow;
 #[path = "../it/wire.rs"]
 #[allow(dead_code, reason = "shared with the other tests, which use the rest")]
 mod wire;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Keeps the other tests of this process waiting for as long as it lives.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}

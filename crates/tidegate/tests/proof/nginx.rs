@@ -100,6 +100,7 @@ fn get(server: SocketAddr, target: &str, header: &str) -> String {
 
 #[test]
 fn t01_nginx_asks_the_gate_and_nobody_can_ask_in_another_name() {
+    let _alone = crate::alone();
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("policies.yaml");
     fs::write(&file, POLICIES).unwrap();

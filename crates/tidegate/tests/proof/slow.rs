@@ -61,6 +61,7 @@ fn median(mut figures: Vec<Duration>) -> Duration {
 
 #[test]
 fn t34_five_thousand_slow_sockets_leave_the_latency_of_others_within_twice() {
+    let _alone = crate::alone();
     enough_descriptors();
     let dir = tempfile::tempdir().unwrap();
     let (_calm, calm) = started(&dir, "calm.yaml", "120s");
@@ -87,6 +88,7 @@ fn t34_five_thousand_slow_sockets_leave_the_latency_of_others_within_twice() {
 
 #[test]
 fn t34_five_thousand_slow_sockets_are_closed_and_make_room() {
+    let _alone = crate::alone();
     enough_descriptors();
     let dir = tempfile::tempdir().unwrap();
     let (_server, address) = started(&dir, "short.yaml", "1s");
