@@ -36,7 +36,7 @@ pub(crate) async fn read(
     }
     let mut pieces = Pieces { whole: Bytes::new(), rest: Vec::new(), most };
     // Given back when this returns, or is dropped.
-    let mut kept: Vec<SemaphorePermit<'_>> = Vec::new();
+    let mut kept: Option<SemaphorePermit<'_>> = None;
     let mut permits = 0;
     let mut poll = |cx: &mut Context<'_>| match pieces.poll(body, cx) {
         Poll::Pending if pieces.len() > permits => {
@@ -44,7 +44,11 @@ pub(crate) async fn read(
             match waiting.try_acquire_many(more) {
                 Ok(permit) => {
                     permits = pieces.len();
-                    kept.push(permit);
+                    // One for all: a list would outgrow a body that comes byte by byte.
+                    match &mut kept {
+                        Some(kept) => kept.merge(permit),
+                        None => kept = Some(permit),
+                    }
                     Poll::Pending
                 }
                 Err(_) => Poll::Ready(Err(busy())),

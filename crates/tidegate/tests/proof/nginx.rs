@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::process::{PATIENCE, Server};
 
@@ -74,7 +74,7 @@ impl Nginx {
             let ended = nginx.0.try_wait().unwrap();
             let log = || fs::read_to_string(dir.join("error.log")).unwrap_or_default();
             assert!(ended.is_none() && start.elapsed() < PATIENCE, "nginx: {}", log());
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::yield_now();
         }
         (nginx, address)
     }
