@@ -23,6 +23,16 @@ const TOOLS: &[Tool] = &[
     Tool { binary: "nginx", package: "nginx-light", why: "the gate is asked by a real proxy" },
     Tool { binary: "promtool", package: "prometheus", why: "the metrics are linted" },
     Tool { binary: "python3", package: "python3-venv", why: "schemathesis runs in a venv" },
+    Tool {
+        binary: "redis-server",
+        package: "redis-server",
+        why: "stores are tried on real servers",
+    },
+    Tool {
+        binary: "setpriv",
+        package: "util-linux",
+        why: "servers end with the test, however it ends",
+    },
     Tool { binary: "valgrind", package: "valgrind", why: "the guard counts instructions" },
 ];
 

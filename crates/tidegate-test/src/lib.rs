@@ -6,7 +6,11 @@
 //! policies and steps nobody would think of, [`drive`] walks them through any [`Store`], and
 //! [`plain`] is the smallest store there is: the pure rules of the core around a map.
 //!
-//! Nothing here reads a clock or waits. A failure prints the trace that led to it.
+//! Shared stores are judged on real [`servers`] that are killed, stopped and restarted, and behind
+//! a [`proxy`] that breaks the wire in between.
+//!
+//! Nothing here reads a clock, and only the harness waits: for other processes, and never without a
+//! bound. A failure prints the trace that led to it.
 //!
 //! [`Store`]: tidegate_core::Store
 #![allow(
@@ -18,6 +22,8 @@
 pub mod drive;
 pub mod model;
 pub mod plain;
+pub mod proxy;
+pub mod servers;
 pub mod trace;
 pub mod vectors;
 

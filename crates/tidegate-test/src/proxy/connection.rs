@@ -1,0 +1,68 @@
+//! One client and its server: two lanes, and the ways in which they end together.
+
+use core::sync::atomic::AtomicBool;
+use core::time::Duration;
+use std::net::Shutdown;
+
+use socket2::SockRef;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use super::lane::{Direction, End, Lane};
+use super::switches::{Shared, Switches};
+
+/// Forwards until one side ends, or until the switches say so.
+pub(super) async fn serve(
+    client: TcpStream,
+    shared: &Shared,
+    mut switches: watch::Receiver<Switches>,
+) {
+    let (kills, upstream) = {
+        let now = switches.borrow();
+        (now.kills, now.upstream)
+    };
+    let Ok(upstream) = TcpStream::connect(upstream).await else { return reset(&client) };
+    // A piece that is written is sent, not gathered.
+    let _ = (client.set_nodelay(true), upstream.set_nodelay(true));
+    let cut = AtomicBool::new(false);
+    let lane = |from, to, direction| Lane {
+        from,
+        to,
+        direction,
+        shared,
+        cut: &cut,
+        switches: switches.clone(),
+    };
+    let up = lane(&client, &upstream, Direction::Up).run();
+    let down = lane(&upstream, &client, Direction::Down).run();
+    let requests = async {
+        match up.await {
+            // The client has said all, and may still listen.
+            End::Finished => {
+                let _ = SockRef::from(&upstream).shutdown(Shutdown::Write);
+                core::future::pending().await
+            }
+            end => end,
+        }
+    };
+    let end = tokio::select! {
+        end = requests => end,
+        end = down => end,
+        // Killed, or the proxy is gone.
+        _ = switches.wait_for(|switches| switches.kills > kills) => End::Broken,
+    };
+    match end {
+        End::Finished => {}
+        End::Cut => reset(&client),
+        End::Broken => {
+            reset(&client);
+            reset(&upstream);
+        }
+    }
+}
+
+/// The close that follows is a reset, and not an orderly end.
+fn reset(stream: &TcpStream) {
+    // It can fail only where the socket is already dead.
+    let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+}
