@@ -230,7 +230,7 @@ impl Builder {
 
     /// A sentinel, configured by the file `sentinel.conf`, which it rewrites.
     #[must_use]
-    pub fn sentinel(mut self, config: &str) -> Self {
+    pub(super) fn sentinel(mut self, config: &str) -> Self {
         self.sentinel = true;
         self.file("sentinel.conf", config)
     }

@@ -12,5 +12,6 @@
 mod canned;
 mod crowd;
 mod proxy;
+mod sentinel;
 mod server;
 mod wire;

@@ -1,0 +1,209 @@
+//! A primary, its replicas, and the sentinels that replace it when it fails.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use redis::Value;
+
+use super::server::{Builder, Server};
+use super::wait;
+
+/// What the sentinels call the primary.
+const NAME: &str = "tide";
+
+/// A primary is thought dead after this long, in milliseconds.
+const DOWN_AFTER: &str = "800";
+
+/// How many sentinels must think so.
+const QUORUM: usize = 2;
+
+/// Not every 1, 2 and 10 seconds, so that they meet and agree at once; and not half a minute of
+/// standing aside (TILT) because a busy machine let one wait.
+const HASTE: [&str; 14] = [
+    "PING-PERIOD",
+    "100",
+    "PUBLISH-PERIOD",
+    "100",
+    "INFO-PERIOD",
+    "200",
+    "ASK-PERIOD",
+    "100",
+    "ELECTION-TIMEOUT",
+    "2000",
+    "MIN-LINK-RECONNECT-PERIOD",
+    "200",
+    "TILT-PERIOD",
+    "1000",
+];
+
+/// A set that ends when this is dropped.
+pub struct Sentinel {
+    /// The primary first, as the set was started; who is it now is asked of the sentinels.
+    data: Vec<Server>,
+    sentinels: Vec<Server>,
+}
+
+// === impl Sentinel ===
+
+impl Sentinel {
+    /// A primary with `replicas`, watched by `sentinels`; returns when the replicas are online and
+    /// the sentinels know them and each other, which is when a failover would succeed.
+    ///
+    /// # Panics
+    ///
+    /// If that does not come to be.
+    pub async fn start(replicas: usize, sentinels: usize) -> Self {
+        Self::start_with(replicas, sentinels, None).await
+    }
+
+    /// The same, where servers and sentinels alike ask for a password.
+    ///
+    /// # Panics
+    ///
+    /// As [`Sentinel::start`].
+    pub async fn start_with(replicas: usize, sentinels: usize, password: Option<&str>) -> Self {
+        let mut set = Self { data: Vec::new(), sentinels: Vec::new() };
+        for _ in 0..=replicas {
+            let server = set.server(password).start().await;
+            set.data.push(server);
+        }
+        for _ in 0..sentinels {
+            let mut builder = Server::builder().sentinel(&set.config(password));
+            if let Some(password) = password {
+                builder = builder.password(password);
+            }
+            let sentinel = builder.start().await;
+            sentinel.command(&[&["SENTINEL", "DEBUG"][..], &HASTE].concat()).await;
+            set.sentinels.push(sentinel);
+        }
+        wait::until("replicas online, sentinels acquainted", || set.is_whole()).await;
+        set
+    }
+
+    /// What the sentinels call the primary.
+    #[must_use]
+    pub fn master_name(&self) -> &'static str {
+        NAME
+    }
+
+    /// Where the sentinels listen.
+    #[must_use]
+    pub fn sentinel_addrs(&self) -> Vec<SocketAddr> {
+        self.sentinels.iter().map(Server::addr).collect()
+    }
+
+    /// The sentinels themselves.
+    #[must_use]
+    pub fn sentinels(&self) -> &[Server] {
+        &self.sentinels
+    }
+
+    /// The server the set was started with as its primary, whatever it is now.
+    #[must_use]
+    pub fn primary(&self) -> &Server {
+        &self.data[0]
+    }
+
+    /// Those it was started with as replicas.
+    #[must_use]
+    pub fn replicas(&self) -> &[Server] {
+        &self.data[1..]
+    }
+
+    /// All servers that hold data.
+    #[must_use]
+    pub fn data(&self) -> &[Server] {
+        &self.data
+    }
+
+    /// Where the primary is, by the word of the first sentinel that answers.
+    pub async fn told_primary(&self) -> Option<SocketAddr> {
+        for sentinel in self.sentinels.iter().filter(|sentinel| sentinel.runs()) {
+            let asked = sentinel.try_command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]).await;
+            let told = asked.ok().and_then(|told| redis::from_redis_value(told).ok());
+            if let Some((host, port)) = told {
+                let (host, port): (String, u16) = (host, port);
+                return format!("{host}:{port}").parse().ok();
+            }
+        }
+        None
+    }
+
+    /// The server that takes over from `old`, once the sentinels name it and it is a primary.
+    ///
+    /// # Panics
+    ///
+    /// If none does in time.
+    pub async fn successor(&self, old: &Server) -> &Server {
+        let found = wait::until_some(|| self.promoted(old)).await;
+        found.unwrap_or_else(|| panic!("no failover:\n{}", self.sentinels[0].log()))
+    }
+
+    async fn promoted(&self, old: &Server) -> Option<&Server> {
+        let told = self.told_primary().await.filter(|told| *told != old.addr())?;
+        let server = self.data.iter().find(|server| server.addr() == told)?;
+        (server.info("role").await? == "master").then_some(server)
+    }
+
+    fn server(&self, password: Option<&str>) -> Builder {
+        let mut builder = Server::builder();
+        if let Some(password) = password {
+            builder = builder.password(password).args(["--masterauth", password]);
+        }
+        match self.data.first() {
+            None => builder,
+            Some(primary) => {
+                builder.args(["--replicaof".into(), format!("127.0.0.1 {}", primary.port())])
+            }
+        }
+    }
+
+    fn config(&self, password: Option<&str>) -> String {
+        let mut config = format!(
+            "sentinel monitor {NAME} 127.0.0.1 {} {QUORUM}\n\
+             sentinel down-after-milliseconds {NAME} {DOWN_AFTER}\n\
+             sentinel failover-timeout {NAME} 2000\n",
+            self.primary().port()
+        );
+        if let Some(password) = password {
+            config += &format!("sentinel auth-pass {NAME} {password}\n");
+        }
+        config
+    }
+
+    /// Whether everybody knows everybody.
+    async fn is_whole(&self) -> bool {
+        for replica in self.replicas() {
+            if replica.info("master_link_status").await.as_deref() != Some("up") {
+                return false;
+            }
+        }
+        for sentinel in &self.sentinels {
+            if !self.is_known_to(sentinel).await {
+                return false;
+            }
+        }
+        true
+    }
+
+    async fn is_known_to(&self, sentinel: &Server) -> bool {
+        let master = fields(sentinel.command(&["SENTINEL", "MASTER", NAME]).await);
+        let counts = [
+            ("num-slaves", self.replicas().len()),
+            ("num-other-sentinels", self.sentinels.len() - 1),
+        ];
+        let counted =
+            counts.iter().all(|(field, count)| master.get(*field) == Some(&count.to_string()));
+        let replicas = sentinel.command(&["SENTINEL", "REPLICAS", NAME]).await;
+        let replicas: Vec<Value> = redis::from_redis_value(replicas).expect("a list of replicas");
+        let online = replicas.into_iter().map(fields).all(|replica| {
+            let is = |field: &str, value: &str| replica.get(field).is_some_and(|is| is == value);
+            is("flags", "slave") && is("master-link-status", "ok")
+        });
+        counted && online && master.get("flags").is_some_and(|flags| flags == "master")
+    }
+}
+
+fn fields(answer: Value) -> HashMap<String, String> {
+    redis::from_redis_value(answer).expect("names and values")
+}
