@@ -4,3 +4,7 @@
 mod script;
 mod servers;
 mod target;
+mod trouble;
+
+pub use self::target::{Target, TargetError};
+pub use self::trouble::Trouble;

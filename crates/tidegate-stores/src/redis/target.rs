@@ -1,1 +1,179 @@
-//! Which servers, as written.
+//! Which servers, as an operator writes them: one line of text.
+//!
+//! What is read here is a secret in part, so nothing of it is ever quoted: an error says what to
+//! write instead, and [`Target`] shows itself with the password hidden.
+
+mod address;
+mod parse;
+mod secret;
+#[cfg(test)]
+mod tests;
+
+use core::fmt;
+use core::time::Duration;
+use std::path::PathBuf;
+
+pub(crate) use self::address::Address;
+pub(crate) use self::secret::{Login, Secret};
+
+/// The servers that hold the counters, how to reach them, and how long to wait for them.
+///
+/// | text | servers |
+/// |---|---|
+/// | `redis://[user[:password]@]host[:port][/db]` | one |
+/// | `redis+sentinel://[user[:password]@]host[:port][,…]/name[/db]` | the primary that Sentinel names |
+/// | `redis+cluster://[user[:password]@]host[:port][,…]` | a cluster, found through any of its nodes |
+///
+/// `rediss` instead of `redis` is the same over TLS. Special characters in user, password and name
+/// are percent-encoded. What may follow a `?`, joined by `&`:
+///
+/// | setting | meaning |
+/// |---|---|
+/// | `timeout=250ms` | for a whole call, connecting included; 1 ms to 60 s |
+/// | `ca=/path.pem` | TLS: trust these authorities and no others |
+/// | `cert=/path.pem`, `key=/path.pem` | TLS: who we are |
+/// | `sentinel_user=`, `sentinel_password=` | Sentinel: for the sentinels themselves |
+#[derive(Clone, PartialEq, Eq)]
+pub struct Target {
+    pub(crate) kind: Kind,
+    /// At least one. The server, the sentinels, or some nodes of the cluster.
+    pub(crate) hosts: Vec<Address>,
+    pub(crate) login: Login,
+    pub(crate) db: u32,
+    pub(crate) tls: Option<TlsFiles>,
+    timeout: Duration,
+}
+
+/// What the hosts are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Single,
+    Sentinel { master: String, login: Login },
+    Cluster,
+}
+
+/// What TLS reads at start-up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TlsFiles {
+    pub(crate) ca: Option<PathBuf>,
+    /// The certificate chain and its key.
+    pub(crate) identity: Option<(PathBuf, PathBuf)>,
+}
+
+/// What is wrong with the text, and what to write instead. It never quotes the text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// Not one of the schemes.
+    #[error(
+        "start with redis://, redis+sentinel:// or redis+cluster://, \
+         or with rediss instead of redis for TLS"
+    )]
+    Scheme,
+    /// A character that ends the part it should be in.
+    #[error(
+        "percent-encode the characters @ / ? # % and , within user, password and names \
+         (@ is %40, / is %2F, % is %25)"
+    )]
+    Encoding,
+    /// A host that is none.
+    #[error("write a host name, an IPv4 address or an IPv6 address in brackets, as in [::1]:6379")]
+    Host,
+    /// A port that is none.
+    #[error("write the port after the host as a number between 1 and 65535")]
+    Port,
+    /// Several hosts where one is meant.
+    #[error("redis:// takes one host; several belong to redis+sentinel:// or redis+cluster://")]
+    Hosts,
+    /// No name of a primary.
+    #[error("name the primary that Sentinel watches after the hosts, as in /mymaster")]
+    Master,
+    /// A database that is none.
+    #[error("write the database as a number after a slash, as in /0, and nothing after it")]
+    Database,
+    /// A database of a cluster.
+    #[error("a cluster has no database but 0: leave the path out")]
+    ClusterDatabase,
+    /// A setting that does not exist.
+    #[error(
+        "after the ? only timeout, ca, cert, key, sentinel_user and sentinel_password are known, \
+         each once and with a value"
+    )]
+    Setting,
+    /// A timeout that is none.
+    #[error("write the timeout with its unit, as in timeout=250ms or timeout=2s, from 1ms to 60s")]
+    Timeout,
+    /// TLS settings without TLS.
+    #[error("ca, cert and key belong to TLS: write rediss instead of redis, or leave them out")]
+    WithoutTls,
+    /// Half an identity.
+    #[error("cert and key belong together: write both or neither")]
+    Identity,
+    /// Settings of Sentinel without Sentinel.
+    #[error("sentinel_user and sentinel_password belong to redis+sentinel:// only")]
+    WithoutSentinel,
+    /// A file for TLS that cannot be used.
+    #[error("{what} cannot be used: {why}")]
+    Tls {
+        /// Which setting names it.
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+// === impl Target ===
+
+impl Target {
+    /// How long a call may take unless the text says otherwise.
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_millis(250);
+
+    /// Reads the text.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError`], which says what to write instead and never repeats what was written.
+    pub fn parse(text: &str) -> Result<Self, TargetError> {
+        parse::parse(text)
+    }
+
+    /// How long a whole call may take: connecting, handshake and redirect included.
+    #[must_use]
+    pub const fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// The same servers with another timeout, between 1 ms and 60 s.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout.clamp(parse::SHORTEST, parse::LONGEST);
+        self
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.tls.is_some() { "rediss" } else { "redis" })?;
+        f.write_str(match self.kind {
+            Kind::Single => "://",
+            Kind::Sentinel { .. } => "+sentinel://",
+            Kind::Cluster => "+cluster://",
+        })?;
+        write!(f, "{}", self.login)?;
+        for (place, host) in self.hosts.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma}{host}")?;
+        }
+        match &self.kind {
+            Kind::Single => write!(f, "/{}", self.db),
+            Kind::Sentinel { master, .. } => write!(f, "/{master}/{}", self.db),
+            Kind::Cluster => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({self}, timeout {:?})", self.timeout)
+    }
+}

@@ -1,0 +1,103 @@
+//! One call of a script, and how far it got.
+
+use std::sync::Arc;
+
+use redis::{Arg, Cmd};
+use tidegate_core::StoreError;
+
+use super::link::Link;
+use super::live::Live;
+use crate::redis::script::Script;
+
+/// A script with its keys and its argument, ready to send.
+pub(super) struct Call<'a> {
+    script: &'a Script,
+    by_hash: Cmd,
+}
+
+/// What is known about a call when its time is over.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// Where the call was sent. Without it, certainly not a byte was.
+    sent: Option<Sent>,
+}
+
+struct Sent {
+    link: Arc<Link>,
+    live: Arc<Live>,
+    /// The replies on this connection before; none if it had to be opened first, since then it had
+    /// less than a deadline to answer in.
+    answers: Option<u64>,
+}
+
+// === impl Call ===
+
+impl<'a> Call<'a> {
+    pub(super) fn new(script: &'a Script, keys: &[impl AsRef<[u8]>], arg: &[u8]) -> Self {
+        let bytes = keys.iter().map(|key| key.as_ref().len()).sum::<usize>();
+        // Room for the command, the hash and the count, so that it is allocated once.
+        let mut by_hash = Cmd::with_capacity(keys.len() + 4, bytes + arg.len() + 64);
+        by_hash.arg("EVALSHA").arg(script.hash()).arg(keys.len());
+        for key in keys {
+            by_hash.arg(key.as_ref());
+        }
+        by_hash.arg(arg);
+        Self { script, by_hash }
+    }
+
+    /// As it is sent first: the server is expected to know the script.
+    pub(super) const fn by_hash(&self) -> &Cmd {
+        &self.by_hash
+    }
+
+    /// As it is sent to a server that does not, which then knows it.
+    pub(super) fn by_text(&self) -> Cmd {
+        let mut by_text = Cmd::new();
+        by_text.arg("EVAL").arg(self.script.text());
+        for arg in self.by_hash.args_iter().skip(2) {
+            if let Arg::Simple(bytes) = arg {
+                by_text.arg(bytes);
+            }
+        }
+        by_text
+    }
+}
+
+// === impl Progress ===
+
+impl Progress {
+    /// From here on, somebody may have counted it.
+    pub(super) fn sent(&mut self, link: &Arc<Link>, live: &Arc<Live>, was_ready: bool) {
+        let answers = was_ready.then(|| live.wire.answers());
+        self.sent = Some(Sent { link: Arc::clone(link), live: Arc::clone(live), answers });
+    }
+
+    /// The call is over its deadline. A connection on which nobody got an answer for so long is
+    /// taken out of use: the server behind it is gone, stopped, or cut off.
+    pub(super) fn elapsed(&self) -> StoreError {
+        let Some(sent) = &self.sent else { return StoreError::Unavailable };
+        if sent.answers == Some(sent.live.wire.answers()) {
+            sent.link.leave(&sent.live);
+        }
+        StoreError::Timeout
+    }
+
+    /// The reply was none of the script's: nobody knows what was done, nor what else is on its way
+    /// on this connection.
+    pub(super) fn garbled(&self) -> StoreError {
+        self.leave();
+        StoreError::Timeout
+    }
+
+    /// Takes the connection out of use.
+    pub(super) fn leave(&self) {
+        if let Some(sent) = &self.sent {
+            sent.link.leave(&sent.live);
+        }
+    }
+
+    /// Where it was sent, for words about it.
+    pub(super) fn place(&self) -> String {
+        self.sent.as_ref().map_or_else(String::new, |sent| format!("{}: ", sent.live.address))
+    }
+}

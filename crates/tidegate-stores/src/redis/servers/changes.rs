@@ -1,0 +1,40 @@
+//! How often the servers were not the same as before.
+//!
+//! A server that was started again, or that took over, may have forgotten what was counted. Nothing
+//! can be done about it afterwards, but it can be told.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// What was noticed since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// Another process at the same address.
+    pub(crate) restarts: u32,
+    /// Another server in the place of the one before.
+    pub(crate) failovers: u32,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    restarts: AtomicU32,
+    failovers: AtomicU32,
+}
+
+// === impl Tally ===
+
+impl Tally {
+    pub(super) fn restarted(&self) {
+        self.restarts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn failed_over(&self) {
+        self.failovers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn read(&self) -> Changes {
+        Changes {
+            restarts: self.restarts.load(Ordering::Relaxed),
+            failovers: self.failovers.load(Ordering::Relaxed),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! One attempt at a time, and one outcome for all who wait for it.
+//!
+//! When a server goes away, everybody finds out at once. Each of them trying on their own would be
+//! a thousand connections, and each trying after the other would be a thousand deadlines.
+
+use core::future::Future;
+use core::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::redis::trouble::Trouble;
+
+type Outcome<T> = Result<T, Arc<Trouble>>;
+
+/// An attempt that runs by itself, bounded, whoever still waits for it.
+#[derive(Debug)]
+pub(super) struct Flight<T> {
+    current: Mutex<Option<watch::Receiver<Option<Outcome<T>>>>>,
+}
+
+// === impl Flight ===
+
+impl<T: Clone + Send + Sync + 'static> Flight<T> {
+    /// Waits for the attempt under way, or starts one. `ready` is asked again while nobody else can
+    /// start one: an attempt may have succeeded since the caller looked.
+    pub(super) async fn join<F>(
+        &self,
+        timeout: Duration,
+        ready: impl FnOnce() -> Option<T>,
+        attempt: impl FnOnce() -> F,
+    ) -> Outcome<T>
+    where
+        F: Future<Output = Outcome<T>> + Send + 'static,
+    {
+        let mut outcome = {
+            let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*current {
+                Some(outcome) if is_under_way(outcome) => outcome.clone(),
+                _ => {
+                    if let Some(ready) = ready() {
+                        return Ok(ready);
+                    }
+                    let outcome = start(timeout, attempt());
+                    *current = Some(outcome.clone());
+                    outcome
+                }
+            }
+        };
+        let lost = || Err(Arc::new(Trouble::passing("the attempt to connect was given up")));
+        match outcome.wait_for(Option::is_some).await {
+            Ok(outcome) => outcome.clone().unwrap_or_else(lost),
+            Err(_) => lost(),
+        }
+    }
+}
+
+impl<T> Default for Flight<T> {
+    fn default() -> Self {
+        Self { current: Mutex::new(None) }
+    }
+}
+
+fn is_under_way<T>(outcome: &watch::Receiver<Option<T>>) -> bool {
+    // Closed without an outcome: the runtime that ran it is gone.
+    outcome.borrow().is_none() && outcome.has_changed().is_ok()
+}
+
+fn start<T: Send + Sync + 'static>(
+    timeout: Duration,
+    attempt: impl Future<Output = Outcome<T>> + Send + 'static,
+) -> watch::Receiver<Option<Outcome<T>>> {
+    let (tell, outcome) = watch::channel(None);
+    tokio::spawn(async move {
+        let outcome = tokio::time::timeout(timeout, attempt).await;
+        let late = || Err(Arc::new(Trouble::passing(format!("no answer within {timeout:?}"))));
+        tell.send_replace(Some(outcome.unwrap_or_else(|_| late())));
+    });
+    outcome
+}

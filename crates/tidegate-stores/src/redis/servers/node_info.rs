@@ -1,0 +1,95 @@
+//! What a server says about itself, and whether it may hold counters.
+
+use redis::Value;
+
+use crate::redis::trouble::Trouble;
+
+/// The oldest server whose replies and scripts this crate has been written for.
+const OLDEST: (u32, u32) = (6, 2);
+
+/// From `INFO server`, `INFO memory` and `INFO replication`: three commands, because Redis 6.2 takes
+/// one section each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct NodeInfo {
+    /// New with every start of the process; how a restart is noticed.
+    pub(super) run_id: String,
+    pub(super) is_primary: bool,
+    version: String,
+    policy: String,
+    mode: String,
+    /// What Valkey calls itself; its `redis_version` is the one it is compatible with.
+    is_valkey: bool,
+}
+
+/// What a server was taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Standalone,
+    Cluster,
+}
+
+// === impl NodeInfo ===
+
+impl NodeInfo {
+    pub(super) const SECTIONS: [&str; 3] = ["server", "memory", "replication"];
+
+    /// Adds the lines of one section.
+    pub(super) fn read(&mut self, section: &Value) -> Result<(), Trouble> {
+        let text = match section {
+            Value::BulkString(bytes) => str::from_utf8(bytes).ok(),
+            Value::VerbatimString { text, .. } => Some(text.as_str()),
+            _ => None,
+        };
+        let text = text.ok_or_else(|| Trouble::passing("it answers INFO with something else"))?;
+        for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
+            match name {
+                "run_id" => value.clone_into(&mut self.run_id),
+                "redis_version" => value.clone_into(&mut self.version),
+                "server_name" => self.is_valkey |= value == "valkey",
+                "valkey_version" => self.is_valkey = true,
+                "maxmemory_policy" => value.clone_into(&mut self.policy),
+                "redis_mode" => value.clone_into(&mut self.mode),
+                "role" => self.is_primary = value == "master",
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this server may hold counters at all. One that evicts them forgets who has used up
+    /// what exactly when there are most of them, and nobody is told.
+    pub(super) fn judge(&self, expected: Mode) -> Result<(), Trouble> {
+        let hint = match (self.mode.as_str(), expected) {
+            ("sentinel", _) => Some("it is a sentinel: write redis+sentinel://"),
+            ("cluster", Mode::Standalone) => {
+                Some("it is part of a cluster: write redis+cluster://")
+            }
+            ("standalone", Mode::Cluster) => Some("it is not part of a cluster: write redis://"),
+            _ => None,
+        };
+        if let Some(hint) = hint {
+            return Err(Trouble::refusal(hint));
+        }
+        if self.run_id.is_empty() || self.policy.is_empty() {
+            return Err(Trouble::passing(
+                "it answers INFO without run_id or maxmemory_policy: is it Redis or Valkey?",
+            ));
+        }
+        let mut parts = self.version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+        let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+        if version < OLDEST && !self.is_valkey {
+            return Err(Trouble::refusal(format!(
+                "it is version {}; Redis 6.2 or later, or Valkey, is needed",
+                self.version
+            )));
+        }
+        if self.policy != "noeviction" {
+            return Err(Trouble::refusal(format!(
+                "the server may evict counters under maxmemory-policy {}; \
+                 set maxmemory-policy noeviction",
+                self.policy
+            )));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! The servers, against real ones that are broken on purpose.
+
+mod single;
+
+use core::time::Duration;
+
+use redis::Value;
+use tidegate_core::StoreError;
+
+use super::{Garbled, Servers};
+use crate::redis::script::Script;
+use crate::redis::target::Target;
+
+/// Long beside what a healthy server on loopback takes on a busy machine.
+const PATIENT: Duration = Duration::from_secs(5);
+
+/// Counts the calls, so that one that is sent twice shows.
+fn counting() -> Script {
+    Script::new("return redis.call('INCRBY', KEYS[1], ARGV[1])")
+}
+
+fn servers(url: &str, timeout: Duration) -> Servers {
+    Servers::new(Target::parse(url).unwrap().with_timeout(timeout)).unwrap()
+}
+
+/// Takes an integer and nothing else.
+fn integer(value: Value) -> Result<i64, Garbled> {
+    match value {
+        Value::Int(value) => Ok(value),
+        _ => Err(Garbled),
+    }
+}
+
+async fn count(servers: &Servers, key: &str) -> Result<i64, StoreError> {
+    servers.run(&counting(), &[key], b"1", integer).await
+}
+
+/// Until it works again; how long that takes is not what is asked.
+async fn count_at_last(servers: &Servers, key: &str) -> i64 {
+    let tries = async {
+        loop {
+            match count(servers, key).await {
+                Ok(count) => return count,
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    };
+    let limit = Duration::from_secs(20);
+    let found = tokio::time::timeout(limit, tries).await;
+    found.unwrap_or_else(|_| panic!("never again: {:?}", servers.trouble()))
+}
+
+fn trouble(servers: &Servers) -> String {
+    servers.trouble().map(|trouble| trouble.to_string()).unwrap_or_default()
+}

@@ -1,0 +1,107 @@
+//! One connection that is alive or known to be dead.
+//!
+//! The `redis` crate speaks the protocol and shares the connection among callers. Its own clients
+//! would also connect anew and send again by themselves, and a decision that is sent twice counts
+//! twice. So the stream is opened here, and the task that drives it is ours: when it ends, the
+//! connection is known to be dead before anything more is sent on it.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::io;
+use std::sync::Arc;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Cmd, Pipeline, RedisConnectionInfo, RedisResult, Value};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::AbortHandle;
+
+use crate::redis::target::Address;
+use crate::redis::trouble::Trouble;
+
+/// Calls that may wait for the driver to take them up. Beyond it callers wait for a place, under
+/// their deadlines.
+const QUEUE: usize = 1024;
+
+#[derive(Debug)]
+pub(super) struct Wire {
+    connection: MultiplexedConnection,
+    /// Replies that somebody was still there to take. A caller that got none in time, while nobody
+    /// got any, knows that the connection is at fault and not only its call.
+    answers: AtomicU64,
+    dead: Arc<AtomicBool>,
+    driver: AbortHandle,
+}
+
+// === impl Wire ===
+
+impl Wire {
+    /// Connects, without a handshake: that is the caller's first message.
+    pub(super) async fn open(address: &Address) -> Result<Self, Trouble> {
+        let stream = TcpStream::connect((address.host.as_str(), address.port))
+            .await
+            .map_err(|error| Trouble::passing(format!("cannot connect: {error}")))?;
+        let io = |error: io::Error| Trouble::passing(format!("cannot connect: {error}"));
+        stream.set_nodelay(true).map_err(io)?;
+        Self::over(stream).await
+    }
+
+    async fn over(
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    ) -> Result<Self, Trouble> {
+        // Nothing to say on its own: neither a password nor a database nor the name of the library.
+        let silent = RedisConnectionInfo::default().set_skip_set_lib_name();
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(None)
+            .set_pipeline_buffer_size(QUEUE);
+        let (connection, driver) = MultiplexedConnection::new_with_config(&silent, stream, config)
+            .await
+            .map_err(|error| Trouble::passing(format!("cannot connect: {error}")))?;
+        let dead = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&dead);
+        let driver = tokio::spawn(async move {
+            driver.await;
+            ended.store(true, Ordering::Release);
+        });
+        let driver = driver.abort_handle();
+        Ok(Self { connection, answers: AtomicU64::new(0), dead, driver })
+    }
+
+    /// Whether nothing can be sent any more.
+    pub(super) fn is_dead(&self) -> bool {
+        self.dead.load(Ordering::Acquire)
+    }
+
+    /// How many replies there were so far.
+    pub(super) fn answers(&self) -> u64 {
+        self.answers.load(Ordering::Relaxed)
+    }
+
+    /// Sends a command and waits for its reply, which may be an error reply.
+    pub(super) async fn send(&self, command: &Cmd) -> RedisResult<Value> {
+        let reply = self.connection.clone().send_packed_command(command).await;
+        self.count(reply.is_ok());
+        reply
+    }
+
+    /// Sends commands with nobody else's in between. The replies are as many, errors among them.
+    pub(super) async fn send_all(&self, commands: &Pipeline) -> RedisResult<Vec<Value>> {
+        let count = commands.len();
+        let replies = self.connection.clone().send_packed_commands(commands, 0, count).await;
+        self.count(replies.is_ok());
+        replies
+    }
+
+    fn count(&self, answered: bool) {
+        if answered {
+            self.answers.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        // By itself the driver would wait for the replies to calls that everybody has given up.
+        self.driver.abort();
+    }
+}

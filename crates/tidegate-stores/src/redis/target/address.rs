@@ -1,0 +1,72 @@
+//! A host and a port.
+
+use core::fmt;
+use core::net::Ipv6Addr;
+
+use super::TargetError;
+
+/// Where one server listens, as it was written or announced.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Address {
+    /// A name or an address; an IPv6 one without its brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+// === impl Address ===
+
+impl Address {
+    pub(crate) fn new(host: impl Into<String>, port: u16) -> Self {
+        Self { host: host.into(), port }
+    }
+
+    /// As it stands in a URL: `host`, `host:port`, `[::1]:port`.
+    pub(super) fn parse(text: &str, default_port: u16) -> Result<Self, TargetError> {
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (host, port) = rest.split_once(']').ok_or(TargetError::Host)?;
+                host.parse::<Ipv6Addr>().map_err(|_| TargetError::Host)?;
+                match port {
+                    "" => (host, None),
+                    port => (host, Some(port.strip_prefix(':').ok_or(TargetError::Host)?)),
+                }
+            }
+            None => {
+                let (host, port) = match text.split_once(':') {
+                    Some((host, port)) => (host, Some(port)),
+                    None => (text, None),
+                };
+                // Only what a name or an IPv4 address consists of: anything else is a mistake that
+                // would be looked up and reported as a name nobody knows.
+                let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+                if host.is_empty() || !host.chars().all(plain) {
+                    return Err(TargetError::Host);
+                }
+                (host, port)
+            }
+        };
+        let port = match port {
+            None => default_port,
+            Some(port) => match port.parse() {
+                Ok(0) | Err(_) => return Err(TargetError::Port),
+                Ok(port) => port,
+            },
+        };
+        Ok(Self::new(host, port))
+    }
+
+    /// As a cluster redirects to it: everything before the last colon is the host, IPv6 included.
+    /// Without a host it is that of the server that said so.
+    pub(crate) fn announced(text: &str, asked: &Self) -> Option<Self> {
+        let (host, port) = text.rsplit_once(':')?;
+        let port = port.parse().ok().filter(|port| *port != 0)?;
+        Some(Self::new(if host.is_empty() { &asked.host } else { host }, port))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port } = self;
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
+    }
+}

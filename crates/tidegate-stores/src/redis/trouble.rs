@@ -1,0 +1,55 @@
+//! Why the servers could not be used, in words for an operator.
+//!
+//! The engine acts on a [`StoreError`], which has a handful of variants and no text. Whoever has to
+//! mend the servers needs the text: which one, and what it said.
+
+use core::fmt;
+
+use tidegate_core::StoreError;
+
+/// What went wrong with the servers, with their addresses and without secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    what: String,
+    refusal: bool,
+}
+
+// === impl Trouble ===
+
+impl Trouble {
+    /// Trouble that may pass by itself: not there, not ready, not the primary.
+    pub(crate) fn passing(what: impl Into<String>) -> Self {
+        Self { what: what.into(), refusal: false }
+    }
+
+    /// Trouble that stays until somebody changes a setting.
+    pub(crate) fn refusal(what: impl Into<String>) -> Self {
+        Self { what: what.into(), refusal: true }
+    }
+
+    /// The same, about this server.
+    pub(crate) fn at(mut self, place: impl fmt::Display) -> Self {
+        self.what = format!("{place}: {}", self.what);
+        self
+    }
+
+    /// Whether waiting is of no use: a wrong password, an evicting server, a certificate nobody
+    /// trusts. At start-up that is a mistake to report, whereas the rest may only be late.
+    #[must_use]
+    pub const fn is_refusal(&self) -> bool {
+        self.refusal
+    }
+
+    /// The branch the engine takes. Whatever this is about, no call was sent.
+    pub(crate) const fn error(&self) -> StoreError {
+        if self.refusal { StoreError::Refused } else { StoreError::Unavailable }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl core::error::Error for Trouble {}
