@@ -58,7 +58,7 @@ impl Admin {
         answer
     }
 
-    async fn connect(&self) -> RedisResult<MultiplexedConnection> {
+    pub(super) async fn connect(&self) -> RedisResult<MultiplexedConnection> {
         let mut login = RedisConnectionInfo::default();
         if let Some(user) = &self.login.user {
             login = login.set_username(user);

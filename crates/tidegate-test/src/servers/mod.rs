@@ -2,13 +2,15 @@
 //!
 //! What a shared store does when its server dies, stalls, forgets or moves cannot be learnt from a
 //! mock: the mock would know only the faults its author had thought of. So a test starts its own
-//! [`Server`] (or a [`Sentinel`] set) on loopback, on ports and in a folder of its
+//! [`Server`] (or a [`Sentinel`] set, or a [`Cluster`]) on loopback, on ports and in a folder of its
 //! own, and ends it by its pid. Nothing that somebody else started is ever touched, and a test that
 //! is killed leaves no server behind ([`process`]).
 //!
 //! Waiting is for real processes here, so these guards need tokio's real time, not the paused one.
 
 mod admin;
+pub mod checks;
+pub mod cluster;
 pub mod flavour;
 pub mod port;
 pub mod process;
@@ -16,6 +18,7 @@ pub mod sentinel;
 mod server;
 pub mod wait;
 
+pub use cluster::Cluster;
 pub use flavour::Flavour;
 pub use sentinel::Sentinel;
 pub use server::{Builder, Server};

@@ -5,6 +5,7 @@
 //! and then becomes the program. The kernel means the parent *thread*, and threads of a test end
 //! before the test does, so all children are started by one thread that never ends.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -30,6 +31,7 @@ pub struct Process {
     /// `None` once it was reaped, so that no signal goes to somebody who got the pid next.
     child: Mutex<Option<Child>>,
     pid: u32,
+    paused: AtomicBool,
 }
 
 type Order = (Recipe, Sender<std::io::Result<Child>>);
@@ -73,7 +75,7 @@ impl Process {
         let child = child.unwrap_or_else(|error| {
             panic!("{}: {error} (by setpriv of util-linux)", recipe.program.display())
         });
-        Self { pid: child.id(), child: Mutex::new(Some(child)) }
+        Self { pid: child.id(), child: Mutex::new(Some(child)), paused: AtomicBool::new(false) }
     }
 
     /// Its process id; after its end, what it was.
@@ -92,12 +94,19 @@ impl Process {
 
     /// Stops it where it stands, as a long pause of the machine would: sockets stay open.
     pub fn pause(&self) {
+        self.paused.store(true, Ordering::Relaxed);
         self.signal(Signal::STOP);
     }
 
     /// Lets it go on.
     pub fn resume(&self) {
+        self.paused.store(false, Ordering::Relaxed);
         self.signal(Signal::CONT);
+    }
+
+    /// Whether it runs and was not paused: whether it can be asked.
+    pub fn is_up(&self) -> bool {
+        self.runs() && !self.paused.load(Ordering::Relaxed)
     }
 
     /// Kills it, without a chance to say goodbye, and returns when it is gone.

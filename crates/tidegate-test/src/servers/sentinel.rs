@@ -118,7 +118,7 @@ impl Sentinel {
 
     /// Where the primary is, by the word of the first sentinel that answers.
     pub async fn told_primary(&self) -> Option<SocketAddr> {
-        for sentinel in self.sentinels.iter().filter(|sentinel| sentinel.runs()) {
+        for sentinel in self.sentinels.iter().filter(|sentinel| sentinel.is_up()) {
             let asked = sentinel.try_command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]).await;
             let told = asked.ok().and_then(|told| redis::from_redis_value(told).ok());
             if let Some((host, port)) = told {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use redis::aio::MultiplexedConnection;
 use redis::{RedisResult, Value};
 use tempfile::TempDir;
 
@@ -103,6 +104,11 @@ impl Server {
         self.with_process(Process::runs)
     }
 
+    /// Whether it runs and is not paused, so that it can be asked.
+    pub fn is_up(&self) -> bool {
+        self.with_process(Process::is_up)
+    }
+
     /// SIGKILL; returns when the process is gone.
     pub fn kill(&self) {
         self.with_process(Process::kill);
@@ -156,6 +162,16 @@ impl Server {
     /// What the server answers, or why it could not be asked.
     pub async fn try_command(&self, args: &[&str]) -> RedisResult<Value> {
         self.admin.command(args).await
+    }
+
+    /// A new connection past all proxies, for more than single commands.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not take it.
+    pub async fn connection(&self) -> MultiplexedConnection {
+        let connected = self.admin.connect().await;
+        connected.unwrap_or_else(|error| panic!("no connection to {}: {error}", self.addr()))
     }
 
     /// Runs a command and reads its answer as text; for `INFO` and the like.

@@ -10,6 +10,7 @@
 )]
 
 mod canned;
+mod cluster;
 mod crowd;
 mod proxy;
 mod sentinel;

@@ -47,5 +47,6 @@ async fn a_set_behind_passwords_fails_over_too() {
     set.primary().pause();
     let successor = set.successor(set.primary()).await;
     println!("replaced after {:?}", start.elapsed());
+    assert!(set.primary().runs() && !set.primary().is_up(), "paused, not dead");
     successor.command(&["SET", "k", "v"]).await;
 }

@@ -1,0 +1,60 @@
+//! What must be true of a server's data after any fault.
+
+use redis::aio::ConnectionLike;
+use redis::{RedisResult, cmd};
+
+use super::cluster::Cluster;
+use super::server::Server;
+
+/// Keys looked at in one step.
+const STEP: usize = 1_000;
+
+/// The keys of one server that would stay for ever.
+///
+/// # Errors
+///
+/// If the server cannot be asked.
+pub async fn keys_without_ttl(connection: &mut impl ConnectionLike) -> RedisResult<Vec<String>> {
+    let mut found = Vec::new();
+    let mut cursor: u64 = 0;
+    loop {
+        let scan = cmd("SCAN").arg(cursor).arg("COUNT").arg(STEP).take();
+        let (next, keys): (u64, Vec<Vec<u8>>) = scan.query_async(connection).await?;
+        for key in keys {
+            // -1 means no expiry; a key that has just gone (-2) is none to complain about.
+            if cmd("PTTL").arg(&key).query_async::<i64>(connection).await? == -1 {
+                found.push(String::from_utf8_lossy(&key).into_owned());
+            }
+        }
+        if next == 0 {
+            return Ok(found);
+        }
+        cursor = next;
+    }
+}
+
+/// Like [`keys_without_ttl`], of one server.
+///
+/// # Panics
+///
+/// If the server cannot be asked.
+pub async fn left_on(server: &Server) -> Vec<String> {
+    let mut connection = server.connection().await;
+    keys_without_ttl(&mut connection).await.expect("a server that answers")
+}
+
+/// Like [`keys_without_ttl`], of all nodes that are up.
+///
+/// # Panics
+///
+/// If one of them cannot be asked.
+pub async fn left_in(cluster: &Cluster) -> Vec<String> {
+    let mut found = Vec::new();
+    for node in cluster.nodes().iter().filter(|node| node.is_up()) {
+        found.extend(left_on(node).await);
+    }
+    // A replica repeats what its master has.
+    found.sort();
+    found.dedup();
+    found
+}
