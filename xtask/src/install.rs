@@ -5,6 +5,7 @@
 //! to type. Nothing is touched when nothing is missing.
 
 use crate::shell::{Cmd, Failure, on_path};
+use crate::valkey;
 
 /// A program the tests run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +22,19 @@ const TOOLS: &[Tool] = &[
     Tool { binary: "git", package: "git", why: "the tidy tests list what is committed" },
     Tool { binary: "curl", package: "curl", why: "the lines the server prints are tried" },
     Tool { binary: "nginx", package: "nginx-light", why: "the gate is asked by a real proxy" },
+    Tool { binary: "openssl", package: "openssl", why: "certificates for tests of TLS" },
     Tool { binary: "promtool", package: "prometheus", why: "the metrics are linted" },
-    Tool { binary: "python3", package: "python3-venv", why: "schemathesis runs in a venv" },
+    Tool {
+        binary: "python3",
+        package: "python3-venv",
+        why: "schemathesis and Valkey come in venvs",
+    },
     Tool {
         binary: "redis-server",
         package: "redis-server",
         why: "stores are tried on real servers",
     },
+    Tool { binary: "redis-cli", package: "redis-tools", why: "a client that is not ours" },
     Tool {
         binary: "setpriv",
         package: "util-linux",
@@ -50,9 +57,16 @@ enum Rights {
 /// Installs what is missing, or fails with the line that would.
 pub(crate) fn run() -> Result<(), Failure> {
     add_components()?;
+    add_packages()?;
+    // After the packages, for it needs Python.
+    valkey::install()?;
+    println!("nothing is missing");
+    Ok(())
+}
+
+fn add_packages() -> Result<(), Failure> {
     let missing = missing(TOOLS, on_path);
     if missing.is_empty() {
-        println!("nothing is missing");
         return Ok(());
     }
     for tool in &missing {

@@ -19,6 +19,7 @@ mod shell;
 mod stages;
 mod suggest;
 mod summary;
+mod valkey;
 
 use std::process::ExitCode;
 

@@ -16,6 +16,7 @@ pub mod port;
 pub mod process;
 pub mod sentinel;
 mod server;
+pub mod tls;
 pub mod wait;
 
 pub use cluster::Cluster;

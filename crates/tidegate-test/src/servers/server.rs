@@ -1,7 +1,7 @@
 //! One server: started, asked, stopped, killed and restarted by a test.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use redis::aio::MultiplexedConnection;
@@ -12,6 +12,7 @@ use super::admin::{self, Admin, Login};
 use super::flavour::Flavour;
 use super::port::Port;
 use super::process::{Process, Recipe, text_of};
+use super::tls::{Certificates, Shown};
 use super::wait;
 
 /// How often a server may find its port taken by a stranger before that is a failure.
@@ -237,11 +238,17 @@ impl Builder {
         self
     }
 
-    /// TLS on the port and nothing else; the certificates come by [`Builder::args`].
+    /// TLS on the port and nothing else, without asking for the certificates of clients. They must
+    /// outlive the server.
     #[must_use]
-    pub fn tls_only(mut self) -> Self {
+    pub fn tls(mut self, certificates: &Certificates, shown: Shown) -> Self {
         self.tls = true;
-        self
+        let (certificate, key) = certificates.server(shown);
+        let text = |path: PathBuf| path.display().to_string();
+        self.args(["--tls-cert-file".into(), text(certificate)])
+            .args(["--tls-key-file".into(), text(key)])
+            .args(["--tls-ca-cert-file".into(), text(certificates.ca())])
+            .args(["--tls-auth-clients", "no"])
     }
 
     /// A sentinel, configured by the file `sentinel.conf`, which it rewrites.
@@ -258,7 +265,8 @@ impl Builder {
     /// If it ends or does not answer in time, with its log.
     pub async fn start(self) -> Server {
         for _ in 0..ATTEMPTS {
-            let (port, folder) = (Port::free(), TempDir::new().expect("a temporary folder"));
+            let (port, folder) =
+                (Port::free(), TempDir::with_prefix("tidegate-").expect("a temporary folder"));
             for (name, text) in &self.files {
                 std::fs::write(folder.path().join(name), text).expect("a writable folder");
             }
@@ -300,7 +308,7 @@ impl Builder {
 /// The socket of the harness, in the server's folder.
 const SOCKET: &str = "admin.sock";
 
-fn socket(folder: &Path) -> std::path::PathBuf {
+fn socket(folder: &Path) -> PathBuf {
     folder.join(SOCKET)
 }
 

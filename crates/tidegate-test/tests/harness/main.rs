@@ -12,7 +12,9 @@
 mod canned;
 mod cluster;
 mod crowd;
+mod flavours;
 mod proxy;
 mod sentinel;
 mod server;
+mod tls;
 mod wire;

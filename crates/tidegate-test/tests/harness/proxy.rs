@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::wire::{self, SILENCE, Wire};
+use crate::wire::{self, Wire};
 
 async fn both() -> (Server, Proxy) {
     let server = Server::start().await;
@@ -47,7 +47,7 @@ async fn a_delay_holds_what_is_sent_but_not_what_comes_after_it() {
     let (_server, proxy) = both().await;
     let mut wire = Wire::to(proxy.addr()).await;
     for set in [Proxy::delay_up, Proxy::delay_down] {
-        set(&proxy, Duration::from_millis(200));
+        set(&proxy, Duration::from_millis(600));
         let start = wire::start();
         wire.send("PING\r\n").await;
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -56,9 +56,9 @@ async fn a_delay_holds_what_is_sent_but_not_what_comes_after_it() {
         let first = start.elapsed();
         wire.line().await.unwrap();
         let second = start.elapsed();
-        assert!(first >= Duration::from_millis(200), "{first:?}");
-        assert!(second >= Duration::from_millis(250), "{second:?}");
-        assert!(second < Duration::from_millis(390), "both were under way at once: {second:?}");
+        assert!(first >= Duration::from_millis(600), "{first:?}");
+        assert!(second >= Duration::from_millis(650), "{second:?}");
+        assert!(second < Duration::from_millis(1_190), "both were under way at once: {second:?}");
         set(&proxy, Duration::ZERO);
     }
     proxy.delay_up(Duration::from_secs(60));
@@ -166,17 +166,20 @@ async fn chunks_of_one_byte_still_make_sense() {
 #[tokio::test]
 async fn a_throttled_reply_takes_its_time() {
     let (server, proxy) = both().await;
-    server.command(&["SET", "k", &"x".repeat(2_000)]).await;
+    server.command(&["SET", "k", &"x".repeat(20_000)]).await;
     let mut wire = Wire::to(proxy.addr()).await;
-    proxy.throttle(Some(10_000));
+    proxy.throttle(Some(100_000));
     let start = wire::start();
-    assert_eq!(wire.ask("GET k").await.unwrap(), "$2000");
-    assert_eq!(wire.line().await.unwrap().len(), 2_000);
+    assert_eq!(wire.ask("GET k").await.unwrap(), "$20000");
+    assert_eq!(wire.line().await.unwrap().len(), 20_000);
     let took = start.elapsed();
-    assert!(took >= Duration::from_millis(180), "2,000 bytes at 10,000 per second: {took:?}");
+    assert!(took >= Duration::from_millis(180), "20,000 bytes at 100,000 per second: {took:?}");
+
+    proxy.throttle(Some(1_000));
+    assert_eq!(wire.ask("GET k").await.unwrap(), "$20000");
     proxy.throttle(None);
-    let unthrottled = timeout(SILENCE, wire.ask("GET k")).await.unwrap();
-    assert_eq!(unthrottled.unwrap(), "$2000");
+    let rest = timeout(Duration::from_secs(5), wire.line()).await;
+    assert_eq!(rest.expect("not twenty seconds").unwrap().len(), 20_000);
 }
 
 #[tokio::test]

