@@ -1,7 +1,9 @@
 //! One server: killed, stopped, restarted, and never left behind.
 
 use core::time::Duration;
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStderr, Command, Stdio};
 
 use redis::Value;
 use tidegate_test::servers::{Server, port::Port, wait};
@@ -121,7 +123,7 @@ async fn a_killed_test_leaves_no_server_behind() {
     if std::env::args().any(|arg| arg == VICTIM) {
         // From another thread than the main one, whose end would be that of the process anyway.
         let server = std::thread::spawn(victim).join().unwrap();
-        eprintln!("pid={}", server.pid());
+        eprintln!("{} {}", server.pid(), server.folder().display());
         return core::future::pending().await;
     }
     let name = "server::a_killed_test_leaves_no_server_behind";
@@ -132,11 +134,13 @@ async fn a_killed_test_leaves_no_server_behind() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let pid = pid_printed(test.stderr.take().unwrap());
+    let (pid, folder) = told_by(test.stderr.take().unwrap());
     assert!(is_alive(pid), "it outlives the thread that asked for it");
     test.kill().unwrap();
     test.wait().unwrap();
     wait::until("the server ends with the test", || async { !is_alive(pid) }).await;
+    // Files are all that is left.
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 fn victim() -> Server {
@@ -144,10 +148,14 @@ fn victim() -> Server {
     runtime.block_on(Server::start())
 }
 
-fn pid_printed(stderr: std::process::ChildStderr) -> u32 {
-    use std::io::{BufRead, BufReader};
-    let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
-    lines.find_map(|line| line.split_once("pid=")?.1.trim().parse().ok()).unwrap()
+/// The pid and the folder of the server of the one that is killed.
+fn told_by(victim: ChildStderr) -> (u32, PathBuf) {
+    let mut lines = BufReader::new(victim).lines().map_while(Result::ok);
+    let told = lines.find_map(|line| {
+        let (pid, folder) = line.split_once(" /")?;
+        Some((pid.parse().ok()?, Path::new("/").join(folder)))
+    });
+    told.unwrap()
 }
 
 /// Zombies are not: they hold nothing but their number until somebody asks for it.

@@ -177,8 +177,10 @@ impl Cluster {
             node.command(&["CLUSTER", "ADDSLOTSRANGE", &first, &last]).await;
         }
         for (index, node) in self.nodes.iter().enumerate() {
-            // Different ones from the start, or they would have to be agreed upon.
+            // Different ones, or they would have to be agreed upon; before anybody has met.
             node.command(&["CLUSTER", "SET-CONFIG-EPOCH", &(index + 1).to_string()]).await;
+        }
+        for (index, node) in self.nodes.iter().enumerate() {
             for (other, bus) in self.nodes.iter().zip(&self.buses).skip(index + 1) {
                 let (port, bus) = (other.port().to_string(), bus.number().to_string());
                 node.command(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]).await;
