@@ -7,7 +7,9 @@ use tidegate_core::StoreError;
 
 use super::link::Link;
 use super::live::Live;
+use super::slot::slot_of;
 use crate::redis::script::Script;
+use crate::redis::target::Address;
 
 /// A script with its keys and its argument, ready to send.
 pub(super) struct Call<'a> {
@@ -48,6 +50,14 @@ impl<'a> Call<'a> {
     /// As it is sent first: the server is expected to know the script.
     pub(super) const fn by_hash(&self) -> &Cmd {
         &self.by_hash
+    }
+
+    /// The slot of the first key, which is that of all of them; any if there is none.
+    pub(super) fn slot(&self) -> u16 {
+        match self.by_hash.args_iter().nth(3) {
+            Some(Arg::Simple(key)) => slot_of(key),
+            _ => 0,
+        }
     }
 
     /// As it is sent to a server that does not, which then knows it.
@@ -96,8 +106,13 @@ impl Progress {
         }
     }
 
-    /// Where it was sent, for words about it.
+    /// Where it was sent last.
+    pub(super) fn address(&self) -> Option<&Address> {
+        self.sent.as_ref().map(|sent| &sent.live.address)
+    }
+
+    /// The same, as words begin that are about it.
     pub(super) fn place(&self) -> String {
-        self.sent.as_ref().map_or_else(String::new, |sent| format!("{}: ", sent.live.address))
+        self.address().map_or_else(String::new, |address| format!("{address}: "))
     }
 }

@@ -3,11 +3,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
+use redis::{ServerErrorKind, Value};
+use tidegate_core::StoreError;
 
 use super::Shared;
+use super::call::{Call, Progress};
 use super::flight::Flight;
 use super::live::Live;
 use super::node_info::Mode;
+use super::sentinel::Sentinels;
 use crate::redis::target::Address;
 use crate::redis::trouble::Trouble;
 
@@ -27,6 +31,10 @@ pub(super) struct Link {
 pub(super) enum Door {
     /// Always there, and it must be a primary.
     At(Address),
+    /// The primary that these name.
+    Named(Sentinels),
+    /// A node of a cluster. It may be a replica: that one sends us on by itself.
+    Node(Address),
 }
 
 // === impl Link ===
@@ -47,7 +55,7 @@ impl Link {
         self.live.load_full().filter(|live| !live.wire.is_dead())
     }
 
-    /// Gets a connection, together with everybody else who wants one.
+    /// The connection, or a new one, got together with everybody else who wants one.
     pub(super) async fn connect(self: &Arc<Self>) -> Result<Arc<Live>, Arc<Trouble>> {
         let attempt = || {
             let link = Arc::clone(self);
@@ -61,22 +69,68 @@ impl Link {
         self.live.compare_and_swap(&Some(Arc::clone(live)), None);
     }
 
+    /// Sends the call to this server and waits for its reply, which may be an error reply.
+    pub(super) async fn ask(
+        self: &Arc<Self>,
+        call: &Call<'_>,
+        asking: bool,
+        progress: &mut Progress,
+    ) -> Result<Value, StoreError> {
+        let (live, was_ready) = match self.ready() {
+            Some(live) => (live, true),
+            None => (self.connect().await.map_err(|trouble| self.shared.note(&trouble))?, false),
+        };
+        progress.sent(self, &live, was_ready);
+        let mut reply = live.call(call.by_hash(), asking).await;
+        if let Ok(Value::ServerError(error)) = &reply
+            && error.kind() == Some(ServerErrorKind::NoScript)
+        {
+            // It has run nothing, so this is still the first time.
+            reply = live.call(&call.by_text(), asking).await;
+        }
+        reply.map_err(|error| {
+            self.shared.note_text(|| format!("{}: lost during a call: {error}", live.address));
+            progress.garbled()
+        })
+    }
+
     async fn open(&self) -> Result<Arc<Live>, Trouble> {
-        let target = &self.shared.target;
         let live = match &self.door {
-            Door::At(address) => {
-                let live = Live::open(address, &target.login, target.db, Mode::Standalone).await;
-                let live = live.map_err(|trouble| trouble.at(address))?;
-                if !live.info.is_primary {
-                    return Err(Trouble::passing("it is a replica, not a primary").at(address));
-                }
-                live
-            }
+            Door::At(address) => self.open_primary(address).await?,
+            Door::Named(sentinels) => self.open_named(sentinels).await?,
+            Door::Node(address) => self.open_at(address, Mode::Cluster).await?,
         };
         self.recognise(&live);
         let live = Arc::new(live);
         self.live.store(Some(Arc::clone(&live)));
         Ok(live)
+    }
+
+    /// The first of those named that says itself that it is a primary.
+    async fn open_named(&self, sentinels: &Sentinels) -> Result<Live, Trouble> {
+        let mut trouble = Trouble::passing("no sentinel has named the primary");
+        for address in sentinels.named().await? {
+            match self.open_primary(&address).await {
+                Ok(live) => return Ok(live),
+                Err(why) => trouble = why,
+            }
+        }
+        Err(trouble)
+    }
+
+    async fn open_primary(&self, address: &Address) -> Result<Live, Trouble> {
+        let live = self.open_at(address, Mode::Standalone).await?;
+        if live.info.is_primary {
+            Ok(live)
+        } else {
+            Err(Trouble::passing("it is a replica, not a primary").at(address))
+        }
+    }
+
+    async fn open_at(&self, address: &Address, mode: Mode) -> Result<Live, Trouble> {
+        let Shared { target, tls, .. } = &*self.shared;
+        let live = Live::open(address, tls.as_ref(), &target.login, target.db, mode).await;
+        live.map_err(|trouble| trouble.at(address))
     }
 
     /// Notices that somebody else is there now, who may have forgotten what was counted.

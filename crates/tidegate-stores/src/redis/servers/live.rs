@@ -3,8 +3,9 @@
 use redis::{Cmd, Pipeline, RedisResult, ServerError, Value};
 
 use super::node_info::{Mode, NodeInfo};
+use super::tls::{self, Tls};
 use super::wire::Wire;
-use crate::redis::target::{Address, Login};
+use crate::redis::target::{Address, Login, Secret};
 use crate::redis::trouble::Trouble;
 
 #[derive(Debug)]
@@ -20,20 +21,19 @@ impl Live {
     /// Connects and asks the server who it is, all in one message.
     pub(super) async fn open(
         address: &Address,
+        tls: Option<&Tls>,
         login: &Login,
         db: u32,
         mode: Mode,
     ) -> Result<Self, Trouble> {
-        let wire = Wire::open(address).await?;
+        let wire = Wire::open(address, tls).await?;
         let mut hello = greeting(login);
         if db != 0 {
-            hello.cmd("SELECT").arg(db);
+            hello.push(command(&["SELECT", &db.to_string()]));
         }
         let greetings = hello.len();
-        for section in NodeInfo::SECTIONS {
-            hello.cmd("INFO").arg(section);
-        }
-        let replies = wire.send_all(&hello).await.map_err(|error| lost(&error))?;
+        hello.extend(NodeInfo::SECTIONS.map(|section| command(&["INFO", section])));
+        let replies = wire.greet(&hello).await.map_err(|error| lost(&error))?;
         let mut info = NodeInfo::default();
         for (place, reply) in replies.iter().enumerate() {
             match reply {
@@ -58,25 +58,30 @@ impl Live {
 }
 
 /// The first words to a server: who we are, if it wants to know.
-pub(super) fn greeting(login: &Login) -> Pipeline {
-    let mut hello = Pipeline::new();
-    match (&login.user, &login.password) {
-        (None, None) => {}
-        (None, Some(password)) => {
-            hello.cmd("AUTH").arg(password.reveal());
-        }
-        (Some(user), password) => {
-            // A user without a password is one that any password will do for.
-            let password = password.as_ref().map_or("", |password| password.reveal());
-            hello.cmd("AUTH").arg(user).arg(password);
-        }
+pub(super) fn greeting(login: &Login) -> Vec<Cmd> {
+    let password = login.password.as_ref().map(Secret::reveal);
+    match (login.user.as_deref(), password) {
+        (None, None) => Vec::new(),
+        (None, Some(password)) => vec![command(&["AUTH", password])],
+        // A user without a password is one that any password will do for.
+        (Some(user), password) => vec![command(&["AUTH", user, password.unwrap_or_default()])],
     }
-    hello
+}
+
+pub(super) fn command(words: &[&str]) -> Cmd {
+    let mut command = Cmd::new();
+    for word in words {
+        command.arg(word);
+    }
+    command
 }
 
 /// What it means that there was no reply to the first words.
 pub(super) fn lost(error: &redis::RedisError) -> Trouble {
-    Trouble::passing(format!("connected, but closed or garbled before it answered: {error}"))
+    // A server that wants to know who we are says so only once it has let us write.
+    tls::refusal(error).unwrap_or_else(|| {
+        Trouble::passing(format!("closed or garbled before it answered: {error}"))
+    })
 }
 
 /// What an error reply to the first words means.

@@ -8,25 +8,35 @@
 
 mod call;
 mod changes;
+mod cluster;
 mod error;
 mod flight;
+mod layout;
 mod link;
 mod live;
+mod map;
 mod node_info;
+mod refresh;
+mod sentinel;
+mod slot;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod wire;
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use redis::{ServerErrorKind, Value};
+use redis::{ServerError, Value};
 use tidegate_core::StoreError;
 
 use self::call::{Call, Progress};
 pub(crate) use self::changes::Changes;
 use self::changes::Tally;
+use self::cluster::Cluster;
 use self::link::{Door, Link};
+use self::sentinel::{Question, Sentinels};
+use self::tls::Tls;
 use crate::redis::script::Script;
 use crate::redis::target::{Kind, Target, TargetError};
 use crate::redis::trouble::Trouble;
@@ -44,13 +54,16 @@ pub(crate) struct Garbled;
 
 #[derive(Debug)]
 enum Topology {
+    /// One primary, wherever it is.
     One(Arc<Link>),
+    Cluster(Arc<Cluster>),
 }
 
 /// What every link needs and adds to.
 #[derive(Debug)]
 struct Shared {
     target: Target,
+    tls: Option<Tls>,
     changes: Tally,
     trouble: ArcSwapOption<Trouble>,
 }
@@ -60,25 +73,35 @@ struct Shared {
 impl Servers {
     /// Reads what the target names on this machine, and connects to nothing yet.
     pub(crate) fn new(target: Target) -> Result<Self, TargetError> {
-        let kind = target.kind.clone();
-        let first = target.hosts.first().cloned().ok_or(TargetError::Host)?;
-        let shared =
-            Arc::new(Shared { target, changes: Tally::default(), trouble: ArcSwapOption::empty() });
-        let topology = match kind {
-            Kind::Single => {
-                Topology::One(Arc::new(Link::new(Door::At(first), Arc::clone(&shared))))
+        let tls = target.tls.as_ref().map(Tls::new).transpose()?;
+        let (changes, trouble) = (Tally::default(), ArcSwapOption::empty());
+        let shared = Arc::new(Shared { target, tls, changes, trouble });
+        let Target { kind, hosts, .. } = &shared.target;
+        let door = match kind {
+            Kind::Single => Door::At(hosts.first().cloned().ok_or(TargetError::Host)?),
+            Kind::Sentinel { master, login } => Door::Named(Sentinels {
+                hosts: hosts.clone(),
+                question: Arc::new(Question {
+                    master: master.clone(),
+                    login: login.clone(),
+                    tls: shared.tls.clone(),
+                }),
+                patience: shared.target.timeout() / 2,
+            }),
+            Kind::Cluster => {
+                let topology = Topology::Cluster(Arc::new(Cluster::new(Arc::clone(&shared))));
+                return Ok(Self { shared, topology });
             }
-            Kind::Sentinel { .. } | Kind::Cluster => return Err(TargetError::Scheme),
         };
+        let topology = Topology::One(Arc::new(Link::new(door, Arc::clone(&shared))));
         Ok(Self { shared, topology })
     }
 
     /// Connects to every server that is needed and inspects it; for start-up.
     pub(crate) async fn check(&self) -> Result<(), Trouble> {
-        let Topology::One(link) = &self.topology;
-        let outcome = match link.ready() {
-            Some(_) => Ok(()),
-            None => link.connect().await.map(|_| ()),
+        let outcome = match &self.topology {
+            Topology::One(link) => link.connect().await.map(|_| ()),
+            Topology::Cluster(cluster) => cluster.check().await,
         };
         outcome.map_err(|trouble| {
             self.shared.note(&trouble);
@@ -95,14 +118,12 @@ impl Servers {
         decode: impl FnOnce(Value) -> Result<T, Garbled>,
     ) -> Result<T, StoreError> {
         let call = Call::new(script, keys, arg);
-        let timeout = self.shared.target.timeout();
         let mut progress = Progress::default();
-        let reply = tokio::time::timeout(timeout, self.answer(&call, &mut progress)).await;
-        let reply = reply.unwrap_or_else(|_| {
-            let place = progress.place();
-            self.shared.note_text(|| format!("{place}no answer within {timeout:?}"));
-            Err(progress.elapsed())
-        })?;
+        let timeout = self.shared.target.timeout();
+        let reply = match tokio::time::timeout(timeout, self.answer(&call, &mut progress)).await {
+            Ok(reply) => reply?,
+            Err(_) => return Err(self.elapsed(&progress)),
+        };
         decode(reply).map_err(|Garbled| {
             let place = progress.place();
             self.shared.note_text(|| format!("{place}the reply is not what the script answers"));
@@ -112,7 +133,7 @@ impl Servers {
 
     /// Whether keys have to be grouped by hash tag.
     pub(crate) const fn is_cluster(&self) -> bool {
-        false
+        matches!(self.topology, Topology::Cluster(_))
     }
 
     /// What was noticed about the servers since the start.
@@ -126,48 +147,28 @@ impl Servers {
     }
 
     async fn answer(&self, call: &Call<'_>, progress: &mut Progress) -> Result<Value, StoreError> {
-        let Topology::One(link) = &self.topology;
-        match self.ask(link, call, false, progress).await? {
+        let link = match &self.topology {
+            Topology::One(link) => link,
+            Topology::Cluster(cluster) => return cluster.answer(call, progress).await,
+        };
+        match link.ask(call, false, progress).await? {
             Value::ServerError(error) => {
                 if error::is_elsewhere(&error) {
                     progress.leave();
                 }
-                Err(self.refused(&error, progress))
+                Err(self.shared.refused(&error, progress))
             }
             reply => Ok(reply),
         }
     }
 
-    /// Sends the call to one server and waits for its reply.
-    async fn ask(
-        &self,
-        link: &Arc<Link>,
-        call: &Call<'_>,
-        asking: bool,
-        progress: &mut Progress,
-    ) -> Result<Value, StoreError> {
-        let (live, was_ready) = match link.ready() {
-            Some(live) => (live, true),
-            None => (link.connect().await.map_err(|trouble| self.shared.note(&trouble))?, false),
-        };
-        progress.sent(link, &live, was_ready);
-        let mut reply = live.call(call.by_hash(), asking).await;
-        if let Ok(Value::ServerError(error)) = &reply
-            && error.kind() == Some(ServerErrorKind::NoScript)
-        {
-            // It has run nothing, so this is still the first time.
-            reply = live.call(&call.by_text(), asking).await;
+    fn elapsed(&self, progress: &Progress) -> StoreError {
+        let (place, timeout) = (progress.place(), self.shared.target.timeout());
+        self.shared.note_text(|| format!("{place}no answer within {timeout:?}"));
+        if let Topology::Cluster(cluster) = &self.topology {
+            cluster.look_again();
         }
-        reply.map_err(|error| {
-            self.shared.note_text(|| format!("{}: lost during a call: {error}", live.address));
-            progress.garbled()
-        })
-    }
-
-    fn refused(&self, error: &redis::ServerError, progress: &Progress) -> StoreError {
-        let (code, text) = (error.code(), error.details().unwrap_or_default());
-        self.shared.note_text(|| format!("{}it answers {code} {text}", progress.place()));
-        error::error_of(code, text)
+        progress.elapsed()
     }
 }
 
@@ -182,5 +183,16 @@ impl Shared {
 
     fn note_text(&self, text: impl FnOnce() -> String) {
         self.trouble.store(Some(Arc::new(Trouble::passing(text()))));
+    }
+
+    /// The same for an error reply to a call.
+    fn refused(&self, error: &ServerError, progress: &Progress) -> StoreError {
+        let (code, text) = (error.code(), error.details().unwrap_or_default());
+        let outcome = error::error_of(code, text);
+        let what = format!("{}it answers {code} {text}", progress.place());
+        let is_refusal = outcome == StoreError::Refused;
+        let trouble = if is_refusal { Trouble::refusal(what) } else { Trouble::passing(what) };
+        self.trouble.store(Some(Arc::new(trouble)));
+        outcome
     }
 }

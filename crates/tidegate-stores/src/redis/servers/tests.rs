@@ -1,6 +1,11 @@
 //! The servers, against real ones that are broken on purpose.
 
+mod cluster;
+mod layout;
+mod replies;
+mod sentinel;
 mod single;
+mod tls;
 
 use core::time::Duration;
 
@@ -24,6 +29,7 @@ fn servers(url: &str, timeout: Duration) -> Servers {
 }
 
 /// Takes an integer and nothing else.
+#[allow(clippy::needless_pass_by_value, reason = "replies are handed over")]
 fn integer(value: Value) -> Result<i64, Garbled> {
     match value {
         Value::Int(value) => Ok(value),

@@ -5,7 +5,9 @@
 //! twice. So the stream is opened here, and the task that drives it is ours: when it ends, the
 //! connection is known to be dead before anything more is sent on it.
 
+use core::future::{Future, poll_fn};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::task::Poll;
 use std::io;
 use std::sync::Arc;
 
@@ -15,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
+use super::tls::Tls;
 use crate::redis::target::Address;
 use crate::redis::trouble::Trouble;
 
@@ -36,13 +39,16 @@ pub(super) struct Wire {
 
 impl Wire {
     /// Connects, without a handshake: that is the caller's first message.
-    pub(super) async fn open(address: &Address) -> Result<Self, Trouble> {
+    pub(super) async fn open(address: &Address, tls: Option<&Tls>) -> Result<Self, Trouble> {
         let stream = TcpStream::connect((address.host.as_str(), address.port))
             .await
             .map_err(|error| Trouble::passing(format!("cannot connect: {error}")))?;
         let io = |error: io::Error| Trouble::passing(format!("cannot connect: {error}"));
         stream.set_nodelay(true).map_err(io)?;
-        Self::over(stream).await
+        match tls {
+            None => Self::over(stream).await,
+            Some(tls) => Self::over(tls.wrap(address, stream).await?).await,
+        }
     }
 
     async fn over(
@@ -82,6 +88,25 @@ impl Wire {
         let reply = self.connection.clone().send_packed_command(command).await;
         self.count(reply.is_ok());
         reply
+    }
+
+    /// Sends the first commands on a new connection, all at once and yet each on its own: of a group
+    /// the `redis` crate would not tell why the connection ended, and that is when one has to know.
+    pub(super) async fn greet(&self, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
+        let mut sent: Vec<_> = commands.iter().map(|one| Box::pin(self.send(one))).collect();
+        let mut replies: Vec<_> = commands.iter().map(|_| None).collect();
+        poll_fn(|context| {
+            for (sent, reply) in sent.iter_mut().zip(&mut replies) {
+                if reply.is_none()
+                    && let Poll::Ready(came) = sent.as_mut().poll(context)
+                {
+                    *reply = Some(came);
+                }
+            }
+            if replies.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        replies.into_iter().flatten().collect()
     }
 
     /// Sends commands with nobody else's in between. The replies are as many, errors among them.

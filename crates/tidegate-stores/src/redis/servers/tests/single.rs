@@ -8,7 +8,7 @@ use tidegate_test::proxy::Proxy;
 use tidegate_test::servers::Server;
 use tidegate_test::servers::port::Port;
 
-use super::super::Changes;
+use super::super::{Changes, Topology};
 use super::{PATIENT, count, count_at_last, integer, servers, trouble};
 use crate::redis::script::Script;
 
@@ -46,7 +46,7 @@ async fn a_connection_that_died_while_idle_is_replaced_without_an_error() {
         server.command(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]).await;
         // The end of the connection has to arrive before the next byte is sent.
         tidegate_test::servers::wait::until("the connection is known to be dead", async || {
-            let super::super::Topology::One(link) = &servers.topology;
+            let Topology::One(link) = &servers.topology else { unreachable!("a single server") };
             link.ready().is_none()
         })
         .await;

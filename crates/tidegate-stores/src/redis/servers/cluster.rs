@@ -1,0 +1,233 @@
+//! A cluster: find the owner of the slot, follow one redirect, learn from both.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use redis::{ServerError, ServerErrorKind, Value};
+use tidegate_core::StoreError;
+use tokio::task::JoinSet;
+
+use super::Shared;
+use super::call::{Call, Progress};
+use super::flight::Flight;
+use super::layout::Layout;
+use super::link::{Door, Link};
+use super::live::{command, refused};
+use super::map::Map;
+use super::refresh::Refresh;
+use crate::redis::target::Address;
+use crate::redis::trouble::Trouble;
+
+/// So many nodes are asked for the layout at once; others when it is asked again.
+const ASKED: usize = 5;
+
+#[derive(Debug)]
+pub(super) struct Cluster {
+    shared: Arc<Shared>,
+    /// The nodes the target names; any may be gone by now.
+    seeds: Vec<(Address, Arc<Link>)>,
+    map: ArcSwapOption<Map>,
+    flight: Flight<Arc<Map>>,
+    refresh: Refresh,
+    /// Where in the list of nodes the next question begins.
+    turn: AtomicUsize,
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        let link = |address: &Address| {
+            Arc::new(Link::new(Door::Node(address.clone()), Arc::clone(&shared)))
+        };
+        let seeds = shared.target.hosts.iter().map(|host| (host.clone(), link(host))).collect();
+        Self {
+            seeds,
+            shared,
+            map: ArcSwapOption::empty(),
+            flight: Flight::default(),
+            refresh: Refresh::default(),
+            turn: AtomicUsize::new(0),
+        }
+    }
+
+    /// Runs the call on the owner of its slot, which may be one further than we thought.
+    pub(super) async fn answer(
+        self: &Arc<Self>,
+        call: &Call<'_>,
+        progress: &mut Progress,
+    ) -> Result<Value, StoreError> {
+        let slot = call.slot();
+        let map = match self.map.load_full() {
+            Some(map) => map,
+            None => self.learn().await.map_err(|trouble| self.shared.note(&trouble))?,
+        };
+        let Some(link) = map.owner(slot) else {
+            self.shared.note_text(|| format!("nobody has slot {slot} of the cluster"));
+            self.look_again();
+            return Err(StoreError::Unavailable);
+        };
+        let reply = self.ask(link, call, false, progress).await?;
+        let Value::ServerError(error) = reply else { return Ok(reply) };
+        let reply = match self.redirect(slot, &error, progress) {
+            Some((link, asking)) => self.ask(&link, call, asking, progress).await?,
+            None => return Err(self.refused(&error, progress)),
+        };
+        match reply {
+            // Redirected twice: nobody has it for now.
+            Value::ServerError(error) => Err(self.refused(&error, progress)),
+            reply => Ok(reply),
+        }
+    }
+
+    /// The layout is not to be relied on: look again soon, in the background.
+    pub(super) fn look_again(self: &Arc<Self>) {
+        if self.refresh.begin() {
+            let cluster = Arc::clone(self);
+            tokio::spawn(async move {
+                let timeout = cluster.shared.target.timeout();
+                let look = || async {
+                    let _ = tokio::time::timeout(timeout, cluster.look()).await;
+                };
+                cluster.refresh.run(look).await;
+            });
+        }
+    }
+
+    /// Connects to every owner; for start-up.
+    pub(super) async fn check(self: &Arc<Self>) -> Result<(), Arc<Trouble>> {
+        let map = self.learn().await?;
+        let mut owners = JoinSet::new();
+        for link in map.owners() {
+            let link = Arc::clone(link);
+            owners.spawn(async move { link.connect().await.map(|_| ()) });
+        }
+        let mut trouble = None;
+        while let Some(outcome) = owners.join_next().await {
+            if let Ok(Err(why)) = outcome
+                && trouble.as_ref().is_none_or(|_| why.is_refusal())
+            {
+                trouble = Some(why);
+            }
+        }
+        trouble.map_or(Ok(()), Err)
+    }
+
+    async fn ask(
+        self: &Arc<Self>,
+        link: &Arc<Link>,
+        call: &Call<'_>,
+        asking: bool,
+        progress: &mut Progress,
+    ) -> Result<Value, StoreError> {
+        let reply = link.ask(call, asking, progress).await;
+        if reply.is_err() {
+            self.look_again();
+        }
+        reply
+    }
+
+    /// Where an error reply sends the call, and whether it has to ask to be let in there.
+    fn redirect(
+        self: &Arc<Self>,
+        slot: u16,
+        error: &ServerError,
+        progress: &Progress,
+    ) -> Option<(Arc<Link>, bool)> {
+        let asking = match error.kind()? {
+            ServerErrorKind::Moved => false,
+            ServerErrorKind::Ask => true,
+            _ => return None,
+        };
+        let text = error.details()?.split_ascii_whitespace().nth(1)?;
+        let address = Address::announced(text, progress.address()?)?;
+        let link = self.link_to(&address);
+        if !asking {
+            self.map
+                .rcu(|map| map.as_ref().map(|map| Arc::new(map.with_owner(slot, &address, &link))));
+            self.look_again();
+        }
+        Some((link, asking))
+    }
+
+    fn refused(self: &Arc<Self>, error: &ServerError, progress: &Progress) -> StoreError {
+        match error.kind() {
+            // Slots that are just being moved, and configuration: the layout is as we know it.
+            Some(ServerErrorKind::TryAgain | ServerErrorKind::CrossSlot) => {}
+            _ => self.look_again(),
+        }
+        self.shared.refused(error, progress)
+    }
+
+    async fn learn(self: &Arc<Self>) -> Result<Arc<Map>, Arc<Trouble>> {
+        let attempt = || {
+            let cluster = Arc::clone(self);
+            async move { cluster.look().await }
+        };
+        self.flight.join(self.shared.target.timeout(), || self.map.load_full(), attempt).await
+    }
+
+    /// Asks some nodes and believes the first that answers: what it has wrong, a redirect mends.
+    async fn look(&self) -> Result<Arc<Map>, Arc<Trouble>> {
+        let mut asked = JoinSet::new();
+        for link in self.to_ask() {
+            asked.spawn(async move { layout_from(&link).await });
+        }
+        let mut trouble = Arc::new(Trouble::passing("no node of the cluster has answered"));
+        while let Some(answer) = asked.join_next().await {
+            match answer {
+                Ok(Ok(layout)) => return Ok(self.adopt(layout)),
+                Ok(Err(why)) => trouble = why,
+                Err(_) => {}
+            }
+        }
+        Err(trouble)
+    }
+
+    /// Some nodes, others each time, so that one that is up is found however many are not.
+    fn to_ask(&self) -> Vec<Arc<Link>> {
+        let map = self.map.load();
+        let known = map.iter().flat_map(|map| map.links()).cloned();
+        let mut links: Vec<_> =
+            known.chain(self.seeds.iter().map(|(_, l)| Arc::clone(l))).collect();
+        let turn = self.turn.fetch_add(ASKED, Ordering::Relaxed);
+        let begin = turn.checked_rem(links.len()).unwrap_or(0);
+        links.rotate_left(begin);
+        links.truncate(ASKED);
+        links
+    }
+
+    fn adopt(&self, layout: Layout) -> Arc<Map> {
+        let before = self.map.load_full();
+        for _ in 0..before.iter().map(|map| layout.failovers_since(&map.layout)).sum() {
+            self.shared.changes.failed_over();
+        }
+        let map = Arc::new(Map::new(layout, |address| self.link_to(address)));
+        self.map.store(Some(Arc::clone(&map)));
+        map
+    }
+
+    /// The link that is there already, or a new one.
+    fn link_to(&self, address: &Address) -> Arc<Link> {
+        let seed = || self.seeds.iter().find(|(seed, _)| seed == address).map(|(_, link)| link);
+        let map = self.map.load();
+        let known = map.as_ref().and_then(|map| map.link_at(address)).or_else(seed).cloned();
+        known.unwrap_or_else(|| {
+            Arc::new(Link::new(Door::Node(address.clone()), Arc::clone(&self.shared)))
+        })
+    }
+}
+
+async fn layout_from(link: &Arc<Link>) -> Result<Layout, Arc<Trouble>> {
+    let live = link.connect().await?;
+    let trouble = match live.wire.send(&command(&["CLUSTER", "SLOTS"])).await {
+        Ok(Value::ServerError(error)) => refused(&error),
+        Ok(reply) => match Layout::read(&reply, &live.address) {
+            Some(layout) => return Ok(layout),
+            None => Trouble::passing("it does not know who has which slots"),
+        },
+        Err(error) => Trouble::passing(format!("lost while asked for the slots: {error}")),
+    };
+    Err(Arc::new(trouble.at(&live.address)))
+}
