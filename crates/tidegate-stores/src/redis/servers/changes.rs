@@ -5,14 +5,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// What was noticed since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Changes {
-    /// Another process at the same address.
-    pub(crate) restarts: u32,
-    /// Another server in the place of the one before.
-    pub(crate) failovers: u32,
-}
+use tidegate_core::Changes;
 
 #[derive(Debug, Default)]
 pub(super) struct Tally {

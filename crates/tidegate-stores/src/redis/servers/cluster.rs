@@ -188,9 +188,12 @@ impl Cluster {
     /// Some nodes, others each time, so that one that is up is found however many are not.
     fn to_ask(&self) -> Vec<Arc<Link>> {
         let map = self.map.load();
-        let known = map.iter().flat_map(|map| map.links()).cloned();
-        let mut links: Vec<_> =
-            known.chain(self.seeds.iter().map(|(_, l)| Arc::clone(l))).collect();
+        let mut links: Vec<_> = map.iter().flat_map(|map| map.links()).cloned().collect();
+        for (_, seed) in &self.seeds {
+            if !links.iter().any(|link| Arc::ptr_eq(link, seed)) {
+                links.push(Arc::clone(seed));
+            }
+        }
         let turn = self.turn.fetch_add(ASKED, Ordering::Relaxed);
         let begin = turn.checked_rem(links.len()).unwrap_or(0);
         links.rotate_left(begin);

@@ -1,6 +1,6 @@
 //! A server that has been let in: connected, logged in, inspected.
 
-use redis::{Cmd, Pipeline, RedisResult, ServerError, Value};
+use redis::{Arg, Cmd, Pipeline, RedisResult, ServerError, Value};
 
 use super::node_info::{Mode, NodeInfo};
 use super::tls::{self, Tls};
@@ -34,14 +34,9 @@ impl Live {
         let greetings = hello.len();
         hello.extend(NodeInfo::SECTIONS.map(|section| command(&["INFO", section])));
         let replies = wire.greet(&hello).await.map_err(|error| lost(&error))?;
+        no_error(&hello, &replies)?;
         let mut info = NodeInfo::default();
-        for (place, reply) in replies.iter().enumerate() {
-            match reply {
-                Value::ServerError(error) => return Err(refused(error)),
-                _ if place < greetings => {}
-                section => info.read(section)?,
-            }
-        }
+        replies.iter().skip(greetings).try_for_each(|section| info.read(section))?;
         info.judge(mode)?;
         Ok(Self { wire, address: address.clone(), info })
     }
@@ -76,6 +71,26 @@ pub(super) fn command(words: &[&str]) -> Cmd {
     command
 }
 
+/// The first error among the replies to the first words. What a server says to `AUTH` is not
+/// repeated: some quote the command they do not understand, password and all.
+pub(super) fn no_error(commands: &[Cmd], replies: &[Value]) -> Result<(), Trouble> {
+    for (command, reply) in commands.iter().zip(replies) {
+        if let Value::ServerError(error) = reply {
+            let is_login = command.args_iter().next() == Some(Arg::Simple(b"AUTH"));
+            return Err(if is_login { not_let_in(error) } else { refused(error) });
+        }
+    }
+    Ok(())
+}
+
+fn not_let_in(error: &ServerError) -> Trouble {
+    match error.code() {
+        "WRONGPASS" | "NOPERM" => Trouble::refusal("it does not know this user and password"),
+        "ERR" => Trouble::refusal("it does not take this user and password"),
+        code => Trouble::passing(format!("it answers {code} to the password")),
+    }
+}
+
 /// What it means that there was no reply to the first words.
 pub(super) fn lost(error: &redis::RedisError) -> Trouble {
     // A server that wants to know who we are says so only once it has let us write.
@@ -89,14 +104,10 @@ pub(super) fn refused(error: &ServerError) -> Trouble {
     let text = error.details().unwrap_or_default();
     match error.code() {
         "NOAUTH" => Trouble::refusal("it wants a password, and none was given"),
-        "WRONGPASS" => Trouble::refusal("it does not know this user and password"),
         "NOPERM" => Trouble::refusal(format!(
-            "the user lacks a permission ({text}); grant it with \
-             ACL SETUSER <user> +info +select +eval +evalsha +cluster|slots"
+            "the user lacks a permission ({text}); grant it with ACL SETUSER <user> \
+             +info +select +eval +evalsha, in a cluster also +cluster|slots +asking"
         )),
-        "ERR" if text.contains("AUTH") || text.contains("invalid password") => {
-            Trouble::refusal("it does not take this password")
-        }
         "ERR" if text.contains("DB index") => Trouble::refusal("it does not have this database"),
         code => Trouble::passing(format!("it answers {code} {text}")),
     }

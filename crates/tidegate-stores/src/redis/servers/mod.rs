@@ -28,10 +28,9 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use redis::{ServerError, Value};
-use tidegate_core::StoreError;
+use tidegate_core::{Changes, StoreError};
 
 use self::call::{Call, Progress};
-pub(crate) use self::changes::Changes;
 use self::changes::Tally;
 use self::cluster::Cluster;
 use self::link::{Door, Link};

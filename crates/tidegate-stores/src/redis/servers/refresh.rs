@@ -17,10 +17,16 @@ pub(super) struct Refresh {
     state: AtomicU8,
 }
 
+/// Somebody is looking. If they are stopped, with the runtime they were in, others may.
+struct Looking<'a> {
+    state: &'a AtomicU8,
+    is_done: bool,
+}
+
 // === impl Refresh ===
 
 impl Refresh {
-    /// Whether the caller is to look by [`run`](Self::run); else somebody does.
+    /// Whether the caller is to look, by [`run`](Self::run); else somebody does.
     #[must_use]
     pub(super) fn begin(&self) -> bool {
         self.state.swap(WANTED, Ordering::AcqRel) == IDLE
@@ -28,15 +34,23 @@ impl Refresh {
 
     /// Looks for as long as it is asked for, with pauses.
     pub(super) async fn run<F: Future<Output = ()>>(&self, mut look: impl FnMut() -> F) {
-        loop {
+        let mut looking = Looking { state: &self.state, is_done: false };
+        while !looking.is_done {
             self.state.store(LOOKING, Ordering::Release);
             look().await;
             tokio::time::sleep(PAUSE).await;
-            let done =
-                self.state.compare_exchange(LOOKING, IDLE, Ordering::AcqRel, Ordering::Acquire);
-            if done.is_ok() {
-                return;
-            }
+            let end = (Ordering::AcqRel, Ordering::Acquire);
+            looking.is_done = self.state.compare_exchange(LOOKING, IDLE, end.0, end.1).is_ok();
+        }
+    }
+}
+
+// === impl Looking ===
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.state.store(IDLE, Ordering::Release);
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use redis::Value;
 use tokio::task::JoinSet;
 
-use super::live::{command, greeting, lost, refused};
+use super::live::{command, greeting, lost, no_error};
 use super::tls::Tls;
 use super::wire::Wire;
 use crate::redis::target::{Address, Login};
@@ -69,12 +69,7 @@ impl Question {
         let mut question = greeting(&self.login);
         question.push(command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", &self.master]));
         let mut replies = wire.greet(&question).await.map_err(|error| lost(&error))?;
-        if let Some(error) = replies.iter().find_map(|reply| match reply {
-            Value::ServerError(error) => Some(error),
-            _ => None,
-        }) {
-            return Err(refused(error));
-        }
+        no_error(&question, &replies)?;
         match replies.pop() {
             Some(Value::Array(parts)) => address_of(&parts)
                 .ok_or_else(|| Trouble::passing("it names a primary without an address")),

@@ -35,6 +35,9 @@ pub(super) struct Wire {
     driver: AbortHandle,
 }
 
+/// Says so when the driver is gone: at its end, or with the runtime that ran it.
+struct Ended(Arc<AtomicBool>);
+
 // === impl Wire ===
 
 impl Wire {
@@ -64,10 +67,10 @@ impl Wire {
             .await
             .map_err(|error| Trouble::passing(format!("cannot connect: {error}")))?;
         let dead = Arc::new(AtomicBool::new(false));
-        let ended = Arc::clone(&dead);
+        let ended = Ended(Arc::clone(&dead));
         let driver = tokio::spawn(async move {
+            let _ended = ended;
             driver.await;
-            ended.store(true, Ordering::Release);
         });
         let driver = driver.abort_handle();
         Ok(Self { connection, answers: AtomicU64::new(0), dead, driver })
@@ -128,5 +131,13 @@ impl Drop for Wire {
     fn drop(&mut self) {
         // By itself the driver would wait for the replies to calls that everybody has given up.
         self.driver.abort();
+    }
+}
+
+// === impl Ended ===
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
     }
 }

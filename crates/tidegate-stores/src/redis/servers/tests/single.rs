@@ -4,9 +4,9 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use tidegate_core::StoreError;
-use tidegate_test::proxy::Proxy;
-use tidegate_test::servers::Server;
+use tidegate_test::proxy::{Canned, Proxy, plausible};
 use tidegate_test::servers::port::Port;
+use tidegate_test::servers::{Flavour, Server};
 
 use super::super::{Changes, Topology};
 use super::{PATIENT, count, count_at_last, integer, servers, trouble};
@@ -25,6 +25,16 @@ async fn a_script_the_server_does_not_know_runs_exactly_once() {
     }
     assert_eq!(server.text(&["GET", "k"]).await, "5");
     assert_eq!(servers.changes(), Changes::default());
+}
+
+#[tokio::test]
+async fn every_flavour_is_let_in() {
+    for flavour in Flavour::ALL {
+        let server = Server::builder().flavour(flavour).start().await;
+        let servers = servers(&server.url(), PATIENT);
+        assert_eq!(servers.check().await, Ok(()), "{flavour:?}");
+        assert_eq!(count(&servers, "k").await, Ok(1), "{flavour:?}");
+    }
 }
 
 #[tokio::test]
@@ -105,18 +115,54 @@ async fn a_blackhole_is_left_and_nothing_is_sent_twice() {
 }
 
 #[tokio::test]
-async fn a_connection_cut_within_a_call_is_an_unknown_outcome() {
+async fn cut_after_any_byte_nothing_is_counted_twice_and_nothing_told_is_lost() {
     let server = Server::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let servers = servers(&format!("redis://{}", proxy.addr()), PATIENT);
     assert_eq!(count(&servers, "k").await, Ok(1));
-    for (round, bytes) in [1, 30, 60].into_iter().enumerate() {
+    let before = proxy.bytes_up();
+    assert_eq!(count(&servers, "k").await, Ok(2));
+    let length = proxy.bytes_up() - before;
+    let mut counted = 2;
+    for bytes in 1..=length {
         proxy.reset_after_up(Some(bytes));
         assert_eq!(count(&servers, "k").await, Err(StoreError::Timeout), "cut after {bytes}");
         proxy.reset_after_up(None);
-        let expected = 2 + i64::try_from(round).unwrap();
-        assert_eq!(count(&servers, "k").await, Ok(expected), "after {bytes} bytes nothing ran");
+        counted += 1 + i64::from(bytes == length);
+        assert_eq!(count(&servers, "k").await, Ok(counted), "cut after {bytes} of {length}");
     }
+    for bytes in 0..4 {
+        proxy.reset_after_down(Some(bytes));
+        assert_eq!(count(&servers, "k").await, Err(StoreError::Timeout), "reply cut at {bytes}");
+        proxy.reset_after_down(None);
+        counted += 2;
+        assert_eq!(count(&servers, "k").await, Ok(counted), "reply cut at {bytes}");
+    }
+}
+
+#[test]
+fn a_runtime_that_is_gone_takes_no_connection_along() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let server_runtime = runtime();
+    let server = server_runtime.block_on(Server::start());
+    let servers = servers(&server.url(), PATIENT);
+    // A check at start-up, say, under a runtime of its own.
+    assert_eq!(runtime().block_on(servers.check()), Ok(()));
+    assert_eq!(runtime().block_on(count(&servers, "k")), Ok(1));
+    assert_eq!(runtime().block_on(count(&servers, "k")), Ok(2));
+    drop(server);
+}
+
+#[tokio::test]
+async fn a_server_that_repeats_the_password_is_not_repeated() {
+    let canned = Canned::start(|command| match &*command[0] {
+        b"AUTH" => b"-ERR unknown command, with args beginning with: 'hunter2'\r\n".to_vec(),
+        _ => plausible(command),
+    })
+    .await;
+    let servers = servers(&format!("redis://:hunter2@{}", canned.addr()), PATIENT);
+    assert_eq!(count(&servers, "k").await, Err(StoreError::Refused));
+    assert!(!trouble(&servers).contains("hunter2"), "{}", trouble(&servers));
 }
 
 #[tokio::test]
