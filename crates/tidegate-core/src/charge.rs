@@ -77,16 +77,38 @@ pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clon
     if !refused {
         return Plan { admitted: asked, writes: fits };
     }
+    Plan { admitted: false, writes: attempts(met, global_refused) }
+}
+
+/// Decides a part of a batch after another part of it was refused, by a global limit or not: where
+/// not all charges can be looked at together. Only what counts attempts is written.
+#[must_use]
+pub fn plan_after<'c, 'a: 'c>(
+    globally: bool,
+    met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clone,
+) -> Plan {
+    let refuses = |(charge, room): (&Charge<'_>, Room)| {
+        let limit = charge.limit;
+        !room.is_now() && !limit.is_shadow() && limit.stage() == Stage::Global
+    };
+    let global_refused = globally || met.clone().any(refuses);
+    Plan { admitted: false, writes: attempts(met, global_refused) }
+}
+
+/// The charges of a refused batch that are written all the same.
+fn attempts<'c, 'a: 'c>(
+    met: impl Iterator<Item = (&'c Charge<'a>, Room)>,
+    global_refused: bool,
+) -> u16 {
     let written = |charge: &Charge<'_>, room: Room| {
         charge.shape().counts_attempts()
             && !charge.limit.is_shadow()
             && room != Room::Never
             && (charge.limit.stage() == Stage::Global || !global_refused)
     };
-    let writes = (0..).zip(met).fold(0, |writes, (index, (charge, room))| {
+    (0..).zip(met).fold(0, |writes, (index, (charge, room))| {
         writes | u16::from(written(charge, room)).wrapping_shl(index)
-    });
-    Plan { admitted: false, writes }
+    })
 }
 
 // === impl Charge ===

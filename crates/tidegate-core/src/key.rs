@@ -29,6 +29,9 @@ use crate::subject::{Dimension, Fact, Facts};
 /// The longest part of a key, in bytes once escaped; longer ones are hashed by [`KeyNames`].
 pub const MAX_PART: usize = 128;
 
+/// More bytes than the text of any key has: every dimension with its name, and what is about the limit.
+pub const MAX_KEY: usize = 2048;
+
 /// The name of one counter, as a view of a limit and the facts it counts by.
 ///
 /// [`Batch::key`](crate::Batch::key) makes it and [`KeyNames`] spells it out. Keys of different

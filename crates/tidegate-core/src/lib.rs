@@ -75,11 +75,13 @@ mod case;
 mod charge;
 mod cost;
 mod decision;
+mod kept;
 mod key;
 mod limit;
 mod name;
 mod overrides;
 mod policy;
+mod secret;
 mod settlement;
 mod shape;
 mod store;
@@ -90,10 +92,11 @@ mod time;
 
 pub use address::{Prefix, PrefixLength};
 pub use case::Case;
-pub use charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan};
+pub use charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan, plan_after};
 pub use cost::{Cost, CostError, CostRule};
 pub use decision::{Decision, Denial, Explanation, Retry, Status, Verdict, fold};
-pub use key::{Digests, Key, KeyNames, MAX_PART};
+pub use kept::Kept;
+pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
 pub use limit::{Limit, LimitError, Stage, Stamp};
 pub use name::{Name, NameError};
 pub use overrides::{Override, OverrideError};
@@ -101,13 +104,14 @@ pub use policy::{
     FailureMode, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
     Protects,
 };
+pub use secret::{Secret, SecretError};
 pub use settlement::{Move, Receipt, Settled, Settlement, Way};
 pub use shape::{
     Backoff, Bucket, BucketState, Calendar, CalendarError, Counts, EXACT_WINDOW, Grid, Kind,
     Period, Periods, Quota, QuotaState, Rate, Reading, Ring, Room, SUB_COUNTS, Shape, ShapeError,
     Stale, Unit, Window, WindowState,
 };
-pub use store::{Store, StoreError};
+pub use store::{Changes, Store, StoreError};
 pub use subject::{Dimension, Fact, Scope, Subject};
 pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
 pub use tighten::{Allowance, Sharing, effective, tighten};

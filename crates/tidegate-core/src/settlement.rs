@@ -5,7 +5,6 @@ use arrayvec::ArrayVec;
 use crate::charge::{Charge, MAX_LIMITS};
 use crate::cost::Cost;
 use crate::policy::PolicySet;
-use crate::shape::Shape;
 use crate::ticket::{Claim, Hold, TicketId};
 use crate::time::Timestamp;
 
@@ -16,6 +15,7 @@ pub struct Settlement<'a> {
     decided_at: Timestamp,
     expires_at: Timestamp,
     moves: ArrayVec<Move<'a>, MAX_LIMITS>,
+    holds: &'a [Hold],
 }
 
 /// So many units of one counter, there or back: the [cost](Charge::cost) of the charge says how many.
@@ -25,6 +25,8 @@ pub struct Move<'a> {
     pub charge: Charge<'a>,
     /// Which way.
     pub way: Way,
+    /// The name of the counter, for stores that go by names.
+    pub key: Option<&'a str>,
 }
 
 /// Which way units are moved.
@@ -57,19 +59,29 @@ pub struct Settled {
     pub added: u64,
 }
 
+// === impl Settled ===
+
+impl core::ops::AddAssign for Settled {
+    fn add_assign(&mut self, more: Self) {
+        self.returned += more.returned;
+        self.added += more.added;
+    }
+}
+
 // === impl Settlement ===
 
 impl<'a> Settlement<'a> {
     /// What to move so that the request has cost what it really weighed; `None` is nothing at all,
     /// which gives everything back. A limit that has left the policies since is settled as it was.
     #[must_use]
-    pub fn new(claim: &Claim, policies: &'a PolicySet, weight: Option<Cost>) -> Self {
-        let of = |hold: &Hold| Move::of(hold, policies, weight);
+    pub fn new(claim: &'a Claim, policies: &'a PolicySet, weight: Option<Cost>) -> Self {
+        let of = |hold: &'a Hold| Move::of(hold, policies, weight);
         Self {
             id: claim.id,
             decided_at: claim.decided_at,
             expires_at: claim.expires_at(),
             moves: claim.holds.iter().filter_map(of).collect(),
+            holds: &claim.holds,
         }
     }
 
@@ -91,6 +103,12 @@ impl<'a> Settlement<'a> {
         self.expires_at
     }
 
+    /// The names of all counters on the ticket, moved or not: wherever they are kept, the ticket is
+    /// marked as settled.
+    pub fn keys(&self) -> impl Iterator<Item = &'a str> {
+        self.holds.iter().filter_map(|hold| hold.key.as_deref())
+    }
+
     /// What to move. Empty if the request weighed what it was taken for.
     #[must_use]
     pub fn moves(&self) -> &[Move<'a>] {
@@ -101,7 +119,7 @@ impl<'a> Settlement<'a> {
 // === impl Move ===
 
 impl<'a> Move<'a> {
-    fn of(hold: &Hold, policies: &'a PolicySet, weight: Option<Cost>) -> Option<Self> {
+    fn of(hold: &'a Hold, policies: &'a PolicySet, weight: Option<Cost>) -> Option<Self> {
         let limit = policies.limit(hold.limit)?;
         let cost = weight.map_or(0, |weight| limit.cost().units(weight).get());
         let (units, way) = match cost.checked_sub(hold.taken.get()) {
@@ -110,17 +128,8 @@ impl<'a> Move<'a> {
         };
         let units = Cost::try_new(units).ok()?;
         let charge = Charge::new(limit, hold.digest, units, limit.applies_to(hold.role));
-        let taken_under = charge.written_under(hold.stamp)?;
         // Where a reload has changed the period, what was taken counts in a period that is no more.
-        let gone = way == Way::Back && other_period(taken_under, charge.shape());
-        (!gone).then_some(Self { charge, way })
-    }
-}
-
-/// Whether both are quotas, with different periods.
-fn other_period(taken_under: &Shape, now: &Shape) -> bool {
-    match (taken_under, now) {
-        (Shape::Quota(taken_under), Shape::Quota(now)) => taken_under.period() != now.period(),
-        _ => false,
+        let gone = way == Way::Back && hold.period != charge.shape().period_print();
+        (!gone).then_some(Self { charge, way, key: hold.key.as_deref() })
     }
 }

@@ -13,6 +13,9 @@ use crate::time::Timestamp;
 /// knows no subject, chooses no failure mode and swallows no error. What that means for whoever
 /// writes one is in [chapter 9](crate::book::ch9_where_state_lives).
 pub trait Store: Send + Sync {
+    /// Whether others than this process keep and change the counters.
+    const SHARED: bool = false;
+
     /// Charges a batch, all of it or none of it but what counts attempts, and fills in what was
     /// met: one reading for each charge, in order, all at one instant. [`plan`](crate::plan) says
     /// what is written. The caller keeps the room for the readings, so that none is moved about.
@@ -53,6 +56,31 @@ pub trait Store: Send + Sync {
         &self,
         settlement: &Settlement<'_>,
     ) -> impl Future<Output = Result<Receipt, StoreError>> + Send;
+
+    /// Does what a charge needs, a write included, to a counter that nobody uses: whether the store
+    /// works. A store that can be read but not written does not.
+    ///
+    /// # Errors
+    ///
+    /// What a charge would fail with.
+    fn probe(&self) -> impl Future<Output = Result<(), StoreError>> + Send {
+        core::future::ready(Ok(()))
+    }
+
+    /// What has been noticed about who keeps the counters. Where the numbers grow, counts may have
+    /// been lost: at most what was counted since they were last written elsewhere.
+    fn changes(&self) -> Changes {
+        Changes::default()
+    }
+}
+
+/// How often the servers behind a store have changed, as far as it has noticed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// A server has begun anew, perhaps with nothing in its memory.
+    pub restarts: u32,
+    /// Another server has taken over, perhaps without the latest counts.
+    pub failovers: u32,
 }
 
 /// What went wrong, one variant for each thing a caller can do about it.

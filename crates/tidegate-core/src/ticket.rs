@@ -11,7 +11,7 @@
 
 use core::fmt;
 
-use arrayvec::{ArrayString, ArrayVec};
+use arrayvec::ArrayVec;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -21,12 +21,13 @@ use siphasher::sip::SipHasher13;
 use crate::charge::MAX_LIMITS;
 use crate::cost::Cost;
 use crate::decision::Decision;
+use crate::key::{KeyNames, MAX_KEY};
 use crate::policy::Mode;
 use crate::time::{Span, Timestamp};
 
 /// What was taken for one admitted request, sealed. Hand it back to settle.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Ticket(ArrayString<{ Self::MAX_TEXT }>);
+pub struct Ticket(String);
 
 /// What a ticket says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ pub struct TicketId {
 }
 
 /// What was taken of one counter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
     /// The [identity](crate::Limit::id) of the limit.
     pub limit: u64,
@@ -59,10 +60,12 @@ pub struct Hold {
     pub digest: u64,
     /// The [role](crate::Charge::role) of whom it counts.
     pub role: u32,
-    /// The [stamp](crate::Charge::stamp) of the numbers it was taken under.
-    pub stamp: u16,
+    /// Tells the period it was taken in from others, if it is a quota's.
+    pub period: u64,
     /// The units that were taken.
     pub taken: Cost,
+    /// The name of the counter, where a store goes by names.
+    pub key: Option<Box<str>>,
 }
 
 /// Makes tickets and tells its own from all others.
@@ -80,8 +83,8 @@ pub enum TicketError {
     Malformed,
     /// Of another maker, or not as it was made.
     #[error(
-        "the ticket was altered, or made by another process; it can be settled only where the \
-         request was decided"
+        "the ticket was altered, or made under another secret; it can be settled only where the \
+         request was decided, or by nodes that share the secret"
     )]
     Altered,
     /// Too old.
@@ -93,13 +96,11 @@ pub enum TicketError {
 }
 
 /// What begins every ticket of this form.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const HEAD: usize = 1 + 3 * 8 + 1 + 1;
-const HOLD: usize = 3 * 8 + 4 + 2;
+const HOLD: usize = 4 * 8 + 4 + 2;
 const MAC: usize = 16;
-const MAX_BYTES: usize = HEAD + MAX_LIMITS * HOLD + MAC;
-
-type Bytes = ArrayVec<u8, MAX_BYTES>;
+const MAX_BYTES: usize = HEAD + MAX_LIMITS * (HOLD + MAX_KEY) + MAC;
 
 // === impl Ticket ===
 
@@ -137,21 +138,22 @@ impl Claim {
     /// What was taken for a request, if it was admitted, some limit of it settles, and it has been
     /// given a [number](crate::Case::number).
     #[must_use]
-    pub fn of(decision: &Decision<'_>, maker: u64) -> Option<Self> {
+    pub fn of(decision: &Decision<'_>, maker: u64, names: Option<&KeyNames>) -> Option<Self> {
         let id = TicketId { maker, number: decision.case().ticket_number()? };
         let mut holds = ArrayVec::new();
-        let charges = decision.case().batch().charges();
+        let batch = decision.case().batch();
         let settling = |(_, said): &(_, crate::Explanation<'_>)| {
             // A shadow is charged only if it has room.
             said.limit.settles() && said.reading.room.is_now()
         };
-        for (charge, _) in charges.iter().zip(decision.explain()).filter(settling) {
+        for (charge, _) in batch.charges().iter().zip(decision.explain()).filter(settling) {
             holds.push(Hold {
                 limit: charge.limit().id(),
                 digest: charge.digest(),
                 role: charge.role(),
-                stamp: charge.stamp().get(),
+                period: charge.shape().period_print(),
                 taken: charge.cost(),
+                key: names.map(|names| names.text(&batch.key(charge)).into()),
             });
         }
         let (decided_at, mode) = (decision.decided_at(), decision.mode());
@@ -184,28 +186,26 @@ impl Seal {
     /// Writes a claim down.
     #[must_use]
     pub fn seal(&self, claim: &Claim) -> Ticket {
-        let mut bytes = Bytes::new();
+        let mut bytes = Vec::with_capacity(HEAD + claim.holds.len() * (HOLD + 64) + MAC);
         let TicketId { maker, number } = claim.id;
-        put(&mut bytes, &[VERSION]);
+        bytes.push(VERSION);
         for word in [maker, number, claim.decided_at.as_micros()] {
-            put(&mut bytes, &word.to_be_bytes());
+            bytes.extend(word.to_be_bytes());
         }
-        put(&mut bytes, &[claim.mode as u8, claim.holds.len().to_le_bytes()[0]]);
+        bytes.extend([claim.mode as u8, claim.holds.len().to_le_bytes()[0]]);
         for (place, hold) in claim.holds.iter().enumerate() {
             let digest = hold.digest ^ self.mask(claim.id, place);
-            for word in [hold.limit, digest, hold.taken.get()] {
-                put(&mut bytes, &word.to_be_bytes());
+            for word in [hold.limit, digest, hold.taken.get(), hold.period] {
+                bytes.extend(word.to_be_bytes());
             }
-            put(&mut bytes, &hold.role.to_be_bytes());
-            put(&mut bytes, &hold.stamp.to_be_bytes());
+            bytes.extend(hold.role.to_be_bytes());
+            let key = hold.key.as_deref().unwrap_or_default();
+            bytes.extend(u16::try_from(key.len()).unwrap_or(u16::MAX).to_be_bytes());
+            bytes.extend(key.as_bytes());
         }
         let mac = self.mac.clone().chain_update(&bytes).finalize().into_bytes();
-        put(&mut bytes, &mac[..MAC]);
-        let mut text = [0; Ticket::MAX_TEXT];
-        // There is room: both sizes are those of the largest ticket.
-        let length = URL_SAFE_NO_PAD.encode_slice(&bytes, &mut text).unwrap_or_default();
-        let text = core::str::from_utf8(&text[..length]).unwrap_or_default();
-        Ticket(ArrayString::from(text).unwrap_or_default())
+        bytes.extend(&mac[..MAC]);
+        Ticket(URL_SAFE_NO_PAD.encode(&bytes))
     }
 
     /// Reads what a ticket says, if it is one of ours and as it was made. Whether it has expired or
@@ -215,15 +215,12 @@ impl Seal {
     ///
     /// [`TicketError::Malformed`] or [`TicketError::Altered`].
     pub fn open(&self, text: &str) -> Result<Claim, TicketError> {
-        // The decoder wants room for whole groups of three.
-        let mut bytes = [0; MAX_BYTES.next_multiple_of(3)];
         if text.len() > Ticket::MAX_TEXT {
             return Err(TicketError::Malformed);
         }
-        let length =
-            URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).map_err(|_| TicketError::Malformed)?;
-        let body = length.checked_sub(MAC).ok_or(TicketError::Malformed)?;
-        let (body, mac) = bytes[..length].split_at(body);
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| TicketError::Malformed)?;
+        let body = bytes.len().checked_sub(MAC).ok_or(TicketError::Malformed)?;
+        let (body, mac) = bytes.split_at(body);
         if body.first() != Some(&VERSION) {
             return Err(TicketError::Malformed);
         }
@@ -241,11 +238,11 @@ impl Seal {
         let mut holds = ArrayVec::new();
         for place in 0..usize::from(count) {
             let (limit, digest) = (word(&mut body)?, word(&mut body)?);
-            let taken = Cost::try_new(word(&mut body)?).ok()?;
+            let (taken, period) = (Cost::try_new(word(&mut body)?).ok()?, word(&mut body)?);
             let role = u32::from_be_bytes(chunk(&mut body)?);
-            let stamp = u16::from_be_bytes(chunk(&mut body)?);
+            let key = key(&mut body)?;
             let digest = digest ^ self.mask(id, place);
-            holds.try_push(Hold { limit, digest, role, stamp, taken }).ok()?;
+            holds.try_push(Hold { limit, digest, role, period, taken, key }).ok()?;
         }
         body.is_empty().then_some(Claim { id, decided_at, mode, holds })
     }
@@ -266,9 +263,13 @@ impl fmt::Debug for Seal {
     }
 }
 
-/// Appends to the bytes of a ticket, which has room for all it can hold.
-fn put(bytes: &mut Bytes, more: &[u8]) {
-    let _ = bytes.try_extend_from_slice(more);
+/// The name of a counter; none is as long as nothing.
+fn key(bytes: &mut &[u8]) -> Option<Option<Box<str>>> {
+    let length = usize::from(u16::from_be_bytes(chunk(bytes)?));
+    let (key, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    let key = core::str::from_utf8(key).ok()?;
+    Some((!key.is_empty()).then(|| key.into()))
 }
 
 fn word(bytes: &mut &[u8]) -> Option<u64> {

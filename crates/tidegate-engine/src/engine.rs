@@ -3,6 +3,7 @@
 use core::future::Future;
 use core::hash::{BuildHasher as _, Hasher as _};
 use core::pin::pin;
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::hash::RandomState;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, Cache, Guard};
 use tidegate_core::{
     Batch, Case, Cost, CostError, Decision, Digests, Name, Policy, PolicyError, PolicySet,
-    PolicySetBuilder, Readings, Receipt, Settled, Settlement, Store, StoreError, Ticket,
+    PolicySetBuilder, Readings, Receipt, Secret, Settled, Settlement, Store, StoreError, Ticket,
     TicketError, fold,
 };
 
@@ -27,6 +28,8 @@ pub struct Engine<S> {
     digests: Digests,
     tickets: Tickets,
     outbox: Option<Outbox>,
+    /// The changes behind the store that were told.
+    told: AtomicU64,
 }
 
 /// The policies in force, as one thread sees them.
@@ -80,7 +83,15 @@ impl<S: Store> Engine<S> {
     /// An engine whose digests are known, so that a run can be repeated exactly.
     pub fn with_digests(store: S, policies: PolicySet, digests: Digests) -> Self {
         let (policies, tickets) = (ArcSwap::from_pointee(policies), Tickets::new());
-        Self { store, policies, digests, tickets, outbox: None }
+        Self { store, policies, digests, tickets, outbox: None, told: AtomicU64::new(0) }
+    }
+
+    /// Makes this engine one of a fleet that shares a store: its tickets can be settled by every node
+    /// that has the same secret.
+    #[must_use]
+    pub fn sharing(mut self, secret: &Secret) -> Self {
+        self.tickets = Tickets::shared(secret);
+        self
     }
 
     /// Tells these observers what happens, on a thread of their own; see [`Observer`]. They take the
@@ -165,6 +176,9 @@ impl<S: Store> Engine<S> {
         if policy.settles() {
             self.number(case);
         }
+        if S::SHARED {
+            self.notice();
+        }
         let decision = fold(case);
         self.emit(|| Event::decided(&decision));
         Ok(decision)
@@ -195,6 +209,17 @@ impl<S: Store> Engine<S> {
             self.send_again::<PEEK>(error, batch, readings).await?;
         }
         Ok(fold(case))
+    }
+
+    /// Tells, once, that other servers than before keep the counters.
+    fn notice(&self) {
+        let changes = self.store.changes();
+        let seen = u64::from(changes.restarts) << 32 | u64::from(changes.failovers);
+        if self.told.load(Ordering::Relaxed) != seen
+            && self.told.swap(seen, Ordering::Relaxed) != seen
+        {
+            self.emit(|| Event::StoreChanged { changes });
+        }
     }
 
     #[cold]

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use tidegate_core::{Decision, Mode, Name, Settled, Timestamp, Verdict};
+use tidegate_core::{Changes, Decision, Mode, Name, Settled, Timestamp, Verdict};
 
 use crate::engine::DecideError;
 
@@ -43,6 +43,12 @@ pub enum Event {
     Settled {
         /// What was moved.
         settled: Settled,
+    },
+    /// Other servers than before keep the counters: a restart or a failover, so that counts may have
+    /// been lost.
+    StoreChanged {
+        /// How often, since the start.
+        changes: Changes,
     },
     /// Other policies are in force.
     Reloaded {

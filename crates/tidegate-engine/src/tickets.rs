@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use tidegate_core::{Claim, Decision, Seal, Ticket, TicketError};
+use tidegate_core::{Claim, Decision, KeyNames, Seal, Secret, Ticket, TicketError};
 
 use crate::engine::unpredictable;
 
@@ -11,6 +11,8 @@ use crate::engine::unpredictable;
 pub(crate) struct Tickets {
     seal: Seal,
     maker: u64,
+    /// Spells out the names of counters, where the store goes by them.
+    names: Option<KeyNames>,
     /// How many numbers have been given out.
     made: AtomicU64,
 }
@@ -24,7 +26,17 @@ impl Tickets {
         for part in secret.chunks_exact_mut(8) {
             part.copy_from_slice(&unpredictable().to_be_bytes());
         }
-        Self { seal: Seal::new(&secret), maker: unpredictable(), made: AtomicU64::new(0) }
+        Self {
+            seal: Seal::new(&secret),
+            maker: unpredictable(),
+            names: None,
+            made: AtomicU64::new(0),
+        }
+    }
+
+    /// Under the secret of a fleet: tickets of this engine are good for all its nodes.
+    pub(crate) fn shared(secret: &Secret) -> Self {
+        Self { seal: secret.seal(), names: Some(secret.names()), ..Self::new() }
     }
 
     /// A number that no ticket of this engine has had.
@@ -33,7 +45,7 @@ impl Tickets {
     }
 
     pub(crate) fn issue(&self, decision: &Decision<'_>) -> Option<Ticket> {
-        Claim::of(decision, self.maker).map(|claim| self.seal.seal(&claim))
+        Claim::of(decision, self.maker, self.names.as_ref()).map(|claim| self.seal.seal(&claim))
     }
 
     pub(crate) fn open(&self, text: &str) -> Result<Claim, TicketError> {

@@ -76,6 +76,9 @@ impl Rate {
         if per.as_micros() > MAX_EXACT {
             return Err(ShapeError::OutOfRange { what: "period in µs", largest: MAX_EXACT });
         }
+        if tokens > MAX_EXACT {
+            return Err(ShapeError::OutOfRange { what: "rate", largest: MAX_EXACT });
+        }
         if tokens.div_ceil(1_000) > per.as_micros() {
             return Err(ShapeError::TooFast);
         }

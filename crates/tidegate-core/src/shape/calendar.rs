@@ -268,6 +268,13 @@ impl Calendar {
     }
 }
 
+impl Calendar {
+    /// What was configured, in a form that no other calendar has.
+    pub(super) fn text(&self) -> String {
+        format!("{} {} {}", self.unit.name(), self.name, self.anchor_day)
+    }
+}
+
 impl Clone for Calendar {
     /// A calendar of its own, which starts with the periods remembered here.
     fn clone(&self) -> Self {

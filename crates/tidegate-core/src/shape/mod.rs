@@ -27,6 +27,8 @@ pub use calendar::{Calendar, CalendarError, Periods, Unit};
 pub use quota::{Period, Quota, QuotaState};
 pub use window::{EXACT_WINDOW, Grid, Ring, SUB_COUNTS, Window, WindowState};
 
+use siphasher::sip::SipHasher13;
+
 use crate::time::{MAX_EXACT, Span, Timestamp};
 
 /// What a limit counts, with its numbers.
@@ -158,6 +160,19 @@ impl Shape {
             Self::Window(window) => window.counts().attempts(),
             Self::Quota(quota) => quota.counts().attempts(),
         }
+    }
+}
+
+impl Shape {
+    /// Tells the period of a quota from others, in every process alike; zero for other shapes.
+    pub(crate) fn period_print(&self) -> u64 {
+        let Self::Quota(quota) = self else { return 0 };
+        let text = match quota.period() {
+            Period::Fixed(length) => format!("every {length}"),
+            Period::FirstUse(length) => format!("first use {length}"),
+            Period::Calendar(calendar) => calendar.text(),
+        };
+        SipHasher13::new().hash(text.as_bytes()) | 1
     }
 }
 

@@ -13,8 +13,9 @@ fn claim(number: u64, holds: usize) -> Claim {
         limit: 11 + place as u64,
         digest: 0x0123_4567_89ab_cdef ^ place as u64,
         role: 5,
-        stamp: 3,
+        period: 3,
         taken: Cost::try_new(1 + place as u64).unwrap(),
+        key: (place % 2 == 1).then(|| "rl:{acme}:w60s".into()),
     };
     Claim {
         id: TicketId { maker: 3, number },

@@ -1,10 +1,37 @@
 //! Redis and Valkey: one truth for a fleet.
-#![allow(dead_code, reason = "the store on top of these follows")]
+//!
+//! A decision is one call of one script, which reads the clock of the server once, looks at every
+//! counter, and writes all or nothing. Its answer is what it found; the readings are worked out from
+//! that by the rules of the core, so what a client is told is what the in-memory store would say.
+//!
+//! ```text
+//! Batch ─▶ group ─▶ signature ─▶ template ─▶ script ─┐
+//!            └────▶ args ────────────────────────────┴▶ servers ─▶ reply ─▶ state ─▶ Readings
+//! ```
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | the scripts | `lua/`, put together by `template.rs` |
+//! | how a counter is stored | `state.rs` |
+//! | which counters are charged together | `group.rs`, `undo.rs` |
+//! | URLs and settings | `target.rs` |
+//! | connections, Sentinel, Cluster, TLS | `servers/` |
 
+mod args;
+mod group;
+mod reply;
 mod script;
+mod scripts;
 mod servers;
+mod settle;
+mod signature;
+mod state;
+mod store;
 mod target;
+mod template;
 mod trouble;
+mod undo;
 
-pub use self::target::{Target, TargetError};
-pub use self::trouble::Trouble;
+pub use store::RedisStore;
+pub use target::{Target, TargetError};
+pub use trouble::Trouble;

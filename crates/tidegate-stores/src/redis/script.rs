@@ -5,20 +5,22 @@ use sha1_smol::Sha1;
 /// A constant text that the server runs, and the hash it is called by.
 #[derive(Debug)]
 pub(crate) struct Script {
-    text: &'static str,
+    text: String,
     hash: String,
 }
 
 // === impl Script ===
 
 impl Script {
-    pub(crate) fn new(text: &'static str) -> Self {
-        Self { text, hash: Sha1::from(text).digest().to_string() }
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let hash = Sha1::from(&text).digest().to_string();
+        Self { text, hash }
     }
 
     /// What the server runs.
-    pub(crate) const fn text(&self) -> &'static str {
-        self.text
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     /// What it is called by: the SHA-1 of the text, in hex.

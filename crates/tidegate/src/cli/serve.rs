@@ -204,7 +204,7 @@ fn log_event(event: &Event) {
             debug!(returned = settled.returned, added = settled.added, "settled");
         }
         // Said with more detail where it is done.
-        Event::Reloaded { .. } | Event::ReloadRefused { .. } => {}
+        Event::StoreChanged { .. } | Event::Reloaded { .. } | Event::ReloadRefused { .. } => {}
     }
 }
 

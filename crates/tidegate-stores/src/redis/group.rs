@@ -1,0 +1,216 @@
+//! Counters that live together, and a decision over several such groups.
+
+use arrayvec::ArrayVec;
+use tidegate_core::{
+    Batch, Charge, Kept, MAX_LIMITS, Plan, Reading, Readings, Settlement, Shape, Stage, StoreError,
+    Timestamp, plan,
+};
+
+use super::args::{Args, Nonce};
+use super::reply::{Done, Reply};
+use super::servers::Garbled;
+use super::signature::{Ask, Refused, Signature};
+use super::store::Inner;
+use super::undo;
+
+/// Counters that one script is run over.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    pub(super) signature: Signature,
+    pub(super) nonce: Nonce,
+    /// The names of the counters; of a settlement also that of the ticket.
+    pub(super) keys: ArrayVec<String, { MAX_LIMITS + 1 }>,
+    /// The places of the counters in the batch or the settlement.
+    pub(super) places: ArrayVec<usize, MAX_LIMITS>,
+    pub(super) shapes: ArrayVec<&'a Shape, MAX_LIMITS>,
+}
+
+/// Decides a batch, and fills in what was met.
+pub(super) async fn decide(
+    store: &std::sync::Arc<Inner>,
+    batch: &Batch<'_>,
+    ask: Ask,
+    readings: &mut Readings,
+) -> Result<(), StoreError> {
+    let mut names = ArrayVec::<String, MAX_LIMITS>::new();
+    names.extend(batch.charges().iter().map(|charge| store.names.text(&batch.key(charge))));
+    let places: ArrayVec<Places, MAX_LIMITS> = match store.servers.is_cluster() {
+        true => by_tag(names.iter().map(String::as_str)),
+        false => ArrayVec::from_iter([(0..names.len()).collect()]),
+    };
+    let mut met: [Option<Reading>; MAX_LIMITS] = [None; MAX_LIMITS];
+    let (mut decided_at, mut refused) = (Timestamp::ZERO, None);
+    let mut taken = undo::Taken::new(store, batch, &names);
+    for places in places {
+        let group = Group::of_batch(store.nonce(), batch, &names, &places, ask, refused);
+        let mut args = Args::new(group.nonce);
+        places.iter().for_each(|place| args.charge(&batch.charges()[*place]));
+        let done = group.done(store.run(&group, &args).await?)?;
+        decided_at = decided_at.max(done.now);
+        for (place, reading) in places.iter().zip(group.readings(batch, &done)?) {
+            met[*place] = Some(reading);
+        }
+        if !done.admitted && refused.is_none() {
+            refused = Some(group.refusal(batch, &met));
+        }
+        taken.note(&places, &done);
+    }
+    if refused.is_none() {
+        taken.keep();
+    }
+    readings.begin(decided_at);
+    met.into_iter().flatten().for_each(|reading| readings.push(reading));
+    Ok(())
+}
+
+/// The places of the counters of one group.
+pub(super) type Places = ArrayVec<usize, MAX_LIMITS>;
+
+/// Groups by hash tag, in the order in which the tags come.
+pub(super) fn by_tag<'k>(keys: impl Iterator<Item = &'k str>) -> ArrayVec<Places, MAX_LIMITS> {
+    let mut groups: ArrayVec<(&str, Places), MAX_LIMITS> = ArrayVec::new();
+    for (place, key) in keys.enumerate() {
+        match groups.iter_mut().find(|(tag, _)| *tag == tag_of(key)) {
+            Some((_, places)) => places.push(place),
+            None => groups.push((tag_of(key), ArrayVec::from_iter([place]))),
+        }
+    }
+    groups.into_iter().map(|(_, places)| places).collect()
+}
+
+/// What is between the braces of a key; every key of ours has them.
+pub(super) fn tag_of(key: &str) -> &str {
+    let inside = key.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+    inside.map_or(key, |(tag, _)| tag)
+}
+
+// === impl Group ===
+
+impl<'a> Group<'a> {
+    fn of_batch(
+        nonce: Nonce,
+        batch: &Batch<'a>,
+        names: &[String],
+        places: &[usize],
+        ask: Ask,
+        refused: Option<Refused>,
+    ) -> Self {
+        let charges = || places.iter().map(|place| &batch.charges()[*place]);
+        Self {
+            signature: Signature::of_charges(ask, refused, charges()),
+            nonce,
+            keys: places.iter().map(|place| names[*place].clone()).collect(),
+            places: places.iter().copied().collect(),
+            shapes: charges().map(Charge::shape).collect(),
+        }
+    }
+
+    /// Those moves of a settlement, and the name under which the ticket is marked.
+    pub(super) fn of_settlement(
+        nonce: Nonce,
+        settlement: &Settlement<'a>,
+        places: Places,
+        ticket: String,
+    ) -> Self {
+        let moves = || places.iter().filter_map(|place| settlement.moves().get(*place));
+        let keys = moves().map(|step| step.key.unwrap_or_default().to_owned());
+        Self {
+            signature: Signature::of_moves(moves().map(|step| (step.charge.shape(), step.way))),
+            nonce,
+            keys: keys.chain([ticket]).collect(),
+            shapes: moves().map(|step| step.charge.shape()).collect(),
+            places,
+        }
+    }
+
+    /// Reads the answer of the script.
+    pub(super) fn read(&self, bytes: &[u8]) -> Result<Reply, Garbled> {
+        Reply::read(bytes, self.nonce, self.shapes.iter().copied())
+    }
+
+    /// What was done, or the error with the place its charge has in the batch.
+    fn done(&self, reply: Reply) -> Result<Done, StoreError> {
+        match reply {
+            Reply::Done(done) => Ok(done),
+            Reply::Failed(error) => Err(self.placed(error)),
+            // Only tickets are too late.
+            Reply::Before | Reply::Late => Err(StoreError::Timeout),
+        }
+    }
+
+    /// An error about a charge of this group as one about a charge of the whole.
+    pub(super) fn placed(&self, error: StoreError) -> StoreError {
+        let place = |charge: usize| self.places.get(charge).copied().unwrap_or(charge);
+        match error {
+            StoreError::Corrupt { charge } => StoreError::Corrupt { charge: place(charge) },
+            StoreError::Version { charge } => StoreError::Version { charge: place(charge) },
+            StoreError::Stale { charge, now } => StoreError::Stale { charge: place(charge), now },
+            other => other,
+        }
+    }
+
+    /// The readings, by the rules of the core. The script has decided by the same rules; if it had
+    /// not, what it wrote is anybody's guess.
+    fn readings(&self, batch: &Batch<'_>, done: &Done) -> Result<Vec<Reading>, StoreError> {
+        let charges = || self.places.iter().map(|place| &batch.charges()[*place]);
+        let looked =
+            charges().zip(&done.kept).map(|(charge, kept)| look(charge, kept.as_ref(), done.now));
+        let looked = looked.collect::<Result<Vec<Reading>, StoreError>>()?;
+        let planned = self.planned(charges().zip(looked.iter().map(|reading| reading.room)));
+        let agreed = (0..self.places.len())
+            .all(|place| planned.writes(place) == (done.writes >> place & 1 == 1))
+            && planned.is_admitted() == done.admitted;
+        if !agreed {
+            return Err(StoreError::Timeout);
+        }
+        let mut readings = looked;
+        if self.signature.ask == Ask::Charge {
+            for (place, (charge, kept)) in charges().zip(&done.kept).enumerate() {
+                if planned.writes(place) {
+                    readings[place] = take(charge, kept.as_ref(), done.now)?;
+                }
+            }
+        }
+        Ok(readings)
+    }
+
+    fn planned<'c, 'b: 'c>(
+        &self,
+        met: impl Iterator<Item = (&'c Charge<'b>, tidegate_core::Room)> + Clone,
+    ) -> Plan {
+        match self.signature.refused {
+            None => plan(met),
+            Some(refused) => tidegate_core::plan_after(refused == Refused::Globally, met),
+        }
+    }
+
+    /// How this group has refused.
+    fn refusal(&self, batch: &Batch<'_>, met: &[Option<Reading>]) -> Refused {
+        let refusing = |place: &&usize| {
+            let limit = batch.charges()[**place].limit();
+            let no_room = met[**place].is_some_and(|reading| !reading.room.is_now());
+            no_room && !limit.is_shadow() && limit.stage() == Stage::Global
+        };
+        if self.places.iter().any(|place| refusing(&place)) {
+            Refused::Globally
+        } else {
+            Refused::Here
+        }
+    }
+}
+
+/// Calendar periods may have moved on since they were sent; those of the time it was decided at are
+/// the same, whenever they are looked up.
+fn look(charge: &Charge<'_>, kept: Option<&Kept>, now: Timestamp) -> Result<Reading, StoreError> {
+    charge.look(kept, now).or_else(|stale| {
+        charge.refresh(stale.now);
+        charge.look(kept, now).map_err(|_| StoreError::Timeout)
+    })
+}
+
+fn take(charge: &Charge<'_>, kept: Option<&Kept>, now: Timestamp) -> Result<Reading, StoreError> {
+    charge.take(kept, now).map(|(_, reading)| reading).or_else(|stale| {
+        charge.refresh(stale.now);
+        charge.take(kept, now).map(|(_, reading)| reading).map_err(|_| StoreError::Timeout)
+    })
+}

@@ -1,0 +1,61 @@
+-- Quota: `full` units per period. State: q1, the start of the period, what was used in it, and its
+-- expiry in ms.
+--# read
+local v$ = pcall('GET', keys[$])
+if not (cost$ * full$ >= 1 and full$ <= MAX - OVER) then @numbers end
+local begun$, kept$, keeps$, now$ = nil, 0, 0, clock
+if v$ then
+  local tag = 0
+  if #v$ == 26 then tag, begun$, kept$, keeps$ = unpack('<HI8I8I8', v$) end
+  if tag ~= 12657 then
+    @other quota
+    begun$, kept$, keeps$ = nil, 0, 0
+  elseif not (begun$ <= MAX and kept$ <= MAX and keeps$ <= MAX) then
+    @corrupt
+  end
+  if begun$ and clock < begun$ then now$ = begun$ end
+end
+--# read fixed
+if not (length$ >= 1 and length$ <= MAX) then @numbers end
+local start$ = now$ - now$ % length$
+local finish$ = start$ + length$
+--# read first use
+if not (length$ >= 1 and length$ <= MAX) then @numbers end
+local start$ = now$
+if begun$ and now$ < begun$ + length$ and now$ < MAX then start$ = begun$ end
+local finish$ = start$ + length$
+--# read calendar
+if not (first$ <= second$ and second$ <= third$ and third$ <= fourth$ and fourth$ <= MAX) then
+  @numbers
+end
+local start$, finish$
+if first$ <= now$ and now$ < second$ then start$, finish$ = first$, second$
+elseif second$ <= now$ and now$ < third$ then start$, finish$ = second$, third$
+elseif third$ <= now$ and (now$ < fourth$ or now$ == MAX and fourth$ == MAX) then
+  start$, finish$ = third$, fourth$
+else @stale end
+--# room
+local used$ = 0
+if begun$ and begun$ >= start$ then start$, used$ = begun$, kept$ end
+local room$ = cost$ <= full$ and used$ + cost$ <= full$
+--# take
+used$ = used$ + cost$
+--# there
+used$ = used$ + cost$
+if used$ > full$ + OVER then used$ = full$ + OVER end
+--# back
+local start$, finish$, used$ = begun$, 0, kept$
+if begun$ and begun$ <= taken then
+  used$ = used$ - cost$
+  if not (used$ > 0) then used$ = 0 end
+end
+kept$ = begun$
+--# write
+local fresh = finish$ / 1000
+fresh = fresh + -fresh % 1
+if fresh <= keeps$ then
+  call('SETRANGE', keys[$], '2', pack('<I8I8', start$, used$))
+else
+  call('SET', keys[$], pack('<HI8I8I8', 12657, start$, used$, fresh), 'PXAT',
+    string.format('%d', fresh))
+end

@@ -1,0 +1,116 @@
+//! What a script answers: the time, what was done, and every state as it was found.
+//!
+//! ```text
+//! nonce +12 1794752623 478029 <state><state>…      admitted, the first and second charge written
+//! nonce -   1794752623 478029 <state>-…            refused; nothing kept for the second
+//! nonce before 1794752623 478029                   a ticket that was settled already; also `late`
+//! nonce corrupt 2   nonce version 1   nonce stale 1 1794752623478029
+//! ```
+
+use tidegate_core::{Kept, Shape, StoreError, Timestamp};
+
+use super::args::Nonce;
+use super::servers::Garbled;
+use super::state;
+
+/// An answer, taken apart.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// What was asked for has been done, or refused.
+    Done(Done),
+    /// The ticket was settled before.
+    Before,
+    /// It is too late for the ticket.
+    Late,
+    /// Nothing was done; the place of the charge is in it, counted from zero.
+    Failed(StoreError),
+}
+
+/// What was met and done.
+#[derive(Debug)]
+pub(crate) struct Done {
+    /// The time of the server.
+    pub(crate) now: Timestamp,
+    /// Whether the batch was admitted.
+    pub(crate) admitted: bool,
+    /// Which charges were written, by place.
+    pub(crate) writes: u16,
+    /// What was kept for each charge before.
+    pub(crate) kept: Vec<Option<Kept>>,
+}
+
+// === impl Reply ===
+
+impl Reply {
+    /// Reads the answer to a call with this nonce, about counters of these shapes.
+    pub(crate) fn read<'s>(
+        bytes: &[u8],
+        nonce: Nonce,
+        shapes: impl Iterator<Item = &'s Shape>,
+    ) -> Result<Self, Garbled> {
+        let mut rest = bytes.strip_prefix(&nonce).ok_or(Garbled)?;
+        let what = word(&mut rest)?;
+        match what {
+            b"corrupt" => Ok(Self::Failed(StoreError::Corrupt { charge: place(&mut rest)? })),
+            b"version" => Ok(Self::Failed(StoreError::Version { charge: place(&mut rest)? })),
+            b"stale" => {
+                let charge = place(&mut rest)?;
+                let now = Timestamp::from_micros(number(&mut rest)?);
+                Ok(Self::Failed(StoreError::Stale { charge, now }))
+            }
+            b"before" => Ok(Self::Before),
+            b"late" => Ok(Self::Late),
+            _ => Done::read(what, rest, shapes).map(Self::Done),
+        }
+    }
+}
+
+// === impl Done ===
+
+impl Done {
+    fn read<'s>(
+        what: &[u8],
+        mut rest: &[u8],
+        shapes: impl Iterator<Item = &'s Shape>,
+    ) -> Result<Self, Garbled> {
+        let (sign, places) = what.split_first().ok_or(Garbled)?;
+        let admitted = match sign {
+            b'+' => true,
+            b'-' => false,
+            _ => return Err(Garbled),
+        };
+        let mut writes = 0;
+        for place in places {
+            match place {
+                b'1'..=b'8' => writes |= 1 << (place - b'1'),
+                _ => return Err(Garbled),
+            }
+        }
+        let (seconds, micros) = (number(&mut rest)?, number(&mut rest)?);
+        let now = seconds.checked_mul(1_000_000).and_then(|now| now.checked_add(micros));
+        let now = Timestamp::from_micros(now.ok_or(Garbled)?);
+        let kept = shapes.map(|shape| state::read(&mut rest, shape)).collect::<Result<_, _>>()?;
+        if rest.is_empty() { Ok(Self { now, admitted, writes, kept }) } else { Err(Garbled) }
+    }
+}
+
+/// The bytes before the next space.
+fn word<'b>(rest: &mut &'b [u8]) -> Result<&'b [u8], Garbled> {
+    let end = rest.iter().position(|byte| *byte == b' ').ok_or(Garbled)?;
+    let (word, after) = (&rest[..end], &rest[end + 1..]);
+    *rest = after;
+    Ok(word)
+}
+
+fn number(rest: &mut &[u8]) -> Result<u64, Garbled> {
+    let word = word(rest)?;
+    if word.is_empty() || !word.iter().all(u8::is_ascii_digit) {
+        return Err(Garbled);
+    }
+    str::from_utf8(word).ok().and_then(|word| word.parse().ok()).ok_or(Garbled)
+}
+
+/// Lua counts from one.
+fn place(rest: &mut &[u8]) -> Result<usize, Garbled> {
+    usize::try_from(number(rest)?).ok().and_then(|place| place.checked_sub(1)).ok_or(Garbled)
+}

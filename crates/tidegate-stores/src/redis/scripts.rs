@@ -1,0 +1,44 @@
+//! The scripts in use, by what they depend on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use super::script::Script;
+use super::signature::Signature;
+use super::template::{PROBE, compose};
+
+/// The scripts made so far. There are as many as policies have sequences of shapes, so none is ever
+/// thrown away.
+#[derive(Debug)]
+pub(crate) struct Scripts {
+    made: ArcSwap<HashMap<Signature, Arc<Script>>>,
+    probe: Script,
+}
+
+// === impl Scripts ===
+
+impl Scripts {
+    pub(crate) fn new() -> Self {
+        Self { made: ArcSwap::default(), probe: Script::new(PROBE) }
+    }
+
+    /// The script for a signature.
+    pub(crate) fn get(&self, signature: &Signature) -> Arc<Script> {
+        if let Some(script) = self.made.load().get(signature) {
+            return Arc::clone(script);
+        }
+        let script = Arc::new(Script::new(compose(signature)));
+        self.made.rcu(|made| {
+            let mut made = HashMap::clone(made);
+            made.insert(signature.clone(), Arc::clone(&script));
+            made
+        });
+        script
+    }
+
+    pub(crate) const fn probe(&self) -> &Script {
+        &self.probe
+    }
+}

@@ -1,0 +1,254 @@
+//! Puts a script together from the parts in `lua/`, for one [`Signature`].
+//!
+//! A loop over any shapes would be one text, and a quarter slower: in Lua every table, call and
+//! conversion counts. So each sequence of shapes has its own text, without tables and loops. Nothing
+//! that comes from a policy or a client gets into it: what is put together are the parts below and
+//! the places of charges, and the same signature always gives the same text.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::signature::{Ask, Form, Part, Refused, Signature};
+
+/// The parts of one file, by the name that follows `--#`.
+struct Parts(HashMap<&'static str, String>);
+
+static STEP: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/step.lua")));
+static BUCKET: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/bucket.lua")));
+static QUOTA: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/quota.lua")));
+static WINDOW: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/window.lua")));
+
+/// Writes a counter that nobody uses, as a charge would: whether the server works.
+pub(crate) const PROBE: &str = include_str!("lua/probe.lua");
+
+/// The text for a signature.
+pub(crate) fn compose(signature: &Signature) -> String {
+    let mut text = head(signature);
+    for (place, part) in places(signature) {
+        text += &placed(&part.read(signature.ask), place);
+    }
+    text += &match signature.ask {
+        Ask::Charge | Ask::Peek => charge(signature),
+        Ask::Settle => settle(signature),
+    };
+    let states = places(signature).map(|(place, _)| format!(" .. (v{place} or '-')"));
+    text + "return nonce .. done .. ' ' .. time[1] .. ' ' .. time[2] .. ' '"
+        + &states.collect::<String>()
+        + "\n"
+}
+
+/// Functions, the argument taken apart, and the time.
+fn head(signature: &Signature) -> String {
+    let windows = signature.parts.iter().any(|part| part.form.is_window());
+    let settles = signature.ask == Ask::Settle;
+    let (mut names, mut format) = ("nonce".to_owned(), "<c4".to_owned());
+    if settles {
+        names += ", taken, late";
+        format += "I8I8";
+    }
+    for (place, part) in places(signature) {
+        let (more, of_form) = part.form.arguments();
+        for name in ["cost", "full"].iter().chain(more) {
+            names += &format!(", {name}{place}");
+        }
+        format += "I8I8";
+        format += of_form;
+    }
+    [
+        STEP.get("begin"),
+        if windows { STEP.get("begin windows") } else { "" },
+        STEP.get("functions"),
+        &format!("local {names} = unpack('{format}', ARGV[1])\n"),
+        STEP.get("clock"),
+        if settles { STEP.get("begin settling") } else { "" },
+    ]
+    .concat()
+}
+
+/// Which charges are written, as [`plan`](tidegate_core::plan) says, and their writes.
+fn charge(signature: &Signature) -> String {
+    let firm = || places(signature).filter(|(_, part)| !part.shadow);
+    let rooms: Vec<String> = firm().map(|(place, _)| format!("room{place}")).collect();
+    let condition = match signature.refused {
+        Some(_) => "false".to_owned(),
+        None if rooms.is_empty() => "true".to_owned(),
+        None => rooms.join(" and "),
+    };
+    let all: String = firm().map(|(place, _)| place.to_string()).collect();
+    let mut text = format!("local done = '-'\nif {condition} then\ndone = '+{all}'\n");
+    let write = |(place, part): (usize, &Part)| match signature.ask {
+        Ask::Charge => placed(&format!("do\n{}{}end\n", part.take(), part.write()), place),
+        Ask::Peek | Ask::Settle => String::new(),
+    };
+    let one_more = |(place, part): (usize, &Part), condition: &str| {
+        let write = write((place, part));
+        format!("if {condition} then\ndone = done .. '{place}'\n{write}end\n")
+    };
+    text.extend(firm().map(write));
+    for (place, part) in places(signature).filter(|(_, part)| part.shadow) {
+        text += &one_more((place, part), &format!("room{place}"));
+    }
+    text += "else\n";
+    let globals: String = firm()
+        .filter(|(_, part)| part.global)
+        .map(|(place, _)| format!(" and room{place}"))
+        .collect();
+    let counting = |part: &Part| {
+        part.attempts && (part.global || signature.refused != Some(Refused::Globally))
+    };
+    for (place, part) in firm().filter(|(_, part)| counting(part)) {
+        let unless_global = if part.global { "" } else { &globals };
+        text += &one_more((place, part), &format!("cost{place} <= full{place}{unless_global}"));
+    }
+    text + "end\n"
+}
+
+/// The ticket is marked, then everything is moved.
+fn settle(signature: &Signature) -> String {
+    let mut text = placed(STEP.get("mark"), signature.parts.len() + 1);
+    for (place, part) in places(signature) {
+        let moved = if part.back {
+            format!("do\n{}if kept$ then\n{}end\nend\n", part.back(), part.write())
+        } else {
+            format!("do\n{}{}end\n", part.take(), part.write())
+        };
+        text += &placed(&moved, place);
+    }
+    text + "local done = '+'\n"
+}
+
+/// The parts with their places, which begin with one as those of `KEYS` do.
+fn places(signature: &Signature) -> impl Iterator<Item = (usize, &Part)> {
+    (1..).zip(&signature.parts)
+}
+
+/// A part at its place.
+fn placed(text: &str, place: usize) -> String {
+    let mut expanded = String::with_capacity(text.len());
+    for line in text.lines() {
+        let (before, rest) = line.split_once('@').unwrap_or((line, ""));
+        let (name, after) = rest.split_once(' ').unwrap_or((rest, ""));
+        expanded += before;
+        match name {
+            "" => {}
+            "other" => expanded += &STEP.get(name).replace("OWN", after),
+            _ => expanded += &[STEP.get(name).trim_end(), " ", after].concat(),
+        }
+        expanded.push('\n');
+    }
+    expanded.replace('$', &place.to_string())
+}
+
+// === impl Parts ===
+
+impl Parts {
+    /// Reads the parts of a file; what is before the first is about the file. Comments stay behind.
+    fn of(file: &'static str) -> Self {
+        let mut parts = HashMap::new();
+        let mut name = "";
+        for line in file.lines() {
+            if let Some(begun) = line.strip_prefix("--# ") {
+                name = begun;
+            } else if !line.trim_start().starts_with("--") {
+                let part: &mut String = parts.entry(name).or_default();
+                *part += line;
+                part.push('\n');
+            }
+        }
+        Self(parts)
+    }
+
+    /// A part; the tests ask for all of them.
+    fn get(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+}
+
+// === impl Form ===
+
+impl Form {
+    const fn is_window(self) -> bool {
+        matches!(self, Self::Ring | Self::Grid | Self::Backoff)
+    }
+
+    /// What a charge brings beside its cost and the most that fits: names, and how they are packed.
+    const fn arguments(self) -> (&'static [&'static str], &'static str) {
+        match self {
+            Self::Bucket => (&["r", "p"], "I8I8"),
+            Self::Fixed | Self::FirstUse => (&["length"], "I8"),
+            Self::Calendar => (&["first", "second", "third", "fourth"], "I8I8I8I8"),
+            Self::Ring | Self::Grid => (&["per"], "I8"),
+            Self::Backoff => (&["per", "rows"], "I8c256"),
+        }
+    }
+}
+
+// === impl Part ===
+
+impl Part {
+    /// Reads the counter, checks it, and sees whether there is room.
+    fn read(&self, ask: Ask) -> String {
+        // What is given back is taken out of the state as it is, wherever the time has got to.
+        let room = ask != Ask::Settle || !self.back;
+        let room = |text: &'static str| if room { text } else { "" };
+        match self.form {
+            Form::Bucket => BUCKET.get("read").to_owned(),
+            Form::Fixed | Form::FirstUse | Form::Calendar => {
+                let period = match self.form {
+                    Form::Fixed => "read fixed",
+                    Form::FirstUse => "read first use",
+                    _ => "read calendar",
+                };
+                [QUOTA.get("read"), room(QUOTA.get(period)), room(QUOTA.get("room"))].concat()
+            }
+            Form::Ring => [
+                "local ring$ = true\n",
+                WINDOW.get("read"),
+                WINDOW.get("read ring"),
+                room(WINDOW.get("room ring")),
+            ]
+            .concat(),
+            Form::Grid | Form::Backoff => [
+                "local ring$ = false\n",
+                WINDOW.get("read"),
+                WINDOW.get("read grid"),
+                room(WINDOW.get("room grid")),
+            ]
+            .concat(),
+        }
+    }
+
+    /// Counts the cost: of a charge that has room, or in any case.
+    fn take(&self) -> String {
+        let fits = !self.attempts;
+        match self.form {
+            Form::Bucket if fits => BUCKET.get("take").to_owned(),
+            Form::Bucket => BUCKET.get("there").to_owned(),
+            Form::Fixed | Form::FirstUse | Form::Calendar if fits => QUOTA.get("take").to_owned(),
+            Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("there").to_owned(),
+            Form::Ring => WINDOW.get("take ring").to_owned(),
+            Form::Grid => WINDOW.get("take grid").to_owned(),
+            Form::Backoff => [WINDOW.get("take grid"), WINDOW.get("take backoff")].concat(),
+        }
+    }
+
+    /// Takes out what was counted.
+    fn back(&self) -> &'static str {
+        match self.form {
+            Form::Bucket => BUCKET.get("back"),
+            Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("back"),
+            Form::Ring => WINDOW.get("back ring"),
+            Form::Grid | Form::Backoff => WINDOW.get("back grid"),
+        }
+    }
+
+    /// Writes the counter, with a time to live that covers all it has to remember.
+    fn write(&self) -> &'static str {
+        match self.form {
+            Form::Bucket => BUCKET.get("write"),
+            Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("write"),
+            Form::Ring => WINDOW.get("write ring"),
+            Form::Grid | Form::Backoff => WINDOW.get("write grid"),
+        }
+    }
+}
