@@ -1,6 +1,7 @@
 //! The servers, against real ones that are broken on purpose.
 
 mod cluster;
+mod faults;
 mod layout;
 mod replies;
 mod sentinel;
