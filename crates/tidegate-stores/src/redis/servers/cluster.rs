@@ -86,9 +86,8 @@ impl Cluster {
         if self.refresh.begin() {
             let cluster = Arc::clone(self);
             tokio::spawn(async move {
-                let timeout = cluster.shared.target.timeout();
                 let look = || async {
-                    let _ = tokio::time::timeout(timeout, cluster.look()).await;
+                    let _ = cluster.look_in_time().await;
                 };
                 cluster.refresh.run(look).await;
             });
@@ -163,22 +162,26 @@ impl Cluster {
     async fn learn(self: &Arc<Self>) -> Result<Arc<Map>, Arc<Trouble>> {
         let attempt = || {
             let cluster = Arc::clone(self);
-            async move { cluster.look().await }
+            async move { cluster.look_in_time().await }
         };
-        self.flight.join(self.shared.target.timeout(), || self.map.load_full(), attempt).await
+        self.flight.join(|| self.map.load_full(), attempt).await
+    }
+
+    async fn look_in_time(&self) -> Result<Arc<Map>, Arc<Trouble>> {
+        self.shared.in_time(&self.shared.target, self.look()).await
     }
 
     /// Asks some nodes and believes the first that answers: what it has wrong, a redirect mends.
-    async fn look(&self) -> Result<Arc<Map>, Arc<Trouble>> {
+    async fn look(&self) -> Result<Arc<Map>, Trouble> {
         let mut asked = JoinSet::new();
         for link in self.to_ask() {
             asked.spawn(async move { layout_from(&link).await });
         }
-        let mut trouble = Arc::new(Trouble::passing("no node of the cluster has answered"));
+        let mut trouble = Trouble::passing("no node of the cluster has answered");
         while let Some(answer) = asked.join_next().await {
             match answer {
                 Ok(Ok(layout)) => return Ok(self.adopt(layout)),
-                Ok(Err(why)) => trouble = why,
+                Ok(Err(why)) => trouble = Trouble::clone(&why),
                 Err(_) => {}
             }
         }

@@ -4,7 +4,6 @@
 //! a thousand connections, and each trying after the other would be a thousand deadlines.
 
 use core::future::Future;
-use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
@@ -13,7 +12,7 @@ use crate::redis::trouble::Trouble;
 
 type Outcome<T> = Result<T, Arc<Trouble>>;
 
-/// An attempt that runs by itself, bounded, whoever still waits for it.
+/// An attempt that runs by itself, whoever still waits for it; so it has to end by itself, in time.
 #[derive(Debug)]
 pub(super) struct Flight<T> {
     current: Mutex<Option<watch::Receiver<Option<Outcome<T>>>>>,
@@ -26,7 +25,6 @@ impl<T: Clone + Send + Sync + 'static> Flight<T> {
     /// start one: an attempt may have succeeded since the caller looked.
     pub(super) async fn join<F>(
         &self,
-        timeout: Duration,
         ready: impl FnOnce() -> Option<T>,
         attempt: impl FnOnce() -> F,
     ) -> Outcome<T>
@@ -41,7 +39,7 @@ impl<T: Clone + Send + Sync + 'static> Flight<T> {
                     if let Some(ready) = ready() {
                         return Ok(ready);
                     }
-                    let outcome = start(timeout, attempt());
+                    let outcome = start(attempt());
                     *current = Some(outcome.clone());
                     outcome
                 }
@@ -67,14 +65,11 @@ fn is_under_way<T>(outcome: &watch::Receiver<Option<T>>) -> bool {
 }
 
 fn start<T: Send + Sync + 'static>(
-    timeout: Duration,
     attempt: impl Future<Output = Outcome<T>> + Send + 'static,
 ) -> watch::Receiver<Option<Outcome<T>>> {
     let (tell, outcome) = watch::channel(None);
     tokio::spawn(async move {
-        let outcome = tokio::time::timeout(timeout, attempt).await;
-        let late = || Err(Arc::new(Trouble::passing(format!("no answer within {timeout:?}"))));
-        tell.send_replace(Some(outcome.unwrap_or_else(|_| late())));
+        tell.send_replace(Some(attempt.await));
     });
     outcome
 }

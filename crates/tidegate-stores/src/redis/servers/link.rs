@@ -1,5 +1,6 @@
 //! The way to one server: a live connection, or the attempt to get one.
 
+use core::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
@@ -59,9 +60,9 @@ impl Link {
     pub(super) async fn connect(self: &Arc<Self>) -> Result<Arc<Live>, Arc<Trouble>> {
         let attempt = || {
             let link = Arc::clone(self);
-            async move { link.open().await.map_err(Arc::new) }
+            async move { link.shared.in_time(&link.door, link.open()).await }
         };
-        self.flight.join(self.shared.target.timeout(), || self.ready(), attempt).await
+        self.flight.join(|| self.ready(), attempt).await
     }
 
     /// Takes a connection out of use. Calls that are under way on it go on; a newer one stays.
@@ -144,5 +145,16 @@ impl Link {
             None => {}
         }
         *seen = Some(now);
+    }
+}
+
+// === impl Door ===
+
+impl fmt::Display for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(address) | Self::Node(address) => address.fmt(f),
+            Self::Named(_) => f.write_str("the sentinels and the primary they name"),
+        }
     }
 }

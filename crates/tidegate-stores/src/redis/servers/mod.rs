@@ -24,6 +24,7 @@ mod tests;
 mod tls;
 mod wire;
 
+use core::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
@@ -162,8 +163,12 @@ impl Servers {
     }
 
     fn elapsed(&self, progress: &Progress) -> StoreError {
-        let (place, timeout) = (progress.place(), self.shared.target.timeout());
-        self.shared.note_text(|| format!("{place}no answer within {timeout:?}"));
+        let Shared { target, .. } = &*self.shared;
+        let timeout = target.timeout();
+        self.shared.note_text(|| match progress.address() {
+            Some(address) => format!("{address}: no answer within {timeout:?}"),
+            None => format!("{target}: no connection within {timeout:?}"),
+        });
         if let Topology::Cluster(cluster) = &self.topology {
             cluster.look_again();
         }
@@ -174,6 +179,19 @@ impl Servers {
 // === impl Shared ===
 
 impl Shared {
+    /// Whatever takes longer than a call may, nobody waits for.
+    async fn in_time<T>(
+        &self,
+        place: &impl fmt::Display,
+        attempt: impl Future<Output = Result<T, Trouble>>,
+    ) -> Result<T, Arc<Trouble>> {
+        let timeout = self.target.timeout();
+        let outcome = tokio::time::timeout(timeout, attempt).await.unwrap_or_else(|_| {
+            Err(Trouble::passing(format!("no answer within {timeout:?}")).at(place))
+        });
+        outcome.map_err(Arc::new)
+    }
+
     /// Keeps the trouble for the logs, and says which branch to take.
     fn note(&self, trouble: &Arc<Trouble>) -> StoreError {
         self.trouble.store(Some(Arc::clone(trouble)));

@@ -92,8 +92,11 @@ async fn a_stopped_server_is_left_within_a_deadline_and_found_again() {
     server.pause();
     // Sent: nobody knows. Then connecting succeeds and the handshake hangs: certainly not sent.
     assert_eq!(count(&servers, "k").await, Err(StoreError::Timeout));
+    let place = server.addr().to_string();
+    assert_eq!(trouble(&servers), format!("{place}: no answer within {DEADLINE:?}"));
     for _ in 0..3 {
         assert_eq!(count(&servers, "k").await, Err(StoreError::Unavailable));
+        assert!(trouble(&servers).contains(&place), "{}", trouble(&servers));
     }
     server.resume();
     let again = count_at_last(&servers, "k").await;
