@@ -20,6 +20,7 @@
 )]
 
 pub mod drive;
+pub mod lua;
 pub mod model;
 pub mod plain;
 pub mod proxy;

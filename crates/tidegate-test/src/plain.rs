@@ -7,14 +7,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{
-    Batch, Clock, Kept, Readings, Receipt, Settled, Settlement, Store, StoreError, TicketId, plan,
+    Batch, Charge, Clock, Kept, KeyNames, Readings, Receipt, Settled, Settlement, Store,
+    StoreError, TicketId, plan,
 };
 
-/// A store of the core's states, by the digests of their keys.
+/// A store of the core's states, by the digests of their keys or by their names.
 #[derive(Debug)]
 pub struct PlainStore<C> {
     clock: C,
-    states: Mutex<HashMap<u64, Kept>>,
+    states: Mutex<HashMap<String, Kept>>,
+    names: Option<KeyNames>,
     settled: Mutex<HashSet<TicketId>>,
 }
 
@@ -24,7 +26,21 @@ impl<C: Clock> PlainStore<C> {
     /// A store that has seen nothing.
     #[must_use]
     pub fn new(clock: C) -> Self {
-        Self { clock, states: Mutex::default(), settled: Mutex::default() }
+        Self { clock, states: Mutex::default(), names: None, settled: Mutex::default() }
+    }
+
+    /// One that goes by the names of counters, as shared stores do: a limit with another period has
+    /// another name.
+    #[must_use]
+    pub fn by_name(clock: C, names: KeyNames) -> Self {
+        Self { names: Some(names), ..Self::new(clock) }
+    }
+
+    fn name(&self, batch: &Batch<'_>, charge: &Charge<'_>) -> String {
+        match &self.names {
+            Some(names) => names.text(&batch.key(charge)),
+            None => charge.digest().to_string(),
+        }
     }
 
     fn decide(
@@ -37,7 +53,7 @@ impl<C: Clock> PlainStore<C> {
         let now = self.clock.now();
         let mut met = Vec::new();
         for (index, charge) in batch.charges().iter().enumerate() {
-            let kept = states.get(&charge.digest());
+            let kept = states.get(&self.name(batch, charge));
             met.push(charge.look(kept, now).map_err(|stale| stale.of_charge(index))?);
         }
         let rooms = batch.charges().iter().zip(&met).map(|(charge, met)| (charge, met.room));
@@ -45,9 +61,10 @@ impl<C: Clock> PlainStore<C> {
         readings.begin(now);
         for (index, (charge, reading)) in batch.charges().iter().zip(met).enumerate() {
             if write && planned.writes(index) {
-                let taken = charge.take(states.get(&charge.digest()), now);
+                let name = self.name(batch, charge);
+                let taken = charge.take(states.get(&name), now);
                 let (after, reading) = taken.map_err(|stale| stale.of_charge(index))?;
-                states.insert(charge.digest(), after);
+                states.insert(name, after);
                 readings.push(reading);
             } else {
                 readings.push(reading);
@@ -76,11 +93,15 @@ impl<C: Clock> Store for PlainStore<C> {
         let mut moved = Settled::default();
         let mut after = Vec::new();
         for (index, step) in settlement.moves().iter().enumerate() {
-            let kept = states.get(&step.charge.digest());
+            let name = match step.key {
+                Some(key) => key.to_owned(),
+                None => step.charge.digest().to_string(),
+            };
+            let kept = states.get(&name);
             let applied = step.apply(kept, settlement.decided_at(), now);
             let (kept, settled) = applied.map_err(|stale| stale.of_charge(index))?;
             moved += settled;
-            after.extend(kept.map(|kept| (step.charge.digest(), kept)));
+            after.extend(kept.map(|kept| (name, kept)));
         }
         if !settled.insert(settlement.id()) {
             return Ok(Receipt::Before);

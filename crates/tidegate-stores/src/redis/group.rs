@@ -34,7 +34,7 @@ pub(super) async fn decide(
 ) -> Result<(), StoreError> {
     let mut names = ArrayVec::<String, MAX_LIMITS>::new();
     names.extend(batch.charges().iter().map(|charge| store.names.text(&batch.key(charge))));
-    let places: ArrayVec<Places, MAX_LIMITS> = match store.servers.is_cluster() {
+    let places: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
         true => by_tag(names.iter().map(String::as_str)),
         false => ArrayVec::from_iter([(0..names.len()).collect()]),
     };

@@ -14,7 +14,7 @@
 //! | the scripts | `lua/`, put together by `template.rs` |
 //! | how a counter is stored | `state.rs` |
 //! | which counters are charged together | `group.rs`, `undo.rs` |
-//! | URLs and settings | `target.rs` |
+//! | URLs and settings | `url.rs` |
 //! | connections, Sentinel, Cluster, TLS | `servers/` |
 
 mod args;
@@ -27,11 +27,13 @@ mod settle;
 mod signature;
 mod state;
 mod store;
-mod target;
 mod template;
 mod trouble;
 mod undo;
+mod url;
 
 pub use store::RedisStore;
-pub use target::{Target, TargetError};
+#[doc(hidden)]
+pub use store::Run;
 pub use trouble::Trouble;
+pub use url::{Target, TargetError};

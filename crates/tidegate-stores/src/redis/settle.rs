@@ -13,7 +13,7 @@ pub(super) async fn settle(
     settlement: &Settlement<'_>,
 ) -> Result<Receipt, StoreError> {
     let keys: ArrayVec<&str, MAX_LIMITS> = settlement.keys().collect();
-    let groups = match store.servers.is_cluster() {
+    let groups = match store.is_grouped() {
         true => by_tag(keys.iter().copied()),
         false => ArrayVec::from_iter([(0..keys.len()).collect()]),
     };

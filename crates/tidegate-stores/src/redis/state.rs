@@ -53,8 +53,8 @@ fn ring(bytes: &mut &[u8], window: &Window) -> Result<Kept, Garbled> {
     let [count] = chunk(bytes)?;
     let _expiry = word(bytes)?;
     let times = (0..count).map(|_| time(bytes)).collect::<Result<Vec<_>, _>>()?;
-    let ring = Ring::from_iter(times);
-    Ok(Kept::Window(Box::new(WindowState::Ring(ring)), window.clone()))
+    let ring = WindowState::Ring(Ring::from_iter(times));
+    Ok(Kept::Window(Box::new(ring), under(window, window.per(), true)?))
 }
 
 fn grid(bytes: &mut &[u8], window: &Window) -> Result<Kept, Garbled> {
@@ -65,12 +65,18 @@ fn grid(bytes: &mut &[u8], window: &Window) -> Result<Kept, Garbled> {
     for count in &mut counts {
         *count = u32::from_le_bytes(chunk(bytes)?);
     }
-    let under = if per == window.per() {
-        window.clone()
-    } else {
-        Window::try_new(window.count(), per, Counts::Admitted).map_err(|_| Garbled)?
-    };
-    Ok(Kept::Window(Box::new(WindowState::Grid(Grid { last, until, counts })), under))
+    let grid = WindowState::Grid(Grid { last, until, counts });
+    Ok(Kept::Window(Box::new(grid), under(window, per, false)?))
+}
+
+/// The window that a state of this form and length was written under: the same, or one that differs
+/// in what matters when it is read.
+fn under(window: &Window, per: Span, exact: bool) -> Result<Window, Garbled> {
+    if per == window.per() && exact == window.is_exact() {
+        return Ok(window.clone());
+    }
+    let count = if exact { 1 } else { Window::MAX_COUNT };
+    Window::try_new(count, per, Counts::Admitted).map_err(|_| Garbled)
 }
 
 fn time(bytes: &mut &[u8]) -> Result<Timestamp, Garbled> {

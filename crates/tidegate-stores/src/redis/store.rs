@@ -9,17 +9,19 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
+use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Changes, KeyNames, Readings, Receipt, Secret, Settlement, Store, StoreError,
+    Batch, Changes, KeyNames, MAX_LIMITS, Readings, Receipt, Secret, Settlement, Store, StoreError,
 };
 
 use super::args::{Args, Nonce};
 use super::group::{self, Group};
+use super::script::Script;
 use super::scripts::Scripts;
 use super::servers::{Garbled, Servers};
 use super::signature::Ask;
-use super::target::{Target, TargetError};
 use super::trouble::Trouble;
+use super::url::{Target, TargetError};
 
 /// Counters in Redis or Valkey.
 #[derive(Clone, Debug)]
@@ -28,10 +30,20 @@ pub struct RedisStore(pub(super) Arc<Inner>);
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) names: KeyNames,
-    pub(super) servers: Servers,
+    pub(super) runner: Runner,
     pub(super) scripts: Scripts,
     calls: AtomicU32,
 }
+
+/// Who runs the scripts.
+pub(super) enum Runner {
+    Servers(Servers),
+    Scripted { grouped: bool, run: Run },
+}
+
+/// Runs the text of a script with its keys and its argument, and says what it returned.
+#[doc(hidden)]
+pub type Run = Box<dyn Fn(&str, &[&str], &[u8]) -> Vec<u8> + Send + Sync>;
 
 // === impl RedisStore ===
 
@@ -45,10 +57,23 @@ impl RedisStore {
     pub fn new(target: Target, secret: &Secret) -> Result<Self, TargetError> {
         Ok(Self(Arc::new(Inner {
             names: secret.names(),
-            servers: Servers::new(target)?,
+            runner: Runner::Servers(Servers::new(target)?),
             scripts: Scripts::new(),
             calls: AtomicU32::new(0),
         })))
+    }
+
+    /// A store whose scripts are run by somebody else than a server, for tests: in the same texts,
+    /// with the same keys and argument.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn scripted(secret: &Secret, grouped: bool, run: Run) -> Self {
+        Self(Arc::new(Inner {
+            names: secret.names(),
+            runner: Runner::Scripted { grouped, run },
+            scripts: Scripts::new(),
+            calls: AtomicU32::new(0),
+        }))
     }
 
     /// Connects and looks whether the servers can be worked with, as a start-up check.
@@ -58,13 +83,19 @@ impl RedisStore {
     /// Why not, in words. [`Trouble::is_refusal`] tells what an operator has to mend from what may
     /// pass by itself.
     pub async fn check(&self) -> Result<(), Trouble> {
-        self.0.servers.check().await
+        match &self.0.runner {
+            Runner::Servers(servers) => servers.check().await,
+            Runner::Scripted { .. } => Ok(()),
+        }
     }
 
     /// Why the last call that failed did, in words for an operator and without secrets.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<Trouble>> {
-        self.0.servers.trouble()
+        match &self.0.runner {
+            Runner::Servers(servers) => servers.trouble(),
+            Runner::Scripted { .. } => None,
+        }
     }
 }
 
@@ -87,22 +118,36 @@ impl Store for RedisStore {
         let nonce = self.0.nonce();
         // One place is enough to see that a server works; a cluster is asked at several, which lie in
         // different parts of it.
-        let places: &[&str] = match self.0.servers.is_cluster() {
+        let places: &[&str] = match self.0.is_grouped() {
             true => &["tg:{probe}", "tg:{probe1}", "tg:{probe5}", "tg:{probe9}"],
             false => &["tg:{probe}"],
         };
         for key in places {
-            let answered = |reply: redis::Value| match reply {
-                redis::Value::BulkString(bytes) if bytes.starts_with(&nonce) => Ok(()),
-                _ => Err(Garbled),
+            let answered = |reply: &[u8]| match reply.starts_with(&nonce) {
+                true => Ok(()),
+                false => Err(Garbled),
             };
-            self.0.servers.run(self.0.scripts.probe(), &[key], &nonce, answered).await?;
+            self.0.call(self.0.scripts.probe(), &[key], &nonce, answered).await?;
         }
         Ok(())
     }
 
     fn changes(&self) -> Changes {
-        self.0.servers.changes()
+        match &self.0.runner {
+            Runner::Servers(servers) => servers.changes(),
+            Runner::Scripted { .. } => Changes::default(),
+        }
+    }
+}
+
+// === impl Runner ===
+
+impl core::fmt::Debug for Runner {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Servers(servers) => servers.fmt(f),
+            Self::Scripted { .. } => f.write_str("Scripted"),
+        }
     }
 }
 
@@ -121,10 +166,39 @@ impl Inner {
         args: &Args,
     ) -> Result<super::reply::Reply, StoreError> {
         let script = self.scripts.get(&group.signature);
-        let decode = |reply: redis::Value| match reply {
-            redis::Value::BulkString(bytes) => group.read(&bytes),
-            _ => Err(Garbled),
-        };
-        self.servers.run(&script, &group.keys, args.bytes(), decode).await
+        self.call(&script, &group.keys, args.bytes(), |reply| group.read(reply)).await
+    }
+
+    /// Whether only counters with the same hash tag can be charged together.
+    pub(super) const fn is_grouped(&self) -> bool {
+        match &self.runner {
+            Runner::Servers(servers) => servers.is_cluster(),
+            Runner::Scripted { grouped, .. } => *grouped,
+        }
+    }
+
+    /// Runs a script once; its answer is text, and nothing else is an answer.
+    pub(super) async fn call<T>(
+        &self,
+        script: &Script,
+        keys: &[impl AsRef<str>],
+        arg: &[u8],
+        read: impl FnOnce(&[u8]) -> Result<T, Garbled>,
+    ) -> Result<T, StoreError> {
+        match &self.runner {
+            Runner::Servers(servers) => {
+                let keys: ArrayVec<&[u8], { MAX_LIMITS + 1 }> =
+                    keys.iter().map(|key| key.as_ref().as_bytes()).collect();
+                let decode = |reply: redis::Value| match reply {
+                    redis::Value::BulkString(bytes) => read(&bytes),
+                    _ => Err(Garbled),
+                };
+                servers.run(script, &keys, arg, decode).await
+            }
+            Runner::Scripted { run, .. } => {
+                let keys: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
+                read(&run(script.text(), &keys, arg)).map_err(|Garbled| StoreError::Timeout)
+            }
+        }
     }
 }

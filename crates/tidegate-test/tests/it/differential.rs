@@ -9,7 +9,7 @@ use tidegate_test::trace::{Who, answers, traces, with_reloads};
 use crate::{cases, memory};
 
 /// The first answer that differs, if any.
-fn same(left: &[(Who, Answer)], right: &[(Who, Answer)]) -> Result<(), TestCaseError> {
+pub(crate) fn same(left: &[(Who, Answer)], right: &[(Who, Answer)]) -> Result<(), TestCaseError> {
     prop_assert_eq!(left.len(), right.len());
     for (index, (left, right)) in left.iter().zip(right).enumerate() {
         prop_assert_eq!(left, right, "answer {}", index);

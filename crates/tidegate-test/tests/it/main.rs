@@ -13,6 +13,7 @@ mod differential;
 mod eviction;
 mod folding;
 mod keys;
+mod lua;
 mod memory;
 mod pitfalls;
 mod policies;

@@ -36,7 +36,7 @@ fn vectors() -> Vectors {
 }
 
 /// Runs every vector of limits, all of them and no fewer.
-fn holds<S: Store>(store: impl Fn(std::sync::Arc<tidegate_core::ManualClock>) -> S) {
+pub(crate) fn holds<S: Store>(store: impl Fn(std::sync::Arc<tidegate_core::ManualClock>) -> S) {
     let vectors = vectors();
     let run = check(&vectors, store).unwrap();
     assert_eq!(run, vectors.names(Section::Limits).collect::<Vec<_>>());

@@ -34,17 +34,18 @@ if v$ then
     kept$ = 'grid'
     if ring$ or per ~= per$ then
       -- Only the slot of a charge is known: it is taken to be as late as it can be.
-      local current = last$ % per
-      local part = 60 * current / per
-      current = 60 * ((last$ - current) / per) + (part - part % 1)
-      local n = 0
-      for slot = current > 60 and current - 60 or 0, current do
-        if slots$[6 + slot % 61] > 0 then
-          local sixtieths = (slot + 1) % 60
+      local rest = last$ % per
+      local base, current = (last$ - rest) / per, 60 * rest / per
+      current = current - current % 1
+      local n, shift = 0, base % 61
+      for k = current - 60 > -60 * base and current - 60 or -60 * base, current do
+        local there = slots$[6 + (k - shift) % 61]
+        if there > 0 then
+          local sixtieths = (k + 1) % 60
           local moment = sixtieths * per / 60
-          moment = (slot + 1 - sixtieths) / 60 * per + (moment + -moment % 1) - 1
+          moment = (base + (k + 1 - sixtieths) / 60) * per + (moment + -moment % 1) - 1
           n = n + 1
-          times$[n], units$[n] = moment < last$ and moment or last$, slots$[6 + slot % 61]
+          times$[n], units$[n] = moment < last$ and moment or last$, there
         end
       end
       slots$ = nil
@@ -108,19 +109,20 @@ else
   call('SET', keys[$], parts, 'PXAT', string.format('%d', keeps$))
 end
 --# read grid
--- The slot of a time is the floor of 60 · time / per, taken apart so that it stays exact.
+-- Slots are told relative to the window of the newest time, `base` windows after the epoch: slot `k`
+-- begins at base · per + k · per / 60, rounded up, and is kept at (k − base) mod 61.
 local rest$ = last$ % per$
-local slot$ = 60 * rest$ / per$
-slot$ = 60 * ((last$ - rest$) / per$) + (slot$ - slot$ % 1)
+local base$, slot$ = (last$ - rest$) / per$, 60 * rest$ / per$
+slot$ = slot$ - slot$ % 1
 if not slots$ then
   slots$ = {12647, per$, last$, pause$, keeps$}
   for k = 6, 66 do slots$[k] = 0 end
   for k = 1, #times$ do
     local rest = times$[k] % per$
     local slot = 60 * rest / per$
-    slot = 60 * ((times$[k] - rest) / per$) + (slot - slot % 1)
+    slot = 60 * ((times$[k] - rest) / per$ - base$) + (slot - slot % 1)
     if slot >= slot$ - 60 then
-      local place = 6 + slot % 61
+      local place = 6 + (slot - base$ % 61) % 61
       slots$[place] = slots$[place] + units$[k]
       if slots$[place] > 4294967295 then slots$[place] = 4294967295 end
     end
@@ -130,12 +132,13 @@ end
 -- Moves on to now: slots that have left are emptied.
 local now$ = clock < last$ and last$ or clock
 rest$ = now$ % per$
-local current$ = 60 * rest$ / per$
-current$ = 60 * ((now$ - rest$) / per$) + (current$ - current$ % 1)
-for slot = slot$ + 1, current$ < slot$ + 61 and current$ or slot$ + 61 do
-  slots$[6 + slot % 61] = 0
+local window$, current$ = (now$ - rest$) / per$, 60 * rest$ / per$
+current$ = current$ - current$ % 1
+local to$ = 60 * (window$ - base$) + current$
+for k = slot$ + 1, to$ < slot$ + 61 and to$ or slot$ + 61 do
+  slots$[6 + (k - base$ % 61) % 61] = 0
 end
-last$, slot$ = now$, current$
+last$, base$, slot$ = now$, window$, current$
 local live$ = 0
 for k = 6, 66 do live$ = live$ + slots$[k] end
 local room$ = cost$ <= full$ and live$ + cost$ <= full$ and pause$ <= last$
@@ -143,7 +146,7 @@ local room$ = cost$ <= full$ and live$ + cost$ <= full$ and pause$ <= last$
 local more = full$ + OVER - live$
 if more > cost$ then more = cost$ end
 if more > 0 then
-  local place = 6 + slot$ % 61
+  local place = 6 + (slot$ - base$ % 61) % 61
   slots$[place] = slots$[place] + more
   if slots$[place] > 4294967295 then slots$[place] = 4294967295 end
 end
@@ -154,12 +157,13 @@ local over = live$ - full$
 if over > 0 then
   -- The delay of the table, at most until all of it has left.
   local delay = unpack('<I8', rows$, 8 * (over < 32 and over or 32) - 7)
-  local gone = slot$
-  while gone > 0 and gone > slot$ - 60 and slots$[6 + gone % 61] == 0 do gone = gone - 1 end
-  gone = gone + 61
-  local sixtieths = gone % 60
+  local shift, oldest = base$ % 61, slot$ - 60
+  if oldest < -60 * base$ then oldest = -60 * base$ end
+  local newest = slot$
+  while newest > oldest and slots$[6 + (newest - shift) % 61] == 0 do newest = newest - 1 end
+  local sixtieths = (newest + 61) % 60
   local fresh = sixtieths * per$ / 60
-  fresh = (gone - sixtieths) / 60 * per$ + (fresh + -fresh % 1)
+  fresh = (base$ + (newest + 61 - sixtieths) / 60) * per$ + (fresh + -fresh % 1)
   if fresh > MAX then fresh = MAX end
   if fresh < pause$ then fresh = pause$ end
   if delay > fresh - last$ then delay = fresh - last$ end
@@ -167,15 +171,15 @@ if over > 0 then
     -- No shorter than until there is room again.
     local wait = delay
     if cost$ <= full$ then
-      local leaving, slot, free = live$ + cost$ - full$, slot$ > 60 and slot$ - 60 or 0, pause$
-      while leaving > 0 and slot <= slot$ do
-        sixtieths = (slot + 61) % 60
+      local leaving, k, free = live$ + cost$ - full$, oldest, pause$
+      while leaving > 0 and k <= slot$ do
+        sixtieths = (k + 61) % 60
         local leaves = sixtieths * per$ / 60
-        leaves = (slot + 61 - sixtieths) / 60 * per$ + (leaves + -leaves % 1)
+        leaves = (base$ + (k + 61 - sixtieths) / 60) * per$ + (leaves + -leaves % 1)
         if leaves > MAX then leaves = MAX end
         if leaves > free then free = leaves end
-        leaving = leaving - slots$[6 + slot % 61]
-        slot = slot + 1
+        leaving = leaving - slots$[6 + (k - shift) % 61]
+        k = k + 1
       end
       if free < last$ + 1 then free = last$ + 1 end
       if free - last$ > wait then wait = free - last$ end
@@ -188,22 +192,22 @@ end
 --# back grid
 if kept$ and (clock > taken and clock - taken or 0) < per$ then
   local rest = taken % per$
-  local slot = 60 * rest / per$
-  slot = 60 * ((taken - rest) / per$) + (slot - slot % 1)
-  if slot < slot$ - 60 then slot = slot$ - 60 end
+  local from = 60 * rest / per$
+  from = 60 * ((taken - rest) / per$ - base$) + (from - from % 1)
+  if from < slot$ - 60 then from = slot$ - 60 end
+  if from < -60 * base$ then from = -60 * base$ end
   local left = cost$ > 4294967295 and 4294967295 or cost$
-  for k = slot > 0 and slot or 0, slot$ do
-    local place = 6 + k % 61
+  for k = from, slot$ do
+    local place = 6 + (k - base$ % 61) % 61
     local less = left < slots$[place] and left or slots$[place]
     slots$[place], left = slots$[place] - less, left - less
   end
 end
 --# write grid
 -- Kept until what is in its newest slot, or the backoff, has passed.
-local gone = slot$ + 61
-local sixtieths = gone % 60
+local sixtieths = (slot$ + 61) % 60
 local fresh = sixtieths * per$ / 60
-fresh = (gone - sixtieths) / 60 * per$ + (fresh + -fresh % 1)
+fresh = (base$ + (slot$ + 61 - sixtieths) / 60) * per$ + (fresh + -fresh % 1)
 if fresh < pause$ then fresh = pause$ end
 fresh = (fresh > MAX and MAX or fresh) / 1000
 fresh = fresh + -fresh % 1

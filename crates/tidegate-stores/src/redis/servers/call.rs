@@ -9,7 +9,7 @@ use super::link::Link;
 use super::live::Live;
 use super::slot::slot_of;
 use crate::redis::script::Script;
-use crate::redis::target::Address;
+use crate::redis::url::Address;
 
 /// A script with its keys and its argument, ready to send.
 pub(super) struct Call<'a> {

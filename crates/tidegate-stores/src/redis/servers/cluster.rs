@@ -16,8 +16,8 @@ use super::link::{Door, Link};
 use super::live::{command, refused};
 use super::map::Map;
 use super::refresh::Refresh;
-use crate::redis::target::Address;
 use crate::redis::trouble::Trouble;
+use crate::redis::url::Address;
 
 /// So many nodes are asked for the layout at once; others when it is asked again.
 const ASKED: usize = 5;

@@ -3,7 +3,7 @@
 use redis::Value;
 
 use super::slot::SLOTS;
-use crate::redis::target::Address;
+use crate::redis::url::Address;
 
 /// What one node said, once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

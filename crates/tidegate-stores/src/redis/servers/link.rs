@@ -13,8 +13,8 @@ use super::flight::Flight;
 use super::live::Live;
 use super::node_info::Mode;
 use super::sentinel::Sentinels;
-use crate::redis::target::Address;
 use crate::redis::trouble::Trouble;
+use crate::redis::url::Address;
 
 /// One place in the topology and whoever is there.
 #[derive(Debug)]

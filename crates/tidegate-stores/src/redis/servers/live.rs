@@ -5,8 +5,8 @@ use redis::{Arg, Cmd, Pipeline, RedisResult, ServerError, Value};
 use super::node_info::{Mode, NodeInfo};
 use super::tls::{self, Tls};
 use super::wire::Wire;
-use crate::redis::target::{Address, Login, Secret};
 use crate::redis::trouble::Trouble;
+use crate::redis::url::{Address, Login, Secret};
 
 #[derive(Debug)]
 pub(super) struct Live {

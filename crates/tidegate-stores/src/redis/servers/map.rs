@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::layout::Layout;
 use super::link::Link;
 use super::slot::SLOTS;
-use crate::redis::target::Address;
+use crate::redis::url::Address;
 
 /// No owner; more nodes than this are not taken in.
 const NOBODY: u16 = u16::MAX;

@@ -38,8 +38,8 @@ use self::link::{Door, Link};
 use self::sentinel::{Question, Sentinels};
 use self::tls::Tls;
 use crate::redis::script::Script;
-use crate::redis::target::{Kind, Target, TargetError};
 use crate::redis::trouble::Trouble;
+use crate::redis::url::{Kind, Target, TargetError};
 
 /// The servers of one target.
 #[derive(Debug)]

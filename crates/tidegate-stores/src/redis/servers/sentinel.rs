@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 use super::live::{command, greeting, lost, no_error};
 use super::tls::Tls;
 use super::wire::Wire;
-use crate::redis::target::{Address, Login};
 use crate::redis::trouble::Trouble;
+use crate::redis::url::{Address, Login};
 
 #[derive(Debug)]
 pub(super) struct Sentinels {

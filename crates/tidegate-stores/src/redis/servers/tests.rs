@@ -15,7 +15,7 @@ use tidegate_core::StoreError;
 
 use super::{Garbled, Servers};
 use crate::redis::script::Script;
-use crate::redis::target::Target;
+use crate::redis::url::Target;
 
 /// Long beside what a healthy server on loopback takes on a busy machine.
 const PATIENT: Duration = Duration::from_secs(5);

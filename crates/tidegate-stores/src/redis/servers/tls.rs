@@ -16,8 +16,8 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, Error as TlsError, RootCertStore};
 
-use crate::redis::target::{Address, TargetError, TlsFiles};
 use crate::redis::trouble::Trouble;
+use crate::redis::url::{Address, TargetError, TlsFiles};
 
 /// Ready to wrap connections; everything from files has been read.
 #[derive(Clone)]

@@ -18,8 +18,8 @@ use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
 use super::tls::Tls;
-use crate::redis::target::Address;
 use crate::redis::trouble::Trouble;
+use crate::redis::url::Address;
 
 /// Calls that may wait for the driver to take them up. Beyond it callers wait for a place, under
 /// their deadlines.

@@ -3,7 +3,7 @@
 use redis::Value;
 
 use super::super::layout::{Layout, Member, Range};
-use crate::redis::target::Address;
+use crate::redis::url::Address;
 
 /// `a: 0-10 b c` is slots 0 to 10 with owner a and replicas b and c.
 fn layout(ranges: &[(&str, u16, u16, &str)]) -> Layout {

@@ -8,7 +8,7 @@ use tidegate_test::servers::tls::{Certificates, Shown};
 
 use super::super::Servers;
 use super::{PATIENT, count, servers, trouble};
-use crate::redis::target::{Target, TargetError};
+use crate::redis::url::{Target, TargetError};
 
 fn url(host: &str, server: &Server, ca: &Path) -> String {
     format!("rediss://{host}:{}?ca={}", server.port(), ca.display())

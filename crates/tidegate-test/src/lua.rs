@@ -1,0 +1,176 @@
+//! The production scripts without a server: a Lua that is told the time.
+//!
+//! The store is the real one, and so are the texts it sends; what runs them is Lua 5.1 with the few
+//! commands they use, over a map. So the time can be anything, and a hundred thousand traces take
+//! seconds. What only a real server does is held to the same expectations by other tests.
+
+mod pack;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mlua::{Function, Lua, MultiValue, Table, Value};
+use tidegate_core::{Clock, Secret};
+use tidegate_stores::redis::RedisStore;
+
+/// What happens to a key whose time to live is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expired {
+    /// It is gone, as on a server.
+    Gone,
+    /// It stays: for clocks that are set back, where a server may have forgotten what the rules
+    /// remember.
+    Stays,
+}
+
+/// The keys of the server that is not there.
+#[derive(Debug, Default)]
+struct Keys(HashMap<Vec<u8>, (Vec<u8>, u64)>);
+
+/// The secret of tests.
+///
+/// # Panics
+///
+/// Never: it is long enough.
+#[must_use]
+pub fn secret() -> Secret {
+    Secret::try_new("a secret that every test knows").expect("it is long enough")
+}
+
+/// A store whose scripts see the time of `clock`. Grouped, it charges only counters with the same
+/// hash tag together, as on a cluster.
+///
+/// # Panics
+///
+/// If a script fails, or leaves a key without a time to live.
+#[must_use]
+pub fn store(clock: Arc<dyn Clock>, expired: Expired, grouped: bool) -> RedisStore {
+    let machine = Mutex::new(Machine::new(clock, expired));
+    let run = move |text: &str, keys: &[&str], arg: &[u8]| {
+        let mut machine = machine.lock().unwrap_or_else(PoisonError::into_inner);
+        machine.run(text, keys, arg).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    RedisStore::scripted(&secret(), grouped, Box::new(run))
+}
+
+/// Lua, with what a server gives a script.
+struct Machine {
+    lua: Lua,
+    made: HashMap<String, Function>,
+}
+
+// === impl Machine ===
+
+impl Machine {
+    fn new(clock: Arc<dyn Clock>, expired: Expired) -> Self {
+        let lua = Lua::new();
+        let keys = Mutex::new(Keys::default());
+        let call = move |lua: &Lua, args: MultiValue| {
+            let args = args.iter().map(text_of).collect::<Vec<_>>();
+            let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
+            keys.call(lua, &args, clock.now().as_micros(), expired)
+        };
+        let install = || -> mlua::Result<()> {
+            let call = lua.create_function(call)?;
+            let redis = lua.create_table()?;
+            redis.set("call", call.clone())?;
+            redis.set("pcall", call)?;
+            redis.set(
+                "error_reply",
+                lua.create_function(|_, text: String| -> mlua::Result<()> {
+                    Err(mlua::Error::runtime(text))
+                })?,
+            )?;
+            lua.globals().set("redis", redis)?;
+            lua.globals().set("struct", pack::library(&lua)?)
+        };
+        install().expect("Lua takes a few functions");
+        Self { lua, made: HashMap::new() }
+    }
+
+    fn run(&mut self, text: &str, keys: &[&str], arg: &[u8]) -> mlua::Result<Vec<u8>> {
+        if !self.made.contains_key(text) {
+            let function = self.lua.load(text).into_function()?;
+            self.made.insert(text.to_owned(), function);
+        }
+        let globals = self.lua.globals();
+        globals.set("KEYS", self.lua.create_sequence_from(keys.iter().copied())?)?;
+        let args: Table = self.lua.create_sequence_from([self.lua.create_string(arg)?])?;
+        globals.set("ARGV", args)?;
+        let answer: mlua::LuaString = self.made[text].call(())?;
+        Ok(answer.as_bytes().to_vec())
+    }
+}
+
+// === impl Keys ===
+
+impl Keys {
+    fn call(
+        &mut self,
+        lua: &Lua,
+        args: &[Vec<u8>],
+        now: u64,
+        expired: Expired,
+    ) -> mlua::Result<Value> {
+        let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
+        if expired == Expired::Gone
+            && let Some(key) = args.get(1)
+            && self.0.get(*key).is_some_and(|(_, expiry)| now / 1_000 > *expiry)
+        {
+            self.0.remove(*key);
+        }
+        match args.as_slice() {
+            [b"TIME"] => {
+                let time = [(now / 1_000_000).to_string(), (now % 1_000_000).to_string()];
+                Ok(Value::Table(lua.create_sequence_from(time)?))
+            }
+            [b"GET", key] => match self.0.get(*key) {
+                Some((value, _)) => Ok(Value::String(lua.create_string(value)?)),
+                None => Ok(Value::Boolean(false)),
+            },
+            [b"SET", key, value, b"PXAT", expiry] => {
+                self.0.insert(key.to_vec(), (value.to_vec(), whole(expiry, now)));
+                Ok(Value::Boolean(true))
+            }
+            [b"SET", key, value, b"KEEPTTL"] => {
+                let kept = self.0.get_mut(*key).expect("only what is there has a time to live");
+                kept.0 = value.to_vec();
+                Ok(Value::Boolean(true))
+            }
+            [b"SET", key, value, b"NX", b"PXAT", expiry] => {
+                if self.0.contains_key(*key) {
+                    return Ok(Value::Boolean(false));
+                }
+                self.0.insert(key.to_vec(), (value.to_vec(), whole(expiry, now)));
+                Ok(Value::Table(lua.create_table()?))
+            }
+            [b"SETRANGE", key, from, value] => {
+                let (kept, _) = self.0.get_mut(*key).expect("only what is there is changed");
+                let from = usize::try_from(number(from)).expect("a place in a string");
+                kept[from..from + value.len()].copy_from_slice(value);
+                Ok(Value::Boolean(true))
+            }
+            other => panic!("the scripts do not use {other:?}"),
+        }
+    }
+}
+
+/// What a server makes of an argument.
+fn text_of(value: &Value) -> Vec<u8> {
+    match value {
+        Value::String(text) => text.as_bytes().to_vec(),
+        other => panic!("a server is sent text, not {other:?}"),
+    }
+}
+
+/// The expiry of a key, which is not over already.
+fn whole(expiry: &[u8], now: u64) -> u64 {
+    let expiry = number(expiry);
+    assert!(expiry >= now / 1_000, "a key that has expired before it is written");
+    expiry
+}
+
+fn number(text: &[u8]) -> u64 {
+    let text = std::str::from_utf8(text).expect("digits");
+    text.parse().unwrap_or_else(|_| panic!("{text} is no whole number"))
+}
