@@ -53,6 +53,21 @@ pub fn ask<S: Store>(
     weight: Cost,
     ask: Ask,
 ) -> Option<Answer> {
+    ready(ask_remote(store, policy, subject, weight, ask))
+}
+
+/// The same of a store that has to be waited for.
+///
+/// # Panics
+///
+/// If the store fails.
+pub async fn ask_remote<S: Store>(
+    store: &S,
+    policy: &Policy,
+    subject: &Subject<'_>,
+    weight: Cost,
+    ask: Ask,
+) -> Option<Answer> {
     let digests = digests();
     let mut case = Case::new(policy, subject).weighing(weight);
     for _ in 0..=RESENDS {
@@ -61,7 +76,7 @@ pub fn ask<S: Store>(
             return None;
         }
         let (batch, readings) = case.ask();
-        match send(store, batch, ask, readings) {
+        match send(store, batch, ask, readings).await {
             Ok(()) => return Some(answer(&mut case)),
             Err(StoreError::Stale { charge, now }) => batch.charges()[charge].refresh(now),
             Err(error) => panic!("the store failed: {error}"),
@@ -70,15 +85,15 @@ pub fn ask<S: Store>(
     panic!("the calendar periods are stale after {RESENDS} resends")
 }
 
-fn send<S: Store>(
+async fn send<S: Store>(
     store: &S,
     batch: &Batch<'_>,
     ask: Ask,
     readings: &mut Readings,
 ) -> Result<(), StoreError> {
     match ask {
-        Ask::Charge => ready(store.charge(batch, readings)),
-        Ask::Peek => ready(store.peek(batch, readings)),
+        Ask::Charge => store.charge(batch, readings).await,
+        Ask::Peek => store.peek(batch, readings).await,
     }
 }
 

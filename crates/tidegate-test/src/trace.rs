@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use tidegate_core::{Clock, Cost, ManualClock, PolicySet, Retry, Span, Store, Timestamp, Verdict};
 
-use crate::drive::{Answer, Ask, ask};
+use crate::drive::{Answer, Ask, ask, ask_remote};
 
 /// The start of every trace, 2026-03-28T22:59:57.123457Z: three seconds before a day in Berlin
 /// that has 23 hours, and on no round tick.
@@ -134,6 +134,43 @@ pub fn walk_new<S: Store>(
     walk(trace, &clock, &store, see);
 }
 
+/// Walks the requests and reloads of `trace` through a store that has a clock of its own, and gives each
+/// answer beside that of a judge who is asked at the time the store says it was. Steps of time are
+/// left out: it passes by itself.
+///
+/// # Panics
+///
+/// If the store fails.
+pub async fn judged<S: Store, J: Store>(
+    trace: &Trace,
+    store: &S,
+    clock: &ManualClock,
+    judge: &J,
+) -> Vec<(Answer, Answer)> {
+    let mut answers = Vec::new();
+    let mut policy = trace.policy.clone();
+    let mut set = policy.build(None);
+    for step in &trace.steps {
+        match step {
+            Step::Reload(plan) => policy = plan.clone(),
+            Step::Renumber(shapes) => policy.renumber(shapes),
+            Step::Ask(who, weight, how) => {
+                let weight = Cost::try_new(*weight).expect("traces have costs from 1 on");
+                let (policy, subject) = (&set.policies()[0], plan::subject(who));
+                let asked = ask_remote(store, policy, &subject, weight, *how).await;
+                let Some(answer) = asked else { continue };
+                clock.set(Timestamp::from_micros(answer.decided_at));
+                let expected = who.ask(judge, &set, weight, *how);
+                answers.extend(expected.map(|expected| (answer, expected)));
+                continue;
+            }
+            Step::Wait(_) | Step::ToEdge(..) | Step::ToldWait(_) | Step::Back(_) => continue,
+        }
+        set = policy.build(Some(&set));
+    }
+    answers
+}
+
 /// Every answer of a store in `trace`.
 pub fn answers<S: Store>(
     trace: &Trace,
@@ -172,6 +209,16 @@ impl Trace {
     pub fn forward(mut self) -> Self {
         self.steps.retain(|step| !matches!(step, Step::Back(_)));
         self
+    }
+
+    /// Every shape that any limit has or gets.
+    pub fn shapes(&self) -> impl Iterator<Item = &ShapePlan> {
+        let later = self.steps.iter().flat_map(|step| match step {
+            Step::Reload(policy) => policy.limits.iter().flat_map(LimitPlan::shapes).collect(),
+            Step::Renumber(shapes) => shapes.iter().collect(),
+            _ => Vec::new(),
+        });
+        self.policy.limits.iter().flat_map(LimitPlan::shapes).chain(later)
     }
 
     /// The same with the usual numbers for everybody.
@@ -234,7 +281,6 @@ impl<S: Store> Moment<'_, S> {
 impl Who {
     /// Asks `store` on behalf of this one. `None` if no limit applies.
     fn ask<S: Store>(&self, store: &S, set: &PolicySet, weight: Cost, how: Ask) -> Option<Answer> {
-        let policy = &set.policies()[0];
-        plan::with_subject(self, |subject| ask(store, policy, subject, weight, how))
+        ask(store, &set.policies()[0], &plan::subject(self), weight, how)
     }
 }

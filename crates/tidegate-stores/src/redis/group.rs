@@ -38,29 +38,50 @@ pub(super) async fn decide(
         true => by_tag(names.iter().map(String::as_str)),
         false => ArrayVec::from_iter([(0..names.len()).collect()]),
     };
-    let mut met: [Option<Reading>; MAX_LIMITS] = [None; MAX_LIMITS];
+    let mut met: [Option<Met>; MAX_LIMITS] = [None; MAX_LIMITS];
     let (mut decided_at, mut refused) = (Timestamp::ZERO, None);
     let mut taken = undo::Taken::new(store, batch, &names);
     for places in places {
-        let group = Group::of_batch(store.nonce(), batch, &names, &places, ask, refused);
+        let known = if ask == Ask::Peek { None } else { refused };
+        let group = Group::of_batch(store.nonce(), batch, &names, &places, ask, known);
         let mut args = Args::new(group.nonce);
         places.iter().for_each(|place| args.charge(&batch.charges()[*place]));
         let done = group.done(store.run(&group, &args).await?)?;
         decided_at = decided_at.max(done.now);
-        for (place, reading) in places.iter().zip(group.readings(batch, &done)?) {
-            met[*place] = Some(reading);
+        for (place, said) in places.iter().zip(group.readings(batch, &done)?) {
+            met[*place] = Some(said);
         }
-        if !done.admitted && refused.is_none() {
-            refused = Some(group.refusal(batch, &met));
+        refused = refused.max(group.refusal(batch, &met));
+        // A peek says what would be written, and writes nothing.
+        if ask == Ask::Charge {
+            taken.note(&places, &done);
         }
-        taken.note(&places, &done);
     }
-    if refused.is_none() {
-        taken.keep();
-    }
+    taken.decided(refused);
     readings.begin(decided_at);
-    met.into_iter().flatten().for_each(|reading| readings.push(reading));
+    for (charge, met) in batch.charges().iter().zip(met.into_iter().flatten()) {
+        readings.push(met.reading(charge, refused));
+    }
     Ok(())
+}
+
+/// What one charge met.
+#[derive(Clone, Copy, Debug)]
+struct Met {
+    /// As it was found.
+    looked: Reading,
+    /// As it was left, if it was counted.
+    taken: Option<Reading>,
+}
+
+// === impl Met ===
+
+impl Met {
+    /// What to tell. What was counted for a decision that was refused is given back, but for attempts.
+    fn reading(self, charge: &Charge<'_>, refused: Option<Refused>) -> Reading {
+        let stays = refused.is_none_or(|refused| undo::stays_counted(charge, refused));
+        self.taken.filter(|_| stays).unwrap_or(self.looked)
+    }
 }
 
 /// The places of the counters of one group.
@@ -149,29 +170,28 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The readings, by the rules of the core. The script has decided by the same rules; if it had
-    /// not, what it wrote is anybody's guess.
-    fn readings(&self, batch: &Batch<'_>, done: &Done) -> Result<Vec<Reading>, StoreError> {
+    /// What each charge met, by the rules of the core. The script has decided by the same rules; if
+    /// it had not, what it wrote is anybody's guess.
+    fn readings(&self, batch: &Batch<'_>, done: &Done) -> Result<Vec<Met>, StoreError> {
         let charges = || self.places.iter().map(|place| &batch.charges()[*place]);
-        let looked =
-            charges().zip(&done.kept).map(|(charge, kept)| look(charge, kept.as_ref(), done.now));
-        let looked = looked.collect::<Result<Vec<Reading>, StoreError>>()?;
-        let planned = self.planned(charges().zip(looked.iter().map(|reading| reading.room)));
-        let agreed = (0..self.places.len())
-            .all(|place| planned.writes(place) == (done.writes >> place & 1 == 1))
-            && planned.is_admitted() == done.admitted;
-        if !agreed {
+        let mut met = Vec::with_capacity(self.places.len());
+        for (charge, kept) in charges().zip(&done.kept) {
+            met.push(Met { looked: look(charge, kept.as_ref(), done.now)?, taken: None });
+        }
+        let planned = self.planned(charges().zip(met.iter().map(|met| met.looked.room)));
+        let is_written = |place: usize| done.writes >> place & 1 == 1;
+        let agreed = (0..met.len()).all(|place| planned.writes(place) == is_written(place));
+        if !agreed || planned.is_admitted() != done.admitted {
             return Err(StoreError::Timeout);
         }
-        let mut readings = looked;
         if self.signature.ask == Ask::Charge {
             for (place, (charge, kept)) in charges().zip(&done.kept).enumerate() {
                 if planned.writes(place) {
-                    readings[place] = take(charge, kept.as_ref(), done.now)?;
+                    met[place].taken = Some(take(charge, kept.as_ref(), done.now)?);
                 }
             }
         }
-        Ok(readings)
+        Ok(met)
     }
 
     fn planned<'c, 'b: 'c>(
@@ -184,18 +204,17 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// How this group has refused.
-    fn refusal(&self, batch: &Batch<'_>, met: &[Option<Reading>]) -> Refused {
-        let refusing = |place: &&usize| {
-            let limit = batch.charges()[**place].limit();
-            let no_room = met[**place].is_some_and(|reading| !reading.room.is_now());
-            no_room && !limit.is_shadow() && limit.stage() == Stage::Global
+    /// Whether this group has refused, and how.
+    fn refusal(&self, batch: &Batch<'_>, met: &[Option<Met>]) -> Option<Refused> {
+        let refusing = |place: &usize| {
+            let limit = batch.charges()[*place].limit();
+            let no_room = met[*place].is_some_and(|met| !met.looked.room.is_now());
+            (no_room && !limit.is_shadow()).then(|| match limit.stage() {
+                Stage::Global => Refused::Globally,
+                Stage::Action => Refused::Here,
+            })
         };
-        if self.places.iter().any(|place| refusing(&place)) {
-            Refused::Globally
-        } else {
-            Refused::Here
-        }
+        self.places.iter().filter_map(refusing).max()
     }
 }
 

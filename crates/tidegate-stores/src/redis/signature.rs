@@ -39,7 +39,7 @@ pub(crate) enum Ask {
 }
 
 /// Whether other counters of the same decision have refused it already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Refused {
     /// A limit of the action.
     Here,

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Batch, MAX_LIMITS, Ticket, Timestamp, Way};
+use tidegate_core::{Batch, Charge, MAX_LIMITS, Stage, Ticket, Timestamp, Way};
 
 use super::args::Args;
 use super::group::{Places, tag_of};
 use super::reply::Done;
 use super::script::Script;
-use super::signature::Signature;
+use super::signature::{Refused, Signature};
 use super::store::Inner;
 
-/// What the groups asked so far have taken. It is given back unless it is [kept](Self::keep), also
-/// where nobody waits for the decision any more.
+/// What the groups asked so far have taken. It is given back unless it was [decided](Self::decided)
+/// otherwise, also where nobody waits for the decision any more.
 pub(super) struct Taken<'t, 'a> {
     store: &'t Arc<Inner>,
     batch: &'t Batch<'a>,
@@ -36,23 +36,23 @@ impl<'t, 'a> Taken<'t, 'a> {
         Self { store, batch, names, groups: ArrayVec::new() }
     }
 
-    /// Takes note of what a group has taken. What counts attempts stays counted.
+    /// Takes note of what a group has taken.
     pub(super) fn note(&mut self, places: &[usize], done: &Done) {
         let is_written = |group_place: usize| done.writes >> group_place & 1 == 1;
-        let counts_attempts = |place: usize| self.batch.charges()[place].shape().counts_attempts();
         let taken = places.iter().copied().enumerate();
-        let taken: Places = taken
-            .filter(|(group_place, place)| is_written(*group_place) && !counts_attempts(*place))
-            .map(|(_, place)| place)
-            .collect();
-        if done.admitted && !taken.is_empty() {
-            self.groups.push((done.now, taken));
-        }
+        let taken = taken.filter(|(place, _)| is_written(*place)).map(|(_, place)| place);
+        self.groups.push((done.now, taken.collect()));
     }
 
-    /// The decision stands.
-    pub(super) fn keep(&mut self) {
-        self.groups.clear();
+    /// The decision stands: nothing is given back if it was admitted. If it was refused, attempts stay
+    /// counted, those of the action unless a global limit refused.
+    pub(super) fn decided(&mut self, refused: Option<Refused>) {
+        let charges = self.batch.charges();
+        let stays = |place: usize| match refused {
+            None => true,
+            Some(refused) => stays_counted(&charges[place], refused),
+        };
+        self.groups.iter_mut().for_each(|(_, places)| places.retain(|place| !stays(*place)));
     }
 
     fn undo(&self, taken_at: Timestamp, places: &[usize]) -> Undo {
@@ -75,11 +75,18 @@ impl<'t, 'a> Taken<'t, 'a> {
 impl Drop for Taken<'_, '_> {
     fn drop(&mut self) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        for (taken_at, places) in &self.groups {
+        for (taken_at, places) in self.groups.iter().filter(|(_, places)| !places.is_empty()) {
             let undo = self.undo(*taken_at, places);
             runtime.spawn(undo.run());
         }
     }
+}
+
+/// Whether a charge that was written stays so although the decision was refused.
+pub(super) fn stays_counted(charge: &Charge<'_>, refused: Refused) -> bool {
+    let global = charge.limit().stage() == Stage::Global;
+    let firm = !charge.limit().is_shadow();
+    firm && charge.shape().counts_attempts() && (global || refused == Refused::Here)
 }
 
 // === impl Undo ===

@@ -61,9 +61,27 @@ impl Sentinel {
     ///
     /// As [`Sentinel::start`].
     pub async fn start_with(replicas: usize, sentinels: usize, password: Option<&str>) -> Self {
+        Self::assemble(replicas, sentinels, &Server::builder(), password).await
+    }
+
+    /// The same, of servers that are started with more than this needs; the sentinels are plain.
+    ///
+    /// # Panics
+    ///
+    /// As [`Sentinel::start`].
+    pub async fn start_from(replicas: usize, sentinels: usize, server: &Builder) -> Self {
+        Self::assemble(replicas, sentinels, server, None).await
+    }
+
+    async fn assemble(
+        replicas: usize,
+        sentinels: usize,
+        server: &Builder,
+        password: Option<&str>,
+    ) -> Self {
         let mut set = Self { data: Vec::new(), sentinels: Vec::new() };
         for _ in 0..=replicas {
-            let server = set.server(password).start().await;
+            let server = set.server(server.clone(), password).start().await;
             set.data.push(server);
         }
         for _ in 0..sentinels {
@@ -144,8 +162,7 @@ impl Sentinel {
         (server.info("role").await? == "master").then_some(server)
     }
 
-    fn server(&self, password: Option<&str>) -> Builder {
-        let mut builder = Server::builder();
+    fn server(&self, mut builder: Builder, password: Option<&str>) -> Builder {
         if let Some(password) = password {
             builder = builder.password(password).args(["--masterauth", password]);
         }

@@ -96,6 +96,15 @@ pub enum PeriodPlan {
     Month,
 }
 
+// === impl LimitPlan ===
+
+impl LimitPlan {
+    /// Its shape, and that of its override.
+    pub(super) fn shapes(&self) -> impl Iterator<Item = &ShapePlan> {
+        core::iter::once(&self.shape).chain(self.other.as_ref().map(|other| &other.shape))
+    }
+}
+
 // === impl PolicyPlan ===
 
 impl PolicyPlan {
@@ -297,13 +306,13 @@ const fn address(index: u8) -> &'static str {
     ["203.0.113.9", "2001:db8:1:2::1"][index as usize % 2]
 }
 
-/// The subject of one who asks, for as long as `body` runs.
-pub(super) fn with_subject<T>(who: &Who, body: impl FnOnce(&Subject<'_>) -> T) -> T {
+/// The subject of one who asks.
+pub(super) fn subject(who: &Who) -> Subject<'static> {
     let subject = Subject::new()
         .org(org(who.org))
         .ip(address(who.address).parse().expect("the addresses are valid"));
     match who.user {
-        Some(index) => body(&subject.user(user(index))),
-        None => body(&subject),
+        Some(index) => subject.user(user(index)),
+        None => subject,
     }
 }

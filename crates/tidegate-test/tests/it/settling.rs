@@ -1,5 +1,7 @@
 //! Settling: what is given back is what was taken, once, and by nobody else.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use tidegate_core::{
     Bucket, Calendar, Case, Cost, CostRule, Counts, Dimension, FailureMode, Limit, ManualClock,
@@ -9,6 +11,7 @@ use tidegate_core::{
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, SettleError};
 use tidegate_test::drive::digests;
+use tidegate_test::lua::{self, Expired};
 use tidegate_test::plain::PlainStore;
 use tidegate_test::ready;
 
@@ -316,37 +319,54 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// The same steps, settled by a store and by the rules.
+fn agree<S: Store>(
+    engine: &Engine<S>,
+    clock: &ManualClock,
+    steps: Vec<Step>,
+) -> Result<(), TestCaseError> {
+    let plain = Engine::with_digests(PlainStore::new(clock), all_shapes(), digests());
+    let mut tickets: Vec<(Ticket, Ticket, u64)> = Vec::new();
+    for step in steps {
+        match step {
+            Step::Decide { account, weight } => {
+                let (left, ticket) = decide(engine, account, weight);
+                let (expected, other) = decide(&plain, account, weight);
+                prop_assert_eq!(left, expected);
+                tickets.extend(ticket.zip(other).map(|(a, b)| (a, b, weight)));
+            }
+            Step::Settle { ticket, weight } if !tickets.is_empty() => {
+                let (ticket, other, taken) = &tickets[ticket.index(tickets.len())];
+                let settled = settle(engine, ticket, weight);
+                prop_assert_eq!(&settled, &settle(&plain, other, weight));
+                if let Ok(Settled { returned, .. }) = settled {
+                    prop_assert!(returned <= 5 * taken + 1, "more than was taken");
+                }
+            }
+            Step::Settle { .. } => {}
+            Step::Wait { micros } => clock.advance(Span::from_micros(micros)),
+        }
+        for account in ["a", "b"] {
+            prop_assert_eq!(seen(engine, account), seen(&plain, account));
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn p91_p96_the_in_memory_store_settles_as_the_rules_do(
         steps in prop::collection::vec(step(), 1..60),
     ) {
         let clock = ManualClock::new(START);
-        let memory = memory(&clock, all_shapes());
-        let plain = Engine::with_digests(PlainStore::new(&clock), all_shapes(), digests());
-        let mut tickets: Vec<(Ticket, Ticket, u64)> = Vec::new();
-        for step in steps {
-            match step {
-                Step::Decide { account, weight } => {
-                    let (left, ticket) = decide(&memory, account, weight);
-                    let (expected, other) = decide(&plain, account, weight);
-                    prop_assert_eq!(left, expected);
-                    tickets.extend(ticket.zip(other).map(|(a, b)| (a, b, weight)));
-                }
-                Step::Settle { ticket, weight } if !tickets.is_empty() => {
-                    let (ticket, other, taken) = &tickets[ticket.index(tickets.len())];
-                    let settled = settle(&memory, ticket, weight);
-                    prop_assert_eq!(&settled, &settle(&plain, other, weight));
-                    if let Ok(Settled { returned, .. }) = settled {
-                        prop_assert!(returned <= 5 * taken + 1, "more than was taken");
-                    }
-                }
-                Step::Settle { .. } => {}
-                Step::Wait { micros } => clock.advance(Span::from_micros(micros)),
-            }
-            for account in ["a", "b"] {
-                prop_assert_eq!(seen(&memory, account), seen(&plain, account));
-            }
-        }
+        agree(&memory(&clock, all_shapes()), &clock, steps)?;
+    }
+
+    #[test]
+    fn p91_p96_the_scripts_settle_as_the_rules_do(steps in prop::collection::vec(step(), 1..60)) {
+        let clock = Arc::new(ManualClock::new(START));
+        let store = lua::store(Arc::<ManualClock>::clone(&clock), Expired::Gone, false);
+        let engine = Engine::with_digests(store, all_shapes(), digests()).sharing(&lua::secret());
+        agree(&engine, &clock, steps)?;
     }
 }

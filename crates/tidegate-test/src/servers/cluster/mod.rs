@@ -7,7 +7,7 @@ mod view;
 
 use super::flavour::Flavour;
 use super::port::Port;
-use super::server::{Server, field_of};
+use super::server::{Builder, Server, field_of};
 use super::wait;
 use view::View;
 
@@ -37,13 +37,21 @@ impl Cluster {
     ///
     /// If that does not come to be.
     pub async fn start(masters: usize, replicas_per_master: usize, flavour: Flavour) -> Self {
+        Self::start_from(masters, replicas_per_master, &Server::builder().flavour(flavour)).await
+    }
+
+    /// The same, of nodes that are started with more than a cluster needs.
+    ///
+    /// # Panics
+    ///
+    /// As [`Cluster::start`].
+    pub async fn start_from(masters: usize, replicas_per_master: usize, node: &Builder) -> Self {
         let (mut nodes, mut ids, mut buses) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..masters * (1 + replicas_per_master) {
             let bus = Port::free();
             let number = bus.number().to_string();
             let args = ["--cluster-enabled", "yes", "--cluster-node-timeout", NODE_TIMEOUT];
-            let builder = Server::builder().flavour(flavour).args(args);
-            let node = builder.args(["--cluster-port", &number]).start().await;
+            let node = node.clone().args(args).args(["--cluster-port", &number]).start().await;
             ids.push(node.text(&["CLUSTER", "MYID"]).await);
             nodes.push(node);
             buses.push(bus);
