@@ -1,5 +1,6 @@
 //! The command line: words in, one [`Request`] out.
 
+use crate::redis::Workload;
 use crate::scenarios::{MANY, Scenario};
 
 /// What was asked for.
@@ -12,6 +13,13 @@ pub(crate) enum Request {
     InProcess(Options),
     /// The decision server beside others.
     Server(Options),
+    /// The shared store beside others.
+    Redis(Options),
+    /// Tidegate's part of that alone, for a profiler.
+    RedisProfile {
+        workload: Workload,
+        decisions: u32,
+    },
     /// The hello world among them. Not for people.
     Hello {
         listen: String,
@@ -44,14 +52,18 @@ pub(crate) struct Options {
 pub(crate) const HELP: &str = "\
 usage: cargo xtask bench [in-process] [--rounds N] [--keys N] [--only SCENARIO]...
        cargo xtask bench server [--rounds N]
+       cargo xtask bench redis [--rounds N]
        cargo xtask bench defects
        cargo xtask bench profile SCENARIO DECISIONS
+       cargo xtask bench redis-profile WORKLOAD DECISIONS
        cargo xtask bench -- --list | --help
 
 in-process      measure decisions in this process, Tidegate beside its peers (the default)
 server          measure the decision server beside a hello world and a peer, over loopback
+redis           measure the shared store beside scripts for one purpose, on a Redis it starts
 defects         show what peers get wrong, by asking them
 profile         let Tidegate alone make so many decisions: for perf, or valgrind --tool=callgrind
+redis-profile   the same on a Redis, so many decisions by each of the callers
 
 --rounds N      turns of each contender in a scenario (default 9)
 --keys N        keys where there are many (default 1000000)
@@ -62,18 +74,35 @@ Prints Markdown on standard output and progress on standard error. A missed bar 
 does not fail the command.
 ";
 
-const WORDS: [&str; 8] =
-    ["in-process", "server", "defects", "profile", "--rounds", "--keys", "--only", "--list"];
+const WORDS: [&str; 10] = [
+    "in-process",
+    "server",
+    "redis",
+    "defects",
+    "profile",
+    "redis-profile",
+    "--rounds",
+    "--keys",
+    "--only",
+    "--list",
+];
 
 /// Reads the words after the program's name.
 pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
     let mut options = Options { rounds: 9, keys: MANY, scenarios: Vec::new() };
     let mut words = words.iter().map(String::as_str);
-    let (mut first, mut server) = (true, false);
+    let mut measure: fn(Options) -> Request = Request::InProcess;
+    let mut first = true;
     while let Some(word) = words.next() {
         match word {
             "in-process" if first => {}
-            "server" if first => server = true,
+            "server" if first => measure = Request::Server,
+            "redis" if first => measure = Request::Redis,
+            "redis-profile" if first => {
+                let workload = workload(word, words.next())?;
+                let decisions = number(word, words.next())?;
+                return Ok(Request::RedisProfile { workload, decisions });
+            }
             "hello" if first => {
                 let listen = words.next().ok_or("hello needs an address")?.to_owned();
                 return Ok(Request::Hello { listen });
@@ -103,10 +132,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
     if options.scenarios.is_empty() {
         options.scenarios.extend(Scenario::ALL);
     }
-    if server {
-        return Ok(Request::Server(options));
-    }
-    Ok(Request::InProcess(options))
+    Ok(measure(options))
 }
 
 fn nothing_after(word: &str, next: Option<&str>, request: Request) -> Result<Request, String> {
@@ -119,6 +145,12 @@ fn nothing_after(word: &str, next: Option<&str>, request: Request) -> Result<Req
 fn number(word: &str, value: Option<&str>) -> Result<u32, String> {
     let number = value.and_then(|value| value.parse().ok()).filter(|number| *number > 0);
     number.ok_or_else(|| format!("`{word}` needs a number from 1 to {}", u32::MAX))
+}
+
+fn workload(word: &str, name: Option<&str>) -> Result<Workload, String> {
+    let found = Workload::ALL.into_iter().find(|workload| Some(workload.name()) == name);
+    let known = || Workload::ALL.map(Workload::name).join(", ");
+    found.ok_or_else(|| format!("`{word}` needs one of {}", known()))
 }
 
 fn scenario(word: &str, name: Option<&str>) -> Result<Scenario, String> {

@@ -19,6 +19,7 @@ mod defects;
 mod footprint;
 mod machine;
 mod measure;
+mod redis;
 mod report;
 mod scenarios;
 mod server;
@@ -47,6 +48,8 @@ fn main() -> ExitCode {
         }
         Ok(Request::InProcess(options)) => in_process(&options),
         Ok(Request::Server(options)) => server::run(&options),
+        Ok(Request::Redis(options)) => redis::run(&options),
+        Ok(Request::RedisProfile { workload, decisions }) => redis::profile(workload, decisions),
         Ok(Request::Hello { listen }) => server::hello(&listen),
         Ok(Request::Defects) => defects::show(),
         Ok(Request::Profile { scenario, decisions }) => scenario.profile(decisions),

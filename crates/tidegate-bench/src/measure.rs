@@ -149,7 +149,7 @@ fn together(
 
 /// How long this thread has had a processor. The kernel brings it up to date at every tick, so it
 /// may lag by a few milliseconds.
-fn on_processor() -> Option<Duration> {
+pub(crate) fn on_processor() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }

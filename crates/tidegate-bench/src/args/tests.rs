@@ -27,8 +27,16 @@ fn mistakes_are_named() {
         ("--only warm", "`warm`; there are hot"),
         ("faster", "unknown word `faster`"),
         ("defects please", "`please` follows it"),
+        ("redis-profile warm 1", "needs one of bucket, three-and-quota"),
     ] {
         let mistake = parsed(line).unwrap_err();
         assert!(mistake.contains(named), "{line}: {mistake}");
     }
+}
+
+#[test]
+fn servers_are_measured_when_named_first() {
+    assert!(matches!(parsed("server --rounds 3"), Ok(Request::Server(some)) if some.rounds == 3));
+    assert!(matches!(parsed("redis --rounds 2"), Ok(Request::Redis(some)) if some.rounds == 2));
+    assert!(parsed("--rounds 2 redis").is_err());
 }

@@ -6,7 +6,7 @@
 
 mod hello;
 mod load;
-mod process;
+pub(crate) mod process;
 
 pub(crate) use hello::run as hello;
 

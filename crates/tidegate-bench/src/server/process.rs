@@ -91,6 +91,17 @@ impl Process {
         }
         Ok(Duration::from_nanos(nanos))
     }
+
+    /// Waits until a server that was asked to end has done so.
+    pub(crate) fn wait(&mut self) -> Fallible<()> {
+        for _ in 0..200 {
+            if self.0.try_wait()?.is_some() {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Err(format!("process {} does not end", self.0.id()).into())
+    }
 }
 
 impl Drop for Process {

@@ -1,0 +1,201 @@
+//! Who takes turns, and what each turn showed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use super::asker::{Asker, Door, secret};
+use super::load::{self, Done, Load};
+use super::other_client;
+use super::server::{Commands, Server};
+use super::workload::{Request, Workload};
+use crate::Fallible;
+use crate::measure::on_processor;
+
+/// Somebody who is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    Tidegate,
+    /// Tidegate with two connections, which is two stores: half of the callers ask each.
+    TwoConnections,
+    Script,
+    /// Fifty connections with one caller each.
+    IncrUnpipelined,
+    /// The same by a client in C.
+    IncrOtherClient,
+    /// One connection for all callers.
+    IncrMultiplexed,
+}
+
+/// Somebody who is measured, at work.
+pub(crate) struct Contender {
+    pub(crate) who: Who,
+    pub(crate) workload: Workload,
+    door: Door,
+    callers: Vec<Asker>,
+    requests: Arc<[Request]>,
+    pub(crate) figures: Figures,
+}
+
+/// What the turns showed.
+pub(crate) struct Figures {
+    pub(crate) per_second: Vec<f64>,
+    /// Microseconds of the server's processor per request.
+    pub(crate) server: Vec<f64>,
+    /// Microseconds of our own processor per request, if it is us who ask.
+    pub(crate) client: Vec<f64>,
+    /// Nanoseconds from asking to the answer, over all turns.
+    pub(crate) latencies: Histogram<u64>,
+    pub(crate) asked: u64,
+    /// What the server ran, over all turns.
+    pub(crate) commands: Commands,
+}
+
+/// Callers on a shared connection.
+const CALLERS: usize = 64;
+/// Callers with a connection each.
+const UNPIPELINED: usize = 50;
+
+/// The longest latency told apart, in nanoseconds: a minute.
+const LONGEST: u64 = 60_000_000_000;
+
+const TURN: Duration = Duration::from_millis(500);
+
+// === impl Who ===
+
+impl Who {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Tidegate => "tidegate",
+            Self::TwoConnections => "tidegate, two connections",
+            Self::Script => "script",
+            Self::IncrUnpipelined => "INCR, 50 connections",
+            Self::IncrOtherClient => "INCR, 50 connections, redis-benchmark",
+            Self::IncrMultiplexed => "INCR, multiplexed",
+        }
+    }
+
+    /// Those who do what the workload says, and what they are compared with.
+    pub(crate) const fn of(workload: Workload) -> &'static [Self] {
+        match workload {
+            Workload::Bucket => &[
+                Self::Tidegate,
+                Self::Script,
+                Self::TwoConnections,
+                Self::IncrUnpipelined,
+                Self::IncrOtherClient,
+                Self::IncrMultiplexed,
+            ],
+            // One key is incremented either way.
+            Workload::ThreeAndQuota => &[Self::Tidegate, Self::Script, Self::TwoConnections],
+        }
+    }
+
+    pub(crate) async fn callers(self, workload: Workload, door: Door) -> Fallible<Vec<Asker>> {
+        let shared = |asker| vec![asker; CALLERS];
+        Ok(match self {
+            Self::Tidegate => shared(Asker::tidegate(workload, door).await?),
+            Self::TwoConnections => {
+                let mut callers = vec![Asker::tidegate(workload, door).await?; CALLERS / 2];
+                callers.extend(vec![Asker::tidegate(workload, door).await?; CALLERS / 2]);
+                callers
+            }
+            Self::Script => shared(Asker::script(workload, door).await?),
+            Self::IncrMultiplexed => shared(Asker::incr(door).await?),
+            Self::IncrOtherClient => Vec::new(),
+            Self::IncrUnpipelined => {
+                let mut callers = Vec::new();
+                for _ in 0..UNPIPELINED {
+                    callers.push(Asker::incr(door).await?);
+                }
+                callers
+            }
+        })
+    }
+}
+
+// === impl Contender ===
+
+impl Contender {
+    pub(crate) async fn new(who: Who, workload: Workload, door: Door) -> Fallible<Self> {
+        let callers = who.callers(workload, door).await?;
+        let requests = workload.requests(&secret()?)?;
+        let figures = Figures {
+            per_second: Vec::new(),
+            server: Vec::new(),
+            client: Vec::new(),
+            latencies: Histogram::new_with_bounds(1, LONGEST, 3)?,
+            asked: 0,
+            commands: Commands::new(),
+        };
+        Ok(Self { who, workload, door, callers, requests, figures })
+    }
+
+    /// Meets every key once, and is measured by nobody.
+    pub(crate) async fn warm_up(&self) -> Fallible<()> {
+        load::run(&self.callers, &self.requests, Load::Each).await?;
+        self.one_turn().await?;
+        Ok(())
+    }
+
+    /// Asks so many times by each caller, for a profiler.
+    pub(crate) async fn ask(&self, each: u64) -> Fallible<()> {
+        load::run(&self.callers, &self.requests, Load::Count(each)).await?;
+        Ok(())
+    }
+
+    async fn one_turn(&self) -> Fallible<Done> {
+        match self.who {
+            Who::IncrOtherClient => other_client::run(self.door, self.requests.len()),
+            _ => load::run(&self.callers, &self.requests, Load::For(TURN)).await,
+        }
+    }
+
+    pub(crate) async fn turn(&mut self, server: &mut Server) -> Fallible<()> {
+        let (before, mine) = (server.stand().await?, on_processor());
+        let done = self.one_turn().await?;
+        let (mine, after) = (on_processor().zip(mine), server.stand().await?.since(&before));
+        let asked = done.asked as f64;
+        let micros = |time: Duration| time.as_secs_f64() * 1e6 / asked;
+        let figures = &mut self.figures;
+        figures.per_second.push(asked / done.wall.as_secs_f64());
+        figures.server.push(micros(after.processor));
+        let mine = mine.map(|(after, before)| after.saturating_sub(before));
+        figures.client.extend(mine.filter(|_| !self.callers.is_empty()).map(micros));
+        for latency in &done.latencies {
+            let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
+            figures.latencies.saturating_record(nanos);
+        }
+        figures.asked += done.asked;
+        for (name, (calls, micros)) in after.commands {
+            let sum = figures.commands.entry(name).or_default();
+            *sum = (sum.0 + calls, sum.1 + micros);
+        }
+        Ok(())
+    }
+}
+
+// === impl Figures ===
+
+impl Figures {
+    /// Microseconds within which this share of the requests was answered.
+    pub(crate) fn within(&self, share: f64) -> Option<f64> {
+        let known = !self.latencies.is_empty();
+        known.then(|| self.latencies.value_at_quantile(share) as f64 / 1e3)
+    }
+
+    /// What clients send, per request: scripts are called by hash, and by text only if unknown.
+    pub(crate) fn round_trips(&self) -> f64 {
+        let sent = ["evalsha", "eval", "script|load"]
+            .iter()
+            .filter_map(|name| self.commands.get(*name).map(|(calls, _)| *calls));
+        sent.sum::<u64>() as f64 / self.asked as f64
+    }
+
+    /// Microseconds per request that the server says it spent in this command.
+    pub(crate) fn inside(&self, command: &str) -> Option<f64> {
+        let (_, micros) = self.commands.get(command)?;
+        Some(*micros as f64 / self.asked as f64)
+    }
+}

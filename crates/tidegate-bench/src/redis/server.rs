@@ -1,0 +1,163 @@
+//! The server that everybody asks: a process of our own, on a free port, without persistence.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+
+use super::asker::Door;
+use crate::Fallible;
+use crate::server::process::{self, Process};
+
+/// A server; it ends with this value.
+pub(crate) struct Server {
+    process: Process,
+    pub(crate) port: u16,
+    admin: MultiplexedConnection,
+}
+
+/// What a server has done so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Stand {
+    pub(crate) processor: Duration,
+    pub(crate) commands: Commands,
+}
+
+/// Calls and microseconds of each command, those that scripts make included.
+pub(crate) type Commands = BTreeMap<String, (u64, u64)>;
+
+const PROGRAM: &str = "redis-server";
+/// Nothing is saved, and the jobs that run beside the commands run seldom.
+const QUIET: [&str; 10] = [
+    "--bind",
+    "127.0.0.1",
+    "--save",
+    "",
+    "--appendonly",
+    "no",
+    "--daemonize",
+    "no",
+    "--loglevel",
+    "warning",
+];
+
+/// Where the server's processor time goes first, if it is counted.
+pub(crate) fn counted(port: u16) -> Fallible<PathBuf> {
+    Ok(process::scratch()?.join(format!("callgrind.{port}")))
+}
+
+// === impl Server ===
+
+impl Server {
+    /// Starts one and waits until it answers.
+    pub(crate) async fn start() -> Fallible<Self> {
+        let port = process::free_port()?;
+        Self::from(Path::new(PROGRAM), &[], port).await
+    }
+
+    /// One whose instructions are counted, into [`counted`].
+    pub(crate) async fn start_counted() -> Fallible<Self> {
+        let port = process::free_port()?;
+        let out = format!("--callgrind-out-file={}", counted(port)?.display());
+        let args = ["--tool=callgrind", "--quiet", &out, PROGRAM];
+        Self::from(Path::new("valgrind"), &args, port).await
+    }
+
+    async fn from(program: &Path, before: &[&str], port: u16) -> Fallible<Self> {
+        let (text, scratch) = (port.to_string(), process::scratch()?.display().to_string());
+        let here = ["--port", &text, "--dir", &scratch, "--hz", "1", "--dynamic-hz", "no"];
+        let args = [before, &here, &QUIET].concat();
+        let process = Process::start(program, &args, port)?;
+        let admin = Door { port, db: 0 }.connect().await?;
+        Ok(Self { process, port, admin })
+    }
+
+    /// What it has done so far.
+    pub(crate) async fn stand(&mut self) -> Fallible<Stand> {
+        let mut info = redis::cmd("INFO");
+        let text: String = info.arg("commandstats").query_async(&mut self.admin).await?;
+        Ok(Stand { processor: self.process.on_processor()?, commands: commands(&text)? })
+    }
+
+    /// The version it tells.
+    pub(crate) async fn version(&mut self) -> Fallible<String> {
+        let mut info = redis::cmd("INFO");
+        let text: String = info.arg("server").query_async(&mut self.admin).await?;
+        let version = text.lines().find_map(|line| line.strip_prefix("redis_version:"));
+        Ok(version.ok_or("the server does not tell its version")?.trim().to_owned())
+    }
+
+    /// Ends it in peace, so that what was counted is written, and reads the count.
+    pub(crate) async fn instructions(mut self) -> Fallible<u64> {
+        let mut end = redis::cmd("SHUTDOWN");
+        // There is no answer to this: the connection ends.
+        let _: Result<(), _> = end.arg("NOSAVE").query_async(&mut self.admin).await;
+        self.process.wait()?;
+        let path = counted(self.port)?;
+        let text = fs::read_to_string(&path).map_err(|error| format!("{path:?}: {error}"))?;
+        fs::remove_file(&path)?;
+        let line = text.lines().rev().find_map(|line| line.strip_prefix("totals:"));
+        Ok(line.ok_or("callgrind has written no total")?.trim().parse()?)
+    }
+}
+
+// === impl Stand ===
+
+impl Stand {
+    /// What was done since `before`; `INFO` is our own question.
+    pub(crate) fn since(mut self, before: &Self) -> Self {
+        self.processor = self.processor.saturating_sub(before.processor);
+        for (name, (calls, micros)) in &mut self.commands {
+            let (earlier, spent) = before.commands.get(name).copied().unwrap_or_default();
+            (*calls, *micros) = (*calls - earlier, *micros - spent);
+        }
+        self.commands.retain(|name, (calls, _)| *calls > 0 && name != "info");
+        self
+    }
+}
+
+/// Reads lines as `cmdstat_get:calls=4,usec=9,usec_per_call=2.25,…`.
+fn commands(text: &str) -> Fallible<Commands> {
+    let mut commands = Commands::new();
+    for line in text.lines() {
+        let Some((name, figures)) =
+            line.strip_prefix("cmdstat_").and_then(|line| line.split_once(':'))
+        else {
+            continue;
+        };
+        let figure = |name: &str| {
+            let value = figures.split(',').find_map(|part| part.strip_prefix(name));
+            value.ok_or_else(|| format!("no {name} in {line}"))
+        };
+        commands.insert(name.to_owned(), (figure("calls=")?.parse()?, figure("usec=")?.parse()?));
+    }
+    Ok(commands)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "# Commandstats\r\ncmdstat_get:calls=4,usec=9,usec_per_call=2.25\r\n";
+    const AFTER: &str = "cmdstat_get:calls=4,usec=9,usec_per_call=2.25\r\n\
+        cmdstat_info:calls=1,usec=9,usec_per_call=9.00\r\n\
+        cmdstat_evalsha:calls=7,usec=30,usec_per_call=4.29,rejected_calls=0\r\n";
+
+    #[test]
+    fn what_was_done_in_between_is_told_without_our_questions() {
+        let stand = |text, millis| Stand {
+            processor: Duration::from_millis(millis),
+            commands: commands(text).unwrap(),
+        };
+        let done = stand(AFTER, 5).since(&stand(BEFORE, 3));
+        assert_eq!(done.processor, Duration::from_millis(2));
+        assert_eq!(done.commands, Commands::from([("evalsha".to_owned(), (7, 30))]));
+    }
+
+    #[test]
+    fn figures_that_are_missing_are_no_zeros() {
+        assert!(commands("cmdstat_get:calls=4\r\n").is_err());
+    }
+}

@@ -1,0 +1,186 @@
+//! What is asked of a shared store: two policies, and requests that none of them refuses.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tidegate_core::{
+    Bucket, Case, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet, PolicySpec,
+    Quota, Rate, Scope, Secret, Shape, Span, Subject,
+};
+use tidegate_engine::{Engine, ready};
+use tidegate_stores::redis::RedisStore;
+
+use crate::Fallible;
+use crate::workload::push_key;
+
+/// A policy, and the script that does the same and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Workload {
+    /// One bucket for each organisation.
+    Bucket,
+    /// Buckets for organisation, user and token, and a quota per day for the organisation.
+    ThreeAndQuota,
+}
+
+/// Who asks, and what the counters of that are called.
+#[derive(Debug)]
+pub(crate) struct Request {
+    org: String,
+    user: String,
+    token: String,
+    /// As our store spells them, so that everybody sends the same bytes for keys.
+    pub(crate) names: Vec<String>,
+}
+
+/// Different requests. Some thousand keys are more than fit the caches of a core, and few enough to
+/// have met all of them before the first round.
+const REQUESTS: u64 = 4096;
+/// Organisations are shared by as many requests where users and tokens are told apart as well.
+const PER_ORG: u64 = 8;
+/// A token is used by one request, a user has two.
+const PER_USER: u64 = 2;
+
+/// So many per minute, also at once. Nobody gets there: of 40,000 decisions per second on all four
+/// counters an organisation makes 80.
+const PER_MINUTE: u64 = 6000;
+const A_DAY: u64 = 1 << 40;
+
+const POLICY: &str = "bench";
+
+// === impl Workload ===
+
+impl Workload {
+    pub(crate) const ALL: [Self; 2] = [Self::Bucket, Self::ThreeAndQuota];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Bucket => "bucket",
+            Self::ThreeAndQuota => "three-and-quota",
+        }
+    }
+
+    /// The text of the script for this policy alone.
+    pub(crate) const fn script(self) -> &'static str {
+        match self {
+            Self::Bucket => include_str!("baseline/bucket.lua"),
+            Self::ThreeAndQuota => include_str!("baseline/three_buckets_quota.lua"),
+        }
+    }
+
+    /// Its arguments: the same numbers as [`Self::policies`] has.
+    pub(crate) fn script_args(self) -> Vec<String> {
+        let (emission, burst) = (60_000_000 / PER_MINUTE, PER_MINUTE);
+        let numbers = match self {
+            Self::Bucket => vec![emission, burst, 1],
+            Self::ThreeAndQuota => {
+                vec![emission, burst, emission, burst, emission, burst, A_DAY, 86_400, 1]
+            }
+        };
+        numbers.iter().map(ToString::to_string).collect()
+    }
+
+    /// The policies in force, and the place of ours.
+    pub(crate) fn policies(self) -> Fallible<(PolicySet, usize)> {
+        const ORG: &[Dimension] = &[Dimension::Org];
+        let limits = match self {
+            Self::Bucket => vec![limit("burst", ORG, bucket()?)?],
+            Self::ThreeAndQuota => vec![
+                limit("org", ORG, bucket()?)?,
+                limit("user", &[Dimension::Org, Dimension::User], bucket()?)?,
+                limit("token", &[Dimension::Org, Dimension::Token], bucket()?)?,
+                limit("daily", ORG, daily()?)?,
+            ],
+        };
+        let spec = PolicySpec::new(Name::try_new(POLICY)?, FailureMode::FailClosed);
+        let spec = limits.into_iter().fold(spec, PolicySpec::limit);
+        let set = PolicySet::builder().policy(spec).build(None)?;
+        let place = set.place(POLICY).ok_or("the policy is missing from its set")?;
+        Ok((set, place))
+    }
+
+    /// All requests there are, with the names of their counters.
+    pub(crate) fn requests(self, secret: &Secret) -> Fallible<Arc<[Request]>> {
+        let spelled = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&spelled);
+        // A store that is only listened to: it tells the names, and decides nothing.
+        let run = move |_: &str, names: &[&str], _: &[u8]| {
+            let names = names.iter().map(ToString::to_string).collect();
+            *heard.lock().unwrap_or_else(PoisonError::into_inner) = names;
+            Vec::new()
+        };
+        let store = RedisStore::scripted(secret, false, Box::new(run));
+        let (set, place) = self.policies()?;
+        let engine = Engine::new(store, set);
+        let mut requests = Vec::new();
+        for rank in 0..REQUESTS {
+            let request = Request::new(self, rank);
+            let policies = engine.policies();
+            let decided = {
+                let subject = request.subject();
+                let mut case = Case::new(&policies.policies()[place], &subject);
+                ready(engine.decide(&mut case)).is_some_and(|answer| answer.is_ok())
+            };
+            if decided {
+                return Err("nobody answered, and yet there was a decision".into());
+            }
+            let names = spelled.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            requests.push(Request { names, ..request });
+        }
+        Ok(requests.into())
+    }
+}
+
+// === impl Request ===
+
+impl Request {
+    fn new(workload: Workload, rank: u64) -> Self {
+        let (org, user) = match workload {
+            Workload::Bucket => (rank, rank),
+            Workload::ThreeAndQuota => (rank / PER_ORG, rank / PER_USER),
+        };
+        Self { org: key(org), user: key(user), token: key(rank), names: Vec::new() }
+    }
+
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        Subject::new().org(&self.org).user(&self.user).token(&self.token)
+    }
+}
+
+fn key(rank: u64) -> String {
+    let mut text = String::new();
+    push_key(rank, &mut text);
+    text
+}
+
+fn limit(name: &str, scope: &[Dimension], shape: Shape) -> Fallible<Limit> {
+    Ok(Limit::new(Name::try_new(name)?, Scope::of(scope.iter().copied()), shape))
+}
+
+fn bucket() -> Fallible<Shape> {
+    Ok(Shape::Bucket(Bucket::try_new(Rate::try_new(PER_MINUTE, Span::MINUTE)?, PER_MINUTE)?))
+}
+
+fn daily() -> Fallible<Shape> {
+    Ok(Shape::Quota(Quota::try_new(A_DAY, Period::Fixed(Span::DAY), Counts::Admitted)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn requests_of_one_organisation_share_its_counters_and_no_others() {
+        let secret = Secret::try_new("a secret for this test, long enough").unwrap();
+        let distinct = |workload: Workload, place: usize| {
+            let requests = workload.requests(&secret).unwrap();
+            let names: BTreeSet<String> =
+                requests.iter().map(|request| request.names[place].clone()).collect();
+            names.len()
+        };
+        assert_eq!(distinct(Workload::Bucket, 0), 4096);
+        let all: Vec<usize> =
+            (0..4).map(|place| distinct(Workload::ThreeAndQuota, place)).collect();
+        assert_eq!(all, [512, 2048, 4096, 512]);
+    }
+}
