@@ -114,3 +114,97 @@ fn number(rest: &mut &[u8]) -> Result<u64, Garbled> {
 fn place(rest: &mut &[u8]) -> Result<usize, Garbled> {
     usize::try_from(number(rest)?).ok().and_then(|place| place.checked_sub(1)).ok_or(Garbled)
 }
+
+#[cfg(test)]
+mod tests {
+    //! P68: whatever comes back, it is an answer or it is garbled.
+
+    use proptest::prelude::*;
+    use tidegate_core::{Bucket, Counts, Period, Quota, Rate, Span, Window};
+
+    use super::*;
+
+    fn shapes() -> [Shape; 4] {
+        let window = |count| Window::try_new(count, Span::MINUTE, Counts::Admitted).unwrap();
+        let period = Period::Fixed(Span::DAY);
+        [
+            Shape::Bucket(Bucket::try_new(Rate::per_second(3).unwrap(), 5).unwrap()),
+            Shape::Window(window(5)),
+            Shape::Window(window(500)),
+            Shape::Quota(Quota::try_new(9, period, Counts::Admitted).unwrap()),
+        ]
+    }
+
+    fn words(numbers: &[u64]) -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+
+    /// An answer with a state of each form.
+    fn answer() -> Vec<u8> {
+        let grid = [words(&[60_000_000, 5, 0, 9]), vec![0; 4 * 61]].concat();
+        [
+            b"7777+12 1794752623 478029 b1".to_vec(),
+            words(&[3, 1_000_000, 5, 12, 34, 56]),
+            b"r1\x02".to_vec(),
+            words(&[9, 3, 4]),
+            b"g1".to_vec(),
+            grid,
+            b"-".to_vec(),
+        ]
+        .concat()
+    }
+
+    fn read(bytes: &[u8]) -> Result<Reply, Garbled> {
+        Reply::read(bytes, *b"7777", shapes().iter())
+    }
+
+    #[test]
+    fn an_answer_is_taken_apart() {
+        let Ok(Reply::Done(done)) = read(&answer()) else { panic!("it is an answer") };
+        assert_eq!((done.admitted, done.writes), (true, 0b11));
+        assert_eq!(done.now, Timestamp::from_micros(1_794_752_623_478_029));
+        let kept = done.kept.iter().map(Option::is_some).collect::<Vec<_>>();
+        assert_eq!(kept, [true, true, true, false]);
+    }
+
+    #[test]
+    fn t44_the_answer_to_another_call_is_none() {
+        let mut bytes = answer();
+        bytes[0] ^= 1;
+        assert_eq!(read(&bytes).err(), Some(Garbled));
+    }
+
+    #[test]
+    fn failures_name_their_charge_from_zero() {
+        let failed = |text: &[u8]| match read(text) {
+            Ok(Reply::Failed(error)) => error,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(failed(b"7777corrupt 2 "), StoreError::Corrupt { charge: 1 });
+        assert_eq!(failed(b"7777version 1 "), StoreError::Version { charge: 0 });
+        let now = Timestamp::from_micros(5);
+        assert_eq!(failed(b"7777stale 3 5 "), StoreError::Stale { charge: 2, now });
+        assert!(read(b"7777corrupt 0 ").is_err(), "Lua counts from one");
+    }
+
+    proptest! {
+        #[test]
+        fn p68_any_bytes_are_an_answer_or_garbled(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+            let _ = read(&bytes);
+            let _ = read(&[b"7777".as_slice(), &bytes].concat());
+            let _ = read(&[b"7777+1 1 1 ".as_slice(), &bytes].concat());
+        }
+
+        #[test]
+        fn p68_an_answer_with_a_byte_changed_is_an_answer_or_garbled(
+            place: prop::sample::Index, byte: u8, cut: prop::sample::Index,
+        ) {
+            let mut bytes = answer();
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+            let _ = read(&bytes);
+            bytes.truncate(cut.index(bytes.len()));
+            prop_assert!(read(&bytes).is_err(), "what is cut off is no answer");
+        }
+    }
+}

@@ -158,8 +158,9 @@ impl Parts {
         Self(parts)
     }
 
-    /// A part; the tests ask for all of them.
+    /// A part. The names are all in this file, and the tests ask for each of them.
     fn get(&self, name: &str) -> &str {
+        debug_assert!(self.0.contains_key(name), "there is no part {name}");
         self.0.get(name).map_or("", String::as_str)
     }
 }
@@ -191,6 +192,11 @@ impl Part {
         // What is given back is taken out of the state as it is, wherever the time has got to.
         let room = ask != Ask::Settle || !self.back;
         let room = |text: &'static str| if room { text } else { "" };
+        let window = |is_ring: &str, names: &str, read: &str| {
+            let (charges, read) = (WINDOW.get("read charges"), WINDOW.get(read));
+            let (begin, names) = (WINDOW.get("read"), WINDOW.get(names));
+            format!("{begin}{names}do\nlocal ring$ = {is_ring}\n{charges}{read}end\n")
+        };
         match self.form {
             Form::Bucket => BUCKET.get("read").to_owned(),
             Form::Fixed | Form::FirstUse | Form::Calendar => {
@@ -201,20 +207,10 @@ impl Part {
                 };
                 [QUOTA.get("read"), room(QUOTA.get(period)), room(QUOTA.get("room"))].concat()
             }
-            Form::Ring => [
-                "local ring$ = true\n",
-                WINDOW.get("read"),
-                WINDOW.get("read ring"),
-                room(WINDOW.get("room ring")),
-            ]
-            .concat(),
-            Form::Grid | Form::Backoff => [
-                "local ring$ = false\n",
-                WINDOW.get("read"),
-                WINDOW.get("read grid"),
-                room(WINDOW.get("room grid")),
-            ]
-            .concat(),
+            Form::Ring => window("true", "names ring", "read ring") + room(WINDOW.get("room ring")),
+            Form::Grid | Form::Backoff => {
+                window("false", "names grid", "read grid") + room(WINDOW.get("room grid"))
+            }
         }
     }
 
@@ -249,6 +245,71 @@ impl Part {
             Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("write"),
             Form::Ring => WINDOW.get("write ring"),
             Form::Grid | Form::Backoff => WINDOW.get("write grid"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Every script there can be of one counter, and some of the largest.
+
+    use super::*;
+
+    const FORMS: [Form; 7] = [
+        Form::Bucket,
+        Form::Fixed,
+        Form::FirstUse,
+        Form::Calendar,
+        Form::Ring,
+        Form::Grid,
+        Form::Backoff,
+    ];
+
+    fn signatures() -> impl Iterator<Item = Signature> {
+        let flags = (0..16_u8).map(|bits| [1, 2, 4, 8].map(|bit| bits & bit != 0));
+        let parts = FORMS.into_iter().flat_map(move |form| {
+            flags.clone().map(move |[shadow, global, attempts, back]| Part {
+                form,
+                shadow,
+                global,
+                attempts,
+                back,
+            })
+        });
+        let refused = [None, Some(Refused::Here), Some(Refused::Globally)];
+        let asks = [Ask::Charge, Ask::Peek, Ask::Settle];
+        parts.flat_map(move |part| {
+            asks.into_iter().flat_map(move |ask| {
+                refused.into_iter().flat_map(move |refused| {
+                    [1, 8].map(|count| Signature {
+                        ask,
+                        refused,
+                        parts: core::iter::repeat_n(part, count).collect(),
+                    })
+                })
+            })
+        })
+    }
+
+    #[test]
+    fn t42_a_script_is_made_of_its_parts_and_places() {
+        for signature in signatures() {
+            let text = compose(&signature);
+            assert!(!text.contains(['$', '@', '#']) || text.contains("#v"), "{text}");
+            let marks = text.replace("#v", "").replace("#times", "").replace("#parts", "");
+            assert!(!marks.contains(['$', '@', '#']), "{marks}");
+            assert_eq!(text, compose(&signature), "the same text every time");
+        }
+    }
+
+    #[test]
+    fn t42_every_counter_is_named_by_its_key() {
+        for signature in signatures() {
+            let text = compose(&signature);
+            for line in text.lines().filter(|line| line.contains("call('")) {
+                let known = ["'TIME'", "'GET', keys[", "'SET', keys[", "'SETRANGE', keys["];
+                assert!(known.iter().any(|call| line.contains(call)), "{line}");
+            }
         }
     }
 }

@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tidegate_core::ManualClock;
+use tidegate_core::{
+    Backoff, Bucket, Calendar, Case, Counts, FailureMode, Limit, MAX_LIMITS, ManualClock, Name,
+    Period, PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Unit, Window,
+};
+use tidegate_engine::Engine;
 use tidegate_stores::redis::RedisStore;
 use tidegate_test::lua::{Expired, secret, store};
 use tidegate_test::model::ModelStore;
 use tidegate_test::plain::PlainStore;
-use tidegate_test::trace::{answers, traces, with_reloads};
+use tidegate_test::ready;
+use tidegate_test::trace::{START, answers, traces, with_reloads};
 
 use crate::cases;
 use crate::differential::same;
@@ -57,4 +62,41 @@ proptest! {
 #[test]
 fn vectors_of_limits_hold_by_the_scripts() {
     crate::vectors::holds(serving);
+}
+
+/// Lua has room for 200 names in a script: the largest batch of the largest shape fits.
+#[test]
+fn a_batch_of_eight_fits_a_script() {
+    let backoff = Some(Backoff::exponential(Span::SECOND, 2, Span::MINUTE));
+    let window =
+        |count, counts| Shape::Window(Window::try_new(count, Span::MINUTE, counts).unwrap());
+    let day = Calendar::try_new(Unit::Day, "UTC", None).unwrap();
+    let bucket = Bucket::try_new(Rate::per_second(1).unwrap(), 9).unwrap();
+    for shape in [
+        window(9, Counts::Admitted),
+        window(900, Counts::Attempts(backoff)),
+        Shape::Quota(Quota::try_new(9, Period::Calendar(day), Counts::Admitted).unwrap()),
+        Shape::Bucket(bucket),
+    ] {
+        let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+        let spec = (0..MAX_LIMITS).fold(spec, |spec, place| {
+            let name = Name::try_new(&format!("l{place}")).unwrap();
+            spec.limit(Limit::new(name, Scope::GLOBAL, shape.clone()).settling().with_named_key())
+        });
+        let set = PolicySet::builder().policy(spec).build(None).unwrap();
+        let clock = Arc::new(ManualClock::new(START));
+        let engine = Engine::new(serving(clock), set).sharing(&secret());
+        let (policies, subject) = (engine.policies(), Subject::new());
+        let mut case = Case::new(policies.get("p").unwrap(), &subject);
+        let decision = ready(engine.decide(&mut case)).unwrap();
+        assert!(decision.is_admitted());
+        assert!(
+            decision
+                .explain()
+                .all(|said| said.reading.remaining % 10 == 8 || said.reading.remaining == 899)
+        );
+        let ticket = engine.ticket(&decision).unwrap();
+        let settled = ready(engine.settle(ticket.as_str(), 0)).unwrap();
+        assert_eq!(settled.returned, 8);
+    }
 }

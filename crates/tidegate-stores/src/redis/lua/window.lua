@@ -6,9 +6,11 @@
 local v$ = pcall('GET', keys[$])
 if not (cost$ >= 1 and cost$ <= MAX and full$ >= 1 and full$ <= 2147483647 and per$ >= 1
   and per$ <= LONGEST) then @numbers end
+local slots$, last$, pause$, keeps$, kept$ = nil, 0, 0, 0, false
+--# read charges
 -- Charges: times, oldest first, with the units at each; or the slots of a grid, where they are kept
--- as they are wanted.
-local times$, units$, slots$, last$, pause$, keeps$, kept$ = {}, {}, nil, 0, 0, 0, false
+-- as they are wanted. A script has room for 200 names, so these are for this block alone.
+local times, units = {}, {}
 if v$ then
   local tag, count = 0, 0
   if #v$ >= 11 and #v$ <= 523 then tag, count = unpack('<HB', v$) end
@@ -18,7 +20,7 @@ if v$ then
     for k = 1, count do
       local moment = unpack('<I8', v$, 4 + 8 * k)
       if not (moment >= last$ and moment <= MAX) then @corrupt end
-      times$[k], units$[k], last$ = moment, 1, moment
+      times[k], units[k], last$ = moment, 1, moment
     end
     kept$ = 'ring'
   elseif tag == 12647 and #v$ == 278 then
@@ -45,7 +47,7 @@ if v$ then
           local moment = sixtieths * per / 60
           moment = (base + (k + 1 - sixtieths) / 60) * per + (moment + -moment % 1) - 1
           n = n + 1
-          times$[n], units$[n] = moment < last$ and moment or last$, there
+          times[n], units[n] = moment < last$ and moment or last$, there
         end
       end
       slots$ = nil
@@ -54,18 +56,19 @@ if v$ then
     @other window
   end
 end
+--# names ring
+local list$, from$, len$, now$, newest$ = {}, 1, 0, clock, 0
 --# read ring
 -- One time for each unit, the newest 64.
-local list$, from$, len$, now$ = {}, 1, 0, clock
-for k = 1, #times$ do
-  for _ = 1, units$[k] < 64 and units$[k] or 64 do
+for k = 1, #times do
+  for _ = 1, units[k] < 64 and units[k] or 64 do
     len$ = len$ + 1
-    list$[len$] = times$[k]
+    list$[len$] = times[k]
   end
 end
 if len$ > 64 then from$ = len$ - 63 end
 if len$ > 0 and clock < list$[len$] then now$ = list$[len$] end
-local newest$ = list$[len$] or 0
+newest$ = list$[len$] or 0
 --# room ring
 local live$ = from$
 while live$ <= len$ and now$ - list$[live$] >= per$ do live$ = live$ + 1 end
@@ -108,39 +111,43 @@ if stays then
 else
   call('SET', keys[$], parts, 'PXAT', string.format('%d', keeps$))
 end
+--# names grid
+local base$, slot$ = 0, 0
 --# read grid
 -- Slots are told relative to the window of the newest time, `base` windows after the epoch: slot `k`
 -- begins at base · per + k · per / 60, rounded up, and is kept at (k − base) mod 61.
-local rest$ = last$ % per$
-local base$, slot$ = (last$ - rest$) / per$, 60 * rest$ / per$
+local rest = last$ % per$
+base$, slot$ = (last$ - rest) / per$, 60 * rest / per$
 slot$ = slot$ - slot$ % 1
 if not slots$ then
   slots$ = {12647, per$, last$, pause$, keeps$}
   for k = 6, 66 do slots$[k] = 0 end
-  for k = 1, #times$ do
-    local rest = times$[k] % per$
+  for k = 1, #times do
+    local rest = times[k] % per$
     local slot = 60 * rest / per$
-    slot = 60 * ((times$[k] - rest) / per$ - base$) + (slot - slot % 1)
+    slot = 60 * ((times[k] - rest) / per$ - base$) + (slot - slot % 1)
     if slot >= slot$ - 60 then
       local place = 6 + (slot - base$ % 61) % 61
-      slots$[place] = slots$[place] + units$[k]
+      slots$[place] = slots$[place] + units[k]
       if slots$[place] > 4294967295 then slots$[place] = 4294967295 end
     end
   end
 end
 --# room grid
 -- Moves on to now: slots that have left are emptied.
-local now$ = clock < last$ and last$ or clock
-rest$ = now$ % per$
-local window$, current$ = (now$ - rest$) / per$, 60 * rest$ / per$
-current$ = current$ - current$ % 1
-local to$ = 60 * (window$ - base$) + current$
-for k = slot$ + 1, to$ < slot$ + 61 and to$ or slot$ + 61 do
-  slots$[6 + (k - base$ % 61) % 61] = 0
-end
-last$, base$, slot$ = now$, window$, current$
 local live$ = 0
-for k = 6, 66 do live$ = live$ + slots$[k] end
+do
+  local now = clock < last$ and last$ or clock
+  local rest = now % per$
+  local window, current = (now - rest) / per$, 60 * rest / per$
+  current = current - current % 1
+  local to = 60 * (window - base$) + current
+  for k = slot$ + 1, to < slot$ + 61 and to or slot$ + 61 do
+    slots$[6 + (k - base$ % 61) % 61] = 0
+  end
+  last$, base$, slot$ = now, window, current
+  for k = 6, 66 do live$ = live$ + slots$[k] end
+end
 local room$ = cost$ <= full$ and live$ + cost$ <= full$ and pause$ <= last$
 --# take grid
 local more = full$ + OVER - live$
