@@ -115,14 +115,12 @@ impl Store for RedisStore {
     }
 
     async fn probe(&self) -> Result<(), StoreError> {
-        let nonce = self.0.nonce();
-        // One place is enough to see that a server works; a cluster is asked at several, which lie in
-        // different parts of it.
-        let places: &[&str] = match self.0.is_grouped() {
-            true => &["tg:{probe}", "tg:{probe1}", "tg:{probe5}", "tg:{probe9}"],
-            false => &["tg:{probe}"],
+        let keys = match &self.0.runner {
+            Runner::Servers(servers) => servers.key_for_each(),
+            Runner::Scripted { .. } => Vec::new(),
         };
-        for key in places {
+        for key in keys {
+            let nonce = self.0.nonce();
             let answered = |reply: &[u8]| match reply.starts_with(&nonce) {
                 true => Ok(()),
                 false => Err(Garbled),

@@ -94,6 +94,11 @@ impl Cluster {
         }
     }
 
+    /// A key in a slot of each owner, once they are known.
+    pub(super) fn key_for_each(&self) -> Option<Vec<String>> {
+        self.map.load().as_ref().map(|map| map.key_for_each()).filter(|keys| !keys.is_empty())
+    }
+
     /// Connects to every owner; for start-up.
     pub(super) async fn check(self: &Arc<Self>) -> Result<(), Arc<Trouble>> {
         let map = self.learn().await?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::layout::Layout;
 use super::link::Link;
-use super::slot::SLOTS;
+use super::slot::{SLOTS, slot_of};
 use crate::redis::url::Address;
 
 /// No owner; more nodes than this are not taken in.
@@ -65,6 +65,28 @@ impl Map {
         places.into_iter().filter_map(|place| self.nodes.get(usize::from(place))).map(|(_, l)| l)
     }
 
+    /// A key in a slot of each owner, for questions that concern all of them. Names are tried until
+    /// everybody has one; an owner of very few slots may be left out.
+    pub(super) fn key_for_each(&self) -> Vec<String> {
+        const TRIED: u32 = 10_000;
+        let mut missing: Vec<&Arc<Link>> = self.owners().collect();
+        let mut keys = Vec::with_capacity(missing.len());
+        for number in 0..TRIED {
+            if missing.is_empty() {
+                break;
+            }
+            let key = probe_key(number);
+            let owner = self.owner(slot_of(key.as_bytes()));
+            let found =
+                missing.iter().position(|link| owner.is_some_and(|it| Arc::ptr_eq(it, link)));
+            if let Some(place) = found {
+                missing.swap_remove(place);
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
     /// The same, but for one slot.
     #[must_use]
     pub(super) fn with_owner(&self, slot: u16, address: &Address, link: &Arc<Link>) -> Self {
@@ -89,4 +111,9 @@ impl Map {
             _ => NOBODY,
         }
     }
+}
+
+/// The name of a counter that nobody uses.
+pub(super) fn probe_key(number: u32) -> String {
+    format!("tg:{{probe{number}}}")
 }

@@ -136,6 +136,15 @@ impl Servers {
         matches!(self.topology, Topology::Cluster(_))
     }
 
+    /// A key on each server that is written to, as far as they are known.
+    pub(crate) fn key_for_each(&self) -> Vec<String> {
+        let known = match &self.topology {
+            Topology::One(_) => None,
+            Topology::Cluster(cluster) => cluster.key_for_each(),
+        };
+        known.unwrap_or_else(|| vec![map::probe_key(0)])
+    }
+
     /// What was noticed about the servers since the start.
     pub(crate) fn changes(&self) -> Changes {
         self.shared.changes.read()
