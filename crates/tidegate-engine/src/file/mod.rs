@@ -26,6 +26,7 @@
 //! | `idle.rs` | limits that can never bind, and why |
 //! | `wrong/` | what can be wrong, and what to do about it |
 //! | `error.rs`, `render.rs`, `place.rs` | how that is shown, and where |
+//! | `veil.rs` | what is never shown |
 //! | `schema.rs` | the JSON schema of the format |
 //!
 //! The format is described in `docs/policy-file.md`.
@@ -38,6 +39,7 @@ mod render;
 mod schema;
 mod suggest;
 mod units;
+mod veil;
 mod written;
 mod wrong;
 mod yaml;
@@ -48,9 +50,6 @@ pub use place::{Place, Placed};
 pub use schema::schema;
 pub use wrong::Wrong;
 
-use std::sync::Arc;
-
-use miette::NamedSource;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -133,8 +132,7 @@ impl<D: Door> File<D> {
         let bytes = text.len();
         let text = if bytes > MAX_BYTES { text.lines().next().unwrap_or_default() } else { text };
         let text = &text[..text.floor_char_boundary(MAX_BYTES)];
-        let source = Arc::new(NamedSource::new(name, text.to_owned()));
-        let mut check = Check::new(source);
+        let mut check = Check::new(name, text);
         if bytes > MAX_BYTES {
             check.say(Place::default(), Wrong::FileTooLarge { bytes });
             return Err(check.into_error());

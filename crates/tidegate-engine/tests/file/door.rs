@@ -97,3 +97,20 @@ fn what_is_wrong_with_policies_and_with_a_door_is_told_together() {
         refused.problems().iter().map(|problem| problem.wrong().code()).collect();
     assert_eq!(codes, ["bad-value", "bad-numbers"]);
 }
+
+/// A store's URL has a password in it, and errors are shown to anybody: through miette, too, which
+/// takes the whole text.
+#[test]
+fn t41_the_value_of_store_is_never_shown() {
+    let wrong = "store: redis://:canary@host\nserver: { threads: 0 }\nmemroy: {}";
+    let refused = File::<NoDoor>::parse("f.yaml", &with(wrong)).unwrap_err();
+    assert!(refused.to_string().contains("no field `store`"), "{refused}");
+    for problem in refused.problems() {
+        let source = miette::Diagnostic::source_code(problem).unwrap();
+        let whole = source.read_span(&(0, with(wrong).len()).into(), 0, 0).unwrap();
+        let text = String::from_utf8_lossy(whole.data());
+        assert!(text.contains("store: ****") && !text.contains("canary"), "{text}");
+    }
+    assert!(!refused.to_string().contains("canary"), "{refused}");
+    assert!(!format!("{refused:?}").contains("canary"), "{refused:?}");
+}

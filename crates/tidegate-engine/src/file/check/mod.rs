@@ -19,6 +19,7 @@ use miette::NamedSource;
 
 use super::error::{FileError, Problem};
 use super::place::Place;
+use super::veil::veiled;
 use super::written::top::Top;
 use super::wrong::Wrong;
 use super::yaml::short;
@@ -26,6 +27,9 @@ use super::{Door, File};
 
 /// What has been found wrong so far.
 pub(super) struct Check {
+    /// The text as it was read.
+    text: String,
+    /// The text as it is shown: the same, without what nobody may see.
     source: Arc<NamedSource<String>>,
     problems: Vec<Problem>,
 }
@@ -42,8 +46,10 @@ const SUGGESTED: usize = 100;
 // === impl Check ===
 
 impl Check {
-    pub(super) fn new(source: Arc<NamedSource<String>>) -> Self {
-        Self { source, problems: Vec::new() }
+    /// Begins to check a text; `name` is what errors call it.
+    pub(super) fn new(name: &str, text: &str) -> Self {
+        let source = Arc::new(NamedSource::new(name, veiled(text)));
+        Self { text: text.to_owned(), source, problems: Vec::new() }
     }
 
     /// Notes a problem.
@@ -103,7 +109,7 @@ impl Report<'_> {
     /// as `server.listen`; and what to do about it. If nothing is written there, the error points at
     /// what comes closest.
     pub fn say(&mut self, path: &str, message: impl AsRef<str>) {
-        let place = locate::path(self.0.source.inner(), path);
+        let place = locate::path(&self.0.text, path);
         self.say_at(place, message);
     }
 

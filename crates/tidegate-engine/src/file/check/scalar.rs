@@ -63,8 +63,8 @@ impl Check {
     /// `+5`, and nobody should have to know which of them reads this file. What has an anchor stands
     /// beside it.
     fn is_decimal(&self, place: Place) -> bool {
-        let place = place.within(self.source.inner());
-        let written = &self.source.inner()[place.start..place.end];
+        let place = place.within(&self.text);
+        let written = &self.text[place.start..place.end];
         written.starts_with('&') || written.bytes().all(|byte| byte.is_ascii_digit())
     }
 
