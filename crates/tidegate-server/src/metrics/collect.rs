@@ -8,7 +8,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
-use tidegate_core::{PolicySet, Verdict};
+use tidegate_core::{Changes, PolicySet, Verdict};
 use tidegate_engine::memory::Usage;
 
 use super::tally::{BOUNDS, CLASSES, Failure, PolicyTally, Tally};
@@ -23,6 +23,8 @@ pub(crate) struct Snapshot {
     policies: Arc<PolicySet>,
     admission: Arc<Admission>,
     usage: Option<Usage>,
+    /// Of a store that others keep: what has happened to them.
+    changes: Option<Changes>,
     store: &'static str,
     reloads: [(&'static str, u64); 2],
     dropped_events: u64,
@@ -41,6 +43,7 @@ impl Snapshot {
             policies: Guard::into_inner(engine.policies()),
             admission: Arc::clone(&shared.admission),
             usage: engine.store().usage(),
+            changes: S::SHARED.then(|| engine.store().changes()),
             store: engine.store().name(),
             reloads: [("accepted", shared.reloads(true)), ("refused", shared.reloads(false))],
             dropped_events: engine.dropped_events(),
@@ -205,6 +208,21 @@ impl Snapshot {
         gauge(encoder, "tidegate_store_max_bytes", help, to_u64(usage.max_bytes))
     }
 
+    fn changes(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let Some(changes) = self.changes else { return Ok(()) };
+        let mut metric = encoder.encode_descriptor(
+            "tidegate_store_changes",
+            "Servers of the store that began anew or took over; counts may have been lost",
+            None,
+            MetricType::Counter,
+        )?;
+        let kinds = [("restart", changes.restarts), ("failover", changes.failovers)];
+        for (kind, count) in kinds {
+            counter(&mut metric, &[("kind", kind.to_owned())], count.into())?;
+        }
+        Ok(())
+    }
+
     fn process(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let help = "Seconds since the server was started";
         gauge(encoder, "tidegate_uptime_seconds", help, self.uptime)?;
@@ -240,6 +258,7 @@ impl Collector for Snapshot {
         self.connections(&mut encoder)?;
         self.engine(&mut encoder)?;
         self.store(&mut encoder)?;
+        self.changes(&mut encoder)?;
         self.process(&mut encoder)
     }
 }

@@ -167,7 +167,7 @@ fn livez() -> OperationBuilder {
 fn readyz() -> OperationBuilder {
     let operation = about(Route::Readyz, "readyz", "Say whether the server takes requests")
         .response("200", answer("It does", "Readiness", None))
-        .response("503", answer("It is stopping", "Readiness", None));
+        .response("503", answer("It is stopping, or its store does not work", "Readiness", None));
     refusing(operation, &[&ANY])
 }
 

@@ -19,8 +19,11 @@ use crate::worker::Worker;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Readiness)]
 pub(crate) struct ReadyAnswer {
-    /// `ready`, or `draining` while the server stops.
+    /// `ready`, `draining` while the server stops, or `store_failed` while the store does not work.
     status: &'static str,
+    /// Why the store does not work, if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     /// The version of the server.
     version: &'static str,
     /// How many policies are in force.
@@ -43,20 +46,23 @@ pub(crate) fn livez() -> Answer {
     answer::typed(StatusCode::OK, TEXT, Bytes::from_static(b"ok\n"))
 }
 
-/// Says whether the server takes requests: 503 while it stops, so that load balancers leave.
+/// Says whether the server takes requests: 503 while it stops, so that load balancers leave, and
+/// while its store does not work, as of the last probe. Nothing is asked for it: whoever polls this
+/// must not be able to put load on the store.
 pub(crate) fn readyz<S: Backend>(worker: &Worker<S>) -> Result<Answer, Problem> {
     let shared = &worker.shared;
-    let draining = shared.is_draining();
-    let (status, code) = if draining {
-        ("draining", StatusCode::SERVICE_UNAVAILABLE)
-    } else {
-        ("ready", StatusCode::OK)
+    let fails = shared.store_fails();
+    let (status, code) = match &fails {
+        _ if shared.is_draining() => ("draining", StatusCode::SERVICE_UNAVAILABLE),
+        Some(_) => ("store_failed", StatusCode::SERVICE_UNAVAILABLE),
+        None => ("ready", StatusCode::OK),
     };
     let mut document = Vec::with_capacity(256);
     write(
         &mut document,
         &ReadyAnswer {
             status,
+            reason: fails.map(|error| error.to_string()),
             version: env!("CARGO_PKG_VERSION"),
             policies: shared.engine.policies().policies().len(),
             store: shared.engine.store().name(),

@@ -3,15 +3,20 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
+use tidegate_core::{
+    Batch, Changes, ManualClock, Readings, Receipt, Settlement, Store, StoreError,
+};
+use tidegate_server::Backend;
 
 use crate::raw::{Client, post};
-use crate::world::World;
+use crate::world::{NOW, World};
 
-fn scrape(world: &World) -> String {
+fn scrape<S: Backend>(world: &World<S>) -> String {
     String::from_utf8(world.get("/metrics").body).unwrap()
 }
 
@@ -57,9 +62,57 @@ fn what_happened_is_counted() {
     assert!(metrics.contains("tidegate_build_info{version=\""));
 }
 
+/// A store of several nodes, whose servers are not what they were.
+struct Moved;
+
+impl Store for Moved {
+    const SHARED: bool = true;
+
+    async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
+        Err(StoreError::Timeout)
+    }
+
+    async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    fn changes(&self) -> Changes {
+        Changes { restarts: 3, failovers: 2 }
+    }
+}
+
+impl Backend for Moved {
+    fn name(&self) -> &'static str {
+        "moved"
+    }
+}
+
+#[test]
+fn changes_of_a_shared_store_are_counted() {
+    let world = World::start(&json!({}), Moved, Arc::new(ManualClock::new(NOW)));
+    assert_eq!(world.post("/v1/decide", &json!({"policy": "queue"})).status, 503);
+    let metrics = scrape(&world);
+    for line in [
+        "tidegate_store_changes_total{kind=\"restart\"} 3",
+        "tidegate_store_changes_total{kind=\"failover\"} 2",
+        "tidegate_decide_errors_total{policy=\"queue\",kind=\"timeout\"} 1",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} in\n{metrics}");
+    }
+    linted(&metrics);
+    assert!(!scrape(&World::new()).contains("store_changes"), "memory has no servers");
+}
+
 #[test]
 fn promtool_has_nothing_to_say() {
-    let metrics = scrape(&busy());
+    linted(&scrape(&busy()));
+}
+
+fn linted(metrics: &str) {
     let mut promtool = Command::new("promtool")
         .args(["check", "metrics"])
         .stdin(Stdio::piped())
