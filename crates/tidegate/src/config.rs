@@ -4,17 +4,19 @@
 //! the command line reads both; nothing else looks at the environment.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use tidegate_core::{PolicySet, PolicySetBuilder};
-use tidegate_engine::file::{Door, File, Report, schema};
+use serde::{Deserialize, Deserializer};
+use tidegate_core::{PolicySet, PolicySetBuilder, Secret};
+use tidegate_engine::file::{Door, File, Placed, Report, schema};
 use tidegate_engine::memory::Budget;
 use tidegate_server::{Settings, WrittenSettings};
 
 use crate::cli::Source;
 use crate::log;
+use crate::store::{self, Choice, Hidden};
 
 /// The policies served without a file; `tidegate example` prints them.
 pub(crate) const BUILT_IN: &str = include_str!("../example.yaml");
@@ -23,6 +25,14 @@ pub(crate) const BUILT_IN: &str = include_str!("../example.yaml");
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Sections {
+    /// Where counters are kept: `memory`, or the URL of servers that a fleet shares, such as
+    /// `redis://host:6379`. Default: memory.
+    #[serde(deserialize_with = "present")]
+    pub(crate) store: Option<Placed<Hidden>>,
+    /// The file with the secret that all nodes of a fleet have in common, unless the environment has
+    /// it in `TIDEGATE_SECRET`. Needed where the store is shared.
+    #[serde(deserialize_with = "present")]
+    pub(crate) secret_file: Option<PathBuf>,
     /// How decisions are served over HTTP.
     pub(crate) server: WrittenSettings,
     /// What the process says about itself.
@@ -40,8 +50,11 @@ pub(crate) struct WrittenLog {
 }
 
 /// What flags and the environment say.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Overlay {
+    pub(crate) store: Option<Hidden>,
+    pub(crate) secret: Option<Hidden>,
+    pub(crate) secret_file: Option<PathBuf>,
     pub(crate) listen: Option<SocketAddr>,
     pub(crate) threads: Option<usize>,
     pub(crate) format: Option<log::Format>,
@@ -49,7 +62,6 @@ pub(crate) struct Overlay {
 }
 
 /// A file that was found good as a whole.
-#[derive(Debug)]
 pub(crate) struct Config {
     text: String,
     file: File<Sections>,
@@ -60,10 +72,23 @@ pub(crate) struct Config {
 
 impl Door for Sections {
     fn check(&self, report: &mut Report<'_>) {
+        if let Some(store) = &self.store
+            && let Err(advice) = Choice::parse(&store.value)
+        {
+            report.say_at(store.place, advice);
+        }
         if let Err(error) = Settings::try_new(&self.server) {
             report.say(&format!("server.{}", error.field), error.problem);
         }
     }
+}
+
+/// Reads a field that may be left out, but not left blank: blank, it is more likely forgotten than
+/// meant.
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    field: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(field).map(Some)
 }
 
 // === impl Config ===
@@ -114,6 +139,38 @@ impl Config {
     /// The memory for counters.
     pub(crate) fn budget(&self) -> Budget {
         self.file.budget()
+    }
+
+    /// Where counters are kept, with what flags and environment say laid over it.
+    ///
+    /// # Errors
+    ///
+    /// If what they say is wrong.
+    pub(crate) fn store(&self, overlay: &Overlay) -> Result<Choice> {
+        let file = self.file.door().store.as_ref().map(|store| &store.value);
+        match overlay.store.as_ref().or(file) {
+            // What the file says has been checked with the rest of it.
+            Some(text) => {
+                Choice::parse(text).map_err(|advice| anyhow!("--store or TIDEGATE_STORE: {advice}"))
+            }
+            None => Ok(Choice::Memory),
+        }
+    }
+
+    /// The secret of the fleet, likewise.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or it cannot be read, or can be guessed.
+    pub(crate) fn secret(&self, overlay: &Overlay) -> Result<Secret> {
+        let file = self.file.door().secret_file.as_deref();
+        store::secret(overlay.secret_file.as_deref(), overlay.secret.as_ref(), file)
+    }
+
+    /// The file with that secret, if one is to be read.
+    pub(crate) fn secret_file<'o>(&'o self, overlay: &'o Overlay) -> Option<&'o PathBuf> {
+        let file = self.file.door().secret_file.as_ref().filter(|_| overlay.secret.is_none());
+        overlay.secret_file.as_ref().or(file)
     }
 
     /// The section `server`, with what flags and environment say laid over it.

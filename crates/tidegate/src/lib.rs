@@ -37,25 +37,30 @@
 //! | read policies from a file | [`file::File`] |
 //! | write them in code | [`Limit`], [`Shape`], [`PolicySpec`], [`PolicySet`] |
 //! | keep counters in memory | [`memory::MemoryStore`] |
+//! | share them with other processes | `redis::RedisStore` (feature `redis`), [`Engine::sharing`] |
 //! | decide, look, correct afterwards | [`Engine::decide`], [`Engine::peek`], [`Engine::settle`] |
 //! | change policies while running | [`Engine::reload`] |
 //! | be told what happens | [`Observer`], [`Event`] |
 //! | test with time of your own | [`ManualClock`] |
 //!
 //! The rules, with the reasons, are in the [book](rules::book). To leave out what only the binary
-//! needs, depend on this crate with `default-features = false`.
+//! needs, depend on this crate with `default-features = false`; the feature `redis` adds the shared
+//! store alone.
 
 #[doc(inline)]
 pub use tidegate_core as rules;
 #[doc(inline)]
 pub use tidegate_core::{
-    Backoff, Bucket, Calendar, Case, Clock, Cost, CostRule, Counts, Decision, Denial, Dimension,
-    Explanation, FailureMode, Limit, ManualClock, Mode, Name, Overflow, Override, Period, Policy,
-    PolicyError, PolicySet, PolicySetBuilder, PolicySpec, Protects, Quota, Rate, Reading, Retry,
-    Room, Scope, Settled, Shape, Span, Stage, Status, Store, StoreError, Subject, Ticket,
-    TicketError, Timestamp, Unit, Verdict, Window,
+    Backoff, Bucket, Calendar, Case, Changes, Clock, Cost, CostRule, Counts, Decision, Denial,
+    Dimension, Explanation, FailureMode, Limit, ManualClock, Mode, Name, Overflow, Override,
+    Period, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec, Protects, Quota, Rate,
+    Reading, Retry, Room, Scope, Secret, SecretError, Settled, Shape, Span, Stage, Status, Store,
+    StoreError, Subject, Ticket, TicketError, Timestamp, Unit, Verdict, Window,
 };
 #[doc(inline)]
 pub use tidegate_engine::{
     DecideError, Engine, Event, Observer, Reader, SettleError, SystemClock, file, memory, ready,
 };
+#[cfg(feature = "redis")]
+#[doc(inline)]
+pub use tidegate_stores::redis;

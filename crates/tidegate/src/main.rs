@@ -6,6 +6,7 @@ mod client;
 mod config;
 mod log;
 mod reload;
+mod store;
 mod text;
 
 use std::process::ExitCode;

@@ -20,8 +20,8 @@ const REFUSED: u8 = 3;
 /// Decide one request, and show what every limit said
 ///
 /// Without --server the policies are those of a file and nothing has been counted yet: a way to see
-/// what they say before anybody is served. With --server the request is decided there, and counted;
-/// --peek only looks.
+/// what they say before anybody is served; the store of the file is not asked. With --server the
+/// request is decided there, and counted; --peek only looks.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

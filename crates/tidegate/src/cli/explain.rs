@@ -17,7 +17,7 @@ use told::Told;
 /// Show which limits apply to a subject, with which numbers, and why others do not
 ///
 /// Nothing is counted. With --server the readings are those of a running server; without it, of a
-/// file under which nothing has been counted yet.
+/// file under which nothing has been counted yet, whatever its store has.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use failure::Failure;
+pub(crate) use failure::Failure;
 pub(crate) use source::Source;
 
 /// Decides, for every request, whether it may pass.
@@ -63,23 +63,16 @@ Exit codes:
   2  the command line or a policy file is wrong
   3  of `check`: refused";
 
+// What each does is said at its arguments: said here as well, it would replace what is said there.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve decisions over HTTP; what happens without a command
     Serve(serve::Args),
-    /// Say what is wrong with policy files, or that nothing is
     Validate(validate::Args),
-    /// Print a policy file to begin with: the one served without --config
     Example(example::Args),
-    /// Print the JSON schema of policy files, for editors
     Schema(schema::Args),
-    /// Decide one request, and show what every limit said
     Check(check::Args),
-    /// Show which limits apply to a subject, with which numbers, and why others do not
     Explain(explain::Args),
-    /// Put load on a running server, and tell how fast it answered
     Bench(bench::Args),
-    /// Print completions for a shell
     Completions(completions::Args),
 }
 

@@ -18,7 +18,7 @@ use super::source::Source;
 use crate::client::Peer;
 use crate::config::Config;
 
-const CONFIG_HELP: &str = "A policy file, with nothing counted yet [env: TIDEGATE_CONFIG] [default: the built-in example]";
+const CONFIG_HELP: &str = "A policy file, with nothing counted yet; its store is not asked [env: TIDEGATE_CONFIG] [default: the built-in example]";
 const SERVER_HELP: &str = "A running server, such as http://127.0.0.1:7700";
 
 /// Whom to ask

@@ -1,27 +1,25 @@
 //! `tidegate serve`: decisions over HTTP until it is told to stop.
 
+mod node;
 mod stop;
 mod welcome;
 
-use std::io;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::pin::pin;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use tidegate_engine::memory::MemoryStore;
-use tidegate_engine::{Engine, Event, Observer, SystemClock};
-use tidegate_server::{Server, Settings};
-use tokio::sync::Notify;
-use tracing::{debug, error, info, warn};
+use tidegate_engine::SystemClock;
+use tidegate_server::Settings;
+use tracing::{error, warn};
 
-use super::failure::{self, Failure};
+use super::failure::Failure;
 use super::source::Source;
 use crate::config::{Config, Overlay};
 use crate::log::{self, Level};
-use crate::reload::Reloader;
+use crate::store::{Choice, Hidden};
+use node::Node;
 use stop::Stops;
 
 /// Serve decisions over HTTP; what happens without a command
@@ -31,6 +29,9 @@ use stop::Stops;
 /// log, and the policies in force stay. SIGTERM and SIGINT finish the requests in progress and end; a
 /// second one ends at once.
 ///
+/// Counters are in memory unless --store names servers that a fleet shares; then every node has the
+/// same secret, in `TIDEGATE_SECRET` or --secret-file.
+///
 /// Flags come before the environment, the environment before the file.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -38,6 +39,15 @@ Examples:
   tidegate serve
   tidegate serve --config policies.yaml --listen 0.0.0.0:7700
   TIDEGATE_CONFIG=policies.yaml TIDEGATE_LOG_FORMAT=json tidegate
+  TIDEGATE_SECRET=$(cat fleet.secret) tidegate serve --store redis://10.0.0.5:6379
+
+A store:
+  memory                                           in this process
+  redis://[user:password@]host[:port][/db]         one Redis or Valkey
+  redis+sentinel://host[:port][,...]/name          the primary that Sentinel names
+  redis+cluster://host[:port][,...]                a cluster
+  rediss instead of redis                          the same over TLS
+  ?timeout=250ms                                   for a whole call
 
 Ask for a decision:
   curl http://127.0.0.1:7700/v1/decide -H content-type:application/json \\
@@ -55,6 +65,13 @@ pub(super) struct Args {
     /// How many threads answer [default: what the file says, or one for each core]
     #[arg(short, long, value_name = "N", env = "TIDEGATE_THREADS")]
     threads: Option<usize>,
+    /// Where counters are kept: memory, or a URL [default: what the file says, or memory]
+    #[arg(long, value_name = "URL", env = "TIDEGATE_STORE", hide_env_values = true)]
+    store: Option<Hidden>,
+    /// The file with the secret of the fleet, for a shared store [default: the secret in
+    /// `TIDEGATE_SECRET`, or the file that the policy file names]
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<PathBuf>,
     /// How the log looks [default: what the file says, or human]
     #[arg(long, value_name = "FORMAT", value_enum, env = "TIDEGATE_LOG_FORMAT")]
     log_format: Option<log::Format>,
@@ -66,10 +83,11 @@ pub(super) struct Args {
     one_runtime: bool,
 }
 
-type InMemory = MemoryStore<SystemClock>;
-
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let overlay = Overlay {
+        store: args.store.clone(),
+        secret: secret_of_environment().map_err(Failure::misconfigured)?,
+        secret_file: args.secret_file.clone(),
         listen: args.listen,
         threads: args.threads,
         format: args.log_format,
@@ -80,7 +98,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
         Ok(config) => {
             let (format, level) = config.log(&overlay);
             let log = log::start(format, level, SystemClock::new())?;
-            let served = start(&source, &config, overlay, args.one_runtime);
+            let served = start(&source, &config, &overlay, args.one_runtime);
             let told = served.or_else(|failure| tell(failure, format));
             log.finish();
             told
@@ -105,29 +123,26 @@ fn tell(failure: Failure, format: log::Format) -> Result<ExitCode, Failure> {
 fn start(
     source: &Source,
     config: &Config,
-    overlay: Overlay,
+    overlay: &Overlay,
     one_runtime: bool,
 ) -> Result<ExitCode, Failure> {
-    let settings = Settings::try_new(&config.server(&overlay)).map_err(Failure::misconfigured)?;
+    let settings = Settings::try_new(&config.server(overlay)).map_err(Failure::misconfigured)?;
     let settings = if one_runtime { settings.with_one_runtime() } else { settings };
-    let (format, level) = config.log(&overlay);
-    let clock = SystemClock::new();
+    let store = config.store(overlay).map_err(Failure::misconfigured)?;
     raise_descriptors(settings.max_connections());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         // Before anybody can know that we are there, and send one.
         let stops = Stops::listen().context("listening for signals")?;
-        let engine = Arc::new(engine(config, level, clock.clone())?);
-        let listen = settings.listen();
-        let server = Server::bind(settings, Arc::clone(&engine), clock)
-            .map_err(|error| cannot_listen(listen, &error))?;
-        let reloader = Reloader::start(source, config, overlay, engine, server.handle())?;
-        welcome::say(format, source, config.policies(), server.local_addr());
-        serve(server, stops, reloader).await
+        let node = Node { source, config, overlay, settings, clock: SystemClock::new() };
+        match store {
+            Choice::Memory => node.on_memory(stops).await,
+            Choice::Redis(target) => node.on_redis(*target, stops).await,
+        }
     });
     // A file that is being read, from wherever it is, is nothing to wait for.
     runtime.shutdown_background();
-    Ok(served?)
+    served
 }
 
 /// Lets the process have as many descriptors as it may: shells hand out far fewer than there may be
@@ -146,83 +161,12 @@ fn raise_descriptors(connections: usize) {
     }
 }
 
-/// Serves until a signal says to stop, reloading meanwhile.
-async fn serve(
-    server: Server<InMemory>,
-    mut stops: Stops,
-    mut reloader: Reloader<InMemory>,
-) -> Result<ExitCode> {
-    let stop = Notify::new();
-    let mut serving = pin!(server.run(stop.notified()));
-    let mut stopping = false;
-    loop {
-        tokio::select! {
-            drained = &mut serving => {
-                let cut_off = drained.context("serving")?.cut_off;
-                if cut_off > 0 {
-                    warn!(connections = cut_off, "cut off what took too long to finish");
-                }
-                info!("stopped");
-                return Ok(ExitCode::SUCCESS);
-            }
-            signal = stops.next() => {
-                if stopping {
-                    warn!(signal, "stopped at once, by a second signal");
-                    return Ok(ExitCode::from(failure::FAILED));
-                }
-                info!(signal, "stopping; requests in progress are finished, a second signal ends them");
-                stopping = true;
-                stop.notify_one();
-            }
-            () = reloader.next(), if !stopping => {}
-        }
-    }
-}
-
-fn engine(config: &Config, level: Level, clock: SystemClock) -> Result<Engine<InMemory>> {
-    let store = MemoryStore::try_new(config.budget(), clock)?;
-    let engine = Engine::new(store, config.policies().clone());
-    // Telling has its price for every decision, so it is done only for who listens.
-    match level {
-        Level::Debug | Level::Trace => {
-            let observers: Vec<Box<dyn Observer>> = vec![Box::new(log_event)];
-            engine.observed_by(observers).context("starting the observers")
-        }
-        Level::Error | Level::Warn | Level::Info => Ok(engine),
-    }
-}
-
-/// Logs what happened. Events carry no subject, so neither does the log.
-fn log_event(event: &Event) {
-    match event {
-        Event::Decided { policy, limit, verdict, mode, .. } => {
-            let limit = limit.as_ref().map_or("", |limit| limit.as_str());
-            debug!(%policy, limit, verdict = verdict.name(), mode = mode.name(), "decided");
-        }
-        Event::Failed { policy, error } => error!(%policy, %error, "not decided"),
-        Event::Settled { settled } => {
-            debug!(returned = settled.returned, added = settled.added, "settled");
-        }
-        // Said with more detail where it is done.
-        Event::StoreChanged { .. } | Event::Reloaded { .. } | Event::ReloadRefused { .. } => {}
-    }
-}
-
-/// Why the address cannot be had, and what to do.
-fn cannot_listen(address: SocketAddr, error: &io::Error) -> anyhow::Error {
-    let advice = match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            "another process listens there; stop it, or choose another port with \
-             --listen 127.0.0.1:7701 (port 0 takes any that is free)"
-        }
-        io::ErrorKind::PermissionDenied => {
-            "ports below 1024 need a privilege; choose a higher one with --listen"
-        }
-        io::ErrorKind::AddrNotAvailable => {
-            "this machine does not have that address; 127.0.0.1 is this machine alone, 0.0.0.0 every \
-             address it has"
-        }
-        _ => "choose another address with --listen",
-    };
-    anyhow!("cannot listen on {address}: {error}; {advice}")
+/// Not a flag, which others on the machine could read, so not clap's to read either.
+#[expect(clippy::disallowed_methods, reason = "the binary is where the environment is read")]
+fn secret_of_environment() -> Result<Option<Hidden>> {
+    let secret = std::env::var_os("TIDEGATE_SECRET").filter(|secret| !secret.is_empty());
+    let text = secret.map(OsString::into_string).transpose();
+    // The error would be the secret.
+    let text = text.map_err(|_| anyhow!("TIDEGATE_SECRET is not UTF-8 text"))?;
+    Ok(text.map(Hidden::from))
 }

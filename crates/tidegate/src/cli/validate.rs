@@ -12,7 +12,7 @@ use crate::text::{counted, escaped};
 /// Say what is wrong with policy files, or that nothing is
 ///
 /// Prints a line for each good file, and everything that is wrong with a bad one: where, what, and
-/// what to write instead. Nothing is started or changed.
+/// what to write instead. Nothing is started, changed or connected to.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -1,13 +1,19 @@
 //! What cannot change while the process runs, and whether somebody tried.
 
+use std::path::PathBuf;
+
 use tidegate_engine::memory::Budget;
 use tidegate_server::WrittenSettings;
 
 use crate::config::{Config, Overlay};
 use crate::log;
+use crate::store::Choice;
 
 /// What a process was started with and keeps.
 pub(super) struct Fixed {
+    /// None if flags or environment are wrong, and then the process has not started.
+    store: Option<Choice>,
+    secret_file: Option<PathBuf>,
     server: WrittenSettings,
     budget: Budget,
     log: (log::Format, log::Level),
@@ -18,7 +24,9 @@ pub(super) struct Fixed {
 impl Fixed {
     pub(super) fn of(config: &Config, overlay: &Overlay) -> Self {
         let (server, log) = (config.server(overlay), config.log(overlay));
-        Self { server, budget: config.budget(), log }
+        let store = config.store(overlay).ok();
+        let secret_file = config.secret_file(overlay).cloned();
+        Self { store, secret_file, server, budget: config.budget(), log }
     }
 
     /// The names of what a file says otherwise.
@@ -26,6 +34,8 @@ impl Fixed {
         let other = Self::of(config, overlay);
         let (ours, theirs) = (&self.server, &other.server);
         let same = [
+            ("store", self.store == other.store),
+            ("secret_file", self.secret_file == other.secret_file),
             ("memory", self.budget == other.budget),
             ("server.listen", ours.listen == theirs.listen),
             ("server.threads", ours.threads == theirs.threads),

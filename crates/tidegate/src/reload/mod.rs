@@ -70,7 +70,7 @@ impl<S: Store + 'static> Reloader<S> {
     pub(crate) fn start(
         source: &Source,
         config: &Config,
-        overlay: Overlay,
+        overlay: &Overlay,
         engine: Arc<Engine<S>>,
         handle: Handle<S>,
     ) -> Result<Self> {
@@ -87,8 +87,8 @@ impl<S: Store + 'static> Reloader<S> {
             Source::File(_) | Source::BuiltIn | Source::Stdin => None,
         };
         let hangup = signal(SignalKind::hangup()).context("listening for SIGHUP")?;
-        let fixed = Fixed::of(config, &overlay);
-        Ok(Self { engine, handle, overlay, fixed, hangup, file })
+        let fixed = Fixed::of(config, overlay);
+        Ok(Self { engine, handle, overlay: overlay.clone(), fixed, hangup, file })
     }
 
     /// Waits for a reason to reload, and does it.

@@ -61,18 +61,18 @@ fn the_schema_knows_every_section_and_no_other() {
     // Its last sections are comments: the defaults. Here they are written out.
     let (policies, defaults) = example.split_once("# Everything below").unwrap();
     let section = |line: &&str| {
-        let names = ["# memory: ", "# server:", "#   ", "# log: "];
+        let names = ["# memory: ", "# store: ", "# secret_file: ", "# server:", "#   ", "# log: "];
         names.iter().any(|name| line.starts_with(name))
     };
     let defaults: Vec<_> = defaults.lines().filter(section).map(|line| &line[2..]).collect();
     let whole = format!("{policies}\n{}\n", defaults.join("\n"));
-    for section in ["memory: ", "server:", "  gate:", "log: "] {
+    for section in ["memory: ", "store: ", "secret_file: ", "server:", "  gate:", "log: "] {
         assert!(whole.contains(&format!("\n{section}")), "{section} in {whole}");
     }
     let checked = ran_with(&["validate", "-"], &whole);
     assert_eq!(checked.code, 0, "{}", checked.err);
     assert!(follows(&example) && follows(&whole));
-    for wrong in ["memroy: {}", "server: { listne: x }", "log: { level: loud }"] {
+    for wrong in ["memroy: {}", "store: memroy", "server: { listne: x }", "log: { level: loud }"] {
         let text = format!("{example}\n{wrong}\n");
         assert!(!follows(&text), "{wrong}");
         assert_eq!(ran_with(&["validate", "-"], &text).code, 2, "{wrong}");

@@ -4,6 +4,9 @@
 #[path = "../../examples/five_lines.rs"]
 #[expect(dead_code, reason = "its `main`")]
 mod five_lines;
+#[path = "../../examples/fleet.rs"]
+#[expect(dead_code, reason = "its `main`")]
+mod fleet;
 #[path = "../../examples/from_file.rs"]
 #[expect(dead_code, reason = "its `main`")]
 mod from_file;
@@ -12,6 +15,7 @@ mod from_file;
 mod settle;
 
 use tidegate::ready;
+use tidegate_test::servers::Server;
 
 #[test]
 fn five_lines_admit_two_of_three() {
@@ -42,4 +46,13 @@ fn what_was_not_used_is_given_back_once() {
         "charged 4000: 6000 left\nsettled for 1500: 2500 given back\n\
          settled again: the ticket was settled before; nothing was changed\nnow: 8500 left\n"
     );
+}
+
+#[tokio::test]
+async fn a_fleet_on_redis_admits_as_many_as_one_node() {
+    let server = Server::start().await;
+    let mut out = Vec::new();
+    fleet::run(&mut out, &server.url()).await.unwrap();
+    let said = String::from_utf8(out).unwrap();
+    assert_eq!(said, "node 1: admit\nnode 2: admit\nnode 1: deny\nnode 2: deny\n");
 }

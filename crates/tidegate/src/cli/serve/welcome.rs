@@ -20,9 +20,15 @@ const ADMITTED: &str = r#"{"policy":"api","subject":{"org":"acme","user":"u7"}}"
 const TWO_REPORTS: &str = r#"{"requests":[{"policy":"report","subject":{"org":"acme"}},{"policy":"report","subject":{"org":"acme"}}]}"#;
 
 /// Says where it listens: in the log, and to people also on standard output.
-pub(super) fn say(format: Format, source: &Source, set: &PolicySet, address: SocketAddr) {
+pub(super) fn say(
+    format: Format,
+    source: &Source,
+    set: &PolicySet,
+    address: SocketAddr,
+    store: &str,
+) {
     let policies = set.policies().len();
-    info!(version = VERSION, %address, policies, source = %source, store = "memory", "listening");
+    info!(version = VERSION, %address, policies, source = %source, store, "listening");
     if format == Format::Json {
         return;
     }

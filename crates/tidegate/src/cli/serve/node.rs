@@ -1,0 +1,162 @@
+//! One node: an engine on a store, behind a server, until a signal says to stop.
+//!
+//! The same code is made twice, for counters in memory and for a shared store, so that neither asks
+//! at every decision which of the two it is.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow};
+use tidegate_engine::memory::MemoryStore;
+use tidegate_engine::{Engine, Event, Observer, SystemClock};
+use tidegate_server::{Backend, Handle, Server, Settings};
+use tidegate_stores::redis::Target;
+use tokio::sync::Notify;
+use tracing::{debug, error, info, warn};
+
+use super::stop::Stops;
+use super::welcome;
+use crate::cli::Source;
+use crate::cli::failure::{self, Failure};
+use crate::config::{Config, Overlay};
+use crate::log::Level;
+use crate::reload::Reloader;
+use crate::store::{self, Choice, Watch};
+
+/// What a node is made of, but for its store.
+pub(super) struct Node<'a> {
+    pub(super) source: &'a Source,
+    pub(super) config: &'a Config,
+    pub(super) overlay: &'a Overlay,
+    pub(super) settings: Settings,
+    pub(super) clock: SystemClock,
+}
+
+// === impl Node ===
+
+impl Node<'_> {
+    /// Serves with counters in memory.
+    pub(super) async fn on_memory(self, stops: Stops) -> Result<ExitCode, Failure> {
+        let store = MemoryStore::try_new(self.config.budget(), self.clock.clone())?;
+        let engine = Engine::new(store, self.config.policies().clone());
+        // Nobody else changes it, and it never fails.
+        self.serve(engine, stops, Choice::MEMORY, |_| std::future::pending()).await
+    }
+
+    /// Serves with counters that the fleet shares.
+    pub(super) async fn on_redis(self, target: Target, stops: Stops) -> Result<ExitCode, Failure> {
+        let secret = self.config.secret(self.overlay).map_err(Failure::misconfigured)?;
+        let shown = target.to_string();
+        let (store, found) = store::connected(target, &secret).await?;
+        let engine = Engine::new(store.clone(), self.config.policies().clone()).sharing(&secret);
+        let watch = |handle| Watch::start(store, handle, found).run();
+        self.serve(engine, stops, &shown, watch).await
+    }
+
+    async fn serve<S: Backend, W: Future<Output = Infallible>>(
+        self,
+        engine: Engine<S>,
+        stops: Stops,
+        store: &str,
+        watch: impl FnOnce(Handle<S>) -> W,
+    ) -> Result<ExitCode, Failure> {
+        let Self { source, config, overlay, settings, clock } = self;
+        let (format, level) = config.log(overlay);
+        let engine = Arc::new(observed(engine, level)?);
+        let listen = settings.listen();
+        let server = Server::bind(settings, Arc::clone(&engine), clock)
+            .map_err(|error| cannot_listen(listen, &error))?;
+        let handle = server.handle();
+        let reloader = Reloader::start(source, config, overlay, engine, handle.clone())?;
+        let watch = watch(handle);
+        welcome::say(format, source, config.policies(), server.local_addr(), store);
+        Ok(run(server, stops, reloader, watch).await?)
+    }
+}
+
+/// Serves until a signal says to stop, reloading and watching meanwhile.
+async fn run<S: Backend>(
+    server: Server<S>,
+    mut stops: Stops,
+    mut reloader: Reloader<S>,
+    watch: impl Future<Output = Infallible>,
+) -> Result<ExitCode> {
+    let stop = Notify::new();
+    let mut serving = pin!(server.run(stop.notified()));
+    let mut watch = pin!(watch);
+    let mut stopping = false;
+    loop {
+        tokio::select! {
+            drained = &mut serving => {
+                let cut_off = drained.context("serving")?.cut_off;
+                if cut_off > 0 {
+                    warn!(connections = cut_off, "cut off what took too long to finish");
+                }
+                info!("stopped");
+                return Ok(ExitCode::SUCCESS);
+            }
+            signal = stops.next() => {
+                if stopping {
+                    warn!(signal, "stopped at once, by a second signal");
+                    return Ok(ExitCode::from(failure::FAILED));
+                }
+                info!(signal, "stopping; requests in progress are finished, a second signal ends them");
+                stopping = true;
+                stop.notify_one();
+            }
+            () = reloader.next(), if !stopping => {}
+            never = &mut watch => match never {},
+        }
+    }
+}
+
+/// An engine that tells what it does. That has its price for every decision, so it is done only for
+/// who listens.
+fn observed<S: Backend>(engine: Engine<S>, level: Level) -> Result<Engine<S>> {
+    match level {
+        Level::Debug | Level::Trace => {
+            let observers: Vec<Box<dyn Observer>> = vec![Box::new(log_event)];
+            engine.observed_by(observers).context("starting the observers")
+        }
+        Level::Error | Level::Warn | Level::Info => Ok(engine),
+    }
+}
+
+/// Logs what happened. Events carry no subject, so neither does the log.
+fn log_event(event: &Event) {
+    match event {
+        Event::Decided { policy, limit, verdict, mode, .. } => {
+            let limit = limit.as_ref().map_or("", |limit| limit.as_str());
+            debug!(%policy, limit, verdict = verdict.name(), mode = mode.name(), "decided");
+        }
+        Event::Failed { policy, error } => error!(%policy, %error, "not decided"),
+        Event::Settled { settled } => {
+            debug!(returned = settled.returned, added = settled.added, "settled");
+        }
+        // Said with more detail where it is done or noticed.
+        Event::StoreChanged { .. } | Event::Reloaded { .. } | Event::ReloadRefused { .. } => {}
+    }
+}
+
+/// Why the address cannot be had, and what to do.
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> anyhow::Error {
+    let advice = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another process listens there; stop it, or choose another port with \
+             --listen 127.0.0.1:7701 (port 0 takes any that is free)"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "ports below 1024 need a privilege; choose a higher one with --listen"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine does not have that address; 127.0.0.1 is this machine alone, 0.0.0.0 every \
+             address it has"
+        }
+        _ => "choose another address with --listen",
+    };
+    anyhow!("cannot listen on {address}: {error}; {advice}")
+}

@@ -1,0 +1,189 @@
+//! Several nodes and one Redis: one truth, and what happens when it is gone.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+use tidegate_test::servers::Server as Redis;
+
+use crate::process::{PATIENCE, Server};
+use crate::store::SECRET;
+use crate::wire::{get, metric, post};
+
+const POLICIES: &str = "
+version: 1
+policies:
+- name: twenty
+  failure_mode: fail_closed
+  limits:
+  - { name: burst, by: org, bucket: { rate: 1/h, burst: 20 } }
+- name: model
+  failure_mode: fail_closed
+  limits:
+  - { name: tokens, by: org, quota: { count: 1000, per: day }, settles: true }
+";
+
+/// A folder with the policies, and nodes that serve them.
+struct Fleet {
+    folder: tempfile::TempDir,
+    url: String,
+}
+
+// === impl Fleet ===
+
+impl Fleet {
+    fn on(redis: &Redis) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("policies.yaml"), POLICIES).unwrap();
+        // Longer than a busy machine takes; faults are told by the connection, not by the clock.
+        Self { folder, url: format!("{}?timeout=2s", redis.url()) }
+    }
+
+    fn node(&self, args: &[&str]) -> (Server, SocketAddr) {
+        let path = self.folder.path().join("policies.yaml");
+        let args = [&["--config", path.to_str().unwrap(), "--threads", "2"], args].concat();
+        Server::start_with(&args, &[SECRET, ("TIDEGATE_STORE", &self.url)])
+    }
+}
+
+fn decide(node: SocketAddr, policy: &str, org: &str, cost: u32) -> (u16, Value) {
+    let body = format!(r#"{{"policy":"{policy}","subject":{{"org":"{org}"}},"cost":{cost}}}"#);
+    post(node, "/v1/decide", &body)
+}
+
+/// Asks until the answer is another; a node looks after its store once a second.
+async fn until_ready(node: SocketAddr, status: u16) -> String {
+    let asked = async {
+        loop {
+            let (found, body) = get(node, "/readyz");
+            if found == status {
+                return body;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, asked).await.unwrap_or_else(|_| panic!("never {status}"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_nodes_admit_exactly_what_one_limit_holds() {
+    let redis = Redis::start().await;
+    let fleet = Fleet::on(&redis);
+    let (_one, one) = fleet.node(&[]);
+    let (_other, other) = fleet.node(&[]);
+    let admitted = std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..32)
+            .map(|number| if number % 2 == 0 { one } else { other })
+            .map(|node| scope.spawn(move || decide(node, "twenty", "acme", 1)))
+            .collect();
+        let answers = asked.into_iter().map(|asked| asked.join().unwrap());
+        let verdicts = answers.map(|(status, answer)| {
+            assert_eq!(status, 200, "{answer}");
+            answer["verdict"].as_str().unwrap().to_owned()
+        });
+        verdicts.filter(|verdict| verdict == "admit").count()
+    });
+    assert_eq!(admitted, 20);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ticket_of_one_node_is_settled_by_another_once() {
+    let redis = Redis::start().await;
+    let fleet = Fleet::on(&redis);
+    let (_one, one) = fleet.node(&[]);
+    let (_other, other) = fleet.node(&[]);
+    let (status, decision) = decide(one, "model", "acme", 400);
+    assert_eq!((status, &decision["remaining"]), (200, &600.into()), "{decision}");
+    let settlement = format!(r#"{{"ticket":{},"cost":150}}"#, decision["ticket"]);
+    let (status, settled) = post(other, "/v1/settle", &settlement);
+    assert_eq!((status, &settled["returned"]), (200, &250.into()), "{settled}");
+    assert_eq!(post(one, "/v1/settle", &settlement).0, 409, "once for the whole fleet");
+    let (_, decision) = decide(one, "model", "acme", 1);
+    assert_eq!(decision["remaining"], 849);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_is_killed_is_told_and_so_is_its_return() {
+    let redis = Redis::start().await;
+    let (mut server, node) = Fleet::on(&redis).node(&[]);
+    assert_eq!(decide(node, "twenty", "acme", 1).0, 200);
+    assert_eq!(metric(node, r#"tidegate_store_changes_total{kind="restart"}"#), Some(0));
+    redis.kill();
+    let (status, problem) = decide(node, "twenty", "acme", 1);
+    assert_eq!((status, &problem["type"]), (503, &"urn:tidegate:problem:store-failed".into()));
+    let line = server.wait_for("the store fails");
+    assert!(line.contains("WARN") && line.contains(&redis.addr().to_string()), "{line}");
+    let ready = until_ready(node, 503).await;
+    assert!(ready.contains("store_failed") && ready.contains("the store "), "{ready}");
+    assert_eq!(get(node, "/livez").0, 200, "a restart of the node would not help");
+    redis.restart().await;
+    until_ready(node, 200).await;
+    let line = server.wait_for("counts may have been lost");
+    assert!(line.contains("WARN") && line.contains("restarted"), "{line}");
+    server.wait_for("the store works again");
+    assert_eq!(decide(node, "twenty", "acme", 1).0, 200);
+    assert_eq!(metric(node, r#"tidegate_store_changes_total{kind="restart"}"#), Some(1));
+    assert_eq!(metric(node, r#"tidegate_store_changes_total{kind="failover"}"#), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_is_not_there_yet_is_waited_for() {
+    let redis = Redis::start().await;
+    redis.kill();
+    let (mut server, node) = Fleet::on(&redis).node(&[]);
+    server.wait_for("the store fails");
+    assert_eq!(get(node, "/readyz").0, 503, "from the first answer on");
+    assert_eq!(decide(node, "twenty", "acme", 1).0, 503);
+    redis.restart().await;
+    until_ready(node, 200).await;
+    server.wait_for("the store works again");
+    assert_eq!(decide(node, "twenty", "acme", 1).0, 200);
+    assert!(!server.said().contains("lost"), "nothing was counted before: {}", server.said());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn t41_neither_password_nor_secret_is_ever_shown() {
+    let redis = Redis::builder().password("canary-password").start().await;
+    let fleet = Fleet::on(&redis);
+    for format in ["human", "json"] {
+        let (mut server, node) = fleet.node(&["--log-level", "trace", "--log-format", format]);
+        assert_eq!(decide(node, "twenty", "acme", 1).0, 200);
+        redis.kill();
+        assert_eq!(decide(node, "twenty", "acme", 1).0, 503);
+        server.wait_for("the store fails");
+        redis.restart().await;
+        server.wait_for("the store works again");
+        for path in ["/metrics", "/readyz", "/v1/policies", "/openapi.json"] {
+            let (_, text) = get(node, path);
+            assert!(!text.contains("canary"), "{path}: {text}");
+        }
+        server.signal("TERM");
+        let (_, said) = server.ended();
+        assert!(said.contains(&redis.addr().to_string()), "where, and not who: {said}");
+        assert!(!said.contains("canary"), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_is_changed_in_the_file_waits_for_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("policies.yaml");
+    fs::write(&path, POLICIES).unwrap();
+    let (mut server, node) = Server::on(&path);
+    let sections = "store: redis://:canary@127.0.0.1:1\nsecret_file: fleet.secret\n";
+    fs::write(&path, format!("{sections}{POLICIES}")).unwrap();
+    let line = server.wait_for("restarted");
+    assert!(line.contains("WARN") && line.contains("store, secret_file"), "{line}");
+    assert!(get(node, "/readyz").1.contains(r#""store":"memory""#));
+    // The same store in other words is no change.
+    fs::write(&path, format!("store: memory\n{POLICIES}")).unwrap();
+    server.wait_for("are in force");
+    server.wait_for("are in force");
+    fs::write(&path, format!("store: rdis://:canary@h\n{POLICIES}")).unwrap();
+    server.wait_for("NOT reloaded");
+    server.signal("TERM");
+    let (_, said) = server.ended();
+    assert_eq!(said.matches("restarted").count(), 1, "{said}");
+    assert!(!said.contains("canary"), "{said}");
+}
