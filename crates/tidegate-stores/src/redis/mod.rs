@@ -18,6 +18,8 @@
 //! | connections, Sentinel, Cluster, TLS | `servers/` |
 
 mod args;
+#[doc(hidden)]
+pub mod fuzz;
 mod group;
 mod reply;
 mod script;
