@@ -32,7 +32,9 @@ return nonce .. string.format('stale $ %d ', now$)
 --# numbers
 return redis.error_reply('TIDEGATE charge $ has a number that cannot be counted with')
 --# other
--- A state of another shape is as good as none. A later digit is a later version.
+-- A state of another shape is as good as none. A later digit is a later version. What we may not read
+-- is no damage of the counter, and its error is told as it is.
+if type(v$) == 'table' and not string.find(v$.err, 'WRONGTYPE', 1, true) then return v$ end
 local letter, digit = 0, 0
 if type(v$) == 'string' and #v$ >= 2 then letter, digit = unpack('<BB', v$) end
 local shape = letter == 98 and 'bucket' or letter == 113 and 'quota'
