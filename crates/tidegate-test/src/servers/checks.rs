@@ -40,6 +40,8 @@ pub async fn keys_without_ttl(connection: &mut impl ConnectionLike) -> RedisResu
 /// If the server cannot be asked.
 pub async fn left_on(server: &Server) -> Vec<String> {
     let mut connection = server.connection().await;
+    // A replica in a cluster would send us on; any other server does not know the word.
+    let _ = cmd("READONLY").exec_async(&mut connection).await;
     keys_without_ttl(&mut connection).await.expect("a server that answers")
 }
 

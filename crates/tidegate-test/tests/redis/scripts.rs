@@ -1,0 +1,172 @@
+//! T42: constant scripts, known by their hashes, which touch the keys they are given and no others.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use tidegate_core::{
+    Backoff, Calendar, Case, Counts, Dimension, FailureMode, Limit, Period, PolicySet, PolicySpec,
+    Quota, Scope, Shape, Span, Stage, Store as _, Subject, Unit, Window,
+};
+use tidegate_test::proxy::Proxy;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+
+use crate::node::{Node, PATIENT, bucket, name, quota, window};
+use crate::{place, table};
+
+/// What is asked of a policy.
+#[derive(Clone, Copy, Debug)]
+enum Ask {
+    Charge,
+    Peek,
+    Settle(u64),
+}
+
+fn limit(it: &str, shape: Shape) -> Limit {
+    Limit::new(name(it), Scope::of([Dimension::Org]), shape).with_named_key().settling()
+}
+
+fn period(period: Period) -> Shape {
+    Shape::Quota(Quota::try_new(100, period, Counts::Admitted).unwrap())
+}
+
+fn attempts(backoff: Option<Backoff>) -> Shape {
+    Shape::Window(Window::try_new(100, Span::MINUTE, Counts::Attempts(backoff)).unwrap())
+}
+
+/// Representatives: every form of a counter by itself, several together, and everything that can be
+/// asked.
+fn representatives() -> Vec<(&'static str, Vec<Limit>, Ask)> {
+    let month = Calendar::try_new(Unit::Month, "Europe/Berlin", None).unwrap();
+    let backoff = Backoff::exponential(Span::SECOND, 2, Span::MINUTE);
+    let three = || {
+        [("bucket", bucket(9)), ("window", window(99)), ("quota", quota(9))]
+            .map(|(name, shape)| limit(name, shape))
+            .to_vec()
+    };
+    let alone = |shape| vec![limit("alone", shape)];
+    let mut staged = three();
+    staged.push(limit("all", window(50)).at_stage(Stage::Global));
+    staged.push(limit("dry", bucket(5)).in_shadow());
+    vec![
+        ("bucket", alone(bucket(9)), Ask::Charge),
+        ("quota, fixed", alone(period(Period::Fixed(Span::DAY))), Ask::Charge),
+        ("quota, from the first use", alone(quota(9)), Ask::Charge),
+        ("quota, calendar", alone(period(Period::Calendar(month))), Ask::Charge),
+        ("window, times", alone(window(64)), Ask::Charge),
+        ("window, counts", alone(window(65)), Ask::Charge),
+        ("window, attempts", alone(attempts(None)), Ask::Charge),
+        ("window, backoff", alone(attempts(Some(backoff))), Ask::Charge),
+        ("three", three(), Ask::Charge),
+        ("three and a global and a shadow", staged, Ask::Charge),
+        ("three, a look", three(), Ask::Peek),
+        ("three, given back", three(), Ask::Settle(0)),
+        ("three, more taken", three(), Ask::Settle(5)),
+    ]
+}
+
+fn policies(limits: Vec<Limit>) -> PolicySet {
+    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed);
+    let spec = limits.into_iter().fold(spec, PolicySpec::limit);
+    PolicySet::builder().policy(spec).build(None).unwrap()
+}
+
+async fn ask(url: &str, limits: Vec<Limit>, what: Ask) {
+    let node = Node::with(url, PATIENT, policies(limits));
+    let (set, subject) = (Arc::clone(&node.engine().policies()), Subject::new().org("acme"));
+    let mut case = Case::new(&set.policies()[0], &subject);
+    match what {
+        Ask::Peek => {
+            let _ = node.engine().peek(&mut case).await.unwrap();
+        }
+        Ask::Charge => {
+            let _ = node.engine().decide(&mut case).await.unwrap();
+        }
+        Ask::Settle(weight) => {
+            let decision = node.engine().decide(&mut case).await.unwrap();
+            let ticket = node.engine().ticket(&decision).unwrap();
+            node.engine().settle(ticket.as_str(), weight).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn t42_scripts_change_only_on_purpose() {
+    let server = place::server().await;
+    let proxy = Proxy::start(server.addr()).await;
+    let url = place::url(proxy.addr());
+    let hash = async || {
+        let sent = proxy.record();
+        let last = sent.iter().rfind(|words| words[0] == "EVALSHA").unwrap();
+        let hash = String::from_utf8_lossy(&last[1]).into_owned();
+        let known = server.command(&["SCRIPT", "EXISTS", &hash]).await;
+        assert_eq!(redis::from_redis_value::<Vec<u8>>(known).unwrap(), [1], "by the server's word");
+        hash
+    };
+    let mut found = String::new();
+    for (what, limits, how) in representatives() {
+        // A settlement wants a ticket of its own, and everything else a counter of its own.
+        server.command(&["FLUSHALL"]).await;
+        proxy.clear_record();
+        ask(&url, limits, how).await;
+        found += &format!("{} {what}\n", hash().await);
+    }
+    proxy.clear_record();
+    Node::new(&url, PATIENT).store().probe().await.unwrap();
+    found += &format!("{} probe\n", hash().await);
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/redis/scripts.txt");
+    if table::is_update() {
+        std::fs::write(&golden, &found).unwrap();
+    }
+    let expected = std::fs::read_to_string(&golden).unwrap_or_default();
+    assert_eq!(found, expected, "if the change of a script is meant, run this with UPDATE=1");
+}
+
+/// The words of a line of MONITOR: `1700000000.5 [0 lua] "GET" "key"`.
+fn words(line: &str) -> Vec<String> {
+    let quoted = line.split_once("] \"").map_or("", |(_, rest)| rest.trim_end_matches('"'));
+    quoted.split("\" \"").map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn t42_scripts_touch_the_keys_they_are_given_and_no_others() {
+    let server = place::server().await;
+    let stream = TcpStream::connect(server.addr()).await.unwrap();
+    let mut monitor = BufReader::new(stream);
+    monitor.write_all(b"MONITOR\r\n").await.unwrap();
+    let mut line = String::new();
+    monitor.read_line(&mut line).await.unwrap();
+    assert_eq!(line, "+OK\r\n");
+    let url = place::url(server.addr());
+    for (_, limits, how) in representatives() {
+        ask(&url, limits, how).await;
+    }
+    Node::new(&url, PATIENT).store().probe().await.unwrap();
+    server.command(&["ECHO", "that was all"]).await;
+    let (mut given, mut touched, mut commands) = (BTreeSet::new(), 0, BTreeSet::new());
+    while !line.contains("that was all") {
+        line.clear();
+        monitor.read_line(&mut line).await.unwrap();
+        let words = words(line.trim_end());
+        match words[0].as_str() {
+            "EVALSHA" | "EVAL" => {
+                let count: usize = words[2].parse().unwrap();
+                given = words[3..3 + count].iter().cloned().collect();
+            }
+            "TIME" => {}
+            command if line.contains(" lua] ") => {
+                assert!(given.contains(&words[1]), "{line} was not among {given:?}");
+                assert!(
+                    ["rl:{acme}:", "rq:{acme}:", "tg:{"].iter().any(|it| words[1].starts_with(it))
+                );
+                commands.insert(command.to_owned());
+                touched += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(touched > 60, "{touched}");
+    // Each of them is a right of the user, and the user has no other that scripts would need.
+    assert_eq!(commands.into_iter().collect::<Vec<_>>(), ["GET", "SET", "SETRANGE"]);
+}
