@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{PolicySet, Shape};
-use tidegate_test::servers::{Flavour, Server};
+use tidegate_core::{Dimension, PolicySet, Shape};
+use tidegate_test::servers::{Flavour, Server, wait};
 
-use crate::node::{Node, PATIENT, bucket, policies, quota, window};
+use crate::node::{Node, PATIENT, bucket, limit, policies, quota, set, window};
 use crate::place;
 
 /// Processes that ask at once, and how often each does.
@@ -84,12 +84,32 @@ async fn p69_p70_exactly_the_limit_on_valkey_9() {
     holds_on(Flavour::Valkey9).await;
 }
 
+/// Two groups: the first has room for all, and gives back what the second refuses.
+async fn nothing_is_kept_of_what_another_group_refuses(url: &str) {
+    let groups = || {
+        let shapes =
+            [("bucket", bucket(5_000)), ("window", window(5_000)), ("quota", quota(5_000))];
+        let roomy = shapes.map(|(name, shape)| limit(Dimension::Org, name, shape));
+        set(roomy.into_iter().chain([limit(Dimension::Account, "narrow", window(64))]).collect())
+    };
+    assert_eq!(race(url, groups, "groups").await, 64);
+    let node = Node::with(url, PATIENT, groups());
+    // In the background, and never more than was taken.
+    wait::until("all is given back", async || {
+        let counted = node.counted("groups").await;
+        assert!(counted.iter().all(|count| *count >= 64), "{counted:?}");
+        counted == [64; 4]
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn p69_p70_exactly_the_limit_on_a_cluster() {
     let cluster = place::cluster(3, 0, Flavour::Redis).await;
     let url = place::cluster_url(&cluster);
     exactly_the_limit(&url).await;
     all_or_nothing(&url).await;
+    nothing_is_kept_of_what_another_group_refuses(&url).await;
     let nodes: Vec<&Server> = cluster.nodes().iter().collect();
     assert_eq!(place::left_for_ever(&nodes).await, Vec::<String>::new());
 }

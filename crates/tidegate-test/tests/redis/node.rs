@@ -53,7 +53,8 @@ impl Node {
         self.engine.store()
     }
 
-    /// Decides one request of an organisation, by the only policy, in time.
+    /// Decides one request of an organisation, by the only policy, in time. Its account has the same
+    /// name.
     ///
     /// # Panics
     ///
@@ -61,7 +62,7 @@ impl Node {
     pub(crate) async fn decide(&self, org: &str) -> Outcome {
         let asked = async {
             let set = std::sync::Arc::clone(&self.engine.policies());
-            let subject = Subject::new().org(org);
+            let subject = Subject::new().org(org).account(org);
             let mut case = Case::new(&set.policies()[0], &subject);
             let decided = self.engine.decide(&mut case).await;
             decided.map(|decision| decision.is_admitted()).map_err(of_store)
@@ -73,7 +74,7 @@ impl Node {
     /// What is left of each limit.
     pub(crate) async fn left(&self, org: &str) -> Result<Vec<i64>, StoreError> {
         let set = std::sync::Arc::clone(&self.engine.policies());
-        let subject = Subject::new().org(org);
+        let subject = Subject::new().org(org).account(org);
         let mut case = Case::new(&set.policies()[0], &subject);
         let decision = self.engine.peek(&mut case).await.map_err(of_store)?;
         Ok(decision.explain().map(|said| said.reading.remaining).collect())
@@ -107,12 +108,17 @@ fn of_store(error: DecideError) -> StoreError {
 
 /// One policy with these limits, all by organisation.
 pub(crate) fn policies<'n>(limits: impl IntoIterator<Item = (&'n str, Shape)>) -> PolicySet {
+    set(limits.into_iter().map(|(it, shape)| limit(Dimension::Org, it, shape)).collect())
+}
+
+pub(crate) fn set(limits: Vec<Limit>) -> PolicySet {
     let spec = PolicySpec::new(name("p"), FailureMode::FailClosed);
-    let limit = |(it, shape)| {
-        Limit::new(name(it), Scope::of([Dimension::Org]), shape).with_named_key().settling()
-    };
-    let spec = limits.into_iter().map(limit).fold(spec, PolicySpec::limit);
+    let spec = limits.into_iter().fold(spec, PolicySpec::limit);
     PolicySet::builder().policy(spec).build(None).unwrap()
+}
+
+pub(crate) fn limit(by: Dimension, it: &str, shape: Shape) -> Limit {
+    Limit::new(name(it), Scope::of([by]), shape).with_named_key().settling()
 }
 
 /// A bucket, a window and a quota of the same size.

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tidegate_core::{
-    Backoff, Calendar, Case, Counts, Dimension, FailureMode, Limit, Period, PolicySet, PolicySpec,
-    Quota, Scope, Shape, Span, Stage, Store as _, Subject, Unit, Window,
+    Backoff, Calendar, Case, Counts, Dimension, Limit, Period, Quota, Shape, Span, Stage,
+    Store as _, Subject, Unit, Window,
 };
 use tidegate_test::proxy::Proxy;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
-use crate::node::{Node, PATIENT, bucket, name, quota, window};
+use crate::node::{self, Node, PATIENT, bucket, quota, window};
 use crate::{place, table};
 
 /// What is asked of a policy.
@@ -24,7 +24,7 @@ enum Ask {
 }
 
 fn limit(it: &str, shape: Shape) -> Limit {
-    Limit::new(name(it), Scope::of([Dimension::Org]), shape).with_named_key().settling()
+    node::limit(Dimension::Org, it, shape)
 }
 
 fn period(period: Period) -> Shape {
@@ -66,14 +66,8 @@ fn representatives() -> Vec<(&'static str, Vec<Limit>, Ask)> {
     ]
 }
 
-fn policies(limits: Vec<Limit>) -> PolicySet {
-    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed);
-    let spec = limits.into_iter().fold(spec, PolicySpec::limit);
-    PolicySet::builder().policy(spec).build(None).unwrap()
-}
-
 async fn ask(url: &str, limits: Vec<Limit>, what: Ask) {
-    let node = Node::with(url, PATIENT, policies(limits));
+    let node = Node::with(url, PATIENT, node::set(limits));
     let (set, subject) = (Arc::clone(&node.engine().policies()), Subject::new().org("acme"));
     let mut case = Case::new(&set.policies()[0], &subject);
     match what {
