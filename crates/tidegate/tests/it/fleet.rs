@@ -143,6 +143,26 @@ async fn a_store_that_is_not_there_yet_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_says_nothing_is_not_waited_for_beyond_its_timeout() {
+    let redis = Redis::start().await;
+    let mut fleet = Fleet::on(&redis);
+    fleet.url = fleet.url.replace("timeout=2s", "timeout=300ms");
+    // Connections are still accepted, by the kernel.
+    redis.pause();
+    let started = tokio::task::spawn_blocking(move || fleet.node(&[]));
+    // Far less than a connection would be tried for without a deadline.
+    let started = tokio::time::timeout(Duration::from_secs(20), started).await;
+    let (mut server, node) = started.expect("it starts").unwrap();
+    let line = server.wait_for("the store fails");
+    assert!(line.contains("no answer within 300ms"), "{line}");
+    assert_eq!(decide(node, "twenty", "acme", 1).0, 503);
+    redis.resume();
+    until_ready(node, 200).await;
+    assert_eq!(decide(node, "twenty", "acme", 1).0, 200);
+    assert!(!server.said().contains("lost"), "it is the same server: {}", server.said());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn t41_neither_password_nor_secret_is_ever_shown() {
     let redis = Redis::builder().password("canary-password").start().await;
     let fleet = Fleet::on(&redis);
