@@ -69,6 +69,11 @@ usage: cargo xtask bench [--] [arguments of the benchmark]...
 
 Builds crates/tidegate-bench with its peers in release mode and runs it: Tidegate and the others
 alternate within one run, and ratios are reported. It is a measurement and no part of `test`.
+
+  bench         decisions in this process
+  bench server  the decision server, over HTTP
+  bench redis   the shared store, on a Redis it starts
+
 `cargo xtask bench -- --help` shows the arguments of the benchmark itself.
 ";
 
@@ -210,6 +215,7 @@ mod tests {
         };
         assert_eq!(parsed("bench"), args(&[]));
         assert_eq!(parsed("bench --rounds 3"), args(&["--rounds", "3"]));
+        assert_eq!(parsed("bench redis --rounds 3"), args(&["redis", "--rounds", "3"]));
         assert_eq!(parsed("bench -- --help"), args(&["--help"]));
     }
 

@@ -28,7 +28,12 @@ fn cores() -> String {
 /// The commit, and whether the sources measured differ from it.
 fn commit() -> String {
     let commit = said("git", &["rev-parse", "--short=12", "HEAD"]);
-    let sources = ["crates/tidegate-core/src", "crates/tidegate-engine/src", "Cargo.lock"];
+    let sources = [
+        "crates/tidegate-core/src",
+        "crates/tidegate-engine/src",
+        "crates/tidegate-stores/src",
+        "Cargo.lock",
+    ];
     let status = Command::new("git").args(["diff", "--quiet", "HEAD", "--"]).args(sources).status();
     match status.map(|status| status.success()) {
         Ok(true) => commit,

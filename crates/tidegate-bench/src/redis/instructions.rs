@@ -1,12 +1,14 @@
 //! Instructions of the server per call, which no neighbour on the machine disturbs.
 //!
-//! The server runs under callgrind, and is asked one request at a time: nothing, then every request
-//! once, then those and some again. The differences are the calls alone. What a call costs beyond
-//! its script, reading the request and writing the answer, is in all of them.
+//! The server runs under callgrind, and is asked by as many callers as when it is timed: nothing, then
+//! every request once, then those and some again. The differences are the calls alone. What a call
+//! costs beyond its script, reading the request and writing the answer, is in all of them. A server
+//! so slow finds all callers waiting whenever it looks, so their number decides how many requests it
+//! reads at once, and the counts repeat within one in a hundred.
 
 use std::process::Command;
 
-use super::asker::{Asker, Door, secret};
+use super::asker::{Door, secret};
 use super::contender::Who;
 use super::load::{self, Load};
 use super::server::Server;
@@ -23,8 +25,8 @@ pub(crate) struct Instructions {
     pub(crate) known: f64,
 }
 
-/// Calls with keys that are known.
-const AGAIN: u64 = 4096;
+/// Calls of each caller with keys that are known.
+const AGAIN: u64 = 64;
 
 /// Whether callgrind is there.
 pub(crate) fn can_be_counted() -> bool {
@@ -46,32 +48,26 @@ pub(crate) async fn count() -> Fallible<Vec<Instructions>> {
 }
 
 async fn of(who: Who, workload: Workload) -> Fallible<Instructions> {
-    let each = workload.requests(&secret()?)?.len() as f64;
-    let none = total(who, workload, &[]).await?;
-    let new = total(who, workload, &[Load::Each]).await?;
-    let known = total(who, workload, &[Load::Each, Load::Count(AGAIN)]).await?;
+    let (none, _) = total(who, workload, &[]).await?;
+    let (new, each) = total(who, workload, &[Load::Each]).await?;
+    let (known, all) = total(who, workload, &[Load::Each, Load::Count(AGAIN)]).await?;
     Ok(Instructions {
         who,
         workload,
-        new: new.saturating_sub(none) as f64 / each,
-        known: known.saturating_sub(new) as f64 / AGAIN as f64,
+        new: new.saturating_sub(none) as f64 / each as f64,
+        known: known.saturating_sub(new) as f64 / (all - each) as f64,
     })
 }
 
-/// All instructions of a server that was asked so, from its start to its end.
-async fn total(who: Who, workload: Workload, loads: &[Load]) -> Fallible<u64> {
+/// All instructions of a server from its start to its end, and how many requests it was asked.
+async fn total(who: Who, workload: Workload, loads: &[Load]) -> Fallible<(u64, u64)> {
     let server = Server::start_counted().await?;
     let door = Door { port: server.port, db: 0 };
-    let caller = match who {
-        Who::Script => Asker::script(workload, door).await?,
-        Who::IncrUnpipelined | Who::IncrOtherClient | Who::IncrMultiplexed => {
-            Asker::incr(door).await?
-        }
-        Who::Tidegate | Who::TwoConnections => Asker::tidegate(workload, door).await?,
-    };
+    let callers = who.callers(workload, door).await?;
     let requests = workload.requests(&secret()?)?;
+    let mut asked = 0;
     for load in loads {
-        load::run(std::slice::from_ref(&caller), &requests, *load).await?;
+        asked += load::run(&callers, &requests, *load).await?.asked;
     }
-    server.instructions().await
+    Ok((server.instructions().await?, asked))
 }

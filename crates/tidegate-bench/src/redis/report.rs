@@ -53,9 +53,12 @@ fn write_bars(
         let bars = Bars::of(workload);
         let name = workload.name();
         let mut write = |bar: String, measured: Option<f64>, met: bool| {
-            let measured = shown(measured, 2);
-            let word = if met { "met" } else { "**MISSED**" };
-            writeln!(text, "| {name} | {bar} | {measured} | {word} |")
+            let word = match measured {
+                None => "not measured",
+                Some(_) if met => "met",
+                Some(_) => "**MISSED**",
+            };
+            writeln!(text, "| {name} | {bar} | {} | {word} |", shown(measured, 2))
         };
         let counted = |who| {
             let one = |it: &&Instructions| it.who == who && it.workload == workload;
@@ -151,14 +154,15 @@ fn write_instructions(text: &mut String, counts: &[Instructions]) -> Result<(), 
     Ok(())
 }
 
-/// What the server ran for each request, scripts taken apart.
+/// What the server ran for each request, scripts taken apart; not what it ran once for all of them.
 fn write_commands(text: &mut String, contenders: &[Contender]) -> Result<(), Error> {
     writeln!(text, "\n| workload | who | commands per request |\n|---|---|---|")?;
     for Contender { who, workload, figures, .. } in contenders {
         let share = |(name, (calls, _)): (&String, &(u64, u64))| {
-            format!("{name} {:.2}", *calls as f64 / figures.asked as f64)
+            let share = *calls as f64 / figures.asked as f64;
+            (share >= 0.005).then(|| format!("{name} {share:.2}"))
         };
-        let shares: Vec<String> = figures.commands.iter().map(share).collect();
+        let shares: Vec<String> = figures.commands.iter().filter_map(share).collect();
         writeln!(text, "| {} | {} | {} |", workload.name(), who.name(), shares.join(", "))?;
     }
     Ok(())
