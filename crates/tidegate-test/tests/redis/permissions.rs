@@ -67,6 +67,9 @@ async fn t42_every_right_of_the_line_is_needed() {
         let node = Node::new(&format!("{}/1", place::url(server.addr())), PATIENT);
         assert_eq!(exercise(&node).await, Err(StoreError::Refused), "{right}");
     }
+    let server = without("+select").await;
+    let node = Node::new(&place::url(server.addr()), PATIENT);
+    assert_eq!(exercise(&node).await, Ok(()), "database 0 need not be selected");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod cluster;
 mod corrupt;
 mod failover;
 mod fleet;
+mod matrix;
 mod process;
 mod replies;
 mod rights;

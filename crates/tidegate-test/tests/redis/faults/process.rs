@@ -86,11 +86,13 @@ async fn r14_loading_what_was_saved() {
     server.command(&["SAVE"]).await;
     // Microseconds for each key; and it listens now and then while it loads.
     let slowly = ["--key-load-delay", "700", "--loading-process-events-interval-bytes", "1024"];
+    let begin = trial.now();
     server.restart_with(&slowly).await;
     trial.until_it_fails().await;
     trial.fails(2).await;
     assert!(trial.node.trouble().contains("LOADING"), "{}", trial.node.trouble());
-    let back = trial.recovers().await;
+    trial.recovers().await;
+    let back = trial.since(begin);
     assert_eq!(trial.node.store().changes().restarts, 1);
     trial.balances(&url, &[&server]).await;
     Row {

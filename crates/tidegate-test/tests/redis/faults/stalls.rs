@@ -77,11 +77,13 @@ async fn r05_all_commands_are_paused() {
 #[tokio::test]
 async fn r06_busy_with_one_slow_command() {
     let (server, url, mut trial) = stalled().await;
+    let begin = trial.now();
     let asleep = server.command(&["DEBUG", "SLEEP", "2.5"]);
     let calls = async {
         trial.until_it_fails().await;
         trial.fails(2).await;
-        trial.recovers().await
+        trial.recovers().await;
+        trial.since(begin)
     };
     let (_, back) = tokio::join!(asleep, calls);
     trial.balances(&url, &[&server]).await;
