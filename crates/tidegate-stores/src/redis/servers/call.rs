@@ -8,6 +8,7 @@ use tidegate_core::StoreError;
 use super::link::Link;
 use super::live::Live;
 use super::slot::slot_of;
+use super::watch::watch;
 use crate::redis::script::Script;
 use crate::redis::url::Address;
 
@@ -22,6 +23,8 @@ pub(super) struct Call<'a> {
 pub(super) struct Progress {
     /// Where the call was sent. Without it, certainly not a byte was.
     sent: Option<Sent>,
+    /// Whether a reply is still to come.
+    is_open: bool,
 }
 
 struct Sent {
@@ -80,11 +83,18 @@ impl Progress {
     pub(super) fn sent(&mut self, link: &Arc<Link>, live: &Arc<Live>, was_ready: bool) {
         let answers = was_ready.then(|| live.wire.answers());
         self.sent = Some(Sent { link: Arc::clone(link), live: Arc::clone(live), answers });
+        self.is_open = true;
+    }
+
+    /// There was a reply, or there will be none.
+    pub(super) const fn answered(&mut self) {
+        self.is_open = false;
     }
 
     /// The call is over its deadline. A connection on which nobody got an answer for so long is
     /// taken out of use: the server behind it is gone, stopped, or cut off.
-    pub(super) fn elapsed(&self) -> StoreError {
+    pub(super) fn elapsed(&mut self) -> StoreError {
+        self.is_open = false;
         let Some(sent) = &self.sent else { return StoreError::Unavailable };
         if sent.answers == Some(sent.live.wire.answers()) {
             sent.link.leave(&sent.live);
@@ -114,5 +124,14 @@ impl Progress {
     /// The same, as words begin that are about it.
     pub(super) fn place(&self) -> String {
         self.address().map_or_else(String::new, |address| format!("{address}: "))
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        // The caller was cancelled. Whether the connection is silent, others have to find out.
+        if let (true, Some(sent)) = (self.is_open, &self.sent) {
+            watch(&sent.link, &sent.live);
+        }
     }
 }

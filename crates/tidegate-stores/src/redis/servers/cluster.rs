@@ -29,7 +29,7 @@ pub(super) struct Cluster {
     seeds: Vec<(Address, Arc<Link>)>,
     map: ArcSwapOption<Map>,
     flight: Flight<Arc<Map>>,
-    refresh: Refresh,
+    pub(super) refresh: Refresh,
     /// Where in the list of nodes the next question begins.
     turn: AtomicUsize,
 }
@@ -83,13 +83,13 @@ impl Cluster {
 
     /// The layout is not to be relied on: look again soon, in the background.
     pub(super) fn look_again(self: &Arc<Self>) {
-        if self.refresh.begin() {
+        if let Some(looking) = self.refresh.begin() {
             let cluster = Arc::clone(self);
-            tokio::spawn(async move {
+            self.shared.home.spawn(async move {
                 let look = || async {
                     let _ = cluster.look_in_time().await;
                 };
-                cluster.refresh.run(look).await;
+                looking.run(look).await;
             });
         }
     }
@@ -169,7 +169,7 @@ impl Cluster {
             let cluster = Arc::clone(self);
             async move { cluster.look_in_time().await }
         };
-        self.flight.join(|| self.map.load_full(), attempt).await
+        self.flight.join(&self.shared.home, || self.map.load_full(), attempt).await
     }
 
     async fn look_in_time(&self) -> Result<Arc<Map>, Arc<Trouble>> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
+use super::home::Home;
 use crate::redis::trouble::Trouble;
 
 type Outcome<T> = Result<T, Arc<Trouble>>;
@@ -25,6 +26,7 @@ impl<T: Clone + Send + Sync + 'static> Flight<T> {
     /// start one: an attempt may have succeeded since the caller looked.
     pub(super) async fn join<F>(
         &self,
+        home: &Home,
         ready: impl FnOnce() -> Option<T>,
         attempt: impl FnOnce() -> F,
     ) -> Outcome<T>
@@ -39,7 +41,7 @@ impl<T: Clone + Send + Sync + 'static> Flight<T> {
                     if let Some(ready) = ready() {
                         return Ok(ready);
                     }
-                    let outcome = start(attempt());
+                    let outcome = start(home, attempt());
                     *current = Some(outcome.clone());
                     outcome
                 }
@@ -65,10 +67,11 @@ fn is_under_way<T>(outcome: &watch::Receiver<Option<T>>) -> bool {
 }
 
 fn start<T: Send + Sync + 'static>(
+    home: &Home,
     attempt: impl Future<Output = Outcome<T>> + Send + 'static,
 ) -> watch::Receiver<Option<Outcome<T>>> {
     let (tell, outcome) = watch::channel(None);
-    tokio::spawn(async move {
+    home.spawn(async move {
         tell.send_replace(Some(attempt.await));
     });
     outcome

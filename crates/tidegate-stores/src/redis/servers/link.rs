@@ -13,6 +13,7 @@ use super::flight::Flight;
 use super::live::Live;
 use super::node_info::Mode;
 use super::sentinel::Sentinels;
+use super::watch::Watched;
 use crate::redis::trouble::Trouble;
 use crate::redis::url::Address;
 
@@ -20,9 +21,10 @@ use crate::redis::url::Address;
 #[derive(Debug)]
 pub(super) struct Link {
     door: Door,
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     live: ArcSwapOption<Live>,
     flight: Flight<Arc<Live>>,
+    pub(super) watched: Watched,
     /// Who was there last: where, and which process.
     seen: Mutex<Option<(Address, String)>>,
 }
@@ -47,6 +49,7 @@ impl Link {
             shared,
             live: ArcSwapOption::empty(),
             flight: Flight::default(),
+            watched: Watched::default(),
             seen: Mutex::new(None),
         }
     }
@@ -62,7 +65,7 @@ impl Link {
             let link = Arc::clone(self);
             async move { link.shared.in_time(&link.door, link.open()).await }
         };
-        self.flight.join(|| self.ready(), attempt).await
+        self.flight.join(&self.shared.home, || self.ready(), attempt).await
     }
 
     /// Takes a connection out of use. Calls that are under way on it go on; a newer one stays.
@@ -89,6 +92,7 @@ impl Link {
             // It has run nothing, so this is still the first time.
             reply = live.call(&call.by_text(), asking).await;
         }
+        progress.answered();
         reply.map_err(|error| {
             self.shared.note_text(|| format!("{}: lost during a call: {error}", live.address));
             progress.garbled()

@@ -11,6 +11,7 @@ mod changes;
 mod cluster;
 mod error;
 mod flight;
+mod home;
 mod layout;
 mod link;
 mod live;
@@ -22,6 +23,7 @@ mod slot;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod watch;
 mod wire;
 
 use core::fmt;
@@ -34,6 +36,7 @@ use tidegate_core::{Changes, StoreError};
 use self::call::{Call, Progress};
 use self::changes::Tally;
 use self::cluster::Cluster;
+use self::home::Home;
 use self::link::{Door, Link};
 use self::sentinel::{Question, Sentinels};
 use self::tls::Tls;
@@ -66,16 +69,19 @@ struct Shared {
     tls: Option<Tls>,
     changes: Tally,
     trouble: ArcSwapOption<Trouble>,
+    home: Home,
 }
 
 // === impl Servers ===
 
 impl Servers {
-    /// Reads what the target names on this machine, and connects to nothing yet.
+    /// Reads what the target names on this machine, and connects to nothing yet. Whatever runs in the
+    /// background will do so in the runtime this is called in, if it is called in one; that has to
+    /// be running for as long as calls are made.
     pub(crate) fn new(target: Target) -> Result<Self, TargetError> {
         let tls = target.tls.as_ref().map(Tls::new).transpose()?;
         let (changes, trouble) = (Tally::default(), ArcSwapOption::empty());
-        let shared = Arc::new(Shared { target, tls, changes, trouble });
+        let shared = Arc::new(Shared { target, tls, changes, trouble, home: Home::here() });
         let Target { kind, hosts, .. } = &shared.target;
         let door = match kind {
             Kind::Single => Door::At(hosts.first().cloned().ok_or(TargetError::Host)?),
@@ -122,13 +128,18 @@ impl Servers {
         let timeout = self.shared.target.timeout();
         let reply = match tokio::time::timeout(timeout, self.answer(&call, &mut progress)).await {
             Ok(reply) => reply?,
-            Err(_) => return Err(self.elapsed(&progress)),
+            Err(_) => return Err(self.elapsed(&mut progress)),
         };
         decode(reply).map_err(|Garbled| {
             let place = progress.place();
             self.shared.note_text(|| format!("{place}the reply is not what the script answers"));
             progress.garbled()
         })
+    }
+
+    /// Does something that nobody waits for, wherever connections live; nothing if there is no runtime.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.shared.home.spawn(task);
     }
 
     /// Whether keys have to be grouped by hash tag.
@@ -171,7 +182,7 @@ impl Servers {
         }
     }
 
-    fn elapsed(&self, progress: &Progress) -> StoreError {
+    fn elapsed(&self, progress: &mut Progress) -> StoreError {
         let Shared { target, .. } = &*self.shared;
         let timeout = target.timeout();
         self.shared.note_text(|| match progress.address() {

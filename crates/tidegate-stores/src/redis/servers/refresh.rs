@@ -3,6 +3,7 @@
 use core::future::Future;
 use core::sync::atomic::{AtomicU8, Ordering};
 use core::time::Duration;
+use std::sync::Arc;
 
 /// From the end of one look to the beginning of the next.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -14,40 +15,43 @@ const WANTED: u8 = 2;
 
 #[derive(Debug, Default)]
 pub(super) struct Refresh {
-    state: AtomicU8,
+    state: Arc<AtomicU8>,
 }
 
-/// Somebody is looking. If they are stopped, with the runtime they were in, others may.
-struct Looking<'a> {
-    state: &'a AtomicU8,
+/// Somebody is to look. If they are stopped, with the runtime they were in, others may, also if they
+/// had not begun yet.
+pub(super) struct Looking {
+    state: Arc<AtomicU8>,
     is_done: bool,
 }
 
 // === impl Refresh ===
 
 impl Refresh {
-    /// Whether the caller is to look, by [`run`](Self::run); else somebody does.
+    /// For a caller who is to look, by [`Looking::run`]; without, somebody does.
     #[must_use]
-    pub(super) fn begin(&self) -> bool {
-        self.state.swap(WANTED, Ordering::AcqRel) == IDLE
-    }
-
-    /// Looks for as long as it is asked for, with pauses.
-    pub(super) async fn run<F: Future<Output = ()>>(&self, mut look: impl FnMut() -> F) {
-        let mut looking = Looking { state: &self.state, is_done: false };
-        while !looking.is_done {
-            self.state.store(LOOKING, Ordering::Release);
-            look().await;
-            tokio::time::sleep(PAUSE).await;
-            let end = (Ordering::AcqRel, Ordering::Acquire);
-            looking.is_done = self.state.compare_exchange(LOOKING, IDLE, end.0, end.1).is_ok();
-        }
+    pub(super) fn begin(&self) -> Option<Looking> {
+        let is_first = self.state.swap(WANTED, Ordering::AcqRel) == IDLE;
+        is_first.then(|| Looking { state: Arc::clone(&self.state), is_done: false })
     }
 }
 
 // === impl Looking ===
 
-impl Drop for Looking<'_> {
+impl Looking {
+    /// Looks for as long as it is asked for, with pauses.
+    pub(super) async fn run<F: Future<Output = ()>>(mut self, mut look: impl FnMut() -> F) {
+        while !self.is_done {
+            self.state.store(LOOKING, Ordering::Release);
+            look().await;
+            tokio::time::sleep(PAUSE).await;
+            let end = (Ordering::AcqRel, Ordering::Acquire);
+            self.is_done = self.state.compare_exchange(LOOKING, IDLE, end.0, end.1).is_ok();
+        }
+    }
+}
+
+impl Drop for Looking {
     fn drop(&mut self) {
         if !self.is_done {
             self.state.store(IDLE, Ordering::Release);

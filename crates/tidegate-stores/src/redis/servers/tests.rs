@@ -1,5 +1,6 @@
 //! The servers, against real ones that are broken on purpose.
 
+mod cancelled;
 mod cluster;
 mod faults;
 mod layout;

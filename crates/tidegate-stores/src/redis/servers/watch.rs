@@ -1,0 +1,55 @@
+//! Somebody who waits for an answer when the callers do not.
+//!
+//! Callers that are cancelled before the deadline, as by clients that hang up, never find out that a
+//! connection is silent. If all are, the connection would stay in use until the kernel gives it up.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+use super::link::Link;
+use super::live::{Live, command};
+
+/// Whether somebody watches a link.
+#[derive(Debug, Default)]
+pub(super) struct Watched(AtomicBool);
+
+/// Watches a link; there is one at a time.
+struct Watch {
+    link: Arc<Link>,
+    live: Arc<Live>,
+}
+
+/// Sees to it that the connection is left if it is silent.
+pub(super) fn watch(link: &Arc<Link>, live: &Arc<Live>) {
+    if !link.watched.0.swap(true, Ordering::AcqRel) {
+        let watch = Watch { link: Arc::clone(link), live: Arc::clone(live) };
+        link.shared.home.spawn(async move { watch.run().await });
+    }
+}
+
+// === impl Watch ===
+
+impl Watch {
+    async fn run(&self) {
+        let Self { link, live } = self;
+        let timeout = link.shared.target.timeout();
+        let answers = live.wire.answers();
+        // A question of our own, since the answer to a call that was cancelled is nobody's, and there
+        // may be no other call. It is one that every server we are let in by has answered before.
+        let question = command(&["INFO", "server"]);
+        let _ = tokio::time::timeout(timeout, live.wire.send(&question)).await;
+        if live.wire.answers() == answers {
+            link.leave(live);
+        } else {
+            // However many hang up, the server is asked no more often than this.
+            tokio::time::sleep(timeout).await;
+        }
+    }
+}
+
+impl Drop for Watch {
+    /// At its end, or with the runtime that ran it.
+    fn drop(&mut self) {
+        self.link.watched.0.store(false, Ordering::Release);
+    }
+}
