@@ -317,7 +317,8 @@ impl Limit {
         }
         match self.shape() {
             Shape::Bucket(bucket) => write!(out, ":w{}", bucket.rate().per()),
-            Shape::Window(window) => write!(out, ":w{}", window.per()),
+            // Apart from a bucket of the same length: in a shared store they would overwrite each other.
+            Shape::Window(window) => write!(out, ":sw{}", window.per()),
             Shape::Quota(quota) => match quota.period() {
                 Period::Fixed(length) | Period::FirstUse(length) => write!(out, ":w{length}"),
                 Period::Calendar(calendar) => write!(out, ":w{}", calendar.unit().name()),

@@ -29,7 +29,8 @@
 //!
 //! ```text
 //! rl:{acme}:user:u7:class:write:w60s
-//! │  │      │                   └── the period as it is written, after `limit:<name>` if asked for
+//! │  │      │                   └── the period as it is written, after `limit:<name>` if asked for;
+//! │  │      │                       `sw60s` for a window, which slides
 //! │  │      └── the other dimensions of the scope, in a fixed order, each with its name
 //! │  └── the first dimension: an organisation as it is, any other with its name, `*` for everybody
 //! └── rl: bucket or window, rq: quota

@@ -201,7 +201,9 @@ impl Quota {
         periods: Option<&Periods>,
     ) -> Result<Current, Stale> {
         let now = state.map_or(now, |state| now.max(state.start));
-        let (start, end) = self.bounds(now, state.map(|state| state.start), periods)?;
+        // Where nothing is used, as after a refund, no period has begun with it.
+        let begun = state.filter(|state| state.used > 0).map(|state| state.start);
+        let (start, end) = self.bounds(now, begun, periods)?;
         let used = state.filter(|state| state.start >= start).map_or(0, |state| state.used);
         // A state from before a reload may have begun within the period the clock shows.
         let start = state.map_or(start, |state| state.start.max(start));

@@ -39,15 +39,22 @@ pub(super) async fn decide(
         false => ArrayVec::from_iter([(0..names.len()).collect()]),
     };
     let mut met: [Option<Met>; MAX_LIMITS] = [None; MAX_LIMITS];
-    let (mut decided_at, mut refused) = (Timestamp::ZERO, None);
+    // Of several groups the earliest: from then on, what was taken is found in all of them.
+    let (mut decided_at, mut refused) = (Timestamp::MAX, None);
     let mut taken = undo::Taken::new(store, batch, &names);
     for places in places {
         let known = if ask == Ask::Peek { None } else { refused };
         let group = Group::of_batch(store.nonce(), batch, &names, &places, ask, known);
         let mut args = Args::new(group.nonce);
         places.iter().for_each(|place| args.charge(&batch.charges()[*place]));
-        let done = group.done(store.run(&group, &args).await?)?;
-        decided_at = decided_at.max(done.now);
+        let done = match store.run(&group, &args).await.and_then(|reply| group.done(reply)) {
+            Ok(done) => done,
+            Err(error) => {
+                taken.failed(&error).await;
+                return Err(error);
+            }
+        };
+        decided_at = decided_at.min(done.now);
         for (place, said) in places.iter().zip(group.readings(batch, &done)?) {
             met[*place] = Some(said);
         }
@@ -57,7 +64,9 @@ pub(super) async fn decide(
             taken.note(&places, &done);
         }
     }
-    taken.decided(refused);
+    if let Some(refused) = refused {
+        taken.refused(refused);
+    }
     readings.begin(decided_at);
     for (charge, met) in batch.charges().iter().zip(met.into_iter().flatten()) {
         readings.push(met.reading(charge, refused));

@@ -167,6 +167,13 @@ impl Inner {
         self.call(&script, &group.keys, args.bytes(), |reply| group.read(reply)).await
     }
 
+    /// Does something that nobody waits for.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(task);
+        }
+    }
+
     /// Whether only counters with the same hash tag can be charged together.
     pub(super) const fn is_grouped(&self) -> bool {
         match &self.runner {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Batch, Charge, MAX_LIMITS, Stage, Ticket, Timestamp, Way};
+use tidegate_core::{Batch, Charge, MAX_LIMITS, Stage, StoreError, Ticket, Timestamp, Way};
 
 use super::args::Args;
 use super::group::{Places, tag_of};
@@ -12,8 +12,7 @@ use super::script::Script;
 use super::signature::{Refused, Signature};
 use super::store::Inner;
 
-/// What the groups asked so far have taken. It is given back unless it was [decided](Self::decided)
-/// otherwise, also where nobody waits for the decision any more.
+/// What the groups asked so far have taken.
 pub(super) struct Taken<'t, 'a> {
     store: &'t Arc<Inner>,
     batch: &'t Batch<'a>,
@@ -44,15 +43,39 @@ impl<'t, 'a> Taken<'t, 'a> {
         self.groups.push((done.now, taken.collect()));
     }
 
-    /// The decision stands: nothing is given back if it was admitted. If it was refused, attempts stay
+    /// Gives back, in the background, what was taken for a decision that was refused. Attempts stay
     /// counted, those of the action unless a global limit refused.
-    pub(super) fn decided(&mut self, refused: Option<Refused>) {
+    pub(super) fn refused(mut self, refused: Refused) {
         let charges = self.batch.charges();
-        let stays = |place: usize| match refused {
-            None => true,
-            Some(refused) => stays_counted(&charges[place], refused),
-        };
-        self.groups.iter_mut().for_each(|(_, places)| places.retain(|place| !stays(*place)));
+        for (_, places) in &mut self.groups {
+            places.retain(|place| !stays_counted(&charges[*place], refused));
+        }
+        self.give_back();
+    }
+
+    /// Gives back what was taken before a group failed. Not if nobody knows what that group has done:
+    /// an unknown outcome is never made up for. A batch that will be sent again is waited for.
+    pub(super) async fn failed(self, error: &StoreError) {
+        match error {
+            StoreError::Timeout => {}
+            StoreError::Stale { .. } => {
+                for undo in self.undos() {
+                    undo.run().await;
+                }
+            }
+            _ => self.give_back(),
+        }
+    }
+
+    fn give_back(&self) {
+        for undo in self.undos() {
+            self.store.spawn(undo.run());
+        }
+    }
+
+    fn undos(&self) -> impl Iterator<Item = Undo> {
+        let taken = self.groups.iter().filter(|(_, places)| !places.is_empty());
+        taken.map(|(taken_at, places)| self.undo(*taken_at, places))
     }
 
     fn undo(&self, taken_at: Timestamp, places: &[usize]) -> Undo {
@@ -69,16 +92,6 @@ impl<'t, 'a> Taken<'t, 'a> {
             format!("tg:{{{tag}}}:undo:{}-{}", taken_at.as_micros(), u32::from_le_bytes(nonce));
         keys.push(mark);
         Undo { store: Arc::clone(store), script: store.scripts.get(&signature), keys, args }
-    }
-}
-
-impl Drop for Taken<'_, '_> {
-    fn drop(&mut self) {
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        for (taken_at, places) in self.groups.iter().filter(|(_, places)| !places.is_empty()) {
-            let undo = self.undo(*taken_at, places);
-            runtime.spawn(undo.run());
-        }
     }
 }
 

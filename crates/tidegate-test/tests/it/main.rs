@@ -19,6 +19,7 @@ mod pitfalls;
 mod policies;
 mod rollback;
 mod settling;
+mod shared;
 mod tightening;
 mod vectors;
 mod waits;

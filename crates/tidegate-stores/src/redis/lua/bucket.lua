@@ -18,11 +18,14 @@ if v$ then
     room$ = room$ and cost$ * p$ <= level$
   elseif tag ~= 12642 then
     @other bucket
-  elseif not (r >= 1 and r <= MAX and p >= 1 and full >= 1 and full * p <= MAX and level <= full * p
-    and last <= MAX and keeps <= MAX)
+  elseif not (r >= 1 and r <= MAX and r <= 1000 * p and p >= 1 and full >= 1 and full * p <= MAX
+    and level <= full * p and last <= MAX and keeps <= MAX)
   then
     @corrupt
   else
+    local divisor, rest = r, p
+    while rest > 0 do divisor, rest = rest, divisor % rest end
+    if divisor ~= 1 then @corrupt end
     -- Written under other numbers: the slower rate and the smaller burst of both hold until it is
     -- full by those. Which is slower, Euclid tells without leaving 53 bits.
     local a, b, c, d, slower = r, p, r$, p$, nil

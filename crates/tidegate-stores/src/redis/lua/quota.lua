@@ -22,7 +22,8 @@ local finish$ = start$ + length$
 --# read first use
 if not (length$ >= 1 and length$ <= MAX) then @numbers end
 local start$ = now$
-if begun$ and now$ < begun$ + length$ and now$ < MAX then start$ = begun$ end
+-- Where nothing is used, none has begun.
+if begun$ and kept$ > 0 and now$ < begun$ + length$ and now$ < MAX then start$ = begun$ end
 local finish$ = start$ + length$
 --# read calendar
 if not (first$ <= second$ and second$ <= third$ and third$ <= fourth$ and fourth$ <= MAX) then
@@ -44,14 +45,15 @@ used$ = used$ + cost$
 used$ = used$ + cost$
 if used$ > full$ + OVER then used$ = full$ + OVER end
 --# back
-local start$, finish$, used$ = begun$, 0, kept$
+local start$, finish$, used$ = begun$, -SLACK, kept$
 if begun$ and begun$ <= taken then
   used$ = used$ - cost$
   if not (used$ > 0) then used$ = 0 end
 end
 kept$ = begun$
 --# write
-local fresh = finish$ / 1000
+-- Kept a minute longer: a clock that is set back by less does not begin the period anew.
+local fresh = (finish$ + SLACK) / 1000
 fresh = fresh + -fresh % 1
 if fresh <= keeps$ then
   call('SETRANGE', keys[$], '2', pack('<I8I8', start$, used$))

@@ -22,7 +22,8 @@ if not (taken <= MAX and late <= MAX) then
 end
 if clock >= late then return nonce .. 'late ' .. time[1] .. ' ' .. time[2] .. ' ' end
 --# mark
-local marked = pcall('SET', keys[$], '1', 'NX', 'PXAT', string.format('%d', late / 1000 + 1))
+-- A minute longer than the ticket is good for: a clock may be set back.
+local marked = pcall('SET', keys[$], '1', 'NX', 'PXAT', string.format('%d', (late + SLACK) / 1000))
 if not marked then return nonce .. 'before ' .. time[1] .. ' ' .. time[2] .. ' ' end
 if marked.err then return marked end
 --# corrupt

@@ -11,7 +11,7 @@ use crate::trial::{ORG, Trial};
 
 /// The keys of [`ORG`], in the order of the policy.
 const KEYS: [&str; 3] =
-    ["rl:{acme}:limit:bucket:w1h", "rl:{acme}:limit:window:w1d", "rq:{acme}:limit:quota:w1d"];
+    ["rl:{acme}:limit:bucket:w1h", "rl:{acme}:limit:window:sw1d", "rq:{acme}:limit:quota:w1d"];
 
 /// Every key with its content and its expiry.
 async fn everything(server: &Server) -> Vec<(String, Value, Value)> {
