@@ -169,8 +169,10 @@ impl Inner {
 
     /// Does something that nobody waits for.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(task);
+        match (&self.runner, tokio::runtime::Handle::try_current()) {
+            (Runner::Servers(servers), _) => servers.spawn(task),
+            (Runner::Scripted { .. }, Ok(runtime)) => drop(runtime.spawn(task)),
+            (Runner::Scripted { .. }, Err(_)) => {}
         }
     }
 
