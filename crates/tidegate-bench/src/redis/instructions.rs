@@ -4,7 +4,7 @@
 //! every request once, then those and some again. The differences are the calls alone. What a call
 //! costs beyond its script, reading the request and writing the answer, is in all of them. A server
 //! so slow finds all callers waiting whenever it looks, so their number decides how many requests it
-//! reads at once, and the counts repeat within one in a hundred.
+//! reads at once, and the counts repeat within two in a hundred.
 
 use std::process::Command;
 
