@@ -150,7 +150,7 @@ async fn r24_an_old_primary_without_replicas_does_not_write() {
         id: "R24",
         fault: "the same under `min-replicas-to-write 1`, `min-replicas-max-lag 1`",
         seen: trial.seen(),
-        then: "the old primary refuses after about two seconds; failover noticed",
+        then: "the old primary refuses until it is demoted; failover noticed",
         back: Some(back),
     }
     .record();
