@@ -1,5 +1,5 @@
 //! `struct.pack` and `struct.unpack`, as far as the scripts use them: little-endian `B`, `H`, `I4`,
-//! `I8` and strings of a known length.
+//! `L` of 64 bits, and strings of a known length.
 
 use mlua::{Lua, MultiValue, Table, Value};
 
@@ -96,6 +96,7 @@ fn elements(format: &str) -> Vec<Element> {
             'B' => Element::Integer(1),
             'H' => Element::Integer(2),
             'I' => Element::Integer(size),
+            'L' => Element::Integer(8),
             'c' => Element::Text(size),
             other => panic!("no format has {other}"),
         });

@@ -7,7 +7,7 @@ if not (cost$ * full$ * r$ * p$ >= 1 and r$ <= MAX and cap$ <= MAX) then @number
 local level$, now$, keeps$, room$, kept$ = cap$, clock, 0, cost$ <= full$, false
 if v$ then
   local tag, r, p, full, level, last, keeps = 0
-  if #v$ == 50 then tag, r, p, full, level, last, keeps = unpack('<HI8I8I8I8I8I8', v$) end
+  if #v$ == 50 then tag, r, p, full, level, last, keeps = unpack('<HLLLLLL', v$) end
   if tag == 12642 and r == r$ and p == p$ and full == full$ and level <= cap$ and last <= MAX
     and keeps <= MAX
   then
@@ -67,12 +67,12 @@ fresh = now$ + (fresh + -fresh % 1)
 fresh = fresh / 1000
 fresh = fresh + -fresh % 1
 if fresh <= keeps$ then
-  call('SETRANGE', keys[$], '26', pack('<I8I8', level$, now$))
+  call('SETRANGE', keys[$], '26', pack('<LL', level$, now$))
 else
   local slack = cap$ / r$
   if slack > SLACK then slack = SLACK end
   slack = slack / 1000
   fresh = fresh + (slack + -slack % 1)
-  call('SET', keys[$], pack('<HI8I8I8I8I8I8', 12642, r$, p$, full$, level$, now$, fresh), 'PXAT',
+  call('SET', keys[$], pack('<HLLLLLL', 12642, r$, p$, full$, level$, now$, fresh), 'PXAT',
     string.format('%d', fresh))
 end

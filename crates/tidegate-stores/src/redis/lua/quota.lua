@@ -6,7 +6,7 @@ if not (cost$ * full$ >= 1 and full$ <= MAX - OVER) then @numbers end
 local begun$, kept$, keeps$, now$ = nil, 0, 0, clock
 if v$ then
   local tag = 0
-  if #v$ == 26 then tag, begun$, kept$, keeps$ = unpack('<HI8I8I8', v$) end
+  if #v$ == 26 then tag, begun$, kept$, keeps$ = unpack('<HLLL', v$) end
   if tag ~= 12657 then
     @other quota
     begun$, kept$, keeps$ = nil, 0, 0
@@ -56,8 +56,8 @@ kept$ = begun$
 local fresh = (finish$ + SLACK) / 1000
 fresh = fresh + -fresh % 1
 if fresh <= keeps$ then
-  call('SETRANGE', keys[$], '2', pack('<I8I8', start$, used$))
+  call('SETRANGE', keys[$], '2', pack('<LL', start$, used$))
 else
-  call('SET', keys[$], pack('<HI8I8I8', 12657, start$, used$, fresh), 'PXAT',
+  call('SET', keys[$], pack('<HLLL', 12657, start$, used$, fresh), 'PXAT',
     string.format('%d', fresh))
 end

@@ -6,11 +6,10 @@
 -- charge in it. Everything stored or sent is an unsigned integer of 64 bits, so there are no
 -- fractions, negatives or NaN to begin with; what is beyond 2^53 is found before the first write,
 -- and every comparison that decides is written so that NaN would refuse. Below 2^53, `a / b` has the
--- right floor and ceiling; they are written with `%` because a call costs more.
---# begin
-local MAX, SLACK, OVER, LONGEST = 9007199254740991, 60000000, 2147483648, 140737488355327
+-- right floor and ceiling; they are written with `%` because a call costs more. Names in capitals
+-- stand for numbers (template.rs).
 --# begin windows
-local spread, GRID = unpack, '<HI8I8I8I8' .. string.rep('I4', 61)
+local spread, GRID = unpack, '<HLLLL' .. string.rep('I4', 61)
 --# functions
 local keys, call, pcall, unpack, pack = KEYS, redis.call, redis.pcall, struct.unpack, struct.pack
 --# clock

@@ -15,10 +15,10 @@ if v$ then
   local tag, count = 0, 0
   if #v$ >= 11 and #v$ <= 523 then tag, count = unpack('<HB', v$) end
   if tag == 12658 and #v$ == 11 + 8 * count then
-    keeps$ = unpack('<I8', v$, 4)
+    keeps$ = unpack('<L', v$, 4)
     if not (keeps$ <= MAX) then @corrupt end
     for k = 1, count do
-      local moment = unpack('<I8', v$, 4 + 8 * k)
+      local moment = unpack('<L', v$, 4 + 8 * k)
       if not (moment >= last$ and moment <= MAX) then @corrupt end
       times[k], units[k], last$ = moment, 1, moment
     end
@@ -103,8 +103,8 @@ if not stays then
   local slack = (per$ > SLACK and SLACK or per$) / 1000
   keeps$ = fresh + (slack + -slack % 1)
 end
-local parts = {pack('<HBI8', 12658, len$ - from$ + 1, keeps$)}
-for k = from$, len$ do parts[#parts + 1] = pack('<I8', list$[k]) end
+local parts = {pack('<HBL', 12658, len$ - from$ + 1, keeps$)}
+for k = from$, len$ do parts[#parts + 1] = pack('<L', list$[k]) end
 parts = table.concat(parts)
 if stays then
   call('SET', keys[$], parts, 'KEEPTTL')
@@ -163,7 +163,7 @@ for k = 6, 66 do live$ = live$ + slots$[k] end
 local over = live$ - full$
 if over > 0 then
   -- The delay of the table, at most until all of it has left.
-  local delay = unpack('<I8', rows$, 8 * (over < 32 and over or 32) - 7)
+  local delay = unpack('<L', rows$, 8 * (over < 32 and over or 32) - 7)
   local shift, oldest = base$ % 61, slot$ - 60
   if oldest < -60 * base$ then oldest = -60 * base$ end
   local newest = slot$

@@ -17,6 +17,7 @@ pub(super) struct NodeInfo {
     version: String,
     policy: String,
     mode: String,
+    is_32_bit: bool,
     /// What Valkey calls itself; its `redis_version` is the one it is compatible with.
     is_valkey: bool,
 }
@@ -49,6 +50,7 @@ impl NodeInfo {
                 "valkey_version" => self.is_valkey = true,
                 "maxmemory_policy" => value.clone_into(&mut self.policy),
                 "redis_mode" => value.clone_into(&mut self.mode),
+                "arch_bits" => self.is_32_bit = value == "32",
                 "role" => self.is_primary = value == "master",
                 _ => {}
             }
@@ -82,6 +84,11 @@ impl NodeInfo {
                 "it is version {}; Redis 6.2 or later, or Valkey, is needed",
                 self.version
             )));
+        }
+        if self.is_32_bit {
+            return Err(Trouble::refusal(
+                "it is built for 32 bits, and counters are integers of 64; run a 64-bit server",
+            ));
         }
         if self.policy != "noeviction" {
             return Err(Trouble::refusal(format!(
