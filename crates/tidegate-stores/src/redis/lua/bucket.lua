@@ -4,7 +4,8 @@
 local v$ = pcall('GET', keys[$])
 local cap$ = full$ * p$
 if not (cost$ * full$ * r$ * p$ >= 1 and r$ <= MAX and cap$ <= MAX) then @numbers end
-local level$, now$, keeps$, room$, kept$ = cap$, clock, 0, cost$ <= full$, false
+-- What is kept has an expiry; zero, if it has to be written whole all the same.
+local level$, now$, keeps$, need$ = cap$, clock, -1, cost$ * p$
 if v$ then
   local tag, r, p, full, level, last, keeps = 0
   if #v$ == 50 then tag, r, p, full, level, last, keeps = unpack('<HLLLLLL', v$) end
@@ -14,8 +15,7 @@ if v$ then
     if clock < last then now$ = last end
     level = level + r$ * (now$ - last)
     if level < cap$ then level$ = level end
-    keeps$, kept$ = keeps, true
-    room$ = room$ and cost$ * p$ <= level$
+    keeps$ = keeps
   elseif tag ~= 12642 then
     @other bucket
   elseif not (r >= 1 and r <= MAX and r <= 1000 * p and p >= 1 and full >= 1 and full * p <= MAX
@@ -45,34 +45,33 @@ if v$ then
     level = level + a * (now - last)
     -- Full by the stricter numbers, it is as good as new.
     if level < most * b then
-      room$ = room$ and (cost$ < most and cost$ or most) * b <= level
       if p$ ~= b then level = (level - level % b) / b * p$ end
-      level$, now$, kept$ = level < cap$ and level or cap$, now, true
+      level$, now$, keeps$ = level < cap$ and level or cap$, now, 0
     end
   end
 end
+-- What is in it is never more than fits, so this also says whether the cost ever does.
+local room$ = need$ <= level$
 --# take
-level$ = level$ - cost$ * p$
+level$ = level$ - need$
 --# there
-level$ = level$ - cost$ * p$
+level$ = level$ - need$
 if not (level$ > 0) then level$ = 0 end
 --# back
+local kept$ = keeps$ >= 0
 if r$ * (clock > taken and clock - taken or 0) < cap$ then
-  level$ = level$ + cost$ * p$
+  level$ = level$ + need$
   if not (level$ < cap$) then level$ = cap$ end
 end
 --# write
-local fresh = (cap$ - level$) / r$
-fresh = now$ + (fresh + -fresh % 1)
-fresh = fresh / 1000
-fresh = fresh + -fresh % 1
+-- A key lives through the millisecond of its expiry, so nothing has to be rounded up.
+local fresh = (now$ + (cap$ - level$) / r$) / 1000
 if fresh <= keeps$ then
   call('SETRANGE', keys[$], '26', pack('<LL', level$, now$))
 else
   local slack = cap$ / r$
-  if slack > SLACK then slack = SLACK end
-  slack = slack / 1000
-  fresh = fresh + (slack + -slack % 1)
+  fresh = fresh + (slack > SLACK and SLACK or slack) / 1000
+  fresh = fresh - fresh % 1
   call('SET', keys[$], pack('<HLLLLLL', 12642, r$, p$, full$, level$, now$, fresh), 'PXAT',
     string.format('%d', fresh))
 end

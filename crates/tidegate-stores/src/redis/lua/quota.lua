@@ -38,7 +38,7 @@ else @stale end
 --# room
 local used$ = 0
 if begun$ and begun$ >= start$ then start$, used$ = begun$, kept$ end
-local room$ = cost$ <= full$ and used$ + cost$ <= full$
+local room$ = used$ + cost$ <= full$
 --# take
 used$ = used$ + cost$
 --# there
@@ -54,10 +54,10 @@ kept$ = begun$
 --# write
 -- Kept a minute longer: a clock that is set back by less does not begin the period anew.
 local fresh = (finish$ + SLACK) / 1000
-fresh = fresh + -fresh % 1
 if fresh <= keeps$ then
   call('SETRANGE', keys[$], '2', pack('<LL', start$, used$))
 else
+  fresh = fresh - fresh % 1
   call('SET', keys[$], pack('<HLLL', 12657, start$, used$, fresh), 'PXAT',
     string.format('%d', fresh))
 end
