@@ -8,18 +8,18 @@ use tidegate_core::{
 
 use super::args::{Args, Nonce};
 use super::reply::{Done, Reply};
-use super::servers::Garbled;
+use super::servers::{self, Garbled};
 use super::signature::{Ask, Refused, Signature};
 use super::store::Inner;
 use super::undo;
 
 /// Counters that one script is run over.
 #[derive(Debug)]
-pub(super) struct Group<'a> {
+pub(super) struct Group<'a, 'k> {
     pub(super) signature: Signature,
     pub(super) nonce: Nonce,
     /// The names of the counters; of a settlement also that of the ticket.
-    pub(super) keys: ArrayVec<String, { MAX_LIMITS + 1 }>,
+    pub(super) keys: ArrayVec<&'k str, { MAX_LIMITS + 1 }>,
     /// The places of the counters in the batch or the settlement.
     pub(super) places: ArrayVec<usize, MAX_LIMITS>,
     pub(super) shapes: ArrayVec<&'a Shape, MAX_LIMITS>,
@@ -108,19 +108,18 @@ pub(super) fn by_tag<'k>(keys: impl Iterator<Item = &'k str>) -> ArrayVec<Places
     groups.into_iter().map(|(_, places)| places).collect()
 }
 
-/// What is between the braces of a key; every key of ours has them.
+/// What the slot of a key depends on: every key of ours has its braces.
 pub(super) fn tag_of(key: &str) -> &str {
-    let inside = key.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
-    inside.map_or(key, |(tag, _)| tag)
+    str::from_utf8(servers::tag_of(key.as_bytes())).unwrap_or(key)
 }
 
 // === impl Group ===
 
-impl<'a> Group<'a> {
+impl<'a, 'k> Group<'a, 'k> {
     fn of_batch(
         nonce: Nonce,
         batch: &Batch<'a>,
-        names: &[String],
+        names: &'k [String],
         places: &[usize],
         ask: Ask,
         refused: Option<Refused>,
@@ -129,7 +128,7 @@ impl<'a> Group<'a> {
         Self {
             signature: Signature::of_charges(ask, refused, charges()),
             nonce,
-            keys: places.iter().map(|place| names[*place].clone()).collect(),
+            keys: places.iter().map(|place| names[*place].as_str()).collect(),
             places: places.iter().copied().collect(),
             shapes: charges().map(Charge::shape).collect(),
         }
@@ -138,12 +137,12 @@ impl<'a> Group<'a> {
     /// Those moves of a settlement, and the name under which the ticket is marked.
     pub(super) fn of_settlement(
         nonce: Nonce,
-        settlement: &Settlement<'a>,
+        settlement: &'k Settlement<'a>,
         places: Places,
-        ticket: String,
+        ticket: &'k str,
     ) -> Self {
         let moves = || places.iter().filter_map(|place| settlement.moves().get(*place));
-        let keys = moves().map(|step| step.key.unwrap_or_default().to_owned());
+        let keys = moves().map(|step| step.key.unwrap_or_default());
         Self {
             signature: Signature::of_moves(moves().map(|step| (step.charge.shape(), step.way))),
             nonce,

@@ -53,7 +53,7 @@ async fn settle_group(
     for place in &places {
         args.charge(&settlement.moves()[*place].charge);
     }
-    let group = Group::of_settlement(nonce, settlement, places, ticket);
+    let group = Group::of_settlement(nonce, settlement, places, &ticket);
     match store.run(&group, &args).await? {
         Reply::Done(done) => moved(&group, settlement, &done).map(Receipt::Settled),
         Reply::Before => Ok(Receipt::Before),
@@ -64,7 +64,7 @@ async fn settle_group(
 
 /// What was moved, by the rules of the core.
 fn moved(
-    group: &Group<'_>,
+    group: &Group<'_, '_>,
     settlement: &Settlement<'_>,
     done: &Done,
 ) -> Result<Settled, StoreError> {

@@ -160,7 +160,7 @@ impl Inner {
     /// Runs the script of one group and takes its answer apart.
     pub(super) async fn run(
         &self,
-        group: &Group<'_>,
+        group: &Group<'_, '_>,
         args: &Args,
     ) -> Result<super::reply::Reply, StoreError> {
         let script = self.scripts.get(&group.signature);

@@ -19,12 +19,12 @@ pub struct Trouble {
 impl Trouble {
     /// Trouble that may pass by itself: not there, not ready, not the primary.
     pub(crate) fn passing(what: impl Into<String>) -> Self {
-        Self { what: what.into(), refusal: false }
+        Self { what: bounded(what.into()), refusal: false }
     }
 
     /// Trouble that stays until somebody changes a setting.
     pub(crate) fn refusal(what: impl Into<String>) -> Self {
-        Self { what: what.into(), refusal: true }
+        Self { what: bounded(what.into()), refusal: true }
     }
 
     /// The same, about this server.
@@ -53,3 +53,28 @@ impl fmt::Display for Trouble {
 }
 
 impl core::error::Error for Trouble {}
+
+/// A server may answer with anything, and people read this: one line, and not a long one.
+fn bounded(what: String) -> String {
+    const LONGEST: usize = 300;
+    if what.len() <= LONGEST && !what.contains(char::is_control) {
+        return what;
+    }
+    what.chars().map(|it| if it.is_control() { ' ' } else { it }).take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_is_one_short_line() {
+        let hostile = format!("\x1b[2J\r\nfake log line\n{}", "é".repeat(1_000_000));
+        for trouble in [Trouble::passing(hostile.as_str()), Trouble::refusal(hostile.as_str())] {
+            let text = trouble.to_string();
+            assert!(!text.contains(char::is_control), "{text:?}");
+            assert_eq!(text.chars().count(), 300);
+        }
+        assert_eq!(Trouble::passing("short").to_string(), "short");
+    }
+}

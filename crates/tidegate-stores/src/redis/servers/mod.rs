@@ -39,6 +39,7 @@ use self::cluster::Cluster;
 use self::home::Home;
 use self::link::{Door, Link};
 use self::sentinel::{Question, Sentinels};
+pub(crate) use self::slot::tag_of;
 use self::tls::Tls;
 use crate::redis::script::Script;
 use crate::redis::trouble::Trouble;

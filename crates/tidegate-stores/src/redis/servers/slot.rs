@@ -8,7 +8,7 @@ pub(super) fn slot_of(key: &[u8]) -> u16 {
 }
 
 /// What stands between the first `{` and the first `}` after it.
-fn tag_of(key: &[u8]) -> &[u8] {
+pub(crate) fn tag_of(key: &[u8]) -> &[u8] {
     let tag = || {
         let open = key.iter().position(|byte| *byte == b'{')?;
         let rest = key.get(open + 1..)?;
