@@ -70,6 +70,8 @@
 //! ```
 
 mod address;
+mod amendment;
+mod block;
 pub mod book;
 mod case;
 mod charge;
@@ -91,25 +93,28 @@ mod tighten;
 mod time;
 
 pub use address::{Prefix, PrefixLength};
+pub use amendment::{Amended, Amendment, Blocks, Counter, Listed, Outcome, Page};
+pub use block::{Block, BlockScope, Ladder, LadderError, Level};
 pub use case::Case;
 pub use charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan, plan_after};
 pub use cost::{Cost, CostError, CostRule};
-pub use decision::{Decision, Denial, Explanation, Retry, Status, Verdict, fold};
+pub use decision::{Decision, Denial, Explanation, Retry, Status, TooManyRequests, Verdict, fold};
 pub use kept::Kept;
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
 pub use limit::{Limit, LimitError, Stage, Stamp};
 pub use name::{Name, NameError};
 pub use overrides::{Override, OverrideError};
 pub use policy::{
-    FailureMode, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
+    Cap, FailureMode, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
     Protects,
 };
 pub use secret::{Secret, SecretError};
 pub use settlement::{Move, Receipt, Settled, Settlement, Way};
 pub use shape::{
-    Backoff, Bucket, BucketState, Calendar, CalendarError, Counts, EXACT_WINDOW, Grid, Kind,
-    Period, Periods, Quota, QuotaState, Rate, Reading, Ring, Room, SUB_COUNTS, Shape, ShapeError,
-    Stale, Unit, Window, WindowState,
+    Attempt, Attempts, AttemptsState, Backoff, Bucket, BucketState, Calendar, CalendarError, Counts,
+    EXACT_WINDOW, Exponential, Grid, Kind, MAX_BLOCK_AT, MAX_DISTINCT, Period, Periods, Quota, QuotaState, Rate,
+    Reading, Ring, Room, SUB_COUNTS, Shape, ShapeError, Stale, Strategy, Tally, Threshold, Unit, Window,
+    WindowState,
 };
 pub use store::{Changes, Store, StoreError};
 pub use subject::{Dimension, Fact, Scope, Subject};

@@ -7,7 +7,8 @@ use siphasher::sip::SipHasher13;
 use crate::cost::{Cost, CostRule};
 use crate::name::Name;
 use crate::overrides::{Applies, Override, OverrideError, Overrides};
-use crate::shape::{Kind, Period, Shape};
+use crate::key::Digests;
+use crate::shape::{Kind, MAX_DISTINCT, Period, Shape};
 use crate::subject::{Dimension, Facts, Scope};
 
 /// One rule of a policy: who is counted ([`Scope`]), how much and how fast ([`Shape`]).
@@ -33,12 +34,23 @@ pub struct Limit {
     cost: CostRule,
     settles: bool,
     named_key: bool,
+    forgives: bool,
+    special: Option<Special>,
     /// Every shape this limit has had, so that state written under an earlier one can be read.
     /// Stored state names its shape by its place here; the places never change.
     shapes: Vec<Shape>,
     current: Stamp,
     overrides: Overrides,
     id: u64,
+}
+
+/// What few limits have, apart from what every request is resolved by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Special {
+    /// Whom the limit leaves alone: those of whom this is known.
+    unless: Option<Dimension>,
+    /// What is counted, each value once.
+    distinct: Option<Dimension>,
 }
 
 /// When a limit is asked, relative to the others of its policy.
@@ -88,6 +100,26 @@ pub enum LimitError {
         /// The name of the override's.
         found: &'static str,
     },
+    /// What only an abuse log can do.
+    #[error("limit `{limit}` counts no attempts; only those can be distinct or be forgiven")]
+    NotAttempts {
+        /// The limit.
+        limit: Name,
+    },
+    /// Distinct values of what a key consists of: there is one.
+    #[error("limit `{limit}` counts distinct values of `{dimension}` by `{dimension}`, which is one")]
+    DistinctOfItself {
+        /// The limit.
+        limit: Name,
+        /// The dimension.
+        dimension: &'static str,
+    },
+    /// More distinct values than are kept.
+    #[error("limit `{limit}`: up to {MAX_DISTINCT} distinct values are told apart")]
+    TooManyDistinct {
+        /// The limit.
+        limit: Name,
+    },
     /// An override that cannot apply.
     #[error("limit `{limit}`: {error}")]
     Override {
@@ -124,6 +156,8 @@ impl Limit {
             cost: CostRule::default(),
             settles: false,
             named_key: false,
+            forgives: false,
+            special: None,
             shapes: vec![shape],
             current: Stamp(0),
             overrides: Overrides::default(),
@@ -166,6 +200,31 @@ impl Limit {
     #[must_use]
     pub const fn with_named_key(mut self) -> Self {
         self.named_key = true;
+        self
+    }
+
+    /// Makes a settlement at zero forget all attempts counted so far, not only the settled one: the
+    /// failures of somebody who got in after all. A block stays. For [`Attempts`](crate::Attempts).
+    #[must_use]
+    pub const fn forgiving(mut self) -> Self {
+        self.settles = true;
+        self.forgives = true;
+        self
+    }
+
+    /// Leaves alone subjects of whom `dimension` is known, as a device that the host vouches for.
+    #[must_use]
+    pub fn unless(mut self, dimension: Dimension) -> Self {
+        self.special.get_or_insert_default().unless = Some(dimension);
+        self
+    }
+
+    /// Counts distinct values of `dimension`, each of them once: how many accounts one address tries,
+    /// or from how many addresses one account is tried. Subjects without it are left alone. For
+    /// [`Attempts`](crate::Attempts).
+    #[must_use]
+    pub fn distinct(mut self, dimension: Dimension) -> Self {
+        self.special.get_or_insert_default().distinct = Some(dimension);
         self
     }
 
@@ -228,6 +287,38 @@ impl Limit {
     #[must_use]
     pub const fn settles(&self) -> bool {
         self.settles
+    }
+
+    /// Whether a settlement at zero forgets all attempts.
+    #[must_use]
+    pub const fn forgives(&self) -> bool {
+        self.forgives
+    }
+
+    /// Whom the limit leaves alone: those of whom this is known.
+    #[must_use]
+    pub fn exempt(&self) -> Option<Dimension> {
+        self.special.and_then(|special| special.unless)
+    }
+
+    /// What is counted, each value once; `None` where every attempt counts.
+    #[must_use]
+    pub fn counted(&self) -> Option<Dimension> {
+        self.special.and_then(|special| special.distinct)
+    }
+
+    #[inline]
+    pub(crate) const fn special(&self) -> Option<&Special> {
+        self.special.as_ref()
+    }
+
+    /// What a request takes. An attempt is one, whatever it weighs.
+    #[inline]
+    pub(crate) fn units(&self, weight: Cost) -> Cost {
+        match self.shape() {
+            Shape::Attempts(_) => Cost::ONE,
+            _ => self.cost.units(weight),
+        }
     }
 
     /// The shape for whom no override says otherwise.
@@ -293,7 +384,8 @@ impl Limit {
     }
 
     pub(crate) fn check(&self) -> Result<(), LimitError> {
-        let cost = self.cost.units(Cost::ONE);
+        self.check_distinct()?;
+        let cost = self.units(Cost::ONE);
         match self.in_force().map(Shape::capacity).find(|capacity| cost.get() > *capacity) {
             Some(capacity) => {
                 Err(LimitError::CostAboveCapacity { limit: self.name.clone(), cost, capacity })
@@ -302,17 +394,39 @@ impl Limit {
         }
     }
 
-    /// The family of its keys: `rq` for quotas, `rl` for everything else.
+    fn check_distinct(&self) -> Result<(), LimitError> {
+        let limit = || self.name.clone();
+        let is_attempts = self.shape().kind() == Kind::Attempts;
+        match self.counted() {
+            None if self.forgives && !is_attempts => Err(LimitError::NotAttempts { limit: limit() }),
+            None => Ok(()),
+            Some(_) if !is_attempts => Err(LimitError::NotAttempts { limit: limit() }),
+            Some(dimension) if self.scope.contains(dimension) => {
+                Err(LimitError::DistinctOfItself { limit: limit(), dimension: dimension.name() })
+            }
+            Some(_) => self.in_force().try_for_each(|shape| match shape {
+                Shape::Attempts(attempts) if attempts.keeps() > MAX_DISTINCT => {
+                    Err(LimitError::TooManyDistinct { limit: limit() })
+                }
+                _ => Ok(()),
+            }),
+        }
+    }
+
+    /// The family of its keys: `rq` for quotas, `rl` for what else is counted, and the abuse log's
+    /// own.
     pub(crate) fn family(&self) -> &'static str {
         match self.shape().kind() {
             Kind::Quota => "rq",
             Kind::Bucket | Kind::Window => "rl",
+            Kind::Attempts => "abuse_limiter:attempts",
         }
     }
 
     /// What follows the subject in a key.
     pub(crate) fn write_key_suffix(&self, out: &mut impl fmt::Write) -> fmt::Result {
-        if self.named_key {
+        // An abuse log has no length that would tell it from another.
+        if self.named_key || self.shape().kind() == Kind::Attempts {
             write!(out, ":limit:{}", self.name)?;
         }
         match self.shape() {
@@ -323,6 +437,7 @@ impl Limit {
                 Period::Fixed(length) | Period::FirstUse(length) => write!(out, ":w{length}"),
                 Period::Calendar(calendar) => write!(out, ":w{}", calendar.unit().name()),
             },
+            Shape::Attempts(_) => Ok(()),
         }
     }
 
@@ -336,6 +451,21 @@ impl Limit {
         match u16::try_from(place) {
             Ok(place) if place <= Stamp::MAX => Ok(Stamp(place)),
             _ => Err(LimitError::TooManyNumbers { limit: self.name.clone() }),
+        }
+    }
+}
+
+// === impl Special ===
+
+impl Special {
+    /// Whose attempt this is, zero if that does not matter; `None` if the limit does not apply.
+    pub(crate) fn member(&self, digests: &Digests, facts: Facts<'_>) -> Option<u64> {
+        if self.unless.is_some_and(|exempt| facts.get(exempt).is_some()) {
+            return None;
+        }
+        match self.distinct {
+            None => Some(0),
+            Some(dimension) => digests.member(facts.get(dimension)?, dimension),
         }
     }
 }

@@ -4,8 +4,10 @@
 //! refuses is what would otherwise be found out in production: a policy that limits nothing, two
 //! limits that would share a counter, a cost that can never fit.
 
+mod caps;
 mod set;
 
+pub use caps::Cap;
 pub use set::{PolicyError, PolicySet, PolicySetBuilder};
 
 use std::sync::Arc;
