@@ -83,6 +83,7 @@ mod limit;
 mod name;
 mod overrides;
 mod policy;
+mod preset;
 mod secret;
 mod settlement;
 mod shape;
@@ -108,6 +109,7 @@ pub use policy::{
     Cap, FailureMode, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
     Protects,
 };
+pub use preset::Preset;
 pub use secret::{Secret, SecretError};
 pub use settlement::{Move, Receipt, Settled, Settlement, Way};
 pub use shape::{
