@@ -2,8 +2,8 @@
 
 use crate::block::{Block, BlockScope, Level};
 use crate::charge::Charge;
-use crate::key::Key;
 use crate::kept::Kept;
+use crate::key::Key;
 use crate::shape::{AttemptsState, Shape};
 use crate::time::{Span, Timestamp};
 
@@ -88,12 +88,16 @@ impl Amendment {
         let is_log = shape.is_none_or(|shape| matches!(shape, Shape::Attempts(_)));
         match (self, state) {
             (Self::Reset, _) if kept.is_some() => Outcome::Gone,
-            (Self::Block { lasts, level }, state) if is_log && (state.is_some() || shape.is_some()) => {
+            (Self::Block { lasts, level }, state)
+                if is_log && (state.is_some() || shape.is_some()) =>
+            {
                 let scope = BlockScope::Operator;
                 let block = Block { until: now.after(lasts), scope, level };
                 Outcome::changed(state, |state| state.blocked(block))
             }
-            (Self::Unblock, Some(state)) => Outcome::changed(Some(state), |state| state.unblocked(now)),
+            (Self::Unblock, Some(state)) => {
+                Outcome::changed(Some(state), |state| state.unblocked(now))
+            }
             _ => Outcome::Same,
         }
     }

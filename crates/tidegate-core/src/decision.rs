@@ -357,6 +357,9 @@ impl<'d> Decision<'d> {
     /// The block that keeps the request out, if that is what does: of several the one that ends last.
     #[must_use]
     pub fn block(&self) -> Option<Block> {
+        if self.is_admitted() || !self.policy().counts_attempts() {
+            return None;
+        }
         let blocks = self.explain().filter(|said| !said.limit.is_shadow());
         blocks.filter_map(|said| said.reading.attempts?.block).max_by_key(|block| block.until)
     }

@@ -111,10 +111,10 @@ pub use policy::{
 pub use secret::{Secret, SecretError};
 pub use settlement::{Move, Receipt, Settled, Settlement, Way};
 pub use shape::{
-    Attempt, Attempts, AttemptsState, Backoff, Bucket, BucketState, Calendar, CalendarError, Counts,
-    EXACT_WINDOW, Exponential, Grid, Kind, MAX_BLOCK_AT, MAX_DISTINCT, Period, Periods, Quota, QuotaState, Rate,
-    Reading, Ring, Room, SUB_COUNTS, Shape, ShapeError, Stale, Strategy, Tally, Threshold, Unit, Window,
-    WindowState,
+    Attempt, Attempts, AttemptsState, Backoff, Bucket, BucketState, Calendar, CalendarError,
+    Counts, EXACT_WINDOW, Exponential, Grid, Kind, MAX_BLOCK_AT, MAX_DISTINCT, Period, Periods,
+    Quota, QuotaState, Rate, Reading, Ring, Room, SUB_COUNTS, Shape, ShapeError, Stale, Strategy,
+    Tally, Threshold, Unit, Window, WindowState,
 };
 pub use store::{Changes, Store, StoreError};
 pub use subject::{Dimension, Fact, Scope, Subject};

@@ -5,9 +5,9 @@ use core::fmt;
 use siphasher::sip::SipHasher13;
 
 use crate::cost::{Cost, CostRule};
+use crate::key::Digests;
 use crate::name::Name;
 use crate::overrides::{Applies, Override, OverrideError, Overrides};
-use crate::key::Digests;
 use crate::shape::{Kind, MAX_DISTINCT, Period, Shape};
 use crate::subject::{Dimension, Facts, Scope};
 
@@ -107,7 +107,9 @@ pub enum LimitError {
         limit: Name,
     },
     /// Distinct values of what a key consists of: there is one.
-    #[error("limit `{limit}` counts distinct values of `{dimension}` by `{dimension}`, which is one")]
+    #[error(
+        "limit `{limit}` counts distinct values of `{dimension}` by `{dimension}`, which is one"
+    )]
     DistinctOfItself {
         /// The limit.
         limit: Name,
@@ -398,7 +400,9 @@ impl Limit {
         let limit = || self.name.clone();
         let is_attempts = self.shape().kind() == Kind::Attempts;
         match self.counted() {
-            None if self.forgives && !is_attempts => Err(LimitError::NotAttempts { limit: limit() }),
+            None if self.forgives && !is_attempts => {
+                Err(LimitError::NotAttempts { limit: limit() })
+            }
             None => Ok(()),
             Some(_) if !is_attempts => Err(LimitError::NotAttempts { limit: limit() }),
             Some(dimension) if self.scope.contains(dimension) => {

@@ -30,9 +30,11 @@ mod event;
 #[cfg(feature = "file")]
 pub mod file;
 pub mod memory;
+mod operate;
 mod sync;
 mod tickets;
 
 pub use clock::SystemClock;
 pub use engine::{DecideError, Engine, Reader, SettleError, ready};
 pub use event::{Event, Observer};
+pub use operate::{BlockEntry, BlockList, Change, OperateError};

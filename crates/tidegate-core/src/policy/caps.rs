@@ -63,7 +63,13 @@ pub(super) fn check(
             let admits = limit.in_force().map(|shape| shape.admits_within(cap.per)).min();
             if let Some(admits) = admits.filter(|admits| *admits <= cap.count) {
                 let (policy, limit) = (policy.clone(), limit.name().clone());
-                return Err(PolicyError::NotAboveCap { policy, limit, protects, admits, cap: *cap });
+                return Err(PolicyError::NotAboveCap {
+                    policy,
+                    limit,
+                    protects,
+                    admits,
+                    cap: *cap,
+                });
             }
         }
     }

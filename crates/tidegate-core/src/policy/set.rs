@@ -7,6 +7,7 @@ use super::caps::{self, Cap};
 use super::{FailureMode, LimitUse, MAX_LIMITS, Policy, PolicySpec, Protects};
 use crate::limit::{Limit, LimitError};
 use crate::name::Name;
+use crate::shape::Kind;
 use crate::subject::Dimension;
 
 /// All policies: checked, immutable, swapped whole.
@@ -262,6 +263,7 @@ impl Building {
         }
         caps::check(&name, protects, &limits)?;
         let settles = limits.iter().any(|limit| limit.settles());
+        let counts_attempts = limits.iter().any(|limit| limit.shape().kind() == Kind::Attempts);
         self.set.policies.push(Policy {
             name,
             class,
@@ -270,6 +272,7 @@ impl Building {
             overflow,
             limits,
             settles,
+            counts_attempts,
         });
         Ok(())
     }

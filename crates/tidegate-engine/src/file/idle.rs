@@ -97,6 +97,8 @@ fn is_charged_with(a: Ruled<'_>, b: Ruled<'_>, given: Scope) -> bool {
 /// Whether a counter of shape `b` has room for whatever one of shape `a` admits.
 fn implies(a: &Shape, b: &Shape) -> bool {
     match (a, b) {
+        // What an abuse log does depends on blocks that no other limit knows of.
+        (Shape::Attempts(_), _) | (_, Shape::Attempts(_)) => false,
         (Shape::Bucket(a), Shape::Bucket(b)) if !b.rate().is_slower_than(a.rate()) => {
             a.burst() <= b.burst()
         }
@@ -186,6 +188,8 @@ impl Through {
                 let (every, _) = lengths(quota.period());
                 Self::Stepped { count: quota.count(), every, more: 1 }
             }
+            // Never asked for; were it, an abuse log would be taken to let everything through.
+            Shape::Attempts(_) => Self::Stepped { count: u64::MAX, every: 1, more: 0 },
         }
     }
 

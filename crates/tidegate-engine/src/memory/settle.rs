@@ -14,6 +14,7 @@ use tidegate_core::{
 use super::Shelves;
 use super::commit::{Glimpse, Spots};
 use super::locks::Locks;
+use super::log::LogStep;
 use super::shelf::Spot;
 use super::step::{BucketStep, Here, QuotaStep, WindowStep};
 use crate::sync::{AtomicU64, Ordering, zeroed_words};
@@ -120,6 +121,7 @@ impl Shelves {
             let (here, taken_at) = (here(index), settlement.decided_at());
             match step.way {
                 Way::Back => settled.returned += self.give_back(here, taken_at),
+                Way::Forgive => settled.returned += self.forgive(here),
                 Way::There => settled.added += self.take_more(here, index)?,
             }
         }
@@ -140,6 +142,19 @@ impl Shelves {
             Shape::Window(window) => {
                 WindowStep { shelf: &self.windows, window }.give_back(here, taken_at)
             }
+            Shape::Attempts(attempts) => {
+                LogStep { shelf: &self.logs, attempts }.give_back(here, taken_at)
+            }
+        }
+    }
+
+    /// Forgets the attempts in a key's own log.
+    fn forgive(&self, here: Here<'_>) -> u64 {
+        match (here.spot, here.charge.shape()) {
+            (Spot::Entry(_), Shape::Attempts(attempts)) => {
+                LogStep { shelf: &self.logs, attempts }.forgive(here)
+            }
+            _ => 0,
         }
     }
 
@@ -148,7 +163,7 @@ impl Shelves {
         let stale = |stale: Stale| stale.of_charge(index);
         let there = match here.charge.shape() {
             Shape::Bucket(_) => self.look(here).map_err(stale)?.remaining.max(0).unsigned_abs(),
-            Shape::Quota(_) | Shape::Window(_) => u64::MAX,
+            Shape::Quota(_) | Shape::Window(_) | Shape::Attempts(_) => u64::MAX,
         };
         let _ = self.take(here).map_err(stale)?;
         Ok(here.charge.cost().get().min(there))

@@ -292,9 +292,9 @@ impl Attempts {
             Some(_) => 0,
             None => left(&self.temp, temp).min(of_long),
         };
-        let counted = state.last().map_or(now, |last| {
-            last.after(self.long.map_or(self.temp.per, |long| long.per))
-        });
+        let counted = state
+            .last()
+            .map_or(now, |last| last.after(self.long.map_or(self.temp.per, |long| long.per)));
         let reset_at = block.map_or(counted, |block| block.until.max(counted));
         Reading {
             room,

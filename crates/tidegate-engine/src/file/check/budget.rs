@@ -29,7 +29,7 @@ impl Check {
         let buckets = self.keys(buckets.as_ref(), "buckets", usual.buckets);
         let quotas = self.keys(quotas.as_ref(), "quotas", usual.quotas);
         let windows = self.keys(windows.as_ref(), "windows", usual.windows);
-        let budget = Budget { buckets: buckets?, quotas: quotas?, windows: windows? };
+        let budget = Budget { buckets: buckets?, quotas: quotas?, windows: windows?, ..usual };
         match budget.check() {
             Ok(()) => Some(budget),
             Err(error) => {

@@ -269,5 +269,9 @@ fn of_override(error: LimitError) -> Wrong {
             Wrong::CostAboveCapacity { cost, capacity }
         }
         LimitError::TooManyNumbers { .. } => Wrong::TooManyOverrides,
+        // About the limit and not about its overrides, which never lead here.
+        LimitError::NotAttempts { .. }
+        | LimitError::DistinctOfItself { .. }
+        | LimitError::TooManyDistinct { .. } => Wrong::TooManyOverrides,
     }
 }

@@ -208,7 +208,11 @@ const fn of_numbers(error: ShapeError) -> Option<&'static str> {
             "write a smaller burst, or the rate with a shorter period: `10/min` instead of `600/h`"
         }
         ShapeError::OutOfRange { .. } => "write a smaller one, or count in larger units",
-        ShapeError::ZeroRate | ShapeError::ZeroBurst | ShapeError::ZeroCount => return None,
+        ShapeError::LongNotLonger => "give `long` a longer `per` and a larger `block_at`",
+        ShapeError::ZeroRate
+        | ShapeError::ZeroBurst
+        | ShapeError::ZeroCount
+        | ShapeError::BlocksEverything => return None,
     })
 }
 
