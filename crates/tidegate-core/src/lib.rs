@@ -31,7 +31,7 @@
 //! |---|---|
 //! | write limits down | [`Limit`], [`Scope`], [`Shape`]: [`Bucket`], [`Window`] or [`Quota`] |
 //! | check them together | [`PolicySpec`], [`PolicySetBuilder`], [`PolicySet`] |
-//! | say who asks | [`Subject`], [`Cost`], [`Case`] |
+//! | say who asks | [`Subject`], [`Account`], [`Cost`], [`Case`] |
 //! | charge | [`Batch`] of [`Charge`]s, [`plan`], [`Readings`], [`StoreError`] |
 //! | answer | [`fold`], [`Decision`], [`Verdict`], [`Explanation`], [`Status`] |
 //! | correct | [`Ticket`], [`Settlement`], [`Receipt`] |
@@ -69,6 +69,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod account;
 mod address;
 mod amendment;
 mod block;
@@ -93,6 +94,7 @@ mod ticket;
 mod tighten;
 mod time;
 
+pub use account::Account;
 pub use address::{Prefix, PrefixLength};
 pub use amendment::{Amended, Amendment, Blocks, Counter, Listed, Outcome, Page};
 pub use block::{Block, BlockScope, Ladder, LadderError, Level};
