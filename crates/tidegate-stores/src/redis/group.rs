@@ -148,7 +148,7 @@ impl<'a, 'k> Group<'a, 'k> {
         let moves = || places.iter().filter_map(|place| settlement.moves().get(*place));
         let keys = moves().map(|step| step.key.unwrap_or_default());
         Self {
-            signature: Signature::of_moves(moves().map(|step| (step.charge.shape(), step.way))),
+            signature: Signature::of_moves(moves().map(|step| (&step.charge, step.way))),
             nonce,
             keys: keys.chain([ticket]).collect(),
             shapes: moves().map(|step| step.charge.shape()).collect(),

@@ -10,7 +10,7 @@ mod attempts;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::signature::{Ask, Form, Log, Part, Refused, Returns, Signature};
+use super::signature::{Ask, Form, Part, Refused, Returns, Signature};
 
 /// The parts of one file, by the name that follows `--#`.
 struct Parts(HashMap<&'static str, String>);
@@ -244,7 +244,7 @@ impl Part {
             Form::Grid | Form::Backoff => {
                 window("false", "names grid", "read grid") + room(WINDOW.get("room grid"))
             }
-            Form::Attempts(log) if self.returns == Returns::Taken => log.read(counts) + Log::find(),
+            Form::Attempts(log) if self.returns == Returns::Taken => log.read(counts) + &log.find(),
             Form::Attempts(log) => log.read(counts),
         }
     }
