@@ -1,6 +1,6 @@
 //! The examples are read, do what their comments say, and explain themselves.
 
-use tidegate_core::{Case, ManualClock, PolicySet, Subject, Timestamp};
+use tidegate_core::{Account, Case, ManualClock, PolicySet, Subject, Timestamp};
 use tidegate_engine::file::{File, NoDoor};
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, ready};
@@ -52,8 +52,9 @@ fn they_do_what_they_say() {
     assert_eq!(admitted(&api, "export", &Subject::new().org("acme")), 5);
 
     let login = example("login");
-    assert_eq!(admitted(&login, "login", &Subject::new().account("admin")), 5);
-    assert_eq!(admitted(&login, "otp", &Subject::new().account("admin")), 10);
+    let admin = Account::new("admin");
+    assert_eq!(admitted(&login, "login", &Subject::new().account(&admin)), 5);
+    assert_eq!(admitted(&login, "otp", &Subject::new().account(&admin)), 10);
 
     let tokens = example("llm-tokens");
     let user = Subject::new().org("acme").user("u7");

@@ -1,8 +1,8 @@
 //! What a file that is in order means.
 
 use tidegate_core::{
-    Case, Counts, FailureMode, ManualClock, Overflow, Period, Protects, Shape, Span, Stage,
-    Subject, Timestamp, Unit,
+    Account, Case, Counts, FailureMode, ManualClock, Overflow, Period, Protects, Shape, Span,
+    Stage, Subject, Timestamp, Unit,
 };
 use tidegate_engine::file::{File, NoDoor};
 use tidegate_engine::memory::{Budget, MemoryStore};
@@ -126,12 +126,24 @@ fn what_an_override_leaves_out_is_as_the_limit_says() {
     assert_eq!(bucket("trial-7"), (1, 10));
     assert_eq!(bucket("other"), (100, 200));
 
-    let subject = Subject::new().account("admin");
+    let admin = Account::new("admin");
+    let subject = Subject::new().account(&admin);
     let Shape::Window(window) = numbers(EVERYTHING, "login", &subject, "attempts") else {
         panic!("a window")
     };
     assert_eq!((window.count(), window.per()), (1, Span::from_secs(900)));
     assert!(window.counts().attempts(), "what is counted is the limit's");
+
+    let other = Account::new(" ＡDMIN\u{a0}");
+    let subject = Subject::new().account(&other);
+    assert_eq!(numbers(EVERYTHING, "login", &subject, "attempts"), Shape::Window(window));
+    let written = EVERYTHING.replace("account: admin", "account: ' Ａdmin'");
+    let subject = Subject::new().account(&admin);
+    assert_eq!(
+        numbers(&written, "login", &subject, "attempts"),
+        numbers(EVERYTHING, "login", &subject, "attempts"),
+        "both are spellings of one name"
+    );
 
     let subject = Subject::new().org("tokyo");
     let Shape::Quota(quota) = numbers(EVERYTHING, "login", &subject, "monthly") else {

@@ -225,6 +225,9 @@ const fn of_override(error: &OverrideError) -> Option<&'static str> {
         OverrideError::Duplicate(Dimension::Ip | Dimension::Ip56 | Dimension::Ip48) => {
             "keep one of them: all addresses of an IPv6 prefix are one value"
         }
+        OverrideError::Duplicate(Dimension::Account) => {
+            "keep one of them: all spellings of a login name are one account"
+        }
         OverrideError::Duplicate(_) => "keep one of them",
         OverrideError::NotAnAddress(_) => "write one address, such as `203.0.113.7`",
         OverrideError::NoPattern(_) => return None,
