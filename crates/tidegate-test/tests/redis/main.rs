@@ -11,9 +11,12 @@
     reason = "a test: what cannot be started or asked fails it, and what it measures is printed"
 )]
 
+mod attempts;
+mod blocks;
 mod cancel;
 mod exact;
 mod faults;
+mod hostile;
 mod node;
 mod permissions;
 mod place;

@@ -72,7 +72,9 @@ pub(crate) async fn left_for_ever(servers: &[&Server]) -> Vec<String> {
     let mut found = Vec::new();
     for server in servers.iter().filter(|server| server.is_up()) {
         let keys = checks::left_on(server).await;
-        let ours = |key: &String| ["rl:", "rq:", "tg:"].iter().any(|ours| key.starts_with(ours));
+        let ours = |key: &String| {
+            ["rl:", "rq:", "tg:", "abuse_limiter:"].iter().any(|ours| key.starts_with(ours))
+        };
         found.extend(keys.into_iter().filter(ours));
     }
     found
