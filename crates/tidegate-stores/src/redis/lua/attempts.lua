@@ -182,6 +182,8 @@ if v$ and fresh <= keeps$ then
 else
   local slack = (span > SLACK and SLACK or span) / 1000
   fresh = fresh + (slack + -slack % 1)
+  -- What expires in this millisecond, some servers delete at once.
+  if fresh * 1000 <= clock then fresh = (clock - clock % 1000) / 1000 + 1 end
   call('SET', keys[$], pack('<HLLc8BBBB', 12641, fresh, ends$, id$, scope$, level$, count$,
     pairs$) .. log, 'PXAT', string.format('%d', fresh))
 end
