@@ -17,6 +17,8 @@ pub(super) struct Policy {
     /// Where its name stands.
     pub(super) place: Place,
     pub(super) class: Option<Name>,
+    /// Where it says what it guards.
+    pub(super) at_protects: Option<Place>,
     ways: Option<Ways>,
     pub(super) limits: Vec<Use>,
 }
@@ -71,7 +73,8 @@ impl Check {
         let limits = self.limits(written, &called, place);
         // A class that is wrong is none, and then the policy is not built.
         let ways = ways.filter(|_| class.as_ref().is_none_or(Option::is_some));
-        Policy { name, place, class: class.flatten(), ways, limits }
+        let at_protects = written.protects.as_ref().map(|protects| protects.place);
+        Policy { name, place, class: class.flatten(), at_protects, ways, limits }
     }
 
     fn ways(&mut self, written: &Written, called: &str, place: Place) -> Option<Ways> {
@@ -178,6 +181,10 @@ impl WrittenLimit {
             at("bucket", &self.bucket),
             at("window", &self.window),
             at("quota", &self.quota),
+            at("attempts", &self.attempts),
+            at("unless", &self.unless),
+            at("distinct", &self.distinct),
+            at("forgiving", &self.forgiving),
             at("cost", &self.cost),
             at("stage", &self.stage),
             at("shadow", &self.shadow),

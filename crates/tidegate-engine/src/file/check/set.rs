@@ -132,16 +132,28 @@ impl Check {
             let Err(error) = builder.clone().build(None) else {
                 return (self.problems.len() == before).then_some(builder);
             };
-            let PolicyError::SameKey { first, second, .. } = &error else {
-                if !told {
-                    self.say(Place::default(), Wrong::SameCounters(error));
+            let refused = match error {
+                PolicyError::SameKey { ref first, ref second, .. } => {
+                    let (second, first) = (find(&policies, second)?, find(&policies, first));
+                    let other = first.map(|(_, _, place)| (place, "the other limit"));
+                    (second, other, Wrong::SameCounters(error))
                 }
-                return None;
+                PolicyError::NotAboveCap { policy, limit, protects, admits, cap } => {
+                    let found = find(&policies, &format!("{policy}/{limit}"))?;
+                    let at_protects = policies[found.0].at_protects;
+                    let other = at_protects.map(|place| (place, "what it guards"));
+                    (found, other, Wrong::NotAboveCap { limit, protects, admits, cap })
+                }
+                error => {
+                    if !told {
+                        self.say(Place::default(), Wrong::SameCounters(error));
+                    }
+                    return None;
+                }
             };
-            let first = find(&policies, first).map(|(_, _, place)| (place, "the other limit"));
-            let (policy, limit, place) = find(&policies, second)?;
+            let ((policy, limit, place), other, wrong) = refused;
             policies[policy].limits.remove(limit);
-            self.note(place, first, Wrong::SameCounters(error));
+            self.note(place, other, wrong);
         }
         None
     }

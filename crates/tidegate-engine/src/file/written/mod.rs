@@ -4,6 +4,7 @@
 //! sense is left to [`check`](super::check), which sees the whole and reports everything at once; so
 //! fields that are required are optional here, and words and numbers are taken as they come.
 
+pub(super) mod attempts;
 pub(super) mod limit;
 pub(super) mod scalar;
 pub(super) mod schemas;
@@ -86,6 +87,8 @@ pub(super) struct Memory {
     pub(super) quotas: Option<Placed<Number>>,
     /// Windows: about 970 bytes each.
     pub(super) windows: Option<Placed<Number>>,
+    /// Attempts: about 1,500 bytes each.
+    pub(super) attempts: Option<Placed<Number>>,
 }
 
 // === impl SharedLimit ===
