@@ -2,8 +2,8 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, Kept, MAX_LIMITS, Plan, Reading, Readings, Settlement, Shape, Stage, StoreError,
-    Timestamp, plan,
+    Batch, Charge, Kept, MAX_LIMITS, Plan, Reading, Readings, Room, Settlement, Shape, Stage,
+    StoreError, Timestamp, plan,
 };
 
 use super::args::{Args, Nonce};
@@ -61,7 +61,10 @@ pub(super) async fn decide(
         refused = refused.max(group.refusal(batch, &met));
         // A peek says what would be written, and writes nothing.
         if ask == Ask::Charge {
-            taken.note(&places, &done);
+            taken.note(&places, &done, |place| {
+                let room = met[place].map_or(Room::Now, |met| met.looked.room);
+                undo::is_own_refusal(&batch.charges()[place], room)
+            });
         }
     }
     if let Some(refused) = refused {
@@ -88,7 +91,8 @@ struct Met {
 impl Met {
     /// What to tell. What was counted for a decision that was refused is given back, but for attempts.
     fn reading(self, charge: &Charge<'_>, refused: Option<Refused>) -> Reading {
-        let stays = refused.is_none_or(|refused| undo::stays_counted(charge, refused));
+        let stays = refused.is_none_or(|refused| undo::stays_counted(charge, refused))
+            || undo::is_own_refusal(charge, self.looked.room);
         self.taken.filter(|_| stays).unwrap_or(self.looked)
     }
 }
@@ -204,7 +208,7 @@ impl<'a, 'k> Group<'a, 'k> {
 
     fn planned<'c, 'b: 'c>(
         &self,
-        met: impl Iterator<Item = (&'c Charge<'b>, tidegate_core::Room)> + Clone,
+        met: impl Iterator<Item = (&'c Charge<'b>, Room)> + Clone,
     ) -> Plan {
         match self.signature.refused {
             None => plan(met),

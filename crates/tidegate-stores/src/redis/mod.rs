@@ -14,10 +14,13 @@
 //! | the scripts | `lua/`, put together by `template.rs` |
 //! | how a counter is stored | `state.rs` |
 //! | which counters are charged together | `group.rs`, `undo.rs` |
+//! | what operators do to blocks | `amend.rs`, `blocks.rs` |
 //! | URLs and settings | `url.rs` |
 //! | connections, Sentinel, Cluster, TLS | `servers/` |
 
+mod amend;
 mod args;
+mod blocks;
 #[doc(hidden)]
 pub mod fuzz;
 mod group;

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Changes, KeyNames, MAX_LIMITS, Readings, Receipt, Secret, Settlement, Store, StoreError,
+    Amended, Amendment, Batch, Blocks, Changes, Counter, KeyNames, MAX_LIMITS, Page, Readings,
+    Receipt, Secret, Settlement, Store, StoreError,
 };
 
 use super::args::{Args, Nonce};
@@ -112,6 +113,18 @@ impl Store for RedisStore {
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
         super::settle::settle(&self.0, settlement).await
+    }
+
+    async fn amend(
+        &self,
+        counter: Counter<'_>,
+        amendment: Amendment,
+    ) -> Result<Amended, StoreError> {
+        super::amend::amend(&self.0, counter, amendment).await
+    }
+
+    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
+        super::blocks::blocks(&self.0, page).await
     }
 
     async fn probe(&self) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Batch, Charge, MAX_LIMITS, Stage, StoreError, Ticket, Timestamp, Way};
+use tidegate_core::{Batch, Charge, MAX_LIMITS, Room, Stage, StoreError, Ticket, Timestamp, Way};
 
 use super::args::Args;
 use super::group::{Places, tag_of};
@@ -35,12 +35,13 @@ impl<'t, 'a> Taken<'t, 'a> {
         Self { store, batch, names, groups: ArrayVec::new() }
     }
 
-    /// Takes note of what a group has taken.
-    pub(super) fn note(&mut self, places: &[usize], done: &Done) {
+    /// Takes note of what a group has taken. What only begins a block is nothing that could be given
+    /// back: `begins` tells so, by place.
+    pub(super) fn note(&mut self, places: &[usize], done: &Done, begins: impl Fn(usize) -> bool) {
         let is_written = |group_place: usize| done.writes >> group_place & 1 == 1;
         let taken = places.iter().copied().enumerate();
         let taken = taken.filter(|(place, _)| is_written(*place)).map(|(_, place)| place);
-        self.groups.push((done.now, taken.collect()));
+        self.groups.push((done.now, taken.filter(|place| !begins(*place)).collect()));
     }
 
     /// Gives back, in the background, what was taken for a decision that was refused. Attempts stay
@@ -84,7 +85,7 @@ impl<'t, 'a> Taken<'t, 'a> {
         let signature = Signature::of_moves(charges().map(|charge| (charge.shape(), Way::Back)));
         let nonce = store.nonce();
         let mut args = Args::settling(nonce, taken_at, taken_at.after(Ticket::LIFE));
-        charges().for_each(|charge| args.charge(charge));
+        charges().for_each(|charge| args.moved(charge));
         let mut keys: Vec<String> = places.iter().map(|place| self.names[*place].clone()).collect();
         let tag = keys.first().map_or("", |key| tag_of(key));
         // Sent once and marked all the same: that is what the script does.
@@ -93,6 +94,13 @@ impl<'t, 'a> Taken<'t, 'a> {
         keys.push(mark);
         Undo { store: Arc::clone(store), script: store.scripts.get(&signature), keys, args }
     }
+}
+
+/// Whether a charge was only written because it was refused by its own limit, for which that begins
+/// a block. It stays, whoever else has refused.
+pub(super) fn is_own_refusal(charge: &Charge<'_>, room: Room) -> bool {
+    let shape = charge.shape();
+    shape.counts_own_refusals() && !shape.counts_attempts() && !room.is_now()
 }
 
 /// Whether a charge that was written stays so although the decision was refused.

@@ -1,5 +1,5 @@
 //! `struct.pack` and `struct.unpack`, as far as the scripts use them: little-endian `B`, `H`, `I4`,
-//! `L` of 64 bits, and strings of a known length.
+//! `L` of 64 bits, strings of a known length, and `x` for a byte that is passed over.
 
 use mlua::{Lua, MultiValue, Table, Value};
 
@@ -9,6 +9,8 @@ enum Element {
     Integer(usize),
     /// So many bytes.
     Text(usize),
+    /// A byte that nobody wants.
+    Passed,
 }
 
 /// The library, as a server has it.
@@ -25,8 +27,15 @@ fn pack(lua: &Lua, args: MultiValue) -> mlua::Result<mlua::LuaString> {
     let mut bytes = Vec::new();
     for element in elements(&format.to_str()?) {
         let value = args.next().expect("as many values as the format has elements");
-        let Element::Integer(size) = element else { panic!("no text is packed") };
-        bytes.extend(&integer(&value).to_le_bytes()[..size]);
+        match (element, &value) {
+            (Element::Integer(size), value) => {
+                bytes.extend(&integer(value).to_le_bytes()[..size]);
+            }
+            (Element::Text(size), Value::String(text)) => {
+                bytes.extend(text.as_bytes().get(..size).expect("a text of that length"));
+            }
+            (_, other) => panic!("{other:?} is packed"),
+        }
     }
     assert!(args.next().is_none(), "more values than the format has elements");
     lua.create_string(bytes)
@@ -61,16 +70,20 @@ fn unpack(lua: &Lua, args: MultiValue) -> mlua::Result<MultiValue> {
     let mut values = Vec::new();
     for element in elements(&format.to_str()?) {
         let from = usize::try_from(at - 1).expect("a place in a text");
-        let (Element::Integer(size) | Element::Text(size)) = element;
+        let size = match element {
+            Element::Integer(size) | Element::Text(size) => size,
+            Element::Passed => 1,
+        };
         let part = text.get(from..from + size).expect("the text is as long as the format says");
-        values.push(match element {
+        match element {
             Element::Integer(_) => {
                 let mut word = [0; 8];
                 word[..size].copy_from_slice(part);
-                Value::Number(double(u64::from_le_bytes(word)))
+                values.push(Value::Number(double(u64::from_le_bytes(word))));
             }
-            Element::Text(_) => Value::String(lua.create_string(part)?),
-        });
+            Element::Text(_) => values.push(Value::String(lua.create_string(part)?)),
+            Element::Passed => {}
+        }
         at += size as u64;
     }
     values.push(Value::Number(double(at)));
@@ -98,6 +111,7 @@ fn elements(format: &str) -> Vec<Element> {
             'I' => Element::Integer(size),
             'L' => Element::Integer(8),
             'c' => Element::Text(size),
+            'x' => Element::Passed,
             other => panic!("no format has {other}"),
         });
     }

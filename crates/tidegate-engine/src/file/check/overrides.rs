@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use tidegate_core::{
-    Dimension, Limit, LimitError, Override, OverrideError, Prefix, PrefixLength, Scope, Shape,
+    Account, Dimension, Limit, LimitError, Override, OverrideError, Prefix, PrefixLength, Scope,
+    Shape,
 };
 
 use super::Check;
@@ -156,12 +157,14 @@ impl Selected<'_> {
     }
 }
 
-/// A text that is the same for values that are counted as one: addresses of one prefix.
+/// A text that is the same for values that are counted as one: addresses of one prefix, spellings of
+/// one login name.
 fn same_as(dimension: Dimension, value: &str) -> String {
     let length = match dimension {
         Dimension::Ip => PrefixLength::P64,
         Dimension::Ip56 => PrefixLength::P56,
         Dimension::Ip48 => PrefixLength::P48,
+        Dimension::Account => return Account::new(value).as_str().to_owned(),
         _ => return value.to_owned(),
     };
     let prefix = value.parse().map(|ip| format!("{:?}", Prefix::rolled_up(ip, length)));

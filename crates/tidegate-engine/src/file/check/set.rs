@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tidegate_core::{Name, PolicyError, PolicySet, PolicySetBuilder};
+use tidegate_core::{Name, PolicyError, PolicySet, PolicySetBuilder, Preset};
 
 use super::Check;
 use super::limit::Sound;
@@ -25,6 +25,7 @@ impl Check {
         let shared = self.shared(ours);
         let mut policies = self.policy_list(ours);
         self.distinct_policies(&policies);
+        self.distinct_presets(&mut policies);
         for policy in &policies {
             let owner = policy.name.as_ref().map_or("a policy".into(), |name| format!("`{name}`"));
             self.distinct_limits(&owner, &policy.limits);
@@ -60,6 +61,20 @@ impl Check {
             if let Some(first) = seen.insert(name, policy.place) {
                 let wrong = Wrong::DuplicatePolicy { name: name.clone() };
                 self.say_of_two(policy.place, (first, "first here"), wrong);
+            }
+        }
+    }
+
+    /// Each preset is used once, or its limits would count together. A second one is not looked at.
+    fn distinct_presets(&mut self, policies: &mut [Policy]) {
+        let mut seen: HashMap<Preset, Place> = HashMap::new();
+        for policy in policies {
+            let Some(Placed { value: preset, place }) = policy.preset else { continue };
+            if let Some(first) = seen.get(&preset) {
+                self.say_of_two(place, (*first, "first here"), Wrong::PresetTwice { preset });
+                policy.limits.retain(|limit| limit.place() != place);
+            } else {
+                seen.insert(preset, place);
             }
         }
     }

@@ -14,6 +14,12 @@ pub(in crate::file) fn limit_in_policy(schema: &mut Schema) {
     schema.insert("oneOf".into(), forms.into());
 }
 
+/// A policy: it has limits of its own, ready-made ones, or both.
+pub(in crate::file) fn limits_or_preset(schema: &mut Schema) {
+    let either = ["limits", "preset"].map(|field| json!({ "required": [field] }));
+    schema.insert("anyOf".into(), Value::from_iter(either));
+}
+
 /// A limit of the list `shared`, which cannot name another one.
 pub(in crate::file) fn limit_of_its_own(schema: &mut Schema) {
     let forms = SHAPES.map(|shape| own(&["name", "by"], shape));

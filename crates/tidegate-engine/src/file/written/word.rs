@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
-use tidegate_core::{Dimension, FailureMode, Level, Overflow, Protects, Stage};
+use tidegate_core::{Dimension, FailureMode, Level, Overflow, Preset, Protects, Stage};
 
 /// A set of words, each with what it means.
 pub(in crate::file) trait Words: Copy + 'static {
@@ -107,6 +107,14 @@ impl Words for Protects {
         ("auth", Self::Auth, "Any other way to become somebody."),
         ("step_up", Self::StepUp, "Proving once more who one is."),
         ("api", Self::Api, "An interface whose use costs, but lets nobody in."),
+    ];
+}
+
+impl Words for Preset {
+    const WHAT: &'static str = "`preset`";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("login", Self::Login, "For logins: by account, device, address and agent."),
+        ("otp", Self::Otp, "For one-time passwords: likewise, with fewer tries."),
     ];
 }
 
@@ -212,6 +220,7 @@ mod tests {
     fn every_word_of_the_core_can_be_written() {
         assert_eq!(words::<FailureMode>(), FailureMode::ALL.map(FailureMode::name));
         assert_eq!(words::<Protects>(), Protects::ALL.map(Protects::name));
+        assert_eq!(words::<Preset>(), Preset::ALL.map(Preset::name));
         assert_eq!(words::<Overflow>(), Overflow::ALL.map(Overflow::name));
         assert_eq!(words::<Stage>(), [Stage::Global, Stage::Action].map(Stage::name));
         let dimensions = Dimension::ALL.map(Dimension::name);

@@ -1,6 +1,6 @@
 //! What to do about it.
 
-use tidegate_core::{CostError, Dimension, MAX_DISTINCT, OverrideError, ShapeError};
+use tidegate_core::{CostError, Dimension, MAX_DISTINCT, OverrideError, PolicyError, ShapeError};
 
 use super::Wrong;
 use crate::file::{MAX_BYTES, MAX_EXACT_OVERRIDES};
@@ -72,6 +72,8 @@ codes! {
     TooManyDistinct => "too-many-distinct",
     NeverApplies => "never-applies",
     NotAboveCap => "not-above-cap",
+    OtherPreset => "other-preset",
+    PresetTwice => "preset-twice",
     DuplicatePolicy => "duplicate-policy",
     DuplicateLimit => "duplicate-limit",
     MatchNotOne => "match-not-one",
@@ -145,7 +147,7 @@ impl Wrong {
             Self::FailsOpen { .. } => {
                 "write `fail_closed` or `degraded`: otherwise an outage of the store is a way in"
             }
-            Self::NoLimits { .. } => "add `limits:` with at least one limit",
+            Self::NoLimits { .. } => "add `limits:` with at least one limit, or a `preset`",
             Self::TooManyLimits { .. } => "split the policy, or drop limits that others imply",
             Self::GlobalAmongOthers => "write `by: global`, or the dimensions alone",
             Self::RepeatedDimension { .. } => "write it once",
@@ -160,7 +162,7 @@ impl Wrong {
     }
 
     /// What is always the same, of limits.
-    const fn of_limits(&self) -> Option<&'static str> {
+    fn of_limits(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoShape { .. } => {
                 "add one of `bucket: { rate: 10/s, burst: 20 }`, `window: { count: 100, per: 10min }`, \
@@ -191,6 +193,10 @@ impl Wrong {
             Self::CostAboveCapacity { .. } => "raise the `burst` or `count`, or lower the `cost`",
             Self::OtherShape { .. } => {
                 "an override changes numbers, not the shape; other shapes are other limits"
+            }
+            Self::SameCounters(PolicyError::SameKey { key, .. }) if is_log(key) => {
+                "if they are to count together, make one limit of the list `shared` of them; \
+                 otherwise rename one"
             }
             Self::SameCounters(_) => {
                 "if they are to count together, make one limit of the list `shared` of them; \
@@ -236,9 +242,18 @@ impl Wrong {
                 "raise its `count`, `burst` or `block_at`: an outage must not be the better time to \
                  guess"
             }
+            Self::OtherPreset { .. } => "remove `protects`: the preset says it",
+            Self::PresetTwice { .. } => {
+                "let one policy serve both, or give the other one limits with names of their own"
+            }
             _ => return None,
         })
     }
+}
+
+/// Whether a key is one of attempts, which always has the name of its limit.
+fn is_log(key: &str) -> bool {
+    key.starts_with("abuse_limiter:")
 }
 
 /// Where the core has not said what to do.
@@ -266,6 +281,9 @@ const fn of_override(error: &OverrideError) -> Option<&'static str> {
         }
         OverrideError::Duplicate(Dimension::Ip | Dimension::Ip56 | Dimension::Ip48) => {
             "keep one of them: all addresses of an IPv6 prefix are one value"
+        }
+        OverrideError::Duplicate(Dimension::Account) => {
+            "keep one of them: all spellings of a login name are one account"
         }
         OverrideError::Duplicate(_) => "keep one of them",
         OverrideError::NotAnAddress(_) => "write one address, such as `203.0.113.7`",

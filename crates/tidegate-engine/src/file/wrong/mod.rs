@@ -7,7 +7,7 @@ mod advice;
 
 use tidegate_core::{
     CalendarError, Cap, Cost, CostError, Dimension, LadderError, MAX_DISTINCT, MAX_LIMITS, Name,
-    OverrideError, PolicyError, Protects, ShapeError, Span,
+    OverrideError, PolicyError, Preset, Protects, ShapeError, Span,
 };
 
 use super::suggest::nearest;
@@ -304,6 +304,23 @@ pub enum Wrong {
         admits: u64,
         /// The locked cap.
         cap: Cap,
+    },
+    /// A preset for something else than what the policy guards.
+    #[error(
+        "the preset `{}` protects `{}`, but the policy protects `{}`",
+        .preset.name(), .preset.protects().name(), .protects.name()
+    )]
+    OtherPreset {
+        /// The preset.
+        preset: Preset,
+        /// What the policy says it guards.
+        protects: Protects,
+    },
+    /// A preset in two policies, which would count on the same keys.
+    #[error("two policies use the preset `{}`, whose limits count on the same keys", .preset.name())]
+    PresetTwice {
+        /// The preset.
+        preset: Preset,
     },
     /// Two policies of one name.
     #[error("two policies are named `{name}`")]
