@@ -18,7 +18,7 @@ fn example(name: &str) -> PolicySet {
 /// How many of a hundred requests at once are admitted.
 fn admitted(set: &PolicySet, policy: &str, subject: &Subject<'_>) -> usize {
     let clock = ManualClock::new(Timestamp::from_micros(1_790_000_000_000_000));
-    let budget = Budget { buckets: 1_000, quotas: 1_000, windows: 100 };
+    let budget = Budget { buckets: 1_000, quotas: 1_000, windows: 100, attempts: 1_000 };
     let engine = Engine::new(MemoryStore::new(budget, &clock), set.clone());
     let passes = |_: &i32| {
         let mut case = Case::new(set.get(policy).unwrap(), subject);
