@@ -14,10 +14,12 @@
 //! | the scripts | `lua/`, put together by `template.rs` |
 //! | how a counter is stored | `state.rs` |
 //! | which counters are charged together | `group.rs`, `undo.rs` |
+//! | what happens when the secret is changed | `carry.rs` |
 //! | URLs and settings | `url.rs` |
 //! | connections, Sentinel, Cluster, TLS | `servers/` |
 
 mod args;
+mod carry;
 #[doc(hidden)]
 pub mod fuzz;
 mod group;

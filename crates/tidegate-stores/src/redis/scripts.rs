@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 
 use super::script::Script;
 use super::signature::Signature;
-use super::template::{PROBE, compose};
+use super::template::{CARRY, PROBE, compose};
 
 /// The scripts made so far. There are as many as policies have sequences of shapes, so none is ever
 /// thrown away.
@@ -15,13 +15,14 @@ use super::template::{PROBE, compose};
 pub(crate) struct Scripts {
     made: ArcSwap<HashMap<Signature, Arc<Script>>>,
     probe: Script,
+    carry: [Script; 3],
 }
 
 // === impl Scripts ===
 
 impl Scripts {
     pub(crate) fn new() -> Self {
-        Self { made: ArcSwap::default(), probe: Script::new(PROBE) }
+        Self { made: ArcSwap::default(), probe: Script::new(PROBE), carry: CARRY.map(Script::new) }
     }
 
     /// The script for a signature.
@@ -40,5 +41,10 @@ impl Scripts {
 
     pub(crate) const fn probe(&self) -> &Script {
         &self.probe
+    }
+
+    /// Those that carry a counter over to another name: find, adopt, forget.
+    pub(crate) const fn carry(&self) -> &[Script; 3] {
+        &self.carry
     }
 }
