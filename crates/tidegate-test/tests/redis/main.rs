@@ -17,6 +17,7 @@ mod faults;
 mod node;
 mod permissions;
 mod place;
+mod rotation;
 mod scripts;
 mod table;
 mod trial;
