@@ -7,6 +7,7 @@ use tidegate_core::{
 };
 
 use super::args::{Args, Nonce};
+use super::carry;
 use super::reply::{Done, Reply};
 use super::servers::{self, Garbled};
 use super::signature::{Ask, Refused, Signature};
@@ -34,6 +35,9 @@ pub(super) async fn decide(
 ) -> Result<(), StoreError> {
     let mut names = ArrayVec::<String, MAX_LIMITS>::new();
     names.extend(batch.charges().iter().map(|charge| store.names.text(&batch.key(charge))));
+    if let Some(previous) = &store.previous {
+        carry::over(store, previous, batch, &names).await?;
+    }
     let places: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
         true => by_tag(names.iter().map(String::as_str)),
         false => ArrayVec::from_iter([(0..names.len()).collect()]),

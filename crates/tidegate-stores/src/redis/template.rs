@@ -23,6 +23,13 @@ static WINDOW: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/wi
 /// Writes a counter that nobody uses, as a charge would: whether the server works.
 pub(crate) const PROBE: &str = include_str!("lua/probe.lua");
 
+/// Carry a counter over to another name: find it, adopt it, forget it.
+pub(crate) const CARRY: [&str; 3] = [
+    include_str!("lua/carry_find.lua"),
+    include_str!("lua/carry_adopt.lua"),
+    include_str!("lua/carry_forget.lua"),
+];
+
 /// What names in capitals stand for: the largest exact number; how long a counter may be kept beyond what
 /// it has to remember, in µs; how many refused attempts are counted; the longest window; an hour.
 const NUMBERS: [(&str, &str); 5] = [
