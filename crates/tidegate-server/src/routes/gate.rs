@@ -9,6 +9,7 @@ use tidegate_core::{Case, Decision, Retry, Span, Subject, Verdict};
 use tidegate_engine::DecideError;
 
 use crate::answer::{self, Answer};
+use crate::attempts;
 use crate::backend::Backend;
 use crate::gate::{client, is_trusted};
 use crate::problem::{Kind, Problem};
@@ -44,6 +45,7 @@ pub(crate) async fn gate<S: Backend>(
             if let Some(tally) = tally {
                 tally.decided(&decision);
             }
+            attempts::note(&worker.tally, &decision);
             Ok(told(&decision, deny))
         }
         Err(error) => {
