@@ -31,7 +31,7 @@
 //! |---|---|
 //! | write limits down | [`Limit`], [`Scope`], [`Shape`]: [`Bucket`], [`Window`] or [`Quota`] |
 //! | check them together | [`PolicySpec`], [`PolicySetBuilder`], [`PolicySet`] |
-//! | say who asks | [`Subject`], [`Cost`], [`Case`] |
+//! | say who asks | [`Subject`], [`Account`], [`Cost`], [`Case`] |
 //! | charge | [`Batch`] of [`Charge`]s, [`plan`], [`Readings`], [`StoreError`] |
 //! | answer | [`fold`], [`Decision`], [`Verdict`], [`Explanation`], [`Status`] |
 //! | correct | [`Ticket`], [`Settlement`], [`Receipt`] |
@@ -69,6 +69,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod account;
 mod address;
 mod amendment;
 mod block;
@@ -83,6 +84,7 @@ mod limit;
 mod name;
 mod overrides;
 mod policy;
+mod preset;
 mod secret;
 mod settlement;
 mod shape;
@@ -92,6 +94,7 @@ mod ticket;
 mod tighten;
 mod time;
 
+pub use account::Account;
 pub use address::{Prefix, PrefixLength};
 pub use amendment::{Amended, Amendment, Blocks, Counter, Listed, Outcome, Page};
 pub use block::{Block, BlockScope, Ladder, LadderError, Level};
@@ -108,6 +111,7 @@ pub use policy::{
     Cap, FailureMode, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
     Protects,
 };
+pub use preset::Preset;
 pub use secret::{Secret, SecretError};
 pub use settlement::{Move, Receipt, Settled, Settlement, Way};
 pub use shape::{

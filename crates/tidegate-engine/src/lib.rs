@@ -24,6 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod attempt;
 mod clock;
 mod engine;
 mod event;
@@ -34,6 +35,7 @@ mod operate;
 mod sync;
 mod tickets;
 
+pub use attempt::{AttemptError, Pending, Refusal};
 pub use clock::SystemClock;
 pub use engine::{DecideError, Engine, Reader, SettleError, ready};
 pub use event::{Event, Observer};

@@ -51,11 +51,11 @@
 pub use tidegate_core as rules;
 #[doc(inline)]
 pub use tidegate_core::{
-    Backoff, Bucket, Calendar, Case, Changes, Clock, Cost, CostRule, Counts, Decision, Denial,
-    Dimension, Explanation, FailureMode, Limit, ManualClock, Mode, Name, Overflow, Override,
-    Period, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec, Protects, Quota, Rate,
-    Reading, Retry, Room, Scope, Secret, SecretError, Settled, Shape, Span, Stage, Status, Store,
-    StoreError, Subject, Ticket, TicketError, Timestamp, Unit, Verdict, Window,
+    Account, Backoff, Bucket, Calendar, Case, Changes, Clock, Cost, CostRule, Counts, Decision,
+    Denial, Dimension, Explanation, FailureMode, Limit, ManualClock, Mode, Name, Overflow,
+    Override, Period, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec, Protects,
+    Quota, Rate, Reading, Retry, Room, Scope, Secret, SecretError, Settled, Shape, Span, Stage,
+    Status, Store, StoreError, Subject, Ticket, TicketError, Timestamp, Unit, Verdict, Window,
 };
 #[doc(inline)]
 pub use tidegate_engine::{

@@ -172,7 +172,9 @@ pub(super) const fn meaning(dimension: Dimension) -> &'static str {
         Dimension::Route => "The route, as its template",
         Dimension::User => "The user",
         Dimension::Token => "The token, by its public id and never by its secret",
-        Dimension::Account => "The account somebody tries to enter, as typed",
+        Dimension::Account => {
+            "The account somebody tries to enter, as typed; every spelling of a name is one account"
+        }
         Dimension::Device => "The device",
         Dimension::Agent => "The user agent",
         Dimension::Class => "The endpoint class; that of the policy counts if it has one",

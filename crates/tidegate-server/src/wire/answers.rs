@@ -5,8 +5,8 @@
 
 use serde::{Serialize, Serializer};
 use tidegate_core::{
-    Decision, Dimension, Explanation, FailureMode, Kind, Mode, Overflow, Protects, Retry, Room,
-    Scope, Span, Stage, Ticket, Unit, Verdict,
+    Decision, Dimension, Explanation, FailureMode, Kind, Level, Mode, Overflow, Protects, Retry,
+    Room, Scope, Span, Stage, Ticket, Unit, Verdict,
 };
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Array, ArrayBuilder, Object, ObjectBuilder, SchemaType, Type};
@@ -111,6 +111,9 @@ pub(crate) struct Readings<'a>(Decision<'a>);
 /// A scope, as it is displayed.
 pub(crate) struct ScopeText(pub(crate) Scope);
 
+/// A level, as it is displayed.
+pub(crate) struct LevelText(pub(crate) Level);
+
 // === impl DecisionAnswer ===
 
 impl<'a> DecisionAnswer<'a> {
@@ -197,6 +200,14 @@ impl Serialize for ScopeText {
     }
 }
 
+// === impl LevelText ===
+
+impl Serialize for LevelText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
 // === the closed sets, described ===
 
 fn one_of(names: impl IntoIterator<Item = &'static str>) -> Object {
@@ -244,11 +255,20 @@ pub(crate) fn stages() -> Object {
 }
 
 fn shapes() -> Object {
-    one_of([Kind::Bucket, Kind::Window, Kind::Quota].map(Kind::name))
+    one_of([Kind::Bucket, Kind::Window, Kind::Quota, Kind::Attempts].map(Kind::name))
+}
+
+pub(crate) fn levels() -> Object {
+    let names = Level::ALL.map(|level| level.to_string());
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).build()
 }
 
 fn rooms() -> Object {
     one_of(["now", "after", "never"])
+}
+
+pub(crate) fn maybe_dimensions() -> Object {
+    one_or_none(Dimension::ALL.map(Dimension::name))
 }
 
 pub(crate) fn dimensions() -> Array {

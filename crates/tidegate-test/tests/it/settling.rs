@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tidegate_core::{
-    Bucket, Calendar, Case, Cost, CostRule, Counts, Dimension, FailureMode, Limit, ManualClock,
-    Name, Period, PolicySet, PolicySpec, Quota, Rate, Scope, Settled, Shape, Span, Store, Subject,
-    Ticket, TicketError, Timestamp, Unit, Window,
+    Account, Bucket, Calendar, Case, Cost, CostRule, Counts, Dimension, FailureMode, Limit,
+    ManualClock, Name, Period, PolicySet, PolicySpec, Quota, Rate, Scope, Settled, Shape, Span,
+    Store, Subject, Ticket, TicketError, Timestamp, Unit, Window,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, SettleError};
@@ -65,7 +65,8 @@ fn decide<S: Store>(
     account: &str,
     weight: u64,
 ) -> (Option<Vec<i64>>, Option<Ticket>) {
-    let (set, subject) = (engine.policies(), Subject::new().account(account));
+    let account = Account::new(account);
+    let (set, subject) = (engine.policies(), Subject::new().account(&account));
     let weight = Cost::try_new(weight).unwrap();
     let mut case = Case::new(set.get("p").unwrap(), &subject).weighing(weight);
     let decision = ready(engine.decide(&mut case)).unwrap();
@@ -75,7 +76,8 @@ fn decide<S: Store>(
 
 /// Everything that can be seen of a counter, for a request of one.
 fn seen<S: Store>(engine: &Engine<S>, account: &str) -> Vec<(String, i64, Span)> {
-    let (set, subject) = (engine.policies(), Subject::new().account(account));
+    let account = Account::new(account);
+    let (set, subject) = (engine.policies(), Subject::new().account(&account));
     let mut case = Case::new(set.get("p").unwrap(), &subject);
     let decision = ready(engine.peek(&mut case)).unwrap();
     let seen = decision.explain().map(|said| {
@@ -125,7 +127,8 @@ fn p91_a_ticket_is_settled_once() {
 fn p91_a_request_has_one_ticket_however_often_it_is_asked_for() {
     let clock = ManualClock::new(START);
     let engine = memory(&clock, all_shapes());
-    let (set, subject) = (engine.policies(), Subject::new().account("a"));
+    let account = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&account));
     let mut case = Case::new(set.get("p").unwrap(), &subject);
     let decision = ready(engine.decide(&mut case)).unwrap();
     let tickets = [0, 1].map(|_| engine.ticket(&decision).unwrap());
@@ -138,7 +141,8 @@ fn p91_a_request_has_one_ticket_however_often_it_is_asked_for() {
 fn p91_a_look_has_no_ticket_not_even_after_a_decision() {
     let clock = ManualClock::new(START);
     let engine = memory(&clock, all_shapes());
-    let (set, subject) = (engine.policies(), Subject::new().account("a"));
+    let account = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&account));
     let mut case = Case::new(set.get("p").unwrap(), &subject);
     assert!(engine.ticket(&ready(engine.decide(&mut case)).unwrap()).is_some());
     assert!(engine.ticket(&ready(engine.peek(&mut case)).unwrap()).is_none());

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tidegate_core::{
-    Bucket, Calendar, Case, Cost, Counts, Dimension, FailureMode, Limit, ManualClock, Name, Period,
-    PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Timestamp, Unit, Window,
+    Account, Bucket, Calendar, Case, Cost, Counts, Dimension, FailureMode, Limit, ManualClock,
+    Name, Period, PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Timestamp, Unit,
+    Window,
 };
 use tidegate_engine::Engine;
 use tidegate_stores::redis::RedisStore;
@@ -40,7 +41,8 @@ fn engine(clock: &Arc<ManualClock>, grouped: bool, set: PolicySet) -> Engine<Red
 /// admitted.
 async fn login(engine: &Engine<RedisStore>, account: &str, ip: u8, settle: bool) -> bool {
     let ip = std::net::IpAddr::from([203, 0, 113, ip]);
-    let subject = Subject::new().account(account).user(account).ip(ip);
+    let named = Account::new(account);
+    let subject = Subject::new().account(&named).user(account).ip(ip);
     let set = engine.policies();
     let mut case = Case::new(set.get("p").unwrap(), &subject).weighing(Cost::ONE);
     let decision = engine.decide(&mut case).await.unwrap();
@@ -137,7 +139,8 @@ async fn p91_a_clock_set_back_does_not_settle_a_ticket_twice() {
     })]);
     let clock = Arc::new(ManualClock::new(START));
     let engine = engine(&clock, false, set);
-    let subject = Subject::new().account("a");
+    let account = Account::new("a");
+    let subject = Subject::new().account(&account);
     let policies = engine.policies();
     let mut case = Case::new(policies.get("p").unwrap(), &subject);
     let decision = engine.decide(&mut case).await.unwrap();

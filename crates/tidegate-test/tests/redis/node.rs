@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use tidegate_core::{
-    Bucket, Case, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet, PolicySpec,
-    Quota, Rate, Scope, Shape, Span, StoreError, Subject, Window,
+    Account, Bucket, Case, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
+    PolicySpec, Quota, Rate, Scope, Shape, Span, StoreError, Subject, Window,
 };
 use tidegate_engine::{DecideError, Engine};
 use tidegate_stores::redis::{RedisStore, Target};
@@ -62,7 +62,8 @@ impl Node {
     pub(crate) async fn decide(&self, org: &str) -> Outcome {
         let asked = async {
             let set = std::sync::Arc::clone(&self.engine.policies());
-            let subject = Subject::new().org(org).account(org);
+            let account = Account::new(org);
+            let subject = Subject::new().org(org).account(&account);
             let mut case = Case::new(&set.policies()[0], &subject);
             let decided = self.engine.decide(&mut case).await;
             decided.map(|decision| decision.is_admitted()).map_err(of_store)
@@ -74,7 +75,8 @@ impl Node {
     /// What is left of each limit.
     pub(crate) async fn left(&self, org: &str) -> Result<Vec<i64>, StoreError> {
         let set = std::sync::Arc::clone(&self.engine.policies());
-        let subject = Subject::new().org(org).account(org);
+        let account = Account::new(org);
+        let subject = Subject::new().org(org).account(&account);
         let mut case = Case::new(&set.policies()[0], &subject);
         let decision = self.engine.peek(&mut case).await.map_err(of_store)?;
         Ok(decision.explain().map(|said| said.reading.remaining).collect())
