@@ -7,6 +7,7 @@
     reason = "helpers of tests state what they expect, as tests do"
 )]
 
+mod admin;
 mod batch;
 mod corpus;
 mod decide;
