@@ -8,19 +8,20 @@
 //!
 //! | login | by | failures | blocks |
 //! |---|---|---|---|
-//! | `login-account` | account | 5 in 10 min | L1 to L5 |
-//! | `login-device` | account + vouched device | 10 in 10 min | L1 to L5 |
-//! | `login-prefix` | address prefix | 50 in 10 min | L1 to L5 |
-//! | `login-agent` | address prefix + user agent | 30 in 10 min | L1 to L4 |
+//! | `login-account` | account | 5 in 10 min | L1 to L4 |
+//! | `login-account-day` | account | 15 in 24 h | L5 |
+//! | `login-device` | account + vouched device | 10 in 1 h | L1 to L5 |
+//! | `login-prefix` | address prefix | 60 in 1 h | L1 to L5 |
+//! | `login-agent` | address prefix + user agent | 30 in 1 h | L1 to L4 |
 //! | `login-spray` | address prefix, distinct accounts | 20 in 10 min | L3 to L5 |
 //! | `login-distributed` | account, distinct address prefixes | 10 in 10 min | L3 |
 //!
 //! | one-time password | by | failures | blocks |
 //! |---|---|---|---|
-//! | `otp-account` | account | 3 in 15 min | L3 to L6 |
-//! | `otp-device` | account + vouched device | 3 in 15 min | L3 to L6 |
-//! | `otp-prefix` | address prefix | 20 in 15 min | L2 to L5 |
-//! | `otp-agent` | address prefix + user agent | 12 in 15 min | L2 to L4 |
+//! | `otp-account` | account | 3 in 1 h | L3 to L6 |
+//! | `otp-device` | account + vouched device | 3 in 1 h | L3 to L6 |
+//! | `otp-prefix` | address prefix | 20 in 1 h | L2 to L5 |
+//! | `otp-agent` | address prefix + user agent | 12 in 1 h | L2 to L4 |
 //!
 //! The failure after that begins the block. The numbers are above the [locked caps](crate::Cap) that
 //! hold while a store is down, as they have to be. What they add up to over a day of attacks is in the
@@ -61,7 +62,6 @@ use Dimension::{Account, Agent, Device, Ip};
 use Level::{L1, L2, L3, L4, L5, L6};
 
 const TEN: Span = Span::from_secs(10 * 60);
-const FIFTEEN: Span = Span::from_secs(15 * 60);
 
 const USUAL: Row = Row {
     name: "",
@@ -74,18 +74,43 @@ const USUAL: Row = Row {
     blocks: (L1, L5),
 };
 
-const LOGIN: [Row; 6] = [
-    Row { name: "login-account", by: &[Account], forgives: true, failures: 5, ..USUAL },
+const LOGIN: [Row; 7] = [
+    Row {
+        name: "login-account",
+        by: &[Account],
+        forgives: true,
+        failures: 5,
+        blocks: (L1, L4),
+        ..USUAL
+    },
+    // For the patient, who stays below the limit above.
+    Row {
+        name: "login-account-day",
+        by: &[Account],
+        forgives: true,
+        failures: 15,
+        per: Span::DAY,
+        blocks: (L5, L5),
+        ..USUAL
+    },
     Row {
         name: "login-device",
         by: &[Account, Device],
         unvouched: false,
         forgives: true,
         failures: 10,
+        per: Span::HOUR,
         ..USUAL
     },
-    Row { name: "login-prefix", by: &[Ip], failures: 50, ..USUAL },
-    Row { name: "login-agent", by: &[Ip, Agent], failures: 30, blocks: (L1, L4), ..USUAL },
+    Row { name: "login-prefix", by: &[Ip], failures: 60, per: Span::HOUR, ..USUAL },
+    Row {
+        name: "login-agent",
+        by: &[Ip, Agent],
+        failures: 30,
+        per: Span::HOUR,
+        blocks: (L1, L4),
+        ..USUAL
+    },
     Row {
         name: "login-spray",
         by: &[Ip],
@@ -110,7 +135,7 @@ const OTP: [Row; 4] = [
         by: &[Account],
         forgives: true,
         failures: 3,
-        per: FIFTEEN,
+        per: Span::HOUR,
         blocks: (L3, L6),
         ..USUAL
     },
@@ -120,16 +145,16 @@ const OTP: [Row; 4] = [
         unvouched: false,
         forgives: true,
         failures: 3,
-        per: FIFTEEN,
+        per: Span::HOUR,
         blocks: (L3, L6),
         ..USUAL
     },
-    Row { name: "otp-prefix", by: &[Ip], failures: 20, per: FIFTEEN, blocks: (L2, L5), ..USUAL },
+    Row { name: "otp-prefix", by: &[Ip], failures: 20, per: Span::HOUR, blocks: (L2, L5), ..USUAL },
     Row {
         name: "otp-agent",
         by: &[Ip, Agent],
         failures: 12,
-        per: FIFTEEN,
+        per: Span::HOUR,
         blocks: (L2, L4),
         ..USUAL
     },
@@ -187,7 +212,7 @@ impl Preset {
     ///
     /// let login = Preset::Login.policy(Name::try_new("login")?, FailureMode::FailClosed);
     /// let policies = PolicySet::builder().policy(login).build(None)?;
-    /// assert_eq!(policies.get("login").ok_or("no policy")?.limits().len(), 6);
+    /// assert_eq!(policies.get("login").ok_or("no policy")?.limits().len(), 7);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -243,7 +268,7 @@ mod tests {
             Shape::Attempts(Attempts::climbing(20, TEN, Ladder::default()).unwrap()),
         );
         let limits = Preset::Login.limits_but([own]);
-        assert_eq!(limits.len(), 6);
+        assert_eq!(limits.len(), 7);
         assert_eq!(limits[0].shape().capacity(), 19);
     }
 

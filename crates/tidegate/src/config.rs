@@ -4,7 +4,7 @@
 //! the command line reads both; nothing else looks at the environment.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use tidegate_server::{AdminToken, Settings, WrittenSettings};
 
 use crate::cli::Source;
 use crate::log;
-use crate::store::{self, Choice, Hidden};
+use crate::store::{self, Choice, Given, Hidden};
 use crate::token;
 
 /// The policies served without a file; `tidegate example` prints them.
@@ -34,6 +34,10 @@ pub(crate) struct Sections {
     /// it in `TIDEGATE_SECRET`. Needed where the store is shared.
     #[serde(deserialize_with = "present")]
     pub(crate) secret_file: Option<PathBuf>,
+    /// The file with the secret before, while it is being changed, unless the environment has it in
+    /// `TIDEGATE_SECRET_PREVIOUS`.
+    #[serde(deserialize_with = "present")]
+    pub(crate) previous_secret_file: Option<PathBuf>,
     /// How decisions are served over HTTP.
     pub(crate) server: WrittenSettings,
     /// What the process says about itself.
@@ -56,6 +60,8 @@ pub(crate) struct Overlay {
     pub(crate) store: Option<Hidden>,
     pub(crate) secret: Option<Hidden>,
     pub(crate) secret_file: Option<PathBuf>,
+    pub(crate) previous_secret: Option<Hidden>,
+    pub(crate) previous_secret_file: Option<PathBuf>,
     pub(crate) listen: Option<SocketAddr>,
     pub(crate) admin_listen: Option<SocketAddr>,
     /// Whether operators of other machines are listened to.
@@ -163,20 +169,35 @@ impl Config {
         }
     }
 
-    /// The secret of the fleet, likewise.
+    /// The secret of the fleet, likewise; with the one before, while it is being changed.
     ///
     /// # Errors
     ///
-    /// If there is none, or it cannot be read, or can be guessed.
+    /// If there is none, or one cannot be read, or can be guessed, or both are the same.
     pub(crate) fn secret(&self, overlay: &Overlay) -> Result<Secret> {
-        let file = self.file.door().secret_file.as_deref();
-        store::secret(overlay.secret_file.as_deref(), overlay.secret.as_ref(), file)
+        let [current, previous] = self.secrets(overlay);
+        store::secret(current, previous)
     }
 
-    /// The file with that secret, if one is to be read.
-    pub(crate) fn secret_file<'o>(&'o self, overlay: &'o Overlay) -> Option<&'o PathBuf> {
-        let file = self.file.door().secret_file.as_ref().filter(|_| overlay.secret.is_none());
-        overlay.secret_file.as_ref().or(file)
+    /// The files with those secrets, where files are to be read: the current one, the one before.
+    pub(crate) fn secret_files(&self, overlay: &Overlay) -> [Option<PathBuf>; 2] {
+        self.secrets(overlay).map(|given| given.path().map(Path::to_owned))
+    }
+
+    fn secrets<'o>(&'o self, overlay: &'o Overlay) -> [Given<'o>; 2] {
+        let door = self.file.door();
+        [
+            Given {
+                flag: overlay.secret_file.as_deref(),
+                environment: overlay.secret.as_ref(),
+                file: door.secret_file.as_deref(),
+            },
+            Given {
+                flag: overlay.previous_secret_file.as_deref(),
+                environment: overlay.previous_secret.as_ref(),
+                file: door.previous_secret_file.as_deref(),
+            },
+        ]
     }
 
     /// The section `server`, with what flags and environment say laid over it.

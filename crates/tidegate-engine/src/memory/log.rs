@@ -60,7 +60,8 @@ impl LogStep<'_> {
 
     /// Takes out the attempt made at `taken_at`; how many that was.
     pub(crate) fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
-        self.change(here, |state| state.given_back(taken_at))
+        let member = here.charge.member();
+        self.change(here, |state| state.given_back(member, taken_at))
     }
 
     /// Forgets all attempts; how many there were.

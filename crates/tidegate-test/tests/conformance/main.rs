@@ -125,7 +125,7 @@ async fn p96_a_cluster_conforms() {
 
 #[tokio::test]
 async fn p96_the_memory_conforms_on_a_real_clock() {
-    let budget = Budget { buckets: 4_096, quotas: 4_096, windows: 4_096 };
+    let budget = Budget { buckets: 4_096, quotas: 4_096, windows: 4_096, attempts: 4_096 };
     // Without reloads: what it has not seen before it was born it assumes to be spent since then, and
     // the tick of its birth is not told.
     for trace in some_traces().into_iter().step_by(2) {

@@ -87,6 +87,26 @@ pub(crate) fn within(shape: &Shape, list: &Admitted) {
             let most = periods.values().max().copied().unwrap_or_default();
             assert!(most <= u128::from(quota.count()), "{quota:?}: {list:?}");
         }
+        Shape::Attempts(attempts) => {
+            for threshold in core::iter::once(attempts.temp()).chain(attempts.long()) {
+                // On a ladder the log begins anew with a block, which lasts as long as the first.
+                let span = match attempts.ladder() {
+                    Some(_) => threshold.per.min(threshold.block),
+                    None => threshold.per,
+                };
+                below(threshold.block_at, span, list);
+            }
+        }
+    }
+}
+
+/// Fewer than `block_at` in any span.
+fn below(block_at: u16, span: Span, list: &Admitted) {
+    for (from, _) in list {
+        let end = from + span.as_micros();
+        let sum: u128 =
+            list.iter().filter(|(at, _)| (*from..end).contains(at)).map(|(_, units)| units).sum();
+        assert!(sum < u128::from(block_at), "{block_at} in {span}: {list:?}");
     }
 }
 

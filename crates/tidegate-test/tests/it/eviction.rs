@@ -123,7 +123,10 @@ fn stays_within(shape: &ShapePlan, visits: Visits) {
 fn pitfall_f_the_table_does_not_grow() {
     let (set, clock) =
         (by_user(&ShapePlan::Bucket(1, 1_000_000, 1)), Arc::new(ManualClock::new(START)));
-    let memory = MemoryStore::new(Budget { buckets: 8, quotas: 8, windows: 8 }, Arc::clone(&clock));
+    let memory = MemoryStore::new(
+        Budget { buckets: 8, quotas: 8, windows: 8, attempts: 8 },
+        Arc::clone(&clock),
+    );
     let before = memory.usage().max_bytes;
     let mut admitted = 0;
     for round in 0..20 {

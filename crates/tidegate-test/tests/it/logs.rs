@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tidegate_core::{
-    Amended, Amendment, Attempts, Case, Claim, Clock as _, Counter, Digests, Dimension, FailureMode,
-    Hold, Kept, KeyNames, Ladder, Level, Limit, ManualClock, Mode, Name, Outcome, PolicySet,
-    PolicySpec, Reading, Readings, Receipt, Scope, Settled, Settlement, Shape, Span, Stage,
-    Store as _, Subject, Threshold, TicketId, Timestamp, plan,
+    Amended, Amendment, Attempts, Case, Claim, Clock as _, Counter, Digests, Dimension,
+    FailureMode, Hold, Kept, KeyNames, Ladder, Level, Limit, ManualClock, Mode, Name, Outcome,
+    PolicySet, PolicySpec, Reading, Readings, Receipt, Scope, Settled, Settlement, Shape, Span,
+    Stage, Store as _, Subject, Threshold, TicketId, Timestamp, plan,
 };
 use tidegate_stores::redis::RedisStore;
 use tidegate_test::lua::{Expired, secret, store};
@@ -112,7 +112,13 @@ impl Rules {
         Receipt::Settled(moved)
     }
 
-    fn amend(&mut self, name: &str, shape: Option<&Shape>, what: Amendment, now: Timestamp) -> Amended {
+    fn amend(
+        &mut self,
+        name: &str,
+        shape: Option<&Shape>,
+        what: Amendment,
+        now: Timestamp,
+    ) -> Amended {
         let outcome = what.apply(self.kept.get(name), shape, now);
         let changed = outcome != Outcome::Same;
         match outcome {

@@ -13,6 +13,7 @@ mod differential;
 mod eviction;
 mod folding;
 mod keys;
+mod logs;
 mod lua;
 mod memory;
 mod pitfalls;

@@ -16,7 +16,7 @@ use tidegate_test::plain::PlainStore;
 use tidegate_test::ready;
 
 const START: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
-const BUDGET: Budget = Budget { buckets: 1_000, quotas: 1_000, windows: 1_000 };
+const BUDGET: Budget = Budget { buckets: 1_000, quotas: 1_000, windows: 1_000, attempts: 1_000 };
 
 fn limit(name: &str, shape: Shape) -> Limit {
     Limit::new(Name::try_new(name).unwrap(), Scope::of([Dimension::Account]), shape).settling()

@@ -182,7 +182,8 @@ impl LimiterConfig {
 /// The decision in the words of this module, which are also logged.
 fn told(decision: &Decision<'_>, key_prefix: &str, config: &LimiterConfig) -> LimiterDecision {
     let tally = decision.explain().find_map(|said| said.reading.attempts);
-    let Tally { temp, long, .. } = tally.unwrap_or(Tally { temp: 0, long: 0, block: None, begins: false });
+    let Tally { temp, long, .. } =
+        tally.unwrap_or(Tally { temp: 0, long: 0, block: None, begins: false });
     let would = decision.explain().find(|said| !said.reading.room.is_now());
     let wait = would.map_or(0, |said| said.reading.wait.as_secs_ceil());
     let said = match decision.passed() {

@@ -77,6 +77,10 @@ pub(super) struct Args {
     /// `TIDEGATE_SECRET`, or the file that the policy file names]
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
+    /// The file with the secret before, while it is being changed [default: the secret in
+    /// `TIDEGATE_SECRET_PREVIOUS`, or the file that the policy file names]
+    #[arg(long, value_name = "FILE")]
+    previous_secret_file: Option<PathBuf>,
     /// Where operators are listened to, if there is a token [default: what the file says, or
     /// 127.0.0.1:7707]
     #[arg(long, value_name = "ADDRESS", env = "TIDEGATE_ADMIN_LISTEN")]
@@ -102,8 +106,10 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let overlay = Overlay {
         store: args.store.clone(),
-        secret: secret_of_environment().map_err(Failure::misconfigured)?,
+        secret: secret_in("TIDEGATE_SECRET").map_err(Failure::misconfigured)?,
         secret_file: args.secret_file.clone(),
+        previous_secret: secret_in("TIDEGATE_SECRET_PREVIOUS").map_err(Failure::misconfigured)?,
+        previous_secret_file: args.previous_secret_file.clone(),
         listen: args.listen,
         admin_listen: args.admin_listen,
         admin_allow_remote: args.admin_allow_remote,
@@ -183,10 +189,10 @@ fn raise_descriptors(connections: usize) {
 
 /// Not a flag, which others on the machine could read, so not clap's to read either.
 #[expect(clippy::disallowed_methods, reason = "the binary is where the environment is read")]
-fn secret_of_environment() -> Result<Option<Hidden>> {
-    let secret = std::env::var_os("TIDEGATE_SECRET").filter(|secret| !secret.is_empty());
+fn secret_in(variable: &str) -> Result<Option<Hidden>> {
+    let secret = std::env::var_os(variable).filter(|secret| !secret.is_empty());
     let text = secret.map(OsString::into_string).transpose();
     // The error would be the secret.
-    let text = text.map_err(|_| anyhow!("TIDEGATE_SECRET is not UTF-8 text"))?;
+    let text = text.map_err(|_| anyhow!("{variable} is not UTF-8 text"))?;
     Ok(text.map(Hidden::from))
 }

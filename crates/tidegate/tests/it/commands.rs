@@ -79,11 +79,20 @@ fn the_schema_knows_every_section_and_no_other() {
     let (policies, defaults) = example.split_once("# Everything below").unwrap();
     let section = |line: &&str| {
         let names = ["# memory: ", "# store: ", "# secret_file: ", "# server:", "#   ", "# log: "];
-        names.iter().any(|name| line.starts_with(name))
+        let names = names.iter().chain(&["# previous_secret_file: "]);
+        names.into_iter().any(|name| line.starts_with(name))
     };
     let defaults: Vec<_> = defaults.lines().filter(section).map(|line| &line[2..]).collect();
     let whole = format!("{policies}\n{}\n", defaults.join("\n"));
-    for section in ["memory: ", "store: ", "secret_file: ", "server:", "  gate:", "log: "] {
+    for section in [
+        "memory: ",
+        "store: ",
+        "secret_file: ",
+        "previous_secret_file: ",
+        "server:",
+        "  gate:",
+        "log: ",
+    ] {
         assert!(whole.contains(&format!("\n{section}")), "{section} in {whole}");
     }
     let checked = ran_with(&["validate", "-"], &whole);

@@ -16,6 +16,7 @@ mod environment;
 mod examples;
 mod explain;
 mod fleet;
+mod login;
 mod logs;
 mod process;
 mod reload;

@@ -34,6 +34,8 @@ if done == '+ ' then
     call('SET', keys[$], pack('<HLLc8BBBB', 12641, keeps$, ends$, id, scope$, level$, count$,
       pairs$) .. log, 'KEEPTTL')
   else
+    -- In the next millisecond at the earliest: what expires in this one, some servers delete at once.
+    if fresh < clock / 1000 then fresh = clock / 1000 end
     fresh = (fresh > MAX / 1000 and MAX / 1000 or fresh) + 1
     fresh = fresh - fresh % 1
     call('SET', keys[$], pack('<HLLc8BBBB', 12641, fresh, ends$, id, scope$, level$, count$,

@@ -152,6 +152,15 @@ do
     last = moment
   end
 end
+--# own
+local mine$, place$ = 0, 0
+--# find member
+-- The attempt of the member itself, unless it was an earlier one.
+if mine$ > 0 then
+  local moment = unpack('<L', v$, 23 + 8 * mine$)
+  if not (moment <= newest$) then @corrupt end
+  if moment >= taken then place$ = mine$ end
+end
 --# back
 local kept$ = v$
 if place$ > 0 then
@@ -182,6 +191,8 @@ if v$ and fresh <= keeps$ then
 else
   local slack = (span > SLACK and SLACK or span) / 1000
   fresh = fresh + (slack + -slack % 1)
+  -- What expires in this millisecond, some servers delete at once.
+  if fresh * 1000 <= clock then fresh = (clock - clock % 1000) / 1000 + 1 end
   call('SET', keys[$], pack('<HLLc8BBBB', 12641, fresh, ends$, id$, scope$, level$, count$,
     pairs$) .. log, 'PXAT', string.format('%d', fresh))
 end
