@@ -217,9 +217,11 @@ impl Config {
     ///
     /// If it cannot be read, or can be guessed.
     pub(crate) fn admin_token(&self, overlay: &Overlay) -> Result<Option<AdminToken>> {
-        let file = self.file.door().server.admin.token_file.as_deref();
-        let flag = overlay.admin_token_file.as_deref();
-        let token = token::find(flag, overlay.admin_token.as_ref(), file)?;
+        let token = token::find(Given {
+            flag: overlay.admin_token_file.as_deref(),
+            environment: overlay.admin_token.as_ref(),
+            file: self.file.door().server.admin.token_file.as_deref(),
+        })?;
         Ok(token.map(|token| AdminToken::try_new(token.reveal())).transpose()?)
     }
 

@@ -6,12 +6,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use hyper::StatusCode;
 use serde_json::Value;
 
 use super::failure::Failure;
 use crate::client::{Answer, Peer};
+use crate::store::{Given, Hidden};
 use crate::text::escaped_json;
 use crate::token;
 use told::Told;
@@ -44,13 +45,17 @@ impl AdminArgs {
         &self,
         question: impl AsyncFnOnce(&Peer) -> Result<T>,
     ) -> Result<T, Failure> {
-        let environment = token::of_environment().map_err(Failure::misconfigured)?;
-        let token = token::find(self.token_file.as_deref(), environment.as_ref(), None);
-        let token = token.map_err(Failure::misconfigured)?;
-        let token = token.ok_or_else(|| Failure::misconfigured(anyhow!(NO_TOKEN)))?;
+        let token = self.token().map_err(Failure::misconfigured)?;
         let peer = Peer::of_operators(&self.admin, token).map_err(Failure::misconfigured)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(runtime.block_on(question(&peer))?)
+    }
+
+    fn token(&self) -> Result<Hidden> {
+        let environment = Hidden::of_environment(token::VARIABLE)?;
+        let flag = self.token_file.as_deref();
+        let token = token::find(Given { flag, environment: environment.as_ref(), file: None })?;
+        token.context(NO_TOKEN)
     }
 
     /// Has something done, and tells what came of it.

@@ -4,12 +4,11 @@ mod node;
 mod stop;
 mod welcome;
 
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use tidegate_engine::SystemClock;
 use tidegate_server::Settings;
 use tracing::{error, warn};
@@ -106,14 +105,15 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let overlay = Overlay {
         store: args.store.clone(),
-        secret: secret_in("TIDEGATE_SECRET").map_err(Failure::misconfigured)?,
+        secret: Hidden::of_environment("TIDEGATE_SECRET").map_err(Failure::misconfigured)?,
         secret_file: args.secret_file.clone(),
-        previous_secret: secret_in("TIDEGATE_SECRET_PREVIOUS").map_err(Failure::misconfigured)?,
+        previous_secret: Hidden::of_environment("TIDEGATE_SECRET_PREVIOUS")
+            .map_err(Failure::misconfigured)?,
         previous_secret_file: args.previous_secret_file.clone(),
         listen: args.listen,
         admin_listen: args.admin_listen,
         admin_allow_remote: args.admin_allow_remote,
-        admin_token: token::of_environment().map_err(Failure::misconfigured)?,
+        admin_token: Hidden::of_environment(token::VARIABLE).map_err(Failure::misconfigured)?,
         admin_token_file: args.admin_token_file.clone(),
         threads: args.threads,
         format: args.log_format,
@@ -185,14 +185,4 @@ fn raise_descriptors(connections: usize) {
         ),
         Err(error) => warn!(%error, "cannot raise the number of descriptors"),
     }
-}
-
-/// Not a flag, which others on the machine could read, so not clap's to read either.
-#[expect(clippy::disallowed_methods, reason = "the binary is where the environment is read")]
-fn secret_in(variable: &str) -> Result<Option<Hidden>> {
-    let secret = std::env::var_os(variable).filter(|secret| !secret.is_empty());
-    let text = secret.map(OsString::into_string).transpose();
-    // The error would be the secret.
-    let text = text.map_err(|_| anyhow!("{variable} is not UTF-8 text"))?;
-    Ok(text.map(Hidden::from))
 }
