@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tidegate_core::{
     Attempts, Counts, Dimension, FailureMode, Limit, ManualClock, PolicySet, PolicySetBuilder,
-    PolicySpec, Protects, Scope, Shape, Span, Stage, Threshold, Window,
+    PolicySpec, Scope, Shape, Span, Stage, Threshold, Window,
 };
 use tidegate_engine::memory::MemoryStore;
 use tidegate_server::Backend;
@@ -26,7 +26,6 @@ fn door() -> PolicySetBuilder {
     let all = Window::try_new(100, Span::MINUTE, Counts::Admitted).unwrap();
     let agents = Limit::new(name("agents"), Scope::of([Dimension::Agent]), bucket(9, 9));
     let spec = PolicySpec::new(name("door"), FailureMode::FailClosed)
-        .protecting(Protects::Login)
         .limit(limit("tries", Shape::Attempts(Attempts::try_new(tries, None).unwrap())))
         .limit(limit("all", Shape::Window(all)).at_stage(Stage::Global))
         .limit(agents);
