@@ -145,7 +145,7 @@ pub(crate) fn spec(of: &str, limits: impl IntoIterator<Item = Limit>) -> PolicyS
 
 /// Room for so many keys of every shape.
 pub(crate) const fn room_for(keys: usize) -> Budget {
-    Budget { buckets: keys, quotas: keys, windows: keys }
+    Budget { buckets: keys, quotas: keys, windows: keys, attempts: keys }
 }
 
 /// One group of five buckets, five quotas and three windows.

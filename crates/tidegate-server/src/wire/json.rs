@@ -215,7 +215,7 @@ mod tests {
             ],
         ) {
             let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000));
-            let budget = Budget { buckets: 100, quotas: 1, windows: 100 };
+            let budget = Budget { buckets: 100, quotas: 1, windows: 100, attempts: 16 };
             let store = MemoryStore::new(budget, &clock);
             let engine = Engine::with_digests(store, policies(overflow), Digests::new([1, 2]));
             let set = engine.policies();
