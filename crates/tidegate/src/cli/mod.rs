@@ -6,6 +6,7 @@
 //! One file for each command, with its arguments on top. Without a command, `serve` is meant.
 
 mod bench;
+mod blocked;
 mod check;
 mod completions;
 mod example;
