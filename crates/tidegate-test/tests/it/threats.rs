@@ -6,7 +6,7 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Case, Cost, Counter, Dimension, ManualClock, Page,
+    Account, Amended, Amendment, Batch, Blocks, Case, Cost, Counter, Dimension, ManualClock, Page,
     PolicySet, Readings, Receipt, Settlement, Span, Store, StoreError, Subject,
 };
 use tidegate_engine::Engine;
@@ -57,7 +57,8 @@ fn forgiving() -> PolicySet {
 #[test]
 fn t16_an_attempt_counts_though_nobody_waits_for_the_answer() {
     let (_, engine) = engine(forgiving(), |clock| Late(memory::roomy(clock)));
-    let (set, subject) = (engine.policies(), Subject::new().account("a"));
+    let name = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&name));
     for _ in 0..3 {
         let mut case = Case::new(set.get("p").unwrap(), &subject);
         let mut asked = pin!(engine.decide(&mut case));
@@ -75,7 +76,8 @@ fn t16_an_attempt_counts_though_nobody_waits_for_the_answer() {
 #[test]
 fn t16_an_attempt_is_counted_before_it_is_verified() {
     let (_, engine) = engine(forgiving(), memory::roomy);
-    let (set, subject) = (engine.policies(), Subject::new().account("a"));
+    let name = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&name));
     let passed = (0..10).filter(|_| {
         let mut case = Case::new(set.get("p").unwrap(), &subject);
         let decision = ready(engine.decide(&mut case)).unwrap();
@@ -132,7 +134,8 @@ fn t19_a_device_the_host_vouches_for_is_not_locked_out() {
         ),
     ]);
     let (clock, engine) = engine(set, memory::roomy);
-    let (set, owner) = (engine.policies(), Subject::new().account("a"));
+    let name = Account::new("a");
+    let (set, owner) = (engine.policies(), Subject::new().account(&name));
     let owner = owner.with(Dimension::Device, b"known");
     let (mut guesses, mut logins) = (0, 0);
     for second in 0..86_400 {
@@ -153,7 +156,8 @@ fn t19_a_device_the_host_vouches_for_is_not_locked_out() {
 #[test]
 fn t21_an_attempt_is_one_whatever_it_says_it_weighs() {
     let (_, engine) = engine(policies([by_account("l", dual(4, 9)).settling()]), memory::roomy);
-    let (set, subject) = (engine.policies(), Subject::new().account("a"));
+    let name = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&name));
     let mut passed = 0;
     for weight in [1, 2, 1_000, (1 << 53) - 1, 1, 7] {
         let weight = Cost::try_new(weight).unwrap();
@@ -168,7 +172,8 @@ fn t21_success_lifts_no_block_and_gives_nothing_back_twice() {
     let clock = Arc::new(ManualClock::new(START));
     let store = memory::roomy(Arc::clone(&clock));
     let engine = Engine::with_digests(store, forgiving(), digests());
-    let (set, subject) = (engine.policies(), Subject::new().account("a"));
+    let name = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&name));
     let mut case = Case::new(set.get("p").unwrap(), &subject);
     let decision = ready(engine.decide(&mut case)).unwrap();
     let ticket = engine.ticket(&decision).unwrap();
