@@ -78,8 +78,8 @@ pub(crate) fn engine<S: Store>(
 
 /// An attempt on an account: whether it passed, and what the first limit said.
 pub(crate) fn attempt<S: Store>(engine: &Engine<S>, account: &str) -> (bool, Reading) {
-    let name = Account::new(account);
-    let (set, subject) = (engine.policies(), Subject::new().account(&name));
+    let who = Account::new(account);
+    let (set, subject) = (engine.policies(), Subject::new().account(&who));
     let mut case = Case::new(set.get("p").unwrap(), &subject);
     let decision = ready(engine.decide(&mut case)).unwrap();
     let reading = *decision.explain().next().unwrap().reading;
@@ -334,8 +334,8 @@ fn a_log_of_members_that_becomes_one_of_attempts_goes_on_counting() {
     let store = MemoryStore::new(memory::BUDGET, Arc::clone(&clock));
     let engine = Engine::with_digests(store, distinct.build(None).unwrap(), digests());
     let passes = |account: &str| {
-        let name = Account::new(account);
-        let subject = Subject::new().account(&name).ip([203, 0, 113, 9].into());
+        let who = Account::new(account);
+        let subject = Subject::new().account(&who).ip([203, 0, 113, 9].into());
         let set = engine.policies();
         let mut case = Case::new(set.get("p").unwrap(), &subject);
         ready(engine.decide(&mut case)).unwrap().is_admitted()

@@ -32,8 +32,8 @@ enum Verb {
 
 /// The block that holds after it.
 fn amend<S: Store>(engine: &Engine<S>, account: &str, limit: &str, verb: Verb) -> Option<Block> {
-    let name = Account::new(account);
-    let (set, subject) = (engine.policies(), Subject::new().account(&name));
+    let who = Account::new(account);
+    let (set, subject) = (engine.policies(), Subject::new().account(&who));
     let mut case = Case::new(set.get("p").unwrap(), &subject);
     let limit = Some(limit);
     let changes = match verb {
@@ -164,8 +164,8 @@ fn resetting_an_action_never_clears_a_global_limit() {
     let set = policies([global, by_account("action", dual(50, 100))]);
     let (_, engine) = engine(set, memory::roomy);
     hammer(&engine, "a", 3);
-    let name = Account::new("a");
-    let (policies, subject) = (engine.policies(), Subject::new().account(&name));
+    let who = Account::new("a");
+    let (policies, subject) = (engine.policies(), Subject::new().account(&who));
     let mut case = Case::new(policies.get("p").unwrap(), &subject);
     let changes = ready(engine.reset(&mut case, None)).unwrap();
     let named: Vec<_> = changes.iter().map(|change| change.limit.as_str()).collect();
@@ -186,8 +186,8 @@ fn what_cannot_be_done_is_said() {
         Limit::new(name("device"), Scope::of([Dimension::Device]), Shape::Attempts(climbing(3))),
     ]);
     let (_, engine) = engine(set, memory::roomy);
-    let name = Account::new("a");
-    let (policies, subject) = (engine.policies(), Subject::new().account(&name));
+    let who = Account::new("a");
+    let (policies, subject) = (engine.policies(), Subject::new().account(&who));
     let mut case = Case::new(policies.get("p").unwrap(), &subject);
     let mut block = |limit| ready(engine.block(&mut case, limit, Span::MINUTE, None));
     assert!(matches!(block(Some("three")), Err(OperateError::NoSuchLimit { .. })));

@@ -57,8 +57,8 @@ fn forgiving() -> PolicySet {
 #[test]
 fn t16_an_attempt_counts_though_nobody_waits_for_the_answer() {
     let (_, engine) = engine(forgiving(), |clock| Late(memory::roomy(clock)));
-    let name = Account::new("a");
-    let (set, subject) = (engine.policies(), Subject::new().account(&name));
+    let who = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&who));
     for _ in 0..3 {
         let mut case = Case::new(set.get("p").unwrap(), &subject);
         let mut asked = pin!(engine.decide(&mut case));
@@ -76,8 +76,8 @@ fn t16_an_attempt_counts_though_nobody_waits_for_the_answer() {
 #[test]
 fn t16_an_attempt_is_counted_before_it_is_verified() {
     let (_, engine) = engine(forgiving(), memory::roomy);
-    let name = Account::new("a");
-    let (set, subject) = (engine.policies(), Subject::new().account(&name));
+    let who = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&who));
     let passed = (0..10).filter(|_| {
         let mut case = Case::new(set.get("p").unwrap(), &subject);
         let decision = ready(engine.decide(&mut case)).unwrap();
@@ -109,8 +109,9 @@ fn t18_the_cap_of_an_account_holds_over_all_sessions() {
     for session in 0..10_000_u32 {
         let token = format!("session {session}");
         let [_, a, b, c] = session.to_be_bytes();
+        let who = Account::new("a");
         let subject = Subject::new()
-            .account("a")
+            .account(&who)
             .token(&token)
             .with(Dimension::Device, token.as_bytes())
             .ip([10, a, b, c].into());
@@ -134,8 +135,8 @@ fn t19_a_device_the_host_vouches_for_is_not_locked_out() {
         ),
     ]);
     let (clock, engine) = engine(set, memory::roomy);
-    let name = Account::new("a");
-    let (set, owner) = (engine.policies(), Subject::new().account(&name));
+    let who = Account::new("a");
+    let (set, owner) = (engine.policies(), Subject::new().account(&who));
     let owner = owner.with(Dimension::Device, b"known");
     let (mut guesses, mut logins) = (0, 0);
     for second in 0..86_400 {
@@ -156,8 +157,8 @@ fn t19_a_device_the_host_vouches_for_is_not_locked_out() {
 #[test]
 fn t21_an_attempt_is_one_whatever_it_says_it_weighs() {
     let (_, engine) = engine(policies([by_account("l", dual(4, 9)).settling()]), memory::roomy);
-    let name = Account::new("a");
-    let (set, subject) = (engine.policies(), Subject::new().account(&name));
+    let who = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&who));
     let mut passed = 0;
     for weight in [1, 2, 1_000, (1 << 53) - 1, 1, 7] {
         let weight = Cost::try_new(weight).unwrap();
@@ -172,8 +173,8 @@ fn t21_success_lifts_no_block_and_gives_nothing_back_twice() {
     let clock = Arc::new(ManualClock::new(START));
     let store = memory::roomy(Arc::clone(&clock));
     let engine = Engine::with_digests(store, forgiving(), digests());
-    let name = Account::new("a");
-    let (set, subject) = (engine.policies(), Subject::new().account(&name));
+    let who = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&who));
     let mut case = Case::new(set.get("p").unwrap(), &subject);
     let decision = ready(engine.decide(&mut case)).unwrap();
     let ticket = engine.ticket(&decision).unwrap();
