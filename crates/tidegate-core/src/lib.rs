@@ -7,7 +7,7 @@
 //!
 //! # The book
 //!
-//! Ten short chapters with examples that are run with the tests. Start here if you want to know
+//! Eleven short chapters with examples that are run with the tests. Start here if you want to know
 //! *why*; the reference below says *what*.
 //!
 //! 1. [What a limit is](book::ch1_what_a_limit_is): N admits N and denies N + 1
@@ -20,6 +20,7 @@
 //! 8. [Changing numbers](book::ch8_changing_numbers): reloads, overrides, hierarchies
 //! 9. [Where state lives](book::ch9_where_state_lives): the port to a store, and its failures
 //! 10. [What it really cost](book::ch10_what_it_really_cost): tickets, settled at most once
+//! 11. [Too many tries](book::ch11_too_many_tries): attempts, blocks, the ladder
 //!
 //! # The way of a request
 //!
@@ -29,12 +30,13 @@
 //!
 //! | step | types |
 //! |---|---|
-//! | write limits down | [`Limit`], [`Scope`], [`Shape`]: [`Bucket`], [`Window`] or [`Quota`] |
+//! | write limits down | [`Limit`], [`Scope`], [`Shape`]: [`Bucket`], [`Window`], [`Quota`] or [`Attempts`] |
 //! | check them together | [`PolicySpec`], [`PolicySetBuilder`], [`PolicySet`] |
 //! | say who asks | [`Subject`], [`Account`], [`Cost`], [`Case`] |
 //! | charge | [`Batch`] of [`Charge`]s, [`plan`], [`Readings`], [`StoreError`] |
 //! | answer | [`fold`], [`Decision`], [`Verdict`], [`Explanation`], [`Status`] |
 //! | correct | [`Ticket`], [`Settlement`], [`Receipt`] |
+//! | block, unblock, forget | [`Amendment`], [`Block`], [`Level`], [`Ladder`] |
 //!
 //! An engine does all of this in one call. Here are the same steps by hand, with what a store would
 //! say about a bucket never seen:
