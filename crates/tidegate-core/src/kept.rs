@@ -109,7 +109,7 @@ impl Charge<'_> {
                 (Kept::Quota(state), units)
             }
             Shape::Attempts(_) => {
-                let (state, units) = of_attempts(kept)?.clone().given_back(taken_at);
+                let (state, units) = of_attempts(kept)?.clone().given_back(self.member(), taken_at);
                 (Kept::Attempts(Box::new(state)), units)
             }
         })

@@ -132,6 +132,10 @@ impl<'a> Move<'a> {
         };
         let units = Cost::try_new(units).ok()?;
         let charge = Charge::new(limit, hold.digest, units, limit.applies_to(hold.role));
+        if limit.counted().is_some() {
+            let charge = charge.of_member(hold.period);
+            return Some(Self { charge, way, key: hold.key.as_deref() });
+        }
         // Where a reload has changed the period, what was taken counts in a period that is no more.
         let gone = way == Way::Back && hold.period != charge.shape().period_print();
         (!gone).then_some(Self { charge, way, key: hold.key.as_deref() })

@@ -89,9 +89,12 @@ fn is_charged_with(a: Ruled<'_>, b: Ruled<'_>, given: Scope) -> bool {
         given.contains(dimension) || finer.iter().any(|finer| b.scope().contains(*finer))
     };
     let enforced = !a.is_shadow() && !b.is_shadow();
+    // Whom A leaves alone, B must leave alone too. (Those who count distinct values are abuse logs,
+    // of which nothing is claimed.)
+    let as_many = a.exempt().is_none() || a.exempt() == b.exempt();
     let in_time = a.stage() <= b.stage();
     let alike = in_time && a.cost() == b.cost() && !a.settles() && !b.settles();
-    enforced && alike && !counts_attempts && a.scope().dimensions().all(follows)
+    enforced && as_many && alike && !counts_attempts && a.scope().dimensions().all(follows)
 }
 
 /// Whether a counter of shape `b` has room for whatever one of shape `a` admits.

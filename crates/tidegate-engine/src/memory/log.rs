@@ -8,8 +8,8 @@
 //! ```
 
 use tidegate_core::{
-    Attempt, Attempts, AttemptsState, Block, BlockScope, Level, MAX_BLOCK_AT, Reading, Room,
-    Timestamp,
+    Attempt, Attempts, AttemptsState, Block, BlockScope, Level, MAX_BLOCK_AT, MAX_DISTINCT,
+    Reading, Room, Timestamp,
 };
 
 use super::Logs;
@@ -60,7 +60,8 @@ impl LogStep<'_> {
 
     /// Takes out the attempt made at `taken_at`; how many that was.
     pub(crate) fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
-        self.change(here, |state| state.given_back(taken_at))
+        let member = here.charge.member();
+        self.change(here, |state| state.given_back(member, taken_at))
     }
 
     /// Forgets all attempts; how many there were.
@@ -109,7 +110,10 @@ impl Epoch {
     ) -> [u64; LOG] {
         let mut words = [0; LOG];
         let attempts = state.attempts();
-        let pairs = attempts.iter().any(|attempt| attempt.member != 0);
+        // More of them than fit with their members are those of a limit that a reload has made count
+        // every attempt: it does not matter any more whose they were.
+        let pairs = attempts.len() <= usize::from(MAX_DISTINCT)
+            && attempts.iter().any(|attempt| attempt.member != 0);
         let mut amount = attempts.len() as u64 | u64::from(pairs) << PAIRS;
         if let Some(block) = state.block() {
             let level = block.level.map_or(0, Level::get);

@@ -9,6 +9,7 @@ use tidegate_core::{Account, Case, Decision, Dimension, Retry, Span, Subject, Ve
 use tidegate_engine::DecideError;
 
 use crate::answer::{self, Answer};
+use crate::attempts;
 use crate::backend::Backend;
 use crate::gate::{client, is_trusted};
 use crate::problem::{Kind, Problem};
@@ -45,6 +46,7 @@ pub(crate) async fn gate<S: Backend>(
             if let Some(tally) = tally {
                 tally.decided(&decision);
             }
+            attempts::note(&worker.tally, &decision);
             Ok(told(&decision, deny))
         }
         Err(error) => {

@@ -52,14 +52,14 @@ impl Args {
 
     /// Adds a charge.
     pub(crate) fn charge(&mut self, charge: &Charge<'_>) {
-        self.moved(charge);
+        self.counter(charge);
         if charge.member() != 0 {
             self.put(charge.member());
         }
     }
 
-    /// Adds what is moved by a settlement: a charge that is nobody's in particular.
-    pub(crate) fn moved(&mut self, charge: &Charge<'_>) {
+    /// What there is to know about the counter of a charge, whoever is counted.
+    fn counter(&mut self, charge: &Charge<'_>) {
         self.put(charge.cost().get());
         self.put(charge.shape().capacity());
         match charge.shape() {

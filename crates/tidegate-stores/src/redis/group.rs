@@ -7,6 +7,7 @@ use tidegate_core::{
 };
 
 use super::args::{Args, Nonce};
+use super::carry;
 use super::reply::{Done, Reply};
 use super::servers::{self, Garbled};
 use super::signature::{Ask, Refused, Signature};
@@ -34,6 +35,9 @@ pub(super) async fn decide(
 ) -> Result<(), StoreError> {
     let mut names = ArrayVec::<String, MAX_LIMITS>::new();
     names.extend(batch.charges().iter().map(|charge| store.names.text(&batch.key(charge))));
+    if let Some(previous) = &store.previous {
+        carry::over(store, previous, batch, &names).await?;
+    }
     let places: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
         true => by_tag(names.iter().map(String::as_str)),
         false => ArrayVec::from_iter([(0..names.len()).collect()]),
@@ -148,7 +152,7 @@ impl<'a, 'k> Group<'a, 'k> {
         let moves = || places.iter().filter_map(|place| settlement.moves().get(*place));
         let keys = moves().map(|step| step.key.unwrap_or_default());
         Self {
-            signature: Signature::of_moves(moves().map(|step| (step.charge.shape(), step.way))),
+            signature: Signature::of_moves(moves().map(|step| (&step.charge, step.way))),
             nonce,
             keys: keys.chain([ticket]).collect(),
             shapes: moves().map(|step| step.charge.shape()).collect(),

@@ -15,12 +15,14 @@
 //! | how a counter is stored | `state.rs` |
 //! | which counters are charged together | `group.rs`, `undo.rs` |
 //! | what operators do to blocks | `amend.rs`, `blocks.rs` |
+//! | what happens when the secret is changed | `carry.rs` |
 //! | URLs and settings | `url.rs` |
 //! | connections, Sentinel, Cluster, TLS | `servers/` |
 
 mod amend;
 mod args;
 mod blocks;
+mod carry;
 #[doc(hidden)]
 pub mod fuzz;
 mod group;

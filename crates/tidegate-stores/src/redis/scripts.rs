@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 
 use super::script::Script;
 use super::signature::Signature;
-use super::template::{PROBE, amend, compose};
+use super::template::{CARRY, PROBE, amend, compose};
 
 /// The scripts made so far. There are as many as policies have sequences of shapes, so none is ever
 /// thrown away.
@@ -16,6 +16,7 @@ pub(crate) struct Scripts {
     made: ArcSwap<HashMap<Signature, Arc<Script>>>,
     probe: Script,
     amend: Script,
+    carry: [Script; 3],
 }
 
 // === impl Scripts ===
@@ -23,7 +24,7 @@ pub(crate) struct Scripts {
 impl Scripts {
     pub(crate) fn new() -> Self {
         let (probe, amend) = (Script::new(PROBE), Script::new(amend()));
-        Self { made: ArcSwap::default(), probe, amend }
+        Self { made: ArcSwap::default(), probe, amend, carry: CARRY.map(Script::new) }
     }
 
     /// The script for a signature.
@@ -46,5 +47,10 @@ impl Scripts {
 
     pub(crate) const fn amend(&self) -> &Script {
         &self.amend
+    }
+
+    /// Those that carry a counter over to another name: find, adopt, forget.
+    pub(crate) const fn carry(&self) -> &[Script; 3] {
+        &self.carry
     }
 }

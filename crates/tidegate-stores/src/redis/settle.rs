@@ -51,7 +51,7 @@ async fn settle_group(
     let nonce = store.nonce();
     let mut args = Args::settling(nonce, settlement.decided_at(), settlement.expires_at());
     for place in &places {
-        args.moved(&settlement.moves()[*place].charge);
+        args.charge(&settlement.moves()[*place].charge);
     }
     let group = Group::of_settlement(nonce, settlement, places, &ticket);
     match store.run(&group, &args).await? {

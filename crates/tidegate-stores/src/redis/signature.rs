@@ -144,10 +144,9 @@ impl Signature {
     }
 
     /// Of moves, as a settlement makes them.
-    pub(crate) fn of_moves<'s>(moves: impl Iterator<Item = (&'s Shape, Way)>) -> Self {
-        let parts = moves.map(|(shape, way)| Part {
-            // What is moved is nobody's in particular.
-            form: Form::of(shape, 0),
+    pub(crate) fn of_moves<'c, 'a: 'c>(moves: impl Iterator<Item = (&'c Charge<'a>, Way)>) -> Self {
+        let parts = moves.map(|(charge, way)| Part {
+            form: Form::of(charge.shape(), charge.member()),
             shadow: false,
             global: false,
             // What is taken has passed already, whether or not there is room.

@@ -10,7 +10,7 @@ mod attempts;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::signature::{Ask, Form, Log, Part, Refused, Returns, Signature};
+use super::signature::{Ask, Form, Part, Refused, Returns, Signature};
 
 /// The parts of one file, by the name that follows `--#`.
 struct Parts(HashMap<&'static str, String>);
@@ -22,6 +22,13 @@ static WINDOW: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/wi
 
 /// Writes a counter that nobody uses, as a charge would: whether the server works.
 pub(crate) const PROBE: &str = include_str!("lua/probe.lua");
+
+/// Carry a counter over to another name: find it, adopt it, forget it.
+pub(crate) const CARRY: [&str; 3] = [
+    include_str!("lua/carry_find.lua"),
+    include_str!("lua/carry_adopt.lua"),
+    include_str!("lua/carry_forget.lua"),
+];
 
 /// What names in capitals stand for: the largest exact number; how long a counter may be kept beyond what
 /// it has to remember, in µs; how many refused attempts are counted; the longest window; an hour.
@@ -244,7 +251,7 @@ impl Part {
             Form::Grid | Form::Backoff => {
                 window("false", "names grid", "read grid") + room(WINDOW.get("room grid"))
             }
-            Form::Attempts(log) if self.returns == Returns::Taken => log.read(counts) + Log::find(),
+            Form::Attempts(log) if self.returns == Returns::Taken => log.read(counts) + &log.find(),
             Form::Attempts(log) => log.read(counts),
         }
     }
@@ -300,6 +307,7 @@ impl Part {
 mod tests {
     //! Every script there can be of one counter, and some of the largest.
 
+    use super::super::signature::Log;
     use super::super::signature::Manner;
     use super::*;
 

@@ -82,10 +82,10 @@ impl<'t, 'a> Taken<'t, 'a> {
     fn undo(&self, taken_at: Timestamp, places: &[usize]) -> Undo {
         let store = self.store;
         let charges = || places.iter().map(|place| &self.batch.charges()[*place]);
-        let signature = Signature::of_moves(charges().map(|charge| (charge.shape(), Way::Back)));
+        let signature = Signature::of_moves(charges().map(|charge| (charge, Way::Back)));
         let nonce = store.nonce();
         let mut args = Args::settling(nonce, taken_at, taken_at.after(Ticket::LIFE));
-        charges().for_each(|charge| args.moved(charge));
+        charges().for_each(|charge| args.charge(charge));
         let mut keys: Vec<String> = places.iter().map(|place| self.names[*place].clone()).collect();
         let tag = keys.first().map_or("", |key| tag_of(key));
         // Sent once and marked all the same: that is what the script does.

@@ -50,6 +50,7 @@ fn lasts(shape: &ShapePlan) -> bool {
         ShapePlan::Window(_, per, _) => *per > LONG,
         ShapePlan::Quota(_, PeriodPlan::Fixed(per) | PeriodPlan::FirstUse(per), _) => *per > LONG,
         ShapePlan::Quota(..) => true,
+        ShapePlan::Attempts(window, _) => window.per > LONG,
     }
 }
 
@@ -125,7 +126,7 @@ async fn p96_a_cluster_conforms() {
 
 #[tokio::test]
 async fn p96_the_memory_conforms_on_a_real_clock() {
-    let budget = Budget { buckets: 4_096, quotas: 4_096, windows: 4_096 };
+    let budget = Budget { buckets: 4_096, quotas: 4_096, windows: 4_096, attempts: 4_096 };
     // Without reloads: what it has not seen before it was born it assumes to be spent since then, and
     // the tick of its birth is not told.
     for trace in some_traces().into_iter().step_by(2) {
@@ -184,6 +185,21 @@ impl Store for Settling {
         settlement: &tidegate_core::Settlement<'_>,
     ) -> Result<tidegate_core::Receipt, tidegate_core::StoreError> {
         self.0.settle(settlement).await
+    }
+
+    async fn amend(
+        &self,
+        counter: tidegate_core::Counter<'_>,
+        amendment: tidegate_core::Amendment,
+    ) -> Result<tidegate_core::Amended, tidegate_core::StoreError> {
+        self.0.amend(counter, amendment).await
+    }
+
+    async fn blocks(
+        &self,
+        page: tidegate_core::Page<'_>,
+    ) -> Result<tidegate_core::Blocks, tidegate_core::StoreError> {
+        self.0.blocks(page).await
     }
 }
 

@@ -20,6 +20,7 @@ mod hostile;
 mod node;
 mod permissions;
 mod place;
+mod rotation;
 mod scripts;
 mod table;
 mod trial;

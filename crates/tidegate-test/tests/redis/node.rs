@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use tidegate_core::{
     Account, Bucket, Case, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
-    PolicySpec, Quota, Rate, Scope, Shape, Span, StoreError, Subject, Window,
+    PolicySpec, Quota, Rate, Scope, Secret, Shape, Span, StoreError, Subject, Window,
 };
 use tidegate_engine::{DecideError, Engine};
 use tidegate_stores::redis::{RedisStore, Target};
@@ -40,9 +40,19 @@ impl Node {
     }
 
     pub(crate) fn with(url: &str, timeout: Duration, policies: PolicySet) -> Self {
+        Self::under(&secret(), url, timeout, policies)
+    }
+
+    /// A node under another secret than that of the other tests.
+    pub(crate) fn under(
+        secret: &Secret,
+        url: &str,
+        timeout: Duration,
+        policies: PolicySet,
+    ) -> Self {
         let target = Target::parse(url).unwrap().with_timeout(timeout);
-        let store = RedisStore::new(target, &secret()).unwrap();
-        Self { engine: Engine::new(store, policies).sharing(&secret()), timeout }
+        let store = RedisStore::new(target, secret).unwrap();
+        Self { engine: Engine::new(store, policies).sharing(secret), timeout }
     }
 
     pub(crate) fn engine(&self) -> &Engine<RedisStore> {

@@ -71,10 +71,13 @@ impl AttemptsState {
         self
     }
 
-    /// Takes out the attempt that was recorded at `taken_at`; how many that was.
+    /// Takes out the attempt that was recorded at `taken_at`, of this member if it is one's; how many
+    /// that was.
     #[must_use]
-    pub fn given_back(mut self, taken_at: Timestamp) -> (Self, u64) {
-        let place = self.log.iter().position(|attempt| attempt.at >= taken_at);
+    pub fn given_back(mut self, member: u64, taken_at: Timestamp) -> (Self, u64) {
+        let is_it =
+            |attempt: &Attempt| attempt.at >= taken_at && (member == 0 || attempt.member == member);
+        let place = self.log.iter().position(is_it);
         if let Some(place) = place {
             self.log.remove(place);
         }

@@ -93,9 +93,9 @@ fn distinct_members_count_once() {
 #[test]
 fn what_is_given_back_was_recorded() {
     let (state, _) = made(&windows(), &[0, 1]);
-    let (state, units) = state.given_back(at(1));
+    let (state, units) = state.given_back(0, at(1));
     assert_eq!((units, state.attempts().len()), (1, 1));
-    let (state, units) = state.given_back(at(1));
+    let (state, units) = state.given_back(0, at(1));
     assert_eq!((units, state.attempts().len()), (0, 1), "what was made before stays");
     assert_eq!(state.forgiven().1, 1);
 }
@@ -125,4 +125,13 @@ fn a_clock_at_the_end_of_time_admits_no_more_than_any_other() {
         }
         assert_eq!(admitted, 2);
     }
+}
+
+#[test]
+fn pitfall_s_of_members_only_ones_own_attempt_is_given_back() {
+    let attempts = ladder();
+    let (state, _) = attempts.take(None, 7, at(0));
+    let (state, _) = attempts.take(Some(&state), 8, at(0));
+    let (state, units) = state.given_back(8, at(0));
+    assert_eq!((units, state.attempts()[0].member), (1, 7));
 }

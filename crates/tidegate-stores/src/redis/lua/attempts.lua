@@ -156,6 +156,15 @@ do
     last = moment
   end
 end
+--# own
+local mine$, place$ = 0, 0
+--# find member
+-- The attempt of the member itself, unless it was an earlier one.
+if mine$ > 0 then
+  local moment = unpack('<L', v$, 23 + 8 * mine$)
+  if not (moment <= newest$) then @corrupt end
+  if moment >= taken then place$ = mine$ end
+end
 --# back
 local kept$ = v$
 if place$ > 0 then

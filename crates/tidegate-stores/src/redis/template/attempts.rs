@@ -95,8 +95,12 @@ impl Log {
     }
 
     /// Finds what is given back, before anything is written.
-    pub(super) fn find() -> &'static str {
-        ATTEMPTS.get("find")
+    pub(super) fn find(self) -> String {
+        let get = |name| ATTEMPTS.get(name);
+        match self.distinct {
+            true => [get("own"), get("mine"), get("find member")].concat(),
+            false => get("find").to_owned(),
+        }
     }
 
     /// Takes one attempt out.
