@@ -7,9 +7,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tidegate_core::{
     Account, Amended, Amendment, Attempts, Case, Claim, Clock as _, Counter, Digests, Dimension,
-    FailureMode, Hold, Kept, KeyNames, Ladder, Level, Limit, ManualClock, Mode, Name, Outcome,
-    PolicySet, PolicySpec, Reading, Readings, Receipt, Scope, Settled, Settlement, Shape, Span,
-    Stage, Store as _, Subject, Threshold, TicketId, Timestamp, plan,
+    FailureMode, Hold, Kept, KeyNames, Ladder, Level, Limit, MAX_LIMITS, ManualClock, Mode, Name,
+    Outcome, PolicySet, PolicySpec, Reading, Readings, Receipt, Scope, Settled, Settlement, Shape,
+    Span, Stage, Store as _, Subject, Threshold, TicketId, Timestamp, plan,
 };
 use tidegate_stores::redis::RedisStore;
 use tidegate_test::lua::{Expired, secret, store};
@@ -310,6 +310,23 @@ proptest! {
         let mut both = Both::new(kinds, &logs);
         for step in &steps {
             both.step(step)?;
+        }
+    }
+}
+
+/// Lua has room for 200 names in a script: eight logs of the largest form fit.
+#[test]
+fn eight_logs_fit_a_script() {
+    let threshold = |block_at, per| Threshold { block_at, per, block: Span::HOUR };
+    let long = threshold(50, Span::DAY);
+    let dual = Attempts::try_new(threshold(5, Span::HOUR), Some(long)).unwrap();
+    let climbing = Attempts::climbing(5, Span::HOUR, Ladder::default()).unwrap();
+    for (log, forgives) in [(dual, false), (climbing, true)] {
+        let kind = Kind { distinct: true, forgives, global: false, shadow: false };
+        let mut both = Both::new(vec![kind; MAX_LIMITS], &vec![log; MAX_LIMITS]);
+        let account = |place| [Step::Charge(place), Step::Peek(place), Step::Wait(7)];
+        for step in (0..9).flat_map(account).chain([Step::Settle(0), Step::Settle(1)]) {
+            both.step(&step).unwrap();
         }
     }
 }
