@@ -1,15 +1,17 @@
 //! One rule: who is counted, in which shape, and for whom the numbers differ.
 
+mod special;
+
 use core::fmt;
 
 use siphasher::sip::SipHasher13;
 
 use crate::cost::{Cost, CostRule};
-use crate::key::Digests;
 use crate::name::Name;
 use crate::overrides::{Applies, Override, OverrideError, Overrides};
 use crate::shape::{Kind, MAX_DISTINCT, Period, Shape};
 use crate::subject::{Dimension, Facts, Scope};
+use special::Special;
 
 /// One rule of a policy: who is counted ([`Scope`]), how much and how fast ([`Shape`]).
 ///
@@ -42,15 +44,6 @@ pub struct Limit {
     current: Stamp,
     overrides: Overrides,
     id: u64,
-}
-
-/// What few limits have, apart from what every request is resolved by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Special {
-    /// Whom the limit leaves alone: those of whom this is known.
-    unless: Option<Dimension>,
-    /// What is counted, each value once.
-    distinct: Option<Dimension>,
 }
 
 /// When a limit is asked, relative to the others of its policy.
@@ -396,27 +389,6 @@ impl Limit {
         }
     }
 
-    fn check_distinct(&self) -> Result<(), LimitError> {
-        let limit = || self.name.clone();
-        let is_attempts = self.shape().kind() == Kind::Attempts;
-        match self.counted() {
-            None if self.forgives && !is_attempts => {
-                Err(LimitError::NotAttempts { limit: limit() })
-            }
-            None => Ok(()),
-            Some(_) if !is_attempts => Err(LimitError::NotAttempts { limit: limit() }),
-            Some(dimension) if self.scope.contains(dimension) => {
-                Err(LimitError::DistinctOfItself { limit: limit(), dimension: dimension.name() })
-            }
-            Some(_) => self.in_force().try_for_each(|shape| match shape {
-                Shape::Attempts(attempts) if attempts.keeps() > MAX_DISTINCT => {
-                    Err(LimitError::TooManyDistinct { limit: limit() })
-                }
-                _ => Ok(()),
-            }),
-        }
-    }
-
     /// The family of its keys: `rq` for quotas, `rl` for what else is counted, and the abuse log's
     /// own.
     pub(crate) fn family(&self) -> &'static str {
@@ -455,21 +427,6 @@ impl Limit {
         match u16::try_from(place) {
             Ok(place) if place <= Stamp::MAX => Ok(Stamp(place)),
             _ => Err(LimitError::TooManyNumbers { limit: self.name.clone() }),
-        }
-    }
-}
-
-// === impl Special ===
-
-impl Special {
-    /// Whose attempt this is, zero if that does not matter; `None` if the limit does not apply.
-    pub(crate) fn member(&self, digests: &Digests, facts: Facts<'_>) -> Option<u64> {
-        if self.unless.is_some_and(|exempt| facts.get(exempt).is_some()) {
-            return None;
-        }
-        match self.distinct {
-            None => Some(0),
-            Some(dimension) => digests.member(facts.get(dimension)?, dimension),
         }
     }
 }
