@@ -7,7 +7,7 @@
 
 pub(crate) mod answers;
 mod guard;
-mod requests;
+pub(crate) mod requests;
 mod token;
 mod verbs;
 

@@ -54,16 +54,16 @@ fn log_counts(decision: &Decision<'_>, said: &Explanation<'_>, counts: &Counts) 
 fn log_block(decision: &Decision<'_>, said: &Explanation<'_>, block: &Block) {
     let (policy, limit) = (decision.policy().name(), said.limit.name());
     let scope = block.scope.name();
-    let level = block.level.map(|level| level.to_string()).unwrap_or_default();
+    let block_level = block.level.map(|level| level.to_string()).unwrap_or_default();
     let seconds = block.until.since(decision.decided_at()).as_secs_ceil();
     match said.limit.counted() {
         None => {
-            info!(target: TARGET, %policy, %limit, scope, level, seconds, "too many attempts: blocked");
+            info!(target: TARGET, %policy, %limit, scope, block_level, seconds, "too many attempts: blocked");
         }
         Some(distinct) => {
             let (pattern, distinct) = (pattern(distinct), distinct.name());
             warn!(
-                target: TARGET, %policy, %limit, scope, level, seconds, distinct, "{pattern}: blocked"
+                target: TARGET, %policy, %limit, scope, block_level, seconds, distinct, "{pattern}: blocked"
             );
         }
     }

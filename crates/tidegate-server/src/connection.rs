@@ -44,7 +44,8 @@ const WINDOW: u32 = 64 << 10;
 pub(crate) async fn serve<S: Backend>(worker: Arc<Worker<S>>, accepted: Accepted) {
     let watch = worker.watches.begin();
     let served = {
-        let mut connection = pin!(connection(&worker, accepted.stream, accepted.peer, accepted.side, &watch));
+        let mut connection =
+            pin!(connection(&worker, accepted.stream, accepted.peer, accepted.side, &watch));
         let watched = poll_fn(|cx| {
             watch.wakes(cx.waker());
             if watch.is_over() {

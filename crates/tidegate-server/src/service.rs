@@ -93,10 +93,13 @@ impl<S: Backend> Door<S> {
                 self.watch.enter(Phase::Write);
             }
         }
-        let (status, template) = (answer.status(), match self.side {
-            Side::Main => route.template(),
-            Side::Admin(_) => AdminRoute::of(head.uri.path()).map_or("other", AdminRoute::path),
-        });
+        let (status, template) = (
+            answer.status(),
+            match self.side {
+                Side::Main => route.template(),
+                Side::Admin(_) => AdminRoute::of(head.uri.path()).map_or("other", AdminRoute::path),
+            },
+        );
         // Operators are few and have a log; the metrics are about those who ask.
         if matches!(self.side, Side::Main) {
             self.worker.tally.answered(route, status, clock.now().since(began));

@@ -12,11 +12,12 @@ use serde::{Deserialize, Deserializer};
 use tidegate_core::{PolicySet, PolicySetBuilder, Secret};
 use tidegate_engine::file::{Door, File, Placed, Report, schema};
 use tidegate_engine::memory::Budget;
-use tidegate_server::{Settings, WrittenSettings};
+use tidegate_server::{AdminToken, Settings, WrittenSettings};
 
 use crate::cli::Source;
 use crate::log;
 use crate::store::{self, Choice, Given, Hidden};
+use crate::token;
 
 /// The policies served without a file; `tidegate example` prints them.
 pub(crate) const BUILT_IN: &str = include_str!("../example.yaml");
@@ -62,6 +63,11 @@ pub(crate) struct Overlay {
     pub(crate) previous_secret: Option<Hidden>,
     pub(crate) previous_secret_file: Option<PathBuf>,
     pub(crate) listen: Option<SocketAddr>,
+    pub(crate) admin_listen: Option<SocketAddr>,
+    /// Whether operators of other machines are listened to.
+    pub(crate) admin_allow_remote: bool,
+    pub(crate) admin_token: Option<Hidden>,
+    pub(crate) admin_token_file: Option<PathBuf>,
     pub(crate) threads: Option<usize>,
     pub(crate) format: Option<log::Format>,
     pub(crate) level: Option<log::Level>,
@@ -199,7 +205,24 @@ impl Config {
         let mut written = self.file.door().server.clone();
         written.listen = overlay.listen.or(written.listen);
         written.threads = overlay.threads.or(written.threads);
+        written.admin.listen = overlay.admin_listen.or(written.admin.listen);
+        let allowed = overlay.admin_allow_remote.then_some(true);
+        written.admin.allow_remote = allowed.or(written.admin.allow_remote);
         written
+    }
+
+    /// The token of operators, likewise; without one there is no listener for them.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or can be guessed.
+    pub(crate) fn admin_token(&self, overlay: &Overlay) -> Result<Option<AdminToken>> {
+        let token = token::find(Given {
+            flag: overlay.admin_token_file.as_deref(),
+            environment: overlay.admin_token.as_ref(),
+            file: self.file.door().server.admin.token_file.as_deref(),
+        })?;
+        Ok(token.map(|token| AdminToken::try_new(token.reveal())).transpose()?)
     }
 
     /// How to log, likewise.

@@ -12,9 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
-use tidegate_core::{
-    Cost, Counts, Prefix, Room, ShapeError, Span, Timestamp, Window, WindowState,
-};
+use tidegate_core::{Cost, Counts, Prefix, Room, ShapeError, Span, Timestamp, Window, WindowState};
 
 use super::token::AdminToken;
 use crate::answer::{self, Answer};

@@ -15,16 +15,17 @@ use crate::wire::strict::{Key, Text, Trail, read};
 
 /// Whose counters are meant.
 #[derive(Debug, PartialEq)]
-pub(super) struct Target<'a> {
-    pub(super) policy: Cow<'a, str>,
-    pub(super) facts: Facts<'a>,
+pub(crate) struct Target<'a> {
+    pub(crate) policy: Cow<'a, str>,
+    pub(crate) facts: Facts<'a>,
     /// All that count the subject, if none is named.
-    pub(super) limit: Option<Cow<'a, str>>,
+    pub(crate) limit: Option<Cow<'a, str>>,
 }
 
 /// A block to be lifted.
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack of its request")]
 #[derive(Debug, PartialEq)]
-pub(super) enum Lift<'a> {
+pub(crate) enum Lift<'a> {
     /// Of a subject.
     Of(Target<'a>),
     /// By its name in the list.
@@ -33,9 +34,9 @@ pub(super) enum Lift<'a> {
 
 /// Which blocks to list.
 #[derive(Debug, PartialEq)]
-pub(super) struct Listing<'a> {
-    pub(super) after: Option<Cow<'a, str>>,
-    pub(super) at_most: usize,
+pub(crate) struct Listing<'a> {
+    pub(crate) after: Option<Cow<'a, str>>,
+    pub(crate) at_most: usize,
 }
 
 /// A block lasts at most 30 days: one that never ends is forgotten by whoever made it.
@@ -48,7 +49,7 @@ const MOST_ON_A_PAGE: usize = 1_000;
 const LONGEST_NAME: usize = 1_024;
 
 /// The body of `/admin/block`, with how long the block lasts and which level it is.
-pub(super) fn block(bytes: &[u8]) -> Result<(Target<'_>, Span, Option<Level>), Problem> {
+pub(crate) fn block(bytes: &[u8]) -> Result<(Target<'_>, Span, Option<Level>), Problem> {
     const FIELDS: &[Field] =
         &[Field::Policy, Field::Subject, Field::Limit, Field::For, Field::Level];
     let names = "`policy`, `subject`, `limit`, and `for` or `level`";
@@ -69,7 +70,7 @@ pub(super) fn block(bytes: &[u8]) -> Result<(Target<'_>, Span, Option<Level>), P
 }
 
 /// The body of `/admin/unblock`.
-pub(super) fn unblock(bytes: &[u8]) -> Result<Lift<'_>, Problem> {
+pub(crate) fn unblock(bytes: &[u8]) -> Result<Lift<'_>, Problem> {
     const FIELDS: &[Field] = &[Field::Policy, Field::Subject, Field::Limit, Field::Key];
     let mut order = order(bytes, FIELDS, "`policy`, `subject` and `limit`, or `key` alone")?;
     match order.key.take() {
@@ -83,13 +84,13 @@ pub(super) fn unblock(bytes: &[u8]) -> Result<Lift<'_>, Problem> {
 }
 
 /// The body of `/admin/reset`.
-pub(super) fn reset(bytes: &[u8]) -> Result<Target<'_>, Problem> {
+pub(crate) fn reset(bytes: &[u8]) -> Result<Target<'_>, Problem> {
     const FIELDS: &[Field] = &[Field::Policy, Field::Subject, Field::Limit];
     order(bytes, FIELDS, "`policy`, `subject` and `limit`")?.target()
 }
 
 /// The query of `/admin/blocks`.
-pub(super) fn listing(query: &str) -> Result<Listing<'_>, Problem> {
+pub(crate) fn listing(query: &str) -> Result<Listing<'_>, Problem> {
     let (mut after, mut at_most) = (None, None);
     for pair in pairs(query) {
         let (name, value) = pair?;

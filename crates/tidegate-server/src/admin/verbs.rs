@@ -26,10 +26,7 @@ enum Verb {
 }
 
 /// Lists the blocks that hold, a page at a time.
-pub(crate) async fn blocks<S: Backend>(
-    worker: &Worker<S>,
-    query: &str,
-) -> Result<Answer, Problem> {
+pub(crate) async fn blocks<S: Backend>(worker: &Worker<S>, query: &str) -> Result<Answer, Problem> {
     let listing = requests::listing(query)?;
     let page = Page { after: listing.after.as_deref(), at_most: listing.at_most };
     let blocks = worker.shared.engine.blocks(page).await;

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
 use http::StatusCode;
-use tidegate_core::{BlockScope, Decision, Explanation, Name, Policy, PolicySet, Span, StoreError, Verdict};
+use tidegate_core::{
+    BlockScope, Decision, Explanation, Name, Policy, PolicySet, Span, StoreError, Verdict,
+};
 use tidegate_engine::DecideError;
 
 use crate::route::Route;

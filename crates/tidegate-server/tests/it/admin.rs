@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tidegate_core::{
     Attempts, Counts, Dimension, FailureMode, Limit, ManualClock, PolicySet, PolicySetBuilder,
-    PolicySpec, Protects, Scope, Shape, Span, Stage, Threshold, Window,
+    PolicySpec, Scope, Shape, Span, Stage, Threshold, Window,
 };
 use tidegate_engine::memory::MemoryStore;
 use tidegate_server::Backend;
@@ -26,7 +26,6 @@ fn door() -> PolicySetBuilder {
     let all = Window::try_new(100, Span::MINUTE, Counts::Admitted).unwrap();
     let agents = Limit::new(name("agents"), Scope::of([Dimension::Agent]), bucket(9, 9));
     let spec = PolicySpec::new(name("door"), FailureMode::FailClosed)
-        .protecting(Protects::Login)
         .limit(limit("tries", Shape::Attempts(Attempts::try_new(tries, None).unwrap())))
         .limit(limit("all", Shape::Window(all)).at_stage(Stage::Global))
         .limit(agents);
@@ -141,7 +140,10 @@ fn a_block_keeps_out_until_it_is_lifted() {
     assert_eq!(blocked["policy"], "door");
     let change = &blocked["changes"][0];
     assert_eq!((&change["limit"], &change["changed"]), (&json!("tries"), &json!(true)));
-    assert_eq!((&change["block"]["scope"], &change["block"]["ends_in"]), (&json!("operator"), &json!(900)));
+    assert_eq!(
+        (&change["block"]["scope"], &change["block"]["ends_in"]),
+        (&json!("operator"), &json!(900))
+    );
     let denied = decide(&world, "alice");
     assert_eq!((&denied["verdict"], &denied["retry_after"]), (&json!("deny"), &json!(900)));
     assert_eq!(denied["next_allowed_at"], change["block"]["until"]);
@@ -150,7 +152,10 @@ fn a_block_keeps_out_until_it_is_lifted() {
     assert_eq!(shorter["changes"][0]["changed"], false, "a block is never made shorter");
     assert_eq!(shorter["changes"][0]["block"]["ends_in"], 900);
     let lifted = done(&world, "unblock", &on("alice"));
-    assert_eq!((&lifted["changes"][0]["changed"], &lifted["changes"][0]["block"]), (&json!(true), &Value::Null));
+    assert_eq!(
+        (&lifted["changes"][0]["changed"], &lifted["changes"][0]["block"]),
+        (&json!(true), &Value::Null)
+    );
     assert_eq!(decide(&world, "alice")["verdict"], "admit");
     assert_eq!(done(&world, "unblock", &on("nobody"))["changes"][0]["changed"], false);
 }
@@ -165,9 +170,15 @@ fn a_block_that_attempts_began_is_listed_counted_and_lifted() {
     let listed = every_block(&world, "");
     let told = |scope: &str| listed.iter().find(|block| block["scope"] == scope).unwrap().clone();
     assert_eq!(listed.len(), 2);
-    assert_eq!((&told("temp")["policy"], &told("temp")["limit"]), (&json!("door"), &json!("tries")));
+    assert_eq!(
+        (&told("temp")["policy"], &told("temp")["limit"]),
+        (&json!("door"), &json!("tries"))
+    );
     assert_eq!((&told("temp")["ends_in"], &told("temp")["level"]), (&json!(30), &Value::Null));
-    assert_eq!((&told("operator")["ends_in"], &told("operator")["level"]), (&json!(300), &json!("L3")));
+    assert_eq!(
+        (&told("operator")["ends_in"], &told("operator")["level"]),
+        (&json!(300), &json!("L3"))
+    );
     let metrics = String::from_utf8(world.get("/metrics").body).unwrap();
     for line in [
         "limiter_blocked_total{scope=\"temp\"} 2",
@@ -199,7 +210,10 @@ fn resetting_an_action_leaves_the_global_counter() {
     assert_eq!((left(&before, "tries"), left(&before, "all")), (json!(0), json!(98)));
     let reset = done(&world, "reset", &on("alice"));
     assert_eq!(reset["changes"].as_array().unwrap().len(), 1);
-    assert_eq!((&reset["changes"][0]["limit"], &reset["changes"][0]["changed"]), (&json!("tries"), &json!(true)));
+    assert_eq!(
+        (&reset["changes"][0]["limit"], &reset["changes"][0]["changed"]),
+        (&json!("tries"), &json!(true))
+    );
     let after = decide(&world, "alice");
     assert_eq!((left(&after, "tries"), left(&after, "all")), (json!(1), json!(97)));
     let named = done(&world, "reset", &with(on("alice"), &json!({"limit": "all"})));

@@ -70,15 +70,24 @@ impl<'a> Given<'a> {
 }
 
 fn in_file(path: &Path) -> Result<Secret> {
-    let name = || format!("the secret file {}", path.display());
+    let name = format!("the secret file {}", path.display());
+    Secret::try_new(hidden_text(path, &name)?.reveal()).context(name)
+}
+
+/// What is in a file that nobody else should read; errors call it by this name.
+///
+/// # Errors
+///
+/// If it cannot be read, or has far more than a secret.
+pub(crate) fn hidden_text(path: &Path, name: &str) -> Result<Hidden> {
     let mut text = String::new();
-    let file = File::open(path).with_context(|| format!("cannot read {}", name()))?;
-    let read = file.take(MOST_BYTES + 1).read_to_string(&mut text);
-    let bytes = read.with_context(|| format!("cannot read {}", name()))?;
+    let read =
+        File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+    let bytes = read.with_context(|| format!("cannot read {name}"))?;
     if u64::try_from(bytes).is_ok_and(|bytes| bytes > MOST_BYTES) {
-        bail!("{} has more than {MOST_BYTES} bytes; is it the right one?", name());
+        bail!("{name} has more than {MOST_BYTES} bytes; is it the right one?");
     }
-    Secret::try_new(&text).with_context(name)
+    Ok(Hidden::from(text))
 }
 
 #[cfg(test)]

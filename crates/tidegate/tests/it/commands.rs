@@ -4,8 +4,20 @@ use serde_json::Value;
 
 use crate::process::{pasted, ran, ran_with};
 
-const COMMANDS: [&str; 8] =
-    ["serve", "validate", "example", "schema", "check", "explain", "bench", "completions"];
+const COMMANDS: [&str; 12] = [
+    "serve",
+    "validate",
+    "example",
+    "schema",
+    "check",
+    "explain",
+    "block",
+    "unblock",
+    "reset",
+    "blocks",
+    "bench",
+    "completions",
+];
 
 #[test]
 fn help_teaches_every_command() {
@@ -32,6 +44,11 @@ fn a_wrong_command_line_is_told_and_ends_with_2() {
         (&["check"], "POLICY"),
         (&["check", "api", "--ip", "1.2.3"], "--ip"),
         (&["check", "api", "--server", "x", "--config", "y"], "--config"),
+        (&["block", "login", "--account", "a"], "--for"),
+        (&["block", "login", "--for", "1h", "--level", "L1"], "--level"),
+        (&["unblock"], "POLICY"),
+        (&["unblock", "login", "--key", "00"], "--key"),
+        (&["blocks"], "TIDEGATE_ADMIN_TOKEN"),
         (&["validate"], "FILE"),
         (&["bench", "--connections", "0"], "--connections"),
         (&["bench", "--duration", "10m"], "min"),

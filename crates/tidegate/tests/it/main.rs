@@ -6,6 +6,7 @@
     reason = "a test: what cannot be done fails it"
 )]
 
+mod admin;
 mod bench;
 mod check;
 mod commands;

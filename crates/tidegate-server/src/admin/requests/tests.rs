@@ -41,11 +41,9 @@ fn a_block_has_a_length_or_a_level() {
 
 #[test]
 fn a_subject_is_said_on_purpose() {
-    for read in [
-        |bytes| reset(bytes).map(drop),
-        |bytes: &'static [u8]| unblock(bytes).map(drop),
-    ] as [fn(&'static [u8]) -> Result<(), Problem>; 2]
-    {
+    type Read = fn(&'static [u8]) -> Result<(), Problem>;
+    let readers: [Read; 2] = [|bytes| reset(bytes).map(drop), |bytes| unblock(bytes).map(drop)];
+    for read in readers {
         assert_eq!(field(read(br#"{"policy":"login"}"#)), "/subject");
         assert_eq!(field(read(br#"{"subject":{"account":"a"}}"#)), "/policy");
         assert_eq!(field(read(br#"{"policy":"LOGIN","subject":{}}"#)), "/policy");
