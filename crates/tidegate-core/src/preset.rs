@@ -83,11 +83,10 @@ const LOGIN: [Row; 7] = [
         blocks: (L1, L4),
         ..USUAL
     },
-    // For the patient, who stays below the limit above.
+    // For the patient, who stays below the limit above, or waits for the owner to clear it.
     Row {
         name: "login-account-day",
         by: &[Account],
-        forgives: true,
         failures: 15,
         per: Span::DAY,
         blocks: (L5, L5),

@@ -238,6 +238,21 @@ impl<'a> Subject<'a> {
         self
     }
 
+    /// Adds the device, by an id that the host vouches for: it has been used by the owner of the account
+    /// before, and nobody can make one up.
+    #[must_use]
+    #[inline]
+    pub fn device(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.with(Dimension::Device, id.as_ref())
+    }
+
+    /// Adds the user agent, which a client chooses.
+    #[must_use]
+    #[inline]
+    pub fn agent(self, agent: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.with(Dimension::Agent, agent.as_ref())
+    }
+
     /// Adds the endpoint class, which counts unless the policy is bound to one of its own
     /// ([`PolicySpec::class`](crate::PolicySpec::class)).
     #[must_use]

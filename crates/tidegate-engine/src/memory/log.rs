@@ -8,8 +8,8 @@
 //! ```
 
 use tidegate_core::{
-    Attempt, Attempts, AttemptsState, Block, BlockScope, Level, MAX_BLOCK_AT, Reading, Room,
-    Timestamp,
+    Attempt, Attempts, AttemptsState, Block, BlockScope, Level, MAX_BLOCK_AT, MAX_DISTINCT,
+    Reading, Room, Timestamp,
 };
 
 use super::Logs;
@@ -110,7 +110,10 @@ impl Epoch {
     ) -> [u64; LOG] {
         let mut words = [0; LOG];
         let attempts = state.attempts();
-        let pairs = attempts.iter().any(|attempt| attempt.member != 0);
+        // More of them than fit with their members are those of a limit that a reload has made count
+        // every attempt: it does not matter any more whose they were.
+        let pairs = attempts.len() <= usize::from(MAX_DISTINCT)
+            && attempts.iter().any(|attempt| attempt.member != 0);
         let mut amount = attempts.len() as u64 | u64::from(pairs) << PAIRS;
         if let Some(block) = state.block() {
             let level = block.level.map_or(0, Level::get);

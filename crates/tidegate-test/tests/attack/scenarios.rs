@@ -64,7 +64,7 @@ fn day(name: &'static str, mut actors: Vec<Actor>) -> Outcome {
         per_prefix: most(&mut tally.per_prefix.values()),
         vouched: tally.vouched,
         unvouched: tally.unvouched,
-        longest_wait: tally.longest_wait,
+        longest_wait: tally.longest_wait.unwrap_or(Span::ZERO),
         attempts: tally.attempts,
     }
 }

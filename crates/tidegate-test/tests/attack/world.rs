@@ -23,7 +23,7 @@ pub(crate) struct Tally {
     pub(crate) vouched: (u32, u32),
     pub(crate) unvouched: (u32, u32),
     /// The longest wait anybody was told.
-    pub(crate) longest_wait: Span,
+    pub(crate) longest_wait: Option<Span>,
     pub(crate) attempts: u64,
 }
 
@@ -91,7 +91,7 @@ impl World {
     fn count(&mut self, attempt: &Try<'_>, refused: Option<Span>) {
         let tally = &mut self.tally;
         if let Some(wait) = refused {
-            tally.longest_wait = tally.longest_wait.max(wait);
+            tally.longest_wait = tally.longest_wait.max(Some(wait));
         }
         if attempt.good {
             let logins =

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tidegate_core::{
-    Amended, Amendment, Attempts, Case, Claim, Clock as _, Counter, Digests, Dimension,
+    Account, Amended, Amendment, Attempts, Case, Claim, Clock as _, Counter, Digests, Dimension,
     FailureMode, Hold, Kept, KeyNames, Ladder, Level, Limit, ManualClock, Mode, Name, Outcome,
     PolicySet, PolicySpec, Reading, Readings, Receipt, Scope, Settled, Settlement, Shape, Span,
     Stage, Store as _, Subject, Threshold, TicketId, Timestamp, plan,
@@ -169,7 +169,8 @@ impl Both {
     }
 
     fn ask(&mut self, account: u8, writes: bool) -> Result<(), TestCaseError> {
-        let account = [account];
+        let account = account.to_string();
+        let account = Account::new(&account);
         let subject = Subject::new().org("acme").account(&account);
         let mut case = Case::new(&self.set.policies()[0], &subject);
         case.resolve(&self.digests);
@@ -218,7 +219,8 @@ impl Both {
     }
 
     fn amend(&mut self, which: u8, what: Amendment) -> Result<(), TestCaseError> {
-        let subject = Subject::new().org("acme").account("a");
+        let account = Account::new("a");
+        let subject = Subject::new().org("acme").account(&account);
         let mut case = Case::new(&self.set.policies()[0], &subject);
         case.resolve(&self.digests);
         let batch = case.batch();

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tidegate_core::{
-    Attempts, Backoff, Calendar, Case, Counts, Dimension, Ladder, Limit, Period, Quota, Shape,
-    Span, Stage, Store as _, Subject, Threshold, Unit, Window,
+    Account, Attempts, Backoff, Calendar, Case, Counts, Dimension, Ladder, Limit, Period, Quota,
+    Shape, Span, Stage, Store as _, Subject, Threshold, Unit, Window,
 };
 use tidegate_test::proxy::Proxy;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -89,7 +89,8 @@ fn representatives() -> Vec<(&'static str, Vec<Limit>, Ask)> {
 async fn ask(url: &str, limits: Vec<Limit>, what: Ask) {
     let node = Node::with(url, PATIENT, node::set(limits));
     let set = Arc::clone(&node.engine().policies());
-    let subject = Subject::new().org("acme").account("u7");
+    let account = Account::new("u7");
+    let subject = Subject::new().org("acme").account(&account);
     let mut case = Case::new(&set.policies()[0], &subject);
     match what {
         Ask::Amend => {
