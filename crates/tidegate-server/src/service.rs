@@ -93,17 +93,15 @@ impl<S: Backend> Door<S> {
                 self.watch.enter(Phase::Write);
             }
         }
-        let (status, template) = (
-            answer.status(),
-            match self.side {
-                Side::Main => route.template(),
-                Side::Admin(_) => AdminRoute::of(head.uri.path()).map_or("other", AdminRoute::path),
-            },
-        );
-        // Operators are few and have a log; the metrics are about those who ask.
-        if matches!(self.side, Side::Main) {
-            self.worker.tally.answered(route, status, clock.now().since(began));
-        }
+        let status = answer.status();
+        let template = match self.side {
+            Side::Main => {
+                self.worker.tally.answered(route, status, clock.now().since(began));
+                route.template()
+            }
+            // Operators are few and have a log; the metrics are about those who ask.
+            Side::Admin(_) => AdminRoute::of(head.uri.path()).map_or("other", AdminRoute::path),
+        };
         tracing::debug!(route = template, status = status.as_u16(), "answered");
         Ok(answer)
     }
@@ -159,15 +157,14 @@ impl<S: Backend> Door<S> {
             answer::allow(&mut refusal, route.methods());
             return Ok(refusal);
         }
-        if route == AdminRoute::Blocks {
-            return admin::blocks(worker, query(head)).await;
-        }
-        let body = self.json(head, body).await?;
+        let peer = self.peer;
         match route {
-            AdminRoute::Block => admin::block(worker, self.peer, &body).await,
-            AdminRoute::Unblock => admin::unblock(worker, self.peer, &body).await,
-            AdminRoute::Reset => admin::reset(worker, self.peer, &body).await,
-            AdminRoute::Blocks => Err(Kind::NotFound.alone()),
+            AdminRoute::Blocks => admin::blocks(worker, query(head)).await,
+            AdminRoute::Block => admin::block(worker, peer, &self.json(head, body).await?).await,
+            AdminRoute::Unblock => {
+                admin::unblock(worker, peer, &self.json(head, body).await?).await
+            }
+            AdminRoute::Reset => admin::reset(worker, peer, &self.json(head, body).await?).await,
         }
     }
 
