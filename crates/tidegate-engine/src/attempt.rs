@@ -94,6 +94,7 @@ impl<S: Store> Pending<'_, S> {
     pub fn failed(self) {}
 
     /// What to settle, for whoever hears of the success elsewhere or later.
+    #[must_use]
     pub fn into_ticket(self) -> Option<Ticket> {
         self.ticket
     }

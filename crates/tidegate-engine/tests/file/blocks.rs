@@ -43,6 +43,8 @@ policies:
         bucket: { rate: 1/s, burst: 5 }
 ";
 
+const SMALL: Budget = Budget { buckets: 10, quotas: 10, windows: 10, attempts: 10 };
+
 fn policies(text: &str) -> PolicySet {
     let file: File = File::parse("f.yaml", text).unwrap_or_else(|error| panic!("{error}"));
     file.policies().clone().build(None).unwrap()
@@ -53,10 +55,9 @@ fn numbers(account: &str, limit: &str) -> Shape {
     let set = policies(EVERYTHING);
     let account = Account::new(account);
     let subject = Subject::new().account(&account);
-    let case = Case::new(set.get("code").unwrap(), &subject);
+    let mut case = Case::new(set.get("code").unwrap(), &subject);
     let clock = ManualClock::new(Timestamp::from_micros(1_790_000_000_000_000));
-    let engine = Engine::new(MemoryStore::new(Budget::default(), &clock), set.clone());
-    let mut case = case;
+    let engine = Engine::new(MemoryStore::new(SMALL, &clock), set.clone());
     let _ = ready(engine.decide(&mut case)).unwrap().unwrap();
     let charges = case.batch().charges().iter();
     let mut charges = charges.filter(|charge| charge.limit().name().as_str() == limit);

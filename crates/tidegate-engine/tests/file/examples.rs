@@ -1,6 +1,6 @@
 //! The examples are read, do what their comments say, and explain themselves.
 
-use tidegate_core::{Account, Case, ManualClock, PolicySet, Subject, Timestamp};
+use tidegate_core::{Account, Case, Dimension, ManualClock, PolicySet, Subject, Timestamp};
 use tidegate_engine::file::{File, NoDoor};
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, ready};
@@ -52,9 +52,16 @@ fn they_do_what_they_say() {
     assert_eq!(admitted(&api, "export", &Subject::new().org("acme")), 5);
 
     let login = example("login");
-    let admin = Account::new("admin");
+    let (admin, ada) = (Account::new("admin"), Account::new("ada"));
     assert_eq!(admitted(&login, "login", &Subject::new().account(&admin)), 5);
-    assert_eq!(admitted(&login, "otp", &Subject::new().account(&admin)), 10);
+    assert_eq!(admitted(&login, "otp", &Subject::new().account(&admin)), 3);
+
+    let attempts = example("attempts");
+    assert_eq!(admitted(&attempts, "login", &Subject::new().account(&ada)), 5);
+    assert_eq!(admitted(&attempts, "login", &Subject::new().account(&admin)), 4);
+    let known = Subject::new().account(&admin).with(Dimension::Device, b"d1");
+    assert_eq!(admitted(&attempts, "login", &known), 10, "the device alone");
+    assert_eq!(admitted(&attempts, "redeem-voucher", &Subject::new().account(&ada)), 4);
 
     let tokens = example("llm-tokens");
     let user = Subject::new().org("acme").user("u7");

@@ -23,6 +23,7 @@ pub(crate) struct Target<'a> {
 }
 
 /// A block to be lifted.
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack of its request")]
 #[derive(Debug, PartialEq)]
 pub(crate) enum Lift<'a> {
     /// Of a subject.

@@ -35,6 +35,10 @@ pub(super) fn all() -> Vec<Named> {
     add::<ExplainAnswer<'static>>(&mut all);
     add::<ReadyAnswer>(&mut all);
     add::<Problem>(&mut all);
+    let block = all.iter_mut().find(|(name, _)| name == "Block");
+    if let Some((_, RefOr::T(Schema::Object(block)))) = block {
+        block.examples.push(examples::block());
+    }
     all
 }
 

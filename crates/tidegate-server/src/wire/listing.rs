@@ -327,8 +327,10 @@ impl<'a> ExplainAnswer<'a> {
         let limits = policy.limits().iter().map(|limit| {
             let mut said = decision.iter().flat_map(Decision::explain);
             let said = said.find(|said| std::ptr::eq(said.limit, &raw const **limit));
-            let admitted = decision.is_some_and(|decision| decision.is_admitted());
-            ExplainedLimit::new(policy, limit, subject, said, admitted)
+            let reading = said.zip(decision).map(|(said, decision)| {
+                ReadingAnswer::new(said, decision.is_admitted(), decision.decided_at())
+            });
+            ExplainedLimit::new(policy, limit, subject, said, reading)
         });
         Self {
             policy: policy.name().as_str(),
@@ -344,7 +346,7 @@ impl<'a> ExplainedLimit<'a> {
         limit: &'a Limit,
         subject: &Subject<'_>,
         said: Option<Explanation<'a>>,
-        admitted: bool,
+        reading: Option<ReadingAnswer<'a>>,
     ) -> Self {
         let known = |dimension: &Dimension| {
             let bound = *dimension == Dimension::Class && policy.class().is_some();
@@ -356,7 +358,7 @@ impl<'a> ExplainedLimit<'a> {
             limit: LimitAnswer::new(limit, said.map_or(limit.shape(), |said| said.shape)),
             applies: said.is_some(),
             missing: missing.map(Dimension::name).collect(),
-            reading: said.map(|said| ReadingAnswer::new(said, admitted)),
+            reading,
         }
     }
 }

@@ -8,6 +8,7 @@
 )]
 
 mod admin;
+mod attempts;
 mod batch;
 mod corpus;
 mod decide;

@@ -307,6 +307,7 @@ impl Part {
 mod tests {
     //! Every script there can be of one counter, and some of the largest.
 
+    use super::super::signature::Log;
     use super::super::signature::Manner;
     use super::*;
 

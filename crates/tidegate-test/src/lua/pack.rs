@@ -1,5 +1,5 @@
 //! `struct.pack` and `struct.unpack`, as far as the scripts use them: little-endian `B`, `H`, `I4`,
-//! `L` of 64 bits, strings of a known length, and `x` for a byte that is passed over.
+//! `L` of 64 bits, and strings of a known length.
 
 use mlua::{Lua, MultiValue, Table, Value};
 
@@ -9,8 +9,6 @@ enum Element {
     Integer(usize),
     /// So many bytes.
     Text(usize),
-    /// A byte that nobody wants.
-    Passed,
 }
 
 /// The library, as a server has it.
@@ -70,20 +68,16 @@ fn unpack(lua: &Lua, args: MultiValue) -> mlua::Result<MultiValue> {
     let mut values = Vec::new();
     for element in elements(&format.to_str()?) {
         let from = usize::try_from(at - 1).expect("a place in a text");
-        let size = match element {
-            Element::Integer(size) | Element::Text(size) => size,
-            Element::Passed => 1,
-        };
+        let (Element::Integer(size) | Element::Text(size)) = element;
         let part = text.get(from..from + size).expect("the text is as long as the format says");
-        match element {
+        values.push(match element {
             Element::Integer(_) => {
                 let mut word = [0; 8];
                 word[..size].copy_from_slice(part);
-                values.push(Value::Number(double(u64::from_le_bytes(word))));
+                Value::Number(double(u64::from_le_bytes(word)))
             }
-            Element::Text(_) => values.push(Value::String(lua.create_string(part)?)),
-            Element::Passed => {}
-        }
+            Element::Text(_) => Value::String(lua.create_string(part)?),
+        });
         at += size as u64;
     }
     values.push(Value::Number(double(at)));
@@ -111,7 +105,6 @@ fn elements(format: &str) -> Vec<Element> {
             'I' => Element::Integer(size),
             'L' => Element::Integer(8),
             'c' => Element::Text(size),
-            'x' => Element::Passed,
             other => panic!("no format has {other}"),
         });
     }

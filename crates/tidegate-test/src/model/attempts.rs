@@ -15,8 +15,8 @@ const LASTS: [u64; 6] = [15, 60, 300, 1_800, 21_600, 86_400];
 #[derive(Clone, Debug, Default)]
 pub(super) struct AttemptsLog {
     tries: Vec<Try>,
-    /// Where the tries begin that are known under other numbers too: what the numbers in force could
-    /// never count again is not remembered for others that could.
+    /// Where the tries begin that are told of, and known under other numbers too: what the numbers in
+    /// force can never need again is not remembered for others that could.
     known: usize,
     blocks: Vec<Block>,
 }
@@ -60,12 +60,12 @@ impl AttemptsLog {
         self.holding(at).is_none() && !thresholds(numbers).any(|(_, threshold)| counts(threshold))
     }
 
-    /// What is told of the counts and the block. Counts are told up to the largest that matters.
+    /// What is told of the counts and the block: of the attempts that are known, which are no more
+    /// than matter.
     pub(super) fn tally(&self, numbers: &Attempts, begins: bool, at: u64) -> Tally {
-        let most = numbers.long().unwrap_or(numbers.temp()).block_at;
+        let known = Self { tries: self.tries[self.known..].to_vec(), ..Self::default() };
         let told = |threshold: &Threshold| {
-            let count = self.count(threshold, None, at);
-            u16::try_from(count).map_or(most, |count| count.min(most))
+            u16::try_from(known.count(threshold, None, at)).expect("few are known")
         };
         Tally {
             temp: told(numbers.temp()),

@@ -50,6 +50,7 @@ fn lasts(shape: &ShapePlan) -> bool {
         ShapePlan::Window(_, per, _) => *per > LONG,
         ShapePlan::Quota(_, PeriodPlan::Fixed(per) | PeriodPlan::FirstUse(per), _) => *per > LONG,
         ShapePlan::Quota(..) => true,
+        ShapePlan::Attempts(window, _) => window.per > LONG,
     }
 }
 
@@ -184,6 +185,21 @@ impl Store for Settling {
         settlement: &tidegate_core::Settlement<'_>,
     ) -> Result<tidegate_core::Receipt, tidegate_core::StoreError> {
         self.0.settle(settlement).await
+    }
+
+    async fn amend(
+        &self,
+        counter: tidegate_core::Counter<'_>,
+        amendment: tidegate_core::Amendment,
+    ) -> Result<tidegate_core::Amended, tidegate_core::StoreError> {
+        self.0.amend(counter, amendment).await
+    }
+
+    async fn blocks(
+        &self,
+        page: tidegate_core::Page<'_>,
+    ) -> Result<tidegate_core::Blocks, tidegate_core::StoreError> {
+        self.0.blocks(page).await
     }
 }
 

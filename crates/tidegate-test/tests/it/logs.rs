@@ -169,8 +169,8 @@ impl Both {
     }
 
     fn ask(&mut self, account: u8, writes: bool) -> Result<(), TestCaseError> {
-        let name = account.to_string();
-        let account = Account::new(&name);
+        let account = account.to_string();
+        let account = Account::new(&account);
         let subject = Subject::new().org("acme").account(&account);
         let mut case = Case::new(&self.set.policies()[0], &subject);
         case.resolve(&self.digests);

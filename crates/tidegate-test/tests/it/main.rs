@@ -7,6 +7,7 @@
     reason = "a test: what cannot be built fails it"
 )]
 
+mod blocks;
 mod bounds;
 mod costs;
 mod differential;
@@ -16,11 +17,13 @@ mod keys;
 mod logs;
 mod lua;
 mod memory;
+mod operators;
 mod pitfalls;
 mod policies;
 mod rollback;
 mod settling;
 mod shared;
+mod threats;
 mod tightening;
 mod vectors;
 mod waits;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tidegate_core::{
-    Amendment, Attempts, Case, Counter, Ladder, Page, Shape, Span, Store as _, StoreError, Subject,
+    Amendment, Attempts, Case, Counter, Ladder, Name, Page, Shape, Span, Store as _, StoreError,
+    Subject,
 };
 use tidegate_engine::OperateError;
 use tidegate_test::servers::Flavour;
@@ -53,8 +54,8 @@ async fn listed(node: &Node, at_most: usize) -> (BTreeSet<String>, usize) {
         pages += 1;
         assert!(blocks.list.len() <= 2 * at_most.min(1_000) + 64, "{}", blocks.list.len());
         for entry in blocks.list {
-            assert_eq!(entry.limit.as_ref().map(|name| name.as_str()), Some("login"));
-            assert_eq!(entry.policy.as_ref().map(|name| name.as_str()), Some("p"));
+            assert_eq!(entry.limit.as_ref().map(Name::as_str), Some("login"));
+            assert_eq!(entry.policy.as_ref().map(Name::as_str), Some("p"));
             found.insert(entry.key);
         }
         match blocks.next {

@@ -9,6 +9,7 @@ mod admin;
 mod bench;
 mod block;
 mod blocks;
+mod blocked;
 mod check;
 mod completions;
 mod example;

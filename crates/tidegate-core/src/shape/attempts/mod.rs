@@ -145,7 +145,6 @@ impl Attempts {
     }
 
     /// Records an attempt of `member`, and begins the block that it is one too many for.
-    #[must_use]
     pub fn take(
         &self,
         state: Option<&AttemptsState>,
@@ -169,7 +168,6 @@ impl Attempts {
 
     /// Records an attempt where several keys are counted together: it may refuse, and begins no
     /// block, which would hold those who did nothing.
-    #[must_use]
     pub fn take_shared(
         &self,
         state: Option<&AttemptsState>,

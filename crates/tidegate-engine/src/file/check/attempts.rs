@@ -8,7 +8,9 @@ use tidegate_core::{
 use super::Check;
 use super::limit::Numbers;
 use crate::file::place::{Place, Placed};
-use crate::file::written::attempts::{AttemptsNumbers, LadderText, Levels, ThresholdNumbers};
+use crate::file::written::attempts::{
+    AttemptsNumbers, LADDER, LadderText, Levels, ThresholdNumbers,
+};
 use crate::file::written::limit as written;
 use crate::file::written::scalar::{DurationText, Number};
 use crate::file::wrong::Wrong;
@@ -180,9 +182,10 @@ impl Check {
 
     fn ladder(&mut self, written: &Placed<LadderText>) -> Option<Ladder> {
         let Levels { from, to } = match &written.value {
-            LadderText::All(word) => {
-                let word = Placed { value: word.clone(), place: written.place };
-                return self.word(&word).map(|_| Ladder::default());
+            LadderText::All(word) if word.meaning().is_some() => return Some(Ladder::default()),
+            LadderText::All(_) => {
+                self.say(written.place, Wrong::OtherType { expected: LADDER.into() });
+                return None;
             }
             LadderText::Some(levels) => levels,
         };

@@ -76,6 +76,9 @@ pub(in crate::file) struct Levels {
     pub(in crate::file) to: Option<Placed<Word<Level>>>,
 }
 
+/// What a ladder can be.
+pub(in crate::file) const LADDER: &str = "`all`, or levels such as `{ from: L1, to: L4 }`";
+
 struct LadderVisitor;
 
 // === impl LadderText ===
@@ -105,7 +108,7 @@ impl<'de> Visitor<'de> for LadderVisitor {
     type Value = LadderText;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("`all`, or levels such as `{ from: L1, to: L4 }`")
+        f.write_str(LADDER)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<LadderText, E> {

@@ -257,12 +257,15 @@ fn is_log(key: &str) -> bool {
 }
 
 /// Where the core has not said what to do.
-const fn of_numbers(error: ShapeError) -> Option<&'static str> {
+fn of_numbers(error: ShapeError) -> Option<&'static str> {
     Some(match error {
         ShapeError::ZeroPeriod => "write a longer one, such as `1s`",
         ShapeError::TooFast => "write a slower one, or count in larger units",
         ShapeError::TooLarge { .. } => {
             "write a smaller burst, or the rate with a shorter period: `10/min` instead of `600/h`"
+        }
+        ShapeError::OutOfRange { what: "block_at", .. } => {
+            "write a smaller one; a window counts more, but blocks nobody"
         }
         ShapeError::OutOfRange { .. } => "write a smaller one, or count in larger units",
         ShapeError::LongNotLonger => "give `long` a longer `per` and a larger `block_at`",

@@ -171,7 +171,7 @@ pub enum Wrong {
         owner: String,
     },
     /// A limit with two.
-    #[error("{owner} has two shapes, a {first} and a {second}")]
+    #[error("{owner} has two shapes, `{first}` and `{second}`")]
     TwoShapes {
         /// The limit or override.
         owner: String,
@@ -270,9 +270,7 @@ pub enum Wrong {
     #[error("an attempt counts once, whatever a request costs")]
     CostOfAttempts,
     /// Distinct values of what a key consists of: there is one.
-    #[error(
-        "of each `{dimension}` there is one `{dimension}`: nothing would ever be counted twice"
-    )]
+    #[error("each `{dimension}` has one `{dimension}`, so there is nothing to count")]
     DistinctOfItself {
         /// The dimension.
         dimension: &'static str,
@@ -282,7 +280,7 @@ pub enum Wrong {
     TooManyDistinct,
     /// A limit for nobody.
     #[error(
-        "the limit needs `{0}` and leaves alone whom it is known of, so it never applies",
+        "the limit needs `{}` and leaves alone whom it is known of, so it never applies",
         .dimension.name()
     )]
     NeverApplies {
@@ -291,9 +289,9 @@ pub enum Wrong {
     },
     /// A policy that would be looser in an outage than without one.
     #[error(
-        "limit `{limit}` lets {admits} attempts in {1} through; while the store is down, a policy \
-         that protects `{0}` admits {2} for each `{3}` already",
-        .protects.name(), .cap.per, .cap.count, .cap.by.name()
+        "limit `{limit}` lets no more than {admits} through in {}; while the store is down, a policy \
+         that protects `{}` admits {} for each `{}` already",
+        .cap.per, .protects.name(), .cap.count, .cap.by.name()
     )]
     NotAboveCap {
         /// The limit.
@@ -346,7 +344,7 @@ pub enum Wrong {
     #[error(transparent)]
     BadOverride(#[from] OverrideError),
     /// An override of another shape than its limit's.
-    #[error("the limit is a {expected}, but this override of it is a {found}")]
+    #[error("the shape of the limit is `{expected}`, but this override has `{found}`")]
     OtherShape {
         /// The limit's shape.
         expected: &'static str,

@@ -41,8 +41,8 @@ fn a_block_has_a_length_or_a_level() {
 
 #[test]
 fn a_subject_is_said_on_purpose() {
-    let readers: [fn(&'static [u8]) -> Result<(), Problem>; 2] =
-        [|bytes| reset(bytes).map(drop), |bytes| unblock(bytes).map(drop)];
+    type Read = fn(&'static [u8]) -> Result<(), Problem>;
+    let readers: [Read; 2] = [|bytes| reset(bytes).map(drop), |bytes| unblock(bytes).map(drop)];
     for read in readers {
         assert_eq!(field(read(br#"{"policy":"login"}"#)), "/subject");
         assert_eq!(field(read(br#"{"subject":{"account":"a"}}"#)), "/policy");

@@ -4,7 +4,8 @@
 -- (zeros: none), how many attempts, whether members follow; the times, oldest first; the members.
 --
 -- However long the log, only one time in it matters for each window: when the attempt was made that has
--- to leave before one more stays below. So nothing here goes through the log but what gives back.
+-- to leave before one more stays below. So nothing here goes through the log but what gives back. The
+-- server hashes every byte of every string that a script makes, so few are made.
 --# read
 local v$ = pcall('GET', keys[$])
 --# numbers window
@@ -12,9 +13,10 @@ if not (full$ >= 1 and full$ <= 99 and per$ >= 1 and per$ <= LONGEST) then @numb
 --# state
 local now$, newest$, keeps$, ends$, scope$, level$, count$, pairs$ = clock, 0, 0, 0, 0, 0, 0, 0
 if v$ then
-  local tag = 0
+  -- The limit is for whoever lists blocks.
+  local tag, limit = 0
   if #v$ >= 30 then
-    tag, keeps$, ends$, scope$, level$, count$, pairs$ = unpack('<HLLxxxxxxxxBBBB', v$)
+    tag, keeps$, ends$, limit, scope$, level$, count$, pairs$ = unpack('<HLLLBBBB', v$)
   end
   if tag == 12641 then
     if not (keeps$ <= MAX and ends$ <= MAX and scope$ <= 3 and level$ <= 6 and count$ <= 100
@@ -80,9 +82,9 @@ end
 --# room
 local room$ = not held$ and reach$ == 0
 --# bounds
-local most, span, log = full$, per$, ''
+local most, span, log, head = full$, per$, '', true
 --# bounds long
-local most, span, log = fulls$, pers$, ''
+local most, span, log, head = fulls$, pers$, '', true
 --# begin
 if reach$ == 1 and not held$ then
   ends$, scope$, level$ = now$ + block$, 1, 0
@@ -116,6 +118,8 @@ do
     log = pack('<L', now$)
   elseif pairs$ == 0 then
     log = string.sub(v$, 31 + 8 * excess) .. pack('<L', now$)
+    -- As long as before: unless a block begins, what is before the log stays as it is.
+    head = excess ~= 1 or reach$ > 0 and not held$ or reach$ == 2
   else
     log = string.sub(v$, 31 + 8 * excess, past - 1) .. pack('<L', now$)
       .. string.sub(v$, past + 8 * excess) .. '\0\0\0\0\0\0\0\0'
@@ -185,7 +189,9 @@ fresh = ends$ + (fresh > 0 and fresh * HOUR or 0)
 if count$ > 0 and newest$ + span > fresh then fresh = newest$ + span end
 fresh = (fresh > MAX and MAX or fresh) / 1000
 fresh = fresh + -fresh % 1
-if v$ and fresh <= keeps$ then
+if not head and fresh <= keeps$ then
+  call('SETRANGE', keys[$], '30', log)
+elseif v$ and fresh <= keeps$ then
   call('SET', keys[$], pack('<HLLc8BBBB', 12641, keeps$, ends$, id$, scope$, level$, count$,
     pairs$) .. log, 'KEEPTTL')
 else

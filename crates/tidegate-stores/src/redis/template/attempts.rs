@@ -61,11 +61,15 @@ impl Log {
         }
         let mine = if self.distinct { get("mine") } else { "" };
         text += get("held");
+        // While a block holds, the log does not matter, but for the long window of a shorter one.
         text += &match self.manner {
-            Manner::Temp => [mine, get("reach")].concat(),
-            Manner::Dual => [mine, get("reach"), get("reach long")].concat(),
-            // While a block holds, the log does not matter.
             Manner::Ladder => ["if not held$ then\n", mine, get("reach"), "end\n"].concat(),
+            Manner::Temp => [mine, "if not held$ then\n", get("reach"), "end\n"].concat(),
+            Manner::Dual => {
+                let temp = ["if not held$ then\n", get("reach"), "end\n"].concat();
+                let long = ["if not held$ or scope$ ~= 2 then\n", get("reach long"), "end\n"];
+                [mine, &temp, &long.concat()].concat()
+            }
         };
         text + get("room")
     }
