@@ -17,6 +17,7 @@ use super::asker::{Asker, Door, secret};
 use super::contender::{CALLERS, Figures};
 use super::load::{self, Load};
 use super::server::{Server, Slow};
+use super::workload::Request;
 use super::{instructions::can_be_counted, runtime};
 use crate::args::Options;
 use crate::measure::on_processor;
@@ -96,7 +97,8 @@ async fn callers(who: Who, door: Door, count: usize) -> Fallible<Vec<Asker>> {
 /// Everybody who asks in a turn. The server has met their script, or all of them would send it.
 async fn acquainted(who: Who, door: Door) -> Fallible<Vec<Asker>> {
     let callers = callers(who, door, CALLERS).await?;
-    load::run(&callers[..1], &Arc::new([apart(who, &secret()?)?]), Load::Each).await?;
+    let request: Arc<[Request]> = Arc::new([apart(who, &secret()?)?]);
+    load::run(&callers[..1], &request, Load::Each).await?;
     Ok(callers)
 }
 

@@ -80,7 +80,7 @@ pub(crate) async fn make_attempts(
     request: &Arc<[Request]>,
     attempts: u32,
 ) -> Fallible<()> {
-    let callers = (1..=50).rev().find(|callers| attempts % callers == 0).unwrap_or(1);
+    let callers = (1..=50).rev().find(|callers| attempts.is_multiple_of(*callers)).unwrap_or(1);
     let askers = vec![asker.clone(); callers as usize];
     load::run(&askers, request, Load::Count(u64::from(attempts / callers))).await?;
     Ok(())

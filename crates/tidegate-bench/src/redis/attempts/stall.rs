@@ -36,7 +36,7 @@ async fn tidegate(server: &mut Server) -> Fallible<Stall> {
     let door = Door { port: server.port, db: 0 };
     let mut request = apart(Who::Tidegate, &secret()?)?;
     let asker = Asker::tidegate(BRIEF.policy()?, door).await?;
-    let attempts = Arc::new([apart(Who::Tidegate, &secret()?)?]) as Arc<[Request]>;
+    let attempts: Arc<[Request]> = Arc::new([apart(Who::Tidegate, &secret()?)?]);
     make_attempts(&asker, &attempts, EXPIRED).await?;
     // The block that the last of them may have begun is over by then as well.
     tokio::time::sleep(Duration::from_secs(BRIEF.long() + 1)).await;
@@ -60,7 +60,8 @@ async fn seed(server: &mut Server) -> Fallible<Stall> {
 async fn one(server: &mut Server, who: Who, asker: &Asker, request: Request) -> Fallible<Stall> {
     let memory = pattern::memory(&request, Door { port: server.port, db: 0 }).await?;
     let before = server.stand().await?;
-    load::run(std::slice::from_ref(asker), &Arc::new([request]), Load::Each).await?;
+    let request: Arc<[Request]> = Arc::new([request]);
+    load::run(std::slice::from_ref(asker), &request, Load::Each).await?;
     let after = server.stand().await?.since(&before);
     let (_, micros) = after.commands.get("evalsha").ok_or("nobody called a script")?;
     Ok(Stall { who, memory, micros: *micros })
