@@ -389,8 +389,7 @@ impl Limit {
         }
     }
 
-    /// The family of its keys: `rq` for quotas, `rl` for what else is counted, and the abuse log's
-    /// own.
+    /// The family of its keys: `rq` for quotas, one of its own for abuse logs, `rl` for the rest.
     pub(crate) fn family(&self) -> &'static str {
         match self.shape().kind() {
             Kind::Quota => "rq",

@@ -67,7 +67,7 @@ pub(super) async fn decide(
         if ask == Ask::Charge {
             taken.note(&places, &done, |place| {
                 let room = met[place].map_or(Room::Now, |met| met.looked.room);
-                undo::is_own_refusal(&batch.charges()[place], room)
+                undo::is_for_good(&batch.charges()[place], room)
             });
         }
     }
@@ -96,7 +96,7 @@ impl Met {
     /// What to tell. What was counted for a decision that was refused is given back, but for attempts.
     fn reading(self, charge: &Charge<'_>, refused: Option<Refused>) -> Reading {
         let stays = refused.is_none_or(|refused| undo::stays_counted(charge, refused))
-            || undo::is_own_refusal(charge, self.looked.room);
+            || undo::is_for_good(charge, self.looked.room);
         self.taken.filter(|_| stays).unwrap_or(self.looked)
     }
 }

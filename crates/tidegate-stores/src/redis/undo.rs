@@ -35,13 +35,13 @@ impl<'t, 'a> Taken<'t, 'a> {
         Self { store, batch, names, groups: ArrayVec::new() }
     }
 
-    /// Takes note of what a group has taken. What only begins a block is nothing that could be given
-    /// back: `begins` tells so, by place.
-    pub(super) fn note(&mut self, places: &[usize], done: &Done, begins: impl Fn(usize) -> bool) {
+    /// Takes note of what a group has taken. What is counted for good, by place, is nothing that could
+    /// be given back.
+    pub(super) fn note(&mut self, places: &[usize], done: &Done, for_good: impl Fn(usize) -> bool) {
         let is_written = |group_place: usize| done.writes >> group_place & 1 == 1;
         let taken = places.iter().copied().enumerate();
         let taken = taken.filter(|(place, _)| is_written(*place)).map(|(_, place)| place);
-        self.groups.push((done.now, taken.filter(|place| !begins(*place)).collect()));
+        self.groups.push((done.now, taken.filter(|place| !for_good(*place)).collect()));
     }
 
     /// Gives back, in the background, what was taken for a decision that was refused. Attempts stay
@@ -96,11 +96,13 @@ impl<'t, 'a> Taken<'t, 'a> {
     }
 }
 
-/// Whether a charge was only written because it was refused by its own limit, for which that begins
-/// a block. It stays, whoever else has refused.
-pub(super) fn is_own_refusal(charge: &Charge<'_>, room: Room) -> bool {
+/// Whether what was written stays, whoever else has refused: because the limit itself refused, which
+/// begins a block, or because the attempt took the place of an earlier one of the same member, and
+/// giving it back would take out both.
+pub(super) fn is_for_good(charge: &Charge<'_>, room: Room) -> bool {
     let shape = charge.shape();
-    shape.counts_own_refusals() && !shape.counts_attempts() && !room.is_now()
+    let own_refusal = shape.counts_own_refusals() && !shape.counts_attempts() && !room.is_now();
+    own_refusal || charge.member() != 0
 }
 
 /// Whether a charge that was written stays so although the decision was refused.

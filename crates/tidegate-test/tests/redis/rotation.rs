@@ -78,7 +78,6 @@ async fn left(node: &Node) -> Vec<i64> {
 }
 
 /// One server or several, as whoever they are.
-#[expect(clippy::large_enum_variant, reason = "a test has one of them")]
 enum Place {
     One(Box<Server>),
     Many(Cluster),
