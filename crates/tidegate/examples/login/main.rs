@@ -17,8 +17,8 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use tidegate::memory::{Budget, MemoryStore};
 use tidegate::{
-    Account, AttemptError, Clock, Engine, FailureMode, Name, PolicySet, Preset, Store, Subject,
-    SystemClock,
+    Account, AttemptError, Clock, Engine, FailureMode, Name, PolicySet, Preset, Span, Store,
+    Subject, SystemClock,
 };
 
 use device::Devices;
@@ -129,7 +129,7 @@ impl From<AttemptError> for Refused {
         match error {
             AttemptError::TooMany(refusal) => {
                 let wait = refusal.retry_after();
-                Self::TooMany { seconds: wait.map_or(86_400, |wait| wait.as_secs_ceil()) }
+                Self::TooMany { seconds: wait.map_or(86_400, Span::as_secs_ceil) }
             }
             // Nobody can tell, so nobody gets in: that is what failing closed means.
             AttemptError::NoPolicy(_) | AttemptError::Undecided(_) => Self::Unavailable,

@@ -38,7 +38,7 @@ pub use response::{ErrorCode, ErrorResponse};
 
 use tidegate_core::{
     Account, Attempts, BlockScope, Case, Decision, Dimension, FailureMode, Limit, Name, NameError,
-    PolicySpec, Scope, Shape, ShapeError, Store, StoreError, Subject, Tally, Threshold,
+    PolicySpec, Scope, Shape, ShapeError, Span, Store, StoreError, Subject, Tally, Threshold,
 };
 use tidegate_engine::{DecideError, Engine};
 
@@ -191,7 +191,7 @@ fn told(decision: &Decision<'_>, key_prefix: &str, config: &LimiterConfig) -> Li
         Err(refused) => LimiterDecision::Blocked {
             scope: decision.block().map_or(BlockScope::Temp, |block| block.scope),
             // What never passes is told to come back tomorrow: a number is expected here.
-            retry_after_secs: refused.retry_after().map_or(86_400, |wait| wait.as_secs_ceil()),
+            retry_after_secs: refused.retry_after().map_or(86_400, Span::as_secs_ceil),
             short_count: u64::from(temp),
             long_count: u64::from(long),
         },
