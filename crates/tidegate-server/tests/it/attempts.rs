@@ -31,7 +31,7 @@ fn ask(policy: &str) -> Value {
 #[test]
 fn a_block_is_told_with_its_scope_its_end_and_both_counts() {
     let world = world();
-    let mut decide = || world.post("/v1/decide", &ask("voucher")).json();
+    let decide = || world.post("/v1/decide", &ask("voucher")).json();
     let admitted = decide();
     assert_eq!(admitted["verdict"], "admit");
     assert_eq!(admitted.get("block"), None);
