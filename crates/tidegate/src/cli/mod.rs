@@ -8,8 +8,8 @@
 mod admin;
 mod bench;
 mod block;
-mod blocks;
 mod blocked;
+mod blocks;
 mod check;
 mod completions;
 mod example;
