@@ -14,7 +14,8 @@ pub enum Amendment {
     Block {
         /// For how long, from now on.
         lasts: Span,
-        /// The level it counts as for the next one, if the limit has a ladder.
+        /// The level it counts as for the next one, if the limit has a ladder; at least the one
+        /// that the counter stands on.
         level: Option<Level>,
     },
     /// Lift the block, and forget the attempts that led to it. Its level stands.
@@ -91,8 +92,11 @@ impl Amendment {
             (Self::Block { lasts, level }, state)
                 if is_log && (state.is_some() || shape.is_some()) =>
             {
-                let scope = BlockScope::Operator;
-                let block = Block { until: now.after(lasts), scope, level };
+                // Time does not go back for a counter, and what it has climbed is not forgotten.
+                let now = state.as_ref().map_or(now, |state| state.now(now));
+                let last = state.as_ref().and_then(AttemptsState::block);
+                let level = level.max(last.and_then(|block| block.standing(now)));
+                let block = Block { until: now.after(lasts), scope: BlockScope::Operator, level };
                 Outcome::changed(state, |state| state.blocked(block))
             }
             (Self::Unblock, Some(state)) => {

@@ -89,6 +89,14 @@ impl Block {
         now < self.until || self.until == Timestamp::MAX
     }
 
+    /// What is left of its level at `now`: each whole hour since its end has taken one off.
+    #[must_use]
+    pub fn standing(&self, now: Timestamp) -> Option<Level> {
+        let hours = now.since(self.until).as_micros() / Span::HOUR.as_micros();
+        let hours = u8::try_from(hours).unwrap_or(u8::MAX);
+        Level::from_number(self.level?.get().saturating_sub(hours))
+    }
+
     /// When nothing is left of it that a later block could be higher for: one hour for each level.
     #[must_use]
     pub fn forgotten_at(&self) -> Timestamp {

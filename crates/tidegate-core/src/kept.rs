@@ -108,8 +108,9 @@ impl Charge<'_> {
                 let (state, units) = quota.give_back(of_quota(kept)?, cost, taken_at);
                 (Kept::Quota(state), units)
             }
-            Shape::Attempts(_) => {
-                let (state, units) = of_attempts(kept)?.clone().given_back(self.member(), taken_at);
+            Shape::Attempts(attempts) => {
+                let state = of_attempts(kept)?;
+                let (state, units) = attempts.give_back(state, self.member(), taken_at, now);
                 (Kept::Attempts(Box::new(state)), units)
             }
         })

@@ -61,7 +61,20 @@ impl LogStep<'_> {
     /// Takes out the attempt made at `taken_at`; how many that was.
     pub(crate) fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let member = here.charge.member();
-        self.change(here, |state| state.given_back(member, taken_at))
+        self.change(here, |state| self.attempts.give_back(&state, member, taken_at, here.now))
+    }
+
+    /// Takes an attempt out of a cell that it shares with those of other keys, if it is there: exactly
+    /// the one made at `taken_at`, because a later one may be another's. Without this, those who get in
+    /// would use up what a cell lets through, and keep out everybody else in it.
+    pub(crate) fn give_back_shared(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
+        let Kept::Words(words) = self.shelf.load(here.spot, here.charge) else { return 0 };
+        let member = here.charge.member();
+        let is_it = |attempt: &Attempt| attempt.at == taken_at && attempt.member == member;
+        match here.epoch.unpack_log(&words).attempts().iter().any(is_it) {
+            true => self.give_back(here, taken_at),
+            false => 0,
+        }
     }
 
     /// Forgets all attempts; how many there were.

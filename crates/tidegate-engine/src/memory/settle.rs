@@ -121,17 +121,23 @@ impl Shelves {
             let (here, taken_at) = (here(index), settlement.decided_at());
             match step.way {
                 Way::Back => settled.returned += self.give_back(here, taken_at),
-                Way::Forgive => settled.returned += self.forgive(here),
+                Way::Forgive => settled.returned += self.forgive(here, taken_at),
                 Way::There => settled.added += self.take_more(here, index)?,
             }
         }
         Ok(Receipt::Settled(settled))
     }
 
-    /// Gives back to a key's own entry. A cell is shared, and a key that is in neither has nothing
-    /// that counts.
+    /// Gives back to a key's own entry. A cell is shared, so only what is known to be the key's own is
+    /// given back to it, and a key that is in neither has nothing that counts.
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
-        let Spot::Entry(_) = here.spot else { return 0 };
+        match (here.spot, here.charge.shape()) {
+            (Spot::Entry(_), _) => {}
+            (Spot::Overflow(_), Shape::Attempts(attempts)) => {
+                return LogStep { shelf: &self.logs, attempts }.give_back_shared(here, taken_at);
+            }
+            _ => return 0,
+        }
         match here.charge.shape() {
             Shape::Bucket(bucket) => {
                 BucketStep { shelf: &self.buckets, bucket }.give_back(here, taken_at)
@@ -148,12 +154,13 @@ impl Shelves {
         }
     }
 
-    /// Forgets the attempts in a key's own log.
-    fn forgive(&self, here: Here<'_>) -> u64 {
+    /// Forgets the attempts in a key's own log; in a cell, the one that is settled.
+    fn forgive(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         match (here.spot, here.charge.shape()) {
             (Spot::Entry(_), Shape::Attempts(attempts)) => {
                 LogStep { shelf: &self.logs, attempts }.forgive(here)
             }
+            (Spot::Overflow(_), _) => self.give_back(here, taken_at),
             _ => 0,
         }
     }

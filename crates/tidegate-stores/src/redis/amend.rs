@@ -1,8 +1,15 @@
 //! What an operator does to one counter: one script on one key.
+//!
+//! While the secret is being changed the counter is first carried over to its current name, as before
+//! a charge: otherwise what is lifted or forgotten here would come back with the next attempt, and a
+//! short block under the new name would take the place of a long one under the old.
+
+use std::sync::Arc;
 
 use tidegate_core::{Amended, Amendment, Counter, MAX_KEY, Shape, Span, StoreError};
 
 use super::args::Args;
+use super::carry;
 use super::reply;
 use super::store::Inner;
 
@@ -19,11 +26,14 @@ struct Named {
 }
 
 pub(super) async fn amend(
-    store: &Inner,
+    store: &Arc<Inner>,
     counter: Counter<'_>,
     amendment: Amendment,
 ) -> Result<Amended, StoreError> {
     let named = Named::of(store, counter)?;
+    if let (Some(previous), Counter::Of(_, key)) = (&store.previous, &counter) {
+        carry::one(store, previous, key, &named.key).await?;
+    }
     let (what, lasts, level) = match amendment {
         Amendment::Reset => (3, Span::ZERO, None),
         Amendment::Block { .. } | Amendment::Unblock if !named.is_log => (0, Span::ZERO, None),

@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Batch, KeyNames, MAX_LIMITS, StoreError};
+use tidegate_core::{Batch, Key, KeyNames, MAX_LIMITS, StoreError};
 
 use super::args::Nonce;
 use super::group::{Places, by_tag, tag_of};
@@ -50,18 +50,12 @@ pub(super) async fn over(
     batch: &Batch<'_>,
     names: &[String],
 ) -> Result<(), StoreError> {
-    let renamed: ArrayVec<Renamed<'_>, MAX_LIMITS> = batch
-        .charges()
-        .iter()
+    let keys = batch.charges().iter().map(|charge| batch.key(charge));
+    let renamed = keys
         .zip(names)
         .enumerate()
-        .map(|(place, (charge, current))| Renamed {
-            place,
-            previous: previous.text(&batch.key(charge)),
-            current,
-        })
-        .filter(|renamed| renamed.previous != renamed.current)
-        .collect();
+        .filter_map(|(place, (key, current))| Renamed::of(place, previous.text(&key), current));
+    let renamed: ArrayVec<Renamed<'_>, MAX_LIMITS> = renamed.collect();
     let groups: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
         true => by_tag(renamed.iter().map(|renamed| renamed.previous.as_str())),
         false => ArrayVec::from_iter([(0..renamed.len()).collect()]),
@@ -69,12 +63,30 @@ pub(super) async fn over(
     for places in groups.iter().filter(|places| !places.is_empty()) {
         let group: ArrayVec<&Renamed<'_>, MAX_LIMITS> =
             places.iter().map(|place| &renamed[*place]).collect();
-        carry(store, &group).await.map_err(|error| match error {
-            StoreError::Timeout => StoreError::Unavailable,
-            other => other,
-        })?;
+        carry(store, &group).await.map_err(uncounted)?;
     }
     Ok(())
+}
+
+/// The same for one counter, whose current name is `current`: what an operator does concerns all that
+/// was counted, and must not make a new counter beside the old one.
+pub(super) async fn one(
+    store: &Arc<Inner>,
+    previous: &KeyNames,
+    key: &Key<'_>,
+    current: &str,
+) -> Result<(), StoreError> {
+    match Renamed::of(0, previous.text(key), current) {
+        Some(renamed) => carry(store, &[&renamed]).await.map_err(uncounted),
+        None => Ok(()),
+    }
+}
+
+fn uncounted(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Timeout => StoreError::Unavailable,
+        other => other,
+    }
 }
 
 /// The same for counters whose previous names lie together.
@@ -99,6 +111,15 @@ async fn carry(store: &Arc<Inner>, group: &[&Renamed<'_>]) -> Result<(), StoreEr
         }
     }
     Ok(())
+}
+
+// === impl Renamed ===
+
+impl<'n> Renamed<'n> {
+    /// `None` if it has the same name under both secrets.
+    fn of(place: usize, previous: String, current: &'n str) -> Option<Self> {
+        (previous != current).then_some(Self { place, previous, current })
+    }
 }
 
 async fn forget(store: &Inner, previous: &str, state: &[u8]) {

@@ -107,7 +107,10 @@ impl AttemptsLog {
     }
 
     /// An operator blocks.
-    pub(super) fn block(&mut self, until: u64, level: Option<Level>) {
+    pub(super) fn block(&mut self, at: u64, lasts: u64, level: Option<Level>) {
+        let at = self.tries.last().map_or(at, |newest| newest.at.max(at));
+        let until = at + lasts;
+        let level = level.max(Level::from_number(self.standing(at)));
         let longer = self.blocks.iter().all(|block| block.until.as_micros() < until);
         if longer {
             self.begin(BlockScope::Operator, level, until);
@@ -147,8 +150,8 @@ impl AttemptsLog {
         self.blocks.push(Block { until: Timestamp::from_micros(until), scope, level });
     }
 
-    /// One higher than the last block, which each hour since its end has made one lower.
-    fn next_level(&self, ladder: &Ladder, at: u64) -> Level {
+    /// The level of the last block, which each hour since its end has made one lower.
+    fn standing(&self, at: u64) -> u8 {
         let last = self.blocks.last().and_then(|block| Some((block.level?, block.until)));
         let (mut standing, mut hour) = match last {
             Some((level, until)) => (level.get(), until.as_micros() + HOUR),
@@ -157,7 +160,12 @@ impl AttemptsLog {
         while standing > 0 && hour <= at {
             (standing, hour) = (standing - 1, hour + HOUR);
         }
-        let level = (standing + 1).max(ladder.from().get()).min(ladder.to().get());
+        standing
+    }
+
+    /// One higher than that.
+    fn next_level(&self, ladder: &Ladder, at: u64) -> Level {
+        let level = (self.standing(at) + 1).max(ladder.from().get()).min(ladder.to().get());
         Level::from_number(level).expect("a level between two levels")
     }
 

@@ -36,7 +36,7 @@ impl Kept {
         match (amendment, &mut kept.log) {
             (Amendment::Reset, _) => return None,
             (Amendment::Block { lasts, level }, Log::Attempts(log)) => {
-                log.block(now + lasts.as_micros(), level);
+                log.block(now, lasts.as_micros(), level);
             }
             (Amendment::Unblock, Log::Attempts(log)) => log.unblock(now),
             _ => panic!("only attempts are blocked"),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use redis::Value;
 use tidegate_core::{
-    Account, Case, Dimension, Limit, PolicySet, Scope, Secret, StoreError, Subject, Ticket,
+    Account, Attempts, Case, Dimension, Ladder, Limit, PolicySet, Scope, Secret, Shape, Span,
+    StoreError, Subject, Ticket,
 };
 use tidegate_engine::DecideError;
 use tidegate_test::servers::{Cluster, Flavour, Server, wait};
@@ -241,6 +242,42 @@ async fn p91_a_ticket_of_the_secret_before_can_be_settled() {
     let ticket = decide(&old).await.unwrap().1.unwrap();
     let stranger = node(&after(), &url, 10);
     assert!(stranger.engine().settle(ticket.as_str(), 0).await.is_err(), "it does not know it");
+}
+
+/// The third attempt on an account is blocked, for 15 seconds.
+fn log() -> PolicySet {
+    let log = Attempts::climbing(3, Span::MINUTE, Ladder::default()).unwrap();
+    node::set(vec![limit(Dimension::Account, "log", Shape::Attempts(log))])
+}
+
+async fn operators_see_what_was_counted(place: &Place) {
+    let url = place.url();
+    let under = |secret: &Secret| Node::under(secret, &url, PATIENT, log());
+    let (old, new) = (under(&before()), under(&changing()));
+    assert_eq!(admitted(&old, 3).await, 2);
+    let block = |case| new.engine().block(case, None, Span::from_secs(1), None);
+    let kept = with_case(&new, async |case| block(case).await.unwrap().amended).await;
+    let left = kept.block.unwrap().until.since(kept.at);
+    assert!(!kept.changed && left > Span::from_secs(5), "P92: {kept:?}");
+    assert_eq!(admitted(&new, 1).await, 0);
+
+    for server in place.servers() {
+        server.command(&["FLUSHALL"]).await;
+    }
+    assert_eq!(admitted(&old, 3).await, 2);
+    let lifted = with_case(&new, async |case| new.engine().unblock(case, None).await).await;
+    assert!(lifted.unwrap()[0].amended.changed);
+    assert_eq!(admitted(&new, 3).await, 2, "and the block does not come back");
+    let reset = with_case(&new, async |case| new.engine().reset(case, None).await).await;
+    assert!(reset.unwrap()[0].amended.changed);
+    assert_eq!(admitted(&new, 1).await, 1);
+    place.is_tidy().await;
+}
+
+#[tokio::test]
+async fn p92_operators_see_what_was_counted_under_the_secret_before() {
+    operators_see_what_was_counted(&Place::one(Flavour::Redis).await).await;
+    operators_see_what_was_counted(&Place::many().await).await;
 }
 
 /// How often a script was called.

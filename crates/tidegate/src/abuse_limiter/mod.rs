@@ -212,9 +212,10 @@ fn told(decision: &Decision<'_>, key_prefix: &str, config: &LimiterConfig) -> Li
     said
 }
 
-/// What a log may show of who tries: what comes before the last colon, which the host has written.
+/// What a log may show of who tries: what comes before the first colon, which the host has written. A
+/// later one may be in an address or a name.
 fn namespace(key_prefix: &str) -> &str {
-    key_prefix.rsplit_once(':').map_or("", |(namespace, _)| namespace)
+    key_prefix.split_once(':').map_or("", |(namespace, _)| namespace)
 }
 
 fn trouble(error: &DecideError) -> ErrorResponse {

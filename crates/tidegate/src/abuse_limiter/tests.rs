@@ -118,6 +118,7 @@ fn a_missing_policy_is_an_error_and_no_way_in() {
 
 #[test]
 fn t41_who_tries_is_not_logged() {
-    assert_eq!(namespace("verify:email:alice@example.com"), "verify:email");
+    assert_eq!(namespace("verify:alice@example.com"), "verify");
+    assert_eq!(namespace("verify:2001:db8::7"), "verify", "addresses have colons too");
     assert_eq!(namespace("alice@example.com"), "");
 }

@@ -72,9 +72,9 @@ impl AttemptsState {
     }
 
     /// Takes out the attempt that was recorded at `taken_at`, of this member if it is one's; how many
-    /// that was.
+    /// that was. Where time has gone back it was recorded later, at the time of the newest before it.
     #[must_use]
-    pub fn given_back(mut self, member: u64, taken_at: Timestamp) -> (Self, u64) {
+    pub(super) fn given_back(mut self, member: u64, taken_at: Timestamp) -> (Self, u64) {
         let is_it =
             |attempt: &Attempt| attempt.at >= taken_at && (member == 0 || attempt.member == member);
         let place = self.log.iter().position(is_it);
@@ -93,7 +93,7 @@ impl AttemptsState {
     }
 
     /// Time does not go back for a key.
-    pub(super) fn now(&self, now: Timestamp) -> Timestamp {
+    pub(crate) fn now(&self, now: Timestamp) -> Timestamp {
         self.last().map_or(now, |last| last.max(now))
     }
 

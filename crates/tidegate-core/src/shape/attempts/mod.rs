@@ -189,6 +189,22 @@ impl Attempts {
         (state, reading)
     }
 
+    /// Takes out the attempt of `member` that was recorded at `taken_at`; how many that was. None, if
+    /// it has left the window by `now`: what is found there later is somebody else's.
+    pub fn give_back(
+        &self,
+        state: &AttemptsState,
+        member: u64,
+        taken_at: Timestamp,
+        now: Timestamp,
+    ) -> (AttemptsState, u64) {
+        let per = self.long.map_or(self.temp.per, |long| long.per);
+        match state.now(now).since(taken_at) < per {
+            true => state.clone().given_back(member, taken_at),
+            false => (state.clone(), 0),
+        }
+    }
+
     /// When `state` is as good as none.
     #[must_use]
     pub fn fresh_at(&self, state: &AttemptsState) -> Timestamp {

@@ -128,6 +128,14 @@ fn a_clock_at_the_end_of_time_admits_no_more_than_any_other() {
 }
 
 #[test]
+fn p91_what_has_left_the_window_is_not_given_back_from_what_came_later() {
+    let (state, _) = made(&windows(), &[0, 601]);
+    let last = at(599);
+    assert_eq!(windows().give_back(&state, 0, at(0), at(601)), (state.clone(), 0));
+    assert_eq!(windows().give_back(&state, 0, last, at(601)).1, 1);
+}
+
+#[test]
 fn pitfall_s_of_members_only_ones_own_attempt_is_given_back() {
     let attempts = ladder();
     let (state, _) = attempts.take(None, 7, at(0));

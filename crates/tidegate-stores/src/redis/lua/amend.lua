@@ -16,8 +16,14 @@ if not (lasts <= MAX and level <= 6) then @numbers end
 --# amend
 local done, log = '- ', v$ and string.sub(v$, 31) or ''
 if what == 1 and (v$ or known == 1) then
-  local ends = clock + lasts
+  local ends = now$ + lasts
   if ends > MAX then ends = MAX end
+  -- What is left of the level stands.
+  if level$ > 0 then
+    local hours = now$ > ends$ and (now$ - ends$) / HOUR or 0
+    local standing = level$ - (hours - hours % 1)
+    if standing > level then level = standing end
+  end
   -- A block that ends later stays as it is.
   if ends$ < ends then done, ends$, scope$, level$ = '+ ', ends, 3, level end
 elseif what == 2 and v$ then

@@ -166,8 +166,9 @@ if mine$ > 0 then
   if moment >= taken then place$ = mine$ end
 end
 --# back
+-- What has left the window is not given back: what is found there later is somebody else's.
 local kept$ = v$
-if place$ > 0 then
+if place$ > 0 and now$ - taken < span then
   local cut, past = 8 * place$, 31 + 8 * count$
   log = string.sub(v$, 31, 22 + cut) .. string.sub(v$, 31 + cut, past + cut - 9)
   if pairs$ == 1 then log = log .. string.sub(v$, past + cut) end
