@@ -38,7 +38,7 @@
 //! | | two windows | a ladder |
 //! |---|---|---|
 //! | made with | [`Attempts::try_new`](crate::Attempts::try_new) | [`Attempts::climbing`](crate::Attempts::climbing) |
-//! | refused attempts | count | leave no trace |
+//! | refused attempts | count, but during a long block | leave no trace |
 //! | a block lasts | as long as it says | longer, the more often there was one |
 //! | while it holds | a short one becomes a long one, once | nothing changes |
 //! | after it | the window is as full as it is | the log begins anew |

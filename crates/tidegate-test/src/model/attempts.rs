@@ -87,6 +87,10 @@ impl AttemptsLog {
                 self.begin(BlockScope::Temp, Some(level), at + lasts);
                 true
             }
+            // Nor during a long one in two windows.
+            (None, _) if self.holding(at).is_some_and(|held| held.scope == BlockScope::Long) => {
+                false
+            }
             (_, reached) => {
                 self.push(numbers, Try { at, member });
                 reached.is_some_and(|(scope, threshold)| self.refuse(scope, threshold, at))

@@ -8,8 +8,9 @@
 //! The attempt that reaches a threshold is the first one refused, so `block_at` of N lets N − 1 pass.
 //! There are two manners, and both are one atomic step over the same state:
 //!
-//! * [Two windows](Attempts::try_new): every attempt counts, refused ones too; blocks have a fixed
-//!   length; a short block becomes a long one, once, if attempts go on until the long window is full.
+//! * [Two windows](Attempts::try_new): attempts count, refused ones too; blocks have a fixed length; a
+//!   short block becomes a long one, once, if attempts go on until the long window is full. During a
+//!   long block they count no more: nothing could come of it but another one as soon as it ends.
 //! * [A ladder](Attempts::climbing): the attempt that fills the window begins a block whose length
 //!   depends on the blocks before it, and the log begins anew. Refused attempts leave no trace, so
 //!   somebody else's hammering neither begins a block nor makes one longer.
@@ -227,14 +228,17 @@ impl Attempts {
         state
     }
 
-    /// Every attempt counts; whether it began a block.
+    /// Attempts count until there is a long block; whether this one began a block.
     fn record(&self, state: &mut AttemptsState, member: u64, now: Timestamp) -> bool {
+        let held = state.held(now).map(|block| block.scope);
+        if held == Some(BlockScope::Long) {
+            return false;
+        }
         let reached = self.reached(state, member, now);
         state.push(Attempt { at: now, member }, self.keeps());
-        let begun = match (reached, state.held(now).map(|block| block.scope)) {
+        let begun = match (reached, held) {
             // A block that holds is made longer once, by the long window, and never shortened.
             (None, _) | (Some((BlockScope::Temp, _)), Some(_)) => return false,
-            (Some(_), Some(BlockScope::Long)) => return false,
             (Some((scope, threshold)), _) => {
                 Block { until: now.after(threshold.block), scope, level: None }
             }

@@ -9,6 +9,9 @@ static ATTEMPTS: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("../l
 
 static AMEND: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("../lua/amend.lua")));
 
+/// During a long block nothing is recorded: nothing could come of it but another.
+const UNLESS_LONG: &str = "if not held$ or scope$ ~= 2 then\n";
+
 /// What an operator does to a log: one text, whatever it is.
 pub(super) fn amend() -> String {
     let text = [
@@ -67,7 +70,7 @@ impl Log {
             Manner::Temp => [mine, "if not held$ then\n", get("reach"), "end\n"].concat(),
             Manner::Dual => {
                 let temp = ["if not held$ then\n", get("reach"), "end\n"].concat();
-                let long = ["if not held$ or scope$ ~= 2 then\n", get("reach long"), "end\n"];
+                let long = [UNLESS_LONG, get("reach long"), "end\n"];
                 [mine, &temp, &long.concat()].concat()
             }
         };
@@ -80,12 +83,12 @@ impl Log {
         let push = if self.distinct { get("push member") } else { get("push") };
         let write = self.write();
         match self.manner {
-            Manner::Temp => ["do\n", self.bounds(), get("begin"), push, &write, "end\n"].concat(),
-            Manner::Dual => {
-                let begin = [get("begin"), get("begin long")].concat();
-                ["do\n", self.bounds(), &begin, push, &write, "end\n"].concat()
+            // During a long block attempts leave no trace, and on a ladder during any.
+            Manner::Temp | Manner::Dual => {
+                let long = if self.manner == Manner::Dual { get("begin long") } else { "" };
+                let begin = [get("begin"), long].concat();
+                [UNLESS_LONG, self.bounds(), &begin, push, &write, "end\n"].concat()
             }
-            // Attempts during a block leave no trace.
             Manner::Ladder => {
                 let climb =
                     ["if reach$ > 0 then\n", get("climb"), "else\n", push, "end\n"].concat();
