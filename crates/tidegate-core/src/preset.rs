@@ -20,6 +20,7 @@
 //! |---|---|---|---|
 //! | `otp-account` | account | 3 in 1 h | L3 to L6 |
 //! | `otp-device` | account + vouched device | 3 in 1 h | L3 to L6 |
+//! | `otp-devices` | account, distinct vouched devices | 3 in 1 h | L3 to L6 |
 //! | `otp-prefix` | address prefix | 20 in 1 h | L2 to L5 |
 //! | `otp-agent` | address prefix + user agent | 12 in 1 h | L2 to L4 |
 //!
@@ -74,7 +75,27 @@ const USUAL: Row = Row {
     blocks: (L1, L5),
 };
 
+// Those of the address come first. On a cluster they are asked apart from those of the account, and what
+// an earlier one has counted is given back a moment after a later one has refused. Until then it counts:
+// a handful of requests in flight from an address that is blocked would be enough to block any account.
 const LOGIN: [Row; 7] = [
+    Row { name: "login-prefix", by: &[Ip], failures: 60, per: Span::HOUR, ..USUAL },
+    Row {
+        name: "login-agent",
+        by: &[Ip, Agent],
+        failures: 30,
+        per: Span::HOUR,
+        blocks: (L1, L4),
+        ..USUAL
+    },
+    Row {
+        name: "login-spray",
+        by: &[Ip],
+        distinct: Some(Account),
+        failures: 20,
+        blocks: (L3, L5),
+        ..USUAL
+    },
     Row {
         name: "login-account",
         by: &[Account],
@@ -101,23 +122,6 @@ const LOGIN: [Row; 7] = [
         per: Span::HOUR,
         ..USUAL
     },
-    Row { name: "login-prefix", by: &[Ip], failures: 60, per: Span::HOUR, ..USUAL },
-    Row {
-        name: "login-agent",
-        by: &[Ip, Agent],
-        failures: 30,
-        per: Span::HOUR,
-        blocks: (L1, L4),
-        ..USUAL
-    },
-    Row {
-        name: "login-spray",
-        by: &[Ip],
-        distinct: Some(Account),
-        failures: 20,
-        blocks: (L3, L5),
-        ..USUAL
-    },
     Row {
         name: "login-distributed",
         by: &[Account],
@@ -128,7 +132,16 @@ const LOGIN: [Row; 7] = [
     },
 ];
 
-const OTP: [Row; 4] = [
+const OTP: [Row; 5] = [
+    Row { name: "otp-prefix", by: &[Ip], failures: 20, per: Span::HOUR, blocks: (L2, L5), ..USUAL },
+    Row {
+        name: "otp-agent",
+        by: &[Ip, Agent],
+        failures: 12,
+        per: Span::HOUR,
+        blocks: (L2, L4),
+        ..USUAL
+    },
     Row {
         name: "otp-account",
         by: &[Account],
@@ -148,13 +161,16 @@ const OTP: [Row; 4] = [
         blocks: (L3, L6),
         ..USUAL
     },
-    Row { name: "otp-prefix", by: &[Ip], failures: 20, per: Span::HOUR, blocks: (L2, L5), ..USUAL },
+    // For who knows the password and so has as many devices vouched for as he likes: without it, each
+    // of them would be three more guesses.
     Row {
-        name: "otp-agent",
-        by: &[Ip, Agent],
-        failures: 12,
+        name: "otp-devices",
+        by: &[Account],
+        distinct: Some(Device),
+        unvouched: false,
+        failures: 3,
         per: Span::HOUR,
-        blocks: (L2, L4),
+        blocks: (L3, L6),
         ..USUAL
     },
 ];
@@ -268,7 +284,8 @@ mod tests {
         );
         let limits = Preset::Login.limits_but([own]);
         assert_eq!(limits.len(), 7);
-        assert_eq!(limits[0].shape().capacity(), 19);
+        let account = limits.iter().find(|limit| limit.name().as_str() == "login-account");
+        assert_eq!(account.unwrap().shape().capacity(), 19);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, Kept, MAX_LIMITS, Plan, Reading, Readings, Room, Settlement, Shape, Stage,
-    StoreError, Timestamp, plan,
+    Attempt, Batch, Charge, Kept, MAX_LIMITS, Plan, Reading, Readings, Room, Settlement, Shape,
+    Stage, StoreError, Timestamp, plan,
 };
 
 use super::args::{Args, Nonce};
@@ -66,8 +66,9 @@ pub(super) async fn decide(
         // A peek says what would be written, and writes nothing.
         if ask == Ask::Charge {
             taken.note(&places, &done, |place| {
-                let room = met[place].map_or(Room::Now, |met| met.looked.room);
-                undo::is_own_refusal(&batch.charges()[place], room)
+                met[place].is_some_and(|met| {
+                    met.known || undo::is_own_refusal(&batch.charges()[place], met.looked.room)
+                })
             });
         }
     }
@@ -88,6 +89,8 @@ struct Met {
     looked: Reading,
     /// As it was left, if it was counted.
     taken: Option<Reading>,
+    /// Whether the attempt was of a member that was counted already: taken out, that would be too.
+    known: bool,
 }
 
 // === impl Met ===
@@ -192,7 +195,8 @@ impl<'a, 'k> Group<'a, 'k> {
         let charges = || self.places.iter().map(|place| &batch.charges()[*place]);
         let mut met = Vec::with_capacity(self.places.len());
         for (charge, kept) in charges().zip(&done.kept) {
-            met.push(Met { looked: look(charge, kept.as_ref(), done.now)?, taken: None });
+            let known = is_known(charge, kept.as_ref());
+            met.push(Met { looked: look(charge, kept.as_ref(), done.now)?, taken: None, known });
         }
         let planned = self.planned(charges().zip(met.iter().map(|met| met.looked.room)));
         let is_written = |place: usize| done.writes >> place & 1 == 1;
@@ -232,6 +236,11 @@ impl<'a, 'k> Group<'a, 'k> {
         };
         self.places.iter().filter_map(refusing).max()
     }
+}
+
+fn is_known(charge: &Charge<'_>, kept: Option<&Kept>) -> bool {
+    let is_it = |attempt: &Attempt| charge.member() != 0 && attempt.member == charge.member();
+    matches!(kept, Some(Kept::Attempts(state)) if state.attempts().iter().any(is_it))
 }
 
 /// Calendar periods may have moved on since they were sent; those of the time it was decided at are

@@ -35,13 +35,13 @@ impl<'t, 'a> Taken<'t, 'a> {
         Self { store, batch, names, groups: ArrayVec::new() }
     }
 
-    /// Takes note of what a group has taken. What only begins a block is nothing that could be given
-    /// back: `begins` tells so, by place.
-    pub(super) fn note(&mut self, places: &[usize], done: &Done, begins: impl Fn(usize) -> bool) {
+    /// Takes note of what a group has taken. What only begins a block, or was counted before, is
+    /// nothing that could be given back: `stays` tells so, by place.
+    pub(super) fn note(&mut self, places: &[usize], done: &Done, stays: impl Fn(usize) -> bool) {
         let is_written = |group_place: usize| done.writes >> group_place & 1 == 1;
         let taken = places.iter().copied().enumerate();
         let taken = taken.filter(|(place, _)| is_written(*place)).map(|(_, place)| place);
-        self.groups.push((done.now, taken.filter(|place| !begins(*place)).collect()));
+        self.groups.push((done.now, taken.filter(|place| !stays(*place)).collect()));
     }
 
     /// Gives back, in the background, what was taken for a decision that was refused. Attempts stay

@@ -20,6 +20,7 @@ mod memory;
 mod operators;
 mod pitfalls;
 mod policies;
+mod presets;
 mod rollback;
 mod settling;
 mod shared;

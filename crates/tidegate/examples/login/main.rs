@@ -21,7 +21,7 @@ use tidegate::{
     SystemClock,
 };
 
-use device::Devices;
+use device::{Devices, Step};
 use users::Users;
 
 /// Everything a request needs.
@@ -61,7 +61,7 @@ async fn login_handler<S: Store + 'static>(
 ) -> Result<Response, Refused> {
     // Folded once: the limiter and the look-up forgive the same spellings.
     let account = Account::new(&form.account);
-    let device = app.devices.vouched(&headers, &account);
+    let device = app.devices.vouched(Step::Password, &headers, &account);
     let subject = subject(&account, peer, &headers, device.as_deref());
 
     // Counted now, before anything is verified; known and unknown accounts alike.
@@ -72,7 +72,7 @@ async fn login_handler<S: Store + 'static>(
     }
     // Given back. If that fails the attempt stays counted, and who got in is in all the same.
     let _ = attempt.succeeded().await;
-    let cookie = app.devices.cookie(&account);
+    let cookie = app.devices.cookie(Step::Password, &account);
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response())
 }
 
@@ -87,9 +87,10 @@ async fn otp_handler<S: Store + 'static>(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     Json(form): Json<Otp>,
-) -> Result<StatusCode, Refused> {
+) -> Result<Response, Refused> {
     let account = Account::new(&form.account);
-    let device = app.devices.vouched(&headers, &account);
+    // Not one that has only known the password: that is what the code is there for.
+    let device = app.devices.vouched(Step::Code, &headers, &account);
     let subject = subject(&account, peer, &headers, device.as_deref());
     let attempt = app.engine.attempt("otp", &subject).await?;
     // A code is used up by its first use, right or wrong elsewhere.
@@ -98,7 +99,8 @@ async fn otp_handler<S: Store + 'static>(
         return Err(Refused::Wrong);
     }
     let _ = attempt.succeeded().await;
-    Ok(StatusCode::NO_CONTENT)
+    let cookie = app.devices.cookie(Step::Code, &account);
+    Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response())
 }
 
 /// What is known about who tries. The address is the socket's: behind a proxy, take the one your proxy

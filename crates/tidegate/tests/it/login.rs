@@ -138,6 +138,33 @@ async fn t18_a_code_is_used_once_and_guessed_at_three_times() {
 }
 
 #[tokio::test]
+async fn t18_who_knows_the_password_gets_no_guesses_at_the_code_by_logging_in_again() {
+    let site = Site::start().await;
+    let otp = r#"{"account": "ada@example.com", "code": "000000"}"#;
+    let mut guesses = 0;
+    for _ in 0..20 {
+        let cookie = site.login("ada@example.com", "correct horse", None).await.cookie();
+        let forged = cookie.replace("device=", "code_device=");
+        for cookie in [cookie, forged] {
+            guesses += u32::from(site.post("/otp", otp, Some(&cookie)).await.status == 401);
+        }
+    }
+    assert_eq!(guesses, 3);
+}
+
+#[tokio::test]
+async fn a_device_that_has_passed_a_code_has_guesses_of_its_own_at_the_next() {
+    let site = Site::start().await;
+    let otp = |code: &str| format!(r#"{{"account": "ada@example.com", "code": "{code}"}}"#);
+    let cookie = site.post("/otp", &otp("492039"), None).await.cookie();
+    for _ in 0..4 {
+        let _ = site.post("/otp", &otp("000000"), None).await;
+    }
+    assert_eq!(site.post("/otp", &otp("000000"), None).await.status, 429);
+    assert_eq!(site.post("/otp", &otp("000000"), Some(&cookie)).await.status, 401);
+}
+
+#[tokio::test]
 async fn pitfall_t_parallel_guesses_do_not_slip_through() {
     let site = Arc::new(Site::start().await);
     let guesses = (0..40).map(|_| {
