@@ -256,8 +256,10 @@ async fn operators_see_what_was_counted(place: &Place) {
     let under = |secret: &Secret| Node::under(secret, &url, PATIENT, log());
     let (old, new) = (under(&before()), under(&changing()));
     assert_eq!(admitted(&old, 3).await, 2);
-    let block = |case| new.engine().block(case, None, Span::from_secs(1), None);
-    let kept = with_case(&new, async |case| block(case).await.unwrap().amended).await;
+    let kept = with_case(&new, async |case| {
+        new.engine().block(case, None, Span::from_secs(1), None).await.unwrap().amended
+    })
+    .await;
     let left = kept.block.unwrap().until.since(kept.at);
     assert!(!kept.changed && left > Span::from_secs(5), "P92: {kept:?}");
     assert_eq!(admitted(&new, 1).await, 0);
