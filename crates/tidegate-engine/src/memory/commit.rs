@@ -101,7 +101,10 @@ impl Shelves {
                     matches!(quota.period(), Period::FirstUse(_))
                         && self.quotas.counts(cell, self.epoch, now)
                 }
-                Shape::Attempts(_) => self.logs.counts(cell, self.epoch, now),
+                // What another limit has written says nothing about how long it counts for this one.
+                Shape::Attempts(_) => {
+                    self.logs.counts(cell, self.epoch, now) || self.logs.is_foreign(cell, charge)
+                }
                 Shape::Bucket(_) | Shape::Window(_) => false,
             };
             if stays {

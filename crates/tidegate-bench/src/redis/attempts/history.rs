@@ -18,26 +18,28 @@ pub(crate) struct History {
     keys: u64,
 }
 
-/// Both windows, with the numbers that seed 002 has in its example.
+/// Both windows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers {
     temp: [u64; 3],
     long: [u64; 3],
 }
 
-/// Of seed 002: the window in seconds, the attempt that is refused, and the seconds of the block.
-pub(crate) const NUMBERS: Numbers = Numbers { temp: [60, 5, 900], long: [86_400, 20, 86_400] };
+/// Those of the vectors: the window in seconds, the attempt that is refused, and the seconds of the
+/// block.
+pub(crate) const NUMBERS: Numbers = Numbers { temp: [60, 3, 30], long: [600, 6, 3_600] };
 
 /// The same thresholds in windows and under blocks that are soon over, for those who cannot wait.
-pub(crate) const BRIEF: Numbers = Numbers { temp: [1, 5, 1], long: [2, 20, 2] };
+pub(crate) const BRIEF: Numbers = Numbers { temp: [1, 3, 1], long: [2, 6, 2] };
 
 // === impl History ===
 
 impl History {
-    /// New keys, keys with few attempts, and blocked ones.
-    pub(crate) const ALL: [Self; 5] = [
+    /// New keys, keys with one attempt, keys under a short block, and keys under a long one.
+    pub(crate) const ALL: [Self; 6] = [
         Self { attempts: 0, keys: 16_384 },
-        Self { attempts: 2, keys: 16_384 },
+        Self { attempts: 1, keys: 16_384 },
+        Self { attempts: 4, keys: 16_384 },
         Self { attempts: 10, keys: 4_096 },
         Self { attempts: 1_000, keys: 256 },
         Self { attempts: 100_000, keys: 4 },
@@ -134,7 +136,7 @@ mod tests {
                 let more = requests.len() / keys;
                 // Those that pass still do after that, and a history is not half as long again.
                 assert!(match history.is_blocked() {
-                    false => more == 1 && history.attempts + 1 < 5,
+                    false => more == 1 && history.attempts + 1 < 3,
                     true => more * 2 < history.attempts as usize,
                 });
             }
@@ -143,12 +145,12 @@ mod tests {
 
     #[test]
     fn both_are_given_the_same_numbers() {
-        assert_eq!(NUMBERS.script_args().join(" "), "60 5 900 86400 20 86400 86400");
+        assert_eq!(NUMBERS.script_args().join(" "), "60 3 30 600 6 3600 600");
         let (set, place) = NUMBERS.policy().unwrap();
         let shape = set.policies()[place].limits()[0].shape();
         let Shape::Attempts(log) = shape else { panic!("{shape:?}") };
         let long = log.long().unwrap();
-        assert_eq!((log.temp().block_at, log.temp().per), (5, Span::MINUTE));
-        assert_eq!((long.block_at, long.per, long.block), (20, Span::DAY, Span::DAY));
+        assert_eq!((log.temp().block_at, log.temp().per), (3, Span::MINUTE));
+        assert_eq!((long.block_at, long.per, long.block), (6, Span::from_secs(600), Span::HOUR));
     }
 }
