@@ -192,6 +192,7 @@ impl Attempts {
 
     /// Takes out the attempt of `member` that was recorded at `taken_at`; how many that was. None, if
     /// it has left the window by `now`: what is found there later is somebody else's.
+    #[must_use]
     pub fn give_back(
         &self,
         state: &AttemptsState,
