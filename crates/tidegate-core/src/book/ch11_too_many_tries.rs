@@ -15,7 +15,7 @@
 //!
 //! let temp = Threshold { block_at: 3, per: Span::MINUTE, block: Span::from_secs(30) };
 //! let attempts = Attempts::try_new(temp, None)?;
-//! let at = |secs| Timestamp::from_micros(secs * 1_000_000);
+//! let at = |secs: u64| Timestamp::from_micros(secs * 1_000_000);
 //!
 //! let (state, first) = attempts.take(None, 0, at(0));
 //! let (state, second) = attempts.take(Some(&state), 0, at(1));
