@@ -70,9 +70,10 @@ usage: cargo xtask bench [--] [arguments of the benchmark]...
 Builds crates/tidegate-bench with its peers in release mode and runs it: Tidegate and the others
 alternate within one run, and ratios are reported. It is a measurement and no part of `test`.
 
-  bench         decisions in this process
-  bench server  the decision server, over HTTP
-  bench redis   the shared store, on a Redis it starts
+  bench           decisions in this process
+  bench server    the decision server, over HTTP
+  bench redis     the shared store, on a Redis it starts
+  bench attempts  abuse logs on one, beside the script they come from
 
 `cargo xtask bench -- --help` shows the arguments of the benchmark itself.
 ";

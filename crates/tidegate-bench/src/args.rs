@@ -15,7 +15,9 @@ pub(crate) enum Request {
     Server(Options),
     /// The shared store beside others.
     Redis(Options),
-    /// Tidegate's part of that alone, for a profiler.
+    /// Abuse logs on a shared store beside the script of the seed.
+    Attempts(Options),
+    /// Tidegate's part of the shared store alone, for a profiler.
     RedisProfile {
         workload: Workload,
         decisions: u32,
@@ -53,6 +55,7 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask bench [in-process] [--rounds N] [--keys N] [--only SCENARIO]...
        cargo xtask bench server [--rounds N]
        cargo xtask bench redis [--rounds N]
+       cargo xtask bench attempts [--rounds N]
        cargo xtask bench defects
        cargo xtask bench profile SCENARIO DECISIONS
        cargo xtask bench redis-profile WORKLOAD DECISIONS
@@ -61,6 +64,7 @@ usage: cargo xtask bench [in-process] [--rounds N] [--keys N] [--only SCENARIO].
 in-process      measure decisions in this process, Tidegate beside its peers (the default)
 server          measure the decision server beside a hello world and a peer, over loopback
 redis           measure the shared store beside scripts for one purpose, on a Redis it starts
+attempts        measure abuse logs beside the script they come from, on a Redis it starts
 defects         show what peers get wrong, by asking them
 profile         let Tidegate alone make so many decisions: for perf, or valgrind --tool=callgrind
 redis-profile   the same on a Redis, so many decisions by each of the callers
@@ -74,10 +78,11 @@ Prints Markdown on standard output and progress on standard error. A missed bar 
 does not fail the command.
 ";
 
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 11] = [
     "in-process",
     "server",
     "redis",
+    "attempts",
     "defects",
     "profile",
     "redis-profile",
@@ -98,6 +103,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
             "in-process" if first => {}
             "server" if first => measure = Request::Server,
             "redis" if first => measure = Request::Redis,
+            "attempts" if first => measure = Request::Attempts,
             "redis-profile" if first => {
                 let workload = workload(word, words.next())?;
                 let decisions = number(word, words.next())?;

@@ -120,7 +120,7 @@ fn ours(clock: &ManualClock, burst: u64) -> Fallible<Ours<'_>> {
     let limit = Limit::new(Name::try_new("burst")?, Scope::of([Dimension::Org]), shape);
     let spec = PolicySpec::new(Name::try_new("api")?, FailureMode::FailClosed).limit(limit);
     let set = PolicySet::builder().policy(spec).build(None)?;
-    let store = MemoryStore::new(Budget { buckets: 10, quotas: 0, windows: 0 }, clock);
+    let store = MemoryStore::new(Budget { buckets: 10, quotas: 0, windows: 0, attempts: 0 }, clock);
     Ok(Ours { clock, engine: Engine::new(store, set) })
 }
 

@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Ok(Request::InProcess(options)) => in_process(&options),
         Ok(Request::Server(options)) => server::run(&options),
         Ok(Request::Redis(options)) => redis::run(&options),
+        Ok(Request::Attempts(options)) => redis::attempts(&options),
         Ok(Request::RedisProfile { workload, decisions }) => redis::profile(workload, decisions),
         Ok(Request::Hello { listen }) => server::hello(&listen),
         Ok(Request::Defects) => defects::show(),

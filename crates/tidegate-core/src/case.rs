@@ -139,14 +139,20 @@ impl<'a> Case<'a> {
         let facts = self.batch.facts_under(self.policy.class_fact());
         let (weight, limits) = (self.weight, self.policy.limits());
         let charge = |limit: &'a Limit, digest| {
-            Charge::new(limit, digest, limit.cost().units(weight), limit.applies(facts))
+            Charge::new(limit, digest, limit.units(weight), limit.applies(facts))
         };
         self.batch.clear();
         self.readings.clear();
         self.number = None;
         for limit in limits {
-            if let Some(digest) = digests.key(limit, facts) {
-                self.batch.push(charge(limit, digest));
+            let Some(digest) = digests.key(limit, facts) else { continue };
+            match limit.special() {
+                None => self.batch.push(charge(limit, digest)),
+                Some(special) => {
+                    if let Some(member) = special.member(digests, facts) {
+                        self.batch.push(charge(limit, digest).of_member(member));
+                    }
+                }
             }
         }
     }

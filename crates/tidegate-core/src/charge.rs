@@ -29,6 +29,7 @@ pub struct Charge<'a> {
     digest: u64,
     cost: Cost,
     applies: Applies,
+    member: u64,
 }
 
 /// The charges of one decision, in the order of the policy. [`Case::resolve`](crate::Case::resolve)
@@ -60,7 +61,8 @@ pub struct Plan {
 /// * Admitted, if every limit that is not a shadow has room. Then all of those are written, and
 ///   shadows that have room.
 /// * Refused otherwise. Then nothing is written but limits that count attempts; of those, the
-///   action's are left out if a global limit refused. A cost that never fits is never counted.
+///   action's are left out if a global limit refused. A cost that never fits is never counted. An
+///   abuse log on a ladder is written if it refuses itself: that begins the block.
 #[must_use]
 #[inline]
 pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clone) -> Plan {
@@ -101,7 +103,8 @@ fn attempts<'c, 'a: 'c>(
     global_refused: bool,
 ) -> u16 {
     let written = |charge: &Charge<'_>, room: Room| {
-        charge.shape().counts_attempts()
+        let shape = charge.shape();
+        (shape.counts_attempts() || shape.counts_own_refusals() && !room.is_now())
             && !charge.limit.is_shadow()
             && room != Room::Never
             && (charge.limit.stage() == Stage::Global || !global_refused)
@@ -116,7 +119,21 @@ fn attempts<'c, 'a: 'c>(
 impl<'a> Charge<'a> {
     #[inline]
     pub(crate) fn new(limit: &'a Limit, digest: u64, cost: Cost, applies: Applies) -> Self {
-        Self { limit, shape: limit.shape_at(applies.stamp), digest, cost, applies }
+        Self { limit, shape: limit.shape_at(applies.stamp), digest, cost, applies, member: 0 }
+    }
+
+    /// Says whose attempt it is, for a limit that counts [distinct](Limit::distinct) values.
+    #[inline]
+    pub(crate) const fn of_member(mut self, member: u64) -> Self {
+        self.member = member;
+        self
+    }
+
+    /// Whose attempt it is, where distinct values are counted and each of them once; zero otherwise.
+    #[must_use]
+    #[inline]
+    pub const fn member(&self) -> u64 {
+        self.member
     }
 
     /// The limit whose counter is charged.
@@ -187,7 +204,7 @@ impl<'a> Charge<'a> {
     pub fn periods(&self) -> Option<Periods> {
         match self.shape() {
             Shape::Quota(quota) => quota.calendar().map(Calendar::periods),
-            Shape::Bucket(_) | Shape::Window(_) => None,
+            Shape::Bucket(_) | Shape::Window(_) | Shape::Attempts(_) => None,
         }
     }
 }

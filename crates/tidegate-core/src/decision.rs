@@ -4,6 +4,7 @@
 //! of all, so that one retry is enough, and every limit's reading comes along, so that nobody has
 //! to guess which one it was.
 
+use crate::block::Block;
 use crate::case::Case;
 use crate::limit::{Limit, Stage};
 use crate::policy::{Mode, Overflow, Policy};
@@ -71,6 +72,11 @@ pub struct Status {
     /// The stage that decided.
     pub source: Stage,
 }
+
+/// A request that must not pass now: the [`Status`] as an error, for callers that like `?`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many requests")]
+pub struct TooManyRequests(pub Status);
 
 /// One limit and what it said: an item of [`Decision::explain`].
 #[derive(Clone, Copy, Debug)]
@@ -165,6 +171,26 @@ impl Verdict {
             Self::Degrade => 2,
             Self::Deny(_) => 3,
         }]
+    }
+}
+
+// === impl TooManyRequests ===
+
+impl TooManyRequests {
+    /// How long to wait, if waiting helps.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Span> {
+        match self.0.retry {
+            Some(Retry::After(wait)) => Some(wait),
+            Some(Retry::Never) | None => None,
+        }
+    }
+
+    /// The first instant, by the clock of the store, at which the same request may pass; `None` if
+    /// none ever comes.
+    #[must_use]
+    pub const fn next_allowed_at(&self) -> Option<Timestamp> {
+        self.0.next_allowed_at
     }
 }
 
@@ -313,6 +339,29 @@ impl<'d> Decision<'d> {
             next_allowed_at,
             source: self.source(),
         }
+    }
+
+    /// The decision as a result: an error unless the request may pass, if only with a lower quality of
+    /// service.
+    ///
+    /// # Errors
+    ///
+    /// If it has to wait or is denied.
+    pub fn passed(&self) -> Result<(), TooManyRequests> {
+        match self.status() {
+            status if status.blocked => Err(TooManyRequests(status)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The block that keeps the request out, if that is what does: of several the one that ends last.
+    #[must_use]
+    pub fn block(&self) -> Option<Block> {
+        if self.is_admitted() || !self.policy().counts_attempts() {
+            return None;
+        }
+        let blocks = self.explain().filter(|said| !said.limit.is_shadow());
+        blocks.filter_map(|said| said.reading.attempts?.block).max_by_key(|block| block.until)
     }
 
     /// The case that was decided.

@@ -7,7 +7,9 @@
 
 use crate::charge::Charge;
 use crate::settlement::{Move, Settled, Way};
-use crate::shape::{Bucket, BucketState, QuotaState, Reading, Shape, Stale, Window, WindowState};
+use crate::shape::{
+    AttemptsState, Bucket, BucketState, QuotaState, Reading, Shape, Stale, Window, WindowState,
+};
 use crate::time::Timestamp;
 
 /// The state of one counter, with the numbers it was written under.
@@ -19,6 +21,8 @@ pub enum Kept {
     Window(Box<WindowState>, Window),
     /// Of a quota. What was used is a fact, whatever numbers it was written under.
     Quota(QuotaState),
+    /// Of attempts. When they were made and until when they are blocked are facts, too.
+    Attempts(Box<AttemptsState>),
 }
 
 // === impl Charge ===
@@ -45,6 +49,9 @@ impl Charge<'_> {
             (Shape::Quota(quota), kept) => {
                 quota.look(of_quota(kept), cost, now, self.periods().as_ref())?
             }
+            (Shape::Attempts(attempts), kept) => {
+                attempts.look(of_attempts(kept), self.member(), now)
+            }
         })
     }
 
@@ -68,6 +75,10 @@ impl Charge<'_> {
                 let (state, reading) =
                     quota.take(of_quota(kept), cost, now, self.periods().as_ref())?;
                 (Kept::Quota(state), reading)
+            }
+            Shape::Attempts(attempts) => {
+                let (state, reading) = attempts.take(of_attempts(kept), self.member(), now);
+                (Kept::Attempts(Box::new(state)), reading)
             }
         })
     }
@@ -97,6 +108,11 @@ impl Charge<'_> {
                 let (state, units) = quota.give_back(of_quota(kept)?, cost, taken_at);
                 (Kept::Quota(state), units)
             }
+            Shape::Attempts(attempts) => {
+                let state = of_attempts(kept)?;
+                let (state, units) = attempts.give_back(state, self.member(), taken_at, now);
+                (Kept::Attempts(Box::new(state)), units)
+            }
         })
     }
 }
@@ -121,13 +137,21 @@ impl Move<'_> {
                 settled.returned = units;
                 kept
             }),
+            Way::Forgive => match (self.charge.shape(), of_attempts(kept)) {
+                (Shape::Attempts(_), Some(state)) => {
+                    let (state, units) = state.clone().forgiven();
+                    settled.returned = units;
+                    Some(Kept::Attempts(Box::new(state)))
+                }
+                _ => None,
+            },
             Way::There => {
                 // Of a bucket at most what is in it.
                 let there = match self.charge.shape() {
                     Shape::Bucket(_) => {
                         self.charge.look(kept, now)?.remaining.max(0).unsigned_abs()
                     }
-                    Shape::Window(_) | Shape::Quota(_) => u64::MAX,
+                    Shape::Window(_) | Shape::Quota(_) | Shape::Attempts(_) => u64::MAX,
                 };
                 settled.added = self.charge.cost().get().min(there);
                 Some(self.charge.take(kept, now)?.0)
@@ -156,6 +180,13 @@ fn of_window(window: &Window, kept: Option<&Kept>) -> Option<WindowState> {
 fn of_quota(kept: Option<&Kept>) -> Option<QuotaState> {
     match kept {
         Some(Kept::Quota(state)) => Some(*state),
+        _ => None,
+    }
+}
+
+fn of_attempts(kept: Option<&Kept>) -> Option<&AttemptsState> {
+    match kept {
+        Some(Kept::Attempts(state)) => Some(state),
         _ => None,
     }
 }

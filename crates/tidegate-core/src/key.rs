@@ -24,6 +24,7 @@ use sha2::Sha256;
 use siphasher::sip::SipHasher13;
 
 use crate::limit::Limit;
+use crate::secret::Secret;
 use crate::subject::{Dimension, Fact, Facts};
 
 /// The longest part of a key, in bytes once escaped; longer ones are hashed by [`KeyNames`].
@@ -60,6 +61,8 @@ pub struct Digests {
     seed: u64,
     shared: SharedSeed,
     whitening: u64,
+    /// Of members of sets, which other nodes have to tell apart in the same way.
+    members: SipHasher13,
 }
 
 // === impl Key ===
@@ -163,7 +166,28 @@ impl Digests {
             seed: sip.hash(b"seed"),
             shared: SharedSeed::from_u64(sip.hash(b"shared seed")),
             whitening: sip.hash(b"whitening") | 1,
+            members: SipHasher13::new_with_keys(sip.hash(b"members"), sip.hash(b"of sets")),
         }
+    }
+
+    /// Tells members of sets apart as every node with this secret does.
+    #[must_use]
+    pub fn sharing(mut self, secret: &Secret) -> Self {
+        let [first, second] = secret.members();
+        self.members = SipHasher13::new_with_keys(first, second);
+        self
+    }
+
+    /// The digest of one fact as the member of a set; never zero.
+    pub(crate) fn member(&self, fact: Fact<'_>, dimension: Dimension) -> Option<u64> {
+        let mut sip = self.members;
+        sip.write_u8(dimension as u8);
+        match fact {
+            Fact::Plain(value) | Fact::Private(value) => sip.write(value),
+            Fact::Address(prefix) => sip.write(&prefix.to_bytes()),
+        }
+        // Scripts count in fifty-three bits.
+        Some((sip.finish() >> 11).max(1))
     }
 
     /// The digest of a limit's key, or `None` if the subject lacks a dimension of its scope.

@@ -7,7 +7,7 @@
 //!
 //! # The book
 //!
-//! Ten short chapters with examples that are run with the tests. Start here if you want to know
+//! Eleven short chapters with examples that are run with the tests. Start here if you want to know
 //! *why*; the reference below says *what*.
 //!
 //! 1. [What a limit is](book::ch1_what_a_limit_is): N admits N and denies N + 1
@@ -20,6 +20,7 @@
 //! 8. [Changing numbers](book::ch8_changing_numbers): reloads, overrides, hierarchies
 //! 9. [Where state lives](book::ch9_where_state_lives): the port to a store, and its failures
 //! 10. [What it really cost](book::ch10_what_it_really_cost): tickets, settled at most once
+//! 11. [Too many tries](book::ch11_too_many_tries): attempts, blocks, the ladder
 //!
 //! # The way of a request
 //!
@@ -29,12 +30,13 @@
 //!
 //! | step | types |
 //! |---|---|
-//! | write limits down | [`Limit`], [`Scope`], [`Shape`]: [`Bucket`], [`Window`] or [`Quota`] |
+//! | write limits down | [`Limit`], [`Scope`], [`Shape`]: [`Bucket`], [`Window`], [`Quota`] or [`Attempts`] |
 //! | check them together | [`PolicySpec`], [`PolicySetBuilder`], [`PolicySet`] |
-//! | say who asks | [`Subject`], [`Cost`], [`Case`] |
+//! | say who asks | [`Subject`], [`Account`], [`Cost`], [`Case`] |
 //! | charge | [`Batch`] of [`Charge`]s, [`plan`], [`Readings`], [`StoreError`] |
 //! | answer | [`fold`], [`Decision`], [`Verdict`], [`Explanation`], [`Status`] |
 //! | correct | [`Ticket`], [`Settlement`], [`Receipt`] |
+//! | block, unblock, forget | [`Amendment`], [`Block`], [`Level`], [`Ladder`] |
 //!
 //! An engine does all of this in one call. Here are the same steps by hand, with what a store would
 //! say about a bucket never seen:
@@ -69,7 +71,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod account;
 mod address;
+mod amendment;
+mod block;
 pub mod book;
 mod case;
 mod charge;
@@ -81,6 +86,7 @@ mod limit;
 mod name;
 mod overrides;
 mod policy;
+mod preset;
 mod secret;
 mod settlement;
 mod shape;
@@ -90,26 +96,31 @@ mod ticket;
 mod tighten;
 mod time;
 
+pub use account::Account;
 pub use address::{Prefix, PrefixLength};
+pub use amendment::{Amended, Amendment, Blocks, Counter, Listed, Outcome, Page};
+pub use block::{Block, BlockScope, Ladder, LadderError, Level};
 pub use case::Case;
 pub use charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan, plan_after};
 pub use cost::{Cost, CostError, CostRule};
-pub use decision::{Decision, Denial, Explanation, Retry, Status, Verdict, fold};
+pub use decision::{Decision, Denial, Explanation, Retry, Status, TooManyRequests, Verdict, fold};
 pub use kept::Kept;
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
 pub use limit::{Limit, LimitError, Stage, Stamp};
 pub use name::{Name, NameError};
 pub use overrides::{Override, OverrideError};
 pub use policy::{
-    FailureMode, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
+    Cap, FailureMode, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
     Protects,
 };
+pub use preset::Preset;
 pub use secret::{Secret, SecretError};
 pub use settlement::{Move, Receipt, Settled, Settlement, Way};
 pub use shape::{
-    Backoff, Bucket, BucketState, Calendar, CalendarError, Counts, EXACT_WINDOW, Grid, Kind,
-    Period, Periods, Quota, QuotaState, Rate, Reading, Ring, Room, SUB_COUNTS, Shape, ShapeError,
-    Stale, Unit, Window, WindowState,
+    Attempt, Attempts, AttemptsState, Backoff, Bucket, BucketState, Calendar, CalendarError,
+    Counts, EXACT_WINDOW, Exponential, Grid, Kind, MAX_BLOCK_AT, MAX_DISTINCT, Period, Periods,
+    Quota, QuotaState, Rate, Reading, Ring, Room, SUB_COUNTS, Shape, ShapeError, Stale, Strategy,
+    Tally, Threshold, Unit, Window, WindowState,
 };
 pub use store::{Changes, Store, StoreError};
 pub use subject::{Dimension, Fact, Scope, Subject};

@@ -1,5 +1,7 @@
 //! One rule: who is counted, in which shape, and for whom the numbers differ.
 
+mod special;
+
 use core::fmt;
 
 use siphasher::sip::SipHasher13;
@@ -7,8 +9,9 @@ use siphasher::sip::SipHasher13;
 use crate::cost::{Cost, CostRule};
 use crate::name::Name;
 use crate::overrides::{Applies, Override, OverrideError, Overrides};
-use crate::shape::{Kind, Period, Shape};
+use crate::shape::{Kind, MAX_DISTINCT, Period, Shape};
 use crate::subject::{Dimension, Facts, Scope};
+use special::Special;
 
 /// One rule of a policy: who is counted ([`Scope`]), how much and how fast ([`Shape`]).
 ///
@@ -33,6 +36,8 @@ pub struct Limit {
     cost: CostRule,
     settles: bool,
     named_key: bool,
+    forgives: bool,
+    special: Option<Special>,
     /// Every shape this limit has had, so that state written under an earlier one can be read.
     /// Stored state names its shape by its place here; the places never change.
     shapes: Vec<Shape>,
@@ -88,6 +93,28 @@ pub enum LimitError {
         /// The name of the override's.
         found: &'static str,
     },
+    /// What only an abuse log can do.
+    #[error("limit `{limit}` counts no attempts; only those can be distinct or be forgiven")]
+    NotAttempts {
+        /// The limit.
+        limit: Name,
+    },
+    /// Distinct values of what a key consists of: there is one.
+    #[error(
+        "limit `{limit}` counts distinct values of `{dimension}` by `{dimension}`, which is one"
+    )]
+    DistinctOfItself {
+        /// The limit.
+        limit: Name,
+        /// The dimension.
+        dimension: &'static str,
+    },
+    /// More distinct values than are kept.
+    #[error("limit `{limit}`: up to {MAX_DISTINCT} distinct values are told apart")]
+    TooManyDistinct {
+        /// The limit.
+        limit: Name,
+    },
     /// An override that cannot apply.
     #[error("limit `{limit}`: {error}")]
     Override {
@@ -124,6 +151,8 @@ impl Limit {
             cost: CostRule::default(),
             settles: false,
             named_key: false,
+            forgives: false,
+            special: None,
             shapes: vec![shape],
             current: Stamp(0),
             overrides: Overrides::default(),
@@ -166,6 +195,31 @@ impl Limit {
     #[must_use]
     pub const fn with_named_key(mut self) -> Self {
         self.named_key = true;
+        self
+    }
+
+    /// Makes a settlement at zero forget all attempts counted so far, not only the settled one: the
+    /// failures of somebody who got in after all. A block stays. For [`Attempts`](crate::Attempts).
+    #[must_use]
+    pub const fn forgiving(mut self) -> Self {
+        self.settles = true;
+        self.forgives = true;
+        self
+    }
+
+    /// Leaves alone subjects of whom `dimension` is known, as a device that the host vouches for.
+    #[must_use]
+    pub fn unless(mut self, dimension: Dimension) -> Self {
+        self.special.get_or_insert_default().unless = Some(dimension);
+        self
+    }
+
+    /// Counts distinct values of `dimension`, each of them once: how many accounts one address tries,
+    /// or from how many addresses one account is tried. Subjects without it are left alone. For
+    /// [`Attempts`](crate::Attempts).
+    #[must_use]
+    pub fn distinct(mut self, dimension: Dimension) -> Self {
+        self.special.get_or_insert_default().distinct = Some(dimension);
         self
     }
 
@@ -228,6 +282,38 @@ impl Limit {
     #[must_use]
     pub const fn settles(&self) -> bool {
         self.settles
+    }
+
+    /// Whether a settlement at zero forgets all attempts.
+    #[must_use]
+    pub const fn forgives(&self) -> bool {
+        self.forgives
+    }
+
+    /// Whom the limit leaves alone: those of whom this is known.
+    #[must_use]
+    pub fn exempt(&self) -> Option<Dimension> {
+        self.special.and_then(|special| special.unless)
+    }
+
+    /// What is counted, each value once; `None` where every attempt counts.
+    #[must_use]
+    pub fn counted(&self) -> Option<Dimension> {
+        self.special.and_then(|special| special.distinct)
+    }
+
+    #[inline]
+    pub(crate) const fn special(&self) -> Option<&Special> {
+        self.special.as_ref()
+    }
+
+    /// What a request takes. An attempt is one, whatever it weighs.
+    #[inline]
+    pub(crate) fn units(&self, weight: Cost) -> Cost {
+        match self.shape() {
+            Shape::Attempts(_) => Cost::ONE,
+            _ => self.cost.units(weight),
+        }
     }
 
     /// The shape for whom no override says otherwise.
@@ -293,7 +379,8 @@ impl Limit {
     }
 
     pub(crate) fn check(&self) -> Result<(), LimitError> {
-        let cost = self.cost.units(Cost::ONE);
+        self.check_distinct()?;
+        let cost = self.units(Cost::ONE);
         match self.in_force().map(Shape::capacity).find(|capacity| cost.get() > *capacity) {
             Some(capacity) => {
                 Err(LimitError::CostAboveCapacity { limit: self.name.clone(), cost, capacity })
@@ -302,17 +389,19 @@ impl Limit {
         }
     }
 
-    /// The family of its keys: `rq` for quotas, `rl` for everything else.
+    /// The family of its keys: `rq` for quotas, one of its own for abuse logs, `rl` for the rest.
     pub(crate) fn family(&self) -> &'static str {
         match self.shape().kind() {
             Kind::Quota => "rq",
             Kind::Bucket | Kind::Window => "rl",
+            Kind::Attempts => "abuse_limiter:attempts",
         }
     }
 
     /// What follows the subject in a key.
     pub(crate) fn write_key_suffix(&self, out: &mut impl fmt::Write) -> fmt::Result {
-        if self.named_key {
+        // An abuse log has no length that would tell it from another.
+        if self.named_key || self.shape().kind() == Kind::Attempts {
             write!(out, ":limit:{}", self.name)?;
         }
         match self.shape() {
@@ -323,6 +412,7 @@ impl Limit {
                 Period::Fixed(length) | Period::FirstUse(length) => write!(out, ":w{length}"),
                 Period::Calendar(calendar) => write!(out, ":w{}", calendar.unit().name()),
             },
+            Shape::Attempts(_) => Ok(()),
         }
     }
 

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use siphasher::sip::SipHasher13;
 
+use crate::account::Account;
 use crate::address::{Prefix, PrefixLength};
 use crate::limit::Stamp;
 use crate::shape::Shape;
@@ -71,7 +72,7 @@ pub enum OverrideError {
 // === impl Override ===
 
 impl Override {
-    /// For one value. An address is any address of the prefix.
+    /// For one value. An address is any address of the prefix, a login name any spelling of it.
     ///
     /// # Errors
     ///
@@ -84,6 +85,9 @@ impl Override {
             _ => None,
         };
         let value: Box<[u8]> = match length {
+            None if dimension == Dimension::Account => {
+                Account::new(value).as_str().as_bytes().into()
+            }
             None => value.as_bytes().into(),
             Some(length) => {
                 let ip: IpAddr =

@@ -2,6 +2,9 @@
 //!
 //! Under it accounts and addresses have the same keys on every node, and a ticket made by one can be
 //! settled by another. Who knows it can guess which account a key is about, and make tickets.
+//!
+//! So one day it has to be changed, and that must not be a way to begin anew: together with the new
+//! secret a fleet is told the one before, until everything counted under that has passed.
 
 use core::fmt;
 
@@ -13,17 +16,28 @@ use crate::ticket::Seal;
 
 /// What nodes that share a store have in common and nobody else knows.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret([u8; 32]);
+pub struct Secret {
+    current: [u8; 32],
+    /// The one before, while it is being changed.
+    previous: Option<[u8; 32]>,
+}
 
-/// Why a text is no secret.
+/// Why a text is no secret, or cannot be the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a secret of {length} bytes can be guessed; take at least {}, such as those of \
-     `openssl rand -base64 32`",
-    Secret::SHORTEST
-)]
-pub struct SecretError {
-    length: usize,
+pub enum SecretError {
+    /// It can be guessed.
+    #[error(
+        "a secret of {length} bytes can be guessed; take at least {}, such as those of \
+         `openssl rand -base64 32`",
+        Secret::SHORTEST
+    )]
+    Short {
+        /// The bytes it has.
+        length: usize,
+    },
+    /// Nothing would change.
+    #[error("the previous secret is the current one; give the one that was there before, or none")]
+    Same,
 }
 
 // === impl Secret ===
@@ -41,9 +55,28 @@ impl Secret {
     pub fn try_new(text: &str) -> Result<Self, SecretError> {
         let text = text.trim();
         match text.len() {
-            length if length < Self::SHORTEST => Err(SecretError { length }),
-            _ => Ok(Self(Sha256::digest(text.as_bytes()).into())),
+            length if length < Self::SHORTEST => Err(SecretError::Short { length }),
+            _ => Ok(Self { current: Sha256::digest(text.as_bytes()).into(), previous: None }),
         }
+    }
+
+    /// The same secret, together with the one it takes the place of: what was counted under that is
+    /// carried over, and its tickets are opened. Only one is remembered.
+    ///
+    /// # Errors
+    ///
+    /// If both are the same.
+    pub fn replacing(self, previous: &Self) -> Result<Self, SecretError> {
+        match previous.current == self.current {
+            true => Err(SecretError::Same),
+            false => Ok(Self { previous: Some(previous.current), ..self }),
+        }
+    }
+
+    /// The secret it takes the place of, if it is being changed.
+    #[must_use]
+    pub fn previous(&self) -> Option<Self> {
+        self.previous.map(|current| Self { current, previous: None })
     }
 
     /// Spells keys out under this secret.
@@ -58,10 +91,17 @@ impl Secret {
         Seal::new(&self.derived(b"tickets"))
     }
 
+    /// Tells members of sets apart under this secret.
+    pub(crate) fn members(&self) -> [u64; 2] {
+        let bytes = self.derived(b"members");
+        let half = |from: usize| core::array::from_fn(|byte| bytes[from + byte]);
+        [u64::from_le_bytes(half(0)), u64::from_le_bytes(half(8))]
+    }
+
     /// What is used for one thing tells nothing about what is used for another.
     fn derived(&self, purpose: &[u8]) -> [u8; 32] {
         let mut block = [0; 64];
-        block[..self.0.len()].copy_from_slice(&self.0);
+        block[..self.current.len()].copy_from_slice(&self.current);
         Hmac::<Sha256>::new(&block.into()).chain_update(purpose).finalize().into_bytes().into()
     }
 }
@@ -87,6 +127,21 @@ mod tests {
     fn what_can_be_guessed_is_no_secret() {
         let error = Secret::try_new("hunter2").unwrap_err();
         assert!(error.to_string().contains("openssl rand"), "{error}");
+    }
+
+    #[test]
+    fn a_secret_remembers_the_one_before_and_no_other() {
+        let [one, two, three] = ["one long secret", "two long secrets", "three long secrets"]
+            .map(|text| Secret::try_new(&text.repeat(2)).unwrap());
+        assert_eq!(one.previous(), None);
+        let changed = two.clone().replacing(&one).unwrap();
+        assert_eq!(changed.previous(), Some(one.clone()));
+        assert_ne!(changed, two, "a node that knows the previous one is told so");
+        let again = three.replacing(&changed).unwrap();
+        assert_eq!(again.previous(), Some(two.clone()));
+        assert_eq!(again.previous().unwrap().previous(), None);
+        let told = changed.replacing(&two).unwrap_err().to_string();
+        assert!(told.contains("the current one"), "{told}");
     }
 
     #[test]

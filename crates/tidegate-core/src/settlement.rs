@@ -34,6 +34,9 @@ pub struct Move<'a> {
 pub enum Way {
     /// They are given back, as far as they still count; never more than the limit holds.
     Back,
+    /// All that was counted is forgotten, but no block: the request was the proof that it was
+    /// somebody's own mistakes.
+    Forgive,
     /// They are taken, whether or not there is room: the request has passed already.
     There,
 }
@@ -121,13 +124,18 @@ impl<'a> Settlement<'a> {
 impl<'a> Move<'a> {
     fn of(hold: &'a Hold, policies: &'a PolicySet, weight: Option<Cost>) -> Option<Self> {
         let limit = policies.limit(hold.limit)?;
-        let cost = weight.map_or(0, |weight| limit.cost().units(weight).get());
+        let cost = weight.map_or(0, |weight| limit.units(weight).get());
         let (units, way) = match cost.checked_sub(hold.taken.get()) {
             Some(more) => (more, Way::There),
+            None if limit.forgives() => (hold.taken.get() - cost, Way::Forgive),
             None => (hold.taken.get() - cost, Way::Back),
         };
         let units = Cost::try_new(units).ok()?;
         let charge = Charge::new(limit, hold.digest, units, limit.applies_to(hold.role));
+        if limit.counted().is_some() {
+            let charge = charge.of_member(hold.period);
+            return Some(Self { charge, way, key: hold.key.as_deref() });
+        }
         // Where a reload has changed the period, what was taken counts in a period that is no more.
         let gone = way == Way::Back && hold.period != charge.shape().period_print();
         (!gone).then_some(Self { charge, way, key: hold.key.as_deref() })

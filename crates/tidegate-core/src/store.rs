@@ -2,6 +2,7 @@
 
 use core::future::Future;
 
+use crate::amendment::{Amended, Amendment, Blocks, Counter, Page};
 use crate::charge::{Batch, Readings};
 use crate::settlement::{Receipt, Settlement};
 use crate::shape::Stale;
@@ -56,6 +57,25 @@ pub trait Store: Send + Sync {
         &self,
         settlement: &Settlement<'_>,
     ) -> impl Future<Output = Result<Receipt, StoreError>> + Send;
+
+    /// Does to one counter what an operator asks for: blocks it, lifts its block, or forgets it.
+    ///
+    /// # Errors
+    ///
+    /// As [`charge`](Self::charge). [`Refused`](StoreError::Refused) also for a name that is none.
+    fn amend(
+        &self,
+        counter: Counter<'_>,
+        amendment: Amendment,
+    ) -> impl Future<Output = Result<Amended, StoreError>> + Send;
+
+    /// The blocks that hold now, some at a time and in no order. A page may be empty and not be the
+    /// last one: a store looks at a bounded number of counters for each.
+    ///
+    /// # Errors
+    ///
+    /// As [`charge`](Self::charge). [`Refused`](StoreError::Refused) also for a cursor that is none.
+    fn blocks(&self, page: Page<'_>) -> impl Future<Output = Result<Blocks, StoreError>> + Send;
 
     /// Does what a charge needs, a write included, to a counter that nobody uses: whether the store
     /// works. A store that can be read but not written does not.

@@ -17,6 +17,7 @@
 use core::fmt;
 use std::net::IpAddr;
 
+use crate::account::Account;
 use crate::address::{Prefix, PrefixLength};
 
 /// One kind of fact. The order is that of the parts in a key. Values appear there as they are,
@@ -34,7 +35,8 @@ pub enum Dimension {
     User,
     /// The token or API key, by its public id and never by its secret.
     Token,
-    /// The account somebody tries to enter, as typed. Appears in keys only as a keyed hash.
+    /// The account somebody tries to enter, by its login name ([`Account`]). Appears in keys only as
+    /// a keyed hash.
     Account,
     /// The device, by an id that the host vouches for.
     Device,
@@ -132,6 +134,11 @@ impl Dimension {
         }
     }
 
+    /// Whether its values are more than text: what can be written in many ways is folded by a type.
+    const fn has_own_type(self) -> bool {
+        matches!(self, Self::Account | Self::Ip | Self::Ip56 | Self::Ip48)
+    }
+
     const fn bit(self) -> u16 {
         1 << self as u8
     }
@@ -220,11 +227,30 @@ impl<'a> Subject<'a> {
     }
 
     /// Adds the account somebody tries to enter. Pass what was typed, whether or not such an
-    /// account exists; otherwise the limit tells who does.
+    /// account exists; otherwise the limit tells who does. An empty name counts: it is still a guess.
+    ///
+    /// Every spelling of a name is one account, so this takes no text: an [`Account`] cannot be made
+    /// without folding it.
     #[must_use]
     #[inline]
-    pub fn account(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
-        self.with(Dimension::Account, id.as_ref())
+    pub fn account(mut self, account: &'a Account<'_>) -> Self {
+        self.texts[Dimension::Account as usize] = Some(account.as_str().as_bytes());
+        self
+    }
+
+    /// Adds the device, by an id that the host vouches for: it has been used by the owner of the account
+    /// before, and nobody can make one up.
+    #[must_use]
+    #[inline]
+    pub fn device(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.with(Dimension::Device, id.as_ref())
+    }
+
+    /// Adds the user agent, which a client chooses.
+    #[must_use]
+    #[inline]
+    pub fn agent(self, agent: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.with(Dimension::Agent, agent.as_ref())
     }
 
     /// Adds the endpoint class, which counts unless the policy is bound to one of its own
@@ -244,17 +270,17 @@ impl<'a> Subject<'a> {
         self
     }
 
-    /// Adds any fact but the address; for the dimensions of an address, nothing is added.
+    /// Adds any fact that is plain text. The address and the account are not ([`ip`](Self::ip),
+    /// [`account`](Self::account)): for their dimensions, nothing is changed.
     ///
     /// An empty value is no value: one counter for all who left a field blank would be a limit
-    /// nobody meant. The account is the exception, because an empty login name is still a guess.
+    /// nobody meant.
     #[must_use]
     #[inline]
     pub fn with(mut self, dimension: Dimension, value: &'a [u8]) -> Self {
-        // An address is a fact of its own type, not text.
-        let address = matches!(dimension, Dimension::Ip | Dimension::Ip56 | Dimension::Ip48);
-        let present = !address && (!value.is_empty() || dimension == Dimension::Account);
-        self.texts[dimension as usize] = present.then_some(value);
+        if !dimension.has_own_type() {
+            self.texts[dimension as usize] = (!value.is_empty()).then_some(value);
+        }
         self
     }
 

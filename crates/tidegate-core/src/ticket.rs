@@ -60,7 +60,8 @@ pub struct Hold {
     pub digest: u64,
     /// The [role](crate::Charge::role) of whom it counts.
     pub role: u32,
-    /// Tells the period it was taken in from others, if it is a quota's.
+    /// Tells the period it was taken in from others, if it is a quota's; whose attempt it was, where
+    /// distinct values are counted.
     pub period: u64,
     /// The units that were taken.
     pub taken: Cost,
@@ -151,7 +152,7 @@ impl Claim {
                 limit: charge.limit().id(),
                 digest: charge.digest(),
                 role: charge.role(),
-                period: charge.shape().period_print(),
+                period: charge.shape().period_print() | charge.member(),
                 taken: charge.cost(),
                 key: names.map(|names| names.text(&batch.key(charge)).into()),
             });

@@ -50,7 +50,7 @@ fn run((_, limits, step): &Scenario, iterations: u32) -> Fallible<()> {
     let spec = limits()?.into_iter().fold(spec, PolicySpec::limit);
     let policies = PolicySet::builder().policy(spec).build(None)?;
     let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000));
-    let budget = Budget { buckets: 1_000, quotas: 1_000, windows: 100 };
+    let budget = Budget { buckets: 1_000, quotas: 1_000, windows: 100, attempts: 16 };
     let store = MemoryStore::new(budget, &clock);
     let engine = Engine::with_digests(store, policies, Digests::new([1, 2]));
     let subject = Subject::new().org("acme").user("u7").token("t-123456").class("read");

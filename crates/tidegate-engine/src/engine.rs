@@ -91,6 +91,7 @@ impl<S: Store> Engine<S> {
     #[must_use]
     pub fn sharing(mut self, secret: &Secret) -> Self {
         self.tickets = Tickets::shared(secret);
+        self.digests = self.digests.sharing(secret);
         self
     }
 
@@ -181,7 +182,32 @@ impl<S: Store> Engine<S> {
         }
         let decision = fold(case);
         self.emit(|| Event::decided(&decision));
+        if self.outbox.is_some() && policy.counts_attempts() {
+            self.tell_blocks(&decision);
+        }
         Ok(decision)
+    }
+
+    /// Tells of the blocks that this very request has begun.
+    #[cold]
+    fn tell_blocks(&self, decision: &Decision<'_>) {
+        for said in decision.explain() {
+            let begun = said.reading.attempts.filter(|tally| tally.begins);
+            if let Some(block) = begun.and_then(|tally| tally.block) {
+                self.emit(|| Event::Blocked {
+                    policy: decision.policy().name().clone(),
+                    limit: said.limit.name().clone(),
+                    distinct: said.limit.counted(),
+                    block,
+                    at: decision.decided_at(),
+                });
+            }
+        }
+    }
+
+    /// Fills in the charges of a case.
+    pub(crate) fn resolve(&self, case: &mut Case<'_>) {
+        case.resolve(&self.digests);
     }
 
     /// Numbers the ticket of a request, if it is admitted: those that are refused would only use up
@@ -287,7 +313,7 @@ impl<S: Store> Engine<S> {
 
     /// Tells the observers, if there are any.
     #[inline]
-    fn emit(&self, event: impl FnOnce() -> Event) {
+    pub(crate) fn emit(&self, event: impl FnOnce() -> Event) {
         if let Some(outbox) = &self.outbox {
             outbox.send(event);
         }

@@ -12,7 +12,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use tidegate_core::{Changes, Decision, Mode, Name, Settled, Timestamp, Verdict};
+use tidegate_core::{
+    Amended, Amendment, Block, Changes, Decision, Dimension, Mode, Name, Settled, Timestamp,
+    Verdict,
+};
 
 use crate::engine::DecideError;
 
@@ -29,8 +32,35 @@ pub enum Event {
         verdict: Verdict,
         /// Under which circumstances.
         mode: Mode,
+        /// The block that kept it out, if that is what did.
+        block: Option<Block>,
         /// When, by the clock of the store.
         at: Timestamp,
+    },
+    /// A block began, or a short one became a long one.
+    Blocked {
+        /// The policy.
+        policy: Name,
+        /// The limit whose counter is blocked.
+        limit: Name,
+        /// What too many distinct values of were seen: accounts tried from one address, or addresses
+        /// that tried one account.
+        distinct: Option<Dimension>,
+        /// The block.
+        block: Block,
+        /// When, by the clock of the store.
+        at: Timestamp,
+    },
+    /// An operator has blocked, unblocked or reset a counter.
+    Amended {
+        /// The policy, unless the counter was named from the list of blocks.
+        policy: Option<Name>,
+        /// The limit, likewise.
+        limit: Option<Name>,
+        /// What was asked for.
+        amendment: Amendment,
+        /// What came of it.
+        amended: Amended,
     },
     /// A request could not be decided.
     Failed {
@@ -96,6 +126,7 @@ impl Event {
             limit: decision.binding().map(|binding| binding.limit.name().clone()),
             verdict: decision.verdict(),
             mode: decision.mode(),
+            block: decision.block(),
             at: decision.decided_at(),
         }
     }

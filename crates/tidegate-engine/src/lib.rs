@@ -24,15 +24,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod attempt;
 mod clock;
 mod engine;
 mod event;
 #[cfg(feature = "file")]
 pub mod file;
 pub mod memory;
+mod operate;
 mod sync;
 mod tickets;
 
+pub use attempt::{AttemptError, Pending, Refusal};
 pub use clock::SystemClock;
 pub use engine::{DecideError, Engine, Reader, SettleError, ready};
 pub use event::{Event, Observer};
+pub use operate::{BlockEntry, BlockList, Change, OperateError};

@@ -10,6 +10,8 @@ use crate::engine::unpredictable;
 #[derive(Debug)]
 pub(crate) struct Tickets {
     seal: Seal,
+    /// That of the secret before, while it is being changed: its tickets are still about.
+    previous: Option<Seal>,
     maker: u64,
     /// Spells out the names of counters, where the store goes by them.
     names: Option<KeyNames>,
@@ -28,6 +30,7 @@ impl Tickets {
         }
         Self {
             seal: Seal::new(&secret),
+            previous: None,
             maker: unpredictable(),
             names: None,
             made: AtomicU64::new(0),
@@ -36,7 +39,8 @@ impl Tickets {
 
     /// Under the secret of a fleet: tickets of this engine are good for all its nodes.
     pub(crate) fn shared(secret: &Secret) -> Self {
-        Self { seal: secret.seal(), names: Some(secret.names()), ..Self::new() }
+        let previous = secret.previous().map(|previous| previous.seal());
+        Self { seal: secret.seal(), previous, names: Some(secret.names()), ..Self::new() }
     }
 
     /// A number that no ticket of this engine has had.
@@ -49,6 +53,9 @@ impl Tickets {
     }
 
     pub(crate) fn open(&self, text: &str) -> Result<Claim, TicketError> {
-        self.seal.open(text)
+        match (self.seal.open(text), &self.previous) {
+            (Err(TicketError::Altered), Some(previous)) => previous.open(text),
+            (opened, _) => opened,
+        }
     }
 }

@@ -109,7 +109,7 @@ fn a_decision_allocates_nothing() {
     let policies = policies();
     let last = policies.policies().len();
     for place in 0..last {
-        let roomy = Budget { buckets: 20_000, quotas: 40_000, windows: 40_000 };
+        let roomy = Budget { buckets: 20_000, quotas: 40_000, windows: 40_000, attempts: 16 };
         let engine = Engine::new(MemoryStore::new(roomy, &clock), policies.clone());
         let one = counted(&engine, place, "one user until refused", |_| *b"the user");
         assert!((1..DECISIONS).contains(&one), "{one} admitted");
@@ -117,7 +117,7 @@ fn a_decision_allocates_nothing() {
         assert!((1..DECISIONS).contains(&vip), "{vip} admitted");
         let new = counted(&engine, place, "new users", u64::to_le_bytes);
         assert!(new > DECISIONS / 2, "{new} admitted");
-        let tight = Budget { buckets: 1, quotas: 1, windows: 1 };
+        let tight = Budget { buckets: 1, quotas: 1, windows: 1, attempts: 16 };
         let engine = Engine::new(MemoryStore::new(tight, &clock), policies.clone());
         let over = counted(&engine, place, "users without a place", u64::to_le_bytes);
         assert!(over > 0, "nobody was admitted");

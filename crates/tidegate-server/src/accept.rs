@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::convert::Infallible;
 use std::io;
-use std::net::{IpAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,15 +12,24 @@ use std::time::Duration;
 use tidegate_core::Prefix;
 use tokio::net::TcpListener;
 
-use crate::settings::Settings;
+use crate::admin::Guard;
 
 /// A connection that may be served.
-#[derive(Debug)]
 pub(crate) struct Accepted {
     pub(crate) stream: TcpStream,
     /// Who is at the other end; IPv4 is IPv4, however the socket spells it.
     pub(crate) peer: IpAddr,
+    pub(crate) side: Side,
     pub(crate) permit: Permit,
+}
+
+/// Which of the listeners a connection came to.
+#[derive(Clone)]
+pub(crate) enum Side {
+    /// That of those who ask for decisions.
+    Main,
+    /// That of operators, with who lets them in.
+    Admin(Arc<Guard>),
 }
 
 /// Counts open connections.
@@ -59,8 +68,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 const BACKLOG: i32 = 4096;
 
 /// Listens.
-pub(crate) fn listen(settings: &Settings) -> io::Result<std::net::TcpListener> {
-    let address = settings.listen;
+pub(crate) fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     let domain = socket2::Domain::for_address(address);
     let socket = socket2::Socket::new(domain, socket2::Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
@@ -73,6 +81,7 @@ pub(crate) fn listen(settings: &Settings) -> io::Result<std::net::TcpListener> {
 /// Accepts for ever, and hands on what may be served.
 pub(crate) async fn accept(
     listener: &TcpListener,
+    side: &Side,
     admission: &Arc<Admission>,
     mut hand_on: impl FnMut(Accepted),
 ) -> Infallible {
@@ -81,7 +90,7 @@ pub(crate) async fn accept(
         match listener.accept().await {
             Ok((stream, peer)) => {
                 failing = false;
-                if let Some(accepted) = prepare(stream, peer.ip(), admission) {
+                if let Some(accepted) = prepare(stream, peer.ip(), side, admission) {
                     hand_on(accepted);
                 }
             }
@@ -102,12 +111,14 @@ pub(crate) async fn accept(
 fn prepare(
     stream: tokio::net::TcpStream,
     peer: IpAddr,
+    side: &Side,
     admission: &Arc<Admission>,
 ) -> Option<Accepted> {
     let peer = peer.to_canonical();
     let permit = admission.admit(peer)?;
     stream.set_nodelay(true).ok()?;
-    stream.into_std().ok().map(|stream| Accepted { stream, peer, permit })
+    let side = side.clone();
+    stream.into_std().ok().map(|stream| Accepted { stream, peer, side, permit })
 }
 
 /// Whether only the one connection is concerned, which went away before it was accepted.
@@ -119,10 +130,10 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 // === impl Admission ===
 
 impl Admission {
-    pub(crate) fn new(settings: &Settings) -> Arc<Self> {
-        let by_address = settings.max_connections_per_address;
+    /// So many connections at most, and so many of each address.
+    pub(crate) fn new(most: usize, by_address: Option<usize>) -> Arc<Self> {
         Arc::new(Self {
-            most: settings.max_connections,
+            most,
             open: AtomicUsize::new(0),
             by_address: by_address.map(|most| (most, Mutex::default())),
             refused: Default::default(),
@@ -205,22 +216,10 @@ mod tests {
     //! Places taken and given back.
 
     use super::*;
-    use crate::settings::WrittenSettings;
-
-    fn admission(total: usize, each: Option<usize>) -> Arc<Admission> {
-        Admission::new(
-            &Settings::try_new(&WrittenSettings {
-                max_connections: Some(total),
-                max_connections_per_address: each,
-                ..WrittenSettings::default()
-            })
-            .unwrap(),
-        )
-    }
 
     #[test]
     fn a_place_is_free_again_when_its_connection_is_gone() {
-        let admission = admission(2, None);
+        let admission = Admission::new(2, None);
         let peer = IpAddr::from([192, 0, 2, 1]);
         let first = admission.admit(peer).unwrap();
         let _second = admission.admit(peer).unwrap();
@@ -232,7 +231,7 @@ mod tests {
 
     #[test]
     fn t34_one_address_does_not_take_all_places() {
-        let admission = admission(10, Some(2));
+        let admission = Admission::new(10, Some(2));
         let peer: IpAddr = "2001:db8::1".parse().unwrap();
         let neighbour: IpAddr = "2001:db8::ffff".parse().unwrap();
         let permits = [admission.admit(peer).unwrap(), admission.admit(neighbour).unwrap()];

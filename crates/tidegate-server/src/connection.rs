@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-use crate::accept::Accepted;
+use crate::accept::{Accepted, Side};
 use crate::backend::Backend;
 use crate::service::{Door, Protocol};
 use crate::worker::Worker;
@@ -44,7 +44,8 @@ const WINDOW: u32 = 64 << 10;
 pub(crate) async fn serve<S: Backend>(worker: Arc<Worker<S>>, accepted: Accepted) {
     let watch = worker.watches.begin();
     let served = {
-        let mut connection = pin!(connection(&worker, accepted.stream, accepted.peer, &watch));
+        let mut connection =
+            pin!(connection(&worker, accepted.stream, accepted.peer, accepted.side, &watch));
         let watched = poll_fn(|cx| {
             watch.wakes(cx.waker());
             if watch.is_over() {
@@ -65,13 +66,14 @@ async fn connection<S: Backend>(
     worker: &Arc<Worker<S>>,
     stream: std::net::TcpStream,
     peer: IpAddr,
+    side: Side,
     watch: &Arc<Watch>,
 ) -> Result<(), Error> {
     let mut stream = TcpStream::from_std(stream)?;
     let mut first = Vec::new();
     let Some(protocol) = sniff(worker, &mut stream, &mut first).await? else { return Ok(()) };
     let (owned, watched) = (Arc::clone(worker), Arc::clone(watch));
-    let door = Arc::new(Door { worker: owned, watch: watched, peer, protocol });
+    let door = Arc::new(Door { worker: owned, watch: watched, peer, side, protocol });
     let door = service_fn(move |request| Arc::clone(&door).answer(request));
     let (watched, tally) = (Arc::clone(watch), Arc::clone(&worker.tally));
     let socket = TokioIo::new(Socket::new(stream, watched, tally, protocol, first));

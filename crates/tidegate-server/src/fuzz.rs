@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use ipnet::IpNet;
 
+use crate::admin::requests as operators;
 use crate::gate;
 use crate::problem::Problem;
 use crate::wire::{query, requests};
@@ -22,16 +23,21 @@ pub fn request_body(bytes: &[u8]) -> Result<(), Problem> {
     let asked = requests::ask(bytes).map(|ask| {
         let _ = ask.facts.subject();
     });
-    asked.or_else(|problem| settled.or(batch).map_err(|_| problem))
+    let ordered = operators::block(bytes).map(drop);
+    let ordered = ordered.or(operators::unblock(bytes).map(drop));
+    let ordered = ordered.or(operators::reset(bytes).map(drop));
+    asked.or_else(|problem| settled.or(batch).or(ordered).map_err(|_| problem))
 }
 
 /// Reads a query.
 ///
 /// # Errors
 ///
-/// If it is not one of facts.
+/// If it is neither one of facts nor one of a list.
 pub fn request_query(bytes: &[u8]) -> Result<(), Problem> {
-    query::facts(&String::from_utf8_lossy(bytes)).map(drop)
+    let query = String::from_utf8_lossy(bytes);
+    let listing = operators::listing(&query).map(drop);
+    query::facts(&query).map(drop).or_else(|problem| listing.map_err(|_| problem))
 }
 
 /// Finds the client behind a peer, in header lines divided by newlines: with `x-forwarded-for` and

@@ -16,9 +16,12 @@
 //! | the client behind proxies | `gate/client.rs` |
 //! | every refusal there is | `problem.rs` |
 //! | metrics and their labels | `metrics/` |
+//! | what operators do, and who may | `admin/` |
 
 mod accept;
+mod admin;
 mod answer;
+mod attempts;
 mod backend;
 mod body;
 mod connection;
@@ -38,11 +41,12 @@ mod threads;
 mod wire;
 mod worker;
 
+pub use admin::{AdminToken, AdminTokenError};
 pub use backend::Backend;
 pub use openapi::openapi;
 pub use problem::Problem;
 pub use server::{Drained, Handle, Server};
 pub use settings::{
-    Header, Length, Network, Settings, SettingsError, Size, UnitError, WrittenGate, WrittenHeaders,
-    WrittenSettings,
+    Header, Length, Network, Settings, SettingsError, Size, UnitError, WrittenAdmin, WrittenGate,
+    WrittenHeaders, WrittenSettings,
 };

@@ -57,6 +57,8 @@ pub(crate) enum Kind {
     TicketSettled,
     /// The ticket is too old.
     TicketExpired,
+    /// Whoever asks has not said who they are, or not rightly.
+    Unauthorized,
     /// Whoever asks is refused, and is told no more.
     Forbidden,
     /// There is nothing at this path.
@@ -159,6 +161,7 @@ impl Kind {
             Self::NotJson => (400, "urn:tidegate:problem:not-json", "The body is not JSON"),
             Self::InvalidField => (400, "urn:tidegate:problem:invalid-field", "Invalid field"),
             Self::BadTicket => (400, "urn:tidegate:problem:bad-ticket", "Not a ticket"),
+            Self::Unauthorized => (401, BLANK, "Unauthorized"),
             Self::Forbidden => (403, BLANK, "Forbidden"),
             Self::NotFound => (404, BLANK, "Not Found"),
             Self::UnknownPolicy => (404, "urn:tidegate:problem:unknown-policy", "No such policy"),

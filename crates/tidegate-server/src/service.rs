@@ -10,6 +10,8 @@ use http::request::Parts;
 use http::{Method, Request, Version};
 use hyper::body::{Body, Incoming};
 
+use crate::accept::Side;
+use crate::admin::{self, AdminRoute, Guard};
 use crate::answer::{self, Answer, Payload, Stream};
 use crate::backend::Backend;
 use crate::body::{self, Deadline};
@@ -32,6 +34,7 @@ pub(crate) struct Door<S> {
     pub(crate) watch: Arc<Watch>,
     /// Who is at the other end of the socket.
     pub(crate) peer: IpAddr,
+    pub(crate) side: Side,
     pub(crate) protocol: Protocol,
 }
 
@@ -59,8 +62,15 @@ impl<S: Backend> Door<S> {
             }
         };
         let (head, mut body) = request.into_parts();
-        let (route, name) = Route::of(head.uri.path());
-        let routed = self.route(route, name, &head, &mut body).await;
+        let (route, name) = match self.side {
+            Side::Main => Route::of(head.uri.path()),
+            Side::Admin(_) => (Route::Other, ""),
+        };
+        let routed = match &self.side {
+            Side::Main => self.route(route, name, &head, &mut body).await,
+            // Rare, so its size is not for every other request to carry.
+            Side::Admin(guard) => Box::pin(self.operate(guard, &head, &mut body)).await,
+        };
         let mut unclear = false;
         let mut answer = routed.unwrap_or_else(|problem| {
             unclear = problem.is(Kind::Malformed);
@@ -83,8 +93,16 @@ impl<S: Backend> Door<S> {
                 self.watch.enter(Phase::Write);
             }
         }
-        self.worker.tally.answered(route, answer.status(), clock.now().since(began));
-        tracing::debug!(route = route.template(), status = answer.status().as_u16(), "answered");
+        let status = answer.status();
+        let template = match self.side {
+            Side::Main => {
+                self.worker.tally.answered(route, status, clock.now().since(began));
+                route.template()
+            }
+            // Operators are few and have a log; the metrics are about those who ask.
+            Side::Admin(_) => AdminRoute::of(head.uri.path()).map_or("other", AdminRoute::path),
+        };
+        tracing::debug!(route = template, status = status.as_u16(), "answered");
         Ok(answer)
     }
 
@@ -95,19 +113,7 @@ impl<S: Backend> Door<S> {
         head: &Parts,
         body: &mut Incoming,
     ) -> Result<Answer, Problem> {
-        let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
-        if target > MAX_TARGET {
-            return Err(
-                Kind::UriTooLong.problem(format!("a target has at most {MAX_TARGET} bytes"))
-            );
-        }
-        if head.headers.len() > MAX_FIELDS {
-            let detail = format!("a request has at most {MAX_FIELDS} header fields");
-            return Err(Kind::HeadTooLarge.problem(detail));
-        }
-        if self.protocol == Protocol::Http1 && !names_one_host(head) {
-            return Err(Kind::Malformed.problem("a request names its host, once"));
-        }
+        self.check(head)?;
         if !route.answers(&head.method) {
             return Err(match route {
                 Route::Other => Kind::NotFound.problem("`/openapi.json` says what there is"),
@@ -129,6 +135,55 @@ impl<S: Backend> Door<S> {
             Route::Openapi => routes::openapi(),
             Route::Other => Err(Kind::NotFound.alone()),
         }
+    }
+
+    /// What an operator asks for, once it is clear that it is one.
+    async fn operate(
+        &self,
+        guard: &Guard,
+        head: &Parts,
+        body: &mut Incoming,
+    ) -> Result<Answer, Problem> {
+        self.check(head)?;
+        let worker = &*self.worker;
+        if let Some(refusal) = guard.refuse(self.peer, &head.headers, worker.shared.clock.now()) {
+            return Ok(refusal);
+        }
+        let there = "there are /admin/blocks, /admin/block, /admin/unblock and /admin/reset";
+        let route = AdminRoute::of(head.uri.path());
+        let route = route.ok_or_else(|| Kind::NotFound.problem(there))?;
+        if !route.answers(&head.method) {
+            let mut refusal = answer::problem(&Kind::MethodNotAllowed.alone());
+            answer::allow(&mut refusal, route.methods());
+            return Ok(refusal);
+        }
+        let peer = self.peer;
+        match route {
+            AdminRoute::Blocks => admin::blocks(worker, query(head)).await,
+            AdminRoute::Block => admin::block(worker, peer, &self.json(head, body).await?).await,
+            AdminRoute::Unblock => {
+                admin::unblock(worker, peer, &self.json(head, body).await?).await
+            }
+            AdminRoute::Reset => admin::reset(worker, peer, &self.json(head, body).await?).await,
+        }
+    }
+
+    /// Whether a head is within its bounds and names its host.
+    fn check(&self, head: &Parts) -> Result<(), Problem> {
+        let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
+        if target > MAX_TARGET {
+            return Err(
+                Kind::UriTooLong.problem(format!("a target has at most {MAX_TARGET} bytes"))
+            );
+        }
+        if head.headers.len() > MAX_FIELDS {
+            let detail = format!("a request has at most {MAX_FIELDS} header fields");
+            return Err(Kind::HeadTooLarge.problem(detail));
+        }
+        if self.protocol == Protocol::Http1 && !names_one_host(head) {
+            return Err(Kind::Malformed.problem("a request names its host, once"));
+        }
+        Ok(())
     }
 
     /// The body, if it is declared as JSON.

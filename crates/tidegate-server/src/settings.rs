@@ -4,7 +4,7 @@ mod units;
 mod written;
 
 pub use units::{Header, Length, Network, Size, UnitError};
-pub use written::{WrittenGate, WrittenHeaders, WrittenSettings};
+pub use written::{WrittenAdmin, WrittenGate, WrittenHeaders, WrittenSettings};
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -34,6 +34,7 @@ pub struct Settings {
     pub(crate) timeouts: Timeouts,
     pub(crate) max_body: usize,
     pub(crate) gate: Gate,
+    pub(crate) admin_listen: SocketAddr,
     /// One runtime with many threads instead of one for each thread. For measurements only, so it
     /// cannot be written.
     pub(crate) one_runtime: bool,
@@ -76,6 +77,8 @@ pub struct SettingsError {
 impl Settings {
     /// The port that is listened on unless another is written.
     pub const PORT: u16 = 7700;
+    /// The port for operators, likewise.
+    pub const ADMIN_PORT: u16 = 7707;
     /// The most threads.
     pub const MAX_THREADS: usize = 1024;
     /// The largest body that can be allowed.
@@ -113,6 +116,7 @@ impl Settings {
             },
             max_body,
             gate: Gate::try_new(&written.gate)?,
+            admin_listen: admin_listen(&written.admin, usual.admin_listen)?,
             one_runtime: false,
         })
     }
@@ -121,6 +125,12 @@ impl Settings {
     #[must_use]
     pub const fn listen(&self) -> SocketAddr {
         self.listen
+    }
+
+    /// Where operators are listened to, [if at all](crate::Server::with_admin).
+    #[must_use]
+    pub const fn admin_listen(&self) -> SocketAddr {
+        self.admin_listen
     }
 
     /// How many threads answer.
@@ -170,6 +180,7 @@ impl Default for Settings {
                 ip: None,
                 deny: StatusCode::TOO_MANY_REQUESTS,
             },
+            admin_listen: (Ipv4Addr::LOCALHOST, Self::ADMIN_PORT).into(),
             one_runtime: false,
         }
     }
@@ -219,6 +230,18 @@ fn facts(headers: &WrittenHeaders) -> [(Dimension, &Option<Header>); 9] {
 }
 
 // === the checks ===
+
+/// Where operators are listened to: on this machine alone, unless more is asked for. The token crosses
+/// the wire as it is.
+fn admin_listen(written: &WrittenAdmin, usual: SocketAddr) -> Result<SocketAddr, SettingsError> {
+    let listen = written.listen.unwrap_or(usual);
+    if !listen.ip().to_canonical().is_loopback() && written.allow_remote != Some(true) {
+        let problem = "others than this machine reach that address, and the token is sent without \
+                       TLS; write 127.0.0.1, or `allow_remote: true` if you mean it";
+        return Err(error("admin.listen", problem));
+    }
+    Ok(listen)
+}
 
 fn error(field: &'static str, problem: impl Into<String>) -> SettingsError {
     SettingsError { field, problem: problem.into() }

@@ -26,7 +26,7 @@ use crate::worker::{Shared, Worker};
 pub(crate) struct Threads {
     lanes: Vec<Lane>,
     /// Where the next search begins, so that equals take turns.
-    next: usize,
+    next: AtomicUsize,
 }
 
 /// One thread with its runtime; or all of them with theirs.
@@ -64,20 +64,20 @@ impl Threads {
                 || Builder::new_current_thread().max_blocking_threads(SCRAPES).enable_all().build();
             (0..count).map(|number| Lane::start(shared, number, one)).collect::<Result<_, _>>()?
         };
-        Ok(Self { lanes, next: 0 })
+        Ok(Self { lanes, next: AtomicUsize::new(0) })
     }
 
     /// Hands a connection to the thread with the fewest.
-    pub(crate) fn hand_over(&mut self, accepted: Accepted) {
+    pub(crate) fn hand_over(&self, accepted: Accepted) {
         let count = self.lanes.len();
-        let places = (0..count).map(|offset| (self.next + offset) % count);
+        let next = self.next.fetch_add(1, Relaxed) % count.max(1);
+        let places = (0..count).map(|offset| (next + offset) % count);
         let fewest = places.min_by_key(|place| self.lanes[*place].open.load(Relaxed));
         if let Some(lane) = fewest.and_then(|place| self.lanes.get(place)) {
             lane.open.fetch_add(1, Relaxed);
             // A thread that is gone drops the connection, and that closes it.
             let _ = lane.sender.send(accepted);
         }
-        self.next = (self.next + 1) % count.max(1);
     }
 
     /// Lets every thread finish what it has; how many connections had to be cut off.

@@ -49,7 +49,10 @@ impl<S> Shared<S> {
     pub(crate) fn new(settings: Settings, engine: Arc<Engine<S>>, clock: Arc<dyn Clock>) -> Self {
         Self {
             engine,
-            admission: Admission::new(&settings),
+            admission: Admission::new(
+                settings.max_connections,
+                settings.max_connections_per_address,
+            ),
             scrapes: Scrapes::default(),
             bodies: Semaphore::new(BODIES_BYTES),
             started: clock.now(),

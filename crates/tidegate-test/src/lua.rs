@@ -144,6 +144,9 @@ impl Keys {
                 self.0.insert(key.to_vec(), (value.to_vec(), whole(expiry, now)));
                 Ok(Value::Table(lua.create_table()?))
             }
+            [b"DEL", key] => {
+                Ok(Value::Number(if self.0.remove(*key).is_some() { 1.0 } else { 0.0 }))
+            }
             [b"SETRANGE", key, from, value] => {
                 let (kept, _) = self.0.get_mut(*key).expect("only what is there is changed");
                 let from = usize::try_from(number(from)).expect("a place in a string");

@@ -7,6 +7,7 @@
 //! with the core the words (shapes, readings, calendars) but none of the steps, so that both are
 //! wrong in the same way only if the definition is.
 
+mod attempts;
 mod batch;
 mod bucket;
 mod counter;
@@ -18,7 +19,10 @@ mod window;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use tidegate_core::{Batch, Clock, KeyNames, Readings, Receipt, Settlement, Store, StoreError};
+use tidegate_core::{
+    Amended, Amendment, Batch, Blocks, Charge, Clock, Counter, Key, KeyNames, Page, Readings,
+    Receipt, Settlement, Store, StoreError,
+};
 
 use counter::Kept;
 
@@ -58,12 +62,13 @@ impl<C: Clock> ModelStore<C> {
     /// A limit keeps its counters when a reload gives it another period, so the last part of the
     /// text, which is the period, is left out.
     fn names(&self, batch: &Batch<'_>) -> Vec<Name> {
-        let name = |charge| {
-            let text = self.names.text(&batch.key(charge));
-            let subject = text.rsplit_once(':').map_or("", |(subject, _)| subject);
-            (charge.limit().id(), subject.to_owned())
-        };
-        batch.charges().iter().map(name).collect()
+        batch.charges().iter().map(|charge| self.name(charge, &batch.key(charge))).collect()
+    }
+
+    fn name(&self, charge: &Charge<'_>, key: &Key<'_>) -> Name {
+        let text = self.names.text(key);
+        let subject = text.rsplit_once(':').map_or("", |(subject, _)| subject);
+        (charge.limit().id(), subject.to_owned())
     }
 
     fn decide(&self, batch: &Batch<'_>, write: bool, readings: &mut Readings) {
@@ -96,6 +101,28 @@ impl<C: Clock> Store for ModelStore<C> {
     /// A settlement names counters by digest, and the model knows them by their text: it says so.
     /// Settling is held to the [plain store](crate::plain) instead.
     async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        Err(StoreError::Refused)
+    }
+
+    /// Counters are amended as they are charged: by their text.
+    async fn amend(
+        &self,
+        counter: Counter<'_>,
+        amendment: Amendment,
+    ) -> Result<Amended, StoreError> {
+        let Counter::Of(charge, key) = counter else { return Err(StoreError::Refused) };
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let (now, name) = (self.clock.now(), self.name(&charge, &key));
+        let before = kept.remove(&name);
+        let held = before.as_ref().and_then(|kept| kept.holding(now.as_micros()));
+        let after = Kept::amended(before.as_ref(), charge.shape(), amendment, now.as_micros());
+        let block = after.as_ref().and_then(|kept| kept.holding(now.as_micros()));
+        kept.extend(after.map(|after| (name, after)));
+        Ok(Amended { changed: held != block, block, at: now })
+    }
+
+    /// A list goes by the names a store has given, and the model has none to show.
+    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
         Err(StoreError::Refused)
     }
 }

@@ -3,19 +3,21 @@
 //! Nothing is packed, locked or evicted, so what the [model](crate::model) finds here it finds in
 //! the rules themselves, before any real store is looked at.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{
-    Batch, Charge, Clock, Kept, KeyNames, Readings, Receipt, Settled, Settlement, Store,
-    StoreError, TicketId, plan,
+    Amended, Amendment, Batch, Block, Blocks, Charge, Clock, Counter, Kept, KeyNames, Listed,
+    Outcome, Page, Readings, Receipt, Settled, Settlement, Shape, Store, StoreError, TicketId,
+    Timestamp, plan,
 };
 
 /// A store of the core's states, by the digests of their keys or by their names.
 #[derive(Debug)]
 pub struct PlainStore<C> {
     clock: C,
-    states: Mutex<HashMap<String, Kept>>,
+    /// With the limit each belongs to.
+    states: Mutex<BTreeMap<String, (u64, Kept)>>,
     names: Option<KeyNames>,
     settled: Mutex<HashSet<TicketId>>,
 }
@@ -53,7 +55,7 @@ impl<C: Clock> PlainStore<C> {
         let now = self.clock.now();
         let mut met = Vec::new();
         for (index, charge) in batch.charges().iter().enumerate() {
-            let kept = states.get(&self.name(batch, charge));
+            let kept = of(&states, &self.name(batch, charge));
             met.push(charge.look(kept, now).map_err(|stale| stale.of_charge(index))?);
         }
         let rooms = batch.charges().iter().zip(&met).map(|(charge, met)| (charge, met.room));
@@ -62,9 +64,9 @@ impl<C: Clock> PlainStore<C> {
         for (index, (charge, reading)) in batch.charges().iter().zip(met).enumerate() {
             if write && planned.writes(index) {
                 let name = self.name(batch, charge);
-                let taken = charge.take(states.get(&name), now);
+                let taken = charge.take(of(&states, &name), now);
                 let (after, reading) = taken.map_err(|stale| stale.of_charge(index))?;
-                states.insert(name, after);
+                states.insert(name, (charge.limit().id(), after));
                 readings.push(reading);
             } else {
                 readings.push(reading);
@@ -97,16 +99,74 @@ impl<C: Clock> Store for PlainStore<C> {
                 Some(key) => key.to_owned(),
                 None => step.charge.digest().to_string(),
             };
-            let kept = states.get(&name);
+            let kept = of(&states, &name);
             let applied = step.apply(kept, settlement.decided_at(), now);
             let (kept, settled) = applied.map_err(|stale| stale.of_charge(index))?;
             moved += settled;
-            after.extend(kept.map(|kept| (name, kept)));
+            let limit = step.charge.limit().id();
+            after.extend(kept.map(|kept| (name, (limit, kept))));
         }
         if !settled.insert(settlement.id()) {
             return Ok(Receipt::Before);
         }
         states.extend(after);
         Ok(Receipt::Settled(moved))
+    }
+
+    async fn amend(
+        &self,
+        counter: Counter<'_>,
+        amendment: Amendment,
+    ) -> Result<Amended, StoreError> {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.clock.now();
+        let (name, shape, limit): (String, Option<&Shape>, u64) = match counter {
+            Counter::Listed(name) => {
+                let limit = states.get(name).map_or(0, |(limit, _)| *limit);
+                (name.to_owned(), None, limit)
+            }
+            Counter::Of(charge, key) => {
+                let name = match &self.names {
+                    Some(names) => names.text(&key),
+                    None => charge.digest().to_string(),
+                };
+                (name, Some(charge.shape()), charge.limit().id())
+            }
+        };
+        let outcome = amendment.apply(of(&states, &name), shape, now);
+        let changed = outcome != Outcome::Same;
+        match outcome {
+            Outcome::Same => {}
+            Outcome::Gone => drop(states.remove(&name)),
+            Outcome::Kept(state) => {
+                states.insert(name.clone(), (limit, Kept::Attempts(state)));
+            }
+        }
+        Ok(Amended { changed, block: block(of(&states, &name), now), at: now })
+    }
+
+    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
+        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.clock.now();
+        let from = page.after.unwrap_or_default();
+        let mut rest = states.iter().filter(|(name, _)| name.as_str() > from);
+        let looked: Vec<_> = rest.by_ref().take(page.at_most.max(1)).collect();
+        let next = rest.next().and(looked.last()).map(|(name, _)| (*name).clone());
+        let listed = |(name, (limit, kept)): (&String, &(u64, Kept))| {
+            let block = block(Some(kept), now)?;
+            Some(Listed { key: name.clone(), limit: *limit, block })
+        };
+        Ok(Blocks { list: looked.into_iter().filter_map(listed).collect(), next })
+    }
+}
+
+fn of<'s>(states: &'s BTreeMap<String, (u64, Kept)>, name: &str) -> Option<&'s Kept> {
+    states.get(name).map(|(_, kept)| kept)
+}
+
+fn block(kept: Option<&Kept>, now: Timestamp) -> Option<Block> {
+    match kept {
+        Some(Kept::Attempts(state)) => state.block().filter(|block| block.holds(now)),
+        _ => None,
     }
 }

@@ -4,13 +4,15 @@
 //! the times that matter most (the told wait, one tick less, the edge of a period) are steps of
 //! their own, because chance would not hit them.
 
+mod attempts;
 mod plan;
 mod strategy;
 
+pub use attempts::{MannerPlan, WindowPlan};
 pub use plan::{
     CountsPlan, LimitPlan, OverridePlan, PeriodPlan, PolicyPlan, ScopePlan, ShapePlan, StagePlan,
 };
-pub use strategy::{policies, shapes, traces, with_reloads};
+pub use strategy::{attempts, policies, shapes, traces, traces_of, with_reloads};
 
 use std::sync::Arc;
 

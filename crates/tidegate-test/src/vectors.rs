@@ -29,7 +29,7 @@ pub enum Section {
     Keys,
     /// The prefixes of addresses.
     Prefixes,
-    /// The abuse log with its blocks: comes with its own issue.
+    /// The abuse log with its blocks, through a store too.
     Attempts,
     /// Failure semantics: come with their own issue.
     Failover,

@@ -9,13 +9,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::store::Hidden;
 use crate::text::{Capped, escaped};
 
 /// How long a server may take to answer one request.
@@ -33,6 +34,8 @@ pub(crate) struct Peer {
     addresses: Vec<SocketAddr>,
     /// What follows the authority; `/` if nothing does.
     path: String,
+    /// What an operator has to know.
+    token: Option<Hidden>,
 }
 
 /// What a server answered.
@@ -62,7 +65,12 @@ impl Peer {
             .with_context(|| format!("cannot look up `{}`", escaped(host)))?
             .collect();
         let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-        Ok(Self { authority: format!("{host}:{port}"), addresses, path })
+        Ok(Self { authority: format!("{host}:{port}"), addresses, path, token: None })
+    }
+
+    /// The same for an operator: the URL is that of the admin listener.
+    pub(crate) fn of_operators(url: &str, token: Hidden) -> Result<Self> {
+        Ok(Self { token: Some(token), ..Self::find(url)? })
     }
 
     /// `host:port`.
@@ -88,8 +96,14 @@ impl Peer {
     async fn connect(&self) -> Result<TcpStream> {
         let connected = TcpStream::connect(self.addresses.as_slice()).await;
         connected.with_context(|| {
-            let start = "is the server running? `tidegate serve` starts one";
-            format!("cannot connect to {}; {start}", self.authority)
+            let advice = match self.token {
+                None => "is the server running? `tidegate serve` starts one",
+                Some(_) => {
+                    "is the admin listener on? It is there only if the server was started with a \
+                     token, in TIDEGATE_ADMIN_TOKEN or --admin-token-file"
+                }
+            };
+            format!("cannot connect to {}; {advice}", self.authority)
         })
     }
 
@@ -114,13 +128,18 @@ impl Peer {
     async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Answer> {
         let stream = self.connect().await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        let request = Request::builder()
+        let mut request = Request::builder()
             .method(method)
             .uri(path)
             .header(HOST, &self.authority)
             .header(ACCEPT, "application/json")
-            .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(body))?;
+            .header(CONTENT_TYPE, "application/json");
+        if let Some(token) = &self.token {
+            let mut bearer = HeaderValue::try_from(format!("Bearer {}", token.reveal()))?;
+            bearer.set_sensitive(true);
+            request = request.header(AUTHORIZATION, bearer);
+        }
+        let request = request.body(Full::new(body))?;
         let exchange = async {
             let response = sender.send_request(request).await?;
             let status = response.status();
@@ -143,6 +162,10 @@ impl Peer {
 // === impl Answer ===
 
 impl Answer {
+    pub(crate) const fn status(&self) -> StatusCode {
+        self.status
+    }
+
     /// The text of a good answer, which is JSON; what the problem is otherwise.
     pub(crate) fn text(self) -> Result<String> {
         let text = String::from_utf8_lossy(&self.body).into_owned();

@@ -4,7 +4,7 @@
 //! the command line reads both; nothing else looks at the environment.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use schemars::JsonSchema;
@@ -12,11 +12,12 @@ use serde::{Deserialize, Deserializer};
 use tidegate_core::{PolicySet, PolicySetBuilder, Secret};
 use tidegate_engine::file::{Door, File, Placed, Report, schema};
 use tidegate_engine::memory::Budget;
-use tidegate_server::{Settings, WrittenSettings};
+use tidegate_server::{AdminToken, Settings, WrittenSettings};
 
 use crate::cli::Source;
 use crate::log;
-use crate::store::{self, Choice, Hidden};
+use crate::store::{self, Choice, Given, Hidden};
+use crate::token;
 
 /// The policies served without a file; `tidegate example` prints them.
 pub(crate) const BUILT_IN: &str = include_str!("../example.yaml");
@@ -33,6 +34,10 @@ pub(crate) struct Sections {
     /// it in `TIDEGATE_SECRET`. Needed where the store is shared.
     #[serde(deserialize_with = "present")]
     pub(crate) secret_file: Option<PathBuf>,
+    /// The file with the secret before, while it is being changed, unless the environment has it in
+    /// `TIDEGATE_SECRET_PREVIOUS`.
+    #[serde(deserialize_with = "present")]
+    pub(crate) previous_secret_file: Option<PathBuf>,
     /// How decisions are served over HTTP.
     pub(crate) server: WrittenSettings,
     /// What the process says about itself.
@@ -55,7 +60,14 @@ pub(crate) struct Overlay {
     pub(crate) store: Option<Hidden>,
     pub(crate) secret: Option<Hidden>,
     pub(crate) secret_file: Option<PathBuf>,
+    pub(crate) previous_secret: Option<Hidden>,
+    pub(crate) previous_secret_file: Option<PathBuf>,
     pub(crate) listen: Option<SocketAddr>,
+    pub(crate) admin_listen: Option<SocketAddr>,
+    /// Whether operators of other machines are listened to.
+    pub(crate) admin_allow_remote: bool,
+    pub(crate) admin_token: Option<Hidden>,
+    pub(crate) admin_token_file: Option<PathBuf>,
     pub(crate) threads: Option<usize>,
     pub(crate) format: Option<log::Format>,
     pub(crate) level: Option<log::Level>,
@@ -157,20 +169,35 @@ impl Config {
         }
     }
 
-    /// The secret of the fleet, likewise.
+    /// The secret of the fleet, likewise; with the one before, while it is being changed.
     ///
     /// # Errors
     ///
-    /// If there is none, or it cannot be read, or can be guessed.
+    /// If there is none, or one cannot be read, or can be guessed, or both are the same.
     pub(crate) fn secret(&self, overlay: &Overlay) -> Result<Secret> {
-        let file = self.file.door().secret_file.as_deref();
-        store::secret(overlay.secret_file.as_deref(), overlay.secret.as_ref(), file)
+        let [current, previous] = self.secrets(overlay);
+        store::secret(current, previous)
     }
 
-    /// The file with that secret, if one is to be read.
-    pub(crate) fn secret_file<'o>(&'o self, overlay: &'o Overlay) -> Option<&'o PathBuf> {
-        let file = self.file.door().secret_file.as_ref().filter(|_| overlay.secret.is_none());
-        overlay.secret_file.as_ref().or(file)
+    /// The files with those secrets, where files are to be read: the current one, the one before.
+    pub(crate) fn secret_files(&self, overlay: &Overlay) -> [Option<PathBuf>; 2] {
+        self.secrets(overlay).map(|given| given.path().map(Path::to_owned))
+    }
+
+    fn secrets<'o>(&'o self, overlay: &'o Overlay) -> [Given<'o>; 2] {
+        let door = self.file.door();
+        [
+            Given {
+                flag: overlay.secret_file.as_deref(),
+                environment: overlay.secret.as_ref(),
+                file: door.secret_file.as_deref(),
+            },
+            Given {
+                flag: overlay.previous_secret_file.as_deref(),
+                environment: overlay.previous_secret.as_ref(),
+                file: door.previous_secret_file.as_deref(),
+            },
+        ]
     }
 
     /// The section `server`, with what flags and environment say laid over it.
@@ -178,7 +205,24 @@ impl Config {
         let mut written = self.file.door().server.clone();
         written.listen = overlay.listen.or(written.listen);
         written.threads = overlay.threads.or(written.threads);
+        written.admin.listen = overlay.admin_listen.or(written.admin.listen);
+        let allowed = overlay.admin_allow_remote.then_some(true);
+        written.admin.allow_remote = allowed.or(written.admin.allow_remote);
         written
+    }
+
+    /// The token of operators, likewise; without one there is no listener for them.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or can be guessed.
+    pub(crate) fn admin_token(&self, overlay: &Overlay) -> Result<Option<AdminToken>> {
+        let token = token::find(Given {
+            flag: overlay.admin_token_file.as_deref(),
+            environment: overlay.admin_token.as_ref(),
+            file: self.file.door().server.admin.token_file.as_deref(),
+        })?;
+        Ok(token.map(|token| AdminToken::try_new(token.reveal())).transpose()?)
     }
 
     /// How to log, likewise.

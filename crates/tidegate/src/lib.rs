@@ -39,6 +39,9 @@
 //! | keep counters in memory | [`memory::MemoryStore`] |
 //! | share them with other processes | `redis::RedisStore` (feature `redis`), [`Engine::sharing`] |
 //! | decide, look, correct afterwards | [`Engine::decide`], [`Engine::peek`], [`Engine::settle`] |
+//! | guard a login or a one-time password | [`Preset`], [`Engine::attempt`] |
+//! | guard one call site | `abuse_limiter::limiter` (feature `abuse-limiter`) |
+//! | block, unblock, forget, see who is blocked | [`Engine::block`], [`Engine::unblock`], [`Engine::reset`], [`Engine::blocks`] |
 //! | change policies while running | [`Engine::reload`] |
 //! | be told what happens | [`Observer`], [`Event`] |
 //! | test with time of your own | [`ManualClock`] |
@@ -47,19 +50,25 @@
 //! needs, depend on this crate with `default-features = false`; the feature `redis` adds the shared
 //! store alone.
 
+#[cfg(feature = "abuse-limiter")]
+pub mod abuse_limiter;
+
 #[doc(inline)]
 pub use tidegate_core as rules;
 #[doc(inline)]
 pub use tidegate_core::{
-    Backoff, Bucket, Calendar, Case, Changes, Clock, Cost, CostRule, Counts, Decision, Denial,
-    Dimension, Explanation, FailureMode, Limit, ManualClock, Mode, Name, Overflow, Override,
-    Period, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec, Protects, Quota, Rate,
+    Account, Amended, Amendment, Attempts, Backoff, Block, BlockScope, Bucket, Calendar, Case,
+    Changes, Clock, Cost, CostRule, Counts, Decision, Denial, Dimension, Explanation, Exponential,
+    FailureMode, Ladder, Level, Limit, ManualClock, Mode, Name, Overflow, Override, Page, Period,
+    Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec, Preset, Protects, Quota, Rate,
     Reading, Retry, Room, Scope, Secret, SecretError, Settled, Shape, Span, Stage, Status, Store,
-    StoreError, Subject, Ticket, TicketError, Timestamp, Unit, Verdict, Window,
+    StoreError, Strategy, Subject, Tally, Threshold, Ticket, TicketError, Timestamp,
+    TooManyRequests, Unit, Verdict, Window,
 };
 #[doc(inline)]
 pub use tidegate_engine::{
-    DecideError, Engine, Event, Observer, Reader, SettleError, SystemClock, file, memory, ready,
+    AttemptError, BlockEntry, BlockList, Change, DecideError, Engine, Event, Observer,
+    OperateError, Pending, Reader, Refusal, SettleError, SystemClock, file, memory, ready,
 };
 #[cfg(feature = "redis")]
 #[doc(inline)]

@@ -8,6 +8,7 @@ mod log;
 mod reload;
 mod store;
 mod text;
+mod token;
 
 use std::process::ExitCode;
 

@@ -38,5 +38,6 @@ fn mistakes_are_named() {
 fn servers_are_measured_when_named_first() {
     assert!(matches!(parsed("server --rounds 3"), Ok(Request::Server(some)) if some.rounds == 3));
     assert!(matches!(parsed("redis --rounds 2"), Ok(Request::Redis(some)) if some.rounds == 2));
+    assert!(matches!(parsed("attempts"), Ok(Request::Attempts(some)) if some.rounds == 9));
     assert!(parsed("--rounds 2 redis").is_err());
 }

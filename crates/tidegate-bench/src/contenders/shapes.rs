@@ -75,7 +75,7 @@ impl Shapes {
 
     /// Room for what `keys` keys need under these limits.
     pub(crate) const fn budget(self, keys: usize) -> Budget {
-        let none = Budget { buckets: 0, quotas: 0, windows: 0 };
+        let none = Budget { buckets: 0, quotas: 0, windows: 0, attempts: 0 };
         match self {
             Self::Bucket => Budget { buckets: keys, ..none },
             // All keys share the one route.

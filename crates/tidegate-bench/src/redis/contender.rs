@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use super::asker::{Asker, Door, secret};
 use super::load::{self, Done, Load};
 use super::other_client;
-use super::server::{Commands, Server};
+use super::server::{Commands, Server, Stand};
 use super::workload::{Request, Workload};
 use crate::Fallible;
 use crate::measure::on_processor;
@@ -53,7 +53,7 @@ pub(crate) struct Figures {
 }
 
 /// Callers on a shared connection.
-const CALLERS: usize = 64;
+pub(crate) const CALLERS: usize = 64;
 /// Callers with a connection each.
 const UNPIPELINED: usize = 50;
 
@@ -95,13 +95,16 @@ impl Who {
     pub(crate) async fn callers(self, workload: Workload, door: Door) -> Fallible<Vec<Asker>> {
         let shared = |asker| vec![asker; CALLERS];
         Ok(match self {
-            Self::Tidegate => shared(Asker::tidegate(workload, door).await?),
+            Self::Tidegate => shared(Asker::tidegate(workload.policies()?, door).await?),
             Self::TwoConnections => {
-                let mut callers = vec![Asker::tidegate(workload, door).await?; CALLERS / 2];
-                callers.extend(vec![Asker::tidegate(workload, door).await?; CALLERS / 2]);
-                callers
+                let half = Asker::tidegate(workload.policies()?, door).await?;
+                let other = Asker::tidegate(workload.policies()?, door).await?;
+                [vec![half; CALLERS / 2], vec![other; CALLERS / 2]].concat()
             }
-            Self::Script => shared(Asker::script(workload, door).await?),
+            Self::Script => {
+                let (text, args) = (workload.script(), workload.script_args());
+                shared(Asker::script(text, args, door).await?)
+            }
             Self::IncrMultiplexed => shared(Asker::incr(door).await?),
             Self::IncrOtherClient => Vec::new(),
             Self::IncrUnpipelined => {
@@ -121,14 +124,7 @@ impl Contender {
     pub(crate) async fn new(who: Who, workload: Workload, door: Door) -> Fallible<Self> {
         let callers = who.callers(workload, door).await?;
         let requests = workload.requests(&secret()?)?;
-        let figures = Figures {
-            per_second: Vec::new(),
-            server: Vec::new(),
-            client: Vec::new(),
-            latencies: Histogram::new_with_bounds(1, LONGEST, 3)?,
-            asked: 0,
-            commands: Commands::new(),
-        };
+        let figures = Figures::new()?;
         Ok(Self { who, workload, door, callers, requests, figures })
     }
 
@@ -156,22 +152,8 @@ impl Contender {
         let (before, mine) = (server.stand().await?, on_processor());
         let done = self.one_turn().await?;
         let (mine, after) = (on_processor().zip(mine), server.stand().await?.since(&before));
-        let asked = done.asked as f64;
-        let micros = |time: Duration| time.as_secs_f64() * 1e6 / asked;
-        let figures = &mut self.figures;
-        figures.per_second.push(asked / done.wall.as_secs_f64());
-        figures.server.push(micros(after.processor));
         let mine = mine.map(|(after, before)| after.saturating_sub(before));
-        figures.client.extend(mine.filter(|_| !self.callers.is_empty()).map(micros));
-        for latency in &done.latencies {
-            let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
-            figures.latencies.saturating_record(nanos);
-        }
-        figures.asked += done.asked;
-        for (name, (calls, micros)) in after.commands {
-            let sum = figures.commands.entry(name).or_default();
-            *sum = (sum.0 + calls, sum.1 + micros);
-        }
+        self.figures.add(&done, after, mine.filter(|_| !self.callers.is_empty()));
         Ok(())
     }
 }
@@ -179,6 +161,35 @@ impl Contender {
 // === impl Figures ===
 
 impl Figures {
+    pub(crate) fn new() -> Fallible<Self> {
+        Ok(Self {
+            per_second: Vec::new(),
+            server: Vec::new(),
+            client: Vec::new(),
+            latencies: Histogram::new_with_bounds(1, LONGEST, 3)?,
+            asked: 0,
+            commands: Commands::new(),
+        })
+    }
+
+    /// Adds a turn: what was asked, what the server did for it, and how long it took us, if us.
+    pub(crate) fn add(&mut self, done: &Done, after: Stand, mine: Option<Duration>) {
+        let asked = done.asked as f64;
+        let micros = |time: Duration| time.as_secs_f64() * 1e6 / asked;
+        self.per_second.push(asked / done.wall.as_secs_f64());
+        self.server.push(micros(after.processor));
+        self.client.extend(mine.map(micros));
+        for latency in &done.latencies {
+            let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
+            self.latencies.saturating_record(nanos);
+        }
+        self.asked += done.asked;
+        for (name, (calls, micros)) in after.commands {
+            let sum = self.commands.entry(name).or_default();
+            *sum = (sum.0 + calls, sum.1 + micros);
+        }
+    }
+
     /// Microseconds within which this share of the requests was answered.
     pub(crate) fn within(&self, share: f64) -> Option<f64> {
         let known = !self.latencies.is_empty();

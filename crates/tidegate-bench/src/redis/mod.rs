@@ -6,6 +6,7 @@
 //! stay the same however busy the machine is.
 
 mod asker;
+mod attempts;
 mod contender;
 mod instructions;
 mod load;
@@ -22,6 +23,7 @@ use asker::Door;
 use contender::{Contender, Who};
 use server::Server;
 
+pub(crate) use attempts::run as attempts;
 pub(crate) use workload::Workload;
 
 /// Starts a server, lets everybody take turns, counts instructions, and prints the report.

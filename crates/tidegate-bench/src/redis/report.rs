@@ -176,18 +176,18 @@ fn speed(contenders: &[Contender], who: Who, workload: Workload) -> Option<Row> 
     find(contenders, who, workload).map(|it| row(&it.figures.per_second))
 }
 
-fn row(figures: &[f64]) -> Row {
+pub(crate) fn row(figures: &[f64]) -> Row {
     Row { name: "", figures: figures.to_vec(), admitted: 1.0 }
 }
 
 /// A figure, or that there is none.
-fn shown(figure: Option<f64>, digits: usize) -> String {
+pub(crate) fn shown(figure: Option<f64>, digits: usize) -> String {
     let figure = figure.filter(|figure| figure.is_finite());
     figure.map_or_else(|| "–".to_owned(), |figure| format!("{figure:.digits$}"))
 }
 
 /// The ratio of the medians and its spread, as two columns.
-fn compared(row: &Row, base: Option<&Row>) -> String {
+pub(crate) fn compared(row: &Row, base: Option<&Row>) -> String {
     let Some(base) = base else { return "– | –".to_owned() };
     let (low, high) = row.spread_to(base);
     format!("{:.2} | {low:.2}–{high:.2}", row.ratio_to(base))

@@ -25,8 +25,21 @@ pub(crate) struct Stand {
     pub(crate) commands: Commands,
 }
 
+/// Calls that took the server longer than [`SLOW`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slow {
+    pub(crate) calls: usize,
+    /// Microseconds of the longest.
+    pub(crate) longest: u64,
+}
+
 /// Calls and microseconds of each command, those that scripts make included.
 pub(crate) type Commands = BTreeMap<String, (u64, u64)>;
+
+/// Nothing else should be served as long as this: microseconds.
+pub(crate) const SLOW: u64 = 1_000;
+/// As many slow calls are kept, which is more than are made between two looks.
+const KEPT: u64 = 100_000;
 
 const PROGRAM: &str = "redis-server";
 /// Nothing is saved, and the jobs that run beside the commands run seldom.
@@ -42,6 +55,9 @@ const QUIET: [&str; 10] = [
     "--loglevel",
     "warning",
 ];
+
+/// A slow call as the server tells it: its number, when, how long, the words, who, and their name.
+type Noted = (u64, u64, u64, Vec<Vec<u8>>, String, String);
 
 /// Where the server's processor time goes first, if it is counted.
 pub(crate) fn counted(port: u16) -> Fallible<PathBuf> {
@@ -81,6 +97,30 @@ impl Server {
         Ok(Stand { processor: self.process.on_processor()?, commands: commands(&text)? })
     }
 
+    /// Empties it.
+    pub(crate) async fn clear(&mut self) -> Fallible<()> {
+        Ok(redis::cmd("FLUSHALL").arg("SYNC").query_async(&mut self.admin).await?)
+    }
+
+    /// Forgets the calls that were slow, and notes those that will be.
+    pub(crate) async fn watch(&mut self) -> Fallible<()> {
+        let mut config = redis::cmd("CONFIG");
+        config.arg("SET").arg("slowlog-log-slower-than").arg(SLOW);
+        config.arg("slowlog-max-len").arg(KEPT).query_async::<()>(&mut self.admin).await?;
+        Ok(redis::cmd("SLOWLOG").arg("RESET").query_async(&mut self.admin).await?)
+    }
+
+    /// The scripts that were slow since then. It is the time on the wall: a call during which the
+    /// server lost its processor to a neighbour is among them.
+    pub(crate) async fn slow(&mut self) -> Fallible<Slow> {
+        let mut get = redis::cmd("SLOWLOG");
+        let noted: Vec<Noted> = get.arg("GET").arg(-1).query_async(&mut self.admin).await?;
+        let scripts = noted.iter().filter(|(_, _, _, words, ..)| {
+            words.first().is_some_and(|word| word.eq_ignore_ascii_case(b"EVALSHA"))
+        });
+        Ok(scripts.fold(Slow::default(), |slow, (_, _, micros, ..)| slow.and(*micros)))
+    }
+
     /// The version it tells.
     pub(crate) async fn version(&mut self) -> Fallible<String> {
         let mut info = redis::cmd("INFO");
@@ -100,6 +140,18 @@ impl Server {
         fs::remove_file(&path)?;
         let line = text.lines().rev().find_map(|line| line.strip_prefix("totals:"));
         Ok(line.ok_or("callgrind has written no total")?.trim().parse()?)
+    }
+}
+
+// === impl Slow ===
+
+impl Slow {
+    pub(crate) fn and(self, micros: u64) -> Self {
+        Self { calls: self.calls + 1, longest: self.longest.max(micros) }
+    }
+
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self { calls: self.calls + other.calls, longest: self.longest.max(other.longest) }
     }
 }
 

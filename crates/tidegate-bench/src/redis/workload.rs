@@ -29,6 +29,8 @@ pub(crate) struct Request {
     token: String,
     /// As our store spells them, so that everybody sends the same bytes for keys.
     pub(crate) names: Vec<String>,
+    /// Whether it has to be admitted, or refused; nobody minds if there is nothing.
+    pub(crate) passes: Option<bool>,
 }
 
 /// Different requests. Some thousand keys are more than fit the caches of a core, and few enough to
@@ -90,54 +92,67 @@ impl Workload {
                 limit("daily", ORG, daily()?)?,
             ],
         };
-        let spec = PolicySpec::new(Name::try_new(POLICY)?, FailureMode::FailClosed);
-        let spec = limits.into_iter().fold(spec, PolicySpec::limit);
-        let set = PolicySet::builder().policy(spec).build(None)?;
-        let place = set.place(POLICY).ok_or("the policy is missing from its set")?;
-        Ok((set, place))
+        policy(limits)
     }
 
     /// All requests there are, with the names of their counters.
     pub(crate) fn requests(self, secret: &Secret) -> Fallible<Arc<[Request]>> {
-        let spelled = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&spelled);
-        // A store that is only listened to: it tells the names, and decides nothing.
-        let run = move |_: &str, names: &[&str], _: &[u8]| {
-            let names = names.iter().map(ToString::to_string).collect();
-            *heard.lock().unwrap_or_else(PoisonError::into_inner) = names;
-            Vec::new()
-        };
-        let store = RedisStore::scripted(secret, false, Box::new(run));
-        let (set, place) = self.policies()?;
-        let engine = Engine::new(store, set);
-        let mut requests = Vec::new();
-        for rank in 0..REQUESTS {
-            let request = Request::new(self, rank);
-            let policies = engine.policies();
-            let decided = {
-                let subject = request.subject();
-                let mut case = Case::new(&policies.policies()[place], &subject);
-                ready(engine.decide(&mut case)).is_some_and(|answer| answer.is_ok())
-            };
-            if decided {
-                return Err("nobody answered, and yet there was a decision".into());
-            }
-            let names = spelled.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            requests.push(Request { names, ..request });
-        }
+        let mut requests: Vec<Request> = (0..REQUESTS).map(|rank| self.request(rank)).collect();
+        spell(&mut requests, self.policies()?, secret)?;
         Ok(requests.into())
     }
+
+    fn request(self, rank: u64) -> Request {
+        let (org, user) = match self {
+            Self::Bucket => (rank, rank),
+            Self::ThreeAndQuota => (rank / PER_ORG, rank / PER_USER),
+        };
+        Request::new(org, user, rank)
+    }
+}
+
+/// Gives the requests the names of their counters under this policy.
+pub(crate) fn spell(
+    requests: &mut [Request],
+    (set, place): (PolicySet, usize),
+    secret: &Secret,
+) -> Fallible<()> {
+    let spelled = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&spelled);
+    // A store that is only listened to: it tells the names, and decides nothing.
+    let run = move |_: &str, names: &[&str], _: &[u8]| {
+        let names = names.iter().map(ToString::to_string).collect();
+        *heard.lock().unwrap_or_else(PoisonError::into_inner) = names;
+        Vec::new()
+    };
+    let store = RedisStore::scripted(secret, false, Box::new(run));
+    let engine = Engine::new(store, set);
+    for request in requests {
+        let policies = engine.policies();
+        let decided = {
+            let subject = request.subject();
+            let mut case = Case::new(&policies.policies()[place], &subject);
+            ready(engine.decide(&mut case)).is_some_and(|answer| answer.is_ok())
+        };
+        if decided {
+            return Err("nobody answered, and yet there was a decision".into());
+        }
+        request.names = spelled.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    }
+    Ok(())
 }
 
 // === impl Request ===
 
 impl Request {
-    fn new(workload: Workload, rank: u64) -> Self {
-        let (org, user) = match workload {
-            Workload::Bucket => (rank, rank),
-            Workload::ThreeAndQuota => (rank / PER_ORG, rank / PER_USER),
-        };
-        Self { org: key(org), user: key(user), token: key(rank), names: Vec::new() }
+    /// Of these ranks; it has to be admitted.
+    pub(crate) fn new(org: u64, user: u64, token: u64) -> Self {
+        let [org, user, token] = [org, user, token].map(key);
+        Self { org, user, token, names: Vec::new(), passes: Some(true) }
+    }
+
+    pub(crate) fn org(&self) -> &str {
+        &self.org
     }
 
     pub(crate) fn subject(&self) -> Subject<'_> {
@@ -151,7 +166,16 @@ fn key(rank: u64) -> String {
     text
 }
 
-fn limit(name: &str, scope: &[Dimension], shape: Shape) -> Fallible<Limit> {
+/// A policy of these limits: the set it is in, and its place there.
+pub(crate) fn policy(limits: Vec<Limit>) -> Fallible<(PolicySet, usize)> {
+    let spec = PolicySpec::new(Name::try_new(POLICY)?, FailureMode::FailClosed);
+    let spec = limits.into_iter().fold(spec, PolicySpec::limit);
+    let set = PolicySet::builder().policy(spec).build(None)?;
+    let place = set.place(POLICY).ok_or("the policy is missing from its set")?;
+    Ok((set, place))
+}
+
+pub(crate) fn limit(name: &str, scope: &[Dimension], shape: Shape) -> Fallible<Limit> {
     Ok(Limit::new(Name::try_new(name)?, Scope::of(scope.iter().copied()), shape))
 }
 

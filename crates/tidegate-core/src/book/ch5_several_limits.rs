@@ -83,6 +83,7 @@
 //!         Shape::Bucket(bucket) => bucket.look(Some(bucket.exhausted(now)), charge.cost(), now),
 //!         Shape::Quota(quota) => quota.look(Some(quota.exhausted(now)), charge.cost(), now, None)?,
 //!         Shape::Window(window) => window.look(Some(&window.exhausted(now)), charge.cost(), now),
+//!         Shape::Attempts(log) => log.look(Some(&log.exhausted(now)), charge.member(), now),
 //!     });
 //! }
 //!

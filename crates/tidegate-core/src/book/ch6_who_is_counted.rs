@@ -18,7 +18,8 @@
 //! had.
 //!
 //! An empty value is no value. One counter for all who left a header blank would be a limit nobody
-//! meant. The account is the exception: an empty login name is still a guess.
+//! meant. The account is the exception: an empty login name is still a guess. All spellings of a
+//! name are one [`Account`](crate::Account), or each would be a limit of its own.
 //!
 //! # One subject, one key, and no other
 //!
@@ -41,7 +42,7 @@
 //!
 //! ```
 //! # use tidegate_core::{
-//! #     Bucket, Case, Digests, Dimension, FailureMode, KeyNames, Limit, Name, PolicySet,
+//! #     Account, Bucket, Case, Digests, Dimension, FailureMode, KeyNames, Limit, Name, PolicySet,
 //! #     PolicySpec, Rate, Scope, Shape, Subject,
 //! # };
 //! # let bucket = Shape::Bucket(Bucket::try_new(Rate::per_minute(60)?, 10)?);
@@ -71,8 +72,10 @@
 //! assert_eq!(by_ip("2001:db8:1:2::1")?, by_ip("2001:db8:1:2:ffff::99")?);
 //! assert_ne!(by_ip("2001:db8:1:2::1")?, by_ip("2001:db8:1:3::1")?);
 //!
-//! // Who tries to enter is nobody else's business.
-//! let [account] = &keys(&Subject::new().account("ada@example.org"))[..] else { panic!() };
+//! // One login name has many spellings, and one key. Who tries to enter is nobody else's business.
+//! let by_account = |typed: &str| keys(&Subject::new().account(&Account::new(typed)));
+//! assert_eq!(by_account("ada@example.org"), by_account(" Ａda@EXAMPLE.org\u{a0}"));
+//! let [account] = &by_account("ada@example.org")[..] else { panic!() };
 //! assert!(account.starts_with("rl:{account:") && !account.contains("ada"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -4,8 +4,10 @@
 //! refuses is what would otherwise be found out in production: a policy that limits nothing, two
 //! limits that would share a counter, a cost that can never fit.
 
+mod caps;
 mod set;
 
+pub use caps::Cap;
 pub use set::{PolicyError, PolicySet, PolicySetBuilder};
 
 use std::sync::Arc;
@@ -26,6 +28,7 @@ pub struct Policy {
     limits: Vec<Arc<Limit>>,
     /// Known in advance, because it is asked for every request.
     settles: bool,
+    counts_attempts: bool,
 }
 
 /// A policy as it is written, before [`PolicySetBuilder::build`] has checked the set.
@@ -193,6 +196,13 @@ impl Policy {
     #[inline]
     pub const fn settles(&self) -> bool {
         self.settles
+    }
+
+    /// Whether any of its limits is an abuse log, so that requests may begin blocks.
+    #[must_use]
+    #[inline]
+    pub const fn counts_attempts(&self) -> bool {
+        self.counts_attempts
     }
 
     /// Its limits, in the order they were written: that of charges, readings and explanations.

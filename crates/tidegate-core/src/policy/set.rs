@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::caps::{self, Cap};
 use super::{FailureMode, LimitUse, MAX_LIMITS, Policy, PolicySpec, Protects};
 use crate::limit::{Limit, LimitError};
 use crate::name::Name;
+use crate::shape::Kind;
 use crate::subject::Dimension;
 
 /// All policies: checked, immutable, swapped whole.
@@ -67,6 +69,25 @@ pub enum PolicyError {
         policy: Name,
         /// What it guards.
         protects: Protects,
+    },
+    /// A policy that would be looser in an outage than without one.
+    #[error(
+        "limit `{limit}` of policy `{policy}` lets {admits} attempts in {} through, but while the \
+         store is down a policy that protects `{}` admits {} for each `{}`: that must be less than \
+         when all is well; raise the limit",
+        .cap.per, .protects.name(), .cap.count, .cap.by.name()
+    )]
+    NotAboveCap {
+        /// The policy.
+        policy: Name,
+        /// The limit.
+        limit: Name,
+        /// What it guards.
+        protects: Protects,
+        /// How many attempts the limit lets through in the time of the cap.
+        admits: u64,
+        /// The locked cap.
+        cap: Cap,
     },
     /// A shared limit that is not there.
     #[error("policy `{policy}` uses the shared limit `{limit}`, which is not defined")]
@@ -240,7 +261,9 @@ impl Building {
             self.claim_key(&limit, &name, class.as_ref())?;
             limits.push(limit);
         }
+        caps::check(&name, protects, &limits)?;
         let settles = limits.iter().any(|limit| limit.settles());
+        let counts_attempts = limits.iter().any(|limit| limit.shape().kind() == Kind::Attempts);
         self.set.policies.push(Policy {
             name,
             class,
@@ -249,6 +272,7 @@ impl Building {
             overflow,
             limits,
             settles,
+            counts_attempts,
         });
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What is counted, and the delay that counting refused attempts can ask for.
 //!
-//! The delay is decided by a strategy that the store knows nothing of. A strategy is a
+//! The delay is decided by a [`Strategy`] that the store knows nothing of. A strategy is stateless, a
 //! function of how far the limit was overrun, so it is evaluated once, for 1 to 32 over, when the
 //! policy is loaded. The charge carries the table; a store only picks a row.
 
@@ -16,6 +16,38 @@ pub enum Counts {
     Admitted,
     /// Refused ones too: `remaining` goes below zero, and a backoff can grow with the overrun.
     Attempts(Option<Backoff>),
+}
+
+/// How long to stay away, as a function of how far a limit was overrun.
+///
+/// ```
+/// use tidegate_core::{Backoff, Span, Strategy};
+///
+/// /// A second for each attempt too many.
+/// struct Linear;
+///
+/// impl Strategy for Linear {
+///     fn delay(&self, over: u32) -> Span {
+///         Span::from_secs(u64::from(over))
+///     }
+/// }
+///
+/// assert_eq!(Backoff::by(&Linear).at(7), Span::from_secs(7));
+/// ```
+pub trait Strategy {
+    /// The delay at `over` attempts beyond the limit, from 1 on.
+    fn delay(&self, over: u32) -> Span;
+}
+
+/// `base`, then `factor` times as long for each further attempt, at most `cap`: the usual strategy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exponential {
+    /// The first delay.
+    pub base: Span,
+    /// How much longer each further one is.
+    pub factor: u32,
+    /// The longest.
+    pub cap: Span,
 }
 
 /// A delay for each number of attempts over the limit; the last one repeats.
@@ -40,13 +72,28 @@ impl Counts {
     }
 }
 
+// === impl Exponential ===
+
+impl Strategy for Exponential {
+    fn delay(&self, over: u32) -> Span {
+        let factor = u64::from(self.factor).saturating_pow(over.saturating_sub(1));
+        Span::from_micros(self.base.as_micros().saturating_mul(factor)).min(self.cap)
+    }
+}
+
 // === impl Backoff ===
 
 impl Backoff {
     /// How many rows the table has.
     pub const ROWS: usize = 32;
 
-    /// The table of any strategy: `delay(over)` for `over` = 1 to 32.
+    /// The table of a strategy.
+    #[must_use]
+    pub fn by(strategy: &impl Strategy) -> Self {
+        Self::from_fn(|over| strategy.delay(over))
+    }
+
+    /// The table of any function: `delay(over)` for `over` = 1 to 32.
     #[must_use]
     pub fn from_fn(mut delay: impl FnMut(u32) -> Span) -> Self {
         let mut over = 0;
@@ -68,10 +115,7 @@ impl Backoff {
     /// ```
     #[must_use]
     pub fn exponential(base: Span, factor: u32, cap: Span) -> Self {
-        Self::from_fn(|over| {
-            let factor = u64::from(factor).saturating_pow(over - 1);
-            Span::from_micros(base.as_micros().saturating_mul(factor)).min(cap)
-        })
+        Self::by(&Exponential { base, factor, cap })
     }
 
     /// The delay at `over` attempts beyond the limit; zero if it was not overrun.

@@ -323,6 +323,7 @@ impl Bucket {
             remaining: signed(self.by_p.floor(state.level)),
             reset_after: self.time_to_full(state),
             backoff: Span::ZERO,
+            attempts: None,
         }
     }
 }

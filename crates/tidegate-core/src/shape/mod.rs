@@ -10,10 +10,11 @@
 //! | [`Bucket`] | a smooth rate, and how much of it may come at once | level, last change | `bucket.rs` |
 //! | [`Window`] | never more than so many in any span of this length | timestamps, or 61 sub-counts | `window/` |
 //! | [`Quota`] | so many per hour, day, week, month or fixed length | start of the period, used | `quota.rs` |
+//! | [`Attempts`] | too many tries begin a block | the newest attempts, the block | `attempts/` |
 //!
 //! A new shape is a new file here, a variant of [`Shape`], and a table in each store.
-//! `Attempts`, the abuse log with its blocks, will be the fourth.
 
+mod attempts;
 mod backoff;
 mod bucket;
 mod calendar;
@@ -21,7 +22,10 @@ mod divisor;
 mod quota;
 mod window;
 
-pub use backoff::{Backoff, Counts};
+pub use attempts::{
+    Attempt, Attempts, AttemptsState, MAX_BLOCK_AT, MAX_DISTINCT, Tally, Threshold,
+};
+pub use backoff::{Backoff, Counts, Exponential, Strategy};
 pub use bucket::{Bucket, BucketState, Rate};
 pub use calendar::{Calendar, CalendarError, Periods, Unit};
 pub use quota::{Period, Quota, QuotaState};
@@ -40,6 +44,8 @@ pub enum Shape {
     Window(Window),
     /// A budget per period.
     Quota(Quota),
+    /// Tries in one or two windows, and a block when they are too many.
+    Attempts(Attempts),
 }
 
 /// Which shape, without its numbers. Stores lock counters in this order.
@@ -51,6 +57,8 @@ pub enum Kind {
     Window,
     /// [`Quota`].
     Quota,
+    /// [`Attempts`].
+    Attempts,
 }
 
 /// Whether a limit has room for a request.
@@ -81,6 +89,8 @@ pub struct Reading {
     pub reset_after: Span,
     /// The delay the limit's [`Backoff`] asked for; zero where none did.
     pub backoff: Span,
+    /// What an [`Attempts`] has counted, and the block that holds; `None` for every other shape.
+    pub attempts: Option<Tally>,
 }
 
 /// Calendar periods were needed that the charge did not bring. Nothing was changed: send the
@@ -119,6 +129,15 @@ pub enum ShapeError {
         /// The largest burst that is exact at this rate.
         largest_burst: u64,
     },
+    /// A `block_at` of nothing, or of one.
+    #[error("a `block_at` of 0 or 1 blocks the first attempt already; the smallest is 2")]
+    BlocksEverything,
+    /// A long window that is not longer, or not larger.
+    #[error(
+        "the long window must be longer than the short one and have a larger `block_at`, or one of \
+         them would never be reached"
+    )]
+    LongNotLonger,
     /// A count or length beyond the exact range.
     #[error("the largest {what} that is counted exactly is {largest}")]
     OutOfRange {
@@ -139,6 +158,7 @@ impl Shape {
             Self::Bucket(_) => Kind::Bucket,
             Self::Window(_) => Kind::Window,
             Self::Quota(_) => Kind::Quota,
+            Self::Attempts(_) => Kind::Attempts,
         }
     }
 
@@ -149,6 +169,7 @@ impl Shape {
             Self::Bucket(bucket) => bucket.burst(),
             Self::Window(window) => window.count(),
             Self::Quota(quota) => quota.count(),
+            Self::Attempts(attempts) => attempts.temp().block_at as u64 - 1,
         }
     }
 
@@ -159,7 +180,15 @@ impl Shape {
             Self::Bucket(_) => false,
             Self::Window(window) => window.counts().attempts(),
             Self::Quota(quota) => quota.counts().attempts(),
+            Self::Attempts(attempts) => attempts.ladder().is_none(),
         }
+    }
+
+    /// Whether a request that it refuses itself is written, because that begins a block.
+    #[must_use]
+    #[inline]
+    pub const fn counts_own_refusals(&self) -> bool {
+        matches!(self, Self::Attempts(_))
     }
 }
 
@@ -186,6 +215,7 @@ impl Reading {
         remaining: 0,
         reset_after: Span::ZERO,
         backoff: Span::ZERO,
+        attempts: None,
     };
 }
 
@@ -199,6 +229,7 @@ impl Kind {
             Self::Bucket => "bucket",
             Self::Window => "window",
             Self::Quota => "quota",
+            Self::Attempts => "attempts",
         }
     }
 }

@@ -254,6 +254,7 @@ impl Quota {
             remaining: left(self.count, current.used, &self.counts),
             reset_after: if running { current.end.since(current.now) } else { Span::ZERO },
             backoff,
+            attempts: None,
         }
     }
 }

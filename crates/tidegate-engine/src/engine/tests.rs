@@ -28,6 +28,7 @@ impl Store for Liar {
             remaining: 1,
             reset_after: none,
             backoff: none,
+            attempts: None,
         });
         Err(StoreError::Timeout)
     }
@@ -37,6 +38,21 @@ impl Store for Liar {
     }
 
     async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn amend(
+        &self,
+        _: tidegate_core::Counter<'_>,
+        _: tidegate_core::Amendment,
+    ) -> Result<tidegate_core::Amended, StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn blocks(
+        &self,
+        _: tidegate_core::Page<'_>,
+    ) -> Result<tidegate_core::Blocks, StoreError> {
         Err(StoreError::Unavailable)
     }
 }
@@ -74,7 +90,7 @@ fn a_clock_that_goes_back_by_days_is_no_reason_to_fail() {
     let set = PolicySet::builder().policy(spec).build(None).unwrap();
     let start = Timestamp::from_micros(1_800_000_000_000_000);
     let clock = ManualClock::new(start);
-    let budget = crate::memory::Budget { buckets: 1, quotas: 100, windows: 1 };
+    let budget = crate::memory::Budget { buckets: 1, quotas: 100, windows: 1, attempts: 16 };
     let engine = Engine::new(crate::memory::MemoryStore::new(budget, &clock), set.clone());
     let days = |days| start.after(Span::from_micros(days * Span::DAY.as_micros()));
     for (day, user) in [(10, "u1"), (3, "u2"), (3, "u1"), (10, "u2")] {

@@ -22,7 +22,7 @@ fn policies(burst: u64) -> tidegate_core::PolicySetBuilder {
 }
 
 fn engine(clock: &ManualClock) -> Engine<MemoryStore<&ManualClock>> {
-    let budget = Budget { buckets: 10, quotas: 10, windows: 10 };
+    let budget = Budget { buckets: 10, quotas: 10, windows: 10, attempts: 16 };
     Engine::new(MemoryStore::new(budget, clock), policies(2).build(None).unwrap())
 }
 

@@ -89,14 +89,19 @@ fn is_charged_with(a: Ruled<'_>, b: Ruled<'_>, given: Scope) -> bool {
         given.contains(dimension) || finer.iter().any(|finer| b.scope().contains(*finer))
     };
     let enforced = !a.is_shadow() && !b.is_shadow();
+    // Whom A leaves alone, B must leave alone too. (Those who count distinct values are abuse logs,
+    // of which nothing is claimed.)
+    let as_many = a.exempt().is_none() || a.exempt() == b.exempt();
     let in_time = a.stage() <= b.stage();
     let alike = in_time && a.cost() == b.cost() && !a.settles() && !b.settles();
-    enforced && alike && !counts_attempts && a.scope().dimensions().all(follows)
+    enforced && as_many && alike && !counts_attempts && a.scope().dimensions().all(follows)
 }
 
 /// Whether a counter of shape `b` has room for whatever one of shape `a` admits.
 fn implies(a: &Shape, b: &Shape) -> bool {
     match (a, b) {
+        // What an abuse log does depends on blocks that no other limit knows of.
+        (Shape::Attempts(_), _) | (_, Shape::Attempts(_)) => false,
         (Shape::Bucket(a), Shape::Bucket(b)) if !b.rate().is_slower_than(a.rate()) => {
             a.burst() <= b.burst()
         }
@@ -186,6 +191,8 @@ impl Through {
                 let (every, _) = lengths(quota.period());
                 Self::Stepped { count: quota.count(), every, more: 1 }
             }
+            // Never asked for; were it, an abuse log would be taken to let everything through.
+            Shape::Attempts(_) => Self::Stepped { count: u64::MAX, every: 1, more: 0 },
         }
     }
 

@@ -13,6 +13,7 @@ use tidegate_core::{
 use super::Shelves;
 use super::in_place::InPlace;
 use super::locks::Locks;
+use super::log::LogStep;
 use super::shelf::Spot;
 use super::step::{BucketStep, Here, QuotaStep, WindowStep};
 use super::table::Slot;
@@ -90,14 +91,23 @@ impl Shelves {
         self.keep_in_cells(charges, spots, now);
     }
 
-    /// Keeps quotas from first use in their cells while those count; see `sketch.rs`.
+    /// Keeps quotas from first use and abuse logs in their cells while those count: the period or the
+    /// block that they would begin with is not their own. See `sketch.rs`.
     fn keep_in_cells(&self, charges: &[Charge<'_>], spots: &mut Spots, now: Timestamp) {
         for (charge, spot) in charges.iter().zip(spots) {
-            if let Spot::Newcomer(_, Some(cell)) = *spot
-                && let Shape::Quota(quota) = charge.shape()
-                && let Period::FirstUse(_) = quota.period()
-                && self.quotas.counts(cell, self.epoch, now)
-            {
+            let Spot::Newcomer(_, Some(cell)) = *spot else { continue };
+            let stays = match charge.shape() {
+                Shape::Quota(quota) => {
+                    matches!(quota.period(), Period::FirstUse(_))
+                        && self.quotas.counts(cell, self.epoch, now)
+                }
+                // What another limit has written says nothing about how long it counts for this one.
+                Shape::Attempts(_) => {
+                    self.logs.counts(cell, self.epoch, now) || self.logs.is_foreign(cell, charge)
+                }
+                Shape::Bucket(_) | Shape::Window(_) => false,
+            };
+            if stays {
                 *spot = Spot::Overflow(cell);
             }
         }
@@ -139,6 +149,7 @@ impl Shelves {
             Kind::Bucket => self.buckets.table().glance(charge.digest()),
             Kind::Quota => self.quotas.table().glance(charge.digest()),
             Kind::Window => self.windows.table().glance(charge.digest()),
+            Kind::Attempts => self.logs.table().glance(charge.digest()),
         }
     }
 
@@ -147,6 +158,7 @@ impl Shelves {
             Kind::Bucket => self.buckets.table().homes(charge.digest()),
             Kind::Quota => self.quotas.table().homes(charge.digest()),
             Kind::Window => self.windows.table().homes(charge.digest()),
+            Kind::Attempts => self.logs.table().homes(charge.digest()),
         }
     }
 
@@ -189,6 +201,7 @@ impl Shelves {
             Kind::Bucket => self.buckets.table().is_at(slot, digest),
             Kind::Quota => self.quotas.table().is_at(slot, digest),
             Kind::Window => self.windows.table().is_at(slot, digest),
+            Kind::Attempts => self.logs.table().is_at(slot, digest),
         }
     }
 
@@ -213,6 +226,7 @@ impl Shelves {
             Kind::Bucket => self.buckets.settle_on(charge, &taken, self.epoch, now),
             Kind::Quota => self.quotas.settle_on(charge, &taken, self.epoch, now),
             Kind::Window => self.windows.settle_on(charge, &taken, self.epoch, now),
+            Kind::Attempts => self.logs.settle_on(charge, &taken, self.epoch, now),
         }
     }
 
@@ -222,6 +236,7 @@ impl Shelves {
             Shape::Bucket(bucket) => Ok(BucketStep { shelf: &self.buckets, bucket }.room(here)),
             Shape::Quota(quota) => QuotaStep { shelf: &self.quotas, quota }.room(here),
             Shape::Window(window) => Ok(WindowStep { shelf: &self.windows, window }.room(here)),
+            Shape::Attempts(attempts) => Ok(LogStep { shelf: &self.logs, attempts }.room(here)),
         }
     }
 
@@ -231,6 +246,7 @@ impl Shelves {
             Shape::Bucket(bucket) => Ok(BucketStep { shelf: &self.buckets, bucket }.look(here)),
             Shape::Quota(quota) => QuotaStep { shelf: &self.quotas, quota }.look(here),
             Shape::Window(window) => Ok(WindowStep { shelf: &self.windows, window }.look(here)),
+            Shape::Attempts(attempts) => Ok(LogStep { shelf: &self.logs, attempts }.look(here)),
         }
     }
 
@@ -240,6 +256,7 @@ impl Shelves {
             Shape::Bucket(bucket) => Ok(BucketStep { shelf: &self.buckets, bucket }.take(here)),
             Shape::Quota(quota) => QuotaStep { shelf: &self.quotas, quota }.take(here),
             Shape::Window(window) => Ok(WindowStep { shelf: &self.windows, window }.take(here)),
+            Shape::Attempts(attempts) => Ok(LogStep { shelf: &self.logs, attempts }.take(here)),
         }
     }
 }

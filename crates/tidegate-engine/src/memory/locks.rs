@@ -33,6 +33,7 @@ impl Shelves {
             Kind::Bucket => self.buckets.table().lock(group),
             Kind::Quota => self.quotas.table().lock(group),
             Kind::Window => self.windows.table().lock(group),
+            Kind::Attempts => self.logs.table().lock(group),
         }
     }
 
@@ -41,6 +42,7 @@ impl Shelves {
             Kind::Bucket => self.buckets.cell_lock(cell),
             Kind::Quota => self.quotas.cell_lock(cell),
             Kind::Window => self.windows.cell_lock(cell),
+            Kind::Attempts => self.logs.cell_lock(cell),
         }
     }
 }

@@ -7,25 +7,33 @@
 //! | `shelf.rs` | both of them, for one shape |
 //! | `entry.rs` | what an entry looks like in memory |
 //! | `step.rs` | one charge on one counter |
+//! | `log.rs` | abuse logs: how they look, one charge on one of them |
 //! | `commit.rs` | all charges of one decision, together |
 //! | `in_place.rs` | the short way for buckets and quotas that are in their places |
+//! | `amend.rs` | what operators do, and the blocks there are |
 //! | `settle.rs` | units there and back, for a ticket |
 //! | `locks.rs` | the locks of one decision, and their order |
 
+mod amend;
 mod commit;
 mod entry;
 mod in_place;
 mod locks;
+mod log;
 mod settle;
 mod shelf;
 mod sketch;
 mod step;
 mod table;
 
-use tidegate_core::{Batch, Clock, Plan, Readings, Receipt, Settlement, Store, StoreError};
+use tidegate_core::{
+    Amended, Amendment, Batch, Blocks, Clock, Counter, Page, Plan, Readings, Receipt, Settlement,
+    Store, StoreError,
+};
 
 use crate::engine::unpredictable;
 use entry::{Epoch, PAIR, WIDE};
+use log::LOG;
 use settle::Stubs;
 use shelf::Shelf;
 
@@ -42,6 +50,8 @@ pub struct Budget {
     pub quotas: usize,
     /// Windows: about 970 bytes each.
     pub windows: usize,
+    /// Abuse logs: about 1,500 bytes each.
+    pub attempts: usize,
 }
 
 /// A budget that no memory is reserved for.
@@ -73,12 +83,18 @@ pub struct Usage {
     pub quotas: usize,
     /// Windows that differ from fresh ones.
     pub windows: usize,
+    /// Abuse logs that differ from fresh ones.
+    pub attempts: usize,
     /// The most memory the store can take.
     pub max_bytes: usize,
 }
 
 type Pairs = Shelf<PAIR, 5>;
 type Wides = Shelf<WIDE, 7>;
+type Logs = Shelf<LOG, LOG_WAYS>;
+
+/// Abuse logs to a group.
+const LOG_WAYS: usize = 7;
 
 /// The counters of all shapes.
 #[derive(Debug)]
@@ -87,6 +103,7 @@ struct Shelves {
     buckets: Pairs,
     quotas: Pairs,
     windows: Wides,
+    logs: Logs,
     stubs: Stubs,
 }
 
@@ -102,9 +119,10 @@ fn cells(keys: usize) -> u32 {
 // === impl Budget ===
 
 impl Default for Budget {
-    /// Half a million buckets, a quarter million quotas and sixteen thousand windows: at most 60 MB.
+    /// Half a million buckets, a quarter million quotas, sixteen thousand windows and as many abuse
+    /// logs: at most 90 MB.
     fn default() -> Self {
-        Self { buckets: 500_000, quotas: 250_000, windows: 16_000 }
+        Self { buckets: 500_000, quotas: 250_000, windows: 16_000, attempts: 16_000 }
     }
 }
 
@@ -115,9 +133,10 @@ impl Budget {
     /// About what a store of this budget takes at most, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let Self { buckets, quotas, windows } = *self;
+        let Self { buckets, quotas, windows, attempts } = *self;
         let table = |keys: usize, each: u64| (keys as u64).saturating_mul(each);
-        let tables = [table(buckets, 50), table(quotas, 50), table(windows, 1_080)];
+        let tables =
+            [table(buckets, 50), table(quotas, 50), table(windows, 1_080), table(attempts, 1_660)];
         tables.into_iter().fold(0, u64::saturating_add)
     }
 
@@ -147,6 +166,7 @@ impl<C: Clock> MemoryStore<C> {
             buckets: Shelf::new(budget.buckets, BLOCKS, cells(budget.buckets), unpredictable()),
             quotas: Shelf::new(budget.quotas, BLOCKS, cells(budget.quotas), unpredictable()),
             windows: Shelf::new(budget.windows, BLOCKS, cells(budget.windows), unpredictable()),
+            logs: Shelf::new(budget.attempts, BLOCKS, cells(budget.attempts), unpredictable()),
             stubs: Stubs::new(Stubs::WORDS),
         };
         Self { clock, shelves }
@@ -170,6 +190,7 @@ impl<C: Clock> MemoryStore<C> {
             buckets: Shelf::new(1, 1, 1, 0),
             quotas: Shelf::new(1, 1, 1, 0),
             windows: Shelf::new(1, 1, 1, 0),
+            logs: Shelf::new(1, 1, 1, 0),
             stubs: Stubs::new(1),
         };
         Self { clock, shelves }
@@ -178,13 +199,22 @@ impl<C: Clock> MemoryStore<C> {
     /// What the store holds now. Looks at every entry: for metrics, not for requests.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        let Shelves { epoch, buckets, quotas, windows, stubs } = &self.shelves;
+        let Shelves { epoch, buckets, quotas, windows, logs, stubs } = &self.shelves;
         let now = epoch.clamp(self.clock.now());
         Usage {
             buckets: buckets.table().live(*epoch, now),
             quotas: quotas.table().live(*epoch, now),
             windows: windows.table().live(*epoch, now),
-            max_bytes: buckets.bytes() + quotas.bytes() + windows.bytes() + stubs.bytes(),
+            attempts: logs.table().live(*epoch, now),
+            max_bytes: [
+                buckets.bytes(),
+                quotas.bytes(),
+                windows.bytes(),
+                logs.bytes(),
+                stubs.bytes(),
+            ]
+            .iter()
+            .sum(),
         }
     }
 
@@ -212,5 +242,17 @@ impl<C: Clock> Store for MemoryStore<C> {
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
         self.shelves.settle(settlement, &self.clock)
+    }
+
+    async fn amend(
+        &self,
+        counter: Counter<'_>,
+        amendment: Amendment,
+    ) -> Result<Amended, StoreError> {
+        self.shelves.amend(counter, amendment, &self.clock)
+    }
+
+    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
+        self.shelves.blocks(page, &self.clock)
     }
 }

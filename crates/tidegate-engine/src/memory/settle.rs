@@ -14,6 +14,7 @@ use tidegate_core::{
 use super::Shelves;
 use super::commit::{Glimpse, Spots};
 use super::locks::Locks;
+use super::log::LogStep;
 use super::shelf::Spot;
 use super::step::{BucketStep, Here, QuotaStep, WindowStep};
 use crate::sync::{AtomicU64, Ordering, zeroed_words};
@@ -120,16 +121,23 @@ impl Shelves {
             let (here, taken_at) = (here(index), settlement.decided_at());
             match step.way {
                 Way::Back => settled.returned += self.give_back(here, taken_at),
+                Way::Forgive => settled.returned += self.forgive(here, taken_at),
                 Way::There => settled.added += self.take_more(here, index)?,
             }
         }
         Ok(Receipt::Settled(settled))
     }
 
-    /// Gives back to a key's own entry. A cell is shared, and a key that is in neither has nothing
-    /// that counts.
+    /// Gives back to a key's own entry. A cell is shared, so only what is known to be the key's own is
+    /// given back to it, and a key that is in neither has nothing that counts.
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
-        let Spot::Entry(_) = here.spot else { return 0 };
+        match (here.spot, here.charge.shape()) {
+            (Spot::Entry(_), _) => {}
+            (Spot::Overflow(_), Shape::Attempts(attempts)) => {
+                return LogStep { shelf: &self.logs, attempts }.give_back_shared(here, taken_at);
+            }
+            _ => return 0,
+        }
         match here.charge.shape() {
             Shape::Bucket(bucket) => {
                 BucketStep { shelf: &self.buckets, bucket }.give_back(here, taken_at)
@@ -140,6 +148,20 @@ impl Shelves {
             Shape::Window(window) => {
                 WindowStep { shelf: &self.windows, window }.give_back(here, taken_at)
             }
+            Shape::Attempts(attempts) => {
+                LogStep { shelf: &self.logs, attempts }.give_back(here, taken_at)
+            }
+        }
+    }
+
+    /// Forgets the attempts in a key's own log; in a cell, the one that is settled.
+    fn forgive(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
+        match (here.spot, here.charge.shape()) {
+            (Spot::Entry(_), Shape::Attempts(attempts)) => {
+                LogStep { shelf: &self.logs, attempts }.forgive(here)
+            }
+            (Spot::Overflow(_), _) => self.give_back(here, taken_at),
+            _ => 0,
         }
     }
 
@@ -148,7 +170,7 @@ impl Shelves {
         let stale = |stale: Stale| stale.of_charge(index);
         let there = match here.charge.shape() {
             Shape::Bucket(_) => self.look(here).map_err(stale)?.remaining.max(0).unsigned_abs(),
-            Shape::Quota(_) | Shape::Window(_) => u64::MAX,
+            Shape::Quota(_) | Shape::Window(_) | Shape::Attempts(_) => u64::MAX,
         };
         let _ = self.take(here).map_err(stale)?;
         Ok(here.charge.cost().get().min(there))

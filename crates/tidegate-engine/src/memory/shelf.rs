@@ -76,6 +76,11 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
         self.sketch.head(cell).is_some_and(|head| epoch.fresh_at(head) > now)
     }
 
+    /// Whether a locked cell holds what another limit has written.
+    pub(crate) fn is_foreign(&self, cell: Cell, charge: &Charge<'_>) -> bool {
+        matches!(self.cell(cell, Owner::of(charge)), Kept::Unreadable(_))
+    }
+
     /// The state on a locked spot.
     #[inline]
     pub(crate) fn load(&self, spot: Spot, charge: &Charge<'_>) -> Kept<WORDS> {

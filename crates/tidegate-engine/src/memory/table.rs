@@ -132,6 +132,24 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         self.overwrite(slot, words);
     }
 
+    /// Makes a locked entry one that was never used.
+    pub(crate) fn empty(&self, slot: Slot) {
+        self.store(slot, 0, [0; WORDS]);
+    }
+
+    /// How many groups there are, for those who walk over all of them.
+    pub(crate) fn groups(&self) -> u32 {
+        u32::try_from(self.groups).unwrap_or(u32::MAX)
+    }
+
+    /// The entries of a locked group, and whose they are; zero is nobody's.
+    pub(crate) fn tags(&self, group: u32) -> impl Iterator<Item = (Slot, u64)> {
+        Self::ways().map(move |way| {
+            let tag = self.group(group)[Self::tag(way)].load(Ordering::Relaxed);
+            (Slot { group, way }, tag)
+        })
+    }
+
     /// An entry of two words, for those who read and write it more than once.
     #[inline]
     pub(crate) fn entry(&self, slot: Slot) -> Option<Entry<'_>> {

@@ -1,6 +1,6 @@
 //! The examples are read, do what their comments say, and explain themselves.
 
-use tidegate_core::{Case, ManualClock, PolicySet, Subject, Timestamp};
+use tidegate_core::{Account, Case, Dimension, ManualClock, PolicySet, Subject, Timestamp};
 use tidegate_engine::file::{File, NoDoor};
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, ready};
@@ -18,7 +18,7 @@ fn example(name: &str) -> PolicySet {
 /// How many of a hundred requests at once are admitted.
 fn admitted(set: &PolicySet, policy: &str, subject: &Subject<'_>) -> usize {
     let clock = ManualClock::new(Timestamp::from_micros(1_790_000_000_000_000));
-    let budget = Budget { buckets: 1_000, quotas: 1_000, windows: 100 };
+    let budget = Budget { buckets: 1_000, quotas: 1_000, windows: 100, attempts: 1_000 };
     let engine = Engine::new(MemoryStore::new(budget, &clock), set.clone());
     let passes = |_: &i32| {
         let mut case = Case::new(set.get(policy).unwrap(), subject);
@@ -52,8 +52,16 @@ fn they_do_what_they_say() {
     assert_eq!(admitted(&api, "export", &Subject::new().org("acme")), 5);
 
     let login = example("login");
-    assert_eq!(admitted(&login, "login", &Subject::new().account("admin")), 5);
-    assert_eq!(admitted(&login, "otp", &Subject::new().account("admin")), 10);
+    let (admin, ada) = (Account::new("admin"), Account::new("ada"));
+    assert_eq!(admitted(&login, "login", &Subject::new().account(&admin)), 5);
+    assert_eq!(admitted(&login, "otp", &Subject::new().account(&admin)), 3);
+
+    let attempts = example("attempts");
+    assert_eq!(admitted(&attempts, "login", &Subject::new().account(&ada)), 5);
+    assert_eq!(admitted(&attempts, "login", &Subject::new().account(&admin)), 4);
+    let known = Subject::new().account(&admin).with(Dimension::Device, b"d1");
+    assert_eq!(admitted(&attempts, "login", &known), 10, "the device alone");
+    assert_eq!(admitted(&attempts, "redeem-voucher", &Subject::new().account(&ada)), 4);
 
     let tokens = example("llm-tokens");
     let user = Subject::new().org("acme").user("u7");

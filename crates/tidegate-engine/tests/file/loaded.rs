@@ -1,8 +1,8 @@
 //! What a file that is in order means.
 
 use tidegate_core::{
-    Case, Counts, FailureMode, ManualClock, Overflow, Period, Protects, Shape, Span, Stage,
-    Subject, Timestamp, Unit,
+    Account, Case, Counts, FailureMode, ManualClock, Overflow, Period, Protects, Shape, Span,
+    Stage, Subject, Timestamp, Unit,
 };
 use tidegate_engine::file::{File, NoDoor};
 use tidegate_engine::memory::{Budget, MemoryStore};
@@ -42,13 +42,13 @@ policies:
       - name: attempts
         by: account
         window:
-          count: 3
+          count: 6
           per: 15min
           counts: attempts
           backoff: { base: 1s, factor: 3, cap: 1min }
         overrides:
           - match: { account: admin }
-            window: { count: 1 }
+            window: { count: 4 }
       - name: monthly
         by: org
         quota: { count: 1000, per: month, zone: Europe/Berlin, billing_day: 15 }
@@ -58,7 +58,7 @@ policies:
       - name: half-day
         by: global
         quota: { count: 500, per: 12h, starts: first_use }
-memory: { buckets: 1000, windows: 50 }
+memory: { buckets: 1000, windows: 50, attempts: 30 }
 ";
 
 fn parse(text: &str) -> File {
@@ -69,7 +69,10 @@ fn parse(text: &str) -> File {
 fn every_field_reaches_the_policy() {
     let file = parse(EVERYTHING);
     assert_eq!(*file.door(), NoDoor {});
-    assert_eq!(file.budget(), Budget { buckets: 1000, windows: 50, ..Budget::default() });
+    assert_eq!(
+        file.budget(),
+        Budget { buckets: 1000, windows: 50, attempts: 30, ..Budget::default() }
+    );
     let set = file.policies().clone().build(None).unwrap();
     let api = set.get("api").unwrap();
     assert_eq!(api.failure(), FailureMode::Degraded);
@@ -104,7 +107,8 @@ fn every_field_reaches_the_policy() {
 fn numbers(text: &str, policy: &str, subject: &Subject<'_>, limit: &str) -> Shape {
     let set = parse(text).policies().clone().build(None).unwrap();
     let clock = ManualClock::new(Timestamp::from_micros(1_790_000_000_000_000));
-    let store = MemoryStore::new(Budget { buckets: 100, quotas: 100, windows: 100 }, &clock);
+    let store =
+        MemoryStore::new(Budget { buckets: 100, quotas: 100, windows: 100, attempts: 100 }, &clock);
     let engine = Engine::new(store, set.clone());
     let mut case = Case::new(set.get(policy).unwrap(), subject);
     let _ = ready(engine.decide(&mut case)).unwrap().unwrap();
@@ -126,12 +130,24 @@ fn what_an_override_leaves_out_is_as_the_limit_says() {
     assert_eq!(bucket("trial-7"), (1, 10));
     assert_eq!(bucket("other"), (100, 200));
 
-    let subject = Subject::new().account("admin");
+    let admin = Account::new("admin");
+    let subject = Subject::new().account(&admin);
     let Shape::Window(window) = numbers(EVERYTHING, "login", &subject, "attempts") else {
         panic!("a window")
     };
-    assert_eq!((window.count(), window.per()), (1, Span::from_secs(900)));
+    assert_eq!((window.count(), window.per()), (4, Span::from_secs(900)));
     assert!(window.counts().attempts(), "what is counted is the limit's");
+
+    let other = Account::new(" ＡDMIN\u{a0}");
+    let subject = Subject::new().account(&other);
+    assert_eq!(numbers(EVERYTHING, "login", &subject, "attempts"), Shape::Window(window));
+    let written = EVERYTHING.replace("account: admin", "account: ' Ａdmin'");
+    let subject = Subject::new().account(&admin);
+    assert_eq!(
+        numbers(&written, "login", &subject, "attempts"),
+        numbers(EVERYTHING, "login", &subject, "attempts"),
+        "both are spellings of one name"
+    );
 
     let subject = Subject::new().org("tokyo");
     let Shape::Quota(quota) = numbers(EVERYTHING, "login", &subject, "monthly") else {
@@ -207,7 +223,8 @@ policies:
 ";
     let set = parse(text).policies().clone().build(None).unwrap();
     let clock = ManualClock::new(Timestamp::from_micros(1_790_000_000_000_000));
-    let store = MemoryStore::new(Budget { buckets: 10, quotas: 10, windows: 10 }, &clock);
+    let store =
+        MemoryStore::new(Budget { buckets: 10, quotas: 10, windows: 10, attempts: 10 }, &clock);
     let engine = Engine::new(store, set.clone());
     let admitted = ["a", "b", "a", "b"].map(|policy| {
         let subject = Subject::new();

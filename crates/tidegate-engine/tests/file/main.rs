@@ -7,6 +7,7 @@
     reason = "a test: what cannot be read fails it"
 )]
 
+mod blocks;
 mod corpus;
 mod door;
 mod examples;

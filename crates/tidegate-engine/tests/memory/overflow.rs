@@ -5,8 +5,8 @@
 use tidegate_core::{Dimension, Override, PolicySet, Shape, Span, Subject};
 
 use crate::world::{
-    ONE_GROUP, START, World, bucket, limit, per_user, policy, quota, quota_since_first_use,
-    room_for, spec, window,
+    ONE_GROUP, START, World, attempts, bucket, ladder, limit, per_user, policy, quota,
+    quota_since_first_use, room_for, spec, window,
 };
 
 /// Users that share the eight cells of a limit with those a test looks at.
@@ -18,7 +18,8 @@ fn overflowing(shape: Shape, vips: Option<Shape>, occupied: Span) -> World {
     let (fill, fillers) = match shape {
         Shape::Bucket(_) => (bucket(1, occupied, 1), 5),
         Shape::Quota(_) => (quota_since_first_use(1, occupied), 5),
-        Shape::Window(_) => (window(1, occupied), 3),
+        Shape::Window(_) => (window(1, occupied), 7),
+        Shape::Attempts(_) => (attempts(2, occupied), 7),
     };
     let mut own = limit("l", &[Dimension::User], shape);
     if let Some(shape) = vips {
@@ -170,4 +171,20 @@ fn a_quota_whose_period_began_before_the_store_is_forgotten_with_its_period() {
     let end = (START.as_micros() / week + 1) * week;
     world.clock.set(START.after(Span::from_micros(end - START.as_micros() + week / 16)));
     assert_eq!(world.engine.store().usage().quotas, 0, "the week is over");
+}
+
+#[test]
+fn p44_a_cell_may_refuse_attempts_and_begins_no_block() {
+    for shape in [attempts(3, Span::MINUTE), ladder(3, Span::MINUTE)] {
+        let world = overflowing(shape, None, Span::DAY);
+        let subject = Subject::new().user("u");
+        let mut tallies = Vec::new();
+        for _ in 0..5 {
+            tallies.push(world.decide(0, &subject).1[0].attempts.unwrap());
+        }
+        assert!(tallies.iter().all(|tally| tally.block.is_none() && !tally.begins), "{tallies:?}");
+        assert_eq!(world.admitted_of(5, &subject), 0, "too many in a minute all the same");
+        move_to(&world, Span::from_secs(61));
+        assert_eq!(world.admitted_of(5, &subject), 2, "and nothing is left of it");
+    }
 }

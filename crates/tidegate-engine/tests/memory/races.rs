@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tidegate_core::{Dimension, PolicySet, Shape, Span, Subject};
 
 use crate::world::{
-    Dice, ONE_GROUP, World, bucket, limit, per_user, quota, quota_since_first_use, room_for, spec,
-    together, window,
+    Dice, ONE_GROUP, World, attempts, bucket, ladder, limit, per_user, quota,
+    quota_since_first_use, room_for, spec, together, window,
 };
 
 const THREADS: u64 = 64;
@@ -19,13 +19,15 @@ const THREADS: u64 = 64;
 const TRIES: usize = 3;
 
 /// Every shape with the most it admits. Sixty fit the window that is kept as times.
-fn shapes() -> [(Shape, usize); 5] {
+fn shapes() -> [(Shape, usize); 7] {
     [
         (bucket(1, Span::DAY, 100), 100),
         (quota(100, Span::DAY), 100),
         (quota_since_first_use(100, Span::DAY), 100),
         (window(60, Span::DAY), 60),
         (window(100, Span::DAY), 100),
+        (attempts(61, Span::DAY), 60),
+        (ladder(61, Span::DAY), 60),
     ]
 }
 
@@ -65,6 +67,7 @@ fn with_neighbours(shape: Shape, lasting: bool) -> PolicySet {
         Shape::Bucket(_) => bucket(1, length, 1),
         Shape::Quota(_) => quota(1, length),
         Shape::Window(_) => window(1, length),
+        Shape::Attempts(_) => attempts(2, length),
     };
     let own = spec("p", [limit("l", &[Dimension::User], shape)]);
     let neighbours = spec("z", [limit("n", &[Dimension::Org], neighbour)]);

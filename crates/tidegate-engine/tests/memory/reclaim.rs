@@ -58,7 +58,7 @@ fn walk(small: &World, large: &World, seed: u64) -> (u64, usize) {
 #[test]
 fn p95_reclaim_changes_no_decision() {
     for seed in 0..3 {
-        let budget = Budget { buckets: 60, quotas: 60, windows: 240 };
+        let budget = Budget { buckets: 60, quotas: 60, windows: 240, attempts: 16 };
         let (small, large) =
             (World::new(budget, policies()), World::new(room_for(10_000), policies()));
         let (keys, refused) = walk(&small, &large, seed);

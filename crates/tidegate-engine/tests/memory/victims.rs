@@ -83,7 +83,7 @@ fn with_victim<T>(victim: u64, asked: impl FnOnce(&Subject<'_>) -> T) -> T {
 
 #[test]
 fn t13_victims_stay_exact_through_a_flood() {
-    let budget = Budget { buckets: 20_000, quotas: 20_000, windows: 4_000 };
+    let budget = Budget { buckets: 20_000, quotas: 20_000, windows: 4_000, attempts: 16 };
     let (flooded, quiet) = (World::new(budget, policies()), World::new(budget, policies()));
     for victim in 0..VICTIMS {
         for _ in 0..=victim % 10 {

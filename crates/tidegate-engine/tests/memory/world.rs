@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tidegate_core::{
-    Bucket, Case, Counts, Digests, Dimension, FailureMode, Limit, ManualClock, Name, Period,
-    PolicySet, PolicySpec, Quota, Rate, Reading, Scope, Shape, Span, Store as _, Subject,
-    Timestamp, Window,
+    Attempts, Bucket, Case, Counts, Digests, Dimension, FailureMode, Ladder, Limit, ManualClock,
+    Name, Period, PolicySet, PolicySpec, Quota, Rate, Reading, Scope, Shape, Span, Store as _,
+    Subject, Threshold, Timestamp, Window,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, ready};
@@ -120,6 +120,17 @@ pub(crate) fn window(count: u64, per: Span) -> Shape {
     Shape::Window(Window::try_new(count, per, Counts::Admitted).unwrap())
 }
 
+/// The attempt number `block_at` within `per` begins a block.
+pub(crate) fn attempts(block_at: u16, per: Span) -> Shape {
+    let temp = Threshold { block_at, per, block: Span::SECOND };
+    Shape::Attempts(Attempts::try_new(temp, None).unwrap())
+}
+
+/// Likewise, with blocks that grow.
+pub(crate) fn ladder(block_at: u16, per: Span) -> Shape {
+    Shape::Attempts(Attempts::climbing(block_at, per, Ladder::default()).unwrap())
+}
+
 pub(crate) fn name(name: &str) -> Name {
     Name::try_new(name).unwrap()
 }
@@ -145,8 +156,8 @@ pub(crate) fn spec(of: &str, limits: impl IntoIterator<Item = Limit>) -> PolicyS
 
 /// Room for so many keys of every shape.
 pub(crate) const fn room_for(keys: usize) -> Budget {
-    Budget { buckets: keys, quotas: keys, windows: keys }
+    Budget { buckets: keys, quotas: keys, windows: keys, attempts: keys }
 }
 
-/// One group of five buckets, five quotas and three windows.
+/// One group of five buckets, five quotas, seven windows and seven abuse logs.
 pub(crate) const ONE_GROUP: Budget = room_for(1);

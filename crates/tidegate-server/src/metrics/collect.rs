@@ -8,7 +8,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
-use tidegate_core::{Changes, PolicySet, Verdict};
+use tidegate_core::{BlockScope, Changes, PolicySet, Verdict};
 use tidegate_engine::memory::Usage;
 
 use super::tally::{BOUNDS, CLASSES, Failure, PolicyTally, Tally};
@@ -93,6 +93,31 @@ impl Snapshot {
                 let labels = [("policy", name.clone()), ("limit", limit.name().to_string())];
                 counter(&mut metric, &labels, count)?;
             }
+        }
+        Ok(())
+    }
+
+    fn blocks(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        // Named as those who watch for abuse know it.
+        let mut metric = encoder.encode_descriptor(
+            "limiter_blocked",
+            "Requests that a block kept out, by its scope",
+            None,
+            MetricType::Counter,
+        )?;
+        for scope in BlockScope::ALL {
+            let count = self.tallies.iter().map(|tally| tally.blocked(scope)).sum();
+            counter(&mut metric, &[("scope", scope.name().to_owned())], count)?;
+        }
+        let mut metric = encoder.encode_descriptor(
+            "tidegate_blocks_begun",
+            "Blocks that attempts have begun, by policy",
+            None,
+            MetricType::Counter,
+        )?;
+        for (policy, tallies) in self.by_policy() {
+            let count = tallies.iter().map(|tally| tally.begun()).sum();
+            counter(&mut metric, &[("policy", policy)], count)?;
         }
         Ok(())
     }
@@ -199,8 +224,12 @@ impl Snapshot {
             None,
             MetricType::Gauge,
         )?;
-        let entries =
-            [("bucket", usage.buckets), ("window", usage.windows), ("quota", usage.quotas)];
+        let entries = [
+            ("bucket", usage.buckets),
+            ("window", usage.windows),
+            ("quota", usage.quotas),
+            ("attempts", usage.attempts),
+        ];
         for (shape, count) in entries {
             metric.encode_family(&[("shape", shape)])?.encode_gauge(&to_u64(count))?;
         }
@@ -252,6 +281,7 @@ impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.decisions(&mut encoder)?;
         self.refusals(&mut encoder)?;
+        self.blocks(&mut encoder)?;
         self.failures(&mut encoder)?;
         self.requests(&mut encoder)?;
         self.durations(&mut encoder)?;

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
 use http::StatusCode;
-use tidegate_core::{Decision, Name, Policy, PolicySet, Span, StoreError, Verdict};
+use tidegate_core::{
+    BlockScope, Decision, Explanation, Name, Policy, PolicySet, Span, StoreError, Verdict,
+};
 use tidegate_engine::DecideError;
 
 use crate::route::Route;
@@ -20,6 +22,8 @@ pub(crate) struct Tally {
     durations: [AtomicU64; BOUNDS.len() + 1],
     /// Microseconds, over all answers.
     duration_sum: AtomicU64,
+    /// Requests that a block kept out, by its scope.
+    blocked: [AtomicU64; BlockScope::ALL.len()],
     policies: ArcSwap<PolicyTallies>,
     /// Held while `policies` is replaced.
     replacing: Mutex<()>,
@@ -38,6 +42,8 @@ pub(crate) struct PolicyTally {
     name: Name,
     verdicts: [AtomicU64; Verdict::NAMES.len()],
     failures: [AtomicU64; Failure::ALL.len()],
+    /// Blocks that began.
+    begun: AtomicU64,
     /// Refusals by the limit that decided, in the order of the policy.
     refusals: Vec<(Name, AtomicU64)>,
 }
@@ -70,6 +76,7 @@ impl Tally {
             answers: Default::default(),
             durations: Default::default(),
             duration_sum: AtomicU64::new(0),
+            blocked: Default::default(),
             policies: ArcSwap::from_pointee(PolicyTallies::succeeding(&[], set)),
             replacing: Mutex::new(()),
         }
@@ -84,6 +91,15 @@ impl Tally {
         let bucket = BOUNDS.iter().position(|bound| micros <= *bound).unwrap_or(BOUNDS.len());
         add_one(&self.durations[bucket]);
         self.duration_sum.fetch_add(micros, Relaxed);
+    }
+
+    /// Counts a request that a block kept out.
+    pub(crate) fn kept_out(&self, scope: BlockScope) {
+        add_one(&self.blocked[scope as usize]);
+    }
+
+    pub(crate) fn blocked(&self, scope: BlockScope) -> u64 {
+        self.blocked[scope as usize].load(Relaxed)
     }
 
     /// The counters of the policies of this set.
@@ -157,6 +173,7 @@ impl PolicyTally {
             name: policy.name().clone(),
             verdicts: Default::default(),
             failures: Default::default(),
+            begun: AtomicU64::new(earlier.map_or(0, Self::begun)),
             refusals: policy
                 .limits()
                 .iter()
@@ -183,9 +200,19 @@ impl PolicyTally {
     /// Counts a decision.
     #[inline]
     pub(crate) fn decided(&self, decision: &Decision<'_>) {
+        if decision.policy().counts_attempts() {
+            self.counted_attempts(decision);
+        }
         match decision.verdict() {
             Verdict::Admit => add_one(&self.verdicts[0]),
             verdict => self.refused(verdict, decision),
+        }
+    }
+
+    fn counted_attempts(&self, decision: &Decision<'_>) {
+        let begins = |said: &Explanation<'_>| said.reading.attempts.is_some_and(|it| it.begins);
+        for _ in decision.explain().filter(begins) {
+            add_one(&self.begun);
         }
     }
 
@@ -213,6 +240,10 @@ impl PolicyTally {
 
     pub(crate) fn failures(&self, failure: Failure) -> u64 {
         self.failures[failure as usize].load(Relaxed)
+    }
+
+    pub(crate) fn begun(&self) -> u64 {
+        self.begun.load(Relaxed)
     }
 
     pub(crate) fn refusals(&self, limit: &Name) -> u64 {

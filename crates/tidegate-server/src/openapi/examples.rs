@@ -50,6 +50,16 @@ pub(super) fn decision() -> Value {
     })
 }
 
+pub(super) fn block() -> Value {
+    json!({
+        "scope": "temp",
+        "level": "L2",
+        "ends_at": "2026-11-15T11:15:50.123456Z",
+        "ends_in_us": 60_000_000,
+        "begins": true,
+    })
+}
+
 pub(super) fn problem() -> Value {
     json!({
         "type": "urn:tidegate:problem:invalid-field",

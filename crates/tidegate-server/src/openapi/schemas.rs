@@ -35,6 +35,10 @@ pub(super) fn all() -> Vec<Named> {
     add::<ExplainAnswer<'static>>(&mut all);
     add::<ReadyAnswer>(&mut all);
     add::<Problem>(&mut all);
+    let block = all.iter_mut().find(|(name, _)| name == "Block");
+    if let Some((_, RefOr::T(Schema::Object(block)))) = block {
+        block.examples.push(examples::block());
+    }
     all
 }
 
@@ -172,7 +176,9 @@ pub(super) const fn meaning(dimension: Dimension) -> &'static str {
         Dimension::Route => "The route, as its template",
         Dimension::User => "The user",
         Dimension::Token => "The token, by its public id and never by its secret",
-        Dimension::Account => "The account somebody tries to enter, as typed",
+        Dimension::Account => {
+            "The account somebody tries to enter, as typed; every spelling of a name is one account"
+        }
         Dimension::Device => "The device",
         Dimension::Agent => "The user agent",
         Dimension::Class => "The endpoint class; that of the policy counts if it has one",

@@ -5,6 +5,7 @@ use tidegate_core::{Case, PolicySet};
 use tidegate_engine::DecideError;
 
 use crate::answer::{self, Answer};
+use crate::attempts;
 use crate::backend::Backend;
 use crate::problem::{Kind, Problem};
 use crate::wire::answers::DecisionAnswer;
@@ -74,6 +75,7 @@ async fn charge<S: Backend>(
             if let Some(tally) = tally {
                 tally.decided(&decision);
             }
+            attempts::note(&worker.tally, &decision);
             let ticket = engine.ticket(&decision);
             DecisionAnswer::new(decision, ticket.as_ref()).write(document);
             Ok(())
@@ -89,7 +91,7 @@ async fn charge<S: Backend>(
 
 /// Writes a document into memory, which cannot fail.
 #[inline]
-pub(super) fn write(document: &mut Vec<u8>, value: &impl Serialize) {
+pub(crate) fn write(document: &mut Vec<u8>, value: &impl Serialize) {
     let _ = serde_json::to_writer(document, value);
 }
 
@@ -106,7 +108,7 @@ pub(super) fn undecided(error: &DecideError) -> Problem {
 
 /// No policy has this name; perhaps one has nearly.
 #[cold]
-pub(super) fn unknown_policy(set: &PolicySet, name: &str) -> Problem {
+pub(crate) fn unknown_policy(set: &PolicySet, name: &str) -> Problem {
     let suggestion =
         crate::suggest::closest(name, set.policies().iter().map(|policy| policy.name().as_str()));
     Kind::UnknownPolicy

@@ -5,10 +5,11 @@ use std::net::IpAddr;
 use http::header::HeaderValue;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
-use tidegate_core::{Case, Decision, Retry, Span, Subject, Verdict};
+use tidegate_core::{Account, Case, Decision, Dimension, Retry, Span, Subject, Verdict};
 use tidegate_engine::DecideError;
 
 use crate::answer::{self, Answer};
+use crate::attempts;
 use crate::backend::Backend;
 use crate::gate::{client, is_trusted};
 use crate::problem::{Kind, Problem};
@@ -32,7 +33,8 @@ pub(crate) async fn gate<S: Backend>(
 ) -> Result<Answer, Problem> {
     let gate = &worker.shared.settings.gate;
     let deny = deny_status(head.uri.query().unwrap_or_default(), gate.deny)?;
-    let subject = subject(gate, peer, &head.headers)?;
+    let (subject, account) = subject(gate, peer, &head.headers)?;
+    let subject = account.iter().fold(subject, Subject::account);
     let engine = &worker.shared.engine;
     let set = engine.policies();
     let tallies = worker.tally.policies(&set);
@@ -44,6 +46,7 @@ pub(crate) async fn gate<S: Backend>(
             if let Some(tally) = tally {
                 tally.decided(&decision);
             }
+            attempts::note(&worker.tally, &decision);
             Ok(told(&decision, deny))
         }
         Err(error) => {
@@ -107,12 +110,17 @@ fn deny_status(query: &str, usual: StatusCode) -> Result<StatusCode, Problem> {
     Ok(said.unwrap_or(usual))
 }
 
-/// The facts: from headers if a trusted proxy sent them, otherwise the peer's address alone.
-fn subject<'h>(gate: &Gate, peer: IpAddr, headers: &'h HeaderMap) -> Result<Subject<'h>, Problem> {
+/// The facts: from headers if a trusted proxy sent them, otherwise the peer's address alone. The
+/// account comes beside the others, because it is not always borrowed.
+fn subject<'h>(
+    gate: &Gate,
+    peer: IpAddr,
+    headers: &'h HeaderMap,
+) -> Result<(Subject<'h>, Option<Account<'h>>), Problem> {
     let address = client(peer, &gate.trusted, gate.ip.as_ref(), headers);
-    let mut subject = Subject::new().ip(address);
+    let (mut subject, mut account) = (Subject::new().ip(address), None);
     if !is_trusted(&gate.trusted, peer) {
-        return Ok(subject);
+        return Ok((subject, account));
     }
     for (dimension, header) in &gate.facts {
         let mut values = headers.get_all(header).iter();
@@ -121,9 +129,19 @@ fn subject<'h>(gate: &Gate, peer: IpAddr, headers: &'h HeaderMap) -> Result<Subj
         if values.next().is_some() || value.len() > MAX_FACT {
             return Err(Kind::Malformed.problem("a header field is there twice, or is too long"));
         }
-        subject = subject.with(*dimension, value.as_bytes());
+        if *dimension == Dimension::Account {
+            account = Some(login_name(value)?);
+        } else {
+            subject = subject.with(*dimension, value.as_bytes());
+        }
     }
-    Ok(subject)
+    Ok((subject, account))
+}
+
+/// Bytes that are no text have no spelling to fold; counted as they are, they would be a way around.
+fn login_name(value: &HeaderValue) -> Result<Account<'_>, Problem> {
+    let text = std::str::from_utf8(value.as_bytes());
+    text.map(Account::new).map_err(|_| Kind::Malformed.problem("a login name is not UTF-8"))
 }
 
 #[cfg(test)]
@@ -132,7 +150,7 @@ mod tests {
 
     use http::HeaderValue;
     use proptest::prelude::*;
-    use tidegate_core::{Dimension, Fact};
+    use tidegate_core::Fact;
 
     use super::*;
 
@@ -142,6 +160,7 @@ mod tests {
             facts: vec![
                 (Dimension::Org, HeaderName::from_static("x-org-id")),
                 (Dimension::User, HeaderName::from_static("x-user-id")),
+                (Dimension::Account, HeaderName::from_static("x-login")),
             ],
             ip: Some(HeaderName::from_static("x-forwarded-for")),
             deny: StatusCode::TOO_MANY_REQUESTS,
@@ -160,11 +179,11 @@ mod tests {
     fn facts_come_from_a_trusted_proxy_alone() {
         let sent = headers(&[("x-org-id", "acme"), ("x-forwarded-for", "203.0.113.7")]);
         let (proxy, stranger) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([198, 51, 100, 9]));
-        let trusted = subject(&settings(), proxy, &sent).unwrap();
+        let (trusted, _) = subject(&settings(), proxy, &sent).unwrap();
         assert_eq!(trusted.get(Dimension::Org), Some(Fact::Plain(b"acme")));
         let by = |address: IpAddr| Some(Fact::Address(tidegate_core::Prefix::of(address)));
         assert_eq!(trusted.get(Dimension::Ip), by(IpAddr::from([203, 0, 113, 7])));
-        let other = subject(&settings(), stranger, &sent).unwrap();
+        let (other, _) = subject(&settings(), stranger, &sent).unwrap();
         assert_eq!(other.get(Dimension::Org), None);
         assert_eq!(other.get(Dimension::Ip), by(stranger));
     }
@@ -177,6 +196,20 @@ mod tests {
         let mut long = HeaderMap::new();
         long.insert("x-org-id", HeaderValue::from_str(&"x".repeat(257)).unwrap());
         assert!(subject(&settings(), proxy, &long).is_err());
+    }
+
+    #[test]
+    fn t17_a_login_name_is_folded_and_must_be_text() {
+        let proxy = IpAddr::from([10, 0, 0, 1]);
+        let mut sent = HeaderMap::new();
+        for typed in ["ren\u{e9}e", "REN\u{c9}E", "\u{a0}rene\u{301}e\u{3000}"] {
+            sent.insert("x-login", HeaderValue::from_bytes(typed.as_bytes()).unwrap());
+            let (_, account) = subject(&settings(), proxy, &sent).unwrap();
+            assert_eq!(account, Some(Account::new("ren\u{e9}e")), "{typed:?}");
+        }
+        sent.insert("x-login", HeaderValue::from_bytes(b"ren\xe9e").unwrap());
+        assert!(subject(&settings(), proxy, &sent).is_err());
+        assert_eq!(subject(&settings(), [203, 0, 113, 7].into(), &sent).unwrap().1, None);
     }
 
     #[test]
@@ -195,18 +228,19 @@ mod tests {
         fn t01_no_header_of_a_stranger_changes_who_is_counted(
             peer in any::<IpAddr>(),
             lines in proptest::collection::vec(
-                (0..3_usize, proptest::collection::vec(any::<u8>(), 0..40)), 0..6),
+                (0..4_usize, proptest::collection::vec(any::<u8>(), 0..40)), 0..6),
         ) {
             let gate = settings();
             prop_assume!(!is_trusted(&gate.trusted, peer));
-            let names = ["x-org-id", "x-user-id", "x-forwarded-for"];
+            let names = ["x-org-id", "x-user-id", "x-forwarded-for", "x-login"];
             let mut sent = HeaderMap::new();
             for (name, value) in lines {
                 if let Ok(value) = HeaderValue::from_bytes(&value) {
                     sent.append(names[name], value);
                 }
             }
-            let subject = subject(&gate, peer, &sent).unwrap();
+            let (subject, account) = subject(&gate, peer, &sent).unwrap();
+            prop_assert_eq!(account, None);
             for dimension in Dimension::ALL {
                 let alone = Subject::new().ip(peer);
                 prop_assert_eq!(subject.get(dimension), alone.get(dimension));

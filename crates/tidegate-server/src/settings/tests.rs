@@ -30,6 +30,8 @@ fn what_is_out_of_range_names_its_field() {
         (r#"{"idle_timeout": "0s"}"#, "server.idle_timeout"),
         (r#"{"header_timeout": "2d"}"#, "server.header_timeout"),
         (r#"{"gate": {"deny_status": 401}}"#, "server.gate.deny_status"),
+        (r#"{"admin": {"listen": "0.0.0.0:7707"}}"#, "server.admin.listen"),
+        (r#"{"admin": {"listen": "[::]:1", "allow_remote": false}}"#, "server.admin.listen"),
         (r#"{"gate": {"headers": {"org": "x-org"}}}"#, "server.gate.headers"),
     ] {
         let error = check(json).unwrap_err();
@@ -38,10 +40,20 @@ fn what_is_out_of_range_names_its_field() {
 }
 
 #[test]
+fn t43_operators_are_listened_to_on_this_machine_unless_asked() {
+    let listen = |json| check(json).unwrap().admin_listen().to_string();
+    assert_eq!(listen("{}"), "127.0.0.1:7707");
+    assert_eq!(listen(r#"{"admin": {"listen": "[::1]:9"}}"#), "[::1]:9");
+    let asked = r#"{"admin": {"listen": "0.0.0.0:7707", "allow_remote": true}}"#;
+    assert_eq!(listen(asked), "0.0.0.0:7707");
+}
+
+#[test]
 fn unknown_fields_are_refused() {
     for json in [
         r#"{"lisen": "127.0.0.1:1"}"#,
         r#"{"gate": {"trusted": []}}"#,
+        r#"{"admin": {"token": "a token does not belong here"}}"#,
         r#"{"gate": {"headers": {"ip56": "x"}}}"#,
     ] {
         assert!(check(json).unwrap_err().contains("unknown field"), "{json}");

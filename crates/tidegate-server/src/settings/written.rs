@@ -1,6 +1,7 @@
 //! The section `server` as it is written: every field may be left out, none may be unknown.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -36,6 +37,21 @@ pub struct WrittenSettings {
     pub max_body: Option<Size>,
     /// The forward-auth door, `/v1/gate/{policy}`.
     pub gate: WrittenGate,
+    /// The admin listener, for operators. It is off without a token.
+    pub admin: WrittenAdmin,
+}
+
+/// The section `server.admin`, as written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenAdmin {
+    /// The address and port to listen on. Default: 127.0.0.1:7707, which only this machine reaches.
+    #[schemars(with = "Option<String>", example = "127.0.0.1:7707")]
+    pub listen: Option<SocketAddr>,
+    /// Whether `listen` may be an address that other machines reach. Default: false.
+    pub allow_remote: Option<bool>,
+    /// The file with the token, unless the environment has it in `TIDEGATE_ADMIN_TOKEN`.
+    pub token_file: Option<PathBuf>,
 }
 
 /// The section `server.gate`, as written.

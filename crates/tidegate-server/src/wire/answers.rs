@@ -5,8 +5,8 @@
 
 use serde::{Serialize, Serializer};
 use tidegate_core::{
-    Decision, Dimension, Explanation, FailureMode, Kind, Mode, Overflow, Protects, Retry, Room,
-    Scope, Span, Stage, Ticket, Unit, Verdict,
+    Block, BlockScope, Decision, Dimension, Explanation, FailureMode, Kind, Level, Mode, Overflow,
+    Protects, Retry, Room, Scope, Shape, Span, Stage, Tally, Ticket, Timestamp, Unit, Verdict,
 };
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Array, ArrayBuilder, Object, ObjectBuilder, SchemaType, Type};
@@ -57,6 +57,10 @@ pub(crate) struct DecisionAnswer<'a> {
     #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     #[schema(value_type = String, required = false)]
     pub(super) ticket: Option<&'a str>,
+    /// The block that the limit that decided is under; there if it is under one.
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
+    #[schema(value_type = BlockAnswer, required = false)]
+    pub(super) block: Option<BlockAnswer>,
     /// What every limit said that was asked, in the order of the policy.
     #[schema(value_type = Vec<ReadingAnswer>)]
     pub(super) readings: Readings<'a>,
@@ -93,6 +97,43 @@ pub(crate) struct ReadingAnswer<'a> {
     pub(super) stage: &'static str,
     /// Whether it only reports, and never refuses.
     pub(super) shadow: bool,
+    /// What it has counted, and the block it is under; there if it counts attempts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = AttemptsAnswer, required = false)]
+    pub(super) attempts: Option<AttemptsAnswer>,
+}
+
+/// Attempts so far, this one included if it was counted.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[schema(as = Attempts)]
+pub(crate) struct AttemptsAnswer {
+    /// Those in the short window.
+    pub(super) temp: u64,
+    /// Those in the long window, up to its `block_at`; null if there is none.
+    #[schema(required)]
+    pub(super) long: Option<u64>,
+    /// The block that holds; null if none does.
+    #[schema(required)]
+    pub(super) block: Option<BlockAnswer>,
+}
+
+/// A timed refusal.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[schema(as = Block)]
+pub(crate) struct BlockAnswer {
+    /// What it came from: which window was full, or an operator.
+    #[schema(schema_with = block_scopes)]
+    pub(super) scope: &'static str,
+    /// Its level; null if it is on no ladder.
+    #[schema(required, schema_with = maybe_levels)]
+    pub(super) level: Option<LevelText>,
+    /// When it ends.
+    #[schema(value_type = String, format = DateTime)]
+    pub(super) ends_at: Instant,
+    /// Microseconds until it ends.
+    pub(super) ends_in_us: u64,
+    /// Whether this very attempt began it, or made a short one a long one.
+    pub(super) begins: bool,
 }
 
 /// What was settled.
@@ -111,6 +152,10 @@ pub(crate) struct Readings<'a>(Decision<'a>);
 /// A scope, as it is displayed.
 pub(crate) struct ScopeText(pub(crate) Scope);
 
+/// A level, as it is displayed.
+#[derive(Clone, Copy)]
+pub(crate) struct LevelText(pub(crate) Level);
+
 // === impl DecisionAnswer ===
 
 impl<'a> DecisionAnswer<'a> {
@@ -122,13 +167,15 @@ impl<'a> DecisionAnswer<'a> {
             Some(Retry::After(wait)) => Some(wait),
             Some(Retry::Never) => None,
         };
+        let binding = decision.binding();
+        let tally = binding.and_then(|binding| binding.reading.attempts);
         Self {
             policy: decision.policy().name().as_str(),
             verdict: decision.verdict().name(),
             mode: decision.mode().name(),
             blocked: status.blocked,
             source: status.source.name(),
-            binding: decision.binding().map_or("", |binding| binding.limit.name().as_str()),
+            binding: binding.map_or("", |binding| binding.limit.name().as_str()),
             limit: status.limit,
             remaining: status.remaining,
             reset_after: status.reset_after.as_secs_ceil(),
@@ -138,6 +185,7 @@ impl<'a> DecisionAnswer<'a> {
             decided_at: Instant(decision.decided_at()),
             retry_after_us: wait.map(Span::as_micros),
             ticket: ticket.map(Ticket::as_str),
+            block: tally.and_then(|tally| BlockAnswer::of(&tally, decision.decided_at())),
             readings: Readings(decision),
         }
     }
@@ -147,7 +195,7 @@ impl<'a> DecisionAnswer<'a> {
 
 impl<'a> ReadingAnswer<'a> {
     #[inline]
-    pub(crate) fn new(said: Explanation<'a>, admitted: bool) -> Self {
+    pub(crate) fn new(said: Explanation<'a>, admitted: bool, decided_at: Timestamp) -> Self {
         let Explanation { limit, shape, reading } = said;
         let (room, wait) = match reading.room {
             Room::Now if admitted => ("now", Some(Span::ZERO)),
@@ -168,7 +216,36 @@ impl<'a> ReadingAnswer<'a> {
             backoff_us: reading.backoff.as_micros(),
             stage: limit.stage().name(),
             shadow: limit.is_shadow(),
+            attempts: reading.attempts.map(|tally| AttemptsAnswer::new(&tally, shape, decided_at)),
         }
+    }
+}
+
+// === impl AttemptsAnswer ===
+
+impl AttemptsAnswer {
+    fn new(tally: &Tally, shape: &Shape, decided_at: Timestamp) -> Self {
+        let has_long = matches!(shape, Shape::Attempts(attempts) if attempts.long().is_some());
+        Self {
+            temp: tally.temp.into(),
+            long: has_long.then_some(tally.long.into()),
+            block: BlockAnswer::of(tally, decided_at),
+        }
+    }
+}
+
+// === impl BlockAnswer ===
+
+impl BlockAnswer {
+    fn of(tally: &Tally, decided_at: Timestamp) -> Option<Self> {
+        let Block { until, scope, level } = tally.block?;
+        Some(Self {
+            scope: scope.name(),
+            level: level.map(LevelText),
+            ends_at: Instant(until),
+            ends_in_us: until.since(decided_at).as_micros(),
+            begins: tally.begins,
+        })
     }
 }
 
@@ -177,8 +254,8 @@ impl<'a> ReadingAnswer<'a> {
 impl<'a> Readings<'a> {
     #[inline]
     pub(super) fn each(&self) -> impl Iterator<Item = ReadingAnswer<'a>> {
-        let admitted = self.0.is_admitted();
-        self.0.explain().map(move |said| ReadingAnswer::new(said, admitted))
+        let (admitted, decided_at) = (self.0.is_admitted(), self.0.decided_at());
+        self.0.explain().map(move |said| ReadingAnswer::new(said, admitted, decided_at))
     }
 }
 
@@ -192,6 +269,14 @@ impl Serialize for Readings<'_> {
 // === impl ScopeText ===
 
 impl Serialize for ScopeText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+// === impl LevelText ===
+
+impl Serialize for LevelText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
@@ -244,11 +329,39 @@ pub(crate) fn stages() -> Object {
 }
 
 fn shapes() -> Object {
-    one_of([Kind::Bucket, Kind::Window, Kind::Quota].map(Kind::name))
+    one_of([Kind::Bucket, Kind::Window, Kind::Quota, Kind::Attempts].map(Kind::name))
+}
+
+pub(crate) fn levels() -> Object {
+    one_of(Level::ALL.map(level_name))
+}
+
+fn maybe_levels() -> Object {
+    one_or_none(Level::ALL.map(level_name))
+}
+
+/// As it is displayed, but without taking memory for it.
+pub(super) const fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::L1 => "L1",
+        Level::L2 => "L2",
+        Level::L3 => "L3",
+        Level::L4 => "L4",
+        Level::L5 => "L5",
+        Level::L6 => "L6",
+    }
+}
+
+fn block_scopes() -> Object {
+    one_of(BlockScope::ALL.map(BlockScope::name))
 }
 
 fn rooms() -> Object {
     one_of(["now", "after", "never"])
+}
+
+pub(crate) fn maybe_dimensions() -> Object {
+    one_or_none(Dimension::ALL.map(Dimension::name))
 }
 
 pub(crate) fn dimensions() -> Array {

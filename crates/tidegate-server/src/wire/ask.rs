@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use tidegate_core::{Cost, Dimension, Subject};
+use tidegate_core::{Account, Cost, Dimension, Subject};
 
 /// One request for a decision, however it came.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,9 @@ pub(crate) struct Ask<'a> {
 /// The facts about who asks, borrowed from the request wherever possible.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Facts<'a> {
+    /// In the order of [`TEXTS`], without the account.
     texts: [Option<Cow<'a, str>>; TEXTS.len()],
+    account: Option<Account<'a>>,
     ip: Option<IpAddr>,
 }
 
@@ -53,6 +55,9 @@ impl<'a> Facts<'a> {
     /// Adds a text; whether there was none before.
     #[must_use]
     pub(crate) fn set(&mut self, place: usize, text: Cow<'a, str>) -> bool {
+        if TEXTS.get(place) == Some(&Dimension::Account) {
+            return self.account.replace(Account::from(text)).is_none();
+        }
         match self.texts.get_mut(place) {
             Some(slot @ None) => {
                 *slot = Some(text);
@@ -76,6 +81,9 @@ impl<'a> Facts<'a> {
             if let Some(text) = text {
                 subject = subject.with(dimension, text.as_bytes());
             }
+        }
+        if let Some(account) = &self.account {
+            subject = subject.account(account);
         }
         match self.ip {
             Some(ip) => subject.ip(ip),

@@ -5,7 +5,9 @@
 //! and limits need no escaping by what a [`Name`](tidegate_core::Name) may be. That makes it a tenth of
 //! the instructions, a quarter of a whole request. A test holds it to what serde writes.
 
-use super::answers::{DecisionAnswer, ReadingAnswer, ScopeText};
+use super::answers::{
+    AttemptsAnswer, BlockAnswer, DecisionAnswer, LevelText, ReadingAnswer, ScopeText, level_name,
+};
 
 /// Writes one field after another: a constant with its name, then the value.
 macro_rules! fields {
@@ -55,6 +57,9 @@ impl DecisionAnswer<'_> {
         if let Some(ticket) = self.ticket {
             fields! { out, ",\"ticket\":\"" ticket; "\"" (); }
         }
+        if let Some(block) = self.block {
+            fields! { out, ",\"block\":" block; }
+        }
         out.extend_from_slice(b",\"readings\":[");
         for (place, reading) in self.readings.each().enumerate() {
             if place > 0 {
@@ -82,8 +87,11 @@ impl ReadingAnswer<'_> {
             ",\"backoff_us\":" self.backoff_us;
             ",\"stage\":\"" self.stage;
             "\",\"shadow\":" self.shadow;
-            "}" ();
         }
+        if let Some(attempts) = self.attempts {
+            fields! { out, ",\"attempts\":" attempts; }
+        }
+        out.push(b'}');
     }
 }
 
@@ -159,6 +167,38 @@ impl<T: Write> Write for Option<T> {
     }
 }
 
+impl Write for AttemptsAnswer {
+    fn write(&self, out: &mut Vec<u8>) {
+        fields! { out,
+            "{\"temp\":" self.temp;
+            ",\"long\":" self.long;
+            ",\"block\":" self.block;
+            "}" ();
+        }
+    }
+}
+
+impl Write for BlockAnswer {
+    fn write(&self, out: &mut Vec<u8>) {
+        fields! { out,
+            "{\"scope\":\"" self.scope;
+            "\",\"level\":" self.level;
+            ",\"ends_at\":" Written(self.ends_at.text());
+            ",\"ends_in_us\":" self.ends_in_us;
+            ",\"begins\":" self.begins;
+            "}" ();
+        }
+    }
+}
+
+impl Write for LevelText {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(b'"');
+        out.extend_from_slice(level_name(self.0).as_bytes());
+        out.push(b'"');
+    }
+}
+
 impl Write for ScopeText {
     fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
@@ -180,8 +220,9 @@ mod tests {
 
     use proptest::prelude::*;
     use tidegate_core::{
-        Bucket, Case, Cost, Counts, Digests, Dimension, FailureMode, Limit, ManualClock, Name,
-        Overflow, PolicySet, PolicySpec, Rate, Scope, Shape, Span, Stage, Timestamp, Window,
+        Attempts, Bucket, Case, Cost, Counts, Digests, Dimension, FailureMode, Ladder, Limit,
+        ManualClock, Name, Overflow, PolicySet, PolicySpec, Rate, Scope, Shape, Span, Stage,
+        Threshold, Timestamp, Window,
     };
     use tidegate_engine::memory::{Budget, MemoryStore};
     use tidegate_engine::{Engine, ready};
@@ -197,12 +238,19 @@ mod tests {
         let bucket = Shape::Bucket(Bucket::try_new(Rate::per_second(7).unwrap(), 30).unwrap());
         let window =
             Shape::Window(Window::try_new(20, Span::MINUTE, Counts::Attempts(None)).unwrap());
+        let ladder = Ladder::default();
+        let climbing = Shape::Attempts(Attempts::climbing(9, Span::from_secs(4), ladder).unwrap());
+        let temp = Threshold { block_at: 8, per: Span::from_secs(2), block: Span::SECOND };
+        let long = Threshold { block_at: 12, per: Span::HOUR, block: Span::HOUR };
+        let two_windows = Shape::Attempts(Attempts::try_new(temp, Some(long)).unwrap());
         let every = Scope::of([Dimension::Org, Dimension::User, Dimension::Class]);
         let spec = PolicySpec::new(name("a.b-c_9"), FailureMode::FailClosed)
             .overflow(overflow)
             .limit(Limit::new(name("one"), Scope::GLOBAL, bucket.clone()).settling())
             .limit(Limit::new(name("two"), every, window.clone()).at_stage(Stage::Global))
-            .limit(Limit::new(name("three"), every, bucket).in_shadow().with_named_key());
+            .limit(Limit::new(name("three"), every, bucket).in_shadow().with_named_key())
+            .limit(Limit::new(name("four"), every, climbing))
+            .limit(Limit::new(name("five"), every, two_windows));
         PolicySet::builder().policy(spec).build(None).unwrap()
     }
 
@@ -215,7 +263,7 @@ mod tests {
             ],
         ) {
             let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000));
-            let budget = Budget { buckets: 100, quotas: 1, windows: 100 };
+            let budget = Budget { buckets: 100, quotas: 1, windows: 100, attempts: 100 };
             let store = MemoryStore::new(budget, &clock);
             let engine = Engine::with_digests(store, policies(overflow), Digests::new([1, 2]));
             let set = engine.policies();

@@ -2,13 +2,14 @@
 
 use serde::Serialize;
 use tidegate_core::{
-    CostRule, Decision, Dimension, Explanation, Limit, Period, Policy, PolicySet, Shape, Subject,
+    Attempts, CostRule, Decision, Dimension, Explanation, Ladder, Limit, Period, Policy, PolicySet,
+    Shape, Subject, Threshold,
 };
 use utoipa::ToSchema;
 
 use super::answers::{
-    ReadingAnswer, ScopeText, dimensions, failures, maybe_verdicts, overflows, protections, stages,
-    units,
+    LevelText, ReadingAnswer, ScopeText, dimensions, failures, levels, maybe_dimensions,
+    maybe_verdicts, overflows, protections, stages, units,
 };
 
 /// All policies in force.
@@ -57,6 +58,14 @@ pub(crate) struct LimitAnswer<'a> {
     shadow: bool,
     /// Whether what was taken can be settled later.
     settles: bool,
+    /// Whether a settlement at 0 forgets all attempts counted so far.
+    forgives: bool,
+    /// Whom it leaves alone: those of whom this is known.
+    #[schema(required, schema_with = maybe_dimensions)]
+    unless: Option<&'static str>,
+    /// Of what it counts distinct values, each of them once; null where every request counts.
+    #[schema(required, schema_with = maybe_dimensions)]
+    distinct: Option<&'static str>,
     /// What a request takes.
     cost: CostAnswer,
     /// Its shape, with the numbers for whom no override says otherwise.
@@ -106,6 +115,43 @@ pub(crate) enum ShapeAnswer<'a> {
         /// Whether refused attempts are counted too.
         counts_attempts: bool,
     },
+    /// Tries in one or two windows, and a block when they are too many.
+    Attempts {
+        /// The short window.
+        temp: ThresholdAnswer,
+        /// The long window, if there is one.
+        #[schema(required)]
+        long: Option<ThresholdAnswer>,
+        /// The levels on which blocks grow longer; null where their length is fixed.
+        #[schema(required)]
+        ladder: Option<LadderAnswer>,
+        /// Whether refused attempts are counted too.
+        counts_attempts: bool,
+    },
+}
+
+/// When attempts become too many, and what then.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Threshold)]
+pub(crate) struct ThresholdAnswer {
+    /// The attempt that is refused and begins the block …
+    block_at: u16,
+    /// … in any so many microseconds.
+    per_us: u64,
+    /// How long the block lasts, in microseconds; on a ladder, the first one.
+    block_us: u64,
+}
+
+/// The levels of blocks.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Ladder)]
+pub(crate) struct LadderAnswer {
+    /// Where they begin.
+    #[schema(schema_with = levels)]
+    from: LevelText,
+    /// Where they rise to.
+    #[schema(schema_with = levels)]
+    to: LevelText,
 }
 
 /// The period of a quota.
@@ -194,6 +240,9 @@ impl<'a> LimitAnswer<'a> {
             stage: limit.stage().name(),
             shadow: limit.is_shadow(),
             settles: limit.settles(),
+            forgives: limit.forgives(),
+            unless: limit.exempt().map(Dimension::name),
+            distinct: limit.counted().map(Dimension::name),
             cost: match limit.cost() {
                 CostRule::PerRequest(cost) => CostAnswer::PerRequest(cost.get()),
                 CostRule::PerUnit(cost) => CostAnswer::PerUnit(cost.get()),
@@ -222,7 +271,33 @@ impl<'a> ShapeAnswer<'a> {
                 period: PeriodAnswer::new(quota.period()),
                 counts_attempts,
             },
+            Shape::Attempts(attempts) => Self::attempts(attempts, counts_attempts),
         }
+    }
+
+    fn attempts(attempts: &Attempts, counts_attempts: bool) -> Self {
+        Self::Attempts {
+            temp: ThresholdAnswer::new(attempts.temp()),
+            long: attempts.long().map(ThresholdAnswer::new),
+            ladder: attempts.ladder().map(LadderAnswer::new),
+            counts_attempts,
+        }
+    }
+}
+
+impl ThresholdAnswer {
+    fn new(threshold: &Threshold) -> Self {
+        Self {
+            block_at: threshold.block_at,
+            per_us: threshold.per.as_micros(),
+            block_us: threshold.block.as_micros(),
+        }
+    }
+}
+
+impl LadderAnswer {
+    fn new(ladder: &Ladder) -> Self {
+        Self { from: LevelText(ladder.from()), to: LevelText(ladder.to()) }
     }
 }
 
@@ -252,8 +327,10 @@ impl<'a> ExplainAnswer<'a> {
         let limits = policy.limits().iter().map(|limit| {
             let mut said = decision.iter().flat_map(Decision::explain);
             let said = said.find(|said| std::ptr::eq(said.limit, &raw const **limit));
-            let admitted = decision.is_some_and(|decision| decision.is_admitted());
-            ExplainedLimit::new(policy, limit, subject, said, admitted)
+            let reading = said.zip(decision).map(|(said, decision)| {
+                ReadingAnswer::new(said, decision.is_admitted(), decision.decided_at())
+            });
+            ExplainedLimit::new(policy, limit, subject, said, reading)
         });
         Self {
             policy: policy.name().as_str(),
@@ -269,18 +346,19 @@ impl<'a> ExplainedLimit<'a> {
         limit: &'a Limit,
         subject: &Subject<'_>,
         said: Option<Explanation<'a>>,
-        admitted: bool,
+        reading: Option<ReadingAnswer<'a>>,
     ) -> Self {
         let known = |dimension: &Dimension| {
             let bound = *dimension == Dimension::Class && policy.class().is_some();
             bound || subject.get(*dimension).is_some()
         };
-        let missing = limit.scope().dimensions().filter(|dimension| !known(dimension));
+        let needed = limit.scope().dimensions().chain(limit.counted());
+        let missing = needed.filter(|dimension| !known(dimension));
         Self {
             limit: LimitAnswer::new(limit, said.map_or(limit.shape(), |said| said.shape)),
             applies: said.is_some(),
             missing: missing.map(Dimension::name).collect(),
-            reading: said.map(|said| ReadingAnswer::new(said, admitted)),
+            reading,
         }
     }
 }

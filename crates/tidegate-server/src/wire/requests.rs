@@ -47,7 +47,7 @@ pub(crate) fn batch(bytes: &[u8]) -> Result<Vec<Ask<'_>>, Problem> {
 }
 
 struct AskVisitor<'t>(&'t Trail);
-struct FactsSeed<'t>(&'t Trail);
+pub(crate) struct FactsSeed<'t>(pub(crate) &'t Trail);
 struct CostSeed<'t>(&'t Trail, Least);
 struct SettleVisitor<'t>(&'t Trail);
 struct BatchVisitor<'t>(&'t Trail);
@@ -117,17 +117,17 @@ impl<'de> Visitor<'de> for AskVisitor<'_> {
 
 /// Whether a text can be a [`Name`] at all, without making one.
 #[inline]
-fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     let allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.');
     (1..=Name::MAX_LEN).contains(&text.len()) && text.bytes().all(allowed)
 }
 
-const NOT_A_NAME: &str =
+pub(crate) const NOT_A_NAME: &str =
     "this cannot be the name of a policy: they have 1 to 64 of a-z, 0-9, `_`, `-` and `.`";
 
 /// Keeps a value, unless there is one.
 #[inline]
-fn once<T, E: Error>(trail: &Trail, slot: &mut Option<T>, value: T) -> Result<(), E> {
+pub(crate) fn once<T, E: Error>(trail: &Trail, slot: &mut Option<T>, value: T) -> Result<(), E> {
     match slot.replace(value) {
         None => Ok(()),
         Some(_) => Err(trail.wrong("this field is there twice")),

@@ -20,10 +20,12 @@ fn policies_are_listed_with_their_numbers() {
             "overflow": "reject",
             "limits": [
                 {"name": "burst", "scope": "org+user", "stage": "action", "shadow": false,
-                 "settles": false, "cost": {"per_unit": 1},
+                 "settles": false, "forgives": false, "unless": null, "distinct": null,
+                 "cost": {"per_unit": 1},
                  "shape": {"kind": "bucket", "units": 10, "per_us": 1_000_000, "burst": 3}},
                 {"name": "per-address", "scope": "ip", "stage": "action", "shadow": false,
-                 "settles": false, "cost": {"per_unit": 1},
+                 "settles": false, "forgives": false, "unless": null, "distinct": null,
+                 "cost": {"per_unit": 1},
                  "shape": {"kind": "bucket", "units": 100, "per_us": 1_000_000, "burst": 100}},
             ],
         })

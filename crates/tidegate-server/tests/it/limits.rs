@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use tidegate_core::{Batch, ManualClock, Readings, Receipt, Settlement, Store, StoreError};
+use tidegate_core::{
+    Amended, Amendment, Batch, Blocks, Counter, ManualClock, Page, Readings, Receipt, Settlement,
+    Store, StoreError,
+};
 use tidegate_server::Backend;
 
 use crate::raw::post;
@@ -22,6 +25,14 @@ impl Store for Unreachable {
     }
 
     async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn amend(&self, _: Counter<'_>, _: Amendment) -> Result<Amended, StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
         Err(StoreError::Unavailable)
     }
 }

@@ -7,6 +7,8 @@
     reason = "helpers of tests state what they expect, as tests do"
 )]
 
+mod admin;
+mod attempts;
 mod batch;
 mod corpus;
 mod decide;

@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use tidegate_core::{
-    Batch, Changes, ManualClock, Readings, Receipt, Settlement, Store, StoreError,
+    Amended, Amendment, Batch, Blocks, Changes, Counter, ManualClock, Page, Readings, Receipt,
+    Settlement, Store, StoreError,
 };
 use tidegate_server::Backend;
 
@@ -77,6 +78,14 @@ impl Store for Moved {
     }
 
     async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn amend(&self, _: Counter<'_>, _: Amendment) -> Result<Amended, StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
         Err(StoreError::Unavailable)
     }
 

@@ -12,7 +12,7 @@ use tidegate_core::{
 };
 use tidegate_engine::Engine;
 use tidegate_engine::memory::{Budget, MemoryStore};
-use tidegate_server::{Backend, Drained, Handle, Server, Settings, WrittenSettings};
+use tidegate_server::{AdminToken, Backend, Drained, Handle, Server, Settings, WrittenSettings};
 use tokio::sync::oneshot;
 
 use crate::raw::{Client, Reply};
@@ -22,6 +22,8 @@ pub(crate) type Memory = MemoryStore<Arc<ManualClock>>;
 /// A running server. It is told to stop when this is dropped.
 pub(crate) struct World<S: Backend = Memory> {
     pub(crate) address: SocketAddr,
+    /// Where operators are listened to, if they are.
+    pub(crate) admin: Option<SocketAddr>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) engine: Arc<Engine<S>>,
     pub(crate) handle: Handle<S>,
@@ -31,6 +33,10 @@ pub(crate) struct World<S: Backend = Memory> {
 
 /// When the clock stands still.
 pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_123_456);
+
+/// What is counted exactly.
+pub(crate) const BUDGET: Budget =
+    Budget { buckets: 10_000, quotas: 1_000, windows: 1_000, attempts: 1_000 };
 
 // === impl World ===
 
@@ -43,20 +49,35 @@ impl World {
     /// With the usual policies and these settings.
     pub(crate) fn with(settings: &Value) -> Self {
         let clock = Arc::new(ManualClock::new(NOW));
-        let budget = Budget { buckets: 10_000, quotas: 1_000, windows: 1_000 };
-        let store = MemoryStore::new(budget, Arc::clone(&clock));
+        let store = MemoryStore::new(BUDGET, Arc::clone(&clock));
         Self::start(settings, store, clock)
     }
 }
 
 impl<S: Backend> World<S> {
     pub(crate) fn start(settings: &Value, store: S, clock: Arc<ManualClock>) -> Self {
+        Self::serving(settings, store, clock, policies(), None)
+    }
+
+    /// With these policies, and a listener for operators who know the token.
+    pub(crate) fn serving(
+        settings: &Value,
+        store: S,
+        clock: Arc<ManualClock>,
+        policies: PolicySetBuilder,
+        token: Option<&str>,
+    ) -> Self {
         let mut written: WrittenSettings = serde_json::from_value(settings.clone()).unwrap();
         written.listen = Some("127.0.0.1:0".parse().unwrap());
+        written.admin.listen = written.listen;
         written.threads = written.threads.or(Some(2));
         let settings = Settings::try_new(&written).unwrap();
-        let engine = Arc::new(Engine::new(store, policies().build(None).unwrap()));
-        let server = Server::bind(settings, Arc::clone(&engine), Arc::clone(&clock)).unwrap();
+        let engine = Arc::new(Engine::new(store, policies.build(None).unwrap()));
+        let mut server = Server::bind(settings, Arc::clone(&engine), Arc::clone(&clock)).unwrap();
+        if let Some(token) = token {
+            server = server.with_admin(AdminToken::try_new(token).unwrap()).unwrap();
+        }
+        let admin = server.admin_addr();
         let (address, handle) = (server.local_addr(), server.handle());
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || {
@@ -64,7 +85,7 @@ impl<S: Backend> World<S> {
             let stopped = async { drop(stopped.await) };
             runtime.unwrap().block_on(server.run(stopped)).unwrap()
         });
-        Self { address, clock, engine, handle, stop: Some(stop), thread: Some(thread) }
+        Self { address, admin, clock, engine, handle, stop: Some(stop), thread: Some(thread) }
     }
 
     pub(crate) fn client(&self) -> Client {

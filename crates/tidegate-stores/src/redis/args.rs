@@ -1,10 +1,12 @@
 //! What a script is sent: one packed argument.
 //!
 //! Unsigned integers of 64 bits, little-endian, in the order the script takes them apart; the types
-//! they come from keep them below 2⁵³. The first four bytes come back with the answer, so that it is
-//! known to be the answer to this and to nothing else.
+//! they come from keep them below 2⁵³, but for identities, which nobody counts with. The first four
+//! bytes come back with the answer, so that it is known to be the answer to this and to nothing else.
 
-use tidegate_core::{Charge, Counts, Period, Periods, Shape, Span, Timestamp};
+use tidegate_core::{
+    Attempts, Charge, Counts, Level, Period, Periods, Shape, Span, Threshold, Timestamp,
+};
 
 /// The argument of one call.
 #[derive(Debug)]
@@ -31,8 +33,33 @@ impl Args {
         args
     }
 
+    /// The whole argument of an amendment.
+    pub(crate) fn amending(
+        nonce: Nonce,
+        what: u8,
+        limit: Option<u64>,
+        lasts: Span,
+        level: Option<Level>,
+    ) -> Self {
+        let mut args = Self::new(nonce);
+        args.0.extend([what, u8::from(limit.is_some())]);
+        args.put(limit.unwrap_or_default());
+        // Longer than there is time for, it ends with it.
+        args.put(lasts.as_micros().min(Timestamp::MAX.as_micros()));
+        args.0.push(level.map_or(0, Level::get));
+        args
+    }
+
     /// Adds a charge.
     pub(crate) fn charge(&mut self, charge: &Charge<'_>) {
+        self.counter(charge);
+        if charge.member() != 0 {
+            self.put(charge.member());
+        }
+    }
+
+    /// What there is to know about the counter of a charge, whoever is counted.
+    fn counter(&mut self, charge: &Charge<'_>) {
         self.put(charge.cost().get());
         self.put(charge.shape().capacity());
         match charge.shape() {
@@ -50,11 +77,31 @@ impl Args {
                     backoff.rows().iter().for_each(|row| self.span(*row));
                 }
             }
+            Shape::Attempts(attempts) => {
+                self.put(charge.limit().id());
+                self.attempts(attempts);
+            }
         }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    fn attempts(&mut self, attempts: &Attempts) {
+        let Threshold { per, block, .. } = attempts.temp();
+        self.span(*per);
+        if let Some(ladder) = attempts.ladder() {
+            self.0.extend([ladder.from().get(), ladder.to().get()]);
+            Level::ALL.iter().for_each(|level| self.span(level.lasts()));
+            return;
+        }
+        self.span(*block);
+        if let Some(Threshold { block_at, per, block }) = attempts.long() {
+            self.put(u64::from(*block_at) - 1);
+            self.span(*per);
+            self.span(*block);
+        }
     }
 
     fn periods(&mut self, periods: &Periods) {

@@ -2,11 +2,12 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, Kept, MAX_LIMITS, Plan, Reading, Readings, Settlement, Shape, Stage, StoreError,
-    Timestamp, plan,
+    Batch, Charge, Kept, MAX_LIMITS, Plan, Reading, Readings, Room, Settlement, Shape, Stage,
+    StoreError, Timestamp, plan,
 };
 
 use super::args::{Args, Nonce};
+use super::carry;
 use super::reply::{Done, Reply};
 use super::servers::{self, Garbled};
 use super::signature::{Ask, Refused, Signature};
@@ -34,6 +35,9 @@ pub(super) async fn decide(
 ) -> Result<(), StoreError> {
     let mut names = ArrayVec::<String, MAX_LIMITS>::new();
     names.extend(batch.charges().iter().map(|charge| store.names.text(&batch.key(charge))));
+    if let Some(previous) = &store.previous {
+        carry::over(store, previous, batch, &names).await?;
+    }
     let places: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
         true => by_tag(names.iter().map(String::as_str)),
         false => ArrayVec::from_iter([(0..names.len()).collect()]),
@@ -61,7 +65,10 @@ pub(super) async fn decide(
         refused = refused.max(group.refusal(batch, &met));
         // A peek says what would be written, and writes nothing.
         if ask == Ask::Charge {
-            taken.note(&places, &done);
+            taken.note(&places, &done, |place| {
+                let room = met[place].map_or(Room::Now, |met| met.looked.room);
+                undo::is_for_good(&batch.charges()[place], room)
+            });
         }
     }
     if let Some(refused) = refused {
@@ -88,7 +95,8 @@ struct Met {
 impl Met {
     /// What to tell. What was counted for a decision that was refused is given back, but for attempts.
     fn reading(self, charge: &Charge<'_>, refused: Option<Refused>) -> Reading {
-        let stays = refused.is_none_or(|refused| undo::stays_counted(charge, refused));
+        let stays = refused.is_none_or(|refused| undo::stays_counted(charge, refused))
+            || undo::is_for_good(charge, self.looked.room);
         self.taken.filter(|_| stays).unwrap_or(self.looked)
     }
 }
@@ -144,7 +152,7 @@ impl<'a, 'k> Group<'a, 'k> {
         let moves = || places.iter().filter_map(|place| settlement.moves().get(*place));
         let keys = moves().map(|step| step.key.unwrap_or_default());
         Self {
-            signature: Signature::of_moves(moves().map(|step| (step.charge.shape(), step.way))),
+            signature: Signature::of_moves(moves().map(|step| (&step.charge, step.way))),
             nonce,
             keys: keys.chain([ticket]).collect(),
             shapes: moves().map(|step| step.charge.shape()).collect(),
@@ -204,7 +212,7 @@ impl<'a, 'k> Group<'a, 'k> {
 
     fn planned<'c, 'b: 'c>(
         &self,
-        met: impl Iterator<Item = (&'c Charge<'b>, tidegate_core::Room)> + Clone,
+        met: impl Iterator<Item = (&'c Charge<'b>, Room)> + Clone,
     ) -> Plan {
         match self.signature.refused {
             None => plan(met),

@@ -14,10 +14,15 @@
 //! | the scripts | `lua/`, put together by `template.rs` |
 //! | how a counter is stored | `state.rs` |
 //! | which counters are charged together | `group.rs`, `undo.rs` |
+//! | what operators do to blocks | `amend.rs`, `blocks.rs` |
+//! | what happens when the secret is changed | `carry.rs` |
 //! | URLs and settings | `url.rs` |
 //! | connections, Sentinel, Cluster, TLS | `servers/` |
 
+mod amend;
 mod args;
+mod blocks;
+mod carry;
 #[doc(hidden)]
 pub mod fuzz;
 mod group;

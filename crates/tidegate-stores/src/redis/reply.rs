@@ -4,14 +4,15 @@
 //! nonce +12 1794752623 478029 <state><state>…      admitted, the first and second charge written
 //! nonce -   1794752623 478029 <state>-…            refused; nothing kept for the second
 //! nonce before 1794752623 478029                   a ticket that was settled already; also `late`
+//! nonce + 1794752623 478029 <block>                an amendment, and whether it changed anything
 //! nonce corrupt 2   nonce version 1   nonce stale 1 1794752623478029
 //! ```
 
-use tidegate_core::{Kept, Shape, StoreError, Timestamp};
+use tidegate_core::{Amended, Kept, MAX_LIMITS, Shape, StoreError, Timestamp};
 
 use super::args::Nonce;
 use super::servers::Garbled;
-use super::state;
+use super::state::{self, Flaw};
 
 /// An answer, taken apart.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ impl Reply {
             }
             b"before" => Ok(Self::Before),
             b"late" => Ok(Self::Late),
-            _ => Done::read(what, rest, shapes).map(Self::Done),
+            _ => Done::read(what, rest, shapes),
         }
     }
 }
@@ -72,7 +73,7 @@ impl Done {
         what: &[u8],
         mut rest: &[u8],
         shapes: impl Iterator<Item = &'s Shape>,
-    ) -> Result<Self, Garbled> {
+    ) -> Result<Reply, Garbled> {
         let (sign, places) = what.split_first().ok_or(Garbled)?;
         let admitted = match sign {
             b'+' => true,
@@ -86,12 +87,46 @@ impl Done {
                 _ => return Err(Garbled),
             }
         }
-        let (seconds, micros) = (number(&mut rest)?, number(&mut rest)?);
-        let now = seconds.checked_mul(1_000_000).and_then(|now| now.checked_add(micros));
-        let now = Timestamp::from_micros(now.ok_or(Garbled)?);
-        let kept = shapes.map(|shape| state::read(&mut rest, shape)).collect::<Result<_, _>>()?;
-        if rest.is_empty() { Ok(Self { now, admitted, writes, kept }) } else { Err(Garbled) }
+        let now = time(&mut rest)?;
+        let mut kept = Vec::with_capacity(MAX_LIMITS);
+        for (charge, shape) in shapes.enumerate() {
+            match state::read(&mut rest, shape) {
+                Ok(state) => kept.push(state),
+                Err(Flaw::Garbled) => return Err(Garbled),
+                // Only known now, after the script: what it wrote is written.
+                Err(Flaw::Disorder) if admitted || writes != 0 => {
+                    return Ok(Reply::Failed(StoreError::Timeout));
+                }
+                Err(Flaw::Disorder) => return Ok(Reply::Failed(StoreError::Corrupt { charge })),
+            }
+        }
+        if !rest.is_empty() {
+            return Err(Garbled);
+        }
+        Ok(Reply::Done(Self { now, admitted, writes, kept }))
     }
+}
+
+/// Reads the answer to an amendment: what was done, the time, and the last block.
+pub(crate) fn amended(bytes: &[u8], nonce: Nonce) -> Result<Result<Amended, StoreError>, Garbled> {
+    let mut rest = bytes.strip_prefix(&nonce).ok_or(Garbled)?;
+    let changed = match word(&mut rest)? {
+        b"+" => true,
+        b"-" => false,
+        b"corrupt" => return Ok(Err(StoreError::Corrupt { charge: place(&mut rest)? })),
+        b"version" => return Ok(Err(StoreError::Version { charge: place(&mut rest)? })),
+        _ => return Err(Garbled),
+    };
+    let at = time(&mut rest)?;
+    let block = state::block_of(rest)?.filter(|block| block.holds(at));
+    Ok(Ok(Amended { changed, block, at }))
+}
+
+/// Seconds and microseconds, each followed by a space.
+fn time(rest: &mut &[u8]) -> Result<Timestamp, Garbled> {
+    let (seconds, micros) = (number(rest)?, number(rest)?);
+    let now = seconds.checked_mul(1_000_000).and_then(|now| now.checked_add(micros));
+    now.map(Timestamp::from_micros).ok_or(Garbled)
 }
 
 /// The bytes before the next space.
@@ -120,11 +155,13 @@ mod tests {
     //! P68: whatever comes back, it is an answer or it is garbled.
 
     use proptest::prelude::*;
-    use tidegate_core::{Bucket, Counts, Period, Quota, Rate, Span, Window};
+    use tidegate_core::{
+        Attempts, BlockScope, Bucket, Counts, Ladder, Level, Period, Quota, Rate, Span, Window,
+    };
 
     use super::*;
 
-    fn shapes() -> [Shape; 4] {
+    fn shapes() -> [Shape; 5] {
         let window = |count| Window::try_new(count, Span::MINUTE, Counts::Admitted).unwrap();
         let period = Period::Fixed(Span::DAY);
         [
@@ -132,7 +169,14 @@ mod tests {
             Shape::Window(window(5)),
             Shape::Window(window(500)),
             Shape::Quota(Quota::try_new(9, period, Counts::Admitted).unwrap()),
+            Shape::Attempts(Attempts::climbing(5, Span::MINUTE, Ladder::default()).unwrap()),
         ]
+    }
+
+    /// An abuse log under a block, with members.
+    fn log(times: [u64; 2]) -> Vec<u8> {
+        let head = [b"a1".to_vec(), words(&[9, 77, u64::MAX]), vec![1, 3, 2, 1]].concat();
+        [head, words(&times), words(&[11, 12])].concat()
     }
 
     fn words(numbers: &[u64]) -> Vec<u8> {
@@ -150,6 +194,7 @@ mod tests {
             b"g1".to_vec(),
             grid,
             b"-".to_vec(),
+            log([3, 4]),
         ]
         .concat()
     }
@@ -164,7 +209,29 @@ mod tests {
         assert_eq!((done.admitted, done.writes), (true, 0b11));
         assert_eq!(done.now, Timestamp::from_micros(1_794_752_623_478_029));
         let kept = done.kept.iter().map(Option::is_some).collect::<Vec<_>>();
-        assert_eq!(kept, [true, true, true, false]);
+        assert_eq!(kept, [true, true, true, false, true]);
+        let Some(Kept::Attempts(state)) = &done.kept[4] else { panic!("it is a log") };
+        let members = state.attempts().iter().map(|attempt| attempt.member);
+        assert_eq!(members.collect::<Vec<_>>(), [11, 12]);
+        let block = state.block().unwrap();
+        assert_eq!((block.scope, block.level), (BlockScope::Temp, Some(Level::L3)));
+        assert_eq!(block.until, Timestamp::from_micros(77));
+    }
+
+    #[test]
+    fn a_log_that_is_not_in_order_is_corrupt_and_what_was_written_is_not_denied() {
+        let failed = |what: &[u8]| {
+            let log = log([4, 3]);
+            let bytes = [b"7777".as_slice(), what, b" 1 1 ".as_slice(), &log].concat();
+            match Reply::read(&bytes, *b"7777", shapes()[4..].iter()) {
+                Ok(Reply::Failed(error)) => error,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(failed(b"-"), StoreError::Corrupt { charge: 0 });
+        assert_eq!(failed(b"+1"), StoreError::Timeout);
+        assert_eq!(failed(b"-1"), StoreError::Timeout);
+        assert_eq!(failed(b"+"), StoreError::Timeout, "a settlement");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 
 use super::script::Script;
 use super::signature::Signature;
-use super::template::{PROBE, compose};
+use super::template::{CARRY, PROBE, amend, compose};
 
 /// The scripts made so far. There are as many as policies have sequences of shapes, so none is ever
 /// thrown away.
@@ -15,13 +15,16 @@ use super::template::{PROBE, compose};
 pub(crate) struct Scripts {
     made: ArcSwap<HashMap<Signature, Arc<Script>>>,
     probe: Script,
+    amend: Script,
+    carry: [Script; 3],
 }
 
 // === impl Scripts ===
 
 impl Scripts {
     pub(crate) fn new() -> Self {
-        Self { made: ArcSwap::default(), probe: Script::new(PROBE) }
+        let (probe, amend) = (Script::new(PROBE), Script::new(amend()));
+        Self { made: ArcSwap::default(), probe, amend, carry: CARRY.map(Script::new) }
     }
 
     /// The script for a signature.
@@ -40,5 +43,14 @@ impl Scripts {
 
     pub(crate) const fn probe(&self) -> &Script {
         &self.probe
+    }
+
+    pub(crate) const fn amend(&self) -> &Script {
+        &self.amend
+    }
+
+    /// Those that carry a counter over to another name: find, adopt, forget.
+    pub(crate) const fn carry(&self) -> &[Script; 3] {
+        &self.carry
     }
 }

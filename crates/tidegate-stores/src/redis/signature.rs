@@ -4,7 +4,7 @@
 //! all apply to everybody, and their texts are the same in every process of every node.
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Charge, Counts, MAX_LIMITS, Period, Shape, Stage, Way};
+use tidegate_core::{Attempts, Charge, Counts, MAX_LIMITS, Period, Shape, Stage, Way};
 
 /// The form in which a counter is kept and asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +17,26 @@ pub(crate) enum Form {
     Grid,
     /// A grid whose charge brings the table of a backoff.
     Backoff,
+    Attempts(Log),
+}
+
+/// What is done with an abuse log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Log {
+    pub(crate) manner: Manner,
+    /// The charge says whose attempt it is, and each counts once.
+    pub(crate) distinct: bool,
+}
+
+/// How attempts are counted, and how long they are blocked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Manner {
+    /// In one window, with blocks of one length.
+    Temp,
+    /// In two.
+    Dual,
+    /// In one, with blocks that grow.
+    Ladder,
 }
 
 /// What is done to one counter.
@@ -26,8 +46,21 @@ pub(crate) struct Part {
     pub(crate) shadow: bool,
     pub(crate) global: bool,
     pub(crate) attempts: bool,
-    /// Of a settlement: units are given back.
-    pub(crate) back: bool,
+    /// What it refuses itself is written.
+    pub(crate) own: bool,
+    /// Of a settlement.
+    pub(crate) returns: Returns,
+}
+
+/// What a settlement gives back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Returns {
+    /// Nothing: units are taken.
+    Nothing,
+    /// What was taken.
+    Taken,
+    /// All that an abuse log has counted.
+    All,
 }
 
 /// What is asked of all counters.
@@ -58,7 +91,7 @@ pub(crate) struct Signature {
 // === impl Form ===
 
 impl Form {
-    pub(crate) fn of(shape: &Shape) -> Self {
+    fn of(shape: &Shape, member: u64) -> Self {
         match shape {
             Shape::Bucket(_) => Self::Bucket,
             Shape::Quota(quota) => match quota.period() {
@@ -71,6 +104,21 @@ impl Form {
                 Counts::Attempts(Some(_)) => Self::Backoff,
                 Counts::Attempts(None) | Counts::Admitted => Self::Grid,
             },
+            Shape::Attempts(attempts) => {
+                Self::Attempts(Log { manner: Manner::of(attempts), distinct: member != 0 })
+            }
+        }
+    }
+}
+
+// === impl Manner ===
+
+impl Manner {
+    const fn of(attempts: &Attempts) -> Self {
+        match (attempts.ladder(), attempts.long()) {
+            (Some(_), _) => Self::Ladder,
+            (None, Some(_)) => Self::Dual,
+            (None, None) => Self::Temp,
         }
     }
 }
@@ -85,24 +133,30 @@ impl Signature {
         charges: impl Iterator<Item = &'c Charge<'a>>,
     ) -> Self {
         let part = |charge: &Charge<'_>| Part {
-            form: Form::of(charge.shape()),
+            form: Form::of(charge.shape(), charge.member()),
             shadow: charge.limit().is_shadow(),
             global: charge.limit().stage() == Stage::Global,
             attempts: charge.shape().counts_attempts(),
-            back: false,
+            own: charge.shape().counts_own_refusals(),
+            returns: Returns::Nothing,
         };
         Self { ask, refused, parts: charges.map(part).collect() }
     }
 
     /// Of moves, as a settlement makes them.
-    pub(crate) fn of_moves<'s>(moves: impl Iterator<Item = (&'s Shape, Way)>) -> Self {
-        let parts = moves.map(|(shape, way)| Part {
-            form: Form::of(shape),
+    pub(crate) fn of_moves<'c, 'a: 'c>(moves: impl Iterator<Item = (&'c Charge<'a>, Way)>) -> Self {
+        let parts = moves.map(|(charge, way)| Part {
+            form: Form::of(charge.shape(), charge.member()),
             shadow: false,
             global: false,
             // What is taken has passed already, whether or not there is room.
             attempts: true,
-            back: way == Way::Back,
+            own: false,
+            returns: match way {
+                Way::There => Returns::Nothing,
+                Way::Back => Returns::Taken,
+                Way::Forgive => Returns::All,
+            },
         });
         Self { ask: Ask::Settle, refused: None, parts: parts.collect() }
     }

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Changes, KeyNames, MAX_LIMITS, Readings, Receipt, Secret, Settlement, Store, StoreError,
+    Amended, Amendment, Batch, Blocks, Changes, Counter, KeyNames, MAX_LIMITS, Page, Readings,
+    Receipt, Secret, Settlement, Store, StoreError,
 };
 
 use super::args::{Args, Nonce};
@@ -30,6 +31,8 @@ pub struct RedisStore(pub(super) Arc<Inner>);
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) names: KeyNames,
+    /// Names under the secret before, while it is being changed.
+    pub(super) previous: Option<KeyNames>,
     pub(super) runner: Runner,
     pub(super) scripts: Scripts,
     calls: AtomicU32,
@@ -49,18 +52,15 @@ pub type Run = Box<dyn Fn(&str, &[&str], &[u8]) -> Vec<u8> + Send + Sync>;
 
 impl RedisStore {
     /// A store on these servers, with keys spelled out under the secret of the fleet. Nothing is
-    /// connected to until it is needed.
+    /// connected to until it is needed. If the secret [replaces](Secret::replacing) another, what was
+    /// counted under that is carried over, which takes a round trip more for each decision about an
+    /// account or an address.
     ///
     /// # Errors
     ///
     /// If a certificate that the target names cannot be read.
     pub fn new(target: Target, secret: &Secret) -> Result<Self, TargetError> {
-        Ok(Self(Arc::new(Inner {
-            names: secret.names(),
-            runner: Runner::Servers(Servers::new(target)?),
-            scripts: Scripts::new(),
-            calls: AtomicU32::new(0),
-        })))
+        Ok(Self::run_by(Runner::Servers(Servers::new(target)?), secret))
     }
 
     /// A store whose scripts are run by somebody else than a server, for tests: in the same texts,
@@ -68,9 +68,14 @@ impl RedisStore {
     #[doc(hidden)]
     #[must_use]
     pub fn scripted(secret: &Secret, grouped: bool, run: Run) -> Self {
+        Self::run_by(Runner::Scripted { grouped, run }, secret)
+    }
+
+    fn run_by(runner: Runner, secret: &Secret) -> Self {
         Self(Arc::new(Inner {
             names: secret.names(),
-            runner: Runner::Scripted { grouped, run },
+            previous: secret.previous().map(|previous| previous.names()),
+            runner,
             scripts: Scripts::new(),
             calls: AtomicU32::new(0),
         }))
@@ -112,6 +117,18 @@ impl Store for RedisStore {
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
         super::settle::settle(&self.0, settlement).await
+    }
+
+    async fn amend(
+        &self,
+        counter: Counter<'_>,
+        amendment: Amendment,
+    ) -> Result<Amended, StoreError> {
+        super::amend::amend(&self.0, counter, amendment).await
+    }
+
+    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
+        super::blocks::blocks(&self.0, page).await
     }
 
     async fn probe(&self) -> Result<(), StoreError> {

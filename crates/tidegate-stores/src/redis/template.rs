@@ -5,10 +5,12 @@
 //! that comes from a policy or a client gets into it: what is put together are the parts below and
 //! the places of charges, and the same signature always gives the same text.
 
+mod attempts;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::signature::{Ask, Form, Part, Refused, Signature};
+use super::signature::{Ask, Form, Part, Refused, Returns, Signature};
 
 /// The parts of one file, by the name that follows `--#`.
 struct Parts(HashMap<&'static str, String>);
@@ -21,18 +23,34 @@ static WINDOW: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/wi
 /// Writes a counter that nobody uses, as a charge would: whether the server works.
 pub(crate) const PROBE: &str = include_str!("lua/probe.lua");
 
+/// Carry a counter over to another name: find it, adopt it, forget it.
+pub(crate) const CARRY: [&str; 3] = [
+    include_str!("lua/carry_find.lua"),
+    include_str!("lua/carry_adopt.lua"),
+    include_str!("lua/carry_forget.lua"),
+];
+
 /// What names in capitals stand for: the largest exact number; how long a counter may be kept beyond what
-/// it has to remember, in µs; how many refused attempts are counted; the longest window.
-const NUMBERS: [(&str, &str); 4] = [
+/// it has to remember, in µs; how many refused attempts are counted; the longest window; an hour.
+const NUMBERS: [(&str, &str); 5] = [
     ("MAX", "9007199254740991"),
     ("SLACK", "60000000"),
     ("OVER", "2147483648"),
     ("LONGEST", "140737488355327"),
+    ("HOUR", "3600000000"),
 ];
 
 /// The text for a signature.
 pub(crate) fn compose(signature: &Signature) -> String {
-    let text = composed(signature);
+    numbered(composed(signature))
+}
+
+/// The text for what an operator does.
+pub(crate) fn amend() -> String {
+    numbered(attempts::amend())
+}
+
+fn numbered(text: String) -> String {
     NUMBERS.iter().fold(text, |text, (name, number)| text.replace(name, number))
 }
 
@@ -90,7 +108,7 @@ fn charge(signature: &Signature) -> String {
     let all: String = firm().map(|(place, _)| place.to_string()).collect();
     let mut text = format!("local done = '-'\nif {condition} then\ndone = '+{all}'\n");
     let write = |(place, part): (usize, &Part)| match signature.ask {
-        Ask::Charge => placed(&format!("do\n{}{}end\n", part.take(), part.write()), place),
+        Ask::Charge => placed(&part.count(), place),
         Ask::Peek | Ask::Settle => String::new(),
     };
     let one_more = |(place, part): (usize, &Part), condition: &str| {
@@ -107,11 +125,16 @@ fn charge(signature: &Signature) -> String {
         .map(|(place, _)| format!(" and room{place}"))
         .collect();
     let counting = |part: &Part| {
-        part.attempts && (part.global || signature.refused != Some(Refused::Globally))
+        (part.attempts || part.own) && (part.global || signature.refused != Some(Refused::Globally))
     };
     for (place, part) in firm().filter(|(_, part)| counting(part)) {
         let unless_global = if part.global { "" } else { &globals };
-        text += &one_more((place, part), &format!("cost{place} <= full{place}{unless_global}"));
+        let counts = match part.form {
+            Form::Attempts(_) if part.attempts => "true".to_owned(),
+            Form::Attempts(_) => format!("not room{place}"),
+            _ => format!("cost{place} <= full{place}"),
+        };
+        text += &one_more((place, part), &[&counts, unless_global].concat());
     }
     text + "end\n"
 }
@@ -120,10 +143,13 @@ fn charge(signature: &Signature) -> String {
 fn settle(signature: &Signature) -> String {
     let mut text = placed(STEP.get("mark"), signature.parts.len() + 1);
     for (place, part) in places(signature) {
-        let moved = if part.back {
-            format!("do\n{}if kept$ then\n{}end\nend\n", part.back(), part.write())
-        } else {
-            format!("do\n{}{}end\n", part.take(), part.write())
+        let given_back =
+            |back: &str| format!("do\n{back}if kept$ then\n{}end\nend\n", part.write());
+        let moved = match (part.returns, part.form) {
+            (Returns::Nothing, _) => part.count(),
+            (Returns::Taken, _) => given_back(&part.back()),
+            (Returns::All, Form::Attempts(log)) => given_back(&log.forgive()),
+            (Returns::All, _) => String::new(),
         };
         text += &placed(&moved, place);
     }
@@ -193,6 +219,7 @@ impl Form {
             Self::Calendar => (&["first", "second", "third", "fourth"], "LLLL"),
             Self::Ring | Self::Grid => (&["per"], "L"),
             Self::Backoff => (&["per", "rows"], "Lc256"),
+            Self::Attempts(log) => log.arguments(),
         }
     }
 }
@@ -203,8 +230,8 @@ impl Part {
     /// Reads the counter, checks it, and sees whether there is room.
     fn read(&self, ask: Ask) -> String {
         // What is given back is taken out of the state as it is, wherever the time has got to.
-        let room = ask != Ask::Settle || !self.back;
-        let room = |text: &'static str| if room { text } else { "" };
+        let counts = ask != Ask::Settle || self.returns == Returns::Nothing;
+        let room = |text: &'static str| if counts { text } else { "" };
         let window = |is_ring: &str, names: &str, read: &str| {
             let (charges, read) = (WINDOW.get("read charges"), WINDOW.get(read));
             let (begin, names) = (WINDOW.get("read"), WINDOW.get(names));
@@ -224,6 +251,16 @@ impl Part {
             Form::Grid | Form::Backoff => {
                 window("false", "names grid", "read grid") + room(WINDOW.get("room grid"))
             }
+            Form::Attempts(log) if self.returns == Returns::Taken => log.read(counts) + &log.find(),
+            Form::Attempts(log) => log.read(counts),
+        }
+    }
+
+    /// Counts the cost and writes the counter.
+    fn count(&self) -> String {
+        match self.form {
+            Form::Attempts(log) => log.count(),
+            _ => format!("do\n{}{}end\n", self.take(), self.write()),
         }
     }
 
@@ -238,26 +275,30 @@ impl Part {
             Form::Ring => WINDOW.get("take ring").to_owned(),
             Form::Grid => WINDOW.get("take grid").to_owned(),
             Form::Backoff => [WINDOW.get("take grid"), WINDOW.get("take backoff")].concat(),
+            // An abuse log may have nothing to write: see `count`.
+            Form::Attempts(_) => String::new(),
         }
     }
 
     /// Takes out what was counted.
-    fn back(&self) -> &'static str {
+    fn back(&self) -> String {
         match self.form {
-            Form::Bucket => BUCKET.get("back"),
-            Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("back"),
-            Form::Ring => WINDOW.get("back ring"),
-            Form::Grid | Form::Backoff => WINDOW.get("back grid"),
+            Form::Bucket => BUCKET.get("back").to_owned(),
+            Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("back").to_owned(),
+            Form::Ring => WINDOW.get("back ring").to_owned(),
+            Form::Grid | Form::Backoff => WINDOW.get("back grid").to_owned(),
+            Form::Attempts(log) => log.back(),
         }
     }
 
     /// Writes the counter, with a time to live that covers all it has to remember.
-    fn write(&self) -> &'static str {
+    fn write(&self) -> String {
         match self.form {
-            Form::Bucket => BUCKET.get("write"),
-            Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("write"),
-            Form::Ring => WINDOW.get("write ring"),
-            Form::Grid | Form::Backoff => WINDOW.get("write grid"),
+            Form::Bucket => BUCKET.get("write").to_owned(),
+            Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("write").to_owned(),
+            Form::Ring => WINDOW.get("write ring").to_owned(),
+            Form::Grid | Form::Backoff => WINDOW.get("write grid").to_owned(),
+            Form::Attempts(log) => log.write(),
         }
     }
 }
@@ -266,6 +307,8 @@ impl Part {
 mod tests {
     //! Every script there can be of one counter, and some of the largest.
 
+    use super::super::signature::Log;
+    use super::super::signature::Manner;
     use super::*;
 
     const FORMS: [Form; 7] = [
@@ -278,20 +321,34 @@ mod tests {
         Form::Backoff,
     ];
 
-    fn signatures() -> impl Iterator<Item = Signature> {
+    fn forms() -> impl Iterator<Item = Form> {
+        let manners = [Manner::Temp, Manner::Dual, Manner::Ladder].into_iter();
+        let logs = manners.flat_map(|manner| {
+            [false, true].map(|distinct| Form::Attempts(Log { manner, distinct }))
+        });
+        FORMS.into_iter().chain(logs)
+    }
+
+    fn parts() -> impl Iterator<Item = Part> {
+        let returns = [Returns::Nothing, Returns::Taken, Returns::All];
         let flags = (0..16_u8).map(|bits| [1, 2, 4, 8].map(|bit| bits & bit != 0));
-        let parts = FORMS.into_iter().flat_map(move |form| {
-            flags.clone().map(move |[shadow, global, attempts, back]| Part {
+        let flags = flags.flat_map(move |flags| returns.map(|returns| (flags, returns)));
+        forms().flat_map(move |form| {
+            flags.clone().map(move |([shadow, global, attempts, own], returns)| Part {
                 form,
                 shadow,
                 global,
                 attempts,
-                back,
+                own,
+                returns,
             })
-        });
+        })
+    }
+
+    fn signatures() -> impl Iterator<Item = Signature> {
         let refused = [None, Some(Refused::Here), Some(Refused::Globally)];
         let asks = [Ask::Charge, Ask::Peek, Ask::Settle];
-        parts.flat_map(move |part| {
+        parts().flat_map(move |part| {
             asks.into_iter().flat_map(move |ask| {
                 refused.into_iter().flat_map(move |refused| {
                     [1, 8].map(|count| Signature {
@@ -306,6 +363,7 @@ mod tests {
 
     #[test]
     fn t42_a_script_is_made_of_its_parts_and_places() {
+        assert_eq!(amend().replace("#v", "").find(['$', '@', '#']), None);
         for signature in signatures() {
             let text = compose(&signature);
             let marks = text.replace("#v", "").replace("#times", "").replace("#parts", "");
@@ -316,10 +374,12 @@ mod tests {
 
     #[test]
     fn t42_every_counter_is_named_by_its_key() {
-        for signature in signatures() {
-            let text = compose(&signature);
+        let counts = signatures().map(|signature| compose(&signature));
+        for (text, more) in
+            counts.map(|text| (text, "'SETRANGE', keys[")).chain([(amend(), "'DEL', keys[")])
+        {
             for line in text.lines().filter(|line| line.contains("call('")) {
-                let known = ["'TIME'", "'GET', keys[", "'SET', keys[", "'SETRANGE', keys["];
+                let known = ["'TIME'", "'GET', keys[", "'SET', keys[", more];
                 assert!(known.iter().any(|call| line.contains(call)), "{line}");
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Batch, Charge, MAX_LIMITS, Stage, StoreError, Ticket, Timestamp, Way};
+use tidegate_core::{Batch, Charge, MAX_LIMITS, Room, Stage, StoreError, Ticket, Timestamp, Way};
 
 use super::args::Args;
 use super::group::{Places, tag_of};
@@ -35,12 +35,13 @@ impl<'t, 'a> Taken<'t, 'a> {
         Self { store, batch, names, groups: ArrayVec::new() }
     }
 
-    /// Takes note of what a group has taken.
-    pub(super) fn note(&mut self, places: &[usize], done: &Done) {
+    /// Takes note of what a group has taken. What is counted for good, by place, is nothing that could
+    /// be given back.
+    pub(super) fn note(&mut self, places: &[usize], done: &Done, for_good: impl Fn(usize) -> bool) {
         let is_written = |group_place: usize| done.writes >> group_place & 1 == 1;
         let taken = places.iter().copied().enumerate();
         let taken = taken.filter(|(place, _)| is_written(*place)).map(|(_, place)| place);
-        self.groups.push((done.now, taken.collect()));
+        self.groups.push((done.now, taken.filter(|place| !for_good(*place)).collect()));
     }
 
     /// Gives back, in the background, what was taken for a decision that was refused. Attempts stay
@@ -81,7 +82,7 @@ impl<'t, 'a> Taken<'t, 'a> {
     fn undo(&self, taken_at: Timestamp, places: &[usize]) -> Undo {
         let store = self.store;
         let charges = || places.iter().map(|place| &self.batch.charges()[*place]);
-        let signature = Signature::of_moves(charges().map(|charge| (charge.shape(), Way::Back)));
+        let signature = Signature::of_moves(charges().map(|charge| (charge, Way::Back)));
         let nonce = store.nonce();
         let mut args = Args::settling(nonce, taken_at, taken_at.after(Ticket::LIFE));
         charges().for_each(|charge| args.charge(charge));
@@ -93,6 +94,15 @@ impl<'t, 'a> Taken<'t, 'a> {
         keys.push(mark);
         Undo { store: Arc::clone(store), script: store.scripts.get(&signature), keys, args }
     }
+}
+
+/// Whether what was written stays, whoever else has refused: because the limit itself refused, which
+/// begins a block, or because the attempt took the place of an earlier one of the same member, and
+/// giving it back would take out both.
+pub(super) fn is_for_good(charge: &Charge<'_>, room: Room) -> bool {
+    let shape = charge.shape();
+    let own_refusal = shape.counts_own_refusals() && !shape.counts_attempts() && !room.is_now();
+    own_refusal || charge.member() != 0
 }
 
 /// Whether a charge that was written stays so although the decision was refused.

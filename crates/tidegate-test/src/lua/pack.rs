@@ -25,8 +25,15 @@ fn pack(lua: &Lua, args: MultiValue) -> mlua::Result<mlua::LuaString> {
     let mut bytes = Vec::new();
     for element in elements(&format.to_str()?) {
         let value = args.next().expect("as many values as the format has elements");
-        let Element::Integer(size) = element else { panic!("no text is packed") };
-        bytes.extend(&integer(&value).to_le_bytes()[..size]);
+        match (element, &value) {
+            (Element::Integer(size), value) => {
+                bytes.extend(&integer(value).to_le_bytes()[..size]);
+            }
+            (Element::Text(size), Value::String(text)) => {
+                bytes.extend(text.as_bytes().get(..size).expect("a text of that length"));
+            }
+            (_, other) => panic!("{other:?} is packed"),
+        }
     }
     assert!(args.next().is_none(), "more values than the format has elements");
     lua.create_string(bytes)

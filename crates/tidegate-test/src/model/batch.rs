@@ -1,8 +1,9 @@
 //! All or nothing: which charges of a decision are recorded, and what each limit then says.
 
-use tidegate_core::{Batch, Charge, Reading, Room, Stage};
+use tidegate_core::{Batch, Charge, Reading, Room, Shape, Stage};
 
 use super::counter::{Counter, Kept};
+use super::log::Asked;
 
 /// What each limit says, and what is to be kept for it from now on (nothing, if it is unchanged).
 pub(super) fn decide<'k>(
@@ -22,23 +23,27 @@ pub(super) fn decide<'k>(
         .charges()
         .iter()
         .zip(&counters)
-        .map(|(charge, counter)| counter.room(charge.cost().get()))
+        .map(|(charge, counter)| counter.room(asked(charge)))
         .collect();
     let verdict = Verdict::of(batch, &rooms);
     let mut readings = Vec::new();
     let mut writes = Vec::new();
     for ((charge, counter), room) in batch.charges().iter().zip(&counters).zip(&rooms) {
-        let cost = charge.cost().get();
+        let asked = asked(charge);
         if write && verdict.records(charge, *room) {
-            let (kept, reading) = counter.recorded(cost, *room);
+            let (kept, reading) = counter.recorded(asked, *room);
             readings.push(reading);
             writes.push(Some(kept));
         } else {
-            readings.push(counter.reading(cost));
+            readings.push(counter.reading(asked));
             writes.push(None);
         }
     }
     (readings, writes)
+}
+
+fn asked(charge: &Charge<'_>) -> Asked {
+    Asked { cost: charge.cost().get(), member: charge.member() }
 }
 
 /// What became of the request, as far as the counters are concerned.
@@ -69,7 +74,12 @@ impl Verdict {
 
     fn records(self, charge: &Charge<'_>, room: Room) -> bool {
         let limit = charge.limit();
-        let attempt = charge.shape().counts_attempts() && !limit.is_shadow() && room != Room::Never;
+        let counts = match charge.shape() {
+            // Of attempts on a ladder only those it refuses itself: they begin the block.
+            Shape::Attempts(attempts) if attempts.ladder().is_some() => room != Room::Now,
+            shape => shape.counts_attempts(),
+        };
+        let attempt = counts && !limit.is_shadow() && room != Room::Never;
         match self {
             Self::Admitted => room == Room::Now,
             Self::RefusedByAction => attempt,

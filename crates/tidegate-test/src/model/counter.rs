@@ -1,8 +1,8 @@
 //! One counter: what was recorded for a key, read under the numbers in force.
 
-use tidegate_core::{Backoff, Counts, Reading, Room, Shape, Span};
+use tidegate_core::{Amendment, Backoff, Block, Counts, Reading, Room, Shape, Span};
 
-use super::log::{Log, View};
+use super::log::{Asked, Log, View};
 use super::search::first_instant;
 
 /// What was recorded for a key, and the numbers that were in force at the last record.
@@ -21,6 +21,38 @@ pub(super) struct Counter<'a> {
     born: u64,
 }
 
+// === impl Kept ===
+
+impl Kept {
+    /// What is kept once an operator has amended a counter of this shape; nothing, if all is forgotten.
+    pub(super) fn amended(
+        kept: Option<&Self>,
+        shape: &Shape,
+        amendment: Amendment,
+        now: u64,
+    ) -> Option<Self> {
+        let fresh = || Self { shape: shape.clone(), log: Log::empty(shape) };
+        let mut kept = kept.cloned().unwrap_or_else(fresh);
+        match (amendment, &mut kept.log) {
+            (Amendment::Reset, _) => return None,
+            (Amendment::Block { lasts, level }, Log::Attempts(log)) => {
+                log.block(now, lasts.as_micros(), level);
+            }
+            (Amendment::Unblock, Log::Attempts(log)) => log.unblock(now),
+            _ => panic!("only attempts are blocked"),
+        }
+        Some(kept)
+    }
+
+    /// The block that holds at `now`.
+    pub(super) fn holding(&self, now: u64) -> Option<Block> {
+        match &self.log {
+            Log::Attempts(log) => log.holding(now),
+            Log::Bucket(_) | Log::Window(_) | Log::Quota(_) => None,
+        }
+    }
+}
+
 // === impl Counter ===
 
 impl<'a> Counter<'a> {
@@ -32,41 +64,41 @@ impl<'a> Counter<'a> {
         Self { kept, shape, now: kept.map_or(now, seen), born }
     }
 
-    /// Whether a request of `cost` would be admitted now, when it would be, or never.
-    pub(super) fn room(&self, cost: u64) -> Room {
-        if cost > self.shape.capacity() {
+    /// Whether what is asked would be admitted now, when it would be, or never.
+    pub(super) fn room(&self, asked: Asked) -> Room {
+        if asked.cost > self.shape.capacity() {
             return Room::Never;
         }
-        match first_instant(self.now, |at| self.view(at).fits(cost, at)) - self.now {
+        match first_instant(self.now, |at| self.view(at).fits(asked, at)) - self.now {
             0 => Room::Now,
             wait => Room::After(Span::from_micros(wait)),
         }
     }
 
     /// What the limit says if nothing is recorded.
-    pub(super) fn reading(&self, cost: u64) -> Reading {
-        self.reading_with(self.room(cost), 0)
+    pub(super) fn reading(&self, asked: Asked) -> Reading {
+        self.reading_with(self.room(asked), 0, false)
     }
 
-    /// Records `cost`, which met `room`, and says how things stand after that.
-    pub(super) fn recorded(&self, cost: u64, room: Room) -> (Kept, Reading) {
+    /// Records what is asked, which met `room`, and says how things stand after that.
+    pub(super) fn recorded(&self, asked: Asked, room: Room) -> (Kept, Reading) {
         let mut log = match self.kept {
             None => Log::empty(self.shape),
             Some(kept) => kept.log.rewritten(&kept.shape, self.shape, self.now, self.born),
         };
-        log.push(self.shape, self.now, cost);
+        let begins = log.push(self.shape, self.now, asked);
         let mut kept = Kept { shape: self.shape.clone(), log };
         let backoff = self.with(&kept).backoff();
         if backoff > 0 {
             // The delay is written as a block, and never ends before there is room.
-            let until = self.with(&kept).room(cost).wait().as_micros().max(backoff);
+            let until = self.with(&kept).room(asked).wait().as_micros().max(backoff);
             kept.log.block(self.now + until);
         }
         let after = self.with(&kept);
-        let mut reading = after.reading_with(room, backoff);
+        let mut reading = after.reading_with(room, backoff, begins);
         // Who was refused is left with what the attempt itself has added.
-        if self.shape.counts_attempts() {
-            reading.wait = after.room(cost).wait();
+        if self.shape.counts_attempts() || matches!(self.shape, Shape::Attempts(_)) {
+            reading.wait = after.room(asked).wait();
         }
         (kept, reading)
     }
@@ -88,7 +120,7 @@ impl<'a> Counter<'a> {
         }
     }
 
-    fn reading_with(&self, room: Room, backoff: u64) -> Reading {
+    fn reading_with(&self, room: Room, backoff: u64, begins: bool) -> Reading {
         let left = self.view(self.now).left(self.now);
         // Negative only where attempts are counted.
         let remaining = if self.shape.counts_attempts() { left } else { left.max(0) };
@@ -98,6 +130,7 @@ impl<'a> Counter<'a> {
             remaining: i64::try_from(remaining).expect("counts are below 2⁵³"),
             reset_after: Span::from_micros(self.reset_after()),
             backoff: Span::from_micros(backoff),
+            attempts: self.view(self.now).tally(begins, self.now),
         }
     }
 
@@ -122,7 +155,7 @@ impl<'a> Counter<'a> {
 
 fn table(shape: &Shape) -> Option<&Backoff> {
     match shape {
-        Shape::Bucket(_) => None,
+        Shape::Bucket(_) | Shape::Attempts(_) => None,
         Shape::Window(window) => backoff_of(window.counts()),
         Shape::Quota(quota) => backoff_of(quota.counts()),
     }

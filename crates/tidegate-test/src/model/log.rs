@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use tidegate_core::{Bucket, Shape};
+use tidegate_core::{Bucket, Shape, Tally};
 
+use super::attempts::AttemptsLog;
 use super::bucket::BucketLog;
 use super::quota::QuotaLog;
 use super::window::WindowLog;
@@ -14,6 +15,14 @@ pub(super) enum Log {
     Bucket(BucketLog),
     Window(WindowLog),
     Quota(QuotaLog),
+    Attempts(AttemptsLog),
+}
+
+/// What one request asks of a counter: so many units, or an attempt of somebody.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub(super) cost: u64,
+    pub(super) member: u64,
 }
 
 /// What a log amounts to at one instant, and the numbers it has to be read under.
@@ -29,6 +38,7 @@ macro_rules! under {
             (Log::Bucket($inner), Shape::Bucket($numbers)) => $call,
             (Log::Window($inner), Shape::Window($numbers)) => $call,
             (Log::Quota($inner), Shape::Quota($numbers)) => $call,
+            (Log::Attempts($inner), Shape::Attempts($numbers)) => $call,
             _ => panic!("a limit of another shape has another identity, and so another log"),
         }
     };
@@ -43,6 +53,7 @@ impl Log {
             Shape::Bucket(_) => Self::Bucket(BucketLog::default()),
             Shape::Window(_) => Self::Window(WindowLog::default()),
             Shape::Quota(_) => Self::Quota(QuotaLog::default()),
+            Shape::Attempts(_) => Self::Attempts(AttemptsLog::default()),
         }
     }
 
@@ -51,9 +62,18 @@ impl Log {
         under!(self, shape, |log, numbers| log.seen(numbers))
     }
 
-    /// Records `cost` at `at`.
-    pub(super) fn push(&mut self, shape: &Shape, at: u64, cost: u64) {
-        under!(self, shape, |log, numbers| log.push(numbers, at, cost));
+    /// Records what is asked at `at`; whether that begins a block.
+    pub(super) fn push(&mut self, shape: &Shape, at: u64, asked: Asked) -> bool {
+        match (self, shape) {
+            (Self::Bucket(log), Shape::Bucket(numbers)) => log.push(numbers, at, asked.cost),
+            (Self::Window(log), Shape::Window(numbers)) => log.push(numbers, at, asked.cost),
+            (Self::Quota(log), Shape::Quota(numbers)) => log.push(numbers, at, asked.cost),
+            (Self::Attempts(log), Shape::Attempts(numbers)) => {
+                return log.record(numbers, asked.member, at);
+            }
+            _ => panic!("a limit of another shape has another identity, and so another log"),
+        }
+        false
     }
 
     /// Refuses everything until `until`. A quota has no room before its period ends anyway.
@@ -118,6 +138,7 @@ impl Log {
             (Self::Quota(log), Shape::Quota(old), Shape::Quota(_)) => {
                 Self::Quota(log.rewritten(old, born))
             }
+            (Self::Attempts(log), ..) => Self::Attempts(log.rewritten()),
             _ => panic!("a limit of another shape has another identity, and so another log"),
         }
     }
@@ -131,9 +152,21 @@ impl<'a> View<'a> {
         Self { log: Cow::Owned(Log::empty(shape)), shape: Cow::Borrowed(shape) }
     }
 
-    /// Whether one more `cost` at `at` stays within the limit.
-    pub(super) fn fits(&self, cost: u64, at: u64) -> bool {
-        under!(&*self.log, &*self.shape, |log, numbers| log.fits(numbers, cost, at))
+    /// Whether what is asked stays within the limit at `at`.
+    pub(super) fn fits(&self, asked: Asked, at: u64) -> bool {
+        let asked = match &*self.log {
+            Log::Attempts(_) => asked.member,
+            Log::Bucket(_) | Log::Window(_) | Log::Quota(_) => asked.cost,
+        };
+        under!(&*self.log, &*self.shape, |log, numbers| log.fits(numbers, asked, at))
+    }
+
+    /// The counts of attempts, and the block.
+    pub(super) fn tally(&self, begins: bool, at: u64) -> Option<Tally> {
+        match (&*self.log, &*self.shape) {
+            (Log::Attempts(log), Shape::Attempts(numbers)) => Some(log.tally(numbers, begins, at)),
+            _ => None,
+        }
     }
 
     /// Whole units left at `at`; below zero where more was counted than fits.

@@ -3,12 +3,13 @@
 use core::mem::discriminant;
 
 use tidegate_core::{
-    Backoff, Bucket, Calendar, Cost, CostRule, Counts, Dimension, FailureMode, Limit, Name,
-    Override, Period, PolicySet, PolicySpec, Quota, Rate, Scope, Shape, ShapeError, Span, Stage,
-    Subject, Unit, Window,
+    Backoff, Bucket, Calendar, Cost, CostRule, Counts, Dimension, FailureMode, Limit, MAX_BLOCK_AT,
+    MAX_DISTINCT, Name, Override, Period, PolicySet, PolicySpec, Quota, Rate, Scope, Shape,
+    ShapeError, Span, Stage, Subject, Unit, Window,
 };
 
 use super::Who;
+use super::attempts::{MannerPlan, WindowPlan};
 
 /// A policy: its limits, by name.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct LimitPlan {
     pub cost: (bool, u64),
     /// What it counts.
     pub shape: ShapePlan,
+    /// Whether attempts of one user count once; not where each user is counted alone.
+    pub distinct: bool,
     /// Other numbers for one value of the scope, if it has any.
     pub other: Option<OverridePlan>,
 }
@@ -76,6 +79,8 @@ pub enum ShapePlan {
     Window(u64, u64, CountsPlan),
     /// Count, period, what is counted.
     Quota(u64, PeriodPlan, CountsPlan),
+    /// The short window, and what happens when it is full.
+    Attempts(WindowPlan, MannerPlan),
 }
 
 /// Whether attempts are counted, and the base of their backoff in microseconds.
@@ -138,7 +143,16 @@ impl LimitPlan {
     #[must_use]
     pub const fn plain(name: u8, shape: ShapePlan) -> Self {
         let (scope, stage) = (ScopePlan::Global, StagePlan::Action);
-        Self { name, scope, stage, shadow: false, cost: (false, 1), shape, other: None }
+        Self {
+            name,
+            scope,
+            stage,
+            shadow: false,
+            cost: (false, 1),
+            shape,
+            distinct: false,
+            other: None,
+        }
     }
 
     /// The name of the limit.
@@ -150,6 +164,9 @@ impl LimitPlan {
     /// Whose counter a request of `who` is on; `None` if the limit does not apply to it.
     #[must_use]
     pub fn counter(&self, who: &Who) -> Option<(u8, u8)> {
+        if self.is_distinct() && who.user.is_none() {
+            return None;
+        }
         match self.scope {
             ScopePlan::Global => Some((0, 0)),
             ScopePlan::Org => Some((who.org, 0)),
@@ -161,6 +178,9 @@ impl LimitPlan {
     /// The units a request of this weight takes, if there are no overrides.
     #[must_use]
     pub fn units(&self, weight: Cost) -> u64 {
+        if self.is_attempts() {
+            return 1;
+        }
         let units = self.cost.1.clamp(1, self.shape.build().capacity());
         if self.cost.0 { units } else { units.saturating_mul(weight.get()) }
     }
@@ -168,7 +188,38 @@ impl LimitPlan {
     /// Whether refused attempts are counted, if there are no overrides.
     #[must_use]
     pub const fn counts_attempts(&self) -> bool {
-        matches!(self.shape, ShapePlan::Window(.., Some(_)) | ShapePlan::Quota(.., Some(_)))
+        match self.shape {
+            ShapePlan::Window(.., counts) | ShapePlan::Quota(.., counts) => counts.is_some(),
+            ShapePlan::Attempts(_, manner) => !matches!(manner, MannerPlan::Ladder(..)),
+            ShapePlan::Bucket(..) => false,
+        }
+    }
+
+    /// Whether it is an abuse log.
+    #[must_use]
+    pub const fn is_attempts(&self) -> bool {
+        self.shape.is_attempts()
+    }
+
+    /// Whether attempts of one user count once.
+    #[must_use]
+    pub fn is_distinct(&self) -> bool {
+        self.distinct && self.is_attempts() && self.scope != ScopePlan::OrgUser
+    }
+
+    /// The shape it has for those whom no override concerns.
+    #[must_use]
+    pub fn built(&self) -> Shape {
+        self.shape_of(&self.shape)
+    }
+
+    fn shape_of(&self, plan: &ShapePlan) -> Shape {
+        match plan {
+            ShapePlan::Attempts(window, manner) if self.is_distinct() => {
+                window.shape(*manner, MAX_DISTINCT)
+            }
+            plan => plan.build(),
+        }
     }
 
     fn build(&self) -> Limit {
@@ -176,12 +227,15 @@ impl LimitPlan {
             StagePlan::Global => Stage::Global,
             StagePlan::Action => Stage::Action,
         };
-        let shape = self.shape.build();
+        let shape = self.built();
         let other = self.other.as_ref().and_then(|other| self.other_numbers(other, &shape));
         let mut capacity = shape.capacity();
         let mut limit = Limit::new(name(&self.name()), self.scope.build(), shape)
             .at_stage(stage)
             .with_named_key();
+        if self.is_distinct() {
+            limit = limit.distinct(Dimension::User);
+        }
         if let Some(other) = other {
             capacity = capacity.min(other.1);
             limit = limit.overridden(other.0).expect("the override is of the limit's shape");
@@ -194,7 +248,7 @@ impl LimitPlan {
     }
 
     fn other_numbers(&self, other: &OverridePlan, usual: &Shape) -> Option<(Override, u64)> {
-        let shape = other.shape.build();
+        let shape = self.shape_of(&other.shape);
         let capacity = shape.capacity();
         if shape.kind() != usual.kind() {
             return None;
@@ -228,6 +282,12 @@ impl ScopePlan {
 // === impl ShapePlan ===
 
 impl ShapePlan {
+    /// Whether it is an abuse log, of which every request takes one.
+    #[must_use]
+    pub const fn is_attempts(&self) -> bool {
+        matches!(self, Self::Attempts(..))
+    }
+
     /// The shape.
     ///
     /// # Panics
@@ -246,6 +306,7 @@ impl ShapePlan {
                 let quota = Quota::try_new(*count, period.build(), counts(*plan));
                 Shape::Quota(quota.expect("planned quotas are within range"))
             }
+            Self::Attempts(window, manner) => window.shape(*manner, MAX_BLOCK_AT),
         }
     }
 }

@@ -7,8 +7,8 @@ use proptest::sample::select;
 
 use super::plan::CountsPlan;
 use super::{
-    LimitPlan, OverridePlan, PeriodPlan, PolicyPlan, ScopePlan, ShapePlan, StagePlan, Step, Trace,
-    Who,
+    LimitPlan, MannerPlan, OverridePlan, PeriodPlan, PolicyPlan, ScopePlan, ShapePlan, StagePlan,
+    Step, Trace, Who, WindowPlan,
 };
 use crate::drive::Ask;
 
@@ -24,6 +24,17 @@ const FURTHEST_BACK: u64 = 50 * MINUTE;
 /// Traces of one policy that stays.
 pub fn traces(steps: usize) -> impl Strategy<Value = Trace> {
     (policies(), vec(step(), 1..=steps)).prop_map(|(policy, steps)| Trace { policy, steps })
+}
+
+/// Traces of one limit of these shapes, on everybody.
+pub fn traces_of(
+    shapes: impl Strategy<Value = ShapePlan>,
+    steps: usize,
+) -> impl Strategy<Value = Trace> {
+    (shapes, any::<bool>(), vec(step(), 1..=steps)).prop_map(|(shape, distinct, steps)| {
+        let limit = LimitPlan { distinct, ..LimitPlan::plain(0, shape) };
+        Trace { policy: PolicyPlan { limits: vec![limit] }, steps }
+    })
 }
 
 /// Traces with reloads in between.
@@ -58,14 +69,16 @@ fn limit() -> impl Strategy<Value = LimitPlan> {
     let shadow = prop_oneof![6 => Just(false), 1 => Just(true)];
     let cost = prop_oneof![4 => Just((false, 1)), 1 => (any::<bool>(), 1..4_u64)];
     let other = (any::<u8>(), shapes()).prop_map(|(value, shape)| OverridePlan { value, shape });
-    (0..5_u8, scope, stage, shadow, cost, shapes(), option::weighted(0.2, other)).prop_map(
-        |(name, scope, stage, shadow, cost, shape, other)| LimitPlan {
+    let shape = (shapes(), any::<bool>());
+    (0..5_u8, scope, stage, shadow, cost, shape, option::weighted(0.2, other)).prop_map(
+        |(name, scope, stage, shadow, cost, (shape, distinct), other)| LimitPlan {
             name,
             scope,
             stage,
             shadow,
             cost,
             shape,
+            distinct,
             other,
         },
     )
@@ -79,7 +92,26 @@ pub fn shapes() -> impl Strategy<Value = ShapePlan> {
             .prop_map(|(count, per, counts)| ShapePlan::Window(count, per, counts)),
         (count(), period(), counts())
             .prop_map(|(count, period, counts)| ShapePlan::Quota(count, period, counts)),
+        attempts(),
     ]
+}
+
+/// Abuse logs of every manner.
+pub fn attempts() -> impl Strategy<Value = ShapePlan> {
+    let block_at = || prop_oneof![6 => 2..6_u16, 1 => select(vec![49, 50, 51, 100])];
+    let window = move || {
+        (block_at(), length(), length()).prop_map(|(block_at, per, block)| WindowPlan {
+            block_at,
+            per,
+            block,
+        })
+    };
+    let manner = prop_oneof![
+        1 => Just(MannerPlan::Temp),
+        2 => window().prop_map(MannerPlan::Dual),
+        2 => (1..7_u8, 1..7_u8).prop_map(|(from, to)| MannerPlan::Ladder(from, to)),
+    ];
+    (window(), manner).prop_map(|(window, manner)| ShapePlan::Attempts(window, manner))
 }
 
 /// From one a day to 10⁹ a second, with periods that do and do not divide.
@@ -146,7 +178,7 @@ fn wait() -> impl Strategy<Value = u64> {
 }
 
 fn who() -> impl Strategy<Value = Who> {
-    (0..2_u8, option::weighted(0.8, 0..2_u8), 0..2_u8).prop_map(|(org, user, address)| Who {
+    (0..2_u8, option::weighted(0.8, 0..3_u8), 0..2_u8).prop_map(|(org, user, address)| Who {
         org,
         user,
         address,

@@ -5,15 +5,16 @@ mod policy;
 use std::sync::Arc;
 
 use tidegate_core::{
-    Cost, Denial, ManualClock, PolicySet, Reading, Retry, Room, Stage, Store, Subject, Verdict,
+    Cost, Denial, ManualClock, PolicySet, Reading, Retry, Room, Stage, Store, Subject, Timestamp,
+    Verdict,
 };
 
 use super::written::{RemainingText, StageText, StepText, Vector, VerdictText};
 use super::{Section, Vectors};
 use crate::drive::{Answer, Ask, ask};
 
-/// Runs every vector of limits through a store of its own, made by `store` on the clock it is
-/// given; the names of those run.
+/// Runs every vector of limits and of attempts through a store of its own, made by `store` on the
+/// clock it is given; the names of those run.
 ///
 /// # Errors
 ///
@@ -23,7 +24,8 @@ pub fn check<S: Store>(
     store: impl Fn(Arc<ManualClock>) -> S,
 ) -> Result<Vec<&str>, String> {
     let run = |vector| check_one(vector, &store);
-    vectors.of(Section::Limits).map(|vector| run(vector).map(|()| &*vector.name)).collect()
+    let all = vectors.of(Section::Limits).chain(vectors.of(Section::Attempts));
+    all.map(|vector| run(vector).map(|()| &*vector.name)).collect()
 }
 
 fn check_one<S: Store>(
@@ -110,9 +112,35 @@ fn check_step(step: &StepText, answer: &Answer) -> Result<(), String> {
     if let Some(length) = backoff {
         same("backoff", &only(answer)?.backoff, &length.0)?;
     }
+    check_tally(step, answer)?;
     for (limit, verdict) in shadow.iter().flatten() {
         let admits = answer.of(limit).room == Room::Now;
         same(&format!("the shadow {limit}"), &admits, &(*verdict == VerdictText::Admit))?;
+    }
+    Ok(())
+}
+
+/// What an abuse log has counted, and the block it is under.
+fn check_tally(step: &StepText, answer: &Answer) -> Result<(), String> {
+    let StepText { scope, temp_count, long_count, block_ends_in, .. } = step;
+    if scope.is_none() && temp_count.is_none() && long_count.is_none() && block_ends_in.is_none() {
+        return Ok(());
+    }
+    let tally = only(answer)?.attempts.ok_or("the limit counts no attempts")?;
+    if let Some(count) = temp_count {
+        same("the short count", &tally.temp, count)?;
+    }
+    if let Some(count) = long_count {
+        same("the long count", &tally.long, count)?;
+    }
+    if let Some(scope) = scope {
+        let said = tally.block.map(|block| block.scope.name());
+        same("the scope", &said, &Some(scope.as_str()))?;
+    }
+    if let Some(length) = block_ends_in {
+        let now = Timestamp::from_micros(answer.decided_at);
+        let ends = tally.block.map(|block| block.until.since(now));
+        same("the end of the block", &ends, &Some(length.0))?;
     }
     Ok(())
 }

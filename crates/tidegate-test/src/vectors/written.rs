@@ -134,11 +134,11 @@ pub(crate) struct StepText {
     pub(crate) shadow: Option<BTreeMap<String, VerdictText>>,
     #[serde(default, rename = "note")]
     _note: Option<String>,
-    // From here on: sections that come with their own issue.
     pub(crate) scope: Option<String>,
-    pub(crate) temp_count: Option<u64>,
-    pub(crate) long_count: Option<u64>,
+    pub(crate) temp_count: Option<u16>,
+    pub(crate) long_count: Option<u16>,
     pub(crate) block_ends_in: Option<Length>,
+    // From here on: sections that come with their own issue.
     pub(crate) store: Option<String>,
     pub(crate) probes: Option<String>,
     pub(crate) decision: Option<String>,
@@ -151,24 +151,19 @@ pub(crate) struct StepText {
     pub(crate) agent: Option<String>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AttemptsText {
-    #[serde(rename = "temp")]
-    _temp: BlockText,
-    #[serde(rename = "long")]
-    _long: BlockText,
+    pub(crate) temp: BlockText,
+    pub(crate) long: BlockText,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BlockText {
-    #[serde(rename = "block_at")]
-    _block_at: u64,
-    #[serde(rename = "per")]
-    _per: Length,
-    #[serde(rename = "block")]
-    _block: Length,
+    pub(crate) block_at: u16,
+    pub(crate) per: Length,
+    pub(crate) block: Length,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -266,10 +261,6 @@ impl StepText {
     /// The fields it has of sections that are not built yet.
     pub(crate) fn unbuilt(&self) -> Vec<&'static str> {
         let fields = [
-            ("scope", self.scope.is_some()),
-            ("temp_count", self.temp_count.is_some()),
-            ("long_count", self.long_count.is_some()),
-            ("block_ends_in", self.block_ends_in.is_some()),
             ("store", self.store.is_some()),
             ("probes", self.probes.is_some()),
             ("decision", self.decision.is_some()),

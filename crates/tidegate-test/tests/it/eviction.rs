@@ -12,7 +12,7 @@ use tidegate_core::{
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_test::drive::{Answer, Ask, ask};
 use tidegate_test::model::ModelStore;
-use tidegate_test::trace::{PeriodPlan, START, ShapePlan, shapes};
+use tidegate_test::trace::{MannerPlan, PeriodPlan, START, ShapePlan, WindowPlan, shapes};
 
 use crate::bounds::{Admitted, within};
 use crate::{cases, memory};
@@ -38,6 +38,14 @@ fn by_user(shape: &ShapePlan) -> PolicySet {
 fn visit<S: Store>(store: &S, set: &PolicySet, key: u8, units: u64) -> Answer {
     let (user, cost) = (format!("u{key}"), Cost::try_new(units).unwrap());
     ask(store, &set.policies()[0], &Subject::new().user(&user), cost, Ask::Charge).unwrap()
+}
+
+/// How long a ladder remembers a block that nothing else is left of, in microseconds.
+fn remembered(shape: &ShapePlan) -> u64 {
+    match shape {
+        ShapePlan::Attempts(_, MannerPlan::Ladder(..)) => 6 * Span::HOUR.as_micros(),
+        _ => 0,
+    }
 }
 
 proptest! {
@@ -66,7 +74,8 @@ proptest! {
             let reset = found.of("l").reset_after.as_micros();
             // Sixteen years at once would leave the range of time before long.
             prop_assume!(reset < 1 << 49);
-            ends.insert(key, clock.now().as_micros() + reset + reset / 16);
+            let life = reset + remembered(&shape);
+            ends.insert(key, clock.now().as_micros() + life + life / 16);
         }
     }
 
@@ -74,9 +83,15 @@ proptest! {
     /// none gets more than its limit.
     #[test]
     fn p95_what_does_not_fit_is_never_under_counted(
-        count in 4..9_u64, kind in 0..4_usize, crowd in crowd(),
+        count in 4..9_u64, kind in 0..7_usize, crowd in crowd(),
     ) {
+        let block_at = u16::try_from(count).unwrap();
+        let temp = WindowPlan { block_at, per: 1_000, block: 300 };
+        let long = WindowPlan { block_at: 2 * block_at, per: 5_000, block: 2_000 };
         stays_within(&[
+            ShapePlan::Attempts(temp, MannerPlan::Temp),
+            ShapePlan::Attempts(temp, MannerPlan::Dual(long)),
+            ShapePlan::Attempts(temp, MannerPlan::Ladder(1, 6)),
             ShapePlan::Bucket(1, 1_000, count),
             ShapePlan::Window(count, 1_000, None),
             ShapePlan::Window(count, 1_000, Some(Some(100))),
@@ -112,6 +127,7 @@ fn stays_within(shape: &ShapePlan, visits: Visits) {
     for (key, units, gap) in visits {
         clock.advance(Span::from_micros(gap));
         if visit(&memory, &set, key, units).is_admitted() {
+            let units = if shape.is_attempts() { 1 } else { units };
             admitted.entry(key).or_default().push((clock.now().as_micros(), units.into()));
         }
     }
@@ -123,7 +139,10 @@ fn stays_within(shape: &ShapePlan, visits: Visits) {
 fn pitfall_f_the_table_does_not_grow() {
     let (set, clock) =
         (by_user(&ShapePlan::Bucket(1, 1_000_000, 1)), Arc::new(ManualClock::new(START)));
-    let memory = MemoryStore::new(Budget { buckets: 8, quotas: 8, windows: 8 }, Arc::clone(&clock));
+    let memory = MemoryStore::new(
+        Budget { buckets: 8, quotas: 8, windows: 8, attempts: 8 },
+        Arc::clone(&clock),
+    );
     let before = memory.usage().max_bytes;
     let mut admitted = 0;
     for round in 0..20 {

@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tidegate_core::{
-    Bucket, Case, Dimension, FailureMode, KeyNames, Limit, MAX_PART, Name, PolicySet, PolicySpec,
-    Prefix, Rate, Scope, Shape, Subject,
+    Account, Bucket, Case, Dimension, FailureMode, KeyNames, Limit, MAX_PART, Name, PolicySet,
+    PolicySpec, Prefix, Rate, Scope, Shape, Subject,
 };
 use tidegate_test::drive::digests;
 
@@ -68,9 +68,13 @@ impl Parts {
         Scope::of(texts.chain(self.ip.map(|_| Dimension::Ip)))
     }
 
-    /// What it counts as: an address by its prefix.
+    /// What it counts as: an address by its prefix, an account by its folded name.
     fn identity(&self) -> (Vec<(Dimension, Vec<u8>)>, Option<Prefix>) {
-        (self.texts.clone(), self.ip.map(Prefix::of))
+        let mut texts = self.texts.clone();
+        for (_, value) in texts.iter_mut().filter(|(one, _)| *one == Dimension::Account) {
+            *value = account(value).as_str().into();
+        }
+        (texts, self.ip.map(Prefix::of))
     }
 
     /// The text and the digest of its key.
@@ -79,7 +83,9 @@ impl Parts {
         let limit = Limit::new(Name::try_new("l").unwrap(), self.scope(), Shape::Bucket(bucket));
         let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
         let set = PolicySet::builder().policy(spec.limit(limit)).build(None).unwrap();
-        let mut subject = Subject::new();
+        let typed = self.texts.iter().find(|(dimension, _)| *dimension == Dimension::Account);
+        let account = typed.map(|(_, typed)| account(typed));
+        let mut subject = account.iter().fold(Subject::new(), Subject::account);
         for (dimension, value) in &self.texts {
             subject = subject.with(*dimension, value);
         }
@@ -92,6 +98,10 @@ impl Parts {
         let charge = batch.charges()[0];
         (KeyNames::new(&[secret; 32]).text(&batch.key(&charge)), charge.digest())
     }
+}
+
+fn account(typed: &[u8]) -> Account<'_> {
+    String::from_utf8_lossy(typed).into()
 }
 
 /// Reads a key back: the dimensions with their escaped values.
@@ -140,11 +150,12 @@ proptest! {
         let value = &mut other.texts[index].1;
         let at = place.index(value.len());
         value[at] = byte;
-        let same = other == parts;
+        let same = other.identity() == parts.identity();
         prop_assert_eq!(parts.key(1) == other.key(1), same);
         let mut longer = parts.clone();
         longer.texts[index].1.push(byte);
-        prop_assert_ne!(parts.key(1), longer.key(1));
+        let same = longer.identity() == parts.identity();
+        prop_assert_eq!(parts.key(1) == longer.key(1), same);
         let swapped = TEXTS[(TEXTS.iter().position(|d| *d == parts.texts[index].0).unwrap() + 1) % 9];
         if parts.texts.iter().all(|(dimension, _)| *dimension != swapped) {
             let mut moved = parts.clone();

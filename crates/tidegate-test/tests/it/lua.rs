@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tidegate_core::{
-    Backoff, Bucket, Calendar, Case, Counts, FailureMode, Limit, MAX_LIMITS, ManualClock, Name,
-    Period, PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Unit, Window,
+    Attempts, Backoff, Bucket, Calendar, Case, Counts, FailureMode, Limit, MAX_LIMITS, ManualClock,
+    Name, Period, PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Threshold, Unit,
+    Window,
 };
 use tidegate_engine::Engine;
 use tidegate_stores::redis::RedisStore;
@@ -60,7 +61,7 @@ proptest! {
 }
 
 #[test]
-fn vectors_of_limits_hold_by_the_scripts() {
+fn vectors_of_limits_and_attempts_hold_by_the_scripts() {
     crate::vectors::holds(serving);
 }
 
@@ -72,11 +73,15 @@ fn a_batch_of_eight_fits_a_script() {
         |count, counts| Shape::Window(Window::try_new(count, Span::MINUTE, counts).unwrap());
     let day = Calendar::try_new(Unit::Day, "UTC", None).unwrap();
     let bucket = Bucket::try_new(Rate::per_second(1).unwrap(), 9).unwrap();
+    let threshold = |block_at, per| Threshold { block_at, per, block: Span::MINUTE };
+    let long = threshold(100, Span::DAY);
+    let attempts = Attempts::try_new(threshold(10, Span::MINUTE), Some(long)).unwrap();
     for shape in [
         window(9, Counts::Admitted),
         window(900, Counts::Attempts(backoff)),
         Shape::Quota(Quota::try_new(9, Period::Calendar(day), Counts::Admitted).unwrap()),
         Shape::Bucket(bucket),
+        Shape::Attempts(attempts),
     ] {
         let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
         let spec = (0..MAX_LIMITS).fold(spec, |spec, place| {

@@ -7,19 +7,24 @@
     reason = "a test: what cannot be built fails it"
 )]
 
+mod blocks;
 mod bounds;
 mod costs;
 mod differential;
 mod eviction;
 mod folding;
 mod keys;
+mod logs;
 mod lua;
 mod memory;
+mod operators;
 mod pitfalls;
 mod policies;
+mod presets;
 mod rollback;
 mod settling;
 mod shared;
+mod threats;
 mod tightening;
 mod vectors;
 mod waits;

@@ -77,7 +77,7 @@ fn pitfall_b_a_cost_fits_only_if_all_of_it_fits() {
 fn pitfall_e_a_store_without_room_still_enforces() {
     for shape in shapes(3) {
         let clock = Arc::new(ManualClock::new(START));
-        let nothing = Budget { buckets: 0, quotas: 0, windows: 0 };
+        let nothing = Budget { buckets: 0, quotas: 0, windows: 0, attempts: 0 };
         let store = MemoryStore::new(nothing, Arc::clone(&clock));
         let limit = LimitPlan { scope: ScopePlan::OrgUser, ..LimitPlan::plain(0, shape) };
         let policy = PolicyPlan { limits: vec![limit] };

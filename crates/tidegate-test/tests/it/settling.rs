@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tidegate_core::{
-    Bucket, Calendar, Case, Cost, CostRule, Counts, Dimension, FailureMode, Limit, ManualClock,
-    Name, Period, PolicySet, PolicySpec, Quota, Rate, Scope, Settled, Shape, Span, Store, Subject,
-    Ticket, TicketError, Timestamp, Unit, Window,
+    Account, Attempts, Bucket, Calendar, Case, Cost, CostRule, Counts, Dimension, FailureMode,
+    Ladder, Limit, ManualClock, Name, Period, PolicySet, PolicySpec, Quota, Rate, Scope, Settled,
+    Shape, Span, Store, Subject, Threshold, Ticket, TicketError, Timestamp, Unit, Window,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, SettleError};
@@ -16,7 +16,7 @@ use tidegate_test::plain::PlainStore;
 use tidegate_test::ready;
 
 const START: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
-const BUDGET: Budget = Budget { buckets: 1_000, quotas: 1_000, windows: 1_000 };
+const BUDGET: Budget = Budget { buckets: 1_000, quotas: 1_000, windows: 1_000, attempts: 1_000 };
 
 fn limit(name: &str, shape: Shape) -> Limit {
     Limit::new(Name::try_new(name).unwrap(), Scope::of([Dimension::Account]), shape).settling()
@@ -65,7 +65,8 @@ fn decide<S: Store>(
     account: &str,
     weight: u64,
 ) -> (Option<Vec<i64>>, Option<Ticket>) {
-    let (set, subject) = (engine.policies(), Subject::new().account(account));
+    let account = Account::new(account);
+    let (set, subject) = (engine.policies(), Subject::new().account(&account));
     let weight = Cost::try_new(weight).unwrap();
     let mut case = Case::new(set.get("p").unwrap(), &subject).weighing(weight);
     let decision = ready(engine.decide(&mut case)).unwrap();
@@ -75,7 +76,8 @@ fn decide<S: Store>(
 
 /// Everything that can be seen of a counter, for a request of one.
 fn seen<S: Store>(engine: &Engine<S>, account: &str) -> Vec<(String, i64, Span)> {
-    let (set, subject) = (engine.policies(), Subject::new().account(account));
+    let account = Account::new(account);
+    let (set, subject) = (engine.policies(), Subject::new().account(&account));
     let mut case = Case::new(set.get("p").unwrap(), &subject);
     let decision = ready(engine.peek(&mut case)).unwrap();
     let seen = decision.explain().map(|said| {
@@ -125,7 +127,8 @@ fn p91_a_ticket_is_settled_once() {
 fn p91_a_request_has_one_ticket_however_often_it_is_asked_for() {
     let clock = ManualClock::new(START);
     let engine = memory(&clock, all_shapes());
-    let (set, subject) = (engine.policies(), Subject::new().account("a"));
+    let account = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&account));
     let mut case = Case::new(set.get("p").unwrap(), &subject);
     let decision = ready(engine.decide(&mut case)).unwrap();
     let tickets = [0, 1].map(|_| engine.ticket(&decision).unwrap());
@@ -138,7 +141,8 @@ fn p91_a_request_has_one_ticket_however_often_it_is_asked_for() {
 fn p91_a_look_has_no_ticket_not_even_after_a_decision() {
     let clock = ManualClock::new(START);
     let engine = memory(&clock, all_shapes());
-    let (set, subject) = (engine.policies(), Subject::new().account("a"));
+    let account = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&account));
     let mut case = Case::new(set.get("p").unwrap(), &subject);
     assert!(engine.ticket(&ready(engine.decide(&mut case)).unwrap()).is_some());
     assert!(engine.ticket(&ready(engine.peek(&mut case)).unwrap()).is_none());
@@ -319,13 +323,40 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Abuse logs of both manners, with what is given back one at a time and all at once.
+fn logs() -> PolicySet {
+    let threshold = |block_at, per| Threshold { block_at, per, block: Span::from_secs(90) };
+    let long = threshold(9, Span::HOUR);
+    let dual = Attempts::try_new(threshold(5, Span::MINUTE), Some(long)).unwrap();
+    let ladder = Attempts::climbing(4, Span::HOUR, Ladder::default()).unwrap();
+    let log = |name, attempts: &Attempts| limit(name, Shape::Attempts(attempts.clone()));
+    policies([
+        log("dual", &dual),
+        log("dual-forgiving", &dual).forgiving(),
+        log("ladder", &ladder),
+        log("ladder-forgiving", &ladder).forgiving(),
+        limit("bucket", bucket(60, 20)),
+    ])
+}
+
+/// The most that is given back of what was taken: all shapes take what a request weighs, but one.
+const fn at_most_all(taken: u64) -> u64 {
+    5 * taken + 1
+}
+
+/// Of logs one attempt, or all that there are.
+const fn at_most_the_logs(taken: u64) -> u64 {
+    2 + 9 + 4 + taken
+}
+
 /// The same steps, settled by a store and by the rules.
 fn agree<S: Store>(
     engine: &Engine<S>,
     clock: &ManualClock,
+    (set, most): (PolicySet, fn(u64) -> u64),
     steps: Vec<Step>,
 ) -> Result<(), TestCaseError> {
-    let plain = Engine::with_digests(PlainStore::new(clock), all_shapes(), digests());
+    let plain = Engine::with_digests(PlainStore::new(clock), set, digests());
     let mut tickets: Vec<(Ticket, Ticket, u64)> = Vec::new();
     for step in steps {
         match step {
@@ -340,7 +371,7 @@ fn agree<S: Store>(
                 let settled = settle(engine, ticket, weight);
                 prop_assert_eq!(&settled, &settle(&plain, other, weight));
                 if let Ok(Settled { returned, .. }) = settled {
-                    prop_assert!(returned <= 5 * taken + 1, "more than was taken");
+                    prop_assert!(returned <= most(*taken), "more than was taken");
                 }
             }
             Step::Settle { .. } => {}
@@ -359,7 +390,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60),
     ) {
         let clock = ManualClock::new(START);
-        agree(&memory(&clock, all_shapes()), &clock, steps)?;
+        agree(&memory(&clock, all_shapes()), &clock, (all_shapes(), at_most_all), steps)?;
     }
 
     #[test]
@@ -368,6 +399,24 @@ proptest! {
         // What a server has forgotten it cannot give back, though it would not count any more either.
         let store = lua::store(Arc::<ManualClock>::clone(&clock), Expired::Stays, false);
         let engine = Engine::with_digests(store, all_shapes(), digests()).sharing(&lua::secret());
-        agree(&engine, &clock, steps)?;
+        agree(&engine, &clock, (all_shapes(), at_most_all), steps)?;
+    }
+
+    #[test]
+    fn p91_p96_attempts_are_settled_in_memory_as_by_the_rules(
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        let clock = ManualClock::new(START);
+        agree(&memory(&clock, logs()), &clock, (logs(), at_most_the_logs), steps)?;
+    }
+
+    #[test]
+    fn p91_p96_attempts_are_settled_by_the_scripts_as_by_the_rules(
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        let clock = Arc::new(ManualClock::new(START));
+        let store = lua::store(Arc::<ManualClock>::clone(&clock), Expired::Stays, false);
+        let engine = Engine::with_digests(store, logs(), digests()).sharing(&lua::secret());
+        agree(&engine, &clock, (logs(), at_most_the_logs), steps)?;
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tidegate_core::{
-    Bucket, Calendar, Case, Cost, Counts, Dimension, FailureMode, Limit, ManualClock, Name, Period,
-    PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Timestamp, Unit, Window,
+    Account, Attempts, Bucket, Calendar, Case, Cost, Counts, Dimension, FailureMode, Ladder, Limit,
+    ManualClock, Name, Period, PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject,
+    Timestamp, Unit, Window,
 };
 use tidegate_engine::Engine;
 use tidegate_stores::redis::RedisStore;
@@ -40,7 +41,8 @@ fn engine(clock: &Arc<ManualClock>, grouped: bool, set: PolicySet) -> Engine<Red
 /// admitted.
 async fn login(engine: &Engine<RedisStore>, account: &str, ip: u8, settle: bool) -> bool {
     let ip = std::net::IpAddr::from([203, 0, 113, ip]);
-    let subject = Subject::new().account(account).user(account).ip(ip);
+    let named = Account::new(account);
+    let subject = Subject::new().account(&named).user(account).ip(ip);
     let set = engine.policies();
     let mut case = Case::new(set.get("p").unwrap(), &subject).weighing(Cost::ONE);
     let decision = engine.decide(&mut case).await.unwrap();
@@ -137,7 +139,8 @@ async fn p91_a_clock_set_back_does_not_settle_a_ticket_twice() {
     })]);
     let clock = Arc::new(ManualClock::new(START));
     let engine = engine(&clock, false, set);
-    let subject = Subject::new().account("a");
+    let account = Account::new("a");
+    let subject = Subject::new().account(&account);
     let policies = engine.policies();
     let mut case = Case::new(policies.get("p").unwrap(), &subject);
     let decision = engine.decide(&mut case).await.unwrap();
@@ -166,4 +169,30 @@ async fn p86_nodes_that_count_in_different_shapes_do_not_erase_each_other() {
         admitted += usize::from(login(&after, "a", 1, false).await);
     }
     assert_eq!(admitted, 10, "each begins anew, once");
+}
+
+/// On a cluster the address and the account are two groups. An account that is tried once more than it
+/// may be stays one of those that were tried from the address.
+#[tokio::test]
+async fn p86_a_refusal_by_another_group_takes_nobody_out_of_a_set() {
+    for grouped in [false, true] {
+        let clock = Arc::new(ManualClock::new(START));
+        let spraying = Attempts::climbing(4, Span::HOUR, Ladder::default()).unwrap();
+        let set = policies([
+            Limit::new(
+                Name::try_new("spraying").unwrap(),
+                Scope::of([Dimension::Ip]),
+                Shape::Attempts(spraying),
+            )
+            .distinct(Dimension::Account),
+            limit("account", Dimension::Account, window(1)),
+        ]);
+        let engine = engine(&clock, grouped, set);
+        for account in ["a", "b", "c"] {
+            assert!(login(&engine, account, 1, false).await, "{account}");
+            clock.advance(Span::SECOND);
+            assert!(!login(&engine, account, 1, false).await, "{account}, a second time");
+        }
+        assert!(!login(&engine, "d", 1, false).await, "the fourth account (grouped: {grouped})");
+    }
 }

@@ -8,53 +8,44 @@ use tidegate_test::vectors::{Section, TEXT, Vectors, check};
 use crate::memory;
 
 /// Vectors of sections that come with their own issue. A new one is not skipped by being new.
-const LATER: &[(Section, &[&str])] = &[
-    (
-        Section::Attempts,
-        &[
-            "attempts_the_threshold_attempt_is_the_blocked_one",
-            "attempts_while_blocked_count_and_upgrade_once",
-            "attempts_in_the_same_microsecond_all_count",
-            "attempts_an_existing_block_outlives_its_window",
-        ],
-    ),
-    (
-        Section::Failover,
-        &[
-            "trip_counts_failures_not_streaks",
-            "exit_waits_for_five_minutes_even_when_healed_at_once",
-            "exit_waits_for_two_healthy_minutes",
-            "fourth_entry_in_thirty_minutes_closes_for_ten",
-            "one_request_and_a_dead_store_degrade_within_ten_seconds",
-            "api_guardrail_denies_the_sixty_first_of_one_agent",
-        ],
-    ),
-];
+const LATER: &[(Section, &[&str])] = &[(
+    Section::Failover,
+    &[
+        "trip_counts_failures_not_streaks",
+        "exit_waits_for_five_minutes_even_when_healed_at_once",
+        "exit_waits_for_two_healthy_minutes",
+        "fourth_entry_in_thirty_minutes_closes_for_ten",
+        "one_request_and_a_dead_store_degrade_within_ten_seconds",
+        "api_guardrail_denies_the_sixty_first_of_one_agent",
+    ],
+)];
 
 fn vectors() -> Vectors {
     Vectors::parse(TEXT).unwrap()
 }
 
-/// Runs every vector of limits, all of them and no fewer.
+/// Runs every vector of limits and of attempts, all of them and no fewer.
 pub(crate) fn holds<S: Store>(store: impl Fn(std::sync::Arc<tidegate_core::ManualClock>) -> S) {
     let vectors = vectors();
     let run = check(&vectors, store).unwrap();
-    assert_eq!(run, vectors.names(Section::Limits).collect::<Vec<_>>());
-    assert_eq!(run.len(), 24);
+    let named = vectors.names(Section::Limits).chain(vectors.names(Section::Attempts));
+    assert_eq!(run, named.collect::<Vec<_>>());
+    assert_eq!(vectors.names(Section::Attempts).count(), 4);
+    assert_eq!(run.len(), 28);
 }
 
 #[test]
-fn vectors_of_limits_hold_in_the_model() {
+fn vectors_of_limits_and_attempts_hold_in_the_model() {
     holds(ModelStore::new);
 }
 
 #[test]
-fn vectors_of_limits_hold_by_the_rules_alone() {
+fn vectors_of_limits_and_attempts_hold_by_the_rules_alone() {
     holds(PlainStore::new);
 }
 
 #[test]
-fn vectors_of_limits_hold_in_memory() {
+fn vectors_of_limits_and_attempts_hold_in_memory() {
     holds(memory::roomy);
 }
 
@@ -126,4 +117,24 @@ fn a_wrong_expectation_is_found() {
         assert!(run(wrong).is_err(), "{wrong} passed");
     }
     assert!(run("{at: 0s, cost: 2, verdict: deny}").is_err(), "a never that is not expected");
+}
+
+#[test]
+fn a_wrong_expectation_of_attempts_is_found() {
+    let run = |step: &str| {
+        let temp = "temp: {block_at: 2, per: 60s, block: 30s}";
+        let attempts = format!("attempts: {{{temp}, long: {{block_at: 6, per: 10m, block: 1h}}}}");
+        let steps = format!("steps: [{{at: 0s, verdict: admit}}, {step}]");
+        let vectors = Vectors::parse(&format!("- {{name: n, {attempts}, {steps}}}")).unwrap();
+        check(&vectors, PlainStore::new).map(|names| names.len())
+    };
+    let right = "{at: 1s, verdict: deny, scope: temp, temp_count: 2, long_count: 2, \
+                 block_ends_in: 30s, retry_after: 60s}";
+    assert_eq!(run(right), Ok(1));
+    for wrong in ["scope: long", "temp_count: 1", "long_count: 1", "block_ends_in: 29s"] {
+        assert!(run(&format!("{{at: 1s, verdict: deny, {wrong}}}")).is_err(), "{wrong} passed");
+    }
+    let bucket = "bucket: {rate: 1, per: 1s, burst: 1}, steps: [{at: 0s, verdict: admit";
+    let vectors = Vectors::parse(&format!("- {{name: n, {bucket}, temp_count: 0}}]}}")).unwrap();
+    assert!(check(&vectors, PlainStore::new).is_err(), "a count of what counts no attempts");
 }

@@ -61,7 +61,7 @@ fn reset_truly<S: Store>(moment: &Moment<'_, S>) {
         if limit.other.is_some() {
             continue;
         }
-        let capacity = i64::try_from(limit.shape.build().capacity()).unwrap();
+        let capacity = i64::try_from(limit.built().capacity()).unwrap();
         let then = moment.after(reading.reset_after);
         assert_eq!(then.of(name).remaining, capacity, "{name}: {reading:?}");
     }

@@ -11,12 +11,16 @@
     reason = "a test: what cannot be started or asked fails it, and what it measures is printed"
 )]
 
+mod attempts;
+mod blocks;
 mod cancel;
 mod exact;
 mod faults;
+mod hostile;
 mod node;
 mod permissions;
 mod place;
+mod rotation;
 mod scripts;
 mod table;
 mod trial;

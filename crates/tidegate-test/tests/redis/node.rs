@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use tidegate_core::{
-    Bucket, Case, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet, PolicySpec,
-    Quota, Rate, Scope, Shape, Span, StoreError, Subject, Window,
+    Account, Bucket, Case, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
+    PolicySpec, Quota, Rate, Scope, Secret, Shape, Span, StoreError, Subject, Window,
 };
 use tidegate_engine::{DecideError, Engine};
 use tidegate_stores::redis::{RedisStore, Target};
@@ -40,9 +40,19 @@ impl Node {
     }
 
     pub(crate) fn with(url: &str, timeout: Duration, policies: PolicySet) -> Self {
+        Self::under(&secret(), url, timeout, policies)
+    }
+
+    /// A node under another secret than that of the other tests.
+    pub(crate) fn under(
+        secret: &Secret,
+        url: &str,
+        timeout: Duration,
+        policies: PolicySet,
+    ) -> Self {
         let target = Target::parse(url).unwrap().with_timeout(timeout);
-        let store = RedisStore::new(target, &secret()).unwrap();
-        Self { engine: Engine::new(store, policies).sharing(&secret()), timeout }
+        let store = RedisStore::new(target, secret).unwrap();
+        Self { engine: Engine::new(store, policies).sharing(secret), timeout }
     }
 
     pub(crate) fn engine(&self) -> &Engine<RedisStore> {
@@ -62,7 +72,8 @@ impl Node {
     pub(crate) async fn decide(&self, org: &str) -> Outcome {
         let asked = async {
             let set = std::sync::Arc::clone(&self.engine.policies());
-            let subject = Subject::new().org(org).account(org);
+            let account = Account::new(org);
+            let subject = Subject::new().org(org).account(&account);
             let mut case = Case::new(&set.policies()[0], &subject);
             let decided = self.engine.decide(&mut case).await;
             decided.map(|decision| decision.is_admitted()).map_err(of_store)
@@ -74,7 +85,8 @@ impl Node {
     /// What is left of each limit.
     pub(crate) async fn left(&self, org: &str) -> Result<Vec<i64>, StoreError> {
         let set = std::sync::Arc::clone(&self.engine.policies());
-        let subject = Subject::new().org(org).account(org);
+        let account = Account::new(org);
+        let subject = Subject::new().org(org).account(&account);
         let mut case = Case::new(&set.policies()[0], &subject);
         let decision = self.engine.peek(&mut case).await.map_err(of_store)?;
         Ok(decision.explain().map(|said| said.reading.remaining).collect())

@@ -1,8 +1,12 @@
 //! T42: the user of `docs/stores.md` can do what is needed, and nothing else.
 
 use redis::aio::MultiplexedConnection;
-use tidegate_core::{Case, Store as _, StoreError, Subject};
+use tidegate_core::{
+    Amendment, Attempts, Case, Counter, Ladder, Page, PolicySet, Shape, Span, Store as _,
+    StoreError, Subject,
+};
 use tidegate_engine::{DecideError, SettleError};
+use tidegate_test::drive::digests;
 use tidegate_test::servers::{Flavour, Server};
 
 use crate::node::{Node, PATIENT, policies, quota};
@@ -29,7 +33,38 @@ async fn exercise(node: &Node) -> Result<(), StoreError> {
             }
         }
     }
+    operate(node).await
+}
+
+/// What operators do: blocks one, sees it in the list, lifts it, and forgets it.
+async fn operate(node: &Node) -> Result<(), StoreError> {
+    let set = log();
+    let subject = Subject::new().org("a");
+    let mut case = Case::new(&set.policies()[0], &subject);
+    case.resolve(&digests());
+    let charge = case.batch().charges()[0];
+    let counter = Counter::Of(charge, case.batch().key(&charge));
+    let block = Amendment::Block { lasts: Span::MINUTE, level: None };
+    for (amendment, count) in [(block, 1), (Amendment::Unblock, 0), (Amendment::Reset, 0)] {
+        assert!(node.store().amend(counter, amendment).await?.changed, "{amendment:?}");
+        let (mut listed, mut after) = (0, None::<String>);
+        loop {
+            let page = Page { after: after.as_deref(), at_most: 1_000 };
+            let blocks = node.store().blocks(page).await?;
+            listed += blocks.list.len();
+            match blocks.next {
+                Some(next) => after = Some(next),
+                None => break,
+            }
+        }
+        assert_eq!(listed, count, "{amendment:?}");
+    }
     Ok(())
+}
+
+fn log() -> PolicySet {
+    let log = Attempts::climbing(5, Span::MINUTE, Ladder::default()).unwrap();
+    policies([("login", Shape::Attempts(log))])
 }
 
 /// A server whose user lacks one of the rights.
@@ -113,9 +148,10 @@ async fn t42_nothing_else_is_allowed() {
     for line in [
         "GET other",
         "SET other 2",
-        "DEL rl:{a}:w1d",
+        "DEL other",
+        "GETRANGE other 0 1",
         "KEYS *",
-        "SCAN 0",
+        "HSCAN other 0",
         "FLUSHALL",
         "CONFIG GET *",
         "ACL LIST",

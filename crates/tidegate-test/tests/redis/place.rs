@@ -10,12 +10,16 @@ use tidegate_test::servers::{Cluster, Flavour, Sentinel, Server, checks};
 /// How the line of the document begins.
 const LINE: &str = "ACL SETUSER tidegate ";
 
-/// The words of the line after the name of the user.
-static RULES: LazyLock<Vec<String>> = LazyLock::new(|| {
+/// The words of the lines after the name of the user: what is always needed, and what is needed while
+/// the secret is being changed.
+static RULES: LazyLock<[Vec<String>; 2]> = LazyLock::new(|| {
     let text = std::fs::read_to_string(document()).expect("the document about stores");
-    let line = text.lines().find_map(|line| line.trim().strip_prefix(LINE));
-    let line = line.unwrap_or_else(|| panic!("no line `{LINE}…` in {}", document().display()));
-    line.split_whitespace().map(str::to_owned).collect()
+    let mut lines = text.lines().filter_map(|line| line.trim().strip_prefix(LINE));
+    [(); 2].map(|()| {
+        let line = lines.next();
+        let line = line.unwrap_or_else(|| panic!("no line `{LINE}…` in {}", document().display()));
+        line.split_whitespace().map(str::to_owned).collect()
+    })
 });
 
 /// The document that operators read.
@@ -25,7 +29,12 @@ pub(crate) fn document() -> PathBuf {
 
 /// What the user of the document may do.
 pub(crate) fn rules() -> &'static [String] {
-    &RULES
+    &RULES[0]
+}
+
+/// What it may do besides, while the secret is being changed.
+pub(crate) fn more_rules() -> &'static [String] {
+    &RULES[1]
 }
 
 /// A server that knows the user, over all its lives.
@@ -72,7 +81,9 @@ pub(crate) async fn left_for_ever(servers: &[&Server]) -> Vec<String> {
     let mut found = Vec::new();
     for server in servers.iter().filter(|server| server.is_up()) {
         let keys = checks::left_on(server).await;
-        let ours = |key: &String| ["rl:", "rq:", "tg:"].iter().any(|ours| key.starts_with(ours));
+        let ours = |key: &String| {
+            ["rl:", "rq:", "tg:", "abuse_limiter:"].iter().any(|ours| key.starts_with(ours))
+        };
         found.extend(keys.into_iter().filter(ours));
     }
     found

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tidegate_core::{
-    Backoff, Calendar, Case, Counts, Dimension, Limit, Period, Quota, Shape, Span, Stage,
-    Store as _, Subject, Unit, Window,
+    Account, Attempts, Backoff, Calendar, Case, Counts, Dimension, Ladder, Limit, Period, Quota,
+    Shape, Span, Stage, Store as _, Subject, Threshold, Unit, Window,
 };
 use tidegate_test::proxy::Proxy;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -21,6 +21,8 @@ enum Ask {
     Charge,
     Peek,
     Settle(u64),
+    /// Blocked by an operator, unblocked and reset.
+    Amend,
 }
 
 fn limit(it: &str, shape: Shape) -> Limit {
@@ -35,6 +37,16 @@ fn attempts(backoff: Option<Backoff>) -> Shape {
     Shape::Window(Window::try_new(100, Span::MINUTE, Counts::Attempts(backoff)).unwrap())
 }
 
+fn log(long: bool) -> Shape {
+    let threshold = |block_at, per| Threshold { block_at, per, block: Span::HOUR };
+    let long = long.then(|| threshold(80, Span::DAY));
+    Shape::Attempts(Attempts::try_new(threshold(40, Span::HOUR), long).unwrap())
+}
+
+fn climbing() -> Shape {
+    Shape::Attempts(Attempts::climbing(40, Span::HOUR, Ladder::default()).unwrap())
+}
+
 /// Representatives: every form of a counter by itself, several together, and everything that can be
 /// asked.
 fn representatives() -> Vec<(&'static str, Vec<Limit>, Ask)> {
@@ -46,6 +58,7 @@ fn representatives() -> Vec<(&'static str, Vec<Limit>, Ask)> {
             .to_vec()
     };
     let alone = |shape| vec![limit("alone", shape)];
+    let distinct = vec![limit("alone", climbing()).distinct(Dimension::Account)];
     let mut staged = three();
     staged.push(limit("all", window(50)).at_stage(Stage::Global));
     staged.push(limit("dry", bucket(5)).in_shadow());
@@ -58,6 +71,13 @@ fn representatives() -> Vec<(&'static str, Vec<Limit>, Ask)> {
         ("window, counts", alone(window(65)), Ask::Charge),
         ("window, attempts", alone(attempts(None)), Ask::Charge),
         ("window, backoff", alone(attempts(Some(backoff))), Ask::Charge),
+        ("attempts, one window", alone(log(false)), Ask::Charge),
+        ("attempts, two windows", alone(log(true)), Ask::Charge),
+        ("attempts, a ladder", alone(climbing()), Ask::Charge),
+        ("attempts, distinct", distinct, Ask::Charge),
+        ("attempts, given back", alone(climbing()), Ask::Settle(0)),
+        ("attempts, forgiven", vec![limit("alone", climbing()).forgiving()], Ask::Settle(0)),
+        ("attempts, amended", alone(climbing()), Ask::Amend),
         ("three", three(), Ask::Charge),
         ("three and a global and a shadow", staged, Ask::Charge),
         ("three, a look", three(), Ask::Peek),
@@ -68,9 +88,16 @@ fn representatives() -> Vec<(&'static str, Vec<Limit>, Ask)> {
 
 async fn ask(url: &str, limits: Vec<Limit>, what: Ask) {
     let node = Node::with(url, PATIENT, node::set(limits));
-    let (set, subject) = (Arc::clone(&node.engine().policies()), Subject::new().org("acme"));
+    let set = Arc::clone(&node.engine().policies());
+    let account = Account::new("u7");
+    let subject = Subject::new().org("acme").account(&account);
     let mut case = Case::new(&set.policies()[0], &subject);
     match what {
+        Ask::Amend => {
+            node.engine().block(&mut case, None, Span::HOUR, None).await.unwrap();
+            node.engine().unblock(&mut case, None).await.unwrap();
+            node.engine().reset(&mut case, None).await.unwrap();
+        }
         Ask::Peek => {
             let _ = node.engine().peek(&mut case).await.unwrap();
         }
@@ -151,9 +178,8 @@ async fn t42_scripts_touch_the_keys_they_are_given_and_no_others() {
             "TIME" => {}
             command if line.contains(" lua] ") => {
                 assert!(given.contains(&words[1]), "{line} was not among {given:?}");
-                assert!(
-                    ["rl:{acme}:", "rq:{acme}:", "tg:{"].iter().any(|it| words[1].starts_with(it))
-                );
+                let ours = ["rl:{acme}:", "rq:{acme}:", "abuse_limiter:attempts:{acme}:", "tg:{"];
+                assert!(ours.iter().any(|it| words[1].starts_with(it)));
                 commands.insert(command.to_owned());
                 touched += 1;
             }
@@ -162,5 +188,5 @@ async fn t42_scripts_touch_the_keys_they_are_given_and_no_others() {
     }
     assert!(touched > 60, "{touched}");
     // Each of them is a right of the user, and the user has no other that scripts would need.
-    assert_eq!(commands.into_iter().collect::<Vec<_>>(), ["GET", "SET", "SETRANGE"]);
+    assert_eq!(commands.into_iter().collect::<Vec<_>>(), ["DEL", "GET", "SET", "SETRANGE"]);
 }

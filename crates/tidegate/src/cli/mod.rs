@@ -5,17 +5,23 @@
 //!
 //! One file for each command, with its arguments on top. Without a command, `serve` is meant.
 
+mod admin;
 mod bench;
+mod block;
+mod blocked;
+mod blocks;
 mod check;
 mod completions;
 mod example;
 mod explain;
 mod failure;
 mod oracle;
+mod reset;
 mod schema;
 mod serve;
 mod source;
 mod subject;
+mod unblock;
 mod validate;
 
 use std::ffi::OsString;
@@ -72,6 +78,10 @@ enum Command {
     Schema(schema::Args),
     Check(check::Args),
     Explain(explain::Args),
+    Block(block::Args),
+    Unblock(unblock::Args),
+    Reset(reset::Args),
+    Blocks(blocks::Args),
     Bench(bench::Args),
     Completions(completions::Args),
 }
@@ -128,6 +138,10 @@ impl Command {
             Self::Schema(args) => schema::run(args),
             Self::Check(args) => check::run(&args),
             Self::Explain(args) => explain::run(&args),
+            Self::Block(args) => block::run(&args),
+            Self::Unblock(args) => unblock::run(&args),
+            Self::Reset(args) => reset::run(&args),
+            Self::Blocks(args) => blocks::run(&args),
             Self::Bench(args) => bench::run(&args),
             Self::Completions(args) => completions::run(&args),
         }

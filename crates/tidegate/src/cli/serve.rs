@@ -4,12 +4,11 @@ mod node;
 mod stop;
 mod welcome;
 
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use tidegate_engine::SystemClock;
 use tidegate_server::Settings;
 use tracing::{error, warn};
@@ -19,6 +18,7 @@ use super::source::Source;
 use crate::config::{Config, Overlay};
 use crate::log::{self, Level};
 use crate::store::{Choice, Hidden};
+use crate::token;
 use node::Node;
 use stop::Stops;
 
@@ -32,6 +32,9 @@ use stop::Stops;
 /// Counters are in memory unless --store names servers that a fleet shares; then every node has the
 /// same secret, in `TIDEGATE_SECRET` or --secret-file.
 ///
+/// Operators block, unblock and reset over a listener of their own, which is off unless there is a
+/// token for it; `tidegate block --help` shows how.
+///
 /// Flags come before the environment, the environment before the file.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -40,6 +43,7 @@ Examples:
   tidegate serve --config policies.yaml --listen 0.0.0.0:7700
   TIDEGATE_CONFIG=policies.yaml TIDEGATE_LOG_FORMAT=json tidegate
   TIDEGATE_SECRET=$(cat fleet.secret) tidegate serve --store redis://10.0.0.5:6379
+  TIDEGATE_ADMIN_TOKEN=$(cat admin.token) tidegate serve
 
 A store:
   memory                                           in this process
@@ -72,6 +76,21 @@ pub(super) struct Args {
     /// `TIDEGATE_SECRET`, or the file that the policy file names]
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
+    /// The file with the secret before, while it is being changed [default: the secret in
+    /// `TIDEGATE_SECRET_PREVIOUS`, or the file that the policy file names]
+    #[arg(long, value_name = "FILE")]
+    previous_secret_file: Option<PathBuf>,
+    /// Where operators are listened to, if there is a token [default: what the file says, or
+    /// 127.0.0.1:7707]
+    #[arg(long, value_name = "ADDRESS", env = "TIDEGATE_ADMIN_LISTEN")]
+    admin_listen: Option<SocketAddr>,
+    /// The file with the token of operators [default: the token in `TIDEGATE_ADMIN_TOKEN`, or the
+    /// file that the policy file names; without a token there is no admin listener]
+    #[arg(long, value_name = "FILE")]
+    admin_token_file: Option<PathBuf>,
+    /// Let operators come from other machines; their token is sent without TLS
+    #[arg(long)]
+    admin_allow_remote: bool,
     /// How the log looks [default: what the file says, or human]
     #[arg(long, value_name = "FORMAT", value_enum, env = "TIDEGATE_LOG_FORMAT")]
     log_format: Option<log::Format>,
@@ -86,9 +105,16 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let overlay = Overlay {
         store: args.store.clone(),
-        secret: secret_of_environment().map_err(Failure::misconfigured)?,
+        secret: Hidden::of_environment("TIDEGATE_SECRET").map_err(Failure::misconfigured)?,
         secret_file: args.secret_file.clone(),
+        previous_secret: Hidden::of_environment("TIDEGATE_SECRET_PREVIOUS")
+            .map_err(Failure::misconfigured)?,
+        previous_secret_file: args.previous_secret_file.clone(),
         listen: args.listen,
+        admin_listen: args.admin_listen,
+        admin_allow_remote: args.admin_allow_remote,
+        admin_token: Hidden::of_environment(token::VARIABLE).map_err(Failure::misconfigured)?,
+        admin_token_file: args.admin_token_file.clone(),
         threads: args.threads,
         format: args.log_format,
         level: args.log_level,
@@ -159,14 +185,4 @@ fn raise_descriptors(connections: usize) {
         ),
         Err(error) => warn!(%error, "cannot raise the number of descriptors"),
     }
-}
-
-/// Not a flag, which others on the machine could read, so not clap's to read either.
-#[expect(clippy::disallowed_methods, reason = "the binary is where the environment is read")]
-fn secret_of_environment() -> Result<Option<Hidden>> {
-    let secret = std::env::var_os("TIDEGATE_SECRET").filter(|secret| !secret.is_empty());
-    let text = secret.map(OsString::into_string).transpose();
-    // The error would be the secret.
-    let text = text.map_err(|_| anyhow!("TIDEGATE_SECRET is not UTF-8 text"))?;
-    Ok(text.map(Hidden::from))
 }

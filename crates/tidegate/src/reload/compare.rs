@@ -13,7 +13,8 @@ use crate::store::Choice;
 pub(super) struct Fixed {
     /// None if flags or environment are wrong, and then the process has not started.
     store: Option<Choice>,
-    secret_file: Option<PathBuf>,
+    /// That of the secret, and that of the one before.
+    secret_files: [Option<PathBuf>; 2],
     server: WrittenSettings,
     budget: Budget,
     log: (log::Format, log::Level),
@@ -25,8 +26,8 @@ impl Fixed {
     pub(super) fn of(config: &Config, overlay: &Overlay) -> Self {
         let (server, log) = (config.server(overlay), config.log(overlay));
         let store = config.store(overlay).ok();
-        let secret_file = config.secret_file(overlay).cloned();
-        Self { store, secret_file, server, budget: config.budget(), log }
+        let secret_files = config.secret_files(overlay);
+        Self { store, secret_files, server, budget: config.budget(), log }
     }
 
     /// The names of what a file says otherwise.
@@ -35,7 +36,8 @@ impl Fixed {
         let (ours, theirs) = (&self.server, &other.server);
         let same = [
             ("store", self.store == other.store),
-            ("secret_file", self.secret_file == other.secret_file),
+            ("secret_file", self.secret_files[0] == other.secret_files[0]),
+            ("previous_secret_file", self.secret_files[1] == other.secret_files[1]),
             ("memory", self.budget == other.budget),
             ("server.listen", ours.listen == theirs.listen),
             ("server.threads", ours.threads == theirs.threads),

@@ -1,8 +1,10 @@
 //! A text that nothing prints: a password is in it.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::fmt;
 
+use anyhow::{Result, anyhow};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
@@ -14,6 +16,21 @@ pub(crate) struct Hidden(String);
 // === impl Hidden ===
 
 impl Hidden {
+    /// What a variable of the environment has, if anything. Not a flag, which others on the machine
+    /// could read, so not clap's to read either.
+    ///
+    /// # Errors
+    ///
+    /// If it is not text.
+    #[expect(clippy::disallowed_methods, reason = "the binary is where the environment is read")]
+    pub(crate) fn of_environment(variable: &str) -> Result<Option<Self>> {
+        let value = std::env::var_os(variable).filter(|value| !value.is_empty());
+        let text = value.map(OsString::into_string).transpose();
+        // The error would be the text.
+        let text = text.map_err(|_| anyhow!("{variable} is not UTF-8 text"))?;
+        Ok(text.map(Self))
+    }
+
     /// The text itself, for whoever reads it.
     pub(crate) fn reveal(&self) -> &str {
         &self.0

@@ -15,7 +15,7 @@ use tidegate_stores::redis::{Target, TargetError};
 
 pub(crate) use hidden::Hidden;
 pub(crate) use redis::{Redis, connected};
-pub(crate) use secret::secret;
+pub(crate) use secret::{Given, hidden_text, secret};
 pub(crate) use watch::Watch;
 
 /// Where counters are kept.

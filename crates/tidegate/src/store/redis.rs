@@ -4,7 +4,10 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidegate_core::{Batch, Changes, Readings, Receipt, Secret, Settlement, Store, StoreError};
+use tidegate_core::{
+    Amended, Amendment, Batch, Blocks, Changes, Counter, Page, Readings, Receipt, Secret,
+    Settlement, Store, StoreError,
+};
 use tidegate_server::Backend;
 use tidegate_stores::redis::{RedisStore, Target, Trouble};
 use tokio::time::timeout;
@@ -76,6 +79,18 @@ impl Store for Redis {
         settlement: &Settlement<'_>,
     ) -> impl Future<Output = Result<Receipt, StoreError>> + Send {
         self.0.settle(settlement)
+    }
+
+    fn amend(
+        &self,
+        counter: Counter<'_>,
+        amendment: Amendment,
+    ) -> impl Future<Output = Result<Amended, StoreError>> + Send {
+        self.0.amend(counter, amendment)
+    }
+
+    fn blocks(&self, page: Page<'_>) -> impl Future<Output = Result<Blocks, StoreError>> + Send {
+        self.0.blocks(page)
     }
 
     fn probe(&self) -> impl Future<Output = Result<(), StoreError>> + Send {

@@ -1,4 +1,5 @@
-//! The secret of a fleet: from the environment, or from a file.
+//! The secret of a fleet, and the one before while it is being changed: from the environment, or from
+//! a file.
 
 use std::fs::File;
 use std::io::Read;
@@ -19,34 +20,74 @@ addresses have the same keys on every node, and a ticket of one can be settled b
 with `openssl rand -base64 32`, and give it to every node: in TIDEGATE_SECRET, or in a file named by \
 --secret-file or by `secret_file` in the policy file";
 
-/// The secret of the first of these that is there: a file that was named, a text, a file that was
-/// named elsewhere.
+/// Why the one before is of no use by itself.
+const ONLY_PREVIOUS: &str = "\
+there is a previous secret and no current one. While the secret is being changed every node has both: \
+the new one in TIDEGATE_SECRET, --secret-file or `secret_file`, the one before in \
+TIDEGATE_SECRET_PREVIOUS, --previous-secret-file or `previous_secret_file`";
+
+/// Where a secret may stand: the first that is there counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Given<'a> {
+    /// A file that a flag names.
+    pub(crate) flag: Option<&'a Path>,
+    /// The text itself.
+    pub(crate) environment: Option<&'a Hidden>,
+    /// A file that the policy file names.
+    pub(crate) file: Option<&'a Path>,
+}
+
+/// The secret of the fleet, with the one before if one is given.
 ///
 /// # Errors
 ///
-/// If none is there, or it cannot be read, or can be guessed.
-pub(crate) fn secret(
-    flag: Option<&Path>,
-    environment: Option<&Hidden>,
-    file: Option<&Path>,
-) -> Result<Secret> {
-    match (flag, environment, file) {
-        (Some(path), _, _) | (None, None, Some(path)) => in_file(path),
-        (None, Some(text), _) => Secret::try_new(text.reveal()).context("TIDEGATE_SECRET"),
-        (None, None, None) => bail!(MISSING),
+/// If there is none, or one cannot be read, or can be guessed, or both are the same.
+pub(crate) fn secret(current: Given<'_>, previous: Given<'_>) -> Result<Secret> {
+    let previous = previous.secret("TIDEGATE_SECRET_PREVIOUS")?;
+    match (current.secret("TIDEGATE_SECRET")?, previous) {
+        (Some(current), None) => Ok(current),
+        (Some(current), Some(previous)) => Ok(current.replacing(&previous)?),
+        (None, Some(_)) => bail!(ONLY_PREVIOUS),
+        (None, None) => bail!(MISSING),
+    }
+}
+
+// === impl Given ===
+
+impl<'a> Given<'a> {
+    /// The file to read, if it is in one.
+    pub(crate) fn path(self) -> Option<&'a Path> {
+        self.flag.or(self.file.filter(|_| self.environment.is_none()))
+    }
+
+    fn secret(self, variable: &'static str) -> Result<Option<Secret>> {
+        match (self.path(), self.environment) {
+            (Some(path), _) => in_file(path).map(Some),
+            (None, Some(text)) => Secret::try_new(text.reveal()).map(Some).context(variable),
+            (None, None) => Ok(None),
+        }
     }
 }
 
 fn in_file(path: &Path) -> Result<Secret> {
-    let name = || format!("the secret file {}", path.display());
+    let name = format!("the secret file {}", path.display());
+    Secret::try_new(hidden_text(path, &name)?.reveal()).context(name)
+}
+
+/// What is in a file that nobody else should read; errors call it by this name.
+///
+/// # Errors
+///
+/// If it cannot be read, or has far more than a secret.
+pub(crate) fn hidden_text(path: &Path, name: &str) -> Result<Hidden> {
     let mut text = String::new();
-    let file = File::open(path).with_context(|| format!("cannot read {}", name()))?;
-    let read = file.take(MOST_BYTES + 1).read_to_string(&mut text);
-    let bytes = read.with_context(|| format!("cannot read {}", name()))?;
+    let read =
+        File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+    let bytes = read.with_context(|| format!("cannot read {name}"))?;
     if u64::try_from(bytes).is_ok_and(|bytes| bytes > MOST_BYTES) {
-        bail!("{} has more than {MOST_BYTES} bytes; is it the right one?", name());
+        bail!("{name} has more than {MOST_BYTES} bytes; is it the right one?");
     }
-    Secret::try_new(&text).with_context(name)
+    Ok(Hidden::from(text))
 }
 
 #[cfg(test)]
@@ -67,11 +108,33 @@ mod tests {
         fs::write(&two, "the secret of file two\n").unwrap();
         let environment = hidden("the secret of the environment");
         let of = |text: &str| Secret::try_new(text).unwrap();
-        let found = secret(Some(&one), Some(&environment), Some(&two)).unwrap();
-        assert_eq!(found, of("the secret of file one"));
-        let found = secret(None, Some(&environment), Some(&two)).unwrap();
-        assert_eq!(found, of("the secret of the environment"));
-        assert_eq!(secret(None, None, Some(&two)).unwrap(), of("the secret of file two"));
+        let in_file = Given { file: Some(&two), ..Given::default() };
+        let in_both = Given { environment: Some(&environment), ..in_file };
+        let in_all = Given { flag: Some(&one), ..in_both };
+        for (given, text) in [
+            (in_all, "the secret of file one"),
+            (in_both, "the secret of the environment"),
+            (in_file, "the secret of file two"),
+        ] {
+            assert_eq!(secret(given, Given::default()).unwrap(), of(text));
+        }
+        let changed = secret(in_all, in_file).unwrap();
+        assert_eq!(changed.previous(), Some(of("the secret of file two")));
+        assert_ne!(changed, of("the secret of file one"), "it knows the one before");
+    }
+
+    #[test]
+    fn the_one_before_is_another_and_never_alone() {
+        let (new, old) = (hidden("canary of the new secret"), hidden("canary of the old secret\n"));
+        let given = |text| Given { environment: Some(text), ..Given::default() };
+        for (result, told) in [
+            (secret(given(&old), given(&old)), "the previous secret is the current one"),
+            (secret(Given::default(), given(&old)), "a previous secret and no current one"),
+            (secret(given(&new), given(&hidden("canary"))), "TIDEGATE_SECRET_PREVIOUS: a secret"),
+        ] {
+            let error = format!("{:#}", result.unwrap_err());
+            assert!(error.contains(told) && !error.contains("canary"), "`{told}` in {error}");
+        }
     }
 
     #[test]
@@ -81,13 +144,15 @@ mod tests {
         fs::write(&short, "canary").unwrap();
         fs::write(&long, "canary".repeat(20_000)).unwrap();
         let gone = dir.path().join("gone");
+        let of =
+            |flag, environment, file| secret(Given { flag, environment, file }, Given::default());
         for (result, told) in [
-            (secret(None, None, None), "openssl rand -base64 32"),
-            (secret(None, Some(&hidden("canary")), None), "TIDEGATE_SECRET"),
-            (secret(Some(&short), None, None), "short: a secret of 6 bytes can be guessed"),
-            (secret(None, None, Some(&long)), "is it the right one?"),
-            (secret(Some(&gone), None, None), "cannot read"),
-            (secret(Some(dir.path()), None, None), "cannot read"),
+            (of(None, None, None), "openssl rand -base64 32"),
+            (of(None, Some(&hidden("canary")), None), "TIDEGATE_SECRET"),
+            (of(Some(&short), None, None), "short: a secret of 6 bytes can be guessed"),
+            (of(None, None, Some(&long)), "is it the right one?"),
+            (of(Some(&gone), None, None), "cannot read"),
+            (of(Some(dir.path()), None, None), "cannot read"),
         ] {
             let error = format!("{:#}", result.unwrap_err());
             assert!(error.contains(told) && !error.contains("canary"), "`{told}` in {error}");

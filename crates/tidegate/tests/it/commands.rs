@@ -4,8 +4,20 @@ use serde_json::Value;
 
 use crate::process::{pasted, ran, ran_with};
 
-const COMMANDS: [&str; 8] =
-    ["serve", "validate", "example", "schema", "check", "explain", "bench", "completions"];
+const COMMANDS: [&str; 12] = [
+    "serve",
+    "validate",
+    "example",
+    "schema",
+    "check",
+    "explain",
+    "block",
+    "unblock",
+    "reset",
+    "blocks",
+    "bench",
+    "completions",
+];
 
 #[test]
 fn help_teaches_every_command() {
@@ -32,6 +44,11 @@ fn a_wrong_command_line_is_told_and_ends_with_2() {
         (&["check"], "POLICY"),
         (&["check", "api", "--ip", "1.2.3"], "--ip"),
         (&["check", "api", "--server", "x", "--config", "y"], "--config"),
+        (&["block", "login", "--account", "a"], "--for"),
+        (&["block", "login", "--for", "1h", "--level", "L1"], "--level"),
+        (&["unblock"], "POLICY"),
+        (&["unblock", "login", "--key", "00"], "--key"),
+        (&["blocks"], "TIDEGATE_ADMIN_TOKEN"),
         (&["validate"], "FILE"),
         (&["bench", "--connections", "0"], "--connections"),
         (&["bench", "--duration", "10m"], "min"),
@@ -49,7 +66,7 @@ fn the_example_is_good() {
     let example = ran(&["example"]).out;
     let checked = ran_with(&["validate", "-"], &example);
     assert_eq!(checked.code, 0, "{}", checked.err);
-    assert_eq!(checked.out, "standard input: good; 4 policies, 8 limits\n");
+    assert_eq!(checked.out, "standard input: good; 4 policies, 14 limits\n");
 }
 
 #[test]
@@ -62,11 +79,20 @@ fn the_schema_knows_every_section_and_no_other() {
     let (policies, defaults) = example.split_once("# Everything below").unwrap();
     let section = |line: &&str| {
         let names = ["# memory: ", "# store: ", "# secret_file: ", "# server:", "#   ", "# log: "];
-        names.iter().any(|name| line.starts_with(name))
+        let names = names.iter().chain(&["# previous_secret_file: "]);
+        names.into_iter().any(|name| line.starts_with(name))
     };
     let defaults: Vec<_> = defaults.lines().filter(section).map(|line| &line[2..]).collect();
     let whole = format!("{policies}\n{}\n", defaults.join("\n"));
-    for section in ["memory: ", "store: ", "secret_file: ", "server:", "  gate:", "log: "] {
+    for section in [
+        "memory: ",
+        "store: ",
+        "secret_file: ",
+        "previous_secret_file: ",
+        "server:",
+        "  gate:",
+        "log: ",
+    ] {
         assert!(whole.contains(&format!("\n{section}")), "{section} in {whole}");
     }
     let checked = ran_with(&["validate", "-"], &whole);
@@ -89,7 +115,7 @@ fn validate_tells_good_from_bad_and_what_is_wrong_with_each() {
     std::fs::write(&bad, typo).unwrap();
     let ran = ran(&["validate", &good, &bad, &gone]);
     assert_eq!(ran.code, 2);
-    assert!(ran.out.contains("good.yaml: good; 4 policies, 8 limits"), "{}", ran.out);
+    assert!(ran.out.contains("good.yaml: good; 4 policies, 14 limits"), "{}", ran.out);
     assert!(!ran.out.contains("bad.yaml"));
     for told in ["bad.yaml:", "`rat`", "`rate`", "gone.yaml"] {
         assert!(ran.err.contains(told), "`{told}` in {}", ran.err);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tidegate_test::servers::Server as Redis;
 
 use crate::process::{PATIENCE, Server};
-use crate::store::SECRET;
+use crate::store::{PREVIOUS, SECRET};
 use crate::wire::{get, metric, post};
 
 const POLICIES: &str = "
@@ -22,6 +22,10 @@ policies:
   failure_mode: fail_closed
   limits:
   - { name: tokens, by: org, quota: { count: 1000, per: day }, settles: true }
+- name: login
+  failure_mode: fail_closed
+  limits:
+  - { name: guesses, by: account, window: { count: 5, per: 1h }, settles: true }
 ";
 
 /// A folder with the policies, and nodes that serve them.
@@ -41,9 +45,13 @@ impl Fleet {
     }
 
     fn node(&self, args: &[&str]) -> (Server, SocketAddr) {
+        self.node_under(&[SECRET], args)
+    }
+
+    fn node_under(&self, secrets: &[(&str, &str)], args: &[&str]) -> (Server, SocketAddr) {
         let path = self.folder.path().join("policies.yaml");
         let args = [&["--config", path.to_str().unwrap(), "--threads", "2"], args].concat();
-        Server::start_with(&args, &[SECRET, ("TIDEGATE_STORE", &self.url)])
+        Server::start_with(&args, &[secrets, &[("TIDEGATE_STORE", &self.url)]].concat())
     }
 }
 
@@ -160,6 +168,31 @@ async fn a_store_that_says_nothing_is_not_waited_for_beyond_its_timeout() {
     until_ready(node, 200).await;
     assert_eq!(decide(node, "twenty", "acme", 1).0, 200);
     assert!(!server.said().contains("lost"), "it is the same server: {}", server.said());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn t17_guesses_stay_counted_when_the_secret_is_changed_and_the_name_is_spelt_otherwise() {
+    let redis = Redis::start().await;
+    let fleet = Fleet::on(&redis);
+    let guess = |node, account: &str| {
+        let body = format!(r#"{{"policy":"login","subject":{{"account":"{account}"}}}}"#);
+        let (status, answer) = post(node, "/v1/decide", &body);
+        assert_eq!(status, 200, "{answer}");
+        (answer["remaining"].as_i64().unwrap(), answer["ticket"].as_str().map(str::to_owned))
+    };
+    let (old, node) = fleet.node_under(&[("TIDEGATE_SECRET", PREVIOUS.1)], &[]);
+    assert_eq!(guess(node, "ada@example.org").0, 4);
+    let ticket = guess(node, " Ada@Example.ORG").1.unwrap();
+    drop(old);
+    let file = fleet.folder.path().join("secret.before");
+    fs::write(&file, PREVIOUS.1).unwrap();
+    let (_one, one) = fleet.node_under(&[SECRET, PREVIOUS], &[]);
+    let flag = ["--previous-secret-file", file.to_str().unwrap()];
+    let (_two, two) = fleet.node_under(&[SECRET], &flag);
+    let body = format!(r#"{{"ticket":"{ticket}","cost":0}}"#);
+    assert_eq!(post(two, "/v1/settle", &body).0, 200, "a ticket of the secret before");
+    assert_eq!(guess(one, "ADA@example.org").0, 3, "one of two was given back");
+    assert_eq!(guess(two, "\u{ff41}da@example.org").0, 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

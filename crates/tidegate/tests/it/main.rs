@@ -6,6 +6,7 @@
     reason = "a test: what cannot be done fails it"
 )]
 
+mod admin;
 mod bench;
 mod check;
 mod commands;
@@ -15,6 +16,7 @@ mod environment;
 mod examples;
 mod explain;
 mod fleet;
+mod login;
 mod logs;
 mod process;
 mod reload;

@@ -56,7 +56,7 @@ pub(crate) fn ran_with(args: &[&str], input: &str) -> Ran {
 }
 
 #[track_caller]
-fn finished(child: Child) -> Ran {
+pub(crate) fn finished(child: Child) -> Ran {
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     let code = output.status.code().expect("it was not killed");
@@ -177,7 +177,7 @@ impl Drop for Server {
 }
 
 /// The address in a line such as `… listens on http://127.0.0.1:40123`, in either log format.
-fn address_in(line: &str) -> Option<SocketAddr> {
+pub(crate) fn address_in(line: &str) -> Option<SocketAddr> {
     let at = line.find("127.0.0.1:")?;
     let rest = &line[at..];
     let end = rest.find(|c: char| !c.is_ascii_digit() && !".:".contains(c)).unwrap_or(rest.len());

@@ -10,6 +10,10 @@ use crate::wire::get;
 
 pub(crate) const SECRET: (&str, &str) = ("TIDEGATE_SECRET", "canary-secret-of-the-fleet");
 
+/// The one before, while it is being changed.
+pub(crate) const PREVIOUS: (&str, &str) =
+    ("TIDEGATE_SECRET_PREVIOUS", "canary-secret-of-the-fleet-before");
+
 /// A file with these sections and the example's policies.
 fn file(folder: &Path, sections: &str) -> String {
     let path = folder.join("policies.yaml");
@@ -45,6 +49,7 @@ fn a_wrong_url_in_the_file_is_told_with_its_place_and_without_the_password() {
         ("store: redis://:canary@host\nstore: redis://:canary@host", "stands here twice"),
         ("store: redis://:canary@host\nserver: { threads: 0 }", "server"),
         ("secret_file:", "left blank"),
+        ("previous_secret_file:", "left blank"),
     ] {
         let ran = ran_with(&["validate", "-"], &format!("{store}\n{example}"));
         assert_eq!(ran.code, 2, "{store}: {ran:?}");
@@ -94,6 +99,9 @@ fn a_shared_store_needs_a_secret_and_says_why() {
         (refused(&store, &[("TIDEGATE_SECRET", "canary")]), "TIDEGATE_SECRET: a secret of 6 bytes"),
         (refused(&with_file, &[]), "short: a secret of 6 bytes"),
         (refused(&["--config", &gone], &[]), "cannot read the secret file /nowhere/"),
+        (refused(&store, &[PREVIOUS]), "a previous secret and no current one"),
+        (refused(&store, &[SECRET, (PREVIOUS.0, SECRET.1)]), "the previous secret is the current"),
+        (refused(&store, &[SECRET, (PREVIOUS.0, "canary")]), "TIDEGATE_SECRET_PREVIOUS: a secret"),
     ] {
         assert_eq!(ran.code, 2, "{ran:?}");
         assert!(ran.err.contains(told), "`{told}` in {}", ran.err);
@@ -113,7 +121,15 @@ fn help_shows_no_value_of_the_environment() {
         assert!(!out.contains("canary"), "{out}");
     }
     let help = ran(&["serve", "--help"]).out;
-    for told in ["--store", "TIDEGATE_STORE", "--secret-file", "TIDEGATE_SECRET", "redis://"] {
+    for told in [
+        "--store",
+        "TIDEGATE_STORE",
+        "--secret-file",
+        "TIDEGATE_SECRET",
+        "--previous-secret-file",
+        "TIDEGATE_SECRET_PREVIOUS",
+        "redis://",
+    ] {
         assert!(help.contains(told), "`{told}` in {help}");
     }
 }

@@ -210,6 +210,13 @@ impl Window {
 
     fn reading(&self, live: u64, room: Room, reset_after: Span) -> Reading {
         let remaining = left(self.count, live, &self.counts);
-        Reading { room, wait: room.wait(), remaining, reset_after, backoff: Span::ZERO }
+        Reading {
+            room,
+            wait: room.wait(),
+            remaining,
+            reset_after,
+            backoff: Span::ZERO,
+            attempts: None,
+        }
     }
 }

@@ -23,13 +23,16 @@ impl Check {
 
     pub(super) fn budget(&mut self, memory: Option<&Placed<Memory>>) -> Option<Budget> {
         let usual = Budget::default();
-        let Some(Placed { value: Memory { buckets, quotas, windows }, place }) = memory else {
+        let Some(Placed { value: Memory { buckets, quotas, windows, attempts }, place }) = memory
+        else {
             return Some(usual);
         };
         let buckets = self.keys(buckets.as_ref(), "buckets", usual.buckets);
         let quotas = self.keys(quotas.as_ref(), "quotas", usual.quotas);
         let windows = self.keys(windows.as_ref(), "windows", usual.windows);
-        let budget = Budget { buckets: buckets?, quotas: quotas?, windows: windows? };
+        let attempts = self.keys(attempts.as_ref(), "attempts", usual.attempts);
+        let budget =
+            Budget { buckets: buckets?, quotas: quotas?, windows: windows?, attempts: attempts? };
         match budget.check() {
             Ok(()) => Some(budget),
             Err(error) => {

@@ -4,6 +4,7 @@ use tidegate_core::{Cost, CostRule, Dimension, Limit, Name, Scope, Shape, Stage}
 
 use super::Check;
 use crate::file::place::{Place, Placed};
+use crate::file::written::attempts::AttemptsNumbers;
 use crate::file::written::limit::{self as written, By};
 use crate::file::written::scalar::Number;
 use crate::file::written::word::{CountedBy, Word};
@@ -26,6 +27,7 @@ pub(super) enum Numbers<'w> {
     Bucket(&'w Placed<written::Bucket>),
     Window(&'w Placed<written::WindowNumbers>),
     Quota(&'w Placed<written::QuotaNumbers>),
+    Attempts(&'w Placed<AttemptsNumbers>),
 }
 
 /// What overrides of a limit are judged by, as far as it is in order.
@@ -36,6 +38,8 @@ pub(super) struct Frame<'w> {
     pub(super) cost: Option<CostRule>,
     /// Where the cost is written, if it is.
     pub(super) at_cost: Option<Place>,
+    /// Whether distinct values are counted, of which fewer are told apart.
+    pub(super) is_distinct: bool,
 }
 
 impl Check {
@@ -58,15 +62,18 @@ impl Check {
             written.bucket.as_ref().map(Numbers::Bucket),
             written.window.as_ref().map(Numbers::Window),
             written.quota.as_ref().map(Numbers::Quota),
+            written.attempts.as_ref().map(Numbers::Attempts),
         ];
         let numbers = self.one_shape(&called, place, given);
+        let special = self.special(written, scope, numbers);
         let at_cost = written.cost.as_ref().map(|cost| cost.place);
-        let frame = Frame { scope, numbers, cost, at_cost };
+        let is_distinct = written.distinct.is_some();
+        let frame = Frame { scope, numbers, cost, at_cost, is_distinct };
         let shape = numbers.and_then(|numbers| self.fitting_shape(numbers, frame));
-        let limit = match (name, scope, shape, cost, stage) {
-            (Some(name), Some(scope), Some(shape), Some(cost), Some(stage)) => {
+        let limit = match (name, scope, shape, cost, stage, special) {
+            (Some(name), Some(scope), Some(shape), Some(cost), Some(stage), Some(special)) => {
                 let limit = Limit::new(name, scope, shape).costing(cost).at_stage(stage);
-                Some(flagged(limit, written))
+                Some(flagged(special.given_to(limit), written))
             }
             _ => None,
         };
@@ -81,7 +88,7 @@ impl Check {
         &mut self,
         owner: &str,
         place: Place,
-        given: [Option<Numbers<'w>>; 3],
+        given: [Option<Numbers<'w>>; 4],
     ) -> Option<Numbers<'w>> {
         let owner = owner.to_owned();
         let given: Vec<Numbers<'_>> = given.into_iter().flatten().collect();
@@ -107,6 +114,10 @@ impl Check {
             Numbers::Bucket(bucket) => self.bucket(&bucket.value, bucket.place),
             Numbers::Window(window) => self.window(&window.value, window.place),
             Numbers::Quota(quota) => self.quota(&quota.value, quota.place),
+            Numbers::Attempts(attempts) => {
+                // An attempt is one, whatever it costs.
+                return self.attempts(attempts, frame.is_distinct);
+            }
         }?;
         let (cost, capacity) = (frame.cost?.units(Cost::ONE), shape.capacity());
         if cost.get() > capacity {
@@ -194,6 +205,7 @@ impl Numbers<'_> {
             Self::Bucket(_) => "bucket",
             Self::Window(_) => "window",
             Self::Quota(_) => "quota",
+            Self::Attempts(_) => "attempts",
         }
     }
 
@@ -202,6 +214,7 @@ impl Numbers<'_> {
             Self::Bucket(bucket) => bucket.place,
             Self::Window(window) => window.place,
             Self::Quota(quota) => quota.place,
+            Self::Attempts(attempts) => attempts.place,
         }
     }
 
@@ -211,6 +224,7 @@ impl Numbers<'_> {
             Self::Bucket(bucket) => bucket.value.burst.as_ref(),
             Self::Window(window) => window.value.count.as_ref(),
             Self::Quota(quota) => quota.value.count.as_ref(),
+            Self::Attempts(attempts) => attempts.value.block_at(),
         };
         number.map_or_else(|| self.place(), |number| number.place)
     }

@@ -3,8 +3,10 @@
 //! Everything that is wrong is collected, so that a file is mended once and not line by line. A part
 //! that is wrong is left out of what follows; nothing is reported twice because of it.
 
+mod attempts;
 mod binding;
 mod budget;
+mod filled;
 mod limit;
 mod locate;
 mod overrides;

@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 
 use tidegate_core::{
-    Dimension, Limit, LimitError, Override, OverrideError, Prefix, PrefixLength, Scope, Shape,
+    Account, Dimension, Limit, LimitError, Override, OverrideError, Prefix, PrefixLength, Scope,
+    Shape,
 };
 
 use super::Check;
+use super::filled::{filled, is_blank};
 use super::limit::{Frame, Numbers};
 use crate::file::MAX_EXACT_OVERRIDES;
 use crate::file::place::{Place, Placed};
-use crate::file::written::limit::{self as written, Partly, QuotaNumbers, WindowNumbers};
+use crate::file::written::limit::{self as written, Partly};
 use crate::file::written::word::{CountedBy, Word};
 use crate::file::wrong::Wrong;
 
@@ -19,13 +21,6 @@ struct Selected<'w> {
     dimension: Dimension,
     value: &'w str,
     place: Place,
-}
-
-/// The numbers of an override, with those of its limit for what was left out.
-enum Filled {
-    Bucket(Placed<written::Bucket>),
-    Window(Placed<WindowNumbers>),
-    Quota(Placed<QuotaNumbers>),
 }
 
 impl Check {
@@ -126,14 +121,16 @@ impl Check {
     }
 
     fn other_shape(&mut self, rule: &Placed<written::Override>, frame: Frame<'_>) -> Option<Shape> {
-        let written::Override { bucket, window, quota, .. } = &rule.value;
+        let written::Override { bucket, window, quota, attempts, .. } = &rule.value;
         let bucket = bucket.as_ref().map(whole);
         let window = window.as_ref().map(whole);
         let quota = quota.as_ref().map(whole);
+        let attempts = attempts.as_ref().map(whole);
         let given = [
             bucket.as_ref().map(Numbers::Bucket),
             window.as_ref().map(Numbers::Window),
             quota.as_ref().map(Numbers::Quota),
+            attempts.as_ref().map(Numbers::Attempts),
         ];
         let given = self.one_shape("this override", rule.place, given)?;
         if is_blank(given) {
@@ -160,48 +157,14 @@ impl Selected<'_> {
     }
 }
 
-// === impl Filled ===
-
-impl Filled {
-    const fn numbers(&self) -> Numbers<'_> {
-        match self {
-            Self::Bucket(bucket) => Numbers::Bucket(bucket),
-            Self::Window(window) => Numbers::Window(window),
-            Self::Quota(quota) => Numbers::Quota(quota),
-        }
-    }
-}
-
-/// Whether no number is given at all.
-fn is_blank(numbers: Numbers<'_>) -> bool {
-    match numbers {
-        Numbers::Bucket(given) => given.value.rate.is_none() && given.value.burst.is_none(),
-        Numbers::Window(given) => {
-            let given = &given.value;
-            given.count.is_none()
-                && given.per.is_none()
-                && given.counts.is_none()
-                && given.backoff.is_none()
-        }
-        Numbers::Quota(given) => {
-            let given = &given.value;
-            given.count.is_none()
-                && given.per.is_none()
-                && given.zone.is_none()
-                && given.billing_day.is_none()
-                && given.starts.is_none()
-                && given.counts.is_none()
-                && given.backoff.is_none()
-        }
-    }
-}
-
-/// A text that is the same for values that are counted as one: addresses of one prefix.
+/// A text that is the same for values that are counted as one: addresses of one prefix, spellings of
+/// one login name.
 fn same_as(dimension: Dimension, value: &str) -> String {
     let length = match dimension {
         Dimension::Ip => PrefixLength::P64,
         Dimension::Ip56 => PrefixLength::P56,
         Dimension::Ip48 => PrefixLength::P48,
+        Dimension::Account => return Account::new(value).as_str().to_owned(),
         _ => return value.to_owned(),
     };
     let prefix = value.parse().map(|ip| format!("{:?}", Prefix::rolled_up(ip, length)));
@@ -210,54 +173,6 @@ fn same_as(dimension: Dimension, value: &str) -> String {
 
 fn whole<T: Clone>(partly: &Placed<Partly<T>>) -> Placed<T> {
     Placed { value: partly.value.0.clone(), place: partly.place }
-}
-
-/// What an override says, and what its limit says where it says nothing; none if they are of
-/// different shapes. A period and what goes with it are taken from one of both, and so are the way
-/// of counting and its backoff.
-fn filled(given: Numbers<'_>, usual: Numbers<'_>) -> Option<Filled> {
-    Some(match (given, usual) {
-        (Numbers::Bucket(given), Numbers::Bucket(usual)) => {
-            let mut bucket = given.clone();
-            fill(&mut bucket.value.rate, &usual.value.rate);
-            fill(&mut bucket.value.burst, &usual.value.burst);
-            Filled::Bucket(bucket)
-        }
-        (Numbers::Window(given), Numbers::Window(usual)) => {
-            let mut window = given.clone();
-            let (numbers, usual) = (&mut window.value, &usual.value);
-            fill(&mut numbers.count, &usual.count);
-            fill(&mut numbers.per, &usual.per);
-            if numbers.counts.is_none() {
-                fill(&mut numbers.backoff, &usual.backoff);
-            }
-            fill(&mut numbers.counts, &usual.counts);
-            Filled::Window(window)
-        }
-        (Numbers::Quota(given), Numbers::Quota(usual)) => {
-            let mut quota = given.clone();
-            let (numbers, usual) = (&mut quota.value, &usual.value);
-            fill(&mut numbers.count, &usual.count);
-            if numbers.per.is_none() {
-                fill(&mut numbers.zone, &usual.zone);
-                fill(&mut numbers.billing_day, &usual.billing_day);
-                fill(&mut numbers.starts, &usual.starts);
-            }
-            fill(&mut numbers.per, &usual.per);
-            if numbers.counts.is_none() {
-                fill(&mut numbers.backoff, &usual.backoff);
-            }
-            fill(&mut numbers.counts, &usual.counts);
-            Filled::Quota(quota)
-        }
-        _ => return None,
-    })
-}
-
-fn fill<T: Clone>(given: &mut Option<T>, usual: &Option<T>) {
-    if given.is_none() {
-        given.clone_from(usual);
-    }
 }
 
 /// What the core has against an override.
@@ -269,5 +184,9 @@ fn of_override(error: LimitError) -> Wrong {
             Wrong::CostAboveCapacity { cost, capacity }
         }
         LimitError::TooManyNumbers { .. } => Wrong::TooManyOverrides,
+        // About the limit, which was asked before.
+        LimitError::NotAttempts { .. } => Wrong::NotAttempts { field: "distinct" },
+        LimitError::DistinctOfItself { dimension, .. } => Wrong::DistinctOfItself { dimension },
+        LimitError::TooManyDistinct { .. } => Wrong::TooManyDistinct,
     }
 }

@@ -1,6 +1,6 @@
 //! Policies: a name, what happens past their limits or without a store, and the limits.
 
-use tidegate_core::{FailureMode, MAX_LIMITS, Name, Overflow, PolicySpec, Protects};
+use tidegate_core::{FailureMode, MAX_LIMITS, Name, Overflow, PolicySpec, Preset, Protects};
 
 use super::Check;
 use super::limit::Sound;
@@ -17,6 +17,9 @@ pub(super) struct Policy {
     /// Where its name stands.
     pub(super) place: Place,
     pub(super) class: Option<Name>,
+    /// Where it says what it guards.
+    pub(super) at_protects: Option<Place>,
+    pub(super) preset: Option<Placed<Preset>>,
     ways: Option<Ways>,
     pub(super) limits: Vec<Use>,
 }
@@ -66,15 +69,27 @@ impl Check {
             None => "this policy".into(),
         };
         let name = name.and_then(|name| self.name(name));
-        let ways = self.ways(written, &called, place);
+        let preset = written
+            .preset
+            .as_ref()
+            .and_then(|word| Some(Placed { value: self.word(word)?, place: word.place }));
+        let ways = self.ways(written, preset.as_ref(), &called, place);
         let class = written.class.as_ref().map(|class| self.name(class));
-        let limits = self.limits(written, &called, place);
-        // A class that is wrong is none, and then the policy is not built.
+        let limits = self.limits(written, preset.as_ref(), &called, place);
+        // A class or preset that is wrong is none, and then the policy is not built.
         let ways = ways.filter(|_| class.as_ref().is_none_or(Option::is_some));
-        Policy { name, place, class: class.flatten(), ways, limits }
+        let ways = ways.filter(|_| preset.is_some() == written.preset.is_some());
+        let at_protects = at_protects(written);
+        Policy { name, place, class: class.flatten(), at_protects, preset, ways, limits }
     }
 
-    fn ways(&mut self, written: &Written, called: &str, place: Place) -> Option<Ways> {
+    fn ways(
+        &mut self,
+        written: &Written,
+        preset: Option<&Placed<Preset>>,
+        called: &str,
+        place: Place,
+    ) -> Option<Ways> {
         if written.failure_mode.is_none() {
             self.say(place, Wrong::NoFailureMode { policy: called.to_owned() });
         }
@@ -83,14 +98,21 @@ impl Check {
         let overflow = self.word_or(written.overflow.as_ref(), Overflow::Reject);
         let protects = match protects {
             Some(protects) => Some(protects?),
-            None => None,
+            None => preset.map(|preset| preset.value.protects()),
         };
+        if let (Some(protects), Some(preset)) = (protects, preset)
+            && preset.value.protects() != protects
+        {
+            let other = at_protects(written).map(|place| (place, "what it guards"));
+            self.note(preset.place, other, Wrong::OtherPreset { preset: preset.value, protects });
+            return None;
+        }
         let ways = Ways { failure: failure?, protects, overflow: overflow? };
         // Where somebody could get in, an outage must not open the door.
         if let Some(protects) = protects.filter(|protects| protects.is_entrance())
             && ways.failure == FailureMode::FailOpen
         {
-            let other = written.protects.as_ref().map(|at| (at.place, "what it guards"));
+            let other = at_protects(written).map(|place| (place, "what it guards"));
             let place = written.failure_mode.as_ref().map_or(place, |mode| mode.place);
             self.note(place, other, Wrong::FailsOpen { policy: called.to_owned(), protects });
             return None;
@@ -98,17 +120,37 @@ impl Check {
         Some(ways)
     }
 
-    fn limits(&mut self, policy: &Written, called: &str, place: Place) -> Vec<Use> {
-        let list = policy.limits.as_ref();
+    fn limits(
+        &mut self,
+        written: &Written,
+        preset: Option<&Placed<Preset>>,
+        called: &str,
+        place: Place,
+    ) -> Vec<Use> {
+        let list = written.limits.as_ref();
         let limits = list.map_or(&[][..], |list| list.value.as_slice());
         let policy = called.to_owned();
-        if limits.is_empty() {
+        if limits.is_empty() && written.preset.is_none() {
             self.say(place, Wrong::NoLimits { policy });
-        } else if limits.len() > MAX_LIMITS {
-            let first_too_many = limits.get(MAX_LIMITS).map_or(place, |limit| limit.place);
-            self.say(first_too_many, Wrong::TooManyLimits { policy, count: limits.len() });
+            return Vec::new();
         }
-        limits.iter().filter_map(|limit| self.limit_use(limit)).collect()
+        let mut own: Vec<Use> = Vec::new();
+        for limit in limits {
+            own.extend(self.limit_use(limit));
+        }
+        let all = match preset {
+            Some(preset) => with_preset(preset, own),
+            None => own,
+        };
+        // Those that are wrong count too; of a preset, those whose place is taken do not.
+        let count = all.len().max(limits.len());
+        if count > MAX_LIMITS {
+            let ready = count.saturating_sub(limits.len());
+            let first = limits.get(MAX_LIMITS.saturating_sub(ready));
+            let place = first.map_or(place, |limit| limit.place);
+            self.say(place, Wrong::TooManyLimits { policy, count });
+        }
+        all
     }
 
     fn limit_use(&mut self, limit: &Placed<WrittenLimit>) -> Option<Use> {
@@ -123,6 +165,29 @@ impl Check {
         let value = self.name(shared)?;
         Some(Use::Shared(Placed { value, place: shared.place }))
     }
+}
+
+/// Where it is said what a policy guards: by itself, or by its preset.
+fn at_protects(written: &Written) -> Option<Place> {
+    let of_preset = || written.preset.as_ref().map(|preset| preset.place);
+    written.protects.as_ref().map(|protects| protects.place).or_else(of_preset)
+}
+
+/// Ready-made limits, those of one's own in the place of the ones they have the name of, and the rest
+/// after them.
+fn with_preset(preset: &Placed<Preset>, mut own: Vec<Use>) -> Vec<Use> {
+    let mut all = Vec::new();
+    for limit in preset.value.limits() {
+        match own.iter().position(|own| own.name() == limit.name()) {
+            Some(place) => all.push(own.remove(place)),
+            None => {
+                let shapes = vec![limit.shape().clone()];
+                all.push(Use::Own(Sound { limit, shapes, place: preset.place }));
+            }
+        }
+    }
+    all.extend(own);
+    all
 }
 
 // === impl Policy ===
@@ -178,6 +243,10 @@ impl WrittenLimit {
             at("bucket", &self.bucket),
             at("window", &self.window),
             at("quota", &self.quota),
+            at("attempts", &self.attempts),
+            at("unless", &self.unless),
+            at("distinct", &self.distinct),
+            at("forgiving", &self.forgiving),
             at("cost", &self.cost),
             at("stage", &self.stage),
             at("shadow", &self.shadow),

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tidegate_core::{Name, PolicyError, PolicySet, PolicySetBuilder};
+use tidegate_core::{Name, PolicyError, PolicySet, PolicySetBuilder, Preset};
 
 use super::Check;
 use super::limit::Sound;
@@ -25,6 +25,7 @@ impl Check {
         let shared = self.shared(ours);
         let mut policies = self.policy_list(ours);
         self.distinct_policies(&policies);
+        self.distinct_presets(&mut policies);
         for policy in &policies {
             let owner = policy.name.as_ref().map_or("a policy".into(), |name| format!("`{name}`"));
             self.distinct_limits(&owner, &policy.limits);
@@ -60,6 +61,20 @@ impl Check {
             if let Some(first) = seen.insert(name, policy.place) {
                 let wrong = Wrong::DuplicatePolicy { name: name.clone() };
                 self.say_of_two(policy.place, (first, "first here"), wrong);
+            }
+        }
+    }
+
+    /// Each preset is used once, or its limits would count together. A second one is not looked at.
+    fn distinct_presets(&mut self, policies: &mut [Policy]) {
+        let mut seen: HashMap<Preset, Place> = HashMap::new();
+        for policy in policies {
+            let Some(Placed { value: preset, place }) = policy.preset else { continue };
+            if let Some(first) = seen.get(&preset) {
+                self.say_of_two(place, (*first, "first here"), Wrong::PresetTwice { preset });
+                policy.limits.retain(|limit| limit.place() != place);
+            } else {
+                seen.insert(preset, place);
             }
         }
     }
@@ -132,16 +147,28 @@ impl Check {
             let Err(error) = builder.clone().build(None) else {
                 return (self.problems.len() == before).then_some(builder);
             };
-            let PolicyError::SameKey { first, second, .. } = &error else {
-                if !told {
-                    self.say(Place::default(), Wrong::SameCounters(error));
+            let refused = match error {
+                PolicyError::SameKey { ref first, ref second, .. } => {
+                    let (second, first) = (find(&policies, second)?, find(&policies, first));
+                    let other = first.map(|(_, _, place)| (place, "the other limit"));
+                    (second, other, Wrong::SameCounters(error))
                 }
-                return None;
+                PolicyError::NotAboveCap { policy, limit, protects, admits, cap } => {
+                    let found = find(&policies, &format!("{policy}/{limit}"))?;
+                    let at_protects = policies[found.0].at_protects;
+                    let other = at_protects.map(|place| (place, "what it guards"));
+                    (found, other, Wrong::NotAboveCap { limit, protects, admits, cap })
+                }
+                error => {
+                    if !told {
+                        self.say(Place::default(), Wrong::SameCounters(error));
+                    }
+                    return None;
+                }
             };
-            let first = find(&policies, first).map(|(_, _, place)| (place, "the other limit"));
-            let (policy, limit, place) = find(&policies, second)?;
+            let ((policy, limit, place), other, wrong) = refused;
             policies[policy].limits.remove(limit);
-            self.note(place, first, Wrong::SameCounters(error));
+            self.note(place, other, wrong);
         }
         None
     }

@@ -39,7 +39,7 @@ fn refuses_alone(first: &Limit, second: &Limit, requests: &[Request]) -> bool {
         .limit(second.clone());
     let set = PolicySet::builder().policy(policy).build(None).unwrap();
     let clock = ManualClock::new(Timestamp::from_micros(START));
-    let budget = Budget { buckets: 1_000, quotas: 1_000, windows: 1_000 };
+    let budget = Budget { buckets: 1_000, quotas: 1_000, windows: 1_000, attempts: 100 };
     let engine = Engine::new(MemoryStore::new(budget, &clock), set.clone());
     requests.iter().any(|request| {
         clock.advance(Span::from_micros(request.after));
@@ -246,6 +246,10 @@ fn who_is_counted_how_and_for_what_matters() {
     assert!(!is_idle(&lax(org), &strict(org).in_shadow()), "a shadow refuses nothing");
     assert!(!is_idle(&lax(org).in_shadow(), &strict(org)), "a shadow is there to report");
     assert!(!is_idle(&lax(org), &strict(org).settling()), "what is given back is room again");
+    let spared = |limit: Limit| limit.unless(Dimension::Token);
+    assert!(!is_idle(&lax(org), &spared(strict(org))), "whom it leaves alone the other refuses");
+    assert!(is_idle(&spared(lax(org)), &spared(strict(org))));
+    assert!(is_idle(&spared(lax(org)), &strict(org)));
     let each = CostRule::PerRequest(Cost::ONE);
     assert!(!is_idle(&lax(org), &strict(org).costing(each)), "weight and requests differ");
     let (ip, ip48) = (Scope::of([Dimension::Ip]), Scope::of([Dimension::Ip48]));

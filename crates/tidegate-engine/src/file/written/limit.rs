@@ -7,8 +7,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use tidegate_core::{Quota, Stage, Window};
+use tidegate_core::{Dimension, Quota, Stage, Window};
 
+use super::attempts::AttemptsNumbers;
 use super::present;
 use super::scalar::{DurationText, NameText, Number, PeriodText, RateText};
 use super::schemas::{exactly_one_shape, limit_in_policy};
@@ -34,6 +35,18 @@ pub(in crate::file) struct Limit {
     pub(in crate::file) window: Option<Placed<WindowNumbers>>,
     /// A budget per period.
     pub(in crate::file) quota: Option<Placed<QuotaNumbers>>,
+    /// Tries, and a block when they are too many.
+    pub(in crate::file) attempts: Option<Placed<AttemptsNumbers>>,
+    /// Whom it leaves alone: requests of which this is known.
+    #[serde(default, deserialize_with = "present")]
+    pub(in crate::file) unless: Option<Placed<Word<Dimension>>>,
+    /// Count distinct values of this, each of them once; for `attempts`.
+    #[serde(default, deserialize_with = "present")]
+    pub(in crate::file) distinct: Option<Placed<Word<Dimension>>>,
+    /// Forget all tries counted so far when one is settled at 0, as it succeeded; for `attempts`.
+    /// Implies `settles`.
+    #[serde(default, deserialize_with = "present")]
+    pub(in crate::file) forgiving: Option<Placed<bool>>,
     /// What a request takes: so many units for each unit of its weight, 1 unless given.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) cost: Option<Placed<Cost>>,
@@ -70,6 +83,8 @@ pub(in crate::file) struct Override {
     pub(in crate::file) window: Option<Placed<Partly<WindowNumbers>>>,
     /// The numbers, if the limit is a quota.
     pub(in crate::file) quota: Option<Placed<Partly<QuotaNumbers>>>,
+    /// The numbers, if the limit counts attempts.
+    pub(in crate::file) attempts: Option<Placed<Partly<AttemptsNumbers>>>,
 }
 
 /// Some of the numbers of a shape: at least one.
@@ -198,6 +213,7 @@ impl<T: JsonSchema> JsonSchema for Partly<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = T::json_schema(generator);
         schema.remove("required");
+        schema.remove("oneOf");
         schema.insert("minProperties".into(), 1.into());
         schema
     }

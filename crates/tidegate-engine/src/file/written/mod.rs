@@ -4,6 +4,7 @@
 //! sense is left to [`check`](super::check), which sees the whole and reports everything at once; so
 //! fields that are required are optional here, and words and numbers are taken as they come.
 
+pub(super) mod attempts;
 pub(super) mod limit;
 pub(super) mod scalar;
 pub(super) mod schemas;
@@ -14,7 +15,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
-use tidegate_core::{FailureMode, Overflow, Protects};
+use tidegate_core::{FailureMode, Overflow, Preset, Protects};
 
 use self::limit::Limit;
 use self::scalar::{NameText, Number};
@@ -55,6 +56,7 @@ pub(super) struct SharedLimit(pub(super) Limit);
 /// Named limits, and what happens past them or without a store.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = schemas::limits_or_preset)]
 pub(super) struct Policy {
     /// What requests select it by.
     #[schemars(required)]
@@ -65,6 +67,10 @@ pub(super) struct Policy {
     /// What it guards. Where somebody could get in, it must not fail open.
     #[serde(default, deserialize_with = "present")]
     pub(super) protects: Option<Placed<Word<Protects>>>,
+    /// Ready-made limits. Those of the list `limits` with the name of one of them take its place, and
+    /// the others come after them.
+    #[serde(default, deserialize_with = "present")]
+    pub(super) preset: Option<Placed<Word<Preset>>>,
     /// The endpoint class it is bound to: its limits count by this one, whatever a request claims.
     #[serde(default, deserialize_with = "present")]
     pub(super) class: Option<Placed<NameText>>,
@@ -72,7 +78,7 @@ pub(super) struct Policy {
     #[serde(default, deserialize_with = "present")]
     pub(super) overflow: Option<Placed<Word<Overflow>>>,
     /// Its limits, all of which have to have room.
-    #[schemars(required, length(min = 1, max = tidegate_core::MAX_LIMITS))]
+    #[schemars(length(min = 1, max = tidegate_core::MAX_LIMITS))]
     pub(super) limits: Option<Placed<Vec<Placed<Limit>>>>,
 }
 
@@ -86,6 +92,8 @@ pub(super) struct Memory {
     pub(super) quotas: Option<Placed<Number>>,
     /// Windows: about 970 bytes each.
     pub(super) windows: Option<Placed<Number>>,
+    /// Attempts: about 1,500 bytes each.
+    pub(super) attempts: Option<Placed<Number>>,
 }
 
 // === impl SharedLimit ===

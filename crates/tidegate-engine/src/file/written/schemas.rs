@@ -5,13 +5,19 @@ use schemars::{Schema, transform::Transform};
 use serde_json::{Value, json};
 
 /// The fields of which a limit or an override has exactly one.
-const SHAPES: [&str; 3] = ["bucket", "window", "quota"];
+const SHAPES: [&str; 4] = ["bucket", "window", "quota", "attempts"];
 
 /// A limit within a policy: a shared one by its name alone, or one of its own.
 pub(in crate::file) fn limit_in_policy(schema: &mut Schema) {
     let mut forms = vec![json!({ "required": ["shared"], "maxProperties": 1 })];
     forms.extend(SHAPES.map(|shape| own(&["name", "by"], shape)));
     schema.insert("oneOf".into(), forms.into());
+}
+
+/// A policy: it has limits of its own, ready-made ones, or both.
+pub(in crate::file) fn limits_or_preset(schema: &mut Schema) {
+    let either = ["limits", "preset"].map(|field| json!({ "required": [field] }));
+    schema.insert("anyOf".into(), Value::from_iter(either));
 }
 
 /// A limit of the list `shared`, which cannot name another one.
@@ -21,6 +27,22 @@ pub(in crate::file) fn limit_of_its_own(schema: &mut Schema) {
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.remove("shared");
     }
+}
+
+/// Attempts: two windows, each with all its numbers, or one and a ladder.
+pub(in crate::file) fn one_manner(schema: &mut Schema) {
+    let whole = json!({ "required": ["block_at", "per", "block"] });
+    let windows = json!({
+        "required": ["temp"],
+        "properties": {
+            "temp": whole, "long": whole, "block_at": false, "per": false, "ladder": false,
+        },
+    });
+    let climbing = json!({
+        "required": ["block_at", "per", "ladder"],
+        "properties": { "temp": false, "long": false },
+    });
+    schema.insert("oneOf".into(), Value::from_iter([windows, climbing]));
 }
 
 /// An override.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
-use tidegate_core::{Dimension, FailureMode, Overflow, Protects, Stage};
+use tidegate_core::{Dimension, FailureMode, Level, Overflow, Preset, Protects, Stage};
 
 /// A set of words, each with what it means.
 pub(in crate::file) trait Words: Copy + 'static {
@@ -44,6 +44,10 @@ pub(in crate::file) enum CountedBy {
     Everybody,
     One(Dimension),
 }
+
+/// Every level of blocks there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::file) struct AllLevels;
 
 // === impl Word ===
 
@@ -106,6 +110,14 @@ impl Words for Protects {
     ];
 }
 
+impl Words for Preset {
+    const WHAT: &'static str = "`preset`";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("login", Self::Login, "For logins: by account, device, address and agent."),
+        ("otp", Self::Otp, "For one-time passwords: likewise, with fewer tries."),
+    ];
+}
+
 impl Words for Overflow {
     const WHAT: &'static str = "`overflow`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
@@ -143,22 +155,54 @@ impl Words for Starts {
     ];
 }
 
-impl Words for CountedBy {
+impl Words for Dimension {
     const WHAT: &'static str = "a dimension";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("org", Self::One(Dimension::Org), "The organisation."),
-        ("upstream", Self::One(Dimension::Upstream), "The upstream a gateway forwards to."),
-        ("route", Self::One(Dimension::Route), "The route's template."),
-        ("user", Self::One(Dimension::User), "The user within the organisation."),
-        ("token", Self::One(Dimension::Token), "The token or API key, by its public id."),
-        ("account", Self::One(Dimension::Account), "The account somebody tries to enter."),
-        ("device", Self::One(Dimension::Device), "The device, by an id the host vouches for."),
-        ("ip", Self::One(Dimension::Ip), "The address prefix: IPv4 /32, IPv6 /64."),
-        ("ip56", Self::One(Dimension::Ip56), "The IPv6 /56 around it."),
-        ("ip48", Self::One(Dimension::Ip48), "The IPv6 /48 around that."),
-        ("agent", Self::One(Dimension::Agent), "The user agent, which a client chooses."),
-        ("class", Self::One(Dimension::Class), "The endpoint class."),
-        ("global", Self::Everybody, "Everybody together: one counter."),
+        ("org", Self::Org, "The organisation."),
+        ("upstream", Self::Upstream, "The upstream a gateway forwards to."),
+        ("route", Self::Route, "The route's template."),
+        ("user", Self::User, "The user within the organisation."),
+        ("token", Self::Token, "The token or API key, by its public id."),
+        ("account", Self::Account, "The account somebody tries to enter."),
+        ("device", Self::Device, "The device, by an id the host vouches for."),
+        ("ip", Self::Ip, "The address prefix: IPv4 /32, IPv6 /64."),
+        ("ip56", Self::Ip56, "The IPv6 /56 around it."),
+        ("ip48", Self::Ip48, "The IPv6 /48 around that."),
+        ("agent", Self::Agent, "The user agent, which a client chooses."),
+        ("class", Self::Class, "The endpoint class."),
+    ];
+}
+
+impl Words for CountedBy {
+    const WHAT: &'static str = Dimension::WHAT;
+    const ALL: &'static [(&'static str, Self, &'static str)] = &{
+        let everybody = ("global", Self::Everybody, "Everybody together: one counter.");
+        let mut all = [everybody; Dimension::COUNT + 1];
+        let mut index = 0;
+        while index < Dimension::COUNT {
+            let (word, dimension, meaning) = <Dimension as Words>::ALL[index];
+            all[index] = (word, Self::One(dimension), meaning);
+            index += 1;
+        }
+        all
+    };
+}
+
+impl Words for AllLevels {
+    const WHAT: &'static str = "`ladder`";
+    const ALL: &'static [(&'static str, Self, &'static str)] =
+        &[("all", Self, "All six levels, L1 to L6.")];
+}
+
+impl Words for Level {
+    const WHAT: &'static str = "a level";
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("L1", Self::L1, "15 seconds."),
+        ("L2", Self::L2, "A minute."),
+        ("L3", Self::L3, "Five minutes."),
+        ("L4", Self::L4, "Half an hour."),
+        ("L5", Self::L5, "Six hours."),
+        ("L6", Self::L6, "A day."),
     ];
 }
 
@@ -176,9 +220,12 @@ mod tests {
     fn every_word_of_the_core_can_be_written() {
         assert_eq!(words::<FailureMode>(), FailureMode::ALL.map(FailureMode::name));
         assert_eq!(words::<Protects>(), Protects::ALL.map(Protects::name));
+        assert_eq!(words::<Preset>(), Preset::ALL.map(Preset::name));
         assert_eq!(words::<Overflow>(), Overflow::ALL.map(Overflow::name));
         assert_eq!(words::<Stage>(), [Stage::Global, Stage::Action].map(Stage::name));
         let dimensions = Dimension::ALL.map(Dimension::name);
+        assert_eq!(words::<Dimension>(), dimensions);
         assert_eq!(words::<CountedBy>()[..Dimension::COUNT], dimensions);
+        assert_eq!(words::<Level>(), Level::ALL.map(|level| level.to_string()));
     }
 }

@@ -1,6 +1,6 @@
 //! What to do about it.
 
-use tidegate_core::{CostError, Dimension, OverrideError, ShapeError};
+use tidegate_core::{CostError, Dimension, MAX_DISTINCT, OverrideError, PolicyError, ShapeError};
 
 use super::Wrong;
 use crate::file::{MAX_BYTES, MAX_EXACT_OVERRIDES};
@@ -64,6 +64,16 @@ codes! {
     OtherPeriod => "other-period",
     BackoffWithoutAttempts => "backoff-without-attempts",
     BadBackoff => "bad-backoff",
+    TwoManners => "two-manners",
+    BadLadder => "bad-ladder",
+    NotAttempts => "not-attempts",
+    CostOfAttempts => "cost-of-attempts",
+    DistinctOfItself => "distinct-of-itself",
+    TooManyDistinct => "too-many-distinct",
+    NeverApplies => "never-applies",
+    NotAboveCap => "not-above-cap",
+    OtherPreset => "other-preset",
+    PresetTwice => "preset-twice",
     DuplicatePolicy => "duplicate-policy",
     DuplicateLimit => "duplicate-limit",
     MatchNotOne => "match-not-one",
@@ -103,7 +113,10 @@ impl Wrong {
             Self::BadNumbers(error) => of_numbers(*error)?,
             Self::BadOverride(error) => of_override(error)?,
             Self::BadDuration { advice, .. } | Self::BadRate { advice, .. } => advice.as_str(),
-            other => return other.of_policies().or(other.of_limits()).map(str::to_owned),
+            other => {
+                let advice = other.of_policies().or(other.of_limits()).or(other.of_attempts());
+                return advice.map(str::to_owned);
+            }
         };
         Some(said.to_owned())
     }
@@ -134,7 +147,7 @@ impl Wrong {
             Self::FailsOpen { .. } => {
                 "write `fail_closed` or `degraded`: otherwise an outage of the store is a way in"
             }
-            Self::NoLimits { .. } => "add `limits:` with at least one limit",
+            Self::NoLimits { .. } => "add `limits:` with at least one limit, or a `preset`",
             Self::TooManyLimits { .. } => "split the policy, or drop limits that others imply",
             Self::GlobalAmongOthers => "write `by: global`, or the dimensions alone",
             Self::RepeatedDimension { .. } => "write it once",
@@ -149,11 +162,12 @@ impl Wrong {
     }
 
     /// What is always the same, of limits.
-    const fn of_limits(&self) -> Option<&'static str> {
+    fn of_limits(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoShape { .. } => {
-                "add one of `bucket: { rate: 10/s, burst: 20 }`, `window: { count: 100, per: 10min }` \
-                 and `quota: { count: 1000, per: day }`"
+                "add one of `bucket: { rate: 10/s, burst: 20 }`, `window: { count: 100, per: 10min }`, \
+                 `quota: { count: 1000, per: day }` and `attempts: { block_at: 5, per: 10min, ladder: \
+                 all }`"
             }
             Self::TwoShapes { .. } => "make two limits of it: both have to have room",
             Self::NotANumber { .. } => {
@@ -180,6 +194,10 @@ impl Wrong {
             Self::OtherShape { .. } => {
                 "an override changes numbers, not the shape; other shapes are other limits"
             }
+            Self::SameCounters(PolicyError::SameKey { key, .. }) if is_log(key) => {
+                "if they are to count together, make one limit of the list `shared` of them; \
+                 otherwise rename one"
+            }
             Self::SameCounters(_) => {
                 "if they are to count together, make one limit of the list `shared` of them; \
                  otherwise add `named_key: true` to one whose name the other does not have"
@@ -199,16 +217,62 @@ impl Wrong {
     }
 }
 
+impl Wrong {
+    /// What is always the same, of attempts and blocks.
+    const fn of_attempts(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::TwoManners { .. } => {
+                "for blocks of a fixed length write `temp` and perhaps `long`; for blocks that grow \
+                 with their frequency write `block_at`, `per` and `ladder`"
+            }
+            Self::BadLadder(_) => "write the lower level first: `ladder: { from: L1, to: L4 }`",
+            Self::NotAttempts { .. } => {
+                "remove it, or count `attempts: { block_at: 5, per: 10min, ladder: all }`"
+            }
+            Self::CostOfAttempts => "remove `cost`",
+            Self::DistinctOfItself { .. } => {
+                "count `by` another dimension, such as distinct accounts `by: ip`"
+            }
+            Self::TooManyDistinct => {
+                const { assert!(MAX_DISTINCT == 50) };
+                "write a `block_at` of at most 50"
+            }
+            Self::NeverApplies { .. } => "remove `unless`, or name another dimension",
+            Self::NotAboveCap { .. } => {
+                "raise its `count`, `burst` or `block_at`: an outage must not be the better time to \
+                 guess"
+            }
+            Self::OtherPreset { .. } => "remove `protects`: the preset says it",
+            Self::PresetTwice { .. } => {
+                "let one policy serve both, or give the other one limits with names of their own"
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Whether a key is one of attempts, which always has the name of its limit.
+fn is_log(key: &str) -> bool {
+    key.starts_with("abuse_limiter:")
+}
+
 /// Where the core has not said what to do.
-const fn of_numbers(error: ShapeError) -> Option<&'static str> {
+fn of_numbers(error: ShapeError) -> Option<&'static str> {
     Some(match error {
         ShapeError::ZeroPeriod => "write a longer one, such as `1s`",
         ShapeError::TooFast => "write a slower one, or count in larger units",
         ShapeError::TooLarge { .. } => {
             "write a smaller burst, or the rate with a shorter period: `10/min` instead of `600/h`"
         }
+        ShapeError::OutOfRange { what: "block_at", .. } => {
+            "write a smaller one; a window counts more, but blocks nobody"
+        }
         ShapeError::OutOfRange { .. } => "write a smaller one, or count in larger units",
-        ShapeError::ZeroRate | ShapeError::ZeroBurst | ShapeError::ZeroCount => return None,
+        ShapeError::LongNotLonger => "give `long` a longer `per` and a larger `block_at`",
+        ShapeError::ZeroRate
+        | ShapeError::ZeroBurst
+        | ShapeError::ZeroCount
+        | ShapeError::BlocksEverything => return None,
     })
 }
 
@@ -220,6 +284,9 @@ const fn of_override(error: &OverrideError) -> Option<&'static str> {
         }
         OverrideError::Duplicate(Dimension::Ip | Dimension::Ip56 | Dimension::Ip48) => {
             "keep one of them: all addresses of an IPv6 prefix are one value"
+        }
+        OverrideError::Duplicate(Dimension::Account) => {
+            "keep one of them: all spellings of a login name are one account"
         }
         OverrideError::Duplicate(_) => "keep one of them",
         OverrideError::NotAnAddress(_) => "write one address, such as `203.0.113.7`",
@@ -255,6 +322,11 @@ fn other_field(field: &str, suggestion: Option<&str>, known: &[String]) -> Strin
         }
         "zone" | "billing_day" | "starts" if is_window => {
             "a window slides and knows no calendar; for a calendar, use a quota".into()
+        }
+        "block" if known.iter().any(|name| name == "ladder") => {
+            "blocks on a ladder last as long as their level says; for a fixed length write `temp: { \
+             block_at: 5, per: 10min, block: 15min }`"
+                .into()
         }
         _ if known.is_empty() => "remove it: nothing stands here".into(),
         _ => one_of(suggestion, known),

@@ -6,8 +6,8 @@
 mod advice;
 
 use tidegate_core::{
-    CalendarError, Cost, CostError, Dimension, MAX_LIMITS, Name, OverrideError, PolicyError,
-    Protects, ShapeError, Span,
+    CalendarError, Cap, Cost, CostError, Dimension, LadderError, MAX_DISTINCT, MAX_LIMITS, Name,
+    OverrideError, PolicyError, Preset, Protects, ShapeError, Span,
 };
 
 use super::suggest::nearest;
@@ -171,7 +171,7 @@ pub enum Wrong {
         owner: String,
     },
     /// A limit with two.
-    #[error("{owner} has two shapes, a {first} and a {second}")]
+    #[error("{owner} has two shapes, `{first}` and `{second}`")]
     TwoShapes {
         /// The limit or override.
         owner: String,
@@ -249,6 +249,77 @@ pub enum Wrong {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// Attempts with blocks of both manners.
+    #[error("`{first}` and `{second}` belong to two manners of blocks")]
+    TwoManners {
+        /// A field of one.
+        first: &'static str,
+        /// A field of the other.
+        second: &'static str,
+    },
+    /// A ladder that leads nowhere.
+    #[error(transparent)]
+    BadLadder(#[from] LadderError),
+    /// What goes with attempts alone.
+    #[error("`{field}` goes with `attempts`, which this limit does not count")]
+    NotAttempts {
+        /// The field.
+        field: &'static str,
+    },
+    /// A cost of attempts, each of which is one.
+    #[error("an attempt counts once, whatever a request costs")]
+    CostOfAttempts,
+    /// Distinct values of what a key consists of: there is one.
+    #[error("each `{dimension}` has one `{dimension}`, so there is nothing to count")]
+    DistinctOfItself {
+        /// The dimension.
+        dimension: &'static str,
+    },
+    /// More distinct values than are kept.
+    #[error("up to {MAX_DISTINCT} distinct values are told apart")]
+    TooManyDistinct,
+    /// A limit for nobody.
+    #[error(
+        "the limit needs `{}` and leaves alone whom it is known of, so it never applies",
+        .dimension.name()
+    )]
+    NeverApplies {
+        /// The dimension.
+        dimension: Dimension,
+    },
+    /// A policy that would be looser in an outage than without one.
+    #[error(
+        "limit `{limit}` lets no more than {admits} through in {}; while the store is down, a policy \
+         that protects `{}` admits {} for each `{}` already",
+        .cap.per, .protects.name(), .cap.count, .cap.by.name()
+    )]
+    NotAboveCap {
+        /// The limit.
+        limit: Name,
+        /// What its policy guards.
+        protects: Protects,
+        /// How many it lets through in the time of the cap.
+        admits: u64,
+        /// The locked cap.
+        cap: Cap,
+    },
+    /// A preset for something else than what the policy guards.
+    #[error(
+        "the preset `{}` protects `{}`, but the policy protects `{}`",
+        .preset.name(), .preset.protects().name(), .protects.name()
+    )]
+    OtherPreset {
+        /// The preset.
+        preset: Preset,
+        /// What the policy says it guards.
+        protects: Protects,
+    },
+    /// A preset in two policies, which would count on the same keys.
+    #[error("two policies use the preset `{}`, whose limits count on the same keys", .preset.name())]
+    PresetTwice {
+        /// The preset.
+        preset: Preset,
+    },
     /// Two policies of one name.
     #[error("two policies are named `{name}`")]
     DuplicatePolicy {
@@ -273,7 +344,7 @@ pub enum Wrong {
     #[error(transparent)]
     BadOverride(#[from] OverrideError),
     /// An override of another shape than its limit's.
-    #[error("the limit is a {expected}, but this override of it is a {found}")]
+    #[error("the shape of the limit is `{expected}`, but this override has `{found}`")]
     OtherShape {
         /// The limit's shape.
         expected: &'static str,

@@ -33,6 +33,23 @@ fn a_whole_request_is_read() {
 }
 
 #[test]
+fn t17_every_spelling_of_a_login_name_is_one_account() {
+    for typed in
+        ["ada@example.org", " Ada@Example.ORG ", "\u{ff21}da@example.org", r"\u0041da@example.org"]
+    {
+        let body = format!(r#"{{"policy":"api","subject":{{"account":"{typed}"}}}}"#);
+        let ask = ask(body.as_bytes()).unwrap();
+        let account = ask.facts.subject().get(Dimension::Account);
+        assert_eq!(account, Some(Fact::Private(b"ada@example.org")), "{typed:?}");
+    }
+    check_ask(
+        r#"{"policy":"api","subject":{"account":"a","account":"b"}}"#,
+        "invalid-field",
+        "/subject/account",
+    );
+}
+
+#[test]
 fn subject_and_cost_may_be_left_out() {
     let ask = ask(br#"{"policy":"api"}"#).unwrap();
     assert_eq!((ask.cost, ask.facts), (Cost::ONE, Facts::default()));

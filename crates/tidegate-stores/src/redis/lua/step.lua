@@ -38,7 +38,7 @@ if type(v$) == 'table' and not string.find(v$.err, 'WRONGTYPE', 1, true) then re
 local letter, digit = 0, 0
 if type(v$) == 'string' and #v$ >= 2 then letter, digit = unpack('<BB', v$) end
 local shape = letter == 98 and 'bucket' or letter == 113 and 'quota'
-  or (letter == 114 or letter == 103) and 'window'
+  or (letter == 114 or letter == 103) and 'window' or letter == 97 and 'attempts'
 if not shape or digit ~= 49 or shape == 'OWN' then
   return nonce .. (shape and digit > 49 and digit < 58 and 'version $ ' or 'corrupt $ ')
 end

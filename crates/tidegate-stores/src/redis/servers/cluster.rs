@@ -59,10 +59,7 @@ impl Cluster {
         progress: &mut Progress,
     ) -> Result<Value, StoreError> {
         let slot = call.slot();
-        let map = match self.map.load_full() {
-            Some(map) => map,
-            None => self.learn().await.map_err(|trouble| self.shared.note(&trouble))?,
-        };
+        let map = self.known().await?;
         let Some(link) = map.owner(slot) else {
             self.shared.note_text(|| format!("nobody has slot {slot} of the cluster"));
             self.look_again();
@@ -78,6 +75,25 @@ impl Cluster {
             // Redirected twice: nobody has it for now.
             Value::ServerError(error) => Err(self.refused(&error, progress)),
             reply => Ok(reply),
+        }
+    }
+
+    /// The owners by their identities, in order and each once.
+    pub(super) async fn owners(self: &Arc<Self>) -> Result<Vec<(String, Arc<Link>)>, StoreError> {
+        let map = self.known().await?;
+        let owners = map.layout.ranges.iter().map(|range| &range.owner);
+        let owners = owners.map(|owner| (owner.id.as_str(), owner));
+        let owners: std::collections::BTreeMap<_, _> = owners.collect();
+        let link = |address| map.link_at(address).cloned();
+        let found = owners.into_values().map(|owner| (owner.id.clone(), link(&owner.address)));
+        Ok(found.filter_map(|(id, link)| Some((id, link?))).collect())
+    }
+
+    /// The layout as it was last heard, or for the first time.
+    async fn known(self: &Arc<Self>) -> Result<Arc<Map>, StoreError> {
+        match self.map.load_full() {
+            Some(map) => Ok(map),
+            None => self.learn().await.map_err(|trouble| self.shared.note(&trouble)),
         }
     }
 

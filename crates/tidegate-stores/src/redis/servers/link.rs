@@ -80,10 +80,7 @@ impl Link {
         asking: bool,
         progress: &mut Progress,
     ) -> Result<Value, StoreError> {
-        let (live, was_ready) = match self.ready() {
-            Some(live) => (live, true),
-            None => (self.connect().await.map_err(|trouble| self.shared.note(&trouble))?, false),
-        };
+        let (live, was_ready) = self.ready_or_new().await?;
         progress.sent(self, &live, was_ready);
         let mut reply = live.call(call.by_hash(), asking).await;
         if let Ok(Value::ServerError(error)) = &reply
@@ -97,6 +94,17 @@ impl Link {
             self.shared.note_text(|| format!("{}: lost during a call: {error}", live.address));
             progress.garbled()
         })
+    }
+
+    /// The connection, and whether it was there already.
+    pub(super) async fn ready_or_new(self: &Arc<Self>) -> Result<(Arc<Live>, bool), StoreError> {
+        match self.ready() {
+            Some(live) => Ok((live, true)),
+            None => {
+                let live = self.connect().await.map_err(|trouble| self.shared.note(&trouble))?;
+                Ok((live, false))
+            }
+        }
     }
 
     async fn open(&self) -> Result<Arc<Live>, Trouble> {

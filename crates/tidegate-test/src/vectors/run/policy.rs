@@ -3,17 +3,21 @@
 use std::collections::BTreeMap;
 
 use tidegate_core::{
-    Backoff, Bucket, Calendar, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
-    PolicySpec, Quota, Rate, Scope, Shape, Span, Stage, Unit, Window,
+    Attempts, Backoff, Bucket, Calendar, Counts, Dimension, FailureMode, Limit, Name, Period,
+    PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Stage, Threshold, Unit, Window,
 };
 
 use super::super::time::Length;
 use super::super::written::{
-    BucketText, CountsText, FromText, LimitText, QuotaText, StageText, Vector,
+    AttemptsText, BlockText, BucketText, CountsText, FromText, LimitText, QuotaText, StageText,
+    Vector,
 };
 
 /// The policy a vector begins with. A guardrail is a window of admitted requests.
 pub(super) fn of_vector(vector: &Vector) -> Result<PolicySet, String> {
+    if let Some(attempts) = &vector.attempts {
+        return of_shape(Shape::Attempts(attempts_of(attempts)?));
+    }
     match (&vector.bucket, &vector.guardrail, &vector.limits) {
         (Some(bucket), None, None) => of_shape(Shape::Bucket(bucket_of(bucket)?)),
         (None, Some(guardrail), None) => {
@@ -85,6 +89,15 @@ fn limit_of(title: &str, limit: &LimitText) -> Result<Limit, String> {
 fn bucket_of(bucket: &BucketText) -> Result<Bucket, String> {
     let rate = Rate::try_new(bucket.rate, bucket.per.0).map_err(text)?;
     Bucket::try_new(rate, bucket.burst).map_err(text)
+}
+
+fn attempts_of(attempts: &AttemptsText) -> Result<Attempts, String> {
+    let threshold = |text: &BlockText| Threshold {
+        block_at: text.block_at,
+        per: text.per.0,
+        block: text.block.0,
+    };
+    Attempts::try_new(threshold(&attempts.temp), Some(threshold(&attempts.long))).map_err(text)
 }
 
 fn period_of(quota: &QuotaText) -> Result<Period, String> {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
+use crate::cli::blocked::{Attempts, Block};
 use crate::text::{Table, escaped, in_words};
 
 /// As much of a decision's JSON as is shown.
@@ -35,6 +36,8 @@ struct Reading {
     retry_after_us: Option<u64>,
     reset_after_us: u64,
     shadow: bool,
+    /// None: it is of another shape.
+    attempts: Option<Attempts>,
 }
 
 // === impl Told ===
@@ -60,6 +63,13 @@ impl Told {
         escaped(&(line + &mode))
     }
 
+    /// The limits that are under a block, and which.
+    fn blocks(&self) -> impl Iterator<Item = (&str, &Block)> {
+        self.readings.iter().filter_map(|reading| {
+            Some((reading.name.as_str(), reading.attempts.as_ref()?.block.as_ref()?))
+        })
+    }
+
     fn wait(&self) -> Option<String> {
         self.retry_after_us.map(in_words)
     }
@@ -74,6 +84,10 @@ impl fmt::Display for Told {
             table.row(&reading.cells(binds));
         }
         write!(f, "{table}")?;
+        for (place, (name, block)) in self.blocks().enumerate() {
+            let gap = if place == 0 { "\n" } else { "" };
+            writeln!(f, "{gap}  {}", escaped(&format!("`{name}` is {block}")))?;
+        }
         match &self.next_allowed_at {
             Some(at) if self.blocked => writeln!(f, "\n  Allowed again at {}", escaped(at))?,
             Some(_) | None => {}
@@ -137,6 +151,20 @@ mod tests {
              Allowed again at 2026-11-15T11:00:00.000000Z\n"
         );
         assert!(decision("deny", None).headline().ends_with("never, it is more than ever fits"));
+    }
+
+    #[test]
+    fn a_block_is_told_with_its_end() {
+        let mut told = decision("deny", Some(58_000_000));
+        let block = json!({
+            "scope": "temp", "level": "L2", "ends_at": "2026-11-15T11:15:50.123456Z",
+            "ends_in_us": 58_000_000, "begins": true,
+        });
+        let attempts = json!({"temp": 5, "long": null, "block": block});
+        told.readings[0].attempts = Some(serde_json::from_value(attempts).unwrap());
+        let until = "until 2026-11-15T11:15:50.123456Z, 58 s left";
+        let line = format!("\n\n  `burst` is blocked (temp, L2) {until}\n");
+        assert!(told.to_string().contains(&line), "{told}");
     }
 
     #[test]

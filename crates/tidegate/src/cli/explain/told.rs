@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 use tidegate_core::Span;
 
+use crate::cli::blocked::Attempts;
 use crate::text::{Table, escaped, in_words};
 
 /// As much of an explanation's JSON as is shown.
@@ -29,6 +30,10 @@ struct Limit {
     scope: String,
     shadow: bool,
     settles: bool,
+    #[serde(default)]
+    forgives: bool,
+    unless: Option<String>,
+    distinct: Option<String>,
     cost: Cost,
     shape: Shape,
 }
@@ -46,6 +51,20 @@ enum Shape {
     Bucket { units: u64, per_us: u64, burst: u64 },
     Window { count: u64, per_us: u64, counts_attempts: bool },
     Quota { count: u64, period: Period, counts_attempts: bool },
+    Attempts { temp: Threshold, long: Option<Threshold>, ladder: Option<Ladder> },
+}
+
+#[derive(Debug, Deserialize)]
+struct Threshold {
+    block_at: u64,
+    per_us: u64,
+    block_us: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Ladder {
+    from: String,
+    to: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -62,6 +81,8 @@ struct Reading {
     remaining: i64,
     room: String,
     retry_after_us: Option<u64>,
+    /// None: it is of another shape.
+    attempts: Option<Attempts>,
 }
 
 // === impl Told ===
@@ -93,7 +114,10 @@ impl Explained {
     fn now(&self) -> String {
         match &self.reading {
             Some(reading) => reading.to_string(),
-            None => format!("does not apply; not given: {}", self.missing.join(", ")),
+            None => match (self.missing.as_slice(), &self.limit.unless) {
+                ([], Some(known)) => format!("does not apply; {known} is given"),
+                _ => format!("does not apply; not given: {}", self.missing.join(", ")),
+            },
         }
     }
 }
@@ -107,9 +131,16 @@ impl Limit {
             Cost::PerUnit(units) => format!("; {units} for each unit of cost"),
             Cost::PerRequest(units) => format!("; {units} for each request"),
         };
-        let settles = if self.settles { "; settles" } else { "" };
+        let distinct = self.distinct.as_ref().map(|of| format!("; distinct {of}"));
+        let unless = self.unless.as_ref().map(|known| format!("; unless {known}"));
+        let who = format!("{}{}", distinct.unwrap_or_default(), unless.unwrap_or_default());
+        let settles = match (self.forgives, self.settles) {
+            (true, _) => "; forgives",
+            (false, true) => "; settles",
+            (false, false) => "",
+        };
         let shadow = if self.shadow { "; shadow" } else { "" };
-        format!("{}{cost}{settles}{shadow}", self.shape)
+        format!("{}{who}{cost}{settles}{shadow}", self.shape)
     }
 }
 
@@ -120,7 +151,7 @@ impl fmt::Display for Shape {
         let attempts = match self {
             Self::Window { counts_attempts: true, .. }
             | Self::Quota { counts_attempts: true, .. } => ", refused attempts too",
-            Self::Bucket { .. } | Self::Window { .. } | Self::Quota { .. } => "",
+            _ => "",
         };
         match self {
             Self::Bucket { units, per_us, burst } => {
@@ -130,7 +161,20 @@ impl fmt::Display for Shape {
                 write!(f, "{count} in any {}{attempts}", in_words(*per_us))
             }
             Self::Quota { count, period, .. } => write!(f, "{count} {period}{attempts}"),
+            Self::Attempts { temp, ladder: Some(Ladder { from, to }), .. } => {
+                let Threshold { block_at, per_us, .. } = temp;
+                write!(f, "block at {block_at} in any {}, {from} to {to}", in_words(*per_us))
+            }
+            Self::Attempts { temp, long: Some(long), .. } => write!(f, "block {temp}, {long}"),
+            Self::Attempts { temp, .. } => write!(f, "block {temp}"),
         }
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (per, block) = (in_words(self.per_us), in_words(self.block_us));
+        write!(f, "at {} in any {per} for {block}", self.block_at)
     }
 }
 
@@ -163,6 +207,9 @@ fn unit(micros: u64) -> String {
 impl fmt::Display for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} left", self.remaining, self.capacity)?;
+        if let Some(block) = self.attempts.as_ref().and_then(|attempts| attempts.block.as_ref()) {
+            return write!(f, "; {block}");
+        }
         match (self.room.as_str(), self.retry_after_us) {
             ("now", _) => Ok(()),
             ("after", Some(wait)) => write!(f, "; room in {}", in_words(wait)),

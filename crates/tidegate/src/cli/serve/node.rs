@@ -13,7 +13,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use tidegate_engine::memory::MemoryStore;
 use tidegate_engine::{Engine, Event, Observer, SystemClock};
-use tidegate_server::{Backend, Handle, Server, Settings};
+use tidegate_server::{Backend, Handle, Server, Settings, WrittenAdmin};
 use tidegate_stores::redis::Target;
 use tokio::sync::Notify;
 use tracing::{debug, error, info, warn};
@@ -67,14 +67,34 @@ impl Node<'_> {
         let Self { source, config, overlay, settings, clock } = self;
         let (format, level) = config.log(overlay);
         let engine = Arc::new(observed(engine, level)?);
-        let listen = settings.listen();
+        let (listen, admin) = (settings.listen(), settings.admin_listen());
+        let token = config.admin_token(overlay).map_err(Failure::misconfigured)?;
         let server = Server::bind(settings, Arc::clone(&engine), clock)
-            .map_err(|error| cannot_listen(listen, &error))?;
+            .map_err(|error| cannot_listen(listen, "--listen", &error))?;
+        let server = match token {
+            Some(token) => server
+                .with_admin(token)
+                .map_err(|error| cannot_listen(admin, "--admin-listen", &error))?,
+            None => server,
+        };
         let handle = server.handle();
         let reloader = Reloader::start(source, config, overlay, engine, handle.clone())?;
         let watch = watch(handle);
         welcome::say(format, source, config.policies(), server.local_addr(), store);
+        tell_operators(&server, config, overlay);
         Ok(run(server, stops, reloader, watch).await?)
+    }
+}
+
+/// Says where operators are listened to, or that somebody who may have meant to be one is not.
+fn tell_operators<S: Backend>(server: &Server<S>, config: &Config, overlay: &Overlay) {
+    match server.admin_addr() {
+        Some(address) => info!(%address, "the admin listener is on"),
+        None if config.server(overlay).admin != WrittenAdmin::default() => warn!(
+            "the admin listener is off: it needs a token, in TIDEGATE_ADMIN_TOKEN or in a file named \
+             by --admin-token-file or `server.admin.token_file`"
+        ),
+        None => {}
     }
 }
 
@@ -137,26 +157,29 @@ fn log_event(event: &Event) {
         Event::Settled { settled } => {
             debug!(returned = settled.returned, added = settled.added, "settled");
         }
-        // Said with more detail where it is done or noticed.
-        Event::StoreChanged { .. } | Event::Reloaded { .. } | Event::ReloadRefused { .. } => {}
+        // Said with more detail where it is done or noticed, and at every level.
+        Event::Blocked { .. }
+        | Event::Amended { .. }
+        | Event::StoreChanged { .. }
+        | Event::Reloaded { .. }
+        | Event::ReloadRefused { .. } => {}
     }
 }
 
-/// Why the address cannot be had, and what to do.
-fn cannot_listen(address: SocketAddr, error: &io::Error) -> anyhow::Error {
+/// Why the address cannot be had, and what to do with the flag that names it.
+fn cannot_listen(address: SocketAddr, flag: &str, error: &io::Error) -> anyhow::Error {
     let advice = match error.kind() {
-        io::ErrorKind::AddrInUse => {
+        io::ErrorKind::AddrInUse => format!(
             "another process listens there; stop it, or choose another port with \
-             --listen 127.0.0.1:7701 (port 0 takes any that is free)"
-        }
+             {flag} 127.0.0.1:7701 (port 0 takes any that is free)"
+        ),
         io::ErrorKind::PermissionDenied => {
-            "ports below 1024 need a privilege; choose a higher one with --listen"
+            format!("ports below 1024 need a privilege; choose a higher one with {flag}")
         }
-        io::ErrorKind::AddrNotAvailable => {
-            "this machine does not have that address; 127.0.0.1 is this machine alone, 0.0.0.0 every \
-             address it has"
-        }
-        _ => "choose another address with --listen",
+        io::ErrorKind::AddrNotAvailable => "this machine does not have that address; 127.0.0.1 is \
+                                            this machine alone, 0.0.0.0 every address it has"
+            .to_owned(),
+        _ => format!("choose another address with {flag}"),
     };
     anyhow!("cannot listen on {address}: {error}; {advice}")
 }

@@ -1,0 +1,156 @@
+//! How much has happened on a key before it is asked about, and the limit that everybody keeps.
+
+use std::sync::Arc;
+
+use tidegate_core::{Attempts, Dimension, PolicySet, Secret, Shape, Span, Threshold};
+
+use super::super::workload::{Request, limit, policy, spell};
+use super::Who;
+use crate::Fallible;
+
+/// Attempts within both windows on each key, and the keys that are asked about.
+///
+/// Every call is an attempt and the seed's log keeps it, so a key is asked about few times, next to
+/// what it has been through, before everything is laid out anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct History {
+    pub(crate) attempts: u32,
+    keys: u64,
+}
+
+/// Both windows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    temp: [u64; 3],
+    long: [u64; 3],
+}
+
+/// Those of the vectors: the window in seconds, the attempt that is refused, and the seconds of the
+/// block.
+pub(crate) const NUMBERS: Numbers = Numbers { temp: [60, 3, 30], long: [600, 6, 3_600] };
+
+/// The same thresholds in windows and under blocks that are soon over, for those who cannot wait.
+pub(crate) const BRIEF: Numbers = Numbers { temp: [1, 3, 1], long: [2, 6, 2] };
+
+// === impl History ===
+
+impl History {
+    /// New keys, keys with one attempt, keys under a short block, and keys under a long one.
+    pub(crate) const ALL: [Self; 6] = [
+        Self { attempts: 0, keys: 16_384 },
+        Self { attempts: 1, keys: 16_384 },
+        Self { attempts: 4, keys: 16_384 },
+        Self { attempts: 10, keys: 4_096 },
+        Self { attempts: 1_000, keys: 256 },
+        Self { attempts: 100_000, keys: 4 },
+    ];
+
+    /// Whether such a key is blocked.
+    pub(crate) const fn is_blocked(self) -> bool {
+        self.attempts as u64 >= NUMBERS.temp[1]
+    }
+
+    /// So many requests, over the keys in turn.
+    pub(crate) fn requests(
+        self,
+        who: Who,
+        count: u64,
+        secret: &Secret,
+    ) -> Fallible<Arc<[Request]>> {
+        let ranks = (0..count).map(|at| at % self.keys);
+        let mut requests: Vec<Request> = ranks.map(|rank| Request::new(rank, rank, rank)).collect();
+        name(&mut requests, who, secret)?;
+        for request in &mut requests {
+            request.passes = (who != Who::Nothing).then_some(!self.is_blocked());
+        }
+        Ok(requests.into())
+    }
+
+    /// How many of the first requests are about different keys.
+    pub(crate) fn distinct(self, count: usize) -> usize {
+        count.min(usize::try_from(self.keys).unwrap_or(usize::MAX))
+    }
+}
+
+/// A request about a key that nobody else asks about, whatever comes of it.
+pub(crate) fn apart(who: Who, secret: &Secret) -> Fallible<Request> {
+    let mut request = Request::new(u64::MAX, u64::MAX, u64::MAX);
+    name(std::slice::from_mut(&mut request), who, secret)?;
+    request.passes = None;
+    Ok(request)
+}
+
+fn name(requests: &mut [Request], who: Who, secret: &Secret) -> Fallible<()> {
+    if who == Who::Tidegate {
+        return spell(requests, NUMBERS.policy()?, secret);
+    }
+    for request in requests {
+        let org = request.org();
+        let names = ["attempts", "block", "seq"].map(|it| format!("abuse_limiter:{it}:{{{org}}}"));
+        request.names = names.to_vec();
+    }
+    Ok(())
+}
+
+// === impl Numbers ===
+
+impl Numbers {
+    /// The policy, as we have it.
+    pub(crate) fn policy(self) -> Fallible<(PolicySet, usize)> {
+        let threshold = |[per, at, block]: [u64; 3]| -> Fallible<Threshold> {
+            let [per, block] = [per, block].map(Span::from_secs);
+            Ok(Threshold { block_at: u16::try_from(at)?, per, block })
+        };
+        let log = Attempts::try_new(threshold(self.temp)?, Some(threshold(self.long)?))?;
+        policy(vec![limit("login", &[Dimension::Org], Shape::Attempts(log))?])
+    }
+
+    /// The same as the script of the seed takes them; its keys live as long as the long window.
+    pub(crate) fn script_args(self) -> Vec<String> {
+        let numbers = self.temp.iter().chain(&self.long).chain(&self.long[..1]);
+        numbers.map(ToString::to_string).collect()
+    }
+
+    /// Seconds of the long window.
+    pub(crate) const fn long(self) -> u64 {
+        self.long[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_asked_about_seldom_next_to_what_it_has_been_through() {
+        let secret = Secret::try_new("a secret for this test, long enough").unwrap();
+        for history in History::ALL {
+            for (who, each) in [(Who::Tidegate, 1), (Who::Seed, 3)] {
+                let requests = history.requests(who, super::super::CALLS, &secret).unwrap();
+                let names: BTreeSet<&String> = requests.iter().flat_map(|it| &it.names).collect();
+                let keys = names.len() / each;
+                assert_eq!(keys, history.distinct(requests.len()));
+                assert!(!names.contains(&apart(who, &secret).unwrap().names[0]));
+                let more = requests.len() / keys;
+                // Those that pass still do after that, and a history is not half as long again.
+                assert!(match history.is_blocked() {
+                    false => more == 1 && history.attempts + 1 < 3,
+                    true => more * 2 < history.attempts as usize,
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn both_are_given_the_same_numbers() {
+        assert_eq!(NUMBERS.script_args().join(" "), "60 3 30 600 6 3600 600");
+        let (set, place) = NUMBERS.policy().unwrap();
+        let shape = set.policies()[place].limits()[0].shape();
+        let Shape::Attempts(log) = shape else { panic!("{shape:?}") };
+        let long = log.long().unwrap();
+        assert_eq!((log.temp().block_at, log.temp().per), (3, Span::MINUTE));
+        assert_eq!((long.block_at, long.per, long.block), (6, Span::from_secs(600), Span::HOUR));
+    }
+}

@@ -1,0 +1,126 @@
+//! A key that has been through something, made once and laid out as many.
+//!
+//! Attempts are made one by one where that takes seconds at most: by us. The log of the seed is filled
+//! with what its calls would have left, and then called itself, so that its block and its times to
+//! live are its own. What is there then is copied as it is stored.
+
+use std::sync::Arc;
+
+use redis::aio::MultiplexedConnection;
+
+use super::super::asker::{Asker, Door, secret};
+use super::super::load::{self, Load};
+use super::super::workload::Request;
+use super::history::{History, apart};
+use super::{Who, callers};
+use crate::Fallible;
+
+/// What is stored under each name of a request, and for how many milliseconds; some names have nothing.
+pub(crate) struct Pattern(Vec<Option<(Vec<u8>, i64)>>);
+
+/// Where patterns are made: not where anybody asks.
+const ASIDE: usize = 1;
+
+/// Members added at a time.
+const CHUNK: u32 = 1_000;
+
+/// The seconds that attempts are spread over; all of them are within the short window.
+const SPREAD: u64 = 30;
+
+/// Commands sent at a time.
+const AT_ONCE: usize = 256;
+
+// === impl Pattern ===
+
+impl Pattern {
+    /// Makes it on the server at this port.
+    pub(crate) async fn make(who: Who, history: History, port: u16) -> Fallible<Self> {
+        let door = Door { port, db: ASIDE };
+        let mut connection = door.connect().await?;
+        let request: Arc<[Request]> = Arc::new([apart(who, &secret()?)?]);
+        let asker = callers(who, door, 1).await?;
+        redis::cmd("DEL").arg(&request[0].names).query_async::<()>(&mut connection).await?;
+        match (who, history.attempts) {
+            (Who::Nothing, _) | (_, 0) => {}
+            (Who::Tidegate, attempts) => make_attempts(&asker[0], &request, attempts).await?,
+            (Who::Seed, attempts) => {
+                fill(&mut connection, &request[0], attempts - 1, SPREAD, 0).await?;
+                load::run(&asker, &request, Load::Each).await?;
+            }
+        }
+        let mut kept = Vec::new();
+        for name in &request[0].names {
+            let mut both = redis::pipe();
+            both.cmd("DUMP").arg(name).cmd("PTTL").arg(name);
+            let (dump, left): (Option<Vec<u8>>, i64) = both.query_async(&mut connection).await?;
+            kept.push(dump.map(|dump| (dump, left.max(0))));
+        }
+        Ok(Self(kept))
+    }
+
+    /// Copies it to the names of each of these requests.
+    pub(crate) async fn lay(&self, requests: &[Request], door: Door) -> Fallible<()> {
+        if self.0.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let mut connection = door.connect().await?;
+        for some in requests.chunks(AT_ONCE) {
+            let mut commands = redis::pipe();
+            for (name, kept) in some.iter().flat_map(|request| request.names.iter().zip(&self.0)) {
+                if let Some((dump, left)) = kept {
+                    commands.cmd("RESTORE").arg(name).arg(*left).arg(dump.as_slice()).ignore();
+                }
+            }
+            commands.query_async::<()>(&mut connection).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes so many attempts on one key, as many at a time as there are callers.
+pub(crate) async fn make_attempts(
+    asker: &Asker,
+    request: &Arc<[Request]>,
+    attempts: u32,
+) -> Fallible<()> {
+    let callers = (1..=50).rev().find(|callers| attempts.is_multiple_of(*callers)).unwrap_or(1);
+    let askers = vec![asker.clone(); callers as usize];
+    load::run(&askers, request, Load::Count(u64::from(attempts / callers))).await?;
+    Ok(())
+}
+
+/// Fills the log of the seed with so many attempts over the last `spread` seconds before `ago`, as its
+/// script would have: the score is the second, and the member tells it with a number of its own.
+pub(crate) async fn fill(
+    connection: &mut MultiplexedConnection,
+    request: &Request,
+    attempts: u32,
+    spread: u64,
+    ago: u64,
+) -> Fallible<()> {
+    let [log, _, seq] = request.names.as_slice() else { return Err("no names of a log".into()) };
+    let (now, _): (u64, u64) = redis::cmd("TIME").query_async(connection).await?;
+    let first = now - ago - spread;
+    for from in (0..attempts).step_by(CHUNK as usize) {
+        let mut add = redis::cmd("ZADD");
+        add.arg(log);
+        for place in from..attempts.min(from + CHUNK) {
+            let second = first + u64::from(place) * spread / u64::from(attempts);
+            add.arg(second).arg(format!("{second}:{}", place + 1));
+        }
+        add.query_async::<()>(connection).await?;
+    }
+    Ok(redis::cmd("SET").arg(seq).arg(attempts).query_async(connection).await?)
+}
+
+/// Bytes that the server needs for all that is stored under these names.
+pub(crate) async fn memory(request: &Request, door: Door) -> Fallible<u64> {
+    let mut connection = door.connect().await?;
+    let mut bytes = 0;
+    for name in &request.names {
+        let mut usage = redis::cmd("MEMORY");
+        usage.arg("USAGE").arg(name).arg("SAMPLES").arg(0);
+        bytes += usage.query_async::<Option<u64>>(&mut connection).await?.unwrap_or_default();
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,105 @@
+//! Login names: every spelling of a name is one account.
+//!
+//! Whoever looks accounts up forgives something: case, spaces around, `Ａ` for `A`. What is forgiven
+//! there and not here is a way around every limit on guesses, a fresh one for each spelling (threat
+//! T17). So a name is folded once, before anything is counted or hashed, and [`Subject`] takes an
+//! [`Account`] and no text: nobody can forget to. Look accounts up by [`Account::as_str`] and both
+//! sides forgive the same.
+//!
+//! Folding is NFKC, then full case folding, then NFKC again, without white space at either end. It
+//! is the same in every place: `I` and `i` are one letter, and the Turkish `ı` is another. It joins
+//! more than a person would (`straße` and `strasse`). That is meant: two names that share a counter
+//! can refuse too much, two counters for one name admit too much. What is inside a name stays,
+//! invisible characters included: names that no look-up forgives are names of nobody.
+//!
+//! [`Subject`]: crate::Subject
+
+use core::fmt;
+use std::borrow::Cow;
+
+use caseless::Caseless as _;
+use unicode_normalization::UnicodeNormalization as _;
+
+/// The login name of an account, folded. Borrowed, so a name that is typed as it is folded costs no
+/// allocation.
+///
+/// ```
+/// use tidegate_core::Account;
+///
+/// assert_eq!(Account::new("  Ａda\u{a0}"), Account::new("ada"));
+/// assert_eq!(Account::new("Groß").as_str(), "gross");
+/// assert_ne!(Account::new("ada"), Account::new("a da"));
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Account<'a>(Cow<'a, str>);
+
+// === impl Account ===
+
+impl<'a> Account<'a> {
+    /// The most bytes, once trimmed, of a name beyond ASCII that is folded.
+    ///
+    /// Folding can make a text eleven times as long, so it has a bound. Longer names are taken as
+    /// they are. That is no way around a limit: no text folds to less than a fifth of its bytes, so
+    /// all of them are spellings of names longer than 254 bytes, the most an e-mail address has. The
+    /// server refuses them beforehand.
+    pub const MAX_FOLDED: usize = 5 * 256;
+
+    /// The account of a name as it was typed. Every text is one, the empty one too: that it is
+    /// nobody's is not told here.
+    #[must_use]
+    #[inline]
+    pub fn new(typed: &'a str) -> Self {
+        Self(folded(typed))
+    }
+
+    /// The folded name: the same for every spelling.
+    #[must_use]
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The same without a borrow.
+    #[must_use]
+    pub fn into_owned(self) -> Account<'static> {
+        Account(Cow::Owned(self.0.into_owned()))
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for Account<'a> {
+    fn from(typed: Cow<'a, str>) -> Self {
+        match typed {
+            Cow::Borrowed(typed) => Self::new(typed),
+            Cow::Owned(typed) => Account::new(&typed).into_owned(),
+        }
+    }
+}
+
+impl fmt::Debug for Account<'_> {
+    /// Without the name, which is private.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Account")
+    }
+}
+
+fn folded(typed: &str) -> Cow<'_, str> {
+    let name = typed.trim();
+    if name.is_ascii() {
+        return match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => Cow::Owned(name.to_ascii_lowercase()),
+            false => Cow::Borrowed(name),
+        };
+    }
+    if name.len() > Account::MAX_FOLDED {
+        return Cow::Borrowed(name);
+    }
+    let folded: String = name.nfkc().default_case_fold().nfkc().collect();
+    // What NFKC takes apart may begin or end with a space, as `¨` does.
+    match folded.trim() {
+        trimmed if trimmed.len() < folded.len() => Cow::Owned(trimmed.to_owned()),
+        _ => Cow::Owned(folded),
+    }
+}
+
+#[cfg(test)]
+mod tests;

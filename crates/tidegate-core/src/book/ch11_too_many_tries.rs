@@ -1,0 +1,77 @@
+//! Chapter 11. Too many tries: attempts, blocks and the ladder.
+//!
+//! A limit on guesses that only counts is answered by patience: wait until there is room, guess on. A
+//! person who mistypes a password waits gladly; somebody with a list of them waits too, because he has
+//! time. So [`Attempts`](crate::Attempts) counts tries and, when they are too many, begins a
+//! [`Block`](crate::Block).
+//!
+//! # The attempt that is one too many
+//!
+//! Everywhere else a limit of N admits N. Here the threshold has another name, `block_at`, because it
+//! means something else: the attempt number `block_at` is refused and begins the block.
+//!
+//! ```
+//! use tidegate_core::{Attempts, Span, Threshold, Timestamp};
+//!
+//! let temp = Threshold { block_at: 3, per: Span::MINUTE, block: Span::from_secs(30) };
+//! let attempts = Attempts::try_new(temp, None)?;
+//! let at = |secs: u64| Timestamp::from_micros(secs * 1_000_000);
+//!
+//! let (state, first) = attempts.take(None, 0, at(0));
+//! let (state, second) = attempts.take(Some(&state), 0, at(1));
+//! let (_, third) = attempts.take(Some(&state), 0, at(2));
+//! assert!(first.room.is_now() && second.room.is_now() && !third.room.is_now());
+//!
+//! // The block ends at 32 s. But one more attempt stays below three in a minute from 61 s on only,
+//! // and the wait that is told is true.
+//! assert_eq!(third.attempts.and_then(|tally| tally.block).map(|block| block.until), Some(at(32)));
+//! assert_eq!(third.wait, Span::from_secs(59));
+//! # Ok::<(), tidegate_core::ShapeError>(())
+//! ```
+//!
+//! Attempts in the same microsecond all count, because each has its own place in the log. The log is
+//! bounded: only the newest `block_at` of the longer window can matter, so no more are kept, however
+//! many are made.
+//!
+//! # Two manners
+//!
+//! | | two windows | a ladder |
+//! |---|---|---|
+//! | made with | [`Attempts::try_new`](crate::Attempts::try_new) | [`Attempts::climbing`](crate::Attempts::climbing) |
+//! | refused attempts | count, but during a long block | leave no trace |
+//! | a block lasts | as long as it says | longer, the more often there was one |
+//! | while it holds | a short one becomes a long one, once | nothing changes |
+//! | after it | the window is as full as it is | the log begins anew |
+//! | for | codes that are mailed, anything one has to come back for | passwords and codes of accounts that others may attack |
+//!
+//! The second is for places where somebody else can fill your counter. Were refused attempts counted
+//! there, hammering at a blocked account would block it for ever, and that is an attack of its own.
+//!
+//! # The ladder
+//!
+//! Six levels: 15 s, 1 min, 5 min, 30 min, 6 h, 24 h. A block that begins within an hour of the end of
+//! the one before is a level higher; every whole hour without one takes a level off.
+//!
+//! ```
+//! use tidegate_core::{Ladder, Level, Span, Timestamp};
+//!
+//! let (ladder, ended) = (Ladder::default(), Timestamp::from_micros(1_800_000_000_000_000));
+//! let next = |after| ladder.next(Some((Level::L3, ended)), ended.after(after));
+//! assert_eq!(next(Span::MINUTE), Level::L4);
+//! assert_eq!(next(Span::HOUR), Level::L3);
+//! assert_eq!(next(Span::DAY), Level::L1);
+//! ```
+//!
+//! No record shortens a block, whether it comes later, earlier or at the same time; only its end does,
+//! or an operator ([`Amendment`](crate::Amendment)).
+//!
+//! # Whom a limit leaves alone, and what it counts once
+//!
+//! [`Limit::unless`](crate::Limit::unless) exempts subjects of whom a fact is known: a device that the
+//! host vouches for. [`Limit::distinct`](crate::Limit::distinct) counts values instead of attempts: an
+//! address that tries more than so many *accounts* is spraying, an account that is tried from more than
+//! so many *addresses* is attacked by a crowd. The set is the same bounded log, with one place for each
+//! value. [`Limit::forgiving`](crate::Limit::forgiving) lets a success forget the failures before it;
+//! without it a success takes back itself alone.
+//!
+//! [`Preset`](crate::Preset) has all of it put together for logins and one-time passwords.

@@ -1,0 +1,101 @@
+//! The caps that hold for logins and one-time passwords while their store is not trusted.
+//!
+//! They are locked: constants of the contract, the same on every node, out of reach of any
+//! configuration. A policy that admits no more than this when all is well would be looser in an outage
+//! than without one, so it is refused when it is loaded.
+
+use std::sync::Arc;
+
+use super::{PolicyError, Protects};
+use crate::limit::Limit;
+use crate::name::Name;
+use crate::shape::{Period, Shape};
+use crate::subject::{Dimension, Scope};
+use crate::time::Span;
+
+/// So many admitted attempts for each value of one dimension, in any span of this length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cap {
+    /// What is counted by.
+    pub by: Dimension,
+    /// The most that are admitted.
+    pub count: u64,
+    /// In any span of this length.
+    pub per: Span,
+}
+
+const LOGIN: [Cap; 2] = [
+    Cap { by: Dimension::Account, count: 3, per: Span::from_secs(600) },
+    Cap { by: Dimension::Ip, count: 20, per: Span::from_secs(600) },
+];
+
+const OTP: [Cap; 2] = [
+    Cap { by: Dimension::Account, count: 2, per: Span::from_secs(900) },
+    Cap { by: Dimension::Ip, count: 10, per: Span::from_secs(900) },
+];
+
+// === impl Protects ===
+
+impl Protects {
+    /// The locked caps of what is protected; none but for logins and one-time passwords.
+    #[must_use]
+    pub const fn locked_caps(self) -> &'static [Cap] {
+        match self {
+            Self::Login => &LOGIN,
+            Self::Otp => &OTP,
+            Self::Auth | Self::StepUp | Self::Api => &[],
+        }
+    }
+}
+
+/// Refuses limits that admit no more than the locked caps do.
+pub(super) fn check(
+    policy: &Name,
+    protects: Option<Protects>,
+    limits: &[Arc<Limit>],
+) -> Result<(), PolicyError> {
+    let Some(protects) = protects else { return Ok(()) };
+    for cap in protects.locked_caps() {
+        let capped = |limit: &&Arc<Limit>| {
+            limit.scope() == Scope::of([cap.by]) && !limit.is_shadow() && limit.counted().is_none()
+        };
+        for limit in limits.iter().filter(capped) {
+            let admits = limit.in_force().map(|shape| shape.admits_within(cap.per)).min();
+            if let Some(admits) = admits.filter(|admits| *admits <= cap.count) {
+                let (policy, limit) = (policy.clone(), limit.name().clone());
+                return Err(PolicyError::NotAboveCap {
+                    policy,
+                    limit,
+                    protects,
+                    admits,
+                    cap: *cap,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+// === impl Shape ===
+
+impl Shape {
+    /// How many requests of the lightest kind one key certainly gets through within `span`.
+    fn admits_within(&self, span: Span) -> u64 {
+        let times = |length: Span| (span.as_micros() / length.as_micros().max(1)).max(1);
+        match self {
+            Self::Bucket(bucket) => {
+                let refilled = u128::from(bucket.units_per_micro()) * u128::from(span.as_micros());
+                let refilled = refilled / u128::from(bucket.units_per_token().max(1));
+                bucket.burst().saturating_add(u64::try_from(refilled).unwrap_or(u64::MAX))
+            }
+            Self::Window(window) => window.count().saturating_mul(times(window.per())),
+            Self::Quota(quota) => match quota.period() {
+                Period::Fixed(length) | Period::FirstUse(length) => {
+                    quota.count().saturating_mul(times(*length))
+                }
+                Period::Calendar(_) => quota.count(),
+            },
+            Self::Attempts(_) => self.capacity(),
+        }
+    }
+}

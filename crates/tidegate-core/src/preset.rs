@@ -1,0 +1,304 @@
+//! Ready-made limits for the two places where passwords and codes are guessed.
+//!
+//! Every attempt is counted when it begins and given back when it succeeds, so guesses in parallel
+//! cannot slip through before the first failure is known. Blocks climb a [`Ladder`] and what is refused
+//! leaves no trace, so nobody is locked out by somebody else's hammering for longer than the last
+//! block. A device that the host vouches for has an allowance of its own and meets no other limit:
+//! guessing at an account cannot be used to keep its owner out.
+//!
+//! | login | by | failures | blocks |
+//! |---|---|---|---|
+//! | `login-account` | account | 5 in 10 min | L1 to L4 |
+//! | `login-account-day` | account | 15 in 24 h | L5 |
+//! | `login-device` | account + vouched device | 10 in 1 h | L1 to L5 |
+//! | `login-prefix` | address prefix | 60 in 1 h | L1 to L5 |
+//! | `login-agent` | address prefix + user agent | 30 in 1 h | L1 to L4 |
+//! | `login-spray` | address prefix, distinct accounts | 20 in 10 min | L3 to L5 |
+//! | `login-distributed` | account, distinct address prefixes | 10 in 10 min | L3 |
+//!
+//! | one-time password | by | failures | blocks |
+//! |---|---|---|---|
+//! | `otp-account` | account | 3 in 1 h | L3 to L6 |
+//! | `otp-device` | account + vouched device | 3 in 1 h | L3 to L6 |
+//! | `otp-devices` | account, distinct vouched devices | 3 in 1 h | L3 to L6 |
+//! | `otp-prefix` | address prefix | 20 in 1 h | L2 to L5 |
+//! | `otp-agent` | address prefix + user agent | 12 in 1 h | L2 to L4 |
+//!
+//! The failure after that begins the block. The numbers are above the [locked caps](crate::Cap) that
+//! hold while a store is down, as they have to be. What they add up to over a day of attacks is in the
+//! guide to logins, and measured by a test.
+
+use crate::block::{Ladder, Level};
+use crate::limit::Limit;
+use crate::name::Name;
+use crate::policy::{FailureMode, PolicySpec, Protects};
+use crate::shape::{Attempts, Shape};
+use crate::subject::{Dimension, Scope};
+use crate::time::Span;
+
+/// Which ready-made limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Preset {
+    /// For logins.
+    Login,
+    /// For one-time passwords.
+    Otp,
+}
+
+/// One limit as it is written down here.
+struct Row {
+    name: &'static str,
+    by: &'static [Dimension],
+    distinct: Option<Dimension>,
+    /// Whether a vouched device is left alone.
+    unvouched: bool,
+    /// Whether a success forgets the failures before it, and not only gives itself back.
+    forgives: bool,
+    failures: u16,
+    per: Span,
+    blocks: (Level, Level),
+}
+
+use Dimension::{Account, Agent, Device, Ip};
+use Level::{L1, L2, L3, L4, L5, L6};
+
+const TEN: Span = Span::from_secs(10 * 60);
+
+const USUAL: Row = Row {
+    name: "",
+    by: &[],
+    distinct: None,
+    unvouched: true,
+    forgives: false,
+    failures: 0,
+    per: TEN,
+    blocks: (L1, L5),
+};
+
+// Those of the address come first. On a cluster they are asked apart from those of the account, and what
+// an earlier one has counted is given back a moment after a later one has refused. Until then it counts:
+// a handful of requests in flight from an address that is blocked would be enough to block any account.
+const LOGIN: [Row; 7] = [
+    Row { name: "login-prefix", by: &[Ip], failures: 60, per: Span::HOUR, ..USUAL },
+    Row {
+        name: "login-agent",
+        by: &[Ip, Agent],
+        failures: 30,
+        per: Span::HOUR,
+        blocks: (L1, L4),
+        ..USUAL
+    },
+    Row {
+        name: "login-spray",
+        by: &[Ip],
+        distinct: Some(Account),
+        failures: 20,
+        blocks: (L3, L5),
+        ..USUAL
+    },
+    Row {
+        name: "login-account",
+        by: &[Account],
+        forgives: true,
+        failures: 5,
+        blocks: (L1, L4),
+        ..USUAL
+    },
+    // For the patient, who stays below the limit above, or waits for the owner to clear it.
+    Row {
+        name: "login-account-day",
+        by: &[Account],
+        failures: 15,
+        per: Span::DAY,
+        blocks: (L5, L5),
+        ..USUAL
+    },
+    Row {
+        name: "login-device",
+        by: &[Account, Device],
+        unvouched: false,
+        forgives: true,
+        failures: 10,
+        per: Span::HOUR,
+        ..USUAL
+    },
+    Row {
+        name: "login-distributed",
+        by: &[Account],
+        distinct: Some(Ip),
+        failures: 10,
+        blocks: (L3, L3),
+        ..USUAL
+    },
+];
+
+const OTP: [Row; 5] = [
+    Row { name: "otp-prefix", by: &[Ip], failures: 20, per: Span::HOUR, blocks: (L2, L5), ..USUAL },
+    Row {
+        name: "otp-agent",
+        by: &[Ip, Agent],
+        failures: 12,
+        per: Span::HOUR,
+        blocks: (L2, L4),
+        ..USUAL
+    },
+    Row {
+        name: "otp-account",
+        by: &[Account],
+        forgives: true,
+        failures: 3,
+        per: Span::HOUR,
+        blocks: (L3, L6),
+        ..USUAL
+    },
+    Row {
+        name: "otp-device",
+        by: &[Account, Device],
+        unvouched: false,
+        forgives: true,
+        failures: 3,
+        per: Span::HOUR,
+        blocks: (L3, L6),
+        ..USUAL
+    },
+    // For who knows the password and so has as many devices vouched for as he likes: without it, each
+    // of them would be three more guesses.
+    Row {
+        name: "otp-devices",
+        by: &[Account],
+        distinct: Some(Device),
+        unvouched: false,
+        failures: 3,
+        per: Span::HOUR,
+        blocks: (L3, L6),
+        ..USUAL
+    },
+];
+
+// === impl Preset ===
+
+impl Preset {
+    /// Every preset.
+    pub const ALL: [Self; 2] = [Self::Login, Self::Otp];
+
+    /// The name used in configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Login => "login",
+            Self::Otp => "otp",
+        }
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub const fn protects(self) -> Protects {
+        match self {
+            Self::Login => Protects::Login,
+            Self::Otp => Protects::Otp,
+        }
+    }
+
+    /// The limits, in the order they are asked.
+    #[must_use]
+    pub fn limits(self) -> Vec<Limit> {
+        self.limits_but([])
+    }
+
+    /// The limits; those of `own` with the name of a ready-made one take its place, and the others
+    /// come after them.
+    #[must_use]
+    pub fn limits_but(self, own: impl IntoIterator<Item = Limit>) -> Vec<Limit> {
+        // Every row is a limit, as a test sees to.
+        let mut limits: Vec<Limit> = self.rows().iter().filter_map(Row::limit).collect();
+        for limit in own {
+            match limits.iter_mut().find(|ready| ready.name() == limit.name()) {
+                Some(place) => *place = limit,
+                None => limits.push(limit),
+            }
+        }
+        limits
+    }
+
+    /// A policy of these limits.
+    ///
+    /// ```
+    /// use tidegate_core::{FailureMode, Name, PolicySet, Preset};
+    ///
+    /// let login = Preset::Login.policy(Name::try_new("login")?, FailureMode::FailClosed);
+    /// let policies = PolicySet::builder().policy(login).build(None)?;
+    /// assert_eq!(policies.get("login").ok_or("no policy")?.limits().len(), 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn policy(self, name: Name, failure: FailureMode) -> PolicySpec {
+        let spec = PolicySpec::new(name, failure).protecting(self.protects());
+        self.limits().into_iter().fold(spec, PolicySpec::limit)
+    }
+
+    const fn rows(self) -> &'static [Row] {
+        match self {
+            Self::Login => &LOGIN,
+            Self::Otp => &OTP,
+        }
+    }
+}
+
+// === impl Row ===
+
+impl Row {
+    fn limit(&self) -> Option<Limit> {
+        let ladder = Ladder::try_new(self.blocks.0, self.blocks.1).ok()?;
+        let shape = Attempts::climbing(self.failures + 1, self.per, ladder).ok()?;
+        let scope = Scope::of(self.by.iter().copied());
+        let limit = Limit::new(Name::try_new(self.name).ok()?, scope, Shape::Attempts(shape));
+        let limit = if self.forgives { limit.forgiving() } else { limit.settling() };
+        let limit = if self.unvouched { limit.unless(Device) } else { limit };
+        Some(match self.distinct {
+            Some(dimension) => limit.distinct(dimension),
+            None => limit,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::PolicySet;
+
+    #[test]
+    fn p36_every_row_is_a_limit_above_the_locked_caps() {
+        for preset in Preset::ALL {
+            assert_eq!(preset.limits().len(), preset.rows().len());
+            let policy = preset.policy(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+            PolicySet::builder().policy(policy).build(None).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_limit_of_ones_own_takes_the_place_of_a_ready_made_one() {
+        let own = Limit::new(
+            Name::try_new("login-account").unwrap(),
+            Scope::of([Account]),
+            Shape::Attempts(Attempts::climbing(20, TEN, Ladder::default()).unwrap()),
+        );
+        let limits = Preset::Login.limits_but([own]);
+        assert_eq!(limits.len(), 7);
+        let account = limits.iter().find(|limit| limit.name().as_str() == "login-account");
+        assert_eq!(account.unwrap().shape().capacity(), 19);
+    }
+
+    #[test]
+    fn p36_a_policy_that_an_outage_would_loosen_is_refused() {
+        let tight = Limit::new(
+            Name::try_new("login-account").unwrap(),
+            Scope::of([Account]),
+            Shape::Attempts(Attempts::climbing(4, TEN, Ladder::default()).unwrap()),
+        );
+        let spec = PolicySpec::new(Name::try_new("login").unwrap(), FailureMode::FailClosed)
+            .protecting(Protects::Login)
+            .limit(tight);
+        let refused = PolicySet::builder().policy(spec).build(None).unwrap_err().to_string();
+        assert!(refused.contains("lets 3 attempts in "), "{refused}");
+    }
+}

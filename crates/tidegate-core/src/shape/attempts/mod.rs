@@ -1,0 +1,357 @@
+//! The abuse log: attempts in two sliding windows, and the block that too many of them begin.
+//!
+//! ```text
+//! temp  block_at 3 in 60 s ──▶ block of 30 s          attempts: the newest, up to the larger
+//! long  block_at 6 in 10 m ──▶ block of 1 h           threshold; block: until, scope, level
+//! ```
+//!
+//! The attempt that reaches a threshold is the first one refused, so `block_at` of N lets N − 1 pass.
+//! There are two manners, and both are one atomic step over the same state:
+//!
+//! * [Two windows](Attempts::try_new): attempts count, refused ones too; blocks have a fixed length; a
+//!   short block becomes a long one, once, if attempts go on until the long window is full. During a
+//!   long block they count no more: nothing could come of it but another one as soon as it ends.
+//! * [A ladder](Attempts::climbing): the attempt that fills the window begins a block whose length
+//!   depends on the blocks before it, and the log begins anew. Refused attempts leave no trace, so
+//!   somebody else's hammering neither begins a block nor makes one longer.
+//!
+//! Both windows are half-open: an attempt at `t` counts until just before `t + per`.
+
+mod log;
+#[cfg(test)]
+mod tests;
+
+pub use log::{Attempt, AttemptsState};
+
+use super::{Reading, Room, ShapeError, checked_length};
+use crate::block::{Block, BlockScope, Ladder};
+use crate::time::{MAX_EXACT, Span, Timestamp};
+
+/// The longest log: the largest `block_at`.
+pub const MAX_BLOCK_AT: u16 = 100;
+
+/// The largest `block_at` where [distinct](crate::Limit::distinct) values are counted, each of which
+/// takes two places.
+pub const MAX_DISTINCT: u16 = MAX_BLOCK_AT / 2;
+
+/// When attempts become too many, and what then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threshold {
+    /// The attempt that is refused and begins the block: N lets N − 1 pass.
+    pub block_at: u16,
+    /// The length of the window.
+    pub per: Span,
+    /// How long the block lasts.
+    pub block: Span,
+}
+
+/// The dual-window abuse log with its blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempts {
+    temp: Threshold,
+    long: Option<Threshold>,
+    ladder: Option<Ladder>,
+}
+
+/// What an [`Attempts`] has counted, and the block it is under: a part of its [`Reading`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// Attempts in the short window.
+    pub temp: u16,
+    /// Attempts in the long window, up to its `block_at`; zero if there is none.
+    pub long: u16,
+    /// The block that holds.
+    pub block: Option<Block>,
+    /// Whether this very attempt began it, or made a short one a long one.
+    pub begins: bool,
+}
+
+// === impl Attempts ===
+
+impl Attempts {
+    /// Two windows with blocks of fixed length. Every attempt counts, refused ones too.
+    ///
+    /// # Errors
+    ///
+    /// If a number is zero or beyond its range, if a `block_at` of 1 would refuse everything, or if
+    /// the long window is not longer and larger than the short one, so that one would never be
+    /// reached.
+    pub fn try_new(temp: Threshold, long: Option<Threshold>) -> Result<Self, ShapeError> {
+        for threshold in core::iter::once(&temp).chain(&long) {
+            checked_block_at(threshold.block_at)?;
+            checked_length(threshold.per, MAX_EXACT >> 6)?;
+            checked_length(threshold.block, MAX_EXACT >> 6)?;
+        }
+        match long {
+            Some(long) if long.per <= temp.per || long.block_at <= temp.block_at => {
+                Err(ShapeError::LongNotLonger)
+            }
+            _ => Ok(Self { temp, long, ladder: None }),
+        }
+    }
+
+    /// One window, and blocks that grow with their frequency. Refused attempts leave no trace.
+    ///
+    /// # Errors
+    ///
+    /// If a number is zero or beyond its range, or a `block_at` of 1 would refuse everything.
+    pub fn climbing(block_at: u16, per: Span, ladder: Ladder) -> Result<Self, ShapeError> {
+        checked_block_at(block_at)?;
+        checked_length(per, MAX_EXACT >> 6)?;
+        let temp = Threshold { block_at, per, block: ladder.from().lasts() };
+        Ok(Self { temp, long: None, ladder: Some(ladder) })
+    }
+
+    /// The short window. On a ladder its block is the first one.
+    #[must_use]
+    pub const fn temp(&self) -> &Threshold {
+        &self.temp
+    }
+
+    /// The long window.
+    #[must_use]
+    pub const fn long(&self) -> Option<&Threshold> {
+        self.long.as_ref()
+    }
+
+    /// The ladder of its blocks, if they are on one.
+    #[must_use]
+    pub const fn ladder(&self) -> Option<&Ladder> {
+        self.ladder.as_ref()
+    }
+
+    /// How many attempts are kept: no older one can matter.
+    #[must_use]
+    pub const fn keeps(&self) -> u16 {
+        match &self.long {
+            Some(long) => long.block_at,
+            None => self.temp.block_at,
+        }
+    }
+
+    /// Whether an attempt of `member` passes at `now`.
+    #[must_use]
+    pub fn room(&self, state: Option<&AttemptsState>, member: u64, now: Timestamp) -> Room {
+        let Some(state) = state else { return Room::Now };
+        let now = state.now(now);
+        let refused = state.held(now).is_some() || self.reached(state, member, now).is_some();
+        if refused { Room::not_before(self.passes_at(state, member, now), now) } else { Room::Now }
+    }
+
+    /// What an attempt of `member` would meet at `now`.
+    pub fn look(&self, state: Option<&AttemptsState>, member: u64, now: Timestamp) -> Reading {
+        let room = self.room(state, member, now);
+        let fresh = AttemptsState::default();
+        self.reading(state.unwrap_or(&fresh), room, room.wait(), now, false)
+    }
+
+    /// Records an attempt of `member`, and begins the block that it is one too many for.
+    pub fn take(
+        &self,
+        state: Option<&AttemptsState>,
+        member: u64,
+        now: Timestamp,
+    ) -> (AttemptsState, Reading) {
+        let room = self.room(state, member, now);
+        let mut state = state.cloned().unwrap_or_default();
+        let now = state.now(now);
+        let begins = match &self.ladder {
+            None => self.record(&mut state, member, now),
+            Some(ladder) => self.climb(ladder, &mut state, member, now),
+        };
+        let wait = match self.passes_at(&state, member, now) {
+            at if at > now => Room::not_before(at, now).wait(),
+            _ => Span::ZERO,
+        };
+        let reading = self.reading(&state, room, wait, now, begins);
+        (state, reading)
+    }
+
+    /// Records an attempt where several keys are counted together: it may refuse, and begins no
+    /// block, which would hold those who did nothing.
+    pub fn take_shared(
+        &self,
+        state: Option<&AttemptsState>,
+        member: u64,
+        now: Timestamp,
+    ) -> (AttemptsState, Reading) {
+        let room = self.room(state, member, now);
+        let mut state = state.cloned().unwrap_or_default();
+        state.block = None;
+        let now = state.now(now);
+        if self.ladder.is_none() || room.is_now() {
+            state.push(Attempt { at: now, member }, self.keeps());
+        }
+        let wait = match self.passes_at(&state, member, now) {
+            at if at > now => Room::not_before(at, now).wait(),
+            _ => Span::ZERO,
+        };
+        let reading = self.reading(&state, room, wait, now, false);
+        (state, reading)
+    }
+
+    /// Takes out the attempt of `member` that was recorded at `taken_at`; how many that was. None, if
+    /// it has left the window by `now`: what is found there later is somebody else's.
+    #[must_use]
+    pub fn give_back(
+        &self,
+        state: &AttemptsState,
+        member: u64,
+        taken_at: Timestamp,
+        now: Timestamp,
+    ) -> (AttemptsState, u64) {
+        let per = self.long.map_or(self.temp.per, |long| long.per);
+        match state.now(now).since(taken_at) < per {
+            true => state.clone().given_back(member, taken_at),
+            false => (state.clone(), 0),
+        }
+    }
+
+    /// When `state` is as good as none.
+    #[must_use]
+    pub fn fresh_at(&self, state: &AttemptsState) -> Timestamp {
+        let per = self.long.map_or(self.temp.per, |long| long.per);
+        let counted = state.last().map_or(Timestamp::ZERO, |last| last.after(per));
+        let blocked = state.block.as_ref().map_or(Timestamp::ZERO, |block| match &self.ladder {
+            Some(ladder) => ladder.forgets(block),
+            None => block.until,
+        });
+        counted.max(blocked)
+    }
+
+    /// A full log without a block: what to assume of a state that cannot be read.
+    #[must_use]
+    pub fn exhausted(&self, at: Timestamp) -> AttemptsState {
+        let mut state = AttemptsState::default();
+        for _ in 0..self.keeps() {
+            state.push(Attempt { at, member: 0 }, self.keeps());
+        }
+        state
+    }
+
+    /// Attempts count until there is a long block; whether this one began a block.
+    fn record(&self, state: &mut AttemptsState, member: u64, now: Timestamp) -> bool {
+        let held = state.held(now).map(|block| block.scope);
+        if held == Some(BlockScope::Long) {
+            return false;
+        }
+        let reached = self.reached(state, member, now);
+        state.push(Attempt { at: now, member }, self.keeps());
+        let begun = match (reached, held) {
+            // A block that holds is made longer once, by the long window, and never shortened.
+            (None, _) | (Some((BlockScope::Temp, _)), Some(_)) => return false,
+            (Some((scope, threshold)), _) => {
+                Block { until: now.after(threshold.block), scope, level: None }
+            }
+        };
+        state.begin(begun, now)
+    }
+
+    /// An attempt that passes counts, and one too many begins a block; whether it did.
+    fn climb(
+        &self,
+        ladder: &Ladder,
+        state: &mut AttemptsState,
+        member: u64,
+        now: Timestamp,
+    ) -> bool {
+        if state.held(now).is_some() {
+            return false;
+        }
+        if self.reached(state, member, now).is_none() {
+            state.push(Attempt { at: now, member }, self.keeps());
+            return false;
+        }
+        let last = state.block.and_then(|block| Some((block.level?, block.until)));
+        let level = ladder.next(last, now);
+        state.forget();
+        let block =
+            Block { until: now.after(level.lasts()), scope: BlockScope::Temp, level: Some(level) };
+        state.begin(block, now)
+    }
+
+    /// The threshold that one more attempt reaches: the long one, if it reaches both.
+    fn reached(
+        &self,
+        state: &AttemptsState,
+        member: u64,
+        now: Timestamp,
+    ) -> Option<(BlockScope, &Threshold)> {
+        let reaches = |threshold: &Threshold| threshold.is_full(state, member, now);
+        let long = self.long.as_ref().filter(|long| reaches(long));
+        let temp = Some(&self.temp).filter(|temp| reaches(temp));
+        long.map(|long| (BlockScope::Long, long)).or(temp.map(|temp| (BlockScope::Temp, temp)))
+    }
+
+    /// The first instant, not before `now`, at which one more attempt passes: no block holds, and it
+    /// stays below both thresholds.
+    fn passes_at(&self, state: &AttemptsState, member: u64, now: Timestamp) -> Timestamp {
+        let until = state.block.map_or(now, |block| block.until);
+        let long = self.long.as_ref().map_or(now, |long| long.has_room_at(state, member));
+        now.max(until).max(long).max(self.temp.has_room_at(state, member))
+    }
+
+    fn reading(
+        &self,
+        state: &AttemptsState,
+        room: Room,
+        wait: Span,
+        now: Timestamp,
+        begins: bool,
+    ) -> Reading {
+        let now = state.now(now);
+        let block = state.held(now);
+        let temp = state.count(self.temp.per, now);
+        let long = self.long.as_ref().map_or(0, |long| state.count(long.per, now));
+        let left = |threshold: &Threshold, count: u16| {
+            i64::from((threshold.block_at - 1).saturating_sub(count))
+        };
+        let of_long = self.long.as_ref().map_or(i64::MAX, |threshold| left(threshold, long));
+        let remaining = match block {
+            Some(_) => 0,
+            None => left(&self.temp, temp).min(of_long),
+        };
+        let counted = state
+            .last()
+            .map_or(now, |last| last.after(self.long.map_or(self.temp.per, |long| long.per)));
+        let reset_at = block.map_or(counted, |block| block.until.max(counted));
+        Reading {
+            room,
+            wait,
+            remaining,
+            reset_after: reset_at.since(now),
+            backoff: Span::ZERO,
+            attempts: Some(Tally { temp, long, block, begins }),
+        }
+    }
+}
+
+// === impl Threshold ===
+
+impl Threshold {
+    /// The attempt that has to leave the window before one more of `member` stays below the
+    /// threshold: with it, `block_at - 1` others would be too many.
+    fn leaver(&self, state: &AttemptsState, member: u64) -> Option<Timestamp> {
+        let others = usize::from(self.block_at) - 1;
+        state.newest_others(member).nth(others - 1).map(|attempt| attempt.at)
+    }
+
+    fn is_full(&self, state: &AttemptsState, member: u64, now: Timestamp) -> bool {
+        self.leaver(state, member).is_some_and(|leaver| now.since(leaver) < self.per)
+    }
+
+    /// The first instant at which one more attempt of `member` stays below this threshold.
+    fn has_room_at(&self, state: &AttemptsState, member: u64) -> Timestamp {
+        self.leaver(state, member).map_or(Timestamp::ZERO, |leaver| leaver.after(self.per))
+    }
+}
+
+fn checked_block_at(block_at: u16) -> Result<(), ShapeError> {
+    match block_at {
+        0 | 1 => Err(ShapeError::BlocksEverything),
+        _ if block_at > MAX_BLOCK_AT => {
+            Err(ShapeError::OutOfRange { what: "block_at", largest: u64::from(MAX_BLOCK_AT) })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,117 @@
+//! One attempt to get in: counted when it begins, given back when it succeeds.
+//!
+//! Counting failures when they are known lets a burst of parallel guesses through before the first of
+//! them is. So an attempt is counted before anything is verified, and whoever verifies says when it was
+//! a good one. Until then, and if nobody ever says so, it was a failure.
+
+use tidegate_core::{Block, Case, Name, Span, Store, Subject, Ticket, Timestamp, TooManyRequests};
+
+use crate::engine::{DecideError, Engine, SettleError};
+
+/// An attempt that has been counted and may go on. Dropped, it stays counted.
+#[must_use = "an attempt that is not said to have succeeded stays counted as a failure"]
+#[derive(Debug)]
+pub struct Pending<'e, S> {
+    engine: &'e Engine<S>,
+    ticket: Option<Ticket>,
+}
+
+/// Why an attempt may not go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AttemptError {
+    /// There were too many.
+    #[error("too many attempts")]
+    TooMany(Refusal),
+    /// There is no such policy in force.
+    #[error("there is no policy `{0}`")]
+    NoPolicy(String),
+    /// It could not be decided. That is no reason to let it pass.
+    #[error(transparent)]
+    Undecided(#[from] DecideError),
+}
+
+/// By what an attempt was refused, and until when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The numbers, and when to come back.
+    pub error: TooManyRequests,
+    /// The limit that decided.
+    pub limit: Option<Name>,
+    /// The block that holds, if that is what refused it.
+    pub block: Option<Block>,
+}
+
+// === impl Engine ===
+
+impl<S: Store> Engine<S> {
+    /// Counts an attempt under a policy, as those of [`Preset`](tidegate_core::Preset), before what it
+    /// brings is verified. Pass the account as it was typed, whether or not there is one: to know who
+    /// exists is half of getting in.
+    ///
+    /// # Errors
+    ///
+    /// If there were too many, if there is no such policy, or if nobody can tell. In none of these
+    /// cases may it go on.
+    pub async fn attempt(
+        &self,
+        policy: &str,
+        subject: &Subject<'_>,
+    ) -> Result<Pending<'_, S>, AttemptError> {
+        let policies = self.policies();
+        let Some(found) = policies.get(policy) else {
+            return Err(AttemptError::NoPolicy(policy.to_owned()));
+        };
+        let mut case = Case::new(found, subject);
+        let decision = self.decide(&mut case).await?;
+        match decision.passed() {
+            Ok(()) => Ok(Pending { engine: self, ticket: self.ticket(&decision) }),
+            Err(error) => Err(AttemptError::TooMany(Refusal {
+                error,
+                limit: decision.binding().map(|binding| binding.limit.name().clone()),
+                block: decision.block(),
+            })),
+        }
+    }
+}
+
+// === impl Pending ===
+
+impl<S: Store> Pending<'_, S> {
+    /// It was a good one: it is given back, and the failures before it are forgotten by those limits
+    /// that forgive, which are those of its own account.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails or it took too long. It then stays counted; who got in is in all the same.
+    pub async fn succeeded(self) -> Result<(), SettleError> {
+        match &self.ticket {
+            Some(ticket) => self.engine.settle(ticket.as_str(), 0).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// It was not: it stays counted, as it would without this.
+    pub fn failed(self) {}
+
+    /// What to settle, for whoever hears of the success elsewhere or later.
+    #[must_use]
+    pub fn into_ticket(self) -> Option<Ticket> {
+        self.ticket
+    }
+}
+
+// === impl Refusal ===
+
+impl Refusal {
+    /// How long to stay away, if waiting helps.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Span> {
+        self.error.retry_after()
+    }
+
+    /// The first instant, by the clock of the store, at which the same attempt may go on.
+    #[must_use]
+    pub const fn next_allowed_at(&self) -> Option<Timestamp> {
+        self.error.next_allowed_at()
+    }
+}

@@ -1,0 +1,217 @@
+//! Attempts: their numbers, and what goes with them alone.
+
+use tidegate_core::{
+    Attempts, Dimension, Ladder, Level, Limit, MAX_DISTINCT, Scope, Shape, ShapeError, Span,
+    Threshold,
+};
+
+use super::Check;
+use super::limit::Numbers;
+use crate::file::place::{Place, Placed};
+use crate::file::written::attempts::{
+    AttemptsNumbers, LADDER, LadderText, Levels, ThresholdNumbers,
+};
+use crate::file::written::limit as written;
+use crate::file::written::scalar::{DurationText, Number};
+use crate::file::wrong::Wrong;
+
+/// What few limits have.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Special {
+    unless: Option<Dimension>,
+    distinct: Option<Dimension>,
+    forgives: bool,
+}
+
+/// Numbers that are in order whatever stands beside them, to try each alone.
+const USUAL: Threshold = Threshold { block_at: 2, per: Span::SECOND, block: Span::SECOND };
+
+impl Check {
+    /// Whom the limit leaves alone, and what it counts and forgives; none if that is wrong.
+    pub(super) fn special(
+        &mut self,
+        written: &written::Limit,
+        scope: Option<Scope>,
+        numbers: Option<Numbers<'_>>,
+    ) -> Option<Special> {
+        let before = self.problems.len();
+        let unless = written.unless.as_ref().and_then(|word| Some((self.word(word)?, word.place)));
+        let distinct =
+            written.distinct.as_ref().and_then(|word| Some((self.word(word)?, word.place)));
+        let counted_by = |dimension| scope.is_some_and(|scope| scope.contains(dimension));
+        if let Some((dimension, place)) = unless
+            && (counted_by(dimension) || distinct.is_some_and(|(other, _)| other == dimension))
+        {
+            self.say(place, Wrong::NeverApplies { dimension });
+        }
+        if let Some((dimension, place)) = distinct
+            && counted_by(dimension)
+        {
+            self.say(place, Wrong::DistinctOfItself { dimension: dimension.name() });
+        }
+        let forgiving = written.forgiving.as_ref().filter(|forgiving| forgiving.value);
+        match numbers {
+            Some(Numbers::Attempts(_)) => {
+                if let Some(cost) = &written.cost {
+                    self.say(cost.place, Wrong::CostOfAttempts);
+                }
+            }
+            Some(_) => {
+                let distinct = written.distinct.as_ref().map(|at| ("distinct", at.place));
+                let forgiving = forgiving.map(|at| ("forgiving", at.place));
+                for (field, place) in distinct.into_iter().chain(forgiving) {
+                    self.say(place, Wrong::NotAttempts { field });
+                }
+            }
+            None => {}
+        }
+        let special = Special {
+            unless: unless.map(|(dimension, _)| dimension),
+            distinct: distinct.map(|(dimension, _)| dimension),
+            forgives: forgiving.is_some(),
+        };
+        (self.problems.len() == before).then_some(special)
+    }
+
+    /// The shape of these numbers.
+    pub(super) fn attempts(
+        &mut self,
+        attempts: &Placed<AttemptsNumbers>,
+        is_distinct: bool,
+    ) -> Option<Shape> {
+        let Placed { value, place } = attempts;
+        if self.mixes_manners(value) {
+            return None;
+        }
+        let attempts =
+            if value.climbs() { self.climbing(value, *place) } else { self.windows(value, *place) };
+        let attempts = attempts?;
+        if is_distinct && attempts.keeps() > MAX_DISTINCT {
+            let of_long = value.long.as_ref().and_then(|long| long.value.block_at.as_ref());
+            let at = of_long.or_else(|| value.block_at()).map_or(*place, |number| number.place);
+            self.say(at, Wrong::TooManyDistinct);
+            return None;
+        }
+        Some(Shape::Attempts(attempts))
+    }
+
+    /// Whether fields of both manners stand side by side, which is told.
+    fn mixes_manners(&mut self, written: &AttemptsNumbers) -> bool {
+        let windows = [
+            written.temp.as_ref().map(|temp| ("temp", temp.place)),
+            written.long.as_ref().map(|long| ("long", long.place)),
+        ];
+        let climbing = [
+            written.block_at.as_ref().map(|at| ("block_at", at.place)),
+            written.per.as_ref().map(|per| ("per", per.place)),
+            written.ladder.as_ref().map(|ladder| ("ladder", ladder.place)),
+        ];
+        let window = windows.into_iter().flatten().next();
+        let Some((one, other)) = window.zip(climbing.into_iter().flatten().next()) else {
+            return false;
+        };
+        let (first, second) = if one.1 <= other.1 { (one, other) } else { (other, one) };
+        let wrong = Wrong::TwoManners { first: first.0, second: second.0 };
+        self.say_of_two(second.1, (first.1, "one manner"), wrong);
+        true
+    }
+
+    fn windows(&mut self, written: &AttemptsNumbers, place: Place) -> Option<Attempts> {
+        let example = "temp: { block_at: 5, per: 10min, block: 15min }";
+        let owner = ("a limit of attempts", place);
+        let at_temp = self.required(written.temp.as_ref(), owner, "temp", example);
+        let temp = at_temp.and_then(|temp| self.threshold(temp, "the short window"));
+        let long = written.long.as_ref().map(|long| self.threshold(long, "the long window"));
+        let long = match long {
+            Some(long) => Some(long?),
+            None => None,
+        };
+        match Attempts::try_new(temp?, long) {
+            Ok(attempts) => Some(attempts),
+            Err(error) => {
+                let other = at_temp.map(|temp| (temp.place, "the short window"));
+                let place = written.long.as_ref().map_or(place, |long| long.place);
+                self.note(place, other, error.into());
+                None
+            }
+        }
+    }
+
+    fn threshold(&mut self, written: &Placed<ThresholdNumbers>, called: &str) -> Option<Threshold> {
+        let Placed { value, place } = written;
+        let owner = (called, *place);
+        let block_at = self.required(value.block_at.as_ref(), owner, "block_at", "block_at: 5");
+        let per = self.required(value.per.as_ref(), owner, "per", "per: 10min");
+        let block = self.required(value.block.as_ref(), owner, "block", "block: 15min");
+        let block_at = block_at.and_then(|at| self.block_at(at));
+        let per = per.and_then(|per| self.length(per));
+        let block = block.and_then(|block| self.length(block));
+        Some(Threshold { block_at: block_at?, per: per?, block: block? })
+    }
+
+    fn climbing(&mut self, written: &AttemptsNumbers, place: Place) -> Option<Attempts> {
+        let owner = ("a limit of attempts", place);
+        let block_at = self.required(written.block_at.as_ref(), owner, "block_at", "block_at: 5");
+        let per = self.required(written.per.as_ref(), owner, "per", "per: 10min");
+        let ladder = self.required(written.ladder.as_ref(), owner, "ladder", "ladder: all");
+        let block_at = block_at.and_then(|at| self.block_at(at));
+        let per = per.and_then(|per| self.length(per));
+        let ladder = ladder.and_then(|ladder| self.ladder(ladder));
+        let made = Attempts::climbing(block_at?, per?, ladder?);
+        made.map_err(|error| self.say(place, error)).ok()
+    }
+
+    fn block_at(&mut self, written: &Placed<Number>) -> Option<u16> {
+        let block_at = self.number(written, "block_at")?;
+        // What is beyond the type is beyond the range, which is for the core to say.
+        let block_at = u16::try_from(block_at).unwrap_or(u16::MAX);
+        self.alone(written.place, Threshold { block_at, ..USUAL }).map(|made| made.block_at)
+    }
+
+    /// The length of a window or a block.
+    fn length(&mut self, written: &Placed<DurationText>) -> Option<Span> {
+        let per = self.duration(written)?;
+        self.alone(written.place, Threshold { per, ..USUAL }).map(|made| made.per)
+    }
+
+    /// Each number is tried alone first, so that one that is wrong does not hide the other.
+    fn alone(&mut self, place: Place, threshold: Threshold) -> Option<Threshold> {
+        let made: Result<Attempts, ShapeError> = Attempts::try_new(threshold, None);
+        made.map(|made| *made.temp()).map_err(|error| self.say(place, error)).ok()
+    }
+
+    fn ladder(&mut self, written: &Placed<LadderText>) -> Option<Ladder> {
+        let Levels { from, to } = match &written.value {
+            LadderText::All(word) if word.meaning().is_some() => return Some(Ladder::default()),
+            LadderText::All(_) => {
+                self.say(written.place, Wrong::OtherType { expected: LADDER.into() });
+                return None;
+            }
+            LadderText::Some(levels) => levels,
+        };
+        let bottom = self.word_or(from.as_ref(), Level::L1);
+        let top = self.word_or(to.as_ref(), Level::L6);
+        match Ladder::try_new(bottom?, top?) {
+            Ok(ladder) => Some(ladder),
+            Err(error) => {
+                let place = to.as_ref().map_or(written.place, |to| to.place);
+                self.say(place, error);
+                None
+            }
+        }
+    }
+}
+
+// === impl Special ===
+
+impl Special {
+    pub(super) fn given_to(self, mut limit: Limit) -> Limit {
+        if let Some(dimension) = self.unless {
+            limit = limit.unless(dimension);
+        }
+        if let Some(dimension) = self.distinct {
+            limit = limit.distinct(dimension);
+        }
+        if self.forgives { limit.forgiving() } else { limit }
+    }
+}

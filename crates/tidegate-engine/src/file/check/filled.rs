@@ -1,0 +1,137 @@
+//! What an override says, made whole with the numbers of its limit.
+
+use super::limit::Numbers;
+use crate::file::place::Placed;
+use crate::file::written::attempts::{AttemptsNumbers, ThresholdNumbers};
+use crate::file::written::limit::{Bucket, QuotaNumbers, WindowNumbers};
+
+/// The numbers of an override, with those of its limit for what was left out.
+pub(super) enum Filled {
+    Bucket(Placed<Bucket>),
+    Window(Placed<WindowNumbers>),
+    Quota(Placed<QuotaNumbers>),
+    Attempts(Placed<AttemptsNumbers>),
+}
+
+// === impl Filled ===
+
+impl Filled {
+    pub(super) const fn numbers(&self) -> Numbers<'_> {
+        match self {
+            Self::Bucket(bucket) => Numbers::Bucket(bucket),
+            Self::Window(window) => Numbers::Window(window),
+            Self::Quota(quota) => Numbers::Quota(quota),
+            Self::Attempts(attempts) => Numbers::Attempts(attempts),
+        }
+    }
+}
+
+/// Whether no number is given at all.
+pub(super) fn is_blank(numbers: Numbers<'_>) -> bool {
+    match numbers {
+        Numbers::Bucket(given) => given.value.rate.is_none() && given.value.burst.is_none(),
+        Numbers::Window(given) => {
+            let given = &given.value;
+            given.count.is_none()
+                && given.per.is_none()
+                && given.counts.is_none()
+                && given.backoff.is_none()
+        }
+        Numbers::Quota(given) => {
+            let given = &given.value;
+            given.count.is_none()
+                && given.per.is_none()
+                && given.zone.is_none()
+                && given.billing_day.is_none()
+                && given.starts.is_none()
+                && given.counts.is_none()
+                && given.backoff.is_none()
+        }
+        Numbers::Attempts(given) => {
+            let AttemptsNumbers { temp, long, .. } = &given.value;
+            let blank = |at: &Option<Placed<ThresholdNumbers>>| {
+                at.as_ref().is_none_or(|at| {
+                    let at = &at.value;
+                    at.block_at.is_none() && at.per.is_none() && at.block.is_none()
+                })
+            };
+            !given.value.climbs() && blank(temp) && blank(long)
+        }
+    }
+}
+
+/// What an override says, and what its limit says where it says nothing; none if they are of
+/// different shapes. A period and what goes with it are taken from one of both, and so are the way
+/// of counting and its backoff, and the manner of blocks.
+pub(super) fn filled(given: Numbers<'_>, usual: Numbers<'_>) -> Option<Filled> {
+    Some(match (given, usual) {
+        (Numbers::Bucket(given), Numbers::Bucket(usual)) => {
+            let mut bucket = given.clone();
+            fill(&mut bucket.value.rate, &usual.value.rate);
+            fill(&mut bucket.value.burst, &usual.value.burst);
+            Filled::Bucket(bucket)
+        }
+        (Numbers::Window(given), Numbers::Window(usual)) => {
+            let mut window = given.clone();
+            let (numbers, usual) = (&mut window.value, &usual.value);
+            fill(&mut numbers.count, &usual.count);
+            fill(&mut numbers.per, &usual.per);
+            if numbers.counts.is_none() {
+                fill(&mut numbers.backoff, &usual.backoff);
+            }
+            fill(&mut numbers.counts, &usual.counts);
+            Filled::Window(window)
+        }
+        (Numbers::Quota(given), Numbers::Quota(usual)) => {
+            let mut quota = given.clone();
+            let (numbers, usual) = (&mut quota.value, &usual.value);
+            fill(&mut numbers.count, &usual.count);
+            if numbers.per.is_none() {
+                fill(&mut numbers.zone, &usual.zone);
+                fill(&mut numbers.billing_day, &usual.billing_day);
+                fill(&mut numbers.starts, &usual.starts);
+            }
+            fill(&mut numbers.per, &usual.per);
+            if numbers.counts.is_none() {
+                fill(&mut numbers.backoff, &usual.backoff);
+            }
+            fill(&mut numbers.counts, &usual.counts);
+            Filled::Quota(quota)
+        }
+        (Numbers::Attempts(given), Numbers::Attempts(usual)) => {
+            let mut attempts = given.clone();
+            fill_attempts(&mut attempts.value, &usual.value);
+            Filled::Attempts(attempts)
+        }
+        _ => return None,
+    })
+}
+
+fn fill<T: Clone>(given: &mut Option<T>, usual: &Option<T>) {
+    if given.is_none() {
+        given.clone_from(usual);
+    }
+}
+
+fn fill_attempts(given: &mut AttemptsNumbers, usual: &AttemptsNumbers) {
+    if given.has_windows() {
+        fill_threshold(&mut given.temp, &usual.temp);
+        fill_threshold(&mut given.long, &usual.long);
+    } else {
+        fill(&mut given.block_at, &usual.block_at);
+        fill(&mut given.per, &usual.per);
+        fill(&mut given.ladder, &usual.ladder);
+    }
+}
+
+fn fill_threshold(
+    given: &mut Option<Placed<ThresholdNumbers>>,
+    usual: &Option<Placed<ThresholdNumbers>>,
+) {
+    if let (Some(given), Some(usual)) = (given.as_mut(), usual) {
+        fill(&mut given.value.block_at, &usual.value.block_at);
+        fill(&mut given.value.per, &usual.value.per);
+        fill(&mut given.value.block, &usual.value.block);
+    }
+    fill(given, usual);
+}

@@ -1,0 +1,162 @@
+//! What an operator does to a counter, and the blocks there are.
+
+use tidegate_core::{
+    Amended, Amendment, Blocks, Charge, Clock, Counter, Kept, Kind, Listed, Outcome, Page, Shape,
+    StoreError, Timestamp,
+};
+
+use super::Shelves;
+use super::commit::{Spots, kind_of};
+use super::locks::{Held, Locks};
+use super::log::LogStep;
+use super::shelf::Spot;
+use super::step::Here;
+use super::table::Slot;
+
+/// Entries to a group of abuse logs.
+const WAYS: usize = super::LOG_WAYS;
+
+/// The most counters that one page looks at.
+const MOST: usize = 1_000;
+
+// === impl Shelves ===
+
+impl Shelves {
+    pub(crate) fn amend(
+        &self,
+        counter: Counter<'_>,
+        amendment: Amendment,
+        clock: &impl Clock,
+    ) -> Result<Amended, StoreError> {
+        let now = self.epoch.clamp(clock.now());
+        match counter {
+            Counter::Of(charge, _) => self.amend_charge(&charge, amendment, now),
+            Counter::Listed(key) => self.amend_listed(key, amendment, now),
+        }
+    }
+
+    fn amend_charge(
+        &self,
+        charge: &Charge<'_>,
+        amendment: Amendment,
+        now: Timestamp,
+    ) -> Result<Amended, StoreError> {
+        let charges = core::slice::from_ref(charge);
+        let (mut locks, mut spots) = (Locks::new(self), Spots::new());
+        self.lock_spots(charges, &[self.glimpse(charge)], now, &mut locks, &mut spots);
+        let Some(spot) = spots.first().copied() else { return Err(StoreError::Contended) };
+        // What is counted with others cannot be blocked or forgotten by itself.
+        if let Spot::Overflow(_) | Spot::Newcomer(_, Some(_)) = spot {
+            return Err(StoreError::Contended);
+        }
+        let Shape::Attempts(attempts) = charge.shape() else {
+            return Ok(self.reset_other(charge, spot, amendment, now));
+        };
+        let step = LogStep { shelf: &self.logs, attempts };
+        let here = Here { charge, periods: None, spot, epoch: self.epoch, now };
+        let before = step.state(here);
+        let kept = before.clone().map(|state| Kept::Attempts(Box::new(state)));
+        let (changed, after) = match amendment.apply(kept.as_ref(), Some(charge.shape()), now) {
+            Outcome::Same => (false, before),
+            Outcome::Gone => {
+                self.empty(charge, spot);
+                (true, None)
+            }
+            Outcome::Kept(state) => {
+                step.write(here, &state);
+                (true, Some(*state))
+            }
+        };
+        let block = after.and_then(|state| state.block()).filter(|block| block.holds(now));
+        Ok(Amended { changed, block, at: now })
+    }
+
+    /// What is not an abuse log can be forgotten, and nothing else.
+    fn reset_other(
+        &self,
+        charge: &Charge<'_>,
+        spot: Spot,
+        amendment: Amendment,
+        now: Timestamp,
+    ) -> Amended {
+        let changed = amendment == Amendment::Reset && matches!(spot, Spot::Entry(_));
+        if changed {
+            self.empty(charge, spot);
+        }
+        Amended { changed, block: None, at: now }
+    }
+
+    /// Makes an entry one that was never used.
+    fn empty(&self, charge: &Charge<'_>, spot: Spot) {
+        let Spot::Entry(slot) = spot else { return };
+        match kind_of(charge) {
+            Kind::Bucket => self.buckets.table().empty(slot),
+            Kind::Quota => self.quotas.table().empty(slot),
+            Kind::Window => self.windows.table().empty(slot),
+            Kind::Attempts => self.logs.table().empty(slot),
+        }
+    }
+
+    fn amend_listed(
+        &self,
+        key: &str,
+        amendment: Amendment,
+        now: Timestamp,
+    ) -> Result<Amended, StoreError> {
+        let digest = u64::from_str_radix(key, 16).map_err(|_| StoreError::Refused)?;
+        let nothing = Amended { changed: false, block: None, at: now };
+        let table = self.logs.table();
+        let Some(slot) = table.glance(digest.max(1)) else { return Ok(nothing) };
+        let _held = Held::new(table.lock(slot.group));
+        if !table.is_at(slot, digest) {
+            return Ok(nothing);
+        }
+        let words = table.load(slot);
+        let head = self.epoch.unpack([words[0], words[1]]);
+        let kept = Kept::Attempts(Box::new(self.epoch.unpack_log(&words)));
+        let (changed, block) = match amendment.apply(Some(&kept), None, now) {
+            Outcome::Same => (false, self.epoch.unpack_block(&words).1),
+            Outcome::Gone => {
+                table.empty(slot);
+                (true, None)
+            }
+            Outcome::Kept(state) => {
+                let (limit, _) = self.epoch.unpack_block(&words);
+                // Without its numbers, an entry is kept at least for as long as it was going to be.
+                let forgotten = state.block().map_or(now, |block| block.forgotten_at());
+                let fresh_at = self.epoch.fresh_at([words[0], words[1]]).max(forgotten);
+                let words = self.epoch.pack_log(&state, head.stamp, limit, fresh_at, now);
+                table.store(slot, digest, words);
+                (true, state.block())
+            }
+        };
+        Ok(Amended { changed, block: block.filter(|block| block.holds(now)), at: now })
+    }
+
+    /// The blocks in some groups of the table; the cursor is the next group.
+    pub(crate) fn blocks(&self, page: Page<'_>, clock: &impl Clock) -> Result<Blocks, StoreError> {
+        let now = self.epoch.clamp(clock.now());
+        let first = match page.after {
+            None => 0,
+            Some(cursor) => cursor.parse::<u32>().map_err(|_| StoreError::Refused)?,
+        };
+        let table = self.logs.table();
+        let groups = table.groups();
+        let most = page.at_most.clamp(1, MOST).div_ceil(WAYS);
+        let last = first.saturating_add(u32::try_from(most).unwrap_or(u32::MAX)).min(groups);
+        let mut list = Vec::new();
+        for group in first..last {
+            let _held = Held::new(table.lock(group));
+            for (slot, digest) in table.tags(group) {
+                list.extend(self.listed(slot, digest, now));
+            }
+        }
+        Ok(Blocks { list, next: (last < groups).then(|| last.to_string()) })
+    }
+
+    fn listed(&self, slot: Slot, digest: u64, now: Timestamp) -> Option<Listed> {
+        let (limit, block) = self.epoch.unpack_block(&self.logs.table().load(slot));
+        let block = block.filter(|block| digest != 0 && block.holds(now))?;
+        Some(Listed { key: format!("{digest:016x}"), limit, block })
+    }
+}

@@ -1,0 +1,174 @@
+//! Abuse logs: how their entries look, and one charge on one of them.
+//!
+//! ```text
+//! word 0, 1   as every entry; the amount is how many attempts, and the scope and level of the block
+//! word 2      until when it is blocked
+//! word 3      the limit, so that blocks can be listed
+//! word 4 …    times of attempts, oldest first; where members are counted, each followed by its member
+//! ```
+
+use tidegate_core::{
+    Attempt, Attempts, AttemptsState, Block, BlockScope, Level, MAX_BLOCK_AT, MAX_DISTINCT,
+    Reading, Room, Timestamp,
+};
+
+use super::Logs;
+use super::entry::{Epoch, Head, PAIR};
+use super::shelf::{Kept, Spot};
+use super::step::Here;
+
+/// Words of an abuse log.
+pub(crate) const LOG: usize = FIRST + MAX_BLOCK_AT as usize;
+
+const UNTIL: usize = PAIR;
+const LIMIT: usize = PAIR + 1;
+const FIRST: usize = PAIR + 2;
+
+/// Where in the amount each part begins: how many, whether with members, scope, level.
+const PAIRS: u32 = 8;
+const SCOPE: u32 = 9;
+const LEVEL: u32 = 12;
+
+/// A charge of an abuse log, where it is counted.
+pub(crate) struct LogStep<'s> {
+    pub(crate) shelf: &'s Logs,
+    pub(crate) attempts: &'s Attempts,
+}
+
+// === impl LogStep ===
+
+impl LogStep<'_> {
+    pub(crate) fn room(&self, here: Here<'_>) -> Room {
+        self.attempts.room(self.state(here).as_ref(), here.charge.member(), here.now)
+    }
+
+    pub(crate) fn look(&self, here: Here<'_>) -> Reading {
+        self.attempts.look(self.state(here).as_ref(), here.charge.member(), here.now)
+    }
+
+    pub(crate) fn take(&self, here: Here<'_>) -> Reading {
+        let (state, member) = (self.state(here), here.charge.member());
+        let (state, reading) = match here.spot {
+            Spot::Overflow(_) => self.attempts.take_shared(state.as_ref(), member, here.now),
+            Spot::Entry(_) | Spot::Newcomer(..) => {
+                self.attempts.take(state.as_ref(), member, here.now)
+            }
+        };
+        self.write(here, &state);
+        reading
+    }
+
+    /// Takes out the attempt made at `taken_at`; how many that was.
+    pub(crate) fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
+        let member = here.charge.member();
+        self.change(here, |state| self.attempts.give_back(&state, member, taken_at, here.now))
+    }
+
+    /// Takes an attempt out of a cell that it shares with those of other keys, if it is there: exactly
+    /// the one made at `taken_at`, because a later one may be another's. Without this, those who get in
+    /// would use up what a cell lets through, and keep out everybody else in it.
+    pub(crate) fn give_back_shared(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
+        let Kept::Words(words) = self.shelf.load(here.spot, here.charge) else { return 0 };
+        let member = here.charge.member();
+        let is_it = |attempt: &Attempt| attempt.at == taken_at && attempt.member == member;
+        match here.epoch.unpack_log(&words).attempts().iter().any(is_it) {
+            true => self.give_back(here, taken_at),
+            false => 0,
+        }
+    }
+
+    /// Forgets all attempts; how many there were.
+    pub(crate) fn forgive(&self, here: Here<'_>) -> u64 {
+        self.change(here, AttemptsState::forgiven)
+    }
+
+    fn change(
+        &self,
+        here: Here<'_>,
+        change: impl FnOnce(AttemptsState) -> (AttemptsState, u64),
+    ) -> u64 {
+        let Some(state) = self.state(here) else { return 0 };
+        let (state, units) = change(state);
+        self.write(here, &state);
+        units
+    }
+
+    pub(crate) fn write(&self, here: Here<'_>, state: &AttemptsState) {
+        let fresh_at = self.attempts.fresh_at(state);
+        let (stamp, limit) = (here.charge.stamp().get(), here.charge.limit().id());
+        let words = here.epoch.pack_log(state, stamp, limit, fresh_at, here.now);
+        self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
+    }
+
+    /// When attempts were made is a fact, whatever the numbers were: it needs no conversion.
+    pub(crate) fn state(&self, here: Here<'_>) -> Option<AttemptsState> {
+        match self.shelf.load(here.spot, here.charge) {
+            Kept::Nothing => None,
+            Kept::Unreadable(at) => Some(self.attempts.exhausted(at)),
+            Kept::Words(words) => Some(here.epoch.unpack_log(&words)),
+        }
+    }
+}
+
+// === impl Epoch ===
+
+impl Epoch {
+    pub(crate) fn pack_log(
+        self,
+        state: &AttemptsState,
+        stamp: u16,
+        limit: u64,
+        fresh_at: Timestamp,
+        now: Timestamp,
+    ) -> [u64; LOG] {
+        let mut words = [0; LOG];
+        let attempts = state.attempts();
+        // More of them than fit with their members are those of a limit that a reload has made count
+        // every attempt: it does not matter any more whose they were.
+        let pairs = attempts.len() <= usize::from(MAX_DISTINCT)
+            && attempts.iter().any(|attempt| attempt.member != 0);
+        let mut amount = attempts.len() as u64 | u64::from(pairs) << PAIRS;
+        if let Some(block) = state.block() {
+            let level = block.level.map_or(0, Level::get);
+            amount |= u64::from(block.scope.code()) << SCOPE | u64::from(level) << LEVEL;
+            words[UNTIL] = block.until.as_micros();
+        }
+        let anchor = attempts.last().map_or(now, |newest| newest.at);
+        words[..PAIR].copy_from_slice(&self.pack(Head { anchor, stamp, amount }, fresh_at));
+        words[LIMIT] = limit;
+        let places = words[FIRST..].chunks_mut(if pairs { 2 } else { 1 });
+        for (place, attempt) in places.zip(attempts) {
+            for (word, part) in place.iter_mut().zip([attempt.at.as_micros(), attempt.member]) {
+                *word = part;
+            }
+        }
+        words
+    }
+
+    pub(crate) fn unpack_log(self, words: &[u64; LOG]) -> AttemptsState {
+        let amount = self.unpack([words[0], words[1]]).amount;
+        let count = usize::try_from(amount & 0xFF).unwrap_or_default();
+        let width = if amount >> PAIRS & 1 == 1 { 2 } else { 1 };
+        let attempts = words[FIRST..].chunks(width).take(count).map(|place| Attempt {
+            at: Timestamp::from_micros(place[0]),
+            member: place.get(1).copied().unwrap_or_default(),
+        });
+        // What was packed is in order.
+        AttemptsState::restored(attempts, block_of(words, amount)).unwrap_or_default()
+    }
+
+    /// The limit an abuse log belongs to, and its last block.
+    pub(crate) fn unpack_block(self, words: &[u64; LOG]) -> (u64, Option<Block>) {
+        let amount = self.unpack([words[0], words[1]]).amount;
+        (words[LIMIT], block_of(words, amount))
+    }
+}
+
+fn block_of(words: &[u64; LOG], amount: u64) -> Option<Block> {
+    let part = |from: u32| u8::try_from(amount >> from & 7).unwrap_or_default();
+    Some(Block {
+        until: Timestamp::from_micros(words[UNTIL]),
+        scope: BlockScope::from_code(part(SCOPE))?,
+        level: Level::from_number(part(LEVEL)),
+    })
+}

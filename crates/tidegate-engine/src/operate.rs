@@ -1,0 +1,263 @@
+//! What operators do: block, unblock, reset, and see who is blocked.
+//!
+//! Each verb concerns the counters of one subject under one policy. Resetting an action never clears a
+//! global limit, unless that is named: who may forgive one must not thereby forgive all.
+
+use tidegate_core::{
+    Amended, Amendment, Block, Case, Charge, Counter, Kind, Level, Name, Page, Span, Stage, Store,
+    StoreError,
+};
+
+use crate::engine::Engine;
+use crate::event::Event;
+
+/// What became of one limit's counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The limit.
+    pub limit: Name,
+    /// What came of it.
+    pub amended: Amended,
+}
+
+/// Some of the blocks that hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockList {
+    /// The blocks.
+    pub list: Vec<BlockEntry>,
+    /// Where the next page begins; `None` after the last one.
+    pub next: Option<String>,
+}
+
+/// One block that holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockEntry {
+    /// The policy; `None` for a limit that several share, or that is in force no longer.
+    pub policy: Option<Name>,
+    /// The limit; `None` if it is in force no longer.
+    pub limit: Option<Name>,
+    /// What the store calls the counter, for [`Engine::unblock_listed`]. Accounts and addresses do not
+    /// show in it.
+    pub key: String,
+    /// The block.
+    pub block: Block,
+}
+
+/// Why nothing was done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OperateError {
+    /// No such limit.
+    #[error("policy `{policy}` has no limit `{limit}`; it has {has}")]
+    NoSuchLimit {
+        /// The policy.
+        policy: Name,
+        /// What was asked for.
+        limit: String,
+        /// What there is.
+        has: String,
+    },
+    /// The limit counts by something that is not known of the subject, or leaves it alone.
+    #[error(
+        "limit `{limit}` of policy `{policy}` does not count this subject: it counts by `{by}`; pass \
+         these facts"
+    )]
+    NotCounted {
+        /// The policy.
+        policy: Name,
+        /// The limit.
+        limit: Name,
+        /// What it counts by.
+        by: String,
+    },
+    /// Only abuse logs hold blocks.
+    #[error("limit `{limit}` is a {kind}, and only limits of the shape `attempts` can be blocked")]
+    NotBlockable {
+        /// The limit.
+        limit: Name,
+        /// Its shape.
+        kind: &'static str,
+    },
+    /// Several limits could be meant, or none.
+    #[error("name the limit: {0} of policy `{1}` count this subject and can be blocked")]
+    Ambiguous(usize, Name),
+    /// A name or a cursor that did not come from a list of blocks.
+    #[error("that is not a name from the list of blocks")]
+    NotListed,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+// === impl Engine ===
+
+impl<S: Store> Engine<S> {
+    /// Refuses a subject for so long, at once. A block that ends later stays as it is. The limit has to
+    /// be named if several that count the subject can be blocked.
+    ///
+    /// # Errors
+    ///
+    /// If no such limit counts the subject or it cannot be blocked, or if the store fails.
+    pub async fn block(
+        &self,
+        case: &mut Case<'_>,
+        limit: Option<&str>,
+        lasts: Span,
+        level: Option<Level>,
+    ) -> Result<Change, OperateError> {
+        let amendment = Amendment::Block { lasts, level };
+        let charges = self.meant(case, limit, |charge| is_log(charge))?;
+        match charges.as_slice() {
+            [charge] => self.amend(case, charge, amendment).await,
+            several => Err(OperateError::Ambiguous(several.len(), case.policy().name().clone())),
+        }
+    }
+
+    /// Lifts the blocks of a subject and forgets the attempts that led to them: of one limit, or of
+    /// all that count it.
+    ///
+    /// # Errors
+    ///
+    /// As [`block`](Self::block).
+    pub async fn unblock(
+        &self,
+        case: &mut Case<'_>,
+        limit: Option<&str>,
+    ) -> Result<Vec<Change>, OperateError> {
+        let charges = self.meant(case, limit, |charge| is_log(charge))?;
+        self.amend_all(case, &charges, Amendment::Unblock).await
+    }
+
+    /// Forgets what was counted of a subject: by one limit, or by all of the action. A global limit is
+    /// reset only if it is named.
+    ///
+    /// # Errors
+    ///
+    /// If no such limit counts the subject, or if the store fails.
+    pub async fn reset(
+        &self,
+        case: &mut Case<'_>,
+        limit: Option<&str>,
+    ) -> Result<Vec<Change>, OperateError> {
+        let of_action = |charge: &Charge<'_>| charge.limit().stage() == Stage::Action;
+        let charges = self.meant(case, limit, of_action)?;
+        self.amend_all(case, &charges, Amendment::Reset).await
+    }
+
+    /// Lifts a block by the name it has in the list.
+    ///
+    /// # Errors
+    ///
+    /// If that is no such name, or if the store fails.
+    pub async fn unblock_listed(&self, key: &str) -> Result<Amended, OperateError> {
+        let amendment = Amendment::Unblock;
+        let amended = self.store().amend(Counter::Listed(key), amendment).await;
+        let amended = amended.map_err(not_listed)?;
+        self.tell_amended(None, None, amendment, amended);
+        Ok(amended)
+    }
+
+    /// The blocks that hold now, a page at a time. A page may be empty and not be the last one.
+    ///
+    /// # Errors
+    ///
+    /// If the cursor is none, or if the store fails.
+    pub async fn blocks(&self, page: Page<'_>) -> Result<BlockList, OperateError> {
+        let blocks = self.store().blocks(page).await.map_err(not_listed)?;
+        let policies = self.policies();
+        let entry = |listed: tidegate_core::Listed| {
+            let limit = policies.limit(listed.limit);
+            let owns = |policy: &&tidegate_core::Policy| {
+                policy.limits().iter().any(|limit| limit.id() == listed.limit)
+            };
+            let mut owners = policies.policies().iter().filter(owns);
+            let policy = match (owners.next(), owners.next()) {
+                (Some(policy), None) => Some(policy.name().clone()),
+                _ => None,
+            };
+            let limit = limit.map(|limit| limit.name().clone());
+            BlockEntry { policy, limit, key: listed.key, block: listed.block }
+        };
+        Ok(BlockList { list: blocks.list.into_iter().map(entry).collect(), next: blocks.next })
+    }
+
+    /// The charges of the limit that is named, or of all that `fit`.
+    fn meant<'a>(
+        &self,
+        case: &mut Case<'a>,
+        limit: Option<&str>,
+        fit: impl Fn(&Charge<'a>) -> bool,
+    ) -> Result<Vec<Charge<'a>>, OperateError> {
+        self.resolve(case);
+        let (policy, charges) = (case.policy(), case.batch().charges());
+        let Some(name) = limit else {
+            return Ok(charges.iter().filter(|charge| fit(charge)).copied().collect());
+        };
+        let Some(limit) = policy.limits().iter().find(|limit| limit.name().as_str() == name) else {
+            let names: Vec<_> = policy.limits().iter().map(|limit| limit.name().as_str()).collect();
+            let (policy, limit) = (policy.name().clone(), name.to_owned());
+            return Err(OperateError::NoSuchLimit { policy, limit, has: names.join(", ") });
+        };
+        match charges.iter().find(|charge| charge.limit().id() == limit.id()) {
+            Some(charge) => Ok(vec![*charge]),
+            None => Err(OperateError::NotCounted {
+                policy: policy.name().clone(),
+                limit: limit.name().clone(),
+                by: limit.scope().to_string(),
+            }),
+        }
+    }
+
+    async fn amend_all<'a>(
+        &self,
+        case: &Case<'a>,
+        charges: &[Charge<'a>],
+        amendment: Amendment,
+    ) -> Result<Vec<Change>, OperateError> {
+        let mut changes = Vec::with_capacity(charges.len());
+        for charge in charges {
+            changes.push(self.amend(case, charge, amendment).await?);
+        }
+        Ok(changes)
+    }
+
+    async fn amend<'a>(
+        &self,
+        case: &Case<'a>,
+        charge: &Charge<'a>,
+        amendment: Amendment,
+    ) -> Result<Change, OperateError> {
+        let limit = charge.limit().name().clone();
+        if amendment != Amendment::Reset && !is_log(charge) {
+            let kind = charge.shape().kind().name();
+            return Err(OperateError::NotBlockable { limit, kind });
+        }
+        let counter = Counter::Of(*charge, case.batch().key(charge));
+        let amended = self.store().amend(counter, amendment).await?;
+        self.tell_amended(Some(case.policy().name()), Some(&limit), amendment, amended);
+        Ok(Change { limit, amended })
+    }
+
+    fn tell_amended(
+        &self,
+        policy: Option<&Name>,
+        limit: Option<&Name>,
+        amendment: Amendment,
+        amended: Amended,
+    ) {
+        if amended.changed {
+            let (policy, limit) = (policy.cloned(), limit.cloned());
+            self.emit(|| Event::Amended { policy, limit, amendment, amended });
+        }
+    }
+}
+
+fn is_log(charge: &Charge<'_>) -> bool {
+    charge.shape().kind() == Kind::Attempts
+}
+
+fn not_listed(error: StoreError) -> OperateError {
+    match error {
+        StoreError::Refused => OperateError::NotListed,
+        other => OperateError::Store(other),
+    }
+}

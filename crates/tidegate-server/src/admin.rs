@@ -1,0 +1,63 @@
+//! The admin listener: who is blocked, and what operators do about it.
+//!
+//! It is a listener of its own and not a path on the other one: whoever may ask for decisions must not
+//! thereby be able to lift a block, and a proxy that forwards too much must not reach it (threat T43).
+//! There is none without a token, and no token but the one that was handed in. Connections have the
+//! same bounds as elsewhere; who knows the token is trusted, so nothing here looks at other headers.
+
+pub(crate) mod answers;
+mod guard;
+pub(crate) mod requests;
+mod token;
+mod verbs;
+
+pub(crate) use guard::Guard;
+pub use token::{AdminToken, AdminTokenError};
+pub(crate) use verbs::{block, blocks, reset, unblock};
+
+use http::Method;
+
+/// Where a request of an operator goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AdminRoute {
+    Blocks,
+    Block,
+    Unblock,
+    Reset,
+}
+
+// === impl AdminRoute ===
+
+impl AdminRoute {
+    const ALL: [Self; 4] = [Self::Blocks, Self::Block, Self::Unblock, Self::Reset];
+
+    /// The route of a path, compared byte by byte.
+    pub(crate) fn of(path: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|route| route.path() == path)
+    }
+
+    pub(crate) const fn path(self) -> &'static str {
+        match self {
+            Self::Blocks => "/admin/blocks",
+            Self::Block => "/admin/block",
+            Self::Unblock => "/admin/unblock",
+            Self::Reset => "/admin/reset",
+        }
+    }
+
+    /// The methods it answers.
+    pub(crate) const fn methods(self) -> &'static str {
+        match self {
+            Self::Blocks => "GET, HEAD",
+            Self::Block | Self::Unblock | Self::Reset => "POST",
+        }
+    }
+
+    /// Whether it answers `method`.
+    pub(crate) fn answers(self, method: &Method) -> bool {
+        match self {
+            Self::Blocks => method == Method::GET || method == Method::HEAD,
+            Self::Block | Self::Unblock | Self::Reset => method == Method::POST,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What operators are told.
+
+use serde::Serialize;
+use tidegate_core::{Amended, Block, Timestamp};
+use tidegate_engine::{BlockEntry, BlockList, Change};
+
+use crate::wire::rfc3339::Instant;
+
+/// Some of the blocks that hold.
+#[derive(Serialize)]
+pub(crate) struct BlocksAnswer {
+    blocks: Vec<ListedAnswer>,
+    /// Where the next page begins; null after the last one.
+    next: Option<String>,
+}
+
+/// One block that holds.
+#[derive(Serialize)]
+struct ListedAnswer {
+    /// Null for a limit that several policies share, or that is in force no longer.
+    policy: Option<String>,
+    /// Null if it is in force no longer.
+    limit: Option<String>,
+    key: String,
+    #[serde(flatten)]
+    block: BlockAnswer,
+}
+
+/// What became of the counters.
+#[derive(Serialize)]
+pub(crate) struct ChangesAnswer {
+    /// Null if the counter was named by its key.
+    policy: Option<String>,
+    changes: Vec<ChangeAnswer>,
+}
+
+#[derive(Serialize)]
+struct ChangeAnswer {
+    limit: Option<String>,
+    /// Whether there was anything to be changed.
+    changed: bool,
+    /// The block that holds now, whoever began it.
+    block: Option<BlockAnswer>,
+}
+
+/// A block, and how long it still holds.
+#[derive(Serialize)]
+struct BlockAnswer {
+    scope: &'static str,
+    level: Option<String>,
+    until: Instant,
+    /// Seconds, rounded up.
+    ends_in: u64,
+    ends_in_us: u64,
+}
+
+// === impl BlocksAnswer ===
+
+impl BlocksAnswer {
+    pub(super) fn new(blocks: BlockList, now: Timestamp) -> Self {
+        let list = blocks.list.into_iter().map(|entry| ListedAnswer::new(entry, now));
+        Self { blocks: list.collect(), next: blocks.next }
+    }
+}
+
+impl ListedAnswer {
+    fn new(entry: BlockEntry, now: Timestamp) -> Self {
+        Self {
+            policy: entry.policy.map(|name| name.to_string()),
+            limit: entry.limit.map(|name| name.to_string()),
+            key: entry.key,
+            block: BlockAnswer::new(entry.block, now),
+        }
+    }
+}
+
+// === impl ChangesAnswer ===
+
+impl ChangesAnswer {
+    pub(super) fn of(policy: &str, changes: &[Change]) -> Self {
+        let changes = changes
+            .iter()
+            .map(|change| ChangeAnswer::new(Some(change.limit.to_string()), change.amended));
+        Self { policy: Some(policy.to_owned()), changes: changes.collect() }
+    }
+
+    pub(super) fn listed(amended: Amended) -> Self {
+        Self { policy: None, changes: vec![ChangeAnswer::new(None, amended)] }
+    }
+}
+
+impl ChangeAnswer {
+    fn new(limit: Option<String>, amended: Amended) -> Self {
+        let block = amended.block.map(|block| BlockAnswer::new(block, amended.at));
+        Self { limit, changed: amended.changed, block }
+    }
+}
+
+// === impl BlockAnswer ===
+
+impl BlockAnswer {
+    fn new(block: Block, now: Timestamp) -> Self {
+        let rest = block.until.since(now);
+        Self {
+            scope: block.scope.name(),
+            level: block.level.map(|level| level.to_string()),
+            until: Instant(block.until),
+            ends_in: rest.as_secs_ceil(),
+            ends_in_us: rest.as_micros(),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The verbs: block, unblock, reset, and the list of blocks.
+//!
+//! Each that succeeds is logged with the peer that asked for it, the policy and the limit. Whom it
+//! concerned is in no log.
+
+use std::net::IpAddr;
+
+use tidegate_core::{Case, Level, Page, Span};
+use tidegate_engine::{Change, OperateError};
+
+use super::answers::{BlocksAnswer, ChangesAnswer};
+use super::requests::{self, Lift, Target};
+use crate::answer::{self, Answer};
+use crate::backend::Backend;
+use crate::problem::{Kind, Problem};
+use crate::routes::{unknown_policy, write};
+use crate::suggest::closest;
+use crate::worker::Worker;
+
+/// What is done to the counters of a subject.
+#[derive(Clone, Copy, Debug)]
+enum Verb {
+    Block(Span, Option<Level>),
+    Unblock,
+    Reset,
+}
+
+/// Lists the blocks that hold, a page at a time.
+pub(crate) async fn blocks<S: Backend>(worker: &Worker<S>, query: &str) -> Result<Answer, Problem> {
+    let listing = requests::listing(query)?;
+    let page = Page { after: listing.after.as_deref(), at_most: listing.at_most };
+    let blocks = worker.shared.engine.blocks(page).await;
+    let blocks = blocks.map_err(|error| undone(&error, "/after", &[]))?;
+    Ok(told(&BlocksAnswer::new(blocks, worker.shared.clock.now())))
+}
+
+/// Refuses a subject for a while.
+pub(crate) async fn block<S: Backend>(
+    worker: &Worker<S>,
+    peer: IpAddr,
+    body: &[u8],
+) -> Result<Answer, Problem> {
+    let (target, lasts, level) = requests::block(body)?;
+    operated(worker, peer, Verb::Block(lasts, level), &target).await
+}
+
+/// Lifts the blocks of a subject, or one from the list.
+pub(crate) async fn unblock<S: Backend>(
+    worker: &Worker<S>,
+    peer: IpAddr,
+    body: &[u8],
+) -> Result<Answer, Problem> {
+    match requests::unblock(body)? {
+        Lift::Of(target) => operated(worker, peer, Verb::Unblock, &target).await,
+        Lift::Listed(key) => {
+            let amended = worker.shared.engine.unblock_listed(&key).await;
+            let amended = amended.map_err(|error| undone(&error, "/key", &[]))?;
+            let (verb, changed) = (Verb::Unblock.name(), amended.changed);
+            tracing::info!(%peer, verb, changed, "an operator named a block of the list");
+            Ok(told(&ChangesAnswer::listed(amended)))
+        }
+    }
+}
+
+/// Forgets what was counted of a subject.
+pub(crate) async fn reset<S: Backend>(
+    worker: &Worker<S>,
+    peer: IpAddr,
+    body: &[u8],
+) -> Result<Answer, Problem> {
+    operated(worker, peer, Verb::Reset, &requests::reset(body)?).await
+}
+
+/// Does something to the counters of a subject, logs and tells it.
+async fn operated<S: Backend>(
+    worker: &Worker<S>,
+    peer: IpAddr,
+    verb: Verb,
+    target: &Target<'_>,
+) -> Result<Answer, Problem> {
+    let engine = &worker.shared.engine;
+    let set = engine.policies();
+    let policy = set.get(&target.policy).ok_or_else(|| unknown_policy(&set, &target.policy))?;
+    let subject = target.facts.subject();
+    let mut case = Case::new(policy, &subject);
+    let limit = target.limit.as_deref();
+    let changes = match verb {
+        Verb::Block(lasts, level) => {
+            engine.block(&mut case, limit, lasts, level).await.map(|change| vec![change])
+        }
+        Verb::Unblock => engine.unblock(&mut case, limit).await,
+        Verb::Reset => engine.reset(&mut case, limit).await,
+    };
+    let changes = changes.map_err(|error| {
+        let names: Vec<_> = policy.limits().iter().map(|limit| limit.name().as_str()).collect();
+        undone(&error, "/limit", &names)
+    })?;
+    if changes.is_empty() {
+        return Err(nobody(verb));
+    }
+    for Change { limit, amended } in &changes {
+        let (verb, policy, changed) = (verb.name(), policy.name(), amended.changed);
+        tracing::info!(%peer, verb, %policy, %limit, changed, "an operator named a subject");
+    }
+    Ok(told(&ChangesAnswer::of(policy.name().as_str(), &changes)))
+}
+
+fn told(answer: &impl serde::Serialize) -> Answer {
+    let mut document = Vec::with_capacity(256);
+    write(&mut document, answer);
+    answer::json(document)
+}
+
+/// Nothing of the policy counts the subject.
+#[cold]
+fn nobody(verb: Verb) -> Problem {
+    let detail = match verb {
+        Verb::Reset => {
+            "no limit of the action counts this subject; pass the facts that they count by, or name \
+             a global limit"
+        }
+        Verb::Block(..) | Verb::Unblock => {
+            "no limit of this policy that can be blocked, one with `attempts`, counts this subject; \
+             pass the facts that it counts by"
+        }
+    };
+    Kind::NothingApplies.problem(detail).about("/subject")
+}
+
+/// Why nothing was done. `field` is what names a limit or a place in the list.
+#[cold]
+fn undone(error: &OperateError, field: &'static str, limits: &[&str]) -> Problem {
+    match error {
+        OperateError::NoSuchLimit { limit, .. } => {
+            let meant = closest(limit, limits.iter().copied());
+            Kind::InvalidField.problem(error.to_string()).about(field).suggesting(meant)
+        }
+        OperateError::NotCounted { .. } => {
+            Kind::NothingApplies.problem(error.to_string()).about("/subject")
+        }
+        OperateError::Ambiguous(0, _) => nobody(Verb::Unblock),
+        OperateError::NotBlockable { .. }
+        | OperateError::Ambiguous(..)
+        | OperateError::NotListed => Kind::InvalidField.problem(error.to_string()).about(field),
+        OperateError::Store(_) => Kind::StoreFailed.problem(error.to_string()),
+    }
+}
+
+// === impl Verb ===
+
+impl Verb {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Block(..) => "block",
+            Self::Unblock => "unblock",
+            Self::Reset => "reset",
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The blocks that hold, some at a time.
+//!
+//! Every server that is written to is asked for the names of abuse logs, a bounded number of keys at a
+//! time, and then for the first bytes of each. That is done with plain commands: a script may only
+//! touch keys it is given. What is written, expires or moves in between may be missed or be listed
+//! twice, as is the way of `SCAN`; what holds from the first page to the last is listed.
+
+use redis::{Pipeline, Value};
+use tidegate_core::{Block, Blocks, Listed, Page, StoreError, Timestamp};
+
+use super::amend::LOGS;
+use super::servers::{Keeper, Servers};
+use super::state::Head;
+use super::store::{Inner, Runner};
+
+/// The most counters that are looked at for one page, about: for so long a server is busy.
+const MOST: usize = 1_000;
+
+/// How many heads are asked for at once; other calls on the connection wait for so many.
+const AT_ONCE: usize = 250;
+
+/// Where a page begins: which server, and how far we got there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cursor {
+    /// The identity of the server; empty for the only one.
+    id: String,
+    at: u64,
+}
+
+/// Some keys of one server.
+struct Scanned {
+    keys: Vec<String>,
+    /// Where to go on; zero is the end.
+    next: u64,
+    now: Timestamp,
+}
+
+pub(super) async fn blocks(store: &Inner, page: Page<'_>) -> Result<Blocks, StoreError> {
+    let Runner::Servers(servers) = &store.runner else { return Err(StoreError::Refused) };
+    let after =
+        page.after.map(|text| Cursor::parse(text, servers.is_cluster()).ok_or(StoreError::Refused));
+    let after = after.transpose()?;
+    let keepers = servers.keepers().await?;
+    let Some((place, at)) = Cursor::place(after.as_ref(), &keepers) else {
+        return Ok(Blocks::default());
+    };
+    let keeper = &keepers[place];
+    let scanned = Scanned::ask(servers, keeper, at, page.at_most.clamp(1, MOST)).await?;
+    let mut list = Vec::new();
+    for keys in scanned.keys.chunks(AT_ONCE) {
+        heads(servers, keeper, keys, scanned.now, &mut list).await?;
+    }
+    let next = match scanned.next {
+        0 => keepers.get(place + 1).map(|keeper| Cursor { id: keeper.id.clone(), at: 0 }),
+        at => Some(Cursor { id: keeper.id.clone(), at }),
+    };
+    Ok(Blocks { list, next: next.map(|cursor| cursor.to_string()) })
+}
+
+/// Adds those of the keys that are under a block.
+async fn heads(
+    servers: &Servers,
+    keeper: &Keeper,
+    keys: &[String],
+    now: Timestamp,
+    list: &mut Vec<Listed>,
+) -> Result<(), StoreError> {
+    let mut commands = Pipeline::with_capacity(keys.len());
+    for key in keys {
+        commands.cmd("GETRANGE").arg(key).arg(0).arg(Head::SIZE - 1);
+    }
+    let replies = servers.look(keeper, &commands).await?;
+    for (key, reply) in keys.iter().zip(replies) {
+        let head = match reply {
+            Value::BulkString(bytes) => Head::read(&bytes).ok(),
+            Value::ServerError(error) => match error.code() {
+                "WRONGTYPE" => None,
+                // With another server by now.
+                "MOVED" | "ASK" => {
+                    servers.look_again();
+                    None
+                }
+                _ => return Err(servers.refused(&error)),
+            },
+            _ => None,
+        };
+        let holds = |block: &Block| block.holds(now);
+        if let Some(Head { limit, block: Some(block), .. }) = head
+            && holds(&block)
+        {
+            list.push(Listed { key: key.clone(), limit, block });
+        }
+    }
+    Ok(())
+}
+
+// === impl Cursor ===
+
+impl Cursor {
+    /// Reads `17` on one server, `<identity>:17` on a cluster.
+    fn parse(text: &str, is_cluster: bool) -> Option<Self> {
+        let (id, at) = match text.split_once(':') {
+            Some((id, at)) if is_cluster => (id, at),
+            None if !is_cluster => ("", text),
+            _ => return None,
+        };
+        let is_id = !is_cluster || (1..=64).contains(&id.len());
+        let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let digits = !at.is_empty() && at.bytes().all(|byte| byte.is_ascii_digit());
+        if is_id && is_plain && digits {
+            Some(Self { id: id.to_owned(), at: at.parse().ok()? })
+        } else {
+            None
+        }
+    }
+
+    /// The server to go on with, and where. If the one that was asked last is gone, that is the next
+    /// one, from its beginning.
+    fn place(after: Option<&Self>, keepers: &[Keeper]) -> Option<(usize, u64)> {
+        let Some(after) = after else { return (!keepers.is_empty()).then_some((0, 0)) };
+        let place = keepers.iter().position(|keeper| keeper.id >= after.id)?;
+        Some((place, if keepers[place].id == after.id { after.at } else { 0 }))
+    }
+}
+
+impl core::fmt::Display for Cursor {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.id.as_str() {
+            "" => write!(f, "{}", self.at),
+            id => write!(f, "{id}:{}", self.at),
+        }
+    }
+}
+
+// === impl Scanned ===
+
+impl Scanned {
+    async fn ask(
+        servers: &Servers,
+        keeper: &Keeper,
+        at: u64,
+        count: usize,
+    ) -> Result<Self, StoreError> {
+        let mut commands = Pipeline::with_capacity(2);
+        commands.cmd("TIME");
+        commands.cmd("SCAN").arg(at).arg("MATCH").arg(format!("{LOGS}*")).arg("COUNT").arg(count);
+        let replies = servers.look(keeper, &commands).await?;
+        if let Some(Value::ServerError(error)) =
+            replies.iter().find(|reply| matches!(reply, Value::ServerError(_)))
+        {
+            return Err(servers.refused(error));
+        }
+        Self::read(&replies).ok_or(StoreError::Unavailable)
+    }
+
+    /// Reads the time, and a cursor with keys.
+    fn read(replies: &[Value]) -> Option<Self> {
+        let [Value::Array(time), Value::Array(scanned)] = replies else { return None };
+        let [seconds, micros] = time.as_slice() else { return None };
+        let now = number(seconds)?.checked_mul(1_000_000)?.checked_add(number(micros)?)?;
+        let [next, Value::Array(keys)] = scanned.as_slice() else { return None };
+        // What is no text is no key of ours.
+        let keys = keys.iter().filter_map(text).map(str::to_owned).collect();
+        Some(Self { keys, next: number(next)?, now: Timestamp::from_micros(now) })
+    }
+}
+
+fn number(value: &Value) -> Option<u64> {
+    text(value)?.parse().ok()
+}
+
+fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::BulkString(bytes) => str::from_utf8(bytes).ok(),
+        Value::SimpleString(text) => Some(text),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! A cursor is one of ours, or none.
+
+    use super::*;
+
+    #[test]
+    fn a_cursor_reads_as_it_was_written() {
+        for (id, is_cluster) in [("", false), ("07c37dfeb235213a872192d90877d0cd55635b91", true)] {
+            for at in [0, 17, u64::MAX] {
+                let cursor = Cursor { id: id.to_owned(), at };
+                assert_eq!(Cursor::parse(&cursor.to_string(), is_cluster), Some(cursor));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_cursor_is_refused() {
+        for text in ["", "x", "-1", "+1", "1 ", "0x1", "18446744073709551616", "a:1", ":1", "1:"] {
+            assert_eq!(Cursor::parse(text, false), None, "{text}");
+        }
+        let long = format!("{}:1", "a".repeat(65));
+        for text in ["", "1", ":1", "a:", "a:x", "a:1:2", "a b:1", "a\r\n:1", long.as_str()] {
+            assert_eq!(Cursor::parse(text, true), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Changing the secret: what was counted under the names of the previous one is carried over.
+//!
+//! With another secret accounts, addresses and long values have other names, on a cluster in other
+//! slots, so no single script sees both. Before a charge the old names are looked up (one call; none
+//! if the names of a batch are the same under both). What is there is adopted under the new name, as
+//! it is and with its expiry, if nothing is there; then the old name is forgotten. A counter so begins
+//! where it was, and is never added to another.
+//!
+//! Of nodes that do this at once one is first, because adopting is one script with a mark of its own.
+//! The mark lives as long as what was found: neither a slow node nor one that knows the old secret
+//! alone can bring back a counter that has been reset since. Whoever finds the old name gone, or the
+//! mark there, knows that the counter has arrived.
+//!
+//! Nothing is counted here, so a call without an answer is a store that cannot be reached: the
+//! decision fails, and nobody has to wonder whether it was counted.
+
+use std::sync::Arc;
+
+use arrayvec::ArrayVec;
+use tidegate_core::{Batch, Key, KeyNames, MAX_LIMITS, StoreError};
+
+use super::args::Nonce;
+use super::group::{Places, by_tag, tag_of};
+use super::servers::Garbled;
+use super::store::Inner;
+
+/// A counter that has another name now.
+struct Renamed<'n> {
+    /// Its place in the batch.
+    place: usize,
+    previous: String,
+    current: &'n str,
+}
+
+/// What was found under one name.
+#[derive(Debug, PartialEq, Eq)]
+struct Found {
+    /// In milliseconds, by the clock of the server.
+    expiry: u64,
+    state: Vec<u8>,
+}
+
+/// What was found under several names, or the one that no counter can be read from.
+type Looked = Result<ArrayVec<Option<Found>, MAX_LIMITS>, usize>;
+
+/// Sees to it that the counters of a batch are under these names, their current ones.
+pub(super) async fn over(
+    store: &Arc<Inner>,
+    previous: &KeyNames,
+    batch: &Batch<'_>,
+    names: &[String],
+) -> Result<(), StoreError> {
+    let keys = batch.charges().iter().map(|charge| batch.key(charge));
+    let renamed = keys
+        .zip(names)
+        .enumerate()
+        .filter_map(|(place, (key, current))| Renamed::of(place, previous.text(&key), current));
+    let renamed: ArrayVec<Renamed<'_>, MAX_LIMITS> = renamed.collect();
+    let groups: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
+        true => by_tag(renamed.iter().map(|renamed| renamed.previous.as_str())),
+        false => ArrayVec::from_iter([(0..renamed.len()).collect()]),
+    };
+    for places in groups.iter().filter(|places| !places.is_empty()) {
+        let group: ArrayVec<&Renamed<'_>, MAX_LIMITS> =
+            places.iter().map(|place| &renamed[*place]).collect();
+        carry(store, &group).await.map_err(uncounted)?;
+    }
+    Ok(())
+}
+
+/// The same for one counter, whose current name is `current`: what an operator does concerns all that
+/// was counted, and must not make a new counter beside the old one.
+pub(super) async fn one(
+    store: &Arc<Inner>,
+    previous: &KeyNames,
+    key: &Key<'_>,
+    current: &str,
+) -> Result<(), StoreError> {
+    match Renamed::of(0, previous.text(key), current) {
+        Some(renamed) => carry(store, &[&renamed]).await.map_err(uncounted),
+        None => Ok(()),
+    }
+}
+
+fn uncounted(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Timeout => StoreError::Unavailable,
+        other => other,
+    }
+}
+
+/// The same for counters whose previous names lie together.
+async fn carry(store: &Arc<Inner>, group: &[&Renamed<'_>]) -> Result<(), StoreError> {
+    let [find, adopt, _] = store.scripts.carry();
+    let keys: ArrayVec<&str, MAX_LIMITS> =
+        group.iter().map(|renamed| renamed.previous.as_str()).collect();
+    let nonce = store.nonce();
+    let looked = store.call(find, &keys, &nonce, |reply| looked(reply, nonce, keys.len())).await?;
+    let found = looked.map_err(|place| StoreError::Corrupt { charge: group[place].place })?;
+    for (renamed, found) in group.iter().zip(found) {
+        let Some(Found { expiry, state }) = found else { continue };
+        let nonce = store.nonce();
+        let arg = [&nonce[..], &expiry.to_le_bytes(), &state].concat();
+        let mark = format!("tg:{{{}}}:carried:{}", tag_of(renamed.current), renamed.current);
+        let keys = [renamed.current, &mark];
+        let first = store.call(adopt, &keys, &arg, |reply| adopted(reply, nonce)).await?;
+        if first {
+            let (store, previous) = (Arc::clone(store), renamed.previous.clone());
+            // Nothing depends on it: with the mark there, what is left expires by itself.
+            store.clone().spawn(async move { forget(&store, &previous, &state).await });
+        }
+    }
+    Ok(())
+}
+
+// === impl Renamed ===
+
+impl<'n> Renamed<'n> {
+    /// `None` if it has the same name under both secrets.
+    fn of(place: usize, previous: String, current: &'n str) -> Option<Self> {
+        (previous != current).then_some(Self { place, previous, current })
+    }
+}
+
+async fn forget(store: &Inner, previous: &str, state: &[u8]) {
+    let [_, _, forget] = store.scripts.carry();
+    let arg = [&store.nonce()[..], state].concat();
+    let _ = store.call(forget, &[previous], &arg, |_| Ok(())).await;
+}
+
+/// Whether it was adopted now, and not before or too late.
+fn adopted(reply: &[u8], nonce: Nonce) -> Result<bool, Garbled> {
+    match reply.strip_prefix(&nonce).ok_or(Garbled)? {
+        b"carried" => Ok(true),
+        b"before" | b"late" => Ok(false),
+        _ => Err(Garbled),
+    }
+}
+
+/// What was found under as many names.
+fn looked(reply: &[u8], nonce: Nonce, names: usize) -> Result<Looked, Garbled> {
+    let mut rest = reply.strip_prefix(&nonce).ok_or(Garbled)?;
+    if let Some(place) = rest.strip_prefix(b"corrupt ") {
+        let place = place.strip_suffix(b" ").and_then(|place| str::from_utf8(place).ok());
+        let place: usize = place.and_then(|place| place.parse().ok()).ok_or(Garbled)?;
+        return match (1..=names).contains(&place) {
+            true => Ok(Err(place - 1)),
+            false => Err(Garbled),
+        };
+    }
+    let mut found = ArrayVec::new();
+    for _ in 0..names {
+        let (expiry, after) = rest.split_first_chunk().ok_or(Garbled)?;
+        let (length, after) = after.split_first_chunk().ok_or(Garbled)?;
+        let expiry = u64::from_le_bytes(*expiry);
+        let length = usize::try_from(u32::from_le_bytes(*length)).map_err(|_| Garbled)?;
+        let (state, after) = after.split_at_checked(length).ok_or(Garbled)?;
+        let one = (expiry > 0).then(|| Found { expiry, state: state.to_vec() });
+        found.try_push(one).map_err(|_| Garbled)?;
+        rest = after;
+    }
+    if rest.is_empty() { Ok(Ok(found)) } else { Err(Garbled) }
+}
+
+#[cfg(test)]
+mod tests {
+    //! P68: whatever comes back, it is an answer or it is garbled.
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NONCE: Nonce = *b"abcd";
+
+    fn one(expiry: u64, state: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(state.len()).unwrap();
+        [&expiry.to_le_bytes()[..], &length.to_le_bytes(), state].concat()
+    }
+
+    #[test]
+    fn what_is_there_is_told_from_what_is_not() {
+        let reply = [&NONCE[..], &one(0, b""), &one(7, b"b1 state")].concat();
+        let found = looked(&reply, NONCE, 2).unwrap().unwrap();
+        assert_eq!(found[0], None);
+        assert_eq!(found[1], Some(Found { expiry: 7, state: b"b1 state".to_vec() }));
+        assert_eq!(looked(b"abcdcorrupt 2 ", NONCE, 2), Ok(Err(1)));
+        for garbled in
+            [&b""[..], b"abcd", b"abc", b"abcdcorrupt 3 ", b"abcdcorrupt 0 ", &reply[4..]]
+        {
+            assert_eq!(looked(garbled, NONCE, 2), Err(Garbled), "{garbled:?}");
+        }
+        assert_eq!(looked(&reply, NONCE, 1), Err(Garbled), "more than was asked for");
+        assert_eq!(looked(&reply, *b"abce", 2), Err(Garbled), "the answer to something else");
+    }
+
+    #[test]
+    fn only_who_is_first_has_carried_it_over() {
+        assert_eq!(adopted(b"abcdcarried", NONCE), Ok(true));
+        assert_eq!(adopted(b"abcdbefore", NONCE), Ok(false));
+        assert_eq!(adopted(b"abcdlate", NONCE), Ok(false));
+        assert_eq!(adopted(b"abcdcarried ", NONCE), Err(Garbled));
+        assert_eq!(adopted(b"carried", NONCE), Err(Garbled));
+    }
+
+    proptest! {
+        #[test]
+        fn no_reply_is_too_strange(reply in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = (looked(&reply, NONCE, 3), adopted(&reply, NONCE));
+            let _ = looked(&[&NONCE[..], &reply].concat(), NONCE, 3);
+        }
+    }
+}

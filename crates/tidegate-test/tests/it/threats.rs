@@ -1,0 +1,191 @@
+//! Attacks on what counts attempts (`threats.md`), each as a test.
+
+use core::future::Future;
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
+use std::sync::Arc;
+
+use tidegate_core::{
+    Account, Amended, Amendment, Batch, Blocks, Case, Cost, Counter, Dimension, ManualClock, Page,
+    PolicySet, Readings, Receipt, Settlement, Span, Store, StoreError, Subject,
+};
+use tidegate_engine::Engine;
+use tidegate_engine::memory::MemoryStore;
+use tidegate_test::drive::digests;
+use tidegate_test::ready;
+use tidegate_test::trace::START;
+
+use crate::blocks::{attempt, by_account, climbing, dual, engine, hammer, policies};
+use crate::memory;
+
+/// A store whose answer comes a moment after it is done, so that whoever asked can be gone by then.
+struct Late(MemoryStore<Arc<ManualClock>>);
+
+impl Store for Late {
+    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        self.0.charge(batch, readings).await?;
+        tokio::task::yield_now().await;
+        Ok(())
+    }
+
+    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        self.0.peek(batch, readings).await
+    }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        self.0.settle(settlement).await
+    }
+
+    async fn amend(
+        &self,
+        counter: Counter<'_>,
+        amendment: Amendment,
+    ) -> Result<Amended, StoreError> {
+        self.0.amend(counter, amendment).await
+    }
+
+    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
+        self.0.blocks(page).await
+    }
+}
+
+fn forgiving() -> PolicySet {
+    policies([by_account("l", climbing(4)).forgiving()])
+}
+
+/// Somebody who sends many guesses at once and hangs up before any is answered.
+#[test]
+fn t16_an_attempt_counts_though_nobody_waits_for_the_answer() {
+    let (_, engine) = engine(forgiving(), |clock| Late(memory::roomy(clock)));
+    let who = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&who));
+    for _ in 0..3 {
+        let mut case = Case::new(set.get("p").unwrap(), &subject);
+        let mut asked = pin!(engine.decide(&mut case));
+        let poll = asked.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(poll, Poll::Pending), "hung up here");
+    }
+    let mut case = Case::new(set.get("p").unwrap(), &subject);
+    let seen = ready(engine.peek(&mut case)).unwrap();
+    assert!(!seen.is_admitted());
+    assert_eq!(seen.explain().next().unwrap().reading.attempts.unwrap().temp, 3);
+}
+
+/// What counts an attempt is the decision, not what the caller does after it: whether it verifies,
+/// fails, rolls back or never comes back.
+#[test]
+fn t16_an_attempt_is_counted_before_it_is_verified() {
+    let (_, engine) = engine(forgiving(), memory::roomy);
+    let who = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&who));
+    let passed = (0..10).filter(|_| {
+        let mut case = Case::new(set.get("p").unwrap(), &subject);
+        let decision = ready(engine.decide(&mut case)).unwrap();
+        // The ticket is lost with the caller.
+        drop(engine.ticket(&decision));
+        decision.is_admitted()
+    });
+    assert_eq!(passed.count(), 3);
+}
+
+/// Decisions that are made together and verified later, as parallel guesses are.
+#[test]
+fn t15_guesses_in_parallel_pass_no_more_than_guesses_in_turn() {
+    let (_, engine) = engine(forgiving(), memory::roomy);
+    let passed: usize = std::thread::scope(|scope| {
+        let one = || (0..30).filter(|_| attempt(&engine, "a").0).count();
+        let threads: Vec<_> = (0..30).map(|_| scope.spawn(one)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(passed, 3);
+}
+
+/// Ten thousand sessions, each with a device, a token and an address of its own, on one account.
+#[test]
+fn t18_the_cap_of_an_account_holds_over_all_sessions() {
+    let (clock, engine) = engine(policies([by_account("l", climbing(6))]), memory::roomy);
+    let set = engine.policies();
+    let mut passed = 0;
+    for session in 0..10_000_u32 {
+        let token = format!("session {session}");
+        let [_, a, b, c] = session.to_be_bytes();
+        let who = Account::new("a");
+        let subject = Subject::new()
+            .account(&who)
+            .token(&token)
+            .with(Dimension::Device, token.as_bytes())
+            .ip([10, a, b, c].into());
+        let mut case = Case::new(set.get("p").unwrap(), &subject);
+        passed += usize::from(ready(engine.decide(&mut case)).unwrap().is_admitted());
+        clock.advance(Span::from_millis(50));
+    }
+    // 500 s hold the blocks L1, L2 and L3, which take 375 s, and a part of L4.
+    assert_eq!(passed, 4 * 5, "five before each block, however many sessions");
+}
+
+/// A day of attempts by somebody else, every second.
+#[test]
+fn t19_a_device_the_host_vouches_for_is_not_locked_out() {
+    let set = policies([
+        by_account("strangers", climbing(6)).unless(Dimension::Device),
+        tidegate_core::Limit::new(
+            crate::blocks::name("devices"),
+            tidegate_core::Scope::of([Dimension::Account, Dimension::Device]),
+            tidegate_core::Shape::Attempts(climbing(6)),
+        ),
+    ]);
+    let (clock, engine) = engine(set, memory::roomy);
+    let who = Account::new("a");
+    let (set, owner) = (engine.policies(), Subject::new().account(&who));
+    let owner = owner.with(Dimension::Device, b"known");
+    let (mut guesses, mut logins) = (0, 0);
+    for second in 0..86_400 {
+        guesses += usize::from(attempt(&engine, "a").0);
+        if second % 600 == 0 {
+            let mut case = Case::new(set.get("p").unwrap(), &owner);
+            logins += usize::from(ready(engine.decide(&mut case)).unwrap().is_admitted());
+        }
+        clock.advance(Span::SECOND);
+    }
+    assert_eq!(logins, 144, "every one of the owner's");
+    // Blocks up to L5 take 23,775 s and that of L6 the rest of the day.
+    assert_eq!(guesses, 6 * 5, "five before each of the six blocks");
+    clock.advance(Span::DAY);
+    assert!(attempt(&engine, "a").0, "and nobody is locked out for good");
+}
+
+#[test]
+fn t21_an_attempt_is_one_whatever_it_says_it_weighs() {
+    let (_, engine) = engine(policies([by_account("l", dual(4, 9)).settling()]), memory::roomy);
+    let who = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&who));
+    let mut passed = 0;
+    for weight in [1, 2, 1_000, (1 << 53) - 1, 1, 7] {
+        let weight = Cost::try_new(weight).unwrap();
+        let mut case = Case::new(set.get("p").unwrap(), &subject).weighing(weight);
+        passed += usize::from(ready(engine.decide(&mut case)).unwrap().is_admitted());
+    }
+    assert_eq!(passed, 3);
+}
+
+#[test]
+fn t21_success_lifts_no_block_and_gives_nothing_back_twice() {
+    let clock = Arc::new(ManualClock::new(START));
+    let store = memory::roomy(Arc::clone(&clock));
+    let engine = Engine::with_digests(store, forgiving(), digests());
+    let who = Account::new("a");
+    let (set, subject) = (engine.policies(), Subject::new().account(&who));
+    let mut case = Case::new(set.get("p").unwrap(), &subject);
+    let decision = ready(engine.decide(&mut case)).unwrap();
+    let ticket = engine.ticket(&decision).unwrap();
+    hammer(&engine, "a", 3);
+    assert!(!attempt(&engine, "a").0, "blocked");
+    assert!(ready(engine.settle(ticket.as_str(), 0)).is_ok());
+    assert!(!attempt(&engine, "a").0, "the block stays");
+    clock.advance(Span::from_secs(15));
+    assert!(attempt(&engine, "a").0);
+    for _ in 0..10 {
+        assert!(ready(engine.settle(ticket.as_str(), 0)).is_err(), "settled before");
+    }
+    assert_eq!((0..10).filter(|_| attempt(&engine, "a").0).count(), 2);
+}

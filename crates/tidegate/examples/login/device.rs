@@ -1,0 +1,72 @@
+//! Devices the host vouches for: a cookie that says somebody has logged in to this account from here
+//! before, sealed so that nobody can make one.
+//!
+//! There is one for each step. Who has passed one of them is not vouched for at the other: a stolen
+//! password must not buy guesses at the code.
+
+use axum::http::HeaderMap;
+use axum::http::header::COOKIE;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use tidegate::Account;
+
+/// Makes cookies and tells its own from all others.
+pub(crate) struct Devices(Hmac<Sha256>);
+
+/// What a device has passed.
+#[derive(Clone, Copy)]
+pub(crate) enum Step {
+    Password,
+    Code,
+}
+
+impl Step {
+    const fn cookie(self) -> &'static str {
+        match self {
+            Self::Password => "device",
+            Self::Code => "code_device",
+        }
+    }
+}
+
+impl Devices {
+    pub(crate) fn new(secret: [u8; 32]) -> Self {
+        let mut block = [0; 64];
+        block[..32].copy_from_slice(&secret);
+        Self(Hmac::new(&block.into()))
+    }
+
+    /// A cookie for a device that has just proved itself. It is good for this account alone.
+    pub(crate) fn cookie(&self, step: Step, account: &Account<'_>) -> String {
+        let mut id = [0; 16];
+        // Without randomness there is no cookie worth having; an empty id is vouched for by nobody.
+        let id = getrandom::fill(&mut id).map(|()| URL_SAFE_NO_PAD.encode(id)).unwrap_or_default();
+        let seal = URL_SAFE_NO_PAD.encode(self.seal(step, &id, account).finalize().into_bytes());
+        let name = step.cookie();
+        format!("{name}={id}.{seal}; HttpOnly; Secure; SameSite=Lax; Path=/; Max-Age=31536000")
+    }
+
+    /// The device that sent these headers, if it has passed this step for this account before.
+    pub(crate) fn vouched(
+        &self,
+        step: Step,
+        headers: &HeaderMap,
+        account: &Account<'_>,
+    ) -> Option<String> {
+        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs = cookies.flat_map(|value| value.split("; "));
+        let value = pairs.find_map(|pair| pair.strip_prefix(step.cookie())?.strip_prefix('='))?;
+        let (id, seal) = value.split_once('.')?;
+        let seal = URL_SAFE_NO_PAD.decode(seal).ok()?;
+        // Compared in constant time.
+        self.seal(step, id, account).verify_slice(&seal).ok()?;
+        (!id.is_empty()).then(|| id.to_owned())
+    }
+
+    fn seal(&self, step: Step, id: &str, account: &Account<'_>) -> Hmac<Sha256> {
+        let mac = self.0.clone().chain_update([step as u8]).chain_update(id);
+        mac.chain_update([0]).chain_update(account.as_str())
+    }
+}

@@ -1,0 +1,238 @@
+//! A guard for one call site: too many attempts, and the call returns an error that is a response.
+//!
+//! ```
+//! use tidegate::abuse_limiter::{LimiterConfig, Limits, limiter};
+//! use tidegate::memory::{Budget, MemoryStore};
+//! use tidegate::{Engine, FailureMode, PolicySet, Span, SystemClock, Threshold};
+//!
+//! # async fn guarded() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = LimiterConfig::new("email-verification", "verification code");
+//! let limits = Limits {
+//!     temp: Threshold { block_at: 3, per: Span::MINUTE, block: Span::from_secs(30) },
+//!     long: Some(Threshold { block_at: 6, per: Span::from_secs(600), block: Span::HOUR }),
+//! };
+//! let policies = PolicySet::builder().policy(config.policy(limits, FailureMode::FailClosed)?);
+//! let store = MemoryStore::new(Budget::default(), SystemClock::new());
+//! let engine = Engine::new(store, policies.build(None)?);
+//!
+//! // At the call site:
+//! limiter(&engine, "email_verification:u7", &config).await?;
+//! limiter(&engine, "email_verification:u7", &config).await?;
+//! let refused = limiter(&engine, "email_verification:u7", &config).await.unwrap_err();
+//! assert_eq!(refused.status(), 429);
+//! assert_eq!(refused.message(), "Too many attempts for verification code. Try again in 60 seconds.");
+//! # Ok(())
+//! # }
+//! # tidegate::ready(guarded()).ok_or("memory never waits")??;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! To roll it out, put the policy [into shadow](LimiterConfig::in_shadow) first: every call passes and
+//! the log says what it would have come to. Nothing else changes at the call site.
+//!
+//! The name of who tries is counted as an account is: normalised, and in keys only as a keyed hash.
+
+mod response;
+
+pub use response::{ErrorCode, ErrorResponse};
+
+use tidegate_core::{
+    Account, Attempts, BlockScope, Case, Decision, Dimension, FailureMode, Limit, Name, NameError,
+    PolicySpec, Scope, Shape, ShapeError, Span, Store, StoreError, Subject, Tally, Threshold,
+};
+use tidegate_engine::{DecideError, Engine};
+
+/// What guards one call site: the policy that counts, and the words of a refusal.
+#[derive(Clone, Debug)]
+pub struct LimiterConfig {
+    policy: String,
+    action: String,
+    code: ErrorCode,
+    shadow: bool,
+}
+
+/// When attempts become too many, in a short window and in a long one.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The short window.
+    pub temp: Threshold,
+    /// The long one.
+    pub long: Option<Threshold>,
+}
+
+/// What came of one attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimiterDecision {
+    /// It may go on, and has been counted.
+    Allowed,
+    /// It may not.
+    Blocked {
+        /// Which window is full, or who blocked it.
+        scope: BlockScope,
+        /// How long to stay away, in whole seconds rounded up.
+        retry_after_secs: u64,
+        /// Attempts in the short window.
+        short_count: u64,
+        /// Attempts in the long one.
+        long_count: u64,
+    },
+}
+
+/// Why there is no such policy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The numbers.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+}
+
+/// Counts an attempt of whoever `key_prefix` names, and says whether it may go on.
+///
+/// # Errors
+///
+/// [`ErrorCode::ServiceUnavailable`] if the store cannot be reached or does not answer in time,
+/// [`ErrorCode::InternalServerError`] if what it says cannot be understood or the policy is missing.
+/// The reason is told in debug builds only.
+pub async fn check<S: Store>(
+    engine: &Engine<S>,
+    key_prefix: &str,
+    config: &LimiterConfig,
+) -> Result<LimiterDecision, ErrorResponse> {
+    let (policies, account) = (engine.policies(), Account::new(key_prefix));
+    let Some(policy) = policies.get(&config.policy) else {
+        let detail = format!("there is no policy `{}`", config.policy);
+        return Err(ErrorResponse::new(ErrorCode::InternalServerError).with_detail(detail));
+    };
+    let subject = Subject::new().account(&account);
+    let mut case = Case::new(policy, &subject);
+    let decided = engine.decide(&mut case).await;
+    let decision = decided.map_err(|error| trouble(&error))?;
+    Ok(told(&decision, key_prefix, config))
+}
+
+/// As [`check`], with a refusal as an error that names the action and the seconds.
+///
+/// # Errors
+///
+/// If the attempt may not go on, and as [`check`].
+pub async fn limiter<S: Store>(
+    engine: &Engine<S>,
+    key_prefix: &str,
+    config: &LimiterConfig,
+) -> Result<(), ErrorResponse> {
+    match check(engine, key_prefix, config).await? {
+        LimiterDecision::Allowed => Ok(()),
+        LimiterDecision::Blocked { retry_after_secs, .. } => {
+            let (action, unit) = (&config.action, if retry_after_secs == 1 { "" } else { "s" });
+            let message = format!(
+                "Too many attempts for {action}. Try again in {retry_after_secs} second{unit}."
+            );
+            let refused = ErrorResponse::new(config.code);
+            Err(refused.with_message(message).with_retry_after(retry_after_secs))
+        }
+    }
+}
+
+// === impl LimiterConfig ===
+
+impl LimiterConfig {
+    /// A call site guarded by this policy; `action` is what messages call it.
+    #[must_use]
+    pub fn new(policy: &str, action: &str) -> Self {
+        Self {
+            policy: policy.to_owned(),
+            action: action.to_owned(),
+            code: ErrorCode::TooManyAttempts,
+            shadow: false,
+        }
+    }
+
+    /// Refuses with another code, as [`ErrorCode::RateLimited`] outside of anything about identity.
+    #[must_use]
+    pub const fn with_code(mut self, code: ErrorCode) -> Self {
+        self.code = code;
+        self
+    }
+
+    /// Lets everything pass, and logs what it would have come to.
+    #[must_use]
+    pub const fn in_shadow(mut self) -> Self {
+        self.shadow = true;
+        self
+    }
+
+    /// The policy for this call site, to be put into the engine's set. A policy of the same name from a
+    /// file does as well, if it has a limit of the shape `attempts` by `account`.
+    ///
+    /// # Errors
+    ///
+    /// If the name is none, or the numbers make no shape.
+    pub fn policy(&self, limits: Limits, failure: FailureMode) -> Result<PolicySpec, ConfigError> {
+        let name = Name::try_new(&self.policy)?;
+        let attempts = Shape::Attempts(Attempts::try_new(limits.temp, limits.long)?);
+        let limit = Limit::new(name.clone(), Scope::of([Dimension::Account]), attempts);
+        let limit = if self.shadow { limit.in_shadow() } else { limit };
+        Ok(PolicySpec::new(name, failure).limit(limit))
+    }
+}
+
+/// The decision in the words of this module, which are also logged.
+fn told(decision: &Decision<'_>, key_prefix: &str, config: &LimiterConfig) -> LimiterDecision {
+    let tally = decision.explain().find_map(|said| said.reading.attempts);
+    let Tally { temp, long, .. } =
+        tally.unwrap_or(Tally { temp: 0, long: 0, block: None, begins: false });
+    let would = decision.explain().find(|said| !said.reading.room.is_now());
+    let wait = would.map_or(0, |said| said.reading.wait.as_secs_ceil());
+    let said = match decision.passed() {
+        Ok(()) => LimiterDecision::Allowed,
+        Err(refused) => LimiterDecision::Blocked {
+            scope: decision.block().map_or(BlockScope::Temp, |block| block.scope),
+            // What never passes is told to come back tomorrow: a number is expected here.
+            retry_after_secs: refused.retry_after().map_or(86_400, Span::as_secs_ceil),
+            short_count: u64::from(temp),
+            long_count: u64::from(long),
+        },
+    };
+    tracing::debug!(
+        target: "tidegate::attempts",
+        policy = config.policy,
+        key_prefix = namespace(key_prefix),
+        short_count = temp,
+        long_count = long,
+        decision = match (&said, would) {
+            (LimiterDecision::Blocked { .. }, _) => "blocked",
+            (LimiterDecision::Allowed, Some(_)) => "allowed in shadow",
+            (LimiterDecision::Allowed, None) => "allowed",
+        },
+        retry_after_secs = wait,
+    );
+    said
+}
+
+/// What a log may show of who tries: what comes before the first colon, which the host has written. A
+/// later one may be in an address or a name.
+fn namespace(key_prefix: &str) -> &str {
+    key_prefix.split_once(':').map_or("", |(namespace, _)| namespace)
+}
+
+fn trouble(error: &DecideError) -> ErrorResponse {
+    let code = match error {
+        DecideError::Store(
+            StoreError::Unavailable
+            | StoreError::Timeout
+            | StoreError::Contended
+            | StoreError::Refused,
+        ) => ErrorCode::ServiceUnavailable,
+        DecideError::Store(
+            StoreError::Corrupt { .. } | StoreError::Version { .. } | StoreError::Stale { .. },
+        )
+        | DecideError::NothingApplies { .. } => ErrorCode::InternalServerError,
+    };
+    ErrorResponse::new(code).with_detail(error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! `tidegate reset`: forget what was counted of a subject.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::admin::{AdminArgs, Verb};
+use super::failure::Failure;
+use super::subject::SubjectArgs;
+
+/// Forget what was counted of a subject, blocks and their levels included
+///
+/// Concerns the limits of the action, whatever their shape. A global limit is reset only if it is named
+/// with --limit: who may forgive one must not thereby forgive all.
+///
+/// Asks the admin listener of a running server, which is off unless the server was started with a
+/// token.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  tidegate reset login --account alice --token-file admin.token
+  tidegate reset api --org acme --limit daily
+
+The token is in TIDEGATE_ADMIN_TOKEN, or in the file of --token-file.")]
+pub(super) struct Args {
+    /// The policy
+    #[arg(value_name = "POLICY")]
+    policy: String,
+    /// One limit only
+    #[arg(long, value_name = "NAME")]
+    limit: Option<String>,
+    /// Tell it as the server does: JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    admin: AdminArgs,
+    #[command(flatten)]
+    subject: SubjectArgs,
+}
+
+pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let mut order = json!({ "policy": args.policy, "subject": args.subject });
+    if let Some(limit) = &args.limit {
+        order["limit"] = limit.as_str().into();
+    }
+    args.admin.operate(Verb::Reset, &order, args.json)
+}
