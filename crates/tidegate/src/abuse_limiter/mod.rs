@@ -212,10 +212,14 @@ fn told(decision: &Decision<'_>, key_prefix: &str, config: &LimiterConfig) -> Li
     said
 }
 
+/// The longest namespace that is logged; what is longer was not written by the host.
+const LONGEST_NAMESPACE: usize = 64;
+
 /// What a log may show of who tries: what comes before the first colon, which the host has written. A
 /// later one may be in an address or a name.
 fn namespace(key_prefix: &str) -> &str {
-    key_prefix.split_once(':').map_or("", |(namespace, _)| namespace)
+    let namespace = key_prefix.split_once(':').map_or("", |(namespace, _)| namespace);
+    if namespace.len() > LONGEST_NAMESPACE { "" } else { namespace }
 }
 
 fn trouble(error: &DecideError) -> ErrorResponse {

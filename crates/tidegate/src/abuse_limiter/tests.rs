@@ -121,4 +121,5 @@ fn t41_who_tries_is_not_logged() {
     assert_eq!(namespace("verify:alice@example.com"), "verify");
     assert_eq!(namespace("verify:2001:db8::7"), "verify", "addresses have colons too");
     assert_eq!(namespace("alice@example.com"), "");
+    assert_eq!(namespace(&format!("{}:x", "a".repeat(65))), "", "nobody writes as much into a log");
 }

@@ -8,9 +8,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
 use hyper::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::failure::Failure;
+use super::subject::SubjectArgs;
 use crate::client::{Answer, Peer};
 use crate::store::{Given, Hidden};
 use crate::text::escaped_json;
@@ -74,6 +75,15 @@ impl AdminArgs {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What is to be done, and to whom.
+pub(super) fn order(policy: &str, subject: &SubjectArgs, limit: Option<&str>) -> Value {
+    let mut order = json!({ "policy": policy, "subject": subject });
+    if let Some(limit) = limit {
+        order["limit"] = limit.into();
+    }
+    order
 }
 
 /// The text of a good answer; what the problem is otherwise, and what to do.

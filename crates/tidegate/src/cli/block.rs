@@ -2,9 +2,7 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
-
-use super::admin::{AdminArgs, Verb};
+use super::admin::{AdminArgs, Verb, order};
 use super::failure::Failure;
 use super::subject::SubjectArgs;
 
@@ -23,7 +21,7 @@ use super::subject::SubjectArgs;
 Examples:
   openssl rand -hex 32 > admin.token                     a token; keep it to yourself
   TIDEGATE_ADMIN_TOKEN=$(cat admin.token) tidegate       a server that listens to operators
-  tidegate block login --account alice --limit account --for 15min --token-file admin.token
+  tidegate block login --account alice --limit login-account --for 15min --token-file admin.token
   TIDEGATE_ADMIN_TOKEN=$(cat admin.token) tidegate block login --ip 203.0.113.7 --level L4
 
 Levels: L1 15 s, L2 1 min, L3 5 min, L4 30 min, L5 6 h, L6 1 d."
@@ -51,10 +49,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let mut order = json!({ "policy": args.policy, "subject": args.subject });
-    if let Some(limit) = &args.limit {
-        order["limit"] = limit.as_str().into();
-    }
+    let mut order = order(&args.policy, &args.subject, args.limit.as_deref());
     if let Some(lasts) = &args.lasts {
         order["for"] = lasts.as_str().into();
     }

@@ -2,9 +2,7 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
-
-use super::admin::{AdminArgs, Verb};
+use super::admin::{AdminArgs, Verb, order};
 use super::failure::Failure;
 use super::subject::SubjectArgs;
 
@@ -39,9 +37,6 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let mut order = json!({ "policy": args.policy, "subject": args.subject });
-    if let Some(limit) = &args.limit {
-        order["limit"] = limit.as_str().into();
-    }
+    let order = order(&args.policy, &args.subject, args.limit.as_deref());
     args.admin.operate(Verb::Reset, &order, args.json)
 }

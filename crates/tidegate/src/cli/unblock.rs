@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::admin::{AdminArgs, Verb};
+use super::admin::{AdminArgs, Verb, order};
 use super::failure::Failure;
 use super::subject::SubjectArgs;
 
@@ -45,12 +45,12 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let mut order = match &args.key {
+    let order = match &args.key {
         Some(key) => json!({ "key": key }),
-        None => json!({ "policy": args.policy, "subject": args.subject }),
+        None => {
+            let policy = args.policy.as_deref().unwrap_or_default();
+            order(policy, &args.subject, args.limit.as_deref())
+        }
     };
-    if let Some(limit) = &args.limit {
-        order["limit"] = limit.as_str().into();
-    }
     args.admin.operate(Verb::Unblock, &order, args.json)
 }

@@ -129,6 +129,14 @@ impl Attempts {
         }
     }
 
+    /// The longer of the windows.
+    const fn longest(&self) -> Span {
+        match &self.long {
+            Some(long) => long.per,
+            None => self.temp.per,
+        }
+    }
+
     /// Whether an attempt of `member` passes at `now`.
     #[must_use]
     pub fn room(&self, state: Option<&AttemptsState>, member: u64, now: Timestamp) -> Room {
@@ -159,12 +167,7 @@ impl Attempts {
             None => self.record(&mut state, member, now),
             Some(ladder) => self.climb(ladder, &mut state, member, now),
         };
-        let wait = match self.passes_at(&state, member, now) {
-            at if at > now => Room::not_before(at, now).wait(),
-            _ => Span::ZERO,
-        };
-        let reading = self.reading(&state, room, wait, now, begins);
-        (state, reading)
+        self.taken(state, member, room, now, begins)
     }
 
     /// Records an attempt where several keys are counted together: it may refuse, and begins no
@@ -182,11 +185,23 @@ impl Attempts {
         if self.ladder.is_none() || room.is_now() {
             state.push(Attempt { at: now, member }, self.keeps());
         }
+        self.taken(state, member, room, now, false)
+    }
+
+    /// What is kept once an attempt was recorded, and what it is told.
+    fn taken(
+        &self,
+        state: AttemptsState,
+        member: u64,
+        room: Room,
+        now: Timestamp,
+        begins: bool,
+    ) -> (AttemptsState, Reading) {
         let wait = match self.passes_at(&state, member, now) {
             at if at > now => Room::not_before(at, now).wait(),
             _ => Span::ZERO,
         };
-        let reading = self.reading(&state, room, wait, now, false);
+        let reading = self.reading(&state, room, wait, now, begins);
         (state, reading)
     }
 
@@ -200,8 +215,7 @@ impl Attempts {
         taken_at: Timestamp,
         now: Timestamp,
     ) -> (AttemptsState, u64) {
-        let per = self.long.map_or(self.temp.per, |long| long.per);
-        match state.now(now).since(taken_at) < per {
+        match state.now(now).since(taken_at) < self.longest() {
             true => state.clone().given_back(member, taken_at),
             false => (state.clone(), 0),
         }
@@ -210,8 +224,7 @@ impl Attempts {
     /// When `state` is as good as none.
     #[must_use]
     pub fn fresh_at(&self, state: &AttemptsState) -> Timestamp {
-        let per = self.long.map_or(self.temp.per, |long| long.per);
-        let counted = state.last().map_or(Timestamp::ZERO, |last| last.after(per));
+        let counted = state.last().map_or(Timestamp::ZERO, |last| last.after(self.longest()));
         let blocked = state.block.as_ref().map_or(Timestamp::ZERO, |block| match &self.ladder {
             Some(ladder) => ladder.forgets(block),
             None => block.until,
@@ -311,9 +324,7 @@ impl Attempts {
             Some(_) => 0,
             None => left(&self.temp, temp).min(of_long),
         };
-        let counted = state
-            .last()
-            .map_or(now, |last| last.after(self.long.map_or(self.temp.per, |long| long.per)));
+        let counted = state.last().map_or(now, |last| last.after(self.longest()));
         let reset_at = block.map_or(counted, |block| block.until.max(counted));
         Reading {
             room,
