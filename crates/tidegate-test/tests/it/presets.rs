@@ -1,14 +1,15 @@
 //! The ready-made limits against those who know how they work.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tidegate_core::{
     Account, Attempts, Case, Dimension, FailureMode, Ladder, Level, Limit, ManualClock, PolicySet,
     Preset, Scope, Shape, Span, Store, Subject,
 };
-use tidegate_engine::Engine;
 use tidegate_engine::memory::{Budget, MemoryStore};
+use tidegate_engine::{Engine, Event};
 use tidegate_test::drive::digests;
 use tidegate_test::lua::{Expired, secret, store};
 use tidegate_test::ready;
@@ -186,4 +187,71 @@ fn tickets_kept_for_later<S: Store>(made: impl FnOnce(Arc<ManualClock>) -> S) {
 fn p91_tickets_kept_for_later_buy_no_guesses() {
     tickets_kept_for_later(memory::roomy);
     tickets_kept_for_later(lua::serving);
+}
+
+/// What too many distinct values of have begun a block, and its level, as observers are told.
+fn told_of_sets<S: Store>(
+    made: impl FnOnce(Arc<ManualClock>) -> S,
+    attack: impl FnOnce(&Engine<S>, &ManualClock),
+) -> Vec<(Dimension, Option<Level>)> {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let note = Arc::clone(&told);
+    let observer = move |event: &Event| {
+        if let Event::Blocked { distinct: Some(of), block, .. } = event {
+            note.lock().unwrap().push((*of, block.level));
+        }
+    };
+    let (clock, engine) = engine(of(Preset::Login), made);
+    let engine = engine.observed_by(vec![Box::new(observer)]).unwrap();
+    attack(&engine, &clock);
+    assert!(engine.finish_telling(Duration::from_secs(30)));
+    let told = told.lock().unwrap();
+    told.clone()
+}
+
+/// One account from eleven addresses, past the blocks that its own limit begins.
+fn a_crowd<S: Store>(engine: &Engine<S>, clock: &ManualClock) {
+    let tries = |ip: u32, device: Option<&str>| ready(Who("ada", ip, device).tries(engine, false));
+    for ip in 0..10 {
+        if ip == 5 {
+            assert!(!tries(ip, None), "the sixth guess at the account");
+            clock.advance(Level::L1.lasts());
+        }
+        assert!(tries(ip, None), "address {ip}");
+    }
+    assert!(!tries(10, None), "the eleventh address in ten minutes");
+    assert!(tries(10, Some("laptop")), "the owner is let through");
+    clock.advance(Level::L2.lasts());
+    assert!(!tries(0, None), "the block of the account is over, that of the crowd is not");
+    clock.advance(Span::from_secs(239));
+    assert!(!tries(0, None));
+    clock.advance(Span::SECOND);
+    assert!(tries(0, None), "after five minutes");
+}
+
+/// Twenty-one accounts from one address.
+fn a_sprayer<S: Store>(engine: &Engine<S>, clock: &ManualClock) {
+    let tries = |number: u32, ip: u32, device: Option<&str>| {
+        ready(Who(&format!("user {number}"), ip, device).tries(engine, false))
+    };
+    assert!((0..20).all(|number| tries(number, 7, None)));
+    assert!(!tries(20, 7, None), "the twenty-first account in ten minutes");
+    assert!(tries(20, 8, None), "another address");
+    assert!(tries(20, 7, Some("laptop")), "a vouched device at the same one");
+    clock.advance(Level::L3.lasts());
+    assert!(tries(20, 7, None), "after five minutes");
+}
+
+#[test]
+fn distributed_guessing_is_told_and_keeps_strangers_out_for_five_minutes() {
+    let expected = [(Dimension::Ip, Some(Level::L3))];
+    assert_eq!(told_of_sets(memory::roomy, a_crowd), expected);
+    assert_eq!(told_of_sets(lua::serving, a_crowd), expected);
+}
+
+#[test]
+fn spraying_is_told_and_keeps_the_address_out_for_five_minutes() {
+    let expected = [(Dimension::Account, Some(Level::L3))];
+    assert_eq!(told_of_sets(memory::roomy, a_sprayer), expected);
+    assert_eq!(told_of_sets(lua::serving, a_sprayer), expected);
 }
