@@ -110,8 +110,8 @@ pub use limit::{Limit, LimitError, Stage, Stamp};
 pub use name::{Name, NameError};
 pub use overrides::{Override, OverrideError};
 pub use policy::{
-    Cap, FailureMode, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
-    Protects,
+    Cap, FailureMode, Fallback, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder,
+    PolicySpec, Protects,
 };
 pub use preset::Preset;
 pub use secret::{Secret, SecretError};

@@ -43,7 +43,14 @@ impl Protects {
         match self {
             Self::Login => &LOGIN,
             Self::Otp => &OTP,
-            Self::Auth | Self::StepUp | Self::Api => &[],
+            Self::Auth
+            | Self::StepUp
+            | Self::Admin
+            | Self::ApiHeavy
+            | Self::Read
+            | Self::Write
+            | Self::Bulk
+            | Self::Health => &[],
         }
     }
 }

@@ -139,7 +139,7 @@ fn limit(text: &str, by: &[Dimension], shape: Shape) -> Limit {
 pub(crate) fn policies() -> PolicySetBuilder {
     use Dimension::{Account, Ip, Org, User};
     let api = PolicySpec::new(name("api"), FailureMode::FailOpen)
-        .protecting(Protects::Api)
+        .protecting(Protects::ApiHeavy)
         .class(name("write"))
         .limit(limit("burst", &[Org, User], bucket(10, 3)))
         .limit(limit("per-address", &[Ip], bucket(100, 100)));
