@@ -6,7 +6,8 @@
 
 use crate::charge::{Batch, Charge, Readings};
 use crate::cost::Cost;
-use crate::decision::Verdict;
+use crate::decision::{Decision, Verdict};
+use crate::failover::Failsafe;
 use crate::key::Digests;
 use crate::limit::Limit;
 use crate::policy::Policy;
@@ -53,6 +54,8 @@ pub struct Case<'a> {
     pub(crate) binding: u8,
     /// The number of its ticket, if it gets one.
     number: Option<u64>,
+    /// What was decided without the store, if that is how it was.
+    pub(crate) failsafe: Option<Failsafe>,
 }
 
 // === impl Case ===
@@ -70,6 +73,7 @@ impl<'a> Case<'a> {
             verdict: Verdict::UNDECIDED,
             binding: 0,
             number: None,
+            failsafe: None,
         }
     }
 
@@ -129,6 +133,15 @@ impl<'a> Case<'a> {
         (&self.batch, &mut self.readings)
     }
 
+    /// Puts a decision that was made without the store in the place of what the store would have said.
+    pub fn decided_without_store(&mut self, failsafe: Failsafe) -> Decision<'_> {
+        self.readings.begin(failsafe.at);
+        self.number = None;
+        (self.verdict, self.binding) = (failsafe.verdict, 0);
+        self.failsafe = Some(failsafe);
+        Decision::of(self)
+    }
+
     /// Fills in the charges: which limits apply, on which keys, for how much.
     ///
     /// A limit applies if every dimension of its scope is known. An anonymous request is so
@@ -144,6 +157,7 @@ impl<'a> Case<'a> {
         self.batch.clear();
         self.readings.clear();
         self.number = None;
+        self.failsafe = None;
         for limit in limits {
             let Some(digest) = digests.key(limit, facts) else { continue };
             match limit.special() {

@@ -224,6 +224,11 @@ impl<'a> Batch<'a> {
         Facts { subject: self.facts.subject, class }
     }
 
+    /// The facts that count.
+    pub(crate) const fn facts(&self) -> Facts<'a> {
+        self.facts
+    }
+
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.charges.clear();

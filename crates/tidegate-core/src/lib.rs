@@ -80,6 +80,7 @@ mod case;
 mod charge;
 mod cost;
 mod decision;
+pub mod failover;
 mod kept;
 mod key;
 mod limit;
@@ -104,13 +105,17 @@ pub use case::Case;
 pub use charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan, plan_after};
 pub use cost::{Cost, CostError, CostRule};
 pub use decision::{Decision, Denial, Explanation, Retry, Status, TooManyRequests, Verdict, fold};
+pub use failover::{
+    Alarm, Asked, Cap, Cause, Course, Failover, Failsafe, Failure, Generation, Guarded, Guardrails,
+    Input, Mirror, Outputs, Probe, Severity, Signal, Standby, Standing, Transition,
+};
 pub use kept::Kept;
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
 pub use limit::{Limit, LimitError, Stage, Stamp};
 pub use name::{Name, NameError};
 pub use overrides::{Override, OverrideError};
 pub use policy::{
-    Cap, FailureMode, Fallback, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder,
+    FailureMode, Fallback, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder,
     PolicySpec, Protects,
 };
 pub use preset::Preset;

@@ -11,7 +11,6 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub use caps::Cap;
 pub use fallback::Fallback;
 pub use protects::Protects;
 pub use set::{PolicyError, PolicySet, PolicySetBuilder};
@@ -271,6 +270,17 @@ impl Mode {
             Self::FailClosed => FailureMode::FailClosed.name(),
             Self::FailOpen => FailureMode::FailOpen.name(),
             Self::Degraded => FailureMode::Degraded.name(),
+        }
+    }
+}
+
+impl From<FailureMode> for Mode {
+    /// The mode of a decision that is made because the store has failed.
+    fn from(failure: FailureMode) -> Self {
+        match failure {
+            FailureMode::FailClosed => Self::FailClosed,
+            FailureMode::FailOpen => Self::FailOpen,
+            FailureMode::Degraded => Self::Degraded,
         }
     }
 }

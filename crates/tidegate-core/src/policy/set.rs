@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::caps::{self, Cap};
+use super::caps;
 use super::{FailureMode, LimitUse, MAX_LIMITS, Policy, PolicySpec, Protects};
+use crate::failover::Cap;
 use crate::limit::{Limit, LimitError};
 use crate::name::Name;
 use crate::shape::Kind;
@@ -90,7 +91,7 @@ pub enum PolicyError {
         "limit `{limit}` of policy `{policy}` lets {admits} attempts in {} through, but while the \
          store is down a policy that protects `{}` admits {} for each `{}`: that must be less than \
          when all is well; raise the limit",
-        .cap.per, .protects.name(), .cap.count, .cap.by.name()
+        .cap.per, .protects.name(), .cap.count, .cap.by
     )]
     NotAboveCap {
         /// The policy.

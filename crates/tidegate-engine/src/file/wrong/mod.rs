@@ -304,7 +304,7 @@ pub enum Wrong {
     #[error(
         "limit `{limit}` lets no more than {admits} through in {}; while the store is down, a policy \
          that protects `{}` admits {} for each `{}` already",
-        .cap.per, .protects.name(), .cap.count, .cap.by.name()
+        .cap.per, .protects.name(), .cap.count, .cap.by
     )]
     NotAboveCap {
         /// The limit.
