@@ -6,7 +6,7 @@ use crate::amendment::{Amended, Amendment, Blocks, Counter, Page};
 use crate::charge::{Batch, Readings};
 use crate::settlement::{Receipt, Settlement};
 use crate::shape::Stale;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// Where counters are kept.
 ///
@@ -78,12 +78,14 @@ pub trait Store: Send + Sync {
     fn blocks(&self, page: Page<'_>) -> impl Future<Output = Result<Blocks, StoreError>> + Send;
 
     /// Does what a charge needs, a write included, to a counter that nobody uses: whether the store
-    /// works. A store that can be read but not written does not.
+    /// works. A store that can be read but not written does not. It answers `within` this long, and
+    /// leaves nothing that outlasts ten seconds.
     ///
     /// # Errors
     ///
     /// What a charge would fail with.
-    fn probe(&self) -> impl Future<Output = Result<(), StoreError>> + Send {
+    fn probe(&self, within: Span) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = within;
         core::future::ready(Ok(()))
     }
 

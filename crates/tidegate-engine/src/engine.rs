@@ -1,4 +1,4 @@
-//! One decision from end to end: resolve → charge → fold.
+//! One decision from end to end: resolve → charge → fold, or what takes the store's place.
 
 use core::future::Future;
 use core::hash::{BuildHasher as _, Hasher as _};
@@ -12,25 +12,32 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache, Guard};
 use tidegate_core::{
-    Batch, Case, Cost, CostError, Decision, Digests, Name, Policy, PolicyError, PolicySet,
-    PolicySetBuilder, Readings, Receipt, Secret, Settled, Settlement, Store, StoreError, Ticket,
-    TicketError, fold,
+    Batch, Case, Clock, Decision, Digests, Name, Policy, PolicyError, PolicySet, PolicySetBuilder,
+    Readings, Secret, Store, StoreError, Ticket, Timestamp, fold,
 };
 
-use crate::event::{Event, Observer, Outbox};
+use crate::clock::SystemClock;
+use crate::event::{Event, Observer};
+use crate::failover::{Post, Posts};
+use crate::outbox::Outbox;
 use crate::tickets::Tickets;
 
 /// Decides requests by the policies in force, with state in a store.
 #[derive(Debug)]
 pub struct Engine<S> {
     store: S,
-    policies: ArcSwap<PolicySet>,
-    digests: Digests,
-    tickets: Tickets,
+    pub(crate) policies: ArcSwap<PolicySet>,
+    pub(crate) digests: Digests,
+    pub(crate) tickets: Tickets,
+    pub(crate) posts: Posts,
+    clock: Time,
     outbox: Option<Outbox>,
     /// The changes behind the store that were told.
     told: AtomicU64,
 }
+
+/// The clock of this node, by which it judges its store.
+struct Time(Arc<dyn Clock>);
 
 /// The policies in force, as one thread sees them.
 #[derive(Clone, Debug)]
@@ -48,27 +55,10 @@ pub enum DecideError {
         /// The policy.
         policy: Name,
     },
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
-/// Why nothing was settled, and nothing changed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SettleError {
-    /// The ticket.
-    #[error(transparent)]
-    Ticket(#[from] TicketError),
-    /// The weight.
-    #[error(transparent)]
-    Weight(#[from] CostError),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// Whether a decision is counted or only looked at: known when it is compiled.
-type Ask = bool;
+/// Whether a decision is counted or only looked at.
+pub(crate) type Ask = bool;
 const CHARGE: Ask = true;
 const PEEK: Ask = false;
 
@@ -82,8 +72,29 @@ impl<S: Store> Engine<S> {
 
     /// An engine whose digests are known, so that a run can be repeated exactly.
     pub fn with_digests(store: S, policies: PolicySet, digests: Digests) -> Self {
+        let clock = Time(Arc::new(SystemClock::new()));
+        let posts = Posts::of(&policies, clock.0.now());
         let (policies, tickets) = (ArcSwap::from_pointee(policies), Tickets::new());
-        Self { store, policies, digests, tickets, outbox: None, told: AtomicU64::new(0) }
+        let told = AtomicU64::new(0);
+        Self { store, policies, digests, tickets, posts, clock, outbox: None, told }
+    }
+
+    /// Judges the store by this clock instead of real time. Policies stand as at the start.
+    #[must_use]
+    pub fn timed_by(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.posts = Posts::of(&self.policies.load(), clock.now());
+        self.clock = Time(clock);
+        self
+    }
+
+    /// The time of this node.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.0.now()
+    }
+
+    /// How a policy stands.
+    pub(crate) fn post(&self, policy: &Policy) -> Arc<Post> {
+        self.posts.get(policy, || self.now())
     }
 
     /// Makes this engine one of a fleet that shares a store: its tickets can be settled by every node
@@ -104,6 +115,14 @@ impl<S: Store> Engine<S> {
     pub fn observed_by(mut self, observers: Vec<Box<dyn Observer>>) -> io::Result<Self> {
         self.outbox = Some(Outbox::to(observers)?);
         Ok(self)
+    }
+
+    /// Tells one observer at once, on the thread on which it happens, for simulations.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn told_at_once(mut self, observer: Arc<dyn Fn(&Event) + Send + Sync>) -> Self {
+        self.outbox = Some(Outbox::direct(observer));
+        self
     }
 
     /// Tells observers that other policies were refused before they could be built, as those of a file
@@ -144,6 +163,7 @@ impl<S: Store> Engine<S> {
             })?;
             let count = next.policies().len();
             if Arc::ptr_eq(&present, &self.policies.compare_and_swap(&present, Arc::new(next))) {
+                self.posts.renew(&self.policies.load(), self.now());
                 self.emit(|| Event::Reloaded { policies: count });
                 return Ok(());
             }
@@ -157,22 +177,48 @@ impl<S: Store> Engine<S> {
 
     /// Decides a case, and counts it if it is admitted. What every limit said stays in the case.
     ///
+    /// If the store fails, or is not trusted at present, the policy's failure mode decides, and the
+    /// decision [says so](Decision::mode).
+    ///
     /// # Errors
     ///
-    /// If no limit of the policy applies to the subject, or the store fails. Neither is a reason
-    /// to let the request pass; what to do then is the policy's failure mode.
+    /// If no limit of the policy applies to the subject. That is no reason to let the request pass.
     #[inline]
     pub async fn decide<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
         case.resolve(&self.digests);
-        let policy = case.policy();
-        let (batch, readings) = case.ask();
-        if batch.charges().is_empty() {
-            return Err(self.failed(policy, nothing_applies(policy)));
+        if case.batch().charges().is_empty() {
+            return Err(self.undecided(case.policy()));
         }
-        if let Err(error) = self.store.charge(batch, readings).await
-            && let Err(error) = self.send_again::<CHARGE>(error, batch, readings).await
-        {
-            return Err(self.failed(policy, error.into()));
+        if S::SHARED {
+            return Ok(self.decide_shared(case, CHARGE).await);
+        }
+        match self.ask(case, CHARGE).await {
+            Ok(()) => Ok(self.decided(case, CHARGE, None)),
+            Err(error) => Ok(self.failed_in_process(case, CHARGE, error)),
+        }
+    }
+
+    /// Asks the store about a resolved case.
+    #[inline]
+    pub(crate) async fn ask(&self, case: &mut Case<'_>, how: Ask) -> Result<(), StoreError> {
+        let (batch, readings) = case.ask();
+        match self.send(how, batch, readings).await {
+            Ok(()) => Ok(()),
+            Err(error) => self.send_again(how, error, batch, readings).await,
+        }
+    }
+
+    /// What the store has decided.
+    #[inline]
+    pub(crate) fn decided<'d>(
+        &self,
+        case: &'d mut Case<'_>,
+        how: Ask,
+        post: Option<&Post>,
+    ) -> Decision<'d> {
+        let policy = case.policy();
+        if how == PEEK {
+            return fold(case);
         }
         if policy.settles() {
             self.number(case);
@@ -182,10 +228,27 @@ impl<S: Store> Engine<S> {
         }
         let decision = fold(case);
         self.emit(|| Event::decided(&decision));
-        if self.outbox.is_some() && policy.counts_attempts() {
-            self.tell_blocks(&decision);
+        if policy.counts_attempts() {
+            if self.outbox.is_some() {
+                self.tell_blocks(&decision);
+            }
+            if let Some(post) = post {
+                self.learn(&decision, post);
+            }
         }
-        Ok(decision)
+        decision
+    }
+
+    /// Decides a case by what the store says and nothing else, so that its failures can be looked at:
+    /// for tests of stores.
+    #[doc(hidden)]
+    pub async fn decide_by_store<'d>(
+        &self,
+        case: &'d mut Case<'_>,
+    ) -> Result<Decision<'d>, StoreError> {
+        case.resolve(&self.digests);
+        self.ask(case, CHARGE).await?;
+        Ok(self.decided(case, CHARGE, None))
     }
 
     /// Tells of the blocks that this very request has begun.
@@ -226,40 +289,45 @@ impl<S: Store> Engine<S> {
     /// As [`decide`](Self::decide).
     pub async fn peek<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
         case.resolve(&self.digests);
-        let policy = case.policy();
-        let (batch, readings) = case.ask();
-        if batch.charges().is_empty() {
-            return Err(nothing_applies(policy));
+        if case.batch().charges().is_empty() {
+            return Err(nothing_applies(case.policy()));
         }
-        if let Err(error) = self.store.peek(batch, readings).await {
-            self.send_again::<PEEK>(error, batch, readings).await?;
+        if S::SHARED {
+            return Ok(self.decide_shared(case, PEEK).await);
         }
-        Ok(fold(case))
+        match self.ask(case, PEEK).await {
+            Ok(()) => Ok(fold(case)),
+            Err(error) => Ok(self.failed_in_process(case, PEEK, error)),
+        }
     }
 
     /// Tells, once, that other servers than before keep the counters.
-    fn notice(&self) {
+    pub(crate) fn notice(&self) {
         let changes = self.store.changes();
         let seen = u64::from(changes.restarts) << 32 | u64::from(changes.failovers);
         if self.told.load(Ordering::Relaxed) != seen
             && self.told.swap(seen, Ordering::Relaxed) != seen
         {
-            self.emit(|| Event::StoreChanged { changes });
+            self.emit_surely(|| Event::StoreChanged { changes });
+            self.forgot();
         }
     }
 
     #[cold]
-    fn failed(&self, policy: &Policy, error: DecideError) -> DecideError {
+    fn undecided(&self, policy: &Policy) -> DecideError {
+        let error = nothing_applies(policy);
         self.emit(|| Event::Failed { policy: policy.name().clone(), error: error.clone() });
         error
     }
 
-    async fn send<const HOW: Ask>(
+    #[inline]
+    async fn send(
         &self,
+        how: Ask,
         batch: &Batch<'_>,
         readings: &mut Readings,
     ) -> Result<(), StoreError> {
-        match HOW {
+        match how {
             PEEK => self.store.peek(batch, readings).await,
             CHARGE => self.store.charge(batch, readings).await,
         }
@@ -271,43 +339,10 @@ impl<S: Store> Engine<S> {
         self.tickets.issue(decision)
     }
 
-    /// Settles a request: what it was charged for becomes what it really weighed. Zero gives all of
-    /// it back; more than it was charged for is taken now, whether or not there is room. It concerns
-    /// only limits that settle, and happens at most once for each ticket.
-    ///
-    /// # Errors
-    ///
-    /// If the ticket is not one of this engine's, has expired or was settled before, if the weight
-    /// is beyond the exact range, or if the store fails. Nothing has been changed then.
-    pub async fn settle(&self, ticket: &str, weight: u64) -> Result<Settled, SettleError> {
-        let claim = self.tickets.open(ticket)?;
-        let weight = match weight {
-            0 => None,
-            _ => Some(Cost::try_new(weight)?),
-        };
-        let policies = self.policies.load_full();
-        let settlement = Settlement::new(&claim, &policies, weight);
-        let mut resent = 0;
-        let receipt = loop {
-            match self.store.settle(&settlement).await {
-                // A store that has just been told its periods asks for none again, unless they end
-                // in between.
-                Err(StoreError::Stale { charge, now }) if resent <= settlement.moves().len() => {
-                    resent += 1;
-                    if let Some(step) = settlement.moves().get(charge) {
-                        step.charge.refresh(now);
-                    }
-                }
-                other => break other?,
-            }
-        };
-        match receipt {
-            Receipt::Settled(settled) => {
-                self.emit(|| Event::Settled { settled });
-                Ok(settled)
-            }
-            Receipt::Before => Err(TicketError::Settled.into()),
-            Receipt::Late => Err(TicketError::Expired.into()),
+    /// Tells the observers what must not get lost.
+    pub(crate) fn emit_surely(&self, event: impl FnOnce() -> Event) {
+        if let Some(outbox) = &self.outbox {
+            outbox.send_surely(event());
         }
     }
 
@@ -324,8 +359,9 @@ impl<S: Store> Engine<S> {
     /// first time; after that each by itself, because a clock that went back may leave one counter
     /// ahead of the others.
     #[cold]
-    async fn send_again<const HOW: Ask>(
+    async fn send_again(
         &self,
+        how: Ask,
         mut error: StoreError,
         batch: &Batch<'_>,
         readings: &mut Readings,
@@ -337,7 +373,7 @@ impl<S: Store> Engine<S> {
                     stale.refresh(now);
                 }
             }
-            match self.send::<HOW>(batch, readings).await {
+            match self.send(how, batch, readings).await {
                 Ok(()) => return Ok(()),
                 Err(again) => error = again,
             }
@@ -350,6 +386,14 @@ impl<S: Store> Engine<S> {
     /// because it only looks whether they have been swapped.
     pub fn reader(&self) -> Reader<'_> {
         Reader(Cache::new(&self.policies))
+    }
+}
+
+// === impl Time ===
+
+impl core::fmt::Debug for Time {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("Time").field(&self.0.now()).finish()
     }
 }
 

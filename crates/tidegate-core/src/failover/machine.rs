@@ -431,6 +431,15 @@ impl Failure {
 // === impl Generation ===
 
 impl Generation {
+    /// None that a machine is ever in: what is told with it has no bearing on anything.
+    pub const NONE: Self = Self(u64::MAX);
+
+    /// The one of this [number](Self::number).
+    #[must_use]
+    pub const fn of_number(number: u64) -> Self {
+        Self(number)
+    }
+
     /// Its number: greater for a later one.
     #[must_use]
     pub const fn number(self) -> u64 {

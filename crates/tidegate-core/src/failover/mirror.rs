@@ -50,11 +50,6 @@ impl Mirror {
         }
     }
 
-    /// Forgets all blocks: somebody has lifted one, and it is not known which.
-    pub fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     /// The block of a counter, if it holds.
     #[must_use]
     pub fn get(&self, counter: u64, now: Timestamp) -> Option<Block> {

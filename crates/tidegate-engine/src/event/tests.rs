@@ -1,6 +1,8 @@
 //! Observers are told everything in order, and are never waited for.
 
 use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
+use std::time::Duration;
 
 use tidegate_core::{
     Bucket, Case, FailureMode, Limit, ManualClock, PolicySet, PolicySpec, Rate, Scope, Shape,
@@ -9,6 +11,7 @@ use tidegate_core::{
 
 use super::*;
 use crate::memory::{Budget, MemoryStore};
+use crate::outbox::CAPACITY;
 use crate::{Engine, ready};
 
 fn name(text: &str) -> Name {
