@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 use tidegate_core::{
     Amended, Amendment, Batch, Blocks, Changes, Counter, KeyNames, MAX_LIMITS, Page, Readings,
-    Receipt, Secret, Settlement, Store, StoreError,
+    Receipt, Secret, Settlement, Span, Store, StoreError,
 };
 
 use super::args::{Args, Nonce};
@@ -131,20 +131,11 @@ impl Store for RedisStore {
         super::blocks::blocks(&self.0, page).await
     }
 
-    async fn probe(&self) -> Result<(), StoreError> {
-        let keys = match &self.0.runner {
-            Runner::Servers(servers) => servers.key_for_each(),
-            Runner::Scripted { .. } => Vec::new(),
-        };
-        for key in keys {
-            let nonce = self.0.nonce();
-            let answered = |reply: &[u8]| match reply.starts_with(&nonce) {
-                true => Ok(()),
-                false => Err(Garbled),
-            };
-            self.0.call(self.0.scripts.probe(), &[key], &nonce, answered).await?;
+    async fn probe(&self, within: Span) -> Result<(), StoreError> {
+        match tokio::time::timeout(within.into(), self.0.probe()).await {
+            Ok(probed) => probed,
+            Err(_) => Err(StoreError::Timeout),
         }
-        Ok(())
     }
 
     fn changes(&self) -> Changes {
@@ -169,6 +160,23 @@ impl core::fmt::Debug for Runner {
 // === impl Inner ===
 
 impl Inner {
+    /// Runs a script that writes on every server that keeps counters.
+    async fn probe(&self) -> Result<(), StoreError> {
+        let keys = match &self.runner {
+            Runner::Servers(servers) => servers.key_for_each(),
+            Runner::Scripted { .. } => Vec::new(),
+        };
+        for key in keys {
+            let nonce = self.nonce();
+            let answered = |reply: &[u8]| match reply.starts_with(&nonce) {
+                true => Ok(()),
+                false => Err(Garbled),
+            };
+            self.call(self.scripts.probe(), &[key], &nonce, answered).await?;
+        }
+        Ok(())
+    }
+
     /// What comes back with the answer: different for calls that can be under way together.
     pub(super) fn nonce(&self) -> Nonce {
         self.calls.fetch_add(1, Ordering::Relaxed).to_le_bytes()

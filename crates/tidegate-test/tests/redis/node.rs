@@ -6,7 +6,7 @@ use tidegate_core::{
     Account, Bucket, Case, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
     PolicySpec, Quota, Rate, Scope, Secret, Shape, Span, StoreError, Subject, Window,
 };
-use tidegate_engine::{DecideError, Engine};
+use tidegate_engine::Engine;
 use tidegate_stores::redis::{RedisStore, Target};
 use tidegate_test::lua::secret;
 
@@ -75,8 +75,8 @@ impl Node {
             let account = Account::new(org);
             let subject = Subject::new().org(org).account(&account);
             let mut case = Case::new(&set.policies()[0], &subject);
-            let decided = self.engine.decide(&mut case).await;
-            decided.map(|decision| decision.is_admitted()).map_err(of_store)
+            let decided = self.engine.decide_by_store(&mut case).await;
+            decided.map(|decision| decision.is_admitted())
         };
         let answer = tokio::time::timeout(self.timeout + MARGIN, asked).await;
         answer.unwrap_or_else(|_| panic!("no answer within {:?} and {MARGIN:?}", self.timeout))
@@ -88,7 +88,7 @@ impl Node {
         let account = Account::new(org);
         let subject = Subject::new().org(org).account(&account);
         let mut case = Case::new(&set.policies()[0], &subject);
-        let decision = self.engine.peek(&mut case).await.map_err(of_store)?;
+        let decision = self.engine.peek_by_store(&mut case).await?;
         Ok(decision.explain().map(|said| said.reading.remaining).collect())
     }
 
@@ -108,13 +108,6 @@ impl Node {
     /// Why the last call failed, in words.
     pub(crate) fn trouble(&self) -> String {
         self.store().trouble().map(|trouble| trouble.to_string()).unwrap_or_default()
-    }
-}
-
-fn of_store(error: DecideError) -> StoreError {
-    match error {
-        DecideError::Store(error) => error,
-        DecideError::NothingApplies { .. } => panic!("{error}"),
     }
 }
 
