@@ -68,7 +68,7 @@ impl<'a> Case<'a> {
         Self {
             policy,
             weight: Cost::ONE,
-            batch: Batch::new(subject, policy.class_fact()),
+            batch: Batch::new(subject, policy.class_fact(), policy.deadline()),
             readings: Readings::new(),
             verdict: Verdict::UNDECIDED,
             binding: 0,
