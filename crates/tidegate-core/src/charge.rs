@@ -248,8 +248,13 @@ impl<'a> Batch<'a> {
         &self.charges
     }
 
+    pub(crate) const fn hurry(&mut self, left: Span) {
+        self.deadline = left;
+    }
+
     /// How long a store may take for all of them together: the policy's
-    /// [deadline](crate::Policy::deadline). A store that can be late gives up by then.
+    /// [deadline](crate::Policy::deadline), less what has passed of it. A store that can be late gives
+    /// up by then.
     #[must_use]
     pub const fn deadline(&self) -> Span {
         self.deadline

@@ -350,6 +350,11 @@ impl Failover {
         self.primary
     }
 
+    /// Fails like this from now on: the policy has been changed, and nothing else has.
+    pub const fn follow(&mut self, primary: FailureMode) {
+        self.primary = primary;
+    }
+
     /// How often the degraded mode has been entered.
     #[must_use]
     pub const fn epoch(&self) -> u64 {
