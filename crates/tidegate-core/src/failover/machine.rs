@@ -21,7 +21,7 @@ use crate::time::{Span, Timestamp};
 pub struct Failover {
     primary: FailureMode,
     stand: Stand,
-    /// Counts the changes of `stand`: what was begun under another one has no bearing on this one.
+    /// Counts the changes of whom to ask: what was begun before one has no bearing on what follows.
     generation: Generation,
     epoch: u64,
     /// The newest failures of the store.
@@ -251,12 +251,13 @@ impl Failover {
 
     fn change(&mut self, stand: Stand, cause: Cause, now: Timestamp, out: &mut Outputs) {
         let from = self.mode();
-        // A change from one stay without a store to another interrupts no probes.
-        let goes_on = !self.asks() && !matches!(stand, Stand::Normal);
+        let asked = self.asks();
         self.stand = stand;
         let to = self.mode();
         out.tell(Signal::Changed(Transition { from, to, cause, epoch: self.epoch, at: now }));
-        if goes_on {
+        // Whom to ask has not changed: requests, probes and what they have counted so far go on. A first
+        // answer clears no failures, because none ever does.
+        if asked == self.asks() {
             return;
         }
         self.generation.0 += 1;
