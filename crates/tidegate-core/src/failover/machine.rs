@@ -26,7 +26,7 @@ pub struct Failover {
     epoch: u64,
     /// The newest failures of the store.
     failures: ArrayVec<Timestamp, TRIP_FAILURES>,
-    /// Counters that were unreadable, and when.
+    /// Counters that were unreadable, and when last.
     corrupt: ArrayVec<(u64, Timestamp), REMEMBERED_CORRUPT>,
     /// When the degraded mode was entered, since the last time nothing passed.
     entries: ArrayVec<Timestamp, ENTRIES>,
@@ -288,14 +288,13 @@ impl Failover {
 
     /// Whether one more unreadable counter means that it is the store.
     fn blames_store(&mut self, counter: u64, now: Timestamp) -> bool {
-        if self.corrupt.iter().any(|(known, _)| *known == counter) {
-            return false;
+        let known = self.corrupt.iter().position(|(known, _)| *known == counter);
+        if let Some(place) = known.or_else(|| self.corrupt.is_full().then_some(0)) {
+            self.corrupt.remove(place);
         }
-        if self.corrupt.is_full() {
-            self.corrupt.remove(0);
-        }
+        // Seen again it is no new one, but it was seen now.
         self.corrupt.push((counter, now));
-        self.corrupt.len() >= CORRUPT_COUNTERS
+        known.is_none() && self.corrupt.len() >= CORRUPT_COUNTERS
     }
 
     fn begin_probe(&mut self, now: Timestamp) -> Option<Probe> {
@@ -394,6 +393,7 @@ impl Failover {
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         self.asks()
             && self.failures.iter().all(|at| now.since(*at) > TRIP_WITHIN)
+            && self.corrupt.iter().all(|(_, at)| now.since(*at) > TRIP_WITHIN)
             && self.entries.iter().all(|at| now.since(*at) > REENTRY_WITHIN)
     }
 }

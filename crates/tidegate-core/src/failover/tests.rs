@@ -37,6 +37,7 @@ impl Driven {
     fn normal() -> Self {
         let mut driven = Self::new(FailureMode::FailClosed);
         driven.answer(START);
+        driven.poll(START);
         driven.told.clear();
         driven
     }
