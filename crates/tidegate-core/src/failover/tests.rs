@@ -1,6 +1,7 @@
 //! The rules of failure, held to the contract property by property.
 
 mod machine;
+mod mirror;
 mod probes;
 
 use super::{Course, Failover, Failure, Generation, Input, Outputs, Probe, Signal, Transition};
