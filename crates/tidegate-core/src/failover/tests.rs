@@ -3,6 +3,7 @@
 mod machine;
 mod mirror;
 mod probes;
+mod standby;
 
 use super::{Course, Failover, Failure, Generation, Input, Outputs, Probe, Signal, Transition};
 use crate::policy::{FailureMode, Mode};
