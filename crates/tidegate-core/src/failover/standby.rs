@@ -96,7 +96,9 @@ impl Standby {
     ) -> Failsafe {
         let mode: Mode = self.failover.primary().into();
         let mut failsafe = match self.fallback {
-            Fallback::Closed | Fallback::Login | Fallback::Otp => Failsafe::denied(mode, SOON, now),
+            Fallback::Closed | Fallback::Login | Fallback::Otp => {
+                Failsafe::denied(mode, self.denies_for().unwrap_or(SOON), now)
+            }
             Fallback::Guarded | Fallback::Ceilings | Fallback::Health => {
                 self.guarded(mode, asked, counted, now)
             }
@@ -185,10 +187,14 @@ impl Standby {
             epoch: self.failover.epoch(),
             failures: self.failover.failures(),
             degraded_since: self.failover.degraded_since(),
-            denies_for: match self.failover.course() {
-                Course::Deny(wait) => Some(wait),
-                Course::Ask(_) | Course::Guard => None,
-            },
+            denies_for: self.denies_for(),
+        }
+    }
+
+    fn denies_for(&self) -> Option<Span> {
+        match self.failover.course() {
+            Course::Deny(wait) => Some(wait),
+            Course::Ask(_) | Course::Guard => None,
         }
     }
 
