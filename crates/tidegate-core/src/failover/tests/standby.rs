@@ -2,14 +2,13 @@
 
 use super::super::{Alarm, Asked, Failsafe, Standby};
 use super::*;
-use crate::block::Level;
 use crate::case::Case;
 use crate::cost::Cost;
 use crate::decision::{Denial, Retry, Verdict};
 use crate::key::Digests;
 use crate::limit::Limit;
 use crate::name::Name;
-use crate::policy::{Fallback, PolicySet, PolicySpec, Protects};
+use crate::policy::{PolicySet, PolicySpec, Protects};
 use crate::shape::{Bucket, Rate, Shape};
 use crate::store::StoreError;
 use crate::subject::{Dimension, Scope, Subject};
