@@ -1,11 +1,19 @@
 //! The rules of failure, held to the contract property by property.
 
+mod contract;
+mod entries;
 mod machine;
 mod mirror;
+mod model;
+mod outages;
 mod probes;
+mod schedules;
 mod standby;
 
-use super::{Course, Failover, Failure, Generation, Input, Outputs, Probe, Signal, Transition};
+use super::{
+    Cause, Course, Failover, Failure, Generation, Input, Outputs, Probe, Severity, Signal,
+    Transition,
+};
 use crate::policy::{FailureMode, Mode};
 use crate::time::{Span, Timestamp};
 

@@ -2,14 +2,14 @@
 
 use super::super::{Alarm, Asked, Failsafe, Standby};
 use super::*;
-use crate::block::Level;
+use crate::account::Account;
 use crate::case::Case;
 use crate::cost::Cost;
 use crate::decision::{Denial, Retry, Verdict};
 use crate::key::Digests;
 use crate::limit::Limit;
 use crate::name::Name;
-use crate::policy::{Fallback, PolicySet, PolicySpec, Protects};
+use crate::policy::{PolicySet, PolicySpec, Protects};
 use crate::shape::{Bucket, Rate, Shape};
 use crate::store::StoreError;
 use crate::subject::{Dimension, Scope, Subject};
@@ -126,4 +126,22 @@ fn p15_the_request_that_begins_a_backoff_is_told_its_length() {
     assert_eq!((last.mode, last.alarm), (Mode::FailClosed, Some(Alarm::Flapped)));
     let next = node.asks(&someone(), at(1_200).after(TICK)).unwrap();
     assert!(wait(&next) < wait(&last), "a wait that is told does not grow");
+}
+
+#[test]
+fn p28_whoever_takes_the_last_place_is_admitted() {
+    let mut node = Node::new(Protects::Login, FailureMode::FailClosed);
+    node.down(at(0));
+    let ada = Account::new("ada");
+    let login = || someone().account(&ada);
+    let mut admitted = 0;
+    for _ in 0..3 {
+        let failsafe = node.asks(&login(), at(0)).unwrap();
+        assert_eq!((failsafe.verdict, failsafe.mode), (Verdict::Admit, Mode::Degraded));
+        assert_eq!(failsafe.block, None);
+        admitted += 1;
+        assert_eq!(failsafe.guarded.unwrap().remaining, 3 - admitted);
+    }
+    let refused = node.asks(&login(), at(0)).unwrap();
+    assert_eq!(wait(&refused), Some(Span::from_secs(600)));
 }
