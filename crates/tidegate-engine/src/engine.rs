@@ -270,6 +270,17 @@ impl<S: Store> Engine<S> {
         Ok(self.decided(case, CHARGE, None))
     }
 
+    /// Likewise [`peek`](Self::peek).
+    #[doc(hidden)]
+    pub async fn peek_by_store<'d>(
+        &self,
+        case: &'d mut Case<'_>,
+    ) -> Result<Decision<'d>, StoreError> {
+        case.resolve(&self.digests);
+        self.ask(case, PEEK).await?;
+        Ok(fold(case))
+    }
+
     /// Tells of the blocks that this very request has begun.
     #[cold]
     fn tell_blocks(&self, decision: &Decision<'_>) {

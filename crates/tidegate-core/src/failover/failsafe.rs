@@ -78,10 +78,11 @@ impl Guarded {
     pub(super) const NOTHING: Self =
         Self { cap: None, remaining: 0, wait: Span::ZERO, reset: Span::ZERO };
 
-    /// Whether there is room.
+    /// Whether there was room. What remains says nothing about it: whoever takes the last place leaves
+    /// none.
     #[must_use]
     pub const fn admits(&self) -> bool {
-        self.cap.is_some() && self.remaining > 0 && self.wait.is_zero()
+        self.cap.is_some() && self.wait.is_zero()
     }
 
     /// The same in the words of a limit.

@@ -10,9 +10,9 @@ mod posts;
 mod record;
 
 use tidegate_core::{
-    Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Fallback,
-    Generation, Input, Name, Outputs, Probe, Protects, Signal, Standby, Standing, Store,
-    StoreError, Timestamp,
+    Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Generation,
+    Input, Name, Outputs, Probe, Protects, Signal, Span, Standby, Standing, Store, StoreError,
+    Timestamp,
 };
 
 pub(crate) use self::post::{Permit, Post, Route};
@@ -113,11 +113,11 @@ impl<S: Store> Engine<S> {
         case: &'d mut Case<'_>,
         counted: bool,
     ) -> Decision<'d> {
-        let post = self.post(case.policy());
+        let (post, began) = (self.post(case.policy()), self.now());
         let permit = match post.route() {
             Route::Ask(permit) => permit,
             Route::Local => match self.decide_locally(case, &post, counted) {
-                Ok(failsafe) => return self.decided_without_store(case, failsafe),
+                Ok(failsafe) => return self.decided_without_store(case, counted, failsafe),
                 Err(permit) => permit,
             },
         };
@@ -128,9 +128,9 @@ impl<S: Store> Engine<S> {
             }
             Err(error) => {
                 self.tell_failed(case, &post, &error);
-                match self.make_anew(case, counted, &post, permit, error).await {
+                match self.make_anew(case, counted, &post, permit, error, began).await {
                     Ok(()) => self.decided(case, counted, Some(&post)),
-                    Err(failsafe) => self.decided_without_store(case, failsafe),
+                    Err(failsafe) => self.decided_without_store(case, counted, failsafe),
                 }
             }
         }
@@ -173,6 +173,7 @@ impl<S: Store> Engine<S> {
         post: &Post,
         permit: Permit,
         error: StoreError,
+        began: Timestamp,
     ) -> Result<(), Failsafe> {
         let StoreError::Corrupt { charge: place } = error else {
             return Err(self.failed(case, counted, post, permit, error));
@@ -183,7 +184,7 @@ impl<S: Store> Engine<S> {
         let counter = Counter::Of(charge, case.batch().key(&charge));
         let forgotten = self.store().amend(counter, Amendment::Reset).await;
         let again = match forgotten {
-            Ok(_) => self.ask(case, counted).await,
+            Ok(_) => self.ask_again(case, counted, began).await,
             Err(error) => Err(error),
         };
         post.counted.recreated();
@@ -191,8 +192,7 @@ impl<S: Store> Engine<S> {
             policy: case.policy().name().clone(),
             limit: charge.limit().name().clone(),
         });
-        let lets_in =
-            matches!(case.policy().fallback(), Fallback::Closed | Fallback::Login | Fallback::Otp);
+        let lets_in = case.policy().protects().is_some_and(Protects::is_entrance);
         match again {
             Ok(()) if lets_in => Err(self.failed(case, counted, post, permit, error)),
             Ok(()) => {
@@ -201,6 +201,23 @@ impl<S: Store> Engine<S> {
                 Ok(())
             }
             Err(error) => Err(self.failed(case, counted, post, permit, error)),
+        }
+    }
+
+    /// Asks once more, in what is left of the deadline.
+    async fn ask_again(
+        &self,
+        case: &mut Case<'_>,
+        counted: bool,
+        began: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (deadline, passed) = (case.policy().deadline(), self.now().since(began));
+        match deadline.as_micros().checked_sub(passed.as_micros()).filter(|left| *left > 0) {
+            Some(left) => {
+                case.hurry(Span::from_micros(left));
+                self.ask(case, counted).await
+            }
+            None => Err(StoreError::Timeout),
         }
     }
 
@@ -242,16 +259,19 @@ impl<S: Store> Engine<S> {
         self.tell_failed(case, &post, &error);
         let permit = Permit { generation: Generation::NONE, tell: false };
         let failsafe = self.failed(case, counted, &post, permit, error);
-        self.decided_without_store(case, failsafe)
+        self.decided_without_store(case, counted, failsafe)
     }
 
     fn decided_without_store<'d>(
         &self,
         case: &'d mut Case<'_>,
+        counted: bool,
         failsafe: Failsafe,
     ) -> Decision<'d> {
         let decision = case.decided_without_store(failsafe);
-        self.emit(|| Event::decided(&decision));
+        if counted {
+            self.emit(|| Event::decided(&decision));
+        }
         decision
     }
 

@@ -250,8 +250,9 @@ mod tests {
 
     use proptest::prelude::*;
     use tidegate_core::{
-        Attempts, Bucket, Case, Cost, Counts, Digests, Dimension, FailureMode, Ladder, Limit,
-        ManualClock, Name, Overflow, PolicySet, PolicySpec, Rate, Scope, Shape, Span, Stage,
+        Asked, Attempts, Bucket, Case, Cost, Counts, Course, Digests, Dimension, Failure,
+        FailureMode, Fallback, Generation, Input, Ladder, Limit, ManualClock, Name, Overflow,
+        PolicySet, PolicySpec, Protects, Rate, Scope, Shape, Span, Stage, Standby, StoreError,
         Threshold, Timestamp, Window,
     };
     use tidegate_engine::memory::{Budget, MemoryStore};
@@ -305,6 +306,47 @@ mod tests {
                 let decision = ready(engine.decide(&mut case)).unwrap().unwrap();
                 let ticket = engine.ticket(&decision);
                 let answer = DecisionAnswer::new(decision, ticket.as_ref());
+                let mut ours = Vec::new();
+                answer.write(&mut ours);
+                prop_assert_eq!(
+                    String::from_utf8(ours).unwrap(), serde_json::to_string(&answer).unwrap()
+                );
+            }
+        }
+
+        #[test]
+        fn every_decision_without_the_store_is_as_serde_writes_it(
+            times in 1_u64..8, error in 0_usize..4, kind in 0_usize..3,
+        ) {
+            let now = Timestamp::from_micros(1_800_000_000_000_000);
+            let protects = [Protects::Login, Protects::ApiHeavy, Protects::Read][kind];
+            let failure = [FailureMode::FailClosed, FailureMode::FailOpen, FailureMode::Degraded];
+            let mut standby =
+                Standby::new(failure[kind], Fallback::of(Some(protects), failure[kind]), now);
+            let set = policies(Overflow::Reject);
+            let subject = tidegate_core::Subject::new().org("o").user("u").class("c");
+            let digests = Digests::new([1, 2]);
+            for time in 0..times * 20 {
+                let mut case = Case::new(set.get("a.b-c_9").unwrap(), &subject);
+                case.resolve(&digests);
+                let asked = Asked::new(case.batch(), &digests);
+                let failsafe = match standby.decide(&asked, true, now) {
+                    Some(failsafe) => failsafe,
+                    None => {
+                        let error = [
+                            StoreError::Timeout, StoreError::Refused, StoreError::Contended,
+                            StoreError::Corrupt { charge: 0 },
+                        ][error].clone();
+                        let generation = match standby.failover().course() {
+                            Course::Ask(generation) => generation,
+                            _ => Generation::NONE,
+                        };
+                        let why = Failure::of(&error, time).unwrap();
+                        standby.step(Input::Failed(generation, why), now);
+                        standby.failed(&asked, true, error, now)
+                    }
+                };
+                let answer = DecisionAnswer::new(case.decided_without_store(failsafe), None);
                 let mut ours = Vec::new();
                 answer.write(&mut ours);
                 prop_assert_eq!(
