@@ -148,8 +148,8 @@ mod tests {
         let tending = tokio::spawn(tend(Arc::clone(&engine)));
         probed(&engine, 1).await;
         clock.advance(Span::HOUR);
-        assert_eq!(engine.next_poll(), None);
         assert!(engine.poll(engine.now()).is_empty());
+        assert_eq!(engine.next_poll(), None);
         assert_eq!(pause(&engine), Duration::from(PAUSE));
         tending.abort();
     }

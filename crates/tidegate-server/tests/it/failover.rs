@@ -224,7 +224,7 @@ fn p80_mode_epoch_and_failures_can_be_asked_at_any_time() {
     outage.pass(10);
     check("degraded", "probes found it gone");
     outage.fails_with(None);
-    outage.pass(299);
+    outage.pass(290);
     check("degraded", "for five minutes at least");
     outage.pass(20);
     check("normal", "it is healthy");
