@@ -54,6 +54,23 @@ pub enum Alarm {
     Corrupt,
 }
 
+// === impl Alarm ===
+
+impl Alarm {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Flapped, Self::Refused, Self::Corrupt];
+
+    /// The name used in answers and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flapped => "flapped",
+            Self::Refused => "refused",
+            Self::Corrupt => "corrupt",
+        }
+    }
+}
+
 // === impl Guarded ===
 
 impl Guarded {

@@ -36,6 +36,14 @@ pub struct Standing {
     pub denies_for: Option<Span>,
 }
 
+// === impl Standing ===
+
+impl Standing {
+    /// How a policy stands whose store is in its own process, and cannot fail.
+    pub const NORMAL: Self =
+        Self { mode: Mode::Normal, epoch: 0, failures: 0, degraded_since: None, denies_for: None };
+}
+
 // === impl Standby ===
 
 impl Standby {

@@ -7,6 +7,7 @@
 
 mod post;
 mod posts;
+mod record;
 
 use tidegate_core::{
     Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Generation,
@@ -16,6 +17,7 @@ use tidegate_core::{
 
 pub(crate) use self::post::{Permit, Post, Route};
 pub(crate) use self::posts::Posts;
+pub use self::record::Record;
 use crate::engine::Engine;
 use crate::event::Event;
 
@@ -57,6 +59,9 @@ impl<S: Store> Engine<S> {
     /// When something is due next, if nothing happens before; `None` while all is well.
     #[must_use]
     pub fn next_poll(&self) -> Option<Timestamp> {
+        if !S::SHARED {
+            return None;
+        }
         let policies = self.policies();
         let posts = self.posts.in_force(&policies);
         posts.filter_map(|(_, post)| post.look(|standby| standby.failover().due())).min()
@@ -67,11 +72,12 @@ impl<S: Store> Engine<S> {
         let policies = self.policies.load_full();
         let Some(policy) = policies.get(due.policy.as_str()) else { return };
         let probed = self.store().probe(policy.deadline()).await;
+        let post = self.post(policy);
+        post.counted.probed(&probed);
         if let Err(error) = &probed {
             self.emit(|| Event::StoreFailed { policy: due.policy.clone(), error: error.clone() });
         }
         let probed = probed.map_err(|error| Failure::of(&error, 0).unwrap_or(Failure::Backend));
-        let post = self.post(policy);
         let input = Input::Probed(due.probe, probed);
         self.step(policy.name(), &post, input, self.now());
         if S::SHARED {
@@ -85,9 +91,20 @@ impl<S: Store> Engine<S> {
     pub fn standing(&self, policy: &str) -> Option<Standing> {
         let policies = self.policies();
         let policy = policies.get(policy)?;
+        if !S::SHARED {
+            return Some(Standing::NORMAL);
+        }
         let post = self.post(policy);
         self.step(policy.name(), &post, Input::Tick, self.now());
         Some(post.look(Standby::standing))
+    }
+
+    /// What has happened between a policy and its store since the start. `None` if there is no such
+    /// policy.
+    #[must_use]
+    pub fn record(&self, policy: &str) -> Option<Record> {
+        let policies = self.policies();
+        Some(self.post(policies.get(policy)?).counted.record())
     }
 
     /// Decides a request with a store that can fail.
@@ -110,7 +127,7 @@ impl<S: Store> Engine<S> {
                 self.decided(case, counted, Some(&post))
             }
             Err(error) => {
-                self.tell_failed(case, &error);
+                self.tell_failed(case, &post, &error);
                 match self.make_anew(case, counted, &post, permit, error, began).await {
                     Ok(()) => self.decided(case, counted, Some(&post)),
                     Err(failsafe) => self.decided_without_store(case, counted, failsafe),
@@ -170,7 +187,8 @@ impl<S: Store> Engine<S> {
             Ok(_) => self.ask_again(case, counted, began).await,
             Err(error) => Err(error),
         };
-        self.emit(|| Event::Recreated {
+        post.counted.recreated();
+        self.emit_surely(|| Event::Recreated {
             policy: case.policy().name().clone(),
             limit: charge.limit().name().clone(),
         });
@@ -237,8 +255,8 @@ impl<S: Store> Engine<S> {
         counted: bool,
         error: StoreError,
     ) -> Decision<'d> {
-        self.tell_failed(case, &error);
         let post = self.post(case.policy());
+        self.tell_failed(case, &post, &error);
         let permit = Permit { generation: Generation::NONE, tell: false };
         let failsafe = self.failed(case, counted, &post, permit, error);
         self.decided_without_store(case, counted, failsafe)
@@ -257,7 +275,8 @@ impl<S: Store> Engine<S> {
         decision
     }
 
-    fn tell_failed(&self, case: &Case<'_>, error: &StoreError) {
+    fn tell_failed(&self, case: &Case<'_>, post: &Post, error: &StoreError) {
+        post.counted.failed(error);
         let policy = case.policy().name();
         self.emit(|| Event::StoreFailed { policy: policy.clone(), error: error.clone() });
     }
@@ -327,7 +346,8 @@ impl<S: Store> Engine<S> {
     /// Tells what a step has brought about; the caller holds the lock, so that all is told in order.
     fn tell(&self, policy: &Name, post: &Post, outputs: Outputs) {
         for signal in outputs.signals {
-            if matches!(signal, Signal::Changed(_)) {
+            if let Signal::Changed(transition) = &signal {
+                post.counted.changed(transition.cause);
                 post.begin_tickets(self.tickets.next_number());
             }
             self.emit_surely(|| Event::Failover { policy: policy.clone(), signal });
