@@ -27,6 +27,16 @@ pub struct Due {
     probe: Probe,
 }
 
+// === impl Due ===
+
+impl Due {
+    /// The policy it is for.
+    #[must_use]
+    pub const fn policy(&self) -> &Name {
+        &self.policy
+    }
+}
+
 // === impl Engine ===
 
 impl<S: Store> Engine<S> {
