@@ -12,6 +12,7 @@ use crate::key::Digests;
 use crate::limit::Limit;
 use crate::policy::Policy;
 use crate::subject::Subject;
+use crate::time::Span;
 
 /// One request to be decided: a subject, the policy that applies, and what the request weighs.
 ///
@@ -68,7 +69,7 @@ impl<'a> Case<'a> {
         Self {
             policy,
             weight: Cost::ONE,
-            batch: Batch::new(subject, policy.class_fact()),
+            batch: Batch::new(subject, policy.class_fact(), policy.deadline()),
             readings: Readings::new(),
             verdict: Verdict::UNDECIDED,
             binding: 0,
@@ -131,6 +132,11 @@ impl<'a> Case<'a> {
     #[inline]
     pub const fn ask(&mut self) -> (&Batch<'a>, &mut Readings) {
         (&self.batch, &mut self.readings)
+    }
+
+    /// Leaves the store no more than this, because the rest of the deadline has passed.
+    pub const fn hurry(&mut self, left: Span) {
+        self.batch.hurry(left);
     }
 
     /// Puts a decision that was made without the store in the place of what the store would have said.

@@ -145,6 +145,34 @@ pub enum StoreError {
     },
 }
 
+// === impl StoreError ===
+
+impl StoreError {
+    /// The names of all variants, in order.
+    pub const NAMES: [&'static str; 7] =
+        ["unavailable", "timeout", "contended", "corrupt", "version", "refused", "stale"];
+
+    /// Its place among [`NAMES`](Self::NAMES).
+    #[must_use]
+    pub const fn place(&self) -> usize {
+        match self {
+            Self::Unavailable => 0,
+            Self::Timeout => 1,
+            Self::Contended => 2,
+            Self::Corrupt { .. } => 3,
+            Self::Version { .. } => 4,
+            Self::Refused => 5,
+            Self::Stale { .. } => 6,
+        }
+    }
+
+    /// The name used in answers, logs and metrics: what kind of failure it is, and nothing else.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        Self::NAMES[self.place()]
+    }
+}
+
 // === impl Stale ===
 
 impl Stale {

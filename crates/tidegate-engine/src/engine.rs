@@ -32,6 +32,8 @@ pub struct Engine<S> {
     pub(crate) posts: Posts,
     clock: Time,
     outbox: Option<Outbox>,
+    /// To whoever is told only what must not get lost.
+    signals: Option<Outbox>,
     /// The changes behind the store that were told.
     told: AtomicU64,
 }
@@ -76,7 +78,8 @@ impl<S: Store> Engine<S> {
         let posts = Posts::of(&policies, clock.0.now());
         let (policies, tickets) = (ArcSwap::from_pointee(policies), Tickets::new());
         let told = AtomicU64::new(0);
-        Self { store, policies, digests, tickets, posts, clock, outbox: None, told }
+        let (outbox, signals) = (None, None);
+        Self { store, policies, digests, tickets, posts, clock, outbox, signals, told }
     }
 
     /// Judges the store by this clock instead of real time. Policies stand as at the start.
@@ -87,8 +90,8 @@ impl<S: Store> Engine<S> {
         self
     }
 
-    /// The time of this node.
-    pub(crate) fn now(&self) -> Timestamp {
+    /// The time of this node, by which it judges its store.
+    pub fn now(&self) -> Timestamp {
         self.clock.0.now()
     }
 
@@ -117,6 +120,18 @@ impl<S: Store> Engine<S> {
         Ok(self)
     }
 
+    /// Tells these observers, on a thread of their own, only what must not get lost: how policies stand
+    /// with their store, counters that were made anew, what operators have done. Decisions cost no
+    /// more for it. They take the place of any named before.
+    ///
+    /// # Errors
+    ///
+    /// If no thread can be started.
+    pub fn signalled_to(mut self, observers: Vec<Box<dyn Observer>>) -> io::Result<Self> {
+        self.signals = Some(Outbox::to(observers)?);
+        Ok(self)
+    }
+
     /// Tells one observer at once, on the thread on which it happens, for simulations.
     #[doc(hidden)]
     #[must_use]
@@ -134,12 +149,16 @@ impl<S: Store> Engine<S> {
     /// Waits until the observers have been told what happened before, but no longer than this: for the
     /// end of a process. Whether they have.
     pub fn finish_telling(&self, within: Duration) -> bool {
-        self.outbox.as_ref().is_none_or(|outbox| outbox.finish(within))
+        self.outboxes().all(|outbox| outbox.finish(within))
     }
 
     /// How many events no observer was told of, because those before were not done with yet.
     pub fn dropped_events(&self) -> u64 {
-        self.outbox.as_ref().map_or(0, Outbox::dropped)
+        self.outboxes().map(Outbox::dropped).sum()
+    }
+
+    fn outboxes(&self) -> impl Iterator<Item = &Outbox> {
+        self.outbox.iter().chain(&self.signals)
     }
 
     /// The policies in force. Take them anew for each request: they are swapped whole.
@@ -351,8 +370,8 @@ impl<S: Store> Engine<S> {
     }
 
     /// Tells the observers what must not get lost.
-    pub(crate) fn emit_surely(&self, event: impl FnOnce() -> Event) {
-        if let Some(outbox) = &self.outbox {
+    pub(crate) fn emit_surely(&self, event: impl Fn() -> Event) {
+        for outbox in self.outboxes() {
             outbox.send_surely(event());
         }
     }

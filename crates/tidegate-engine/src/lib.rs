@@ -42,6 +42,6 @@ pub use attempt::{AttemptError, Pending, Refusal};
 pub use clock::SystemClock;
 pub use engine::{DecideError, Engine, Reader, ready};
 pub use event::{Event, Observer};
-pub use failover::Due;
+pub use failover::{Due, Record};
 pub use operate::{BlockEntry, BlockList, Change, OperateError};
 pub use settle::SettleError;

@@ -264,8 +264,10 @@ impl<S: Store> Engine<S> {
         amended: Amended,
     ) {
         if amended.changed {
-            let (policy, limit) = (policy.cloned(), limit.cloned());
-            self.emit_surely(|| Event::Amended { policy, limit, amendment, amended });
+            self.emit_surely(|| {
+                let (policy, limit) = (policy.cloned(), limit.cloned());
+                Event::Amended { policy, limit, amendment, amended }
+            });
         }
     }
 }

@@ -54,6 +54,23 @@ pub enum Alarm {
     Corrupt,
 }
 
+// === impl Alarm ===
+
+impl Alarm {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Flapped, Self::Refused, Self::Corrupt];
+
+    /// The name used in answers and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flapped => "flapped",
+            Self::Refused => "refused",
+            Self::Corrupt => "corrupt",
+        }
+    }
+}
+
 // === impl Guarded ===
 
 impl Guarded {
@@ -61,10 +78,11 @@ impl Guarded {
     pub(super) const NOTHING: Self =
         Self { cap: None, remaining: 0, wait: Span::ZERO, reset: Span::ZERO };
 
-    /// Whether there is room.
+    /// Whether there was room. What remains says nothing about it: whoever takes the last place leaves
+    /// none.
     #[must_use]
     pub const fn admits(&self) -> bool {
-        self.cap.is_some() && self.remaining > 0 && self.wait.is_zero()
+        self.cap.is_some() && self.wait.is_zero()
     }
 
     /// The same in the words of a limit.

@@ -21,12 +21,12 @@ use crate::time::{Span, Timestamp};
 pub struct Failover {
     primary: FailureMode,
     stand: Stand,
-    /// Counts the changes of `stand`: what was begun under another one has no bearing on this one.
+    /// Counts the changes of whom to ask: what was begun before one has no bearing on what follows.
     generation: Generation,
     epoch: u64,
     /// The newest failures of the store.
     failures: ArrayVec<Timestamp, TRIP_FAILURES>,
-    /// Counters that were unreadable, and when.
+    /// Counters that were unreadable, and when last.
     corrupt: ArrayVec<(u64, Timestamp), REMEMBERED_CORRUPT>,
     /// When the degraded mode was entered, since the last time nothing passed.
     entries: ArrayVec<Timestamp, ENTRIES>,
@@ -35,6 +35,8 @@ pub struct Failover {
     next_probe: Option<Timestamp>,
     /// The number of the last probe.
     probe: u64,
+    /// The probe whose result has not been told yet.
+    awaited: Option<Probe>,
     refused_at: Option<Timestamp>,
     /// The latest time there was: it does not go back.
     latest: Timestamp,
@@ -139,6 +141,7 @@ impl Failover {
             health: Health::default(),
             next_probe: Some(now),
             probe: 0,
+            awaited: None,
             refused_at: None,
             latest: now,
         }
@@ -160,30 +163,36 @@ impl Failover {
         self.latest = self.latest.max(now);
         let now = self.latest;
         self.let_time_pass(now, &mut out);
+        // What a probe says counts once, and only until the next one has begun.
+        if let Input::Probed(of, _) = input
+            && self.awaited.take_if(|probe| *probe == of).is_none()
+        {
+            return (self, out);
+        }
         match (self.stand, input) {
             (Stand::Unproven, Input::Answered(of)) if of == self.generation => {
                 self.change(Stand::Normal, Cause::Proven, now, &mut out);
             }
-            (Stand::Unproven, Input::Probed(of, Ok(()))) if self.is_last(of) => {
+            (Stand::Unproven, Input::Probed(_, Ok(()))) => {
                 self.change(Stand::Normal, Cause::Proven, now, &mut out);
             }
             (Stand::Unproven | Stand::Normal, Input::Failed(of, why)) if of == self.generation => {
                 self.fail(why, now, &mut out);
             }
-            (Stand::Unproven | Stand::Normal, Input::Probed(of, Err(why))) if self.is_last(of) => {
+            (Stand::Unproven | Stand::Normal, Input::Probed(_, Err(why))) => {
                 self.fail(why, now, &mut out);
             }
             (Stand::Normal, Input::Forgot) => self.fail(Failure::Backend, now, &mut out),
-            (Stand::Degraded { since, .. }, Input::Probed(of, result)) if self.is_last(of) => {
+            (Stand::Degraded { since, .. }, Input::Probed(_, result)) => {
                 self.hear(result, now, &mut out);
                 if now.since(since) >= MIN_DEGRADED && self.health.is_sustained(now) {
                     self.change(Stand::Normal, Cause::Recovered, now, &mut out);
                 }
             }
-            (Stand::Backoff { .. }, Input::Probed(of, result)) if self.is_last(of) => {
+            (Stand::Backoff { .. }, Input::Probed(_, result)) => {
                 self.hear(result, now, &mut out);
             }
-            (_, Input::Poll) => out.probe = self.begin_probe(now),
+            (_, Input::Poll) => out.probe = self.begin_probe(now, &mut out),
             // Late answers, and what says nothing here.
             _ => {}
         }
@@ -251,18 +260,20 @@ impl Failover {
 
     fn change(&mut self, stand: Stand, cause: Cause, now: Timestamp, out: &mut Outputs) {
         let from = self.mode();
-        // A change from one stay without a store to another interrupts no probes.
-        let goes_on = !self.asks() && !matches!(stand, Stand::Normal);
+        let asked = self.asks();
         self.stand = stand;
         let to = self.mode();
         out.tell(Signal::Changed(Transition { from, to, cause, epoch: self.epoch, at: now }));
-        if goes_on {
+        // Whom to ask has not changed: requests, probes and what they have counted so far go on. A first
+        // answer clears no failures, because none ever does.
+        if asked == self.asks() {
             return;
         }
         self.generation.0 += 1;
         self.failures.clear();
         self.corrupt.clear();
         self.health = Health::default();
+        self.awaited = None;
         self.next_probe = (!self.asks()).then(|| now.after(DEGRADED_PROBE_EVERY));
     }
 
@@ -287,19 +298,28 @@ impl Failover {
 
     /// Whether one more unreadable counter means that it is the store.
     fn blames_store(&mut self, counter: u64, now: Timestamp) -> bool {
-        if self.corrupt.iter().any(|(known, _)| *known == counter) {
-            return false;
+        let known = self.corrupt.iter().position(|(known, _)| *known == counter);
+        if let Some(place) = known.or_else(|| self.corrupt.is_full().then_some(0)) {
+            self.corrupt.remove(place);
         }
-        if self.corrupt.is_full() {
-            self.corrupt.remove(0);
-        }
+        // Seen again it is no new one, but it was seen now.
         self.corrupt.push((counter, now));
-        self.corrupt.len() >= CORRUPT_COUNTERS
+        known.is_none() && self.corrupt.len() >= CORRUPT_COUNTERS
     }
 
-    fn begin_probe(&mut self, now: Timestamp) -> Option<Probe> {
+    fn begin_probe(&mut self, now: Timestamp, out: &mut Outputs) -> Option<Probe> {
         if self.next_probe? > now {
             return None;
+        }
+        // One that has said nothing by now was bad: else a store that hangs would never be found out.
+        if self.awaited.take().is_some() {
+            match self.asks() {
+                true => self.fail(Failure::Backend, now, out),
+                false => self.health.bad(),
+            }
+            if self.next_probe? > now {
+                return None;
+            }
         }
         let pause = match self.stand {
             Stand::Unproven => SUSPECT_PROBE_EVERY,
@@ -312,11 +332,8 @@ impl Failover {
         };
         self.next_probe = Some(now.after(pause));
         self.probe += 1;
-        Some(Probe { generation: self.generation, number: self.probe })
-    }
-
-    fn is_last(&self, probe: Probe) -> bool {
-        probe.generation == self.generation && probe.number == self.probe
+        self.awaited = Some(Probe { generation: self.generation, number: self.probe });
+        self.awaited
     }
 
     const fn asks(&self) -> bool {
@@ -348,6 +365,11 @@ impl Failover {
     #[must_use]
     pub const fn primary(&self) -> FailureMode {
         self.primary
+    }
+
+    /// Fails like this from now on: the policy has been changed, and nothing else has.
+    pub const fn follow(&mut self, primary: FailureMode) {
+        self.primary = primary;
     }
 
     /// How often the degraded mode has been entered.
@@ -393,6 +415,7 @@ impl Failover {
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         self.asks()
             && self.failures.iter().all(|at| now.since(*at) > TRIP_WITHIN)
+            && self.corrupt.iter().all(|(_, at)| now.since(*at) > TRIP_WITHIN)
             && self.entries.iter().all(|at| now.since(*at) > REENTRY_WITHIN)
     }
 }

@@ -33,14 +33,14 @@ impl Mirror {
     /// Remembers that a counter is blocked for so long, from now on.
     pub fn learn(&mut self, counter: u64, block: &Block, lasts: Span, now: Timestamp) {
         self.forget(counter);
-        while self.blocks.len() >= MOST
+        let known = Known { until: now.after(lasts), scope: block.scope, level: block.level };
+        self.blocks.insert(counter, known);
+        self.ends.insert((known.until, counter));
+        while self.blocks.len() > MOST
             && let Some((_, first)) = self.ends.pop_first()
         {
             self.blocks.remove(&first);
         }
-        let known = Known { until: now.after(lasts), scope: block.scope, level: block.level };
-        self.blocks.insert(counter, known);
-        self.ends.insert((known.until, counter));
     }
 
     /// Forgets the block of a counter, which has been lifted or has ended.

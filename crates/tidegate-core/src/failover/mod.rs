@@ -27,6 +27,8 @@ mod machine;
 mod mirror;
 mod signal;
 mod standby;
+#[cfg(test)]
+mod tests;
 
 pub use contract::Cap;
 pub use failsafe::{Alarm, Failsafe, Guarded};

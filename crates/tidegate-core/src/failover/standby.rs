@@ -16,7 +16,8 @@ use crate::time::{Span, Timestamp};
 pub struct Standby {
     fallback: Fallback,
     failover: Failover,
-    guardrails: Guardrails,
+    /// By what it falls back on, and has fallen back on before it was changed.
+    guardrails: Vec<(Fallback, Guardrails)>,
     mirror: Mirror,
 }
 
@@ -35,6 +36,14 @@ pub struct Standing {
     pub denies_for: Option<Span>,
 }
 
+// === impl Standing ===
+
+impl Standing {
+    /// How a policy stands whose store is in its own process, and cannot fail.
+    pub const NORMAL: Self =
+        Self { mode: Mode::Normal, epoch: 0, failures: 0, degraded_since: None, denies_for: None };
+}
+
 // === impl Standby ===
 
 impl Standby {
@@ -44,9 +53,28 @@ impl Standby {
         Self {
             fallback,
             failover: Failover::new(failure, now),
-            guardrails: Guardrails::new(fallback),
+            guardrails: vec![(fallback.family(), Guardrails::new(fallback))],
             mirror: Mirror::default(),
         }
+    }
+
+    /// Follows a policy that has been changed: it may fail and fall back otherwise than before. What
+    /// was counted stays counted, and the history stays what it was.
+    pub fn follow(&mut self, failure: FailureMode, fallback: Fallback) {
+        self.failover.follow(failure);
+        self.fallback = fallback;
+        let family = fallback.family();
+        if self.guardrails.iter().all(|(known, _)| *known != family) {
+            self.guardrails.push((family, Guardrails::new(fallback)));
+        }
+        self.guardrails().follow(fallback);
+    }
+
+    /// The local caps of what the policy falls back on; those of what it fell back on before are kept.
+    fn guardrails(&mut self) -> &mut Guardrails {
+        let family = self.fallback.family();
+        let place = self.guardrails.iter().position(|(known, _)| *known == family);
+        &mut self.guardrails[place.unwrap_or_default()].1
     }
 
     /// Takes note of what happens.
@@ -55,7 +83,7 @@ impl Standby {
         let (failover, outputs) = self.failover.clone().step(input, now);
         self.failover = failover;
         if input == Input::Poll {
-            self.guardrails.tidy(now);
+            self.guardrails.iter_mut().for_each(|(_, rails)| rails.tidy(now));
         }
         outputs
     }
@@ -76,7 +104,9 @@ impl Standby {
     ) -> Failsafe {
         let mode: Mode = self.failover.primary().into();
         let mut failsafe = match self.fallback {
-            Fallback::Closed | Fallback::Login | Fallback::Otp => Failsafe::denied(mode, SOON, now),
+            Fallback::Closed | Fallback::Login | Fallback::Otp => {
+                Failsafe::denied(mode, self.denies_for().unwrap_or(SOON), now)
+            }
             Fallback::Guarded | Fallback::Ceilings | Fallback::Health => {
                 self.guarded(mode, asked, counted, now)
             }
@@ -122,7 +152,7 @@ impl Standby {
             let block = Block { level: failsafe::bounded(block.level), ..block };
             return Failsafe { prolonged, block: Some(block), ..Failsafe::denied(mode, wait, now) };
         }
-        let guarded = self.guardrails.take(asked, counted, now);
+        let guarded = self.guardrails().take(asked, counted, now);
         let mut failsafe = Failsafe::guarded(mode, guarded, now);
         failsafe.prolonged = prolonged;
         if self.is_entrance() && !guarded.admits() {
@@ -165,16 +195,22 @@ impl Standby {
             epoch: self.failover.epoch(),
             failures: self.failover.failures(),
             degraded_since: self.failover.degraded_since(),
-            denies_for: match self.failover.course() {
-                Course::Deny(wait) => Some(wait),
-                Course::Ask(_) | Course::Guard => None,
-            },
+            denies_for: self.denies_for(),
+        }
+    }
+
+    fn denies_for(&self) -> Option<Span> {
+        match self.failover.course() {
+            Course::Deny(wait) => Some(wait),
+            Course::Ask(_) | Course::Guard => None,
         }
     }
 
     /// Whether nothing in it would be missed.
     #[must_use]
     pub fn is_fresh(&self, now: Timestamp) -> bool {
-        self.failover.is_fresh(now) && self.guardrails.is_fresh(now) && self.mirror.is_fresh(now)
+        self.failover.is_fresh(now)
+            && self.guardrails.iter().all(|(_, rails)| rails.is_fresh(now))
+            && self.mirror.is_fresh(now)
     }
 }

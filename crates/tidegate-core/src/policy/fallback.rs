@@ -44,6 +44,14 @@ impl Fallback {
             (Some(ApiHeavy) | None, FailOpen) => Self::Guarded,
         }
     }
+
+    /// Those that go by the same caps count together.
+    pub(crate) const fn family(self) -> Self {
+        match self {
+            Self::Ceilings => Self::Guarded,
+            other => other,
+        }
+    }
 }
 
 // === impl Policy ===

@@ -106,6 +106,12 @@ impl PolicySpec {
     pub const DEADLINES: RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(2);
 
     /// A policy without limits yet. What it does while its store fails has to be said.
+    ///
+    /// ```compile_fail,E0061
+    /// # use tidegate_core::{Name, NameError, PolicySpec};
+    /// let silent = PolicySpec::new(Name::try_new("api")?);
+    /// # Ok::<(), NameError>(())
+    /// ```
     #[must_use]
     pub const fn new(name: Name, failure: FailureMode) -> Self {
         Self {

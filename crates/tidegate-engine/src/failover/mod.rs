@@ -7,15 +7,17 @@
 
 mod post;
 mod posts;
+mod record;
 
 use tidegate_core::{
-    Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Fallback,
-    Generation, Input, Name, Outputs, Probe, Protects, Signal, Standby, Standing, Store,
-    StoreError, Timestamp,
+    Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Generation,
+    Input, Name, Outputs, Probe, Protects, Signal, Span, Standby, Standing, Store, StoreError,
+    Timestamp,
 };
 
 pub(crate) use self::post::{Permit, Post, Route};
 pub(crate) use self::posts::Posts;
+pub use self::record::Record;
 use crate::engine::Engine;
 use crate::event::Event;
 
@@ -67,6 +69,9 @@ impl<S: Store> Engine<S> {
     /// When something is due next, if nothing happens before; `None` while all is well.
     #[must_use]
     pub fn next_poll(&self) -> Option<Timestamp> {
+        if !S::SHARED {
+            return None;
+        }
         let policies = self.policies();
         let posts = self.posts.in_force(&policies);
         posts.filter_map(|(_, post)| post.look(|standby| standby.failover().due())).min()
@@ -77,11 +82,12 @@ impl<S: Store> Engine<S> {
         let policies = self.policies.load_full();
         let Some(policy) = policies.get(due.policy.as_str()) else { return };
         let probed = self.store().probe(policy.deadline()).await;
+        let post = self.post(policy);
+        post.counted.probed(&probed);
         if let Err(error) = &probed {
             self.emit(|| Event::StoreFailed { policy: due.policy.clone(), error: error.clone() });
         }
         let probed = probed.map_err(|error| Failure::of(&error, 0).unwrap_or(Failure::Backend));
-        let post = self.post(policy);
         let input = Input::Probed(due.probe, probed);
         self.step(policy.name(), &post, input, self.now());
         if S::SHARED {
@@ -95,9 +101,20 @@ impl<S: Store> Engine<S> {
     pub fn standing(&self, policy: &str) -> Option<Standing> {
         let policies = self.policies();
         let policy = policies.get(policy)?;
+        if !S::SHARED {
+            return Some(Standing::NORMAL);
+        }
         let post = self.post(policy);
         self.step(policy.name(), &post, Input::Tick, self.now());
         Some(post.look(Standby::standing))
+    }
+
+    /// What has happened between a policy and its store since the start. `None` if there is no such
+    /// policy.
+    #[must_use]
+    pub fn record(&self, policy: &str) -> Option<Record> {
+        let policies = self.policies();
+        Some(self.post(policies.get(policy)?).counted.record())
     }
 
     /// Decides a request with a store that can fail.
@@ -106,11 +123,11 @@ impl<S: Store> Engine<S> {
         case: &'d mut Case<'_>,
         counted: bool,
     ) -> Decision<'d> {
-        let post = self.post(case.policy());
+        let (post, began) = (self.post(case.policy()), self.now());
         let permit = match post.route() {
             Route::Ask(permit) => permit,
             Route::Local => match self.decide_locally(case, &post, counted) {
-                Ok(failsafe) => return self.decided_without_store(case, failsafe),
+                Ok(failsafe) => return self.decided_without_store(case, counted, failsafe),
                 Err(permit) => permit,
             },
         };
@@ -120,10 +137,10 @@ impl<S: Store> Engine<S> {
                 self.decided(case, counted, Some(&post))
             }
             Err(error) => {
-                self.tell_failed(case, &error);
-                match self.make_anew(case, counted, &post, permit, error).await {
+                self.tell_failed(case, &post, &error);
+                match self.make_anew(case, counted, &post, permit, error, began).await {
                     Ok(()) => self.decided(case, counted, Some(&post)),
-                    Err(failsafe) => self.decided_without_store(case, failsafe),
+                    Err(failsafe) => self.decided_without_store(case, counted, failsafe),
                 }
             }
         }
@@ -166,6 +183,7 @@ impl<S: Store> Engine<S> {
         post: &Post,
         permit: Permit,
         error: StoreError,
+        began: Timestamp,
     ) -> Result<(), Failsafe> {
         let StoreError::Corrupt { charge: place } = error else {
             return Err(self.failed(case, counted, post, permit, error));
@@ -176,15 +194,15 @@ impl<S: Store> Engine<S> {
         let counter = Counter::Of(charge, case.batch().key(&charge));
         let forgotten = self.store().amend(counter, Amendment::Reset).await;
         let again = match forgotten {
-            Ok(_) => self.ask(case, counted).await,
+            Ok(_) => self.ask_again(case, counted, began).await,
             Err(error) => Err(error),
         };
-        self.emit(|| Event::Recreated {
+        post.counted.recreated();
+        self.emit_surely(|| Event::Recreated {
             policy: case.policy().name().clone(),
             limit: charge.limit().name().clone(),
         });
-        let lets_in =
-            matches!(case.policy().fallback(), Fallback::Closed | Fallback::Login | Fallback::Otp);
+        let lets_in = case.policy().protects().is_some_and(Protects::is_entrance);
         match again {
             Ok(()) if lets_in => Err(self.failed(case, counted, post, permit, error)),
             Ok(()) => {
@@ -193,6 +211,23 @@ impl<S: Store> Engine<S> {
                 Ok(())
             }
             Err(error) => Err(self.failed(case, counted, post, permit, error)),
+        }
+    }
+
+    /// Asks once more, in what is left of the deadline.
+    async fn ask_again(
+        &self,
+        case: &mut Case<'_>,
+        counted: bool,
+        began: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (deadline, passed) = (case.policy().deadline(), self.now().since(began));
+        match deadline.as_micros().checked_sub(passed.as_micros()).filter(|left| *left > 0) {
+            Some(left) => {
+                case.hurry(Span::from_micros(left));
+                self.ask(case, counted).await
+            }
+            None => Err(StoreError::Timeout),
         }
     }
 
@@ -230,24 +265,28 @@ impl<S: Store> Engine<S> {
         counted: bool,
         error: StoreError,
     ) -> Decision<'d> {
-        self.tell_failed(case, &error);
         let post = self.post(case.policy());
+        self.tell_failed(case, &post, &error);
         let permit = Permit { generation: Generation::NONE, tell: false };
         let failsafe = self.failed(case, counted, &post, permit, error);
-        self.decided_without_store(case, failsafe)
+        self.decided_without_store(case, counted, failsafe)
     }
 
     fn decided_without_store<'d>(
         &self,
         case: &'d mut Case<'_>,
+        counted: bool,
         failsafe: Failsafe,
     ) -> Decision<'d> {
         let decision = case.decided_without_store(failsafe);
-        self.emit(|| Event::decided(&decision));
+        if counted {
+            self.emit(|| Event::decided(&decision));
+        }
         decision
     }
 
-    fn tell_failed(&self, case: &Case<'_>, error: &StoreError) {
+    fn tell_failed(&self, case: &Case<'_>, post: &Post, error: &StoreError) {
+        post.counted.failed(error);
         let policy = case.policy().name();
         self.emit(|| Event::StoreFailed { policy: policy.clone(), error: error.clone() });
     }
@@ -317,7 +356,8 @@ impl<S: Store> Engine<S> {
     /// Tells what a step has brought about; the caller holds the lock, so that all is told in order.
     fn tell(&self, policy: &Name, post: &Post, outputs: Outputs) {
         for signal in outputs.signals {
-            if matches!(signal, Signal::Changed(_)) {
+            if let Signal::Changed(transition) = &signal {
+                post.counted.changed(transition.cause);
                 post.begin_tickets(self.tickets.next_number());
             }
             self.emit_surely(|| Event::Failover { policy: policy.clone(), signal });

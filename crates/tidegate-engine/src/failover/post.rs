@@ -8,6 +8,7 @@ use std::sync::PoisonError;
 
 use tidegate_core::{Course, FailureMode, Fallback, Generation, Outputs, Standby, Timestamp};
 
+use super::record::Counted;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// The standby of one policy, shared.
@@ -20,6 +21,8 @@ pub(crate) struct Post {
     tickets_from: AtomicU64,
     /// Whether this node knows of any block.
     knows_blocks: AtomicU64,
+    /// What has happened, for whoever asks.
+    pub(crate) counted: Counted,
 }
 
 /// Whom to ask about a request, sampled once for each.
@@ -54,6 +57,7 @@ impl Post {
             standby: Mutex::new(standby),
             tickets_from: AtomicU64::new(0),
             knows_blocks: AtomicU64::new(0),
+            counted: Counted::default(),
         }
     }
 

@@ -1,26 +1,19 @@
 //! The standbys of all policies.
 //!
-//! They outlive reloads: a policy that is taken out and put back finds its counts and its history as
-//! they were. One that is in force no longer is kept until nothing in it would be missed.
+//! They outlive reloads: a policy that is changed, or taken out and put back, finds its counts and its
+//! history as they were. One that is in force no longer is kept until nothing in it would be missed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use tidegate_core::{FailureMode, Fallback, Name, Policy, PolicySet, Timestamp};
+use tidegate_core::{Name, Outputs, Policy, PolicySet, Timestamp};
 
 use super::post::Post;
 
-/// The standby of each policy, by its name and by what it falls back on.
+/// The standby of each policy, by its name.
 #[derive(Debug, Default)]
-pub(crate) struct Posts(ArcSwap<HashMap<Id, Arc<Post>>>);
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Id {
-    name: Name,
-    failure: FailureMode,
-    fallback: Fallback,
-}
+pub(crate) struct Posts(ArcSwap<HashMap<Name, Arc<Post>>>);
 
 // === impl Posts ===
 
@@ -34,10 +27,9 @@ impl Posts {
 
     /// The standby of a policy.
     pub(crate) fn get(&self, policy: &Policy, now: impl Fn() -> Timestamp) -> Arc<Post> {
-        let id = Id::of(policy);
-        match self.0.load().get(&id) {
+        match self.0.load().get(policy.name()) {
             Some(post) => Arc::clone(post),
-            None => self.add(&id, now()),
+            None => self.add(policy, now()),
         }
     }
 
@@ -48,51 +40,43 @@ impl Posts {
     ) -> impl Iterator<Item = (&'p Policy, Arc<Post>)> {
         let posts = self.0.load_full();
         policies.policies().iter().filter_map(move |policy| {
-            posts.get(&Id::of(policy)).map(|post| (policy, Arc::clone(post)))
+            posts.get(policy.name()).map(|post| (policy, Arc::clone(post)))
         })
     }
 
-    /// Adds those of policies that have none, and drops those nobody would miss.
+    /// Adds those of policies that have none, lets the others follow their policies, and drops those
+    /// nobody would miss.
     pub(crate) fn renew(&self, policies: &PolicySet, now: Timestamp) {
         self.0.rcu(|posts| {
-            let in_force = policies.policies().iter().map(Id::of);
-            let mut next: HashMap<Id, Arc<Post>> = in_force
-                .map(|id| {
-                    let post = posts.get(&id).cloned();
-                    let post = post.unwrap_or_else(|| Arc::new(id.post(now)));
-                    (id, post)
-                })
-                .collect();
-            for (id, post) in posts.iter() {
-                if !next.contains_key(id) && !post.look(|standby| standby.is_fresh(now)) {
-                    next.insert(id.clone(), Arc::clone(post));
-                }
+            let missed = |post: &Post| !post.look(|standby| standby.is_fresh(now));
+            let kept = posts.iter().filter(|(_, post)| missed(post));
+            let mut next: HashMap<Name, Arc<Post>> =
+                kept.map(|(name, post)| (name.clone(), Arc::clone(post))).collect();
+            for policy in policies.policies() {
+                let known = posts.get(policy.name()).cloned();
+                let post = known.unwrap_or_else(|| Arc::new(post(policy, now)));
+                next.insert(policy.name().clone(), post);
             }
             next
         });
+        for (policy, post) in self.in_force(policies) {
+            let (failure, fallback) = (policy.failure(), policy.fallback());
+            post.change(|standby| (Outputs::default(), standby.follow(failure, fallback)), drop);
+        }
     }
 
     #[cold]
-    fn add(&self, id: &Id, now: Timestamp) -> Arc<Post> {
-        let new = Arc::new(id.post(now));
+    fn add(&self, policy: &Policy, now: Timestamp) -> Arc<Post> {
+        let new = Arc::new(post(policy, now));
         self.0.rcu(|posts| {
             let mut next = HashMap::clone(posts);
-            next.entry(id.clone()).or_insert_with(|| Arc::clone(&new));
+            next.entry(policy.name().clone()).or_insert_with(|| Arc::clone(&new));
             next
         });
-        self.0.load().get(id).map_or(new, Arc::clone)
+        self.0.load().get(policy.name()).map_or(new, Arc::clone)
     }
 }
 
-// === impl Id ===
-
-impl Id {
-    fn of(policy: &Policy) -> Self {
-        let (failure, fallback) = (policy.failure(), policy.fallback());
-        Self { name: policy.name().clone(), failure, fallback }
-    }
-
-    fn post(&self, now: Timestamp) -> Post {
-        Post::new(self.failure, self.fallback, now)
-    }
+fn post(policy: &Policy, now: Timestamp) -> Post {
+    Post::new(policy.failure(), policy.fallback(), now)
 }

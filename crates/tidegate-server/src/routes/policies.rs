@@ -3,7 +3,7 @@
 use tidegate_core::Case;
 use tidegate_engine::DecideError;
 
-use super::decide::{undecided, unknown_policy, write};
+use super::decide::{unknown_policy, write};
 use crate::answer::{self, Answer};
 use crate::backend::Backend;
 use crate::problem::Problem;
@@ -15,7 +15,8 @@ use crate::worker::Worker;
 pub(crate) fn policies<S: Backend>(worker: &Worker<S>) -> Result<Answer, Problem> {
     let set = worker.shared.engine.policies();
     let mut document = Vec::new();
-    write(&mut document, &PoliciesAnswer::new(&set));
+    let standing = |name: &str| worker.shared.engine.standing(name);
+    write(&mut document, &PoliciesAnswer::new(&set, standing));
     Ok(answer::json(document))
 }
 
@@ -34,7 +35,6 @@ pub(crate) async fn explain<S: Backend>(
     let decision = match engine.peek(&mut case).await {
         Ok(decision) => Some(decision),
         Err(DecideError::NothingApplies { .. }) => None,
-        Err(error) => return Err(undecided(&error)),
     };
     let mut document = Vec::new();
     write(&mut document, &ExplainAnswer::new(policy, &subject, decision));

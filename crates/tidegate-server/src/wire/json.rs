@@ -6,7 +6,8 @@
 //! the instructions, a quarter of a whole request. A test holds it to what serde writes.
 
 use super::answers::{
-    AttemptsAnswer, BlockAnswer, DecisionAnswer, LevelText, ReadingAnswer, ScopeText, level_name,
+    AttemptsAnswer, BlockAnswer, DecisionAnswer, GuardrailAnswer, LevelText, ReadingAnswer,
+    ScopeText, level_name,
 };
 
 /// Writes one field after another: a constant with its name, then the value.
@@ -60,6 +61,9 @@ impl DecisionAnswer<'_> {
         if let Some(block) = self.block {
             fields! { out, ",\"block\":" block; }
         }
+        if self.mode != tidegate_core::Mode::Normal.name() {
+            self.write_failsafe(out);
+        }
         out.extend_from_slice(b",\"readings\":[");
         for (place, reading) in self.readings.each().enumerate() {
             if place > 0 {
@@ -68,6 +72,20 @@ impl DecisionAnswer<'_> {
             reading.write(out);
         }
         out.extend_from_slice(b"]}");
+    }
+
+    /// What there is only if the decision was made without the store.
+    #[cold]
+    fn write_failsafe(&self, out: &mut Vec<u8>) {
+        if let Some(guardrail) = self.guardrail {
+            fields! { out, ",\"guardrail\":" guardrail; }
+        }
+        if let Some(alarm) = self.alarm {
+            fields! { out, ",\"alarm\":\"" alarm; "\"" (); }
+        }
+        if let Some(trouble) = self.trouble {
+            fields! { out, ",\"trouble\":\"" trouble; "\"" (); }
+        }
     }
 }
 
@@ -186,6 +204,18 @@ impl Write for BlockAnswer {
             ",\"ends_at\":" Written(self.ends_at.text());
             ",\"ends_in_us\":" self.ends_in_us;
             ",\"begins\":" self.begins;
+            "}" ();
+        }
+    }
+}
+
+impl Write for GuardrailAnswer {
+    fn write(&self, out: &mut Vec<u8>) {
+        fields! { out,
+            "{\"by\":\"" self.by;
+            "\",\"limit\":" self.limit;
+            ",\"per\":" self.per;
+            ",\"remaining\":" self.remaining;
             "}" ();
         }
     }

@@ -16,6 +16,9 @@ pub(crate) const SHORT: Duration = Duration::from_millis(400);
 /// Longer than anything a healthy server needs, however busy the machine is.
 pub(crate) const PATIENT: Duration = Duration::from_secs(10);
 
+/// The longest deadline of a policy: where a timeout is shorter, that one holds.
+pub(crate) const LONGEST: Span = *PolicySpec::DEADLINES.end();
+
 /// By how much an error may come later than it should: what a busy machine takes to wake a task.
 const MARGIN: Duration = Duration::from_millis(1_500);
 
@@ -117,7 +120,12 @@ pub(crate) fn policies<'n>(limits: impl IntoIterator<Item = (&'n str, Shape)>) -
 }
 
 pub(crate) fn set(limits: Vec<Limit>) -> PolicySet {
-    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed);
+    set_within(LONGEST, limits)
+}
+
+/// The same with another deadline.
+pub(crate) fn set_within(deadline: Span, limits: Vec<Limit>) -> PolicySet {
+    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed).deadline(deadline);
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);
     PolicySet::builder().policy(spec).build(None).unwrap()
 }

@@ -16,14 +16,17 @@ version: 1
 policies:
 - name: twenty
   failure_mode: fail_closed
+  deadline: 2s
   limits:
   - { name: burst, by: org, bucket: { rate: 1/h, burst: 20 } }
 - name: model
   failure_mode: fail_closed
+  deadline: 2s
   limits:
   - { name: tokens, by: org, quota: { count: 1000, per: day }, settles: true }
 - name: login
   failure_mode: fail_closed
+  deadline: 2s
   limits:
   - { name: guesses, by: account, window: { count: 5, per: 1h }, settles: true }
 ";

@@ -89,6 +89,17 @@ impl Guardrails {
         }
     }
 
+    /// The same caps with or without ceilings, for a policy that has been changed.
+    pub(super) fn follow(&mut self, fallback: Fallback) {
+        match fallback {
+            Fallback::Ceilings if self.ceilings.is_none() => {
+                self.ceilings = Some(Ceilings::default());
+            }
+            Fallback::Ceilings => {}
+            _ => self.ceilings = None,
+        }
+    }
+
     /// Whether a request may pass at `now`; if so and it is to be counted, it is, under every key.
     pub fn take(&mut self, asked: &Asked<'_>, counted: bool, now: Timestamp) -> Guarded {
         let mut keys: ArrayVec<(usize, u64), 2> = ArrayVec::new();
