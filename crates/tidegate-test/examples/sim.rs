@@ -13,7 +13,8 @@ use std::sync::{Mutex, PoisonError};
 use tidegate_core::{Cause, Clock as _, Span, Timestamp};
 use tidegate_engine::SystemClock;
 use tidegate_test::sim::checks::Broken;
-use tidegate_test::sim::{Figures, Schedule, compare, run, shrink};
+use tidegate_test::sim::trace::{Record, What};
+use tidegate_test::sim::{Figures, Schedule, run, run_and_compare, shrink};
 
 const USAGE: &str = "usage: sim [--seeds N] [--start S] [--threads T] | --seed S | --adversary";
 
@@ -30,6 +31,7 @@ struct Asked {
 /// What all threads share.
 struct Shared {
     next: AtomicU64,
+    first: u64,
     end: u64,
     stop: AtomicBool,
     sum: Mutex<Figures>,
@@ -40,6 +42,8 @@ struct Shared {
 
 /// One in so many seeds is run in other ways too.
 const COMPARED: u64 = 50;
+/// So many records of a failing trace are shown.
+const LINES: usize = 60;
 /// So much faster than real time it has to be.
 const RATIO: u64 = 10_000;
 
@@ -61,7 +65,7 @@ fn main() -> ExitCode {
 /// Runs one seed, and shows it if it fails.
 fn one(seed: u64) -> bool {
     let schedule = Schedule::of(seed);
-    match run(&schedule).and_then(|figures| compare(&schedule).map(|()| figures)) {
+    match run_and_compare(&schedule) {
         Ok(figures) => {
             println!("seed {seed} holds: {figures:?}");
             true
@@ -78,6 +82,7 @@ fn many(asked: &Asked) -> bool {
     let clock = SystemClock::new();
     let shared = Shared {
         next: AtomicU64::new(asked.start),
+        first: asked.start,
         end: asked.start + asked.seeds,
         stop: AtomicBool::new(false),
         sum: Mutex::default(),
@@ -107,11 +112,11 @@ fn work(shared: &Shared, tells: bool) {
             return;
         }
         let schedule = Schedule::of(seed);
-        let compared = || match seed % COMPARED {
-            0 => compare(&schedule),
-            _ => Ok(()),
+        let ran = match seed % COMPARED {
+            0 => run_and_compare(&schedule),
+            _ => run(&schedule),
         };
-        match run(&schedule).and_then(|figures| compared().map(|()| figures)) {
+        match ran {
             Ok(figures) => *shared.sum.lock().unwrap_or_else(PoisonError::into_inner) += figures,
             Err(broken) => {
                 shared.stop.store(true, Ordering::Relaxed);
@@ -122,7 +127,7 @@ fn work(shared: &Shared, tells: bool) {
         let now = shared.clock.now();
         if tells && now.since(told) >= Span::from_secs(5) {
             told = now;
-            eprintln!("{} of {} seeds", seed.saturating_sub(shared.end.saturating_sub(shared.end)), shared.end);
+            eprintln!("{} of {} seeds", seed.saturating_sub(shared.first), shared.end - shared.first);
         }
     }
 }
@@ -162,8 +167,9 @@ fn show(seed: u64, broken: Broken) {
     for step in &failing.schedule.steps {
         println!("  {step:?}");
     }
-    let from = failing.trace.len().saturating_sub(60);
-    for record in &failing.trace[from..] {
+    let telling = |record: &&Record| !matches!(record.what, What::Stood(_) | What::Truth(_));
+    let trace: Vec<&Record> = failing.trace.iter().filter(telling).collect();
+    for record in &trace[trace.len().saturating_sub(LINES)..] {
         println!("  {record}");
     }
 }

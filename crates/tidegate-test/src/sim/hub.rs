@@ -130,7 +130,7 @@ impl Hub {
     }
 
     /// Begins an operation on the store for whoever is being run.
-    pub(super) fn begin(&self, kind: OpKind) -> Op {
+    pub(super) fn begin(&self, kind: OpKind, within: u64) -> Op {
         let now = self.now();
         self.with(|state| {
             let context = state.current;
@@ -142,7 +142,7 @@ impl Hub {
             let lane = (context.node as u64) << 8 | u64::from(context.policy);
             let chance = mix(state.seed ^ mix(lane << 48 | treatment.ops));
             let fault = if broken { Fault::of(Way::Unavailable) } else { treatment.fault };
-            let fate = fault.fate(kind, now - treatment.since, DEADLINES[policy], chance);
+            let fate = fault.fate(kind, now - treatment.since, within.max(2), chance);
             state.ops += 1;
             let number = state.ops;
             let what = What::Sent { op: number, by: context.by, kind };

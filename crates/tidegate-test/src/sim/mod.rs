@@ -35,7 +35,7 @@ pub use counters::Mark;
 pub use fault::{Fault, Reach, Way};
 pub use policies::laws;
 pub use rng::Rng;
-pub use run::{Figures, compare, run};
+pub use run::{Figures, compare, run, run_and_compare};
 pub use schedule::{MOST, Schedule};
 pub use step::{Client, Landmark, Over, Step};
 pub use world::{Variant, World};

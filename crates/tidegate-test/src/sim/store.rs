@@ -17,6 +17,11 @@ use super::trace::{OpKind, Outcome};
 #[derive(Clone, Debug)]
 pub(super) struct SimStore(pub(super) Arc<Hub>);
 
+/// How long it takes at most to settle a ticket, which nobody waits for.
+const SETTLES: u64 = 250_000;
+/// How long it takes at most to make a counter anew, which a request waits for.
+const AMENDS: u64 = 40_000;
+
 /// Ready when it is time.
 struct At<'h> {
     hub: &'h Hub,
@@ -30,11 +35,12 @@ impl SimStore {
     async fn run<T>(
         &self,
         kind: OpKind,
+        within: u64,
         act: impl FnMut(&mut State, u64) -> Result<T, StoreError>,
         corrupt: impl Fn(usize) -> u64,
     ) -> Result<T, StoreError> {
         let mut act = act;
-        let op: Op = self.0.begin(kind);
+        let op: Op = self.0.begin(kind, within);
         if op.fate.failure == Some(Failure::Timeout(true)) {
             let now = self.0.now();
             // Done, and nobody will ever hear of it.
@@ -59,7 +65,7 @@ impl Store for SimStore {
             let now = state.store_time(now);
             state.counters.decide(batch, true, readings, now)
         };
-        self.run(OpKind::Charge, act, |place| digest(batch, place)).await
+        self.run(OpKind::Charge, batch.deadline().as_micros(), act, |place| digest(batch, place)).await
     }
 
     async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
@@ -67,7 +73,7 @@ impl Store for SimStore {
             let now = state.store_time(now);
             state.counters.decide(batch, false, readings, now)
         };
-        self.run(OpKind::Peek, act, |place| digest(batch, place)).await
+        self.run(OpKind::Peek, batch.deadline().as_micros(), act, |place| digest(batch, place)).await
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
@@ -75,7 +81,7 @@ impl Store for SimStore {
             let now = state.store_time(now);
             state.counters.settle(settlement, now)
         };
-        self.run(OpKind::Settle, act, |_| 0).await
+        self.run(OpKind::Settle, SETTLES, act, |_| 0).await
     }
 
     async fn amend(
@@ -87,15 +93,15 @@ impl Store for SimStore {
             let now = state.store_time(now);
             state.counters.amend(&counter, amendment, now)
         };
-        self.run(OpKind::Amend, act, |_| 0).await
+        self.run(OpKind::Amend, AMENDS, act, |_| 0).await
     }
 
     async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
         Ok(Blocks::default())
     }
 
-    async fn probe(&self, _: Span) -> Result<(), StoreError> {
-        self.run(OpKind::Probe, |_, _| Ok(()), |_| 0).await
+    async fn probe(&self, within: Span) -> Result<(), StoreError> {
+        self.run(OpKind::Probe, within.as_micros(), |_, _| Ok(()), |_| 0).await
     }
 
     fn changes(&self) -> Changes {

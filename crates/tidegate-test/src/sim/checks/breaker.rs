@@ -89,11 +89,11 @@ pub(super) fn fail(lane: &mut Lane, at: u64, outcome: Outcome) {
 /// Whether this is the third different counter within ten seconds that cannot be read.
 fn blames_store(lane: &mut Lane, at: u64, counter: u64) -> bool {
     lane.corrupt.retain(|(_, seen)| at - seen <= WITHIN);
-    if lane.corrupt.iter().any(|(known, _)| *known == counter) {
-        return false;
-    }
+    let before = lane.corrupt.len();
+    lane.corrupt.retain(|(known, _)| *known != counter);
+    let new = lane.corrupt.len() == before;
     lane.corrupt.push((counter, at));
-    lane.corrupt.len() >= CORRUPT
+    new && lane.corrupt.len() >= CORRUPT
 }
 
 fn expect_refusal(lane: &mut Lane, at: u64) {

@@ -134,6 +134,7 @@ impl Lane {
                     (self.truth, self.truth_since) = (truth, since);
                 }
                 (self.in_force, self.in_force_since) = (true, at);
+                self.only_bad_since = None;
             }
             (true, true) => {}
         }
@@ -143,6 +144,7 @@ impl Lane {
     fn is_fresh(&self, at: u64) -> bool {
         self.asks()
             && self.failures.iter().all(|failed| at - failed > breaker::WITHIN)
+            && self.corrupt.iter().all(|(_, seen)| at - seen > breaker::WITHIN)
             && self.entries.iter().all(|entered| at - entered > guard::WITHIN)
             && self.caps.is_fresh(at)
             && self.blocks.is_fresh(at)
@@ -194,7 +196,7 @@ impl Lane {
         match sent.by {
             By::Probe => breaker::probed(self, at, sent, outcome),
             By::Request(request) => {
-                if let Some(input) = request::answered(self, request, sent, outcome) {
+                if let Some(input) = request::answered(self, at, request, sent, outcome) {
                     breaker::answered(self, at, sent, input);
                 }
                 Ok(())
@@ -206,7 +208,10 @@ impl Lane {
     /// The node has noticed that counts may be lost: where somebody could get in, that is a failure.
     pub(super) fn lost(&mut self, at: u64) -> Holds {
         if self.law.kind.is_closed_at_first() && self.stand == Stand::Normal && self.in_force {
+            let bad = self.only_bad_since;
             breaker::fail(self, at, Outcome::Failed);
+            // It counts, but the store has answered.
+            self.only_bad_since = bad;
         }
         Ok(())
     }

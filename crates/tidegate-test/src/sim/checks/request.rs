@@ -72,15 +72,21 @@ pub(super) fn p12_p16_one_call_for_one_decision(lane: &mut Lane, by: By, kind: O
 /// Takes note of what the store has answered. What that says about the store, once it is known.
 pub(super) fn answered(
     lane: &mut Lane,
+    at: u64,
     number: u32,
     sent: Sent,
     outcome: Outcome,
 ) -> Option<Outcome> {
+    let deadline = lane.law.deadline;
     let request = lane.requests.get_mut(&number)?;
     let (progress, input) = match (request.progress, outcome) {
         (Progress::Asked, Outcome::Good) => (Progress::Answered, Some(Outcome::Good)),
         (Progress::Asked, Outcome::Corrupt(counter)) if sent.kind == OpKind::Charge => {
             (Progress::Corrupt(counter), None)
+        }
+        // All of it together has taken longer than it may: that is a store that is not in time.
+        (Progress::Anew(_), Outcome::Good) if at - request.at >= deadline => {
+            (Progress::Failed(Outcome::Failed), Some(Outcome::Failed))
         }
         (Progress::Anew(counter), Outcome::Good) => (Progress::AskAgain(counter), None),
         (Progress::AskedAgain(counter), Outcome::Good) => {
@@ -202,7 +208,7 @@ fn p14_closed_is_not_for_ever(lane: &Lane, request: &Request, answer: &Answer) -
     let by_failure = matches!(request.progress, Progress::Failed(failed) if failed.blames_store());
     let entrance = matches!(lane.law.kind, Kind::Login | Kind::Otp);
     if answer.mode == Mode::FailClosed && by_failure && entrance {
-        let since = lane.only_bad_since.unwrap_or(request.at);
+        let since = lane.only_bad_since.unwrap_or(request.at).max(lane.in_force_since);
         let lasted = request.at.saturating_sub(since);
         holds!(lasted <= 10 * SECOND + lane.slack, "P14", "closed {lasted} µs after {since}");
     }
