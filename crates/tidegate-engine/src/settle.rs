@@ -42,8 +42,8 @@ impl<S: Store> Engine<S> {
             _ => Some(Cost::try_new(weight)?),
         };
         let policies = self.policies.load_full();
-        if S::SHARED {
-            self.may_settle(&claim, &policies)?;
+        if S::SHARED && !self.may_settle(&claim, &policies)? {
+            return Ok(Settled::default());
         }
         let settlement = Settlement::new(&claim, &policies, weight);
         let mut resent = 0;
@@ -70,14 +70,17 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// Whether the limits of a ticket are those of policies whose store is trusted, and has been since
-    /// it was made.
-    fn may_settle(&self, claim: &Claim, policies: &PolicySet) -> Result<(), SettleError> {
+    /// Whether there is anything to settle: limits of policies whose store is trusted, and has been
+    /// since the ticket was made. Nothing is known of the store of a policy that is in force no longer,
+    /// and nothing of it is moved, so the store is not asked.
+    fn may_settle(&self, claim: &Claim, policies: &PolicySet) -> Result<bool, SettleError> {
         let concerned = |policy: &&Policy| {
             let ids = || policy.limits().iter().map(|limit| limit.id());
             claim.holds.iter().any(|hold| ids().any(|id| id == hold.limit))
         };
+        let mut any = false;
         for policy in policies.policies().iter().filter(concerned) {
+            any = true;
             let post = self.post(policy);
             if post.route() == Route::Local {
                 return Err(StoreError::Unavailable.into());
@@ -86,6 +89,6 @@ impl<S: Store> Engine<S> {
                 return Err(TicketError::Expired.into());
             }
         }
-        Ok(())
+        Ok(any)
     }
 }

@@ -131,7 +131,7 @@ impl Runner {
         match (self, output.status.code()) {
             (_, Some(0)) => Outcome::Survived,
             (Self::Nextest, Some(A_TEST_FAILED)) | (Self::Cargo, _) => {
-                Outcome::Killed(killer(&text).unwrap_or("a test that does not say its name").into())
+                Outcome::Killed(killer(&text).unwrap_or_else(|| "a test without a name".into()))
             }
             (Self::Nextest, _) => Outcome::Broken(format!("its tests could not be run\n{text}")),
         }
@@ -155,12 +155,18 @@ fn text(output: &Output) -> String {
 }
 
 /// The first test that failed, by what either runner prints of it.
-fn killer(text: &str) -> Option<&str> {
-    const FAILED: [&str; 4] = ["FAIL [", "TIMEOUT [", "TERMINATING [", "SIGABRT ["];
+fn killer(text: &str) -> Option<String> {
     text.lines().map(str::trim).find_map(|line| {
-        let of_cargo = || line.strip_prefix("test ")?.strip_suffix(" ... FAILED");
-        let of_nextest = || FAILED.iter().any(|word| line.starts_with(word)).then_some(line);
-        of_cargo().or_else(|| of_nextest()?.rsplit("::").next()?.rsplit(' ').next())
+        if let Some(name) = line.strip_prefix("test ").and_then(|l| l.strip_suffix(" ... FAILED")) {
+            return Some(name.to_owned());
+        }
+        let name = line.rsplit(' ').next()?;
+        match line.split_once('[')?.0.trim_end() {
+            "FAIL" => Some(name.to_owned()),
+            "TIMEOUT" => Some(format!("{name}, which did not end")),
+            how if how.starts_with("SIG") => Some(format!("{name}, by {how}")),
+            _ => None,
+        }
     })
 }
 
@@ -181,7 +187,7 @@ mod self_test {
         let nextest =
             |code| Runner::Nextest.judge(&ended(code, "    FAIL [ 0.1s] (1/2) core a::p24_x"));
         assert_eq!(nextest(0), Outcome::Survived);
-        assert_eq!(nextest(100), Outcome::Killed("p24_x".into()));
+        assert_eq!(nextest(100), Outcome::Killed("a::p24_x".into()));
         // No test matched, nothing could be built.
         for code in [4, 101] {
             assert!(matches!(nextest(code), Outcome::Broken(_)), "{code}");
@@ -193,9 +199,12 @@ mod self_test {
 
     #[test]
     fn the_killer_is_named_by_either_runner() {
-        assert_eq!(killer("ok\n  TIMEOUT [ 60.0s] (2/2) core plain\n"), Some("plain"));
-        assert_eq!(killer("test a ... ok\ntest b ... FAILED\ntest c ... FAILED"), Some("b"));
-        assert_eq!(killer("nothing"), None);
+        let named = |text: &str| killer(text).unwrap_or_default();
+        assert_eq!(named("PASS [ 0.1s] core a\n  FAIL [ 0.1s] (2/2) core a::b\n"), "a::b");
+        assert_eq!(named("  TIMEOUT [ 60.0s] (2/2) core b\n"), "b, which did not end");
+        assert_eq!(named("  SIGABRT [ 0.1s] (2/2) core b\n"), "b, by SIGABRT");
+        assert_eq!(named("test a ... ok\ntest b ... FAILED\ntest c ... FAILED"), "b");
+        assert_eq!(killer("nothing [here]"), None);
     }
 
     #[test]

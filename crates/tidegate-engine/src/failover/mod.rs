@@ -29,6 +29,16 @@ pub struct Due {
     probe: Probe,
 }
 
+// === impl Due ===
+
+impl Due {
+    /// The policy it is for.
+    #[must_use]
+    pub const fn policy(&self) -> &Name {
+        &self.policy
+    }
+}
+
 // === impl Engine ===
 
 impl<S: Store> Engine<S> {
@@ -178,13 +188,18 @@ impl<S: Store> Engine<S> {
         let StoreError::Corrupt { charge: place } = error else {
             return Err(self.failed(case, counted, post, permit, error));
         };
-        let Some(charge) = case.batch().charges().get(place).copied().filter(|_| counted) else {
+        // Others may have found out meanwhile that the store is not to be asked any more.
+        let asks =
+            || matches!(post.route(), Route::Ask(now) if now.generation == permit.generation);
+        let found = case.batch().charges().get(place).copied();
+        let Some(charge) = found.filter(|_| counted && asks()) else {
             return Err(self.failed(case, counted, post, permit, error));
         };
         let counter = Counter::Of(charge, case.batch().key(&charge));
         let forgotten = self.store().amend(counter, Amendment::Reset).await;
         let again = match forgotten {
-            Ok(_) => self.ask_again(case, counted, began).await,
+            Ok(_) if asks() => self.ask_again(case, counted, began).await,
+            Ok(_) => Err(error.clone()),
             Err(error) => Err(error),
         };
         post.counted.recreated();

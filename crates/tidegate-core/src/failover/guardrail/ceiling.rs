@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use crate::charge::Charge;
 use crate::cost::Cost;
 use crate::failover::contract::CEILING_SHARE;
-use crate::shape::{Bucket, BucketState, Period, Rate, Room, Shape};
+use crate::shape::{Bucket, BucketState, Period, Rate, Room, Shape, Unit};
 use crate::time::{Span, Timestamp};
 
 /// The keys that are counted by themselves, for each policy.
@@ -20,6 +20,9 @@ const MOST_KEYS: usize = 65_536;
 const CELLS: u64 = 1_024;
 /// How many keys are looked at, to make room, by one request.
 const SWEEP: usize = 8;
+/// The time in which every ceiling fills: it holds what a second brings, rounded up, and one at least
+/// comes in each.
+const FILLS_WITHIN: Span = Span::from_secs(2);
 
 /// The ceilings of one policy.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +47,7 @@ impl Ceilings {
     pub(super) fn wait(&mut self, charge: &Charge<'_>, now: Timestamp) -> Span {
         self.sweep(now);
         let Some(bucket) = ceiling(charge.shape()) else { return Span::ZERO };
-        match bucket.room(self.state(charge, &bucket, now), cost(charge, &bucket), now) {
+        match bucket.room(self.state(charge, &bucket), cost(charge, &bucket), now) {
             Room::Now => Span::ZERO,
             Room::After(wait) => wait,
             // Its cost is at most what it holds.
@@ -55,7 +58,7 @@ impl Ceilings {
     /// Takes a charge that there is room for.
     pub(super) fn take(&mut self, charge: &Charge<'_>, now: Timestamp) {
         let Some(bucket) = ceiling(charge.shape()) else { return };
-        let before = self.state(charge, &bucket, now);
+        let before = self.state(charge, &bucket);
         let (state, _) = bucket.take(before, cost(charge, &bucket), now);
         let (key, level) = (charge.digest(), Level { bucket, state });
         if let Some(known) = self.keys.get_mut(&key) {
@@ -69,25 +72,31 @@ impl Ceilings {
     }
 
     pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
-        self.keys.values().chain(self.cells.values()).all(|level| level.is_full(now))
+        self.keys.values().chain(self.cells.values()).all(|level| level.is_over(now))
     }
 
-    /// What is kept of a key: its own, or else its cell's. Kept under other numbers it is taken to be
-    /// empty, so that a change of them grants nothing.
-    fn state(&self, charge: &Charge<'_>, bucket: &Bucket, now: Timestamp) -> Option<BucketState> {
+    /// The keys that are counted by themselves.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// What is kept of a key: its own, or else its cell's. Kept under other numbers it is taken to have
+    /// been empty since its last request, so that a change of them grants nothing.
+    fn state(&self, charge: &Charge<'_>, bucket: &Bucket) -> Option<BucketState> {
         let key = charge.digest();
         let level = self.keys.get(&key).or_else(|| self.cells.get(&(key % CELLS)))?;
-        if level.bucket == *bucket || level.is_full(now) {
-            return (level.bucket == *bucket).then_some(level.state);
+        match level.bucket == *bucket {
+            true => Some(level.state),
+            false => Some(bucket.exhausted(level.state.last)),
         }
-        Some(BucketState { level: 0, last: now.max(level.state.last) })
     }
 
     /// Makes room: keys that are as good as new go, the others wait for their turn again.
     fn sweep(&mut self, now: Timestamp) {
         for _ in 0..SWEEP.min(self.queue.len()) {
             let Some(key) = self.queue.pop_front() else { break };
-            if self.keys.get(&key).is_some_and(|level| !level.is_full(now)) {
+            if self.keys.get(&key).is_some_and(|level| !level.is_over(now)) {
                 self.queue.push_back(key);
                 break;
             }
@@ -99,9 +108,9 @@ impl Ceilings {
 // === impl Level ===
 
 impl Level {
-    fn is_full(&self, now: Timestamp) -> bool {
-        let full = Cost::try_new(self.bucket.burst()).unwrap_or(Cost::ONE);
-        self.bucket.room(Some(self.state), full, now).is_now()
+    /// Whether it is full by now under whatever numbers.
+    fn is_over(&self, now: Timestamp) -> bool {
+        now >= self.state.last.after(FILLS_WITHIN)
     }
 }
 
@@ -112,8 +121,7 @@ fn ceiling(shape: &Shape) -> Option<Bucket> {
         Shape::Window(window) => (window.count(), window.per()),
         Shape::Quota(quota) => match quota.period() {
             Period::Fixed(length) | Period::FirstUse(length) => (quota.count(), *length),
-            // The shortest of its kind would do; a month's budget is far below one a second.
-            Period::Calendar(_) => (quota.count(), Span::DAY),
+            Period::Calendar(calendar) => (quota.count(), longest(calendar.unit())),
         },
         Shape::Attempts(attempts) => (shape.capacity(), attempts.longest()),
     };
@@ -125,9 +133,22 @@ fn ceiling(shape: &Shape) -> Option<Bucket> {
         (_, least) => least.ok()?,
     };
     let a_second = u128::from(rate.tokens()) * u128::from(Span::SECOND.as_micros());
-    let burst = a_second.div_ceil(u128::from(rate.per().as_micros()));
-    let burst = u64::try_from(burst).unwrap_or(u64::MAX).max(1);
-    Bucket::try_new(rate, burst).or_else(|_| Bucket::try_new(Rate::per_second(1)?, 1)).ok()
+    let per = u128::from(rate.per().as_micros());
+    let whole = |tokens: u128| u64::try_from(tokens).unwrap_or(u64::MAX).max(1);
+    // A fraction that is too fine to be counted in is rounded down to whole requests a second.
+    let (floor, ceil) = (whole(a_second / per), whole(a_second.div_ceil(per)));
+    Bucket::try_new(rate, ceil).or_else(|_| Bucket::try_new(Rate::per_second(floor)?, floor)).ok()
+}
+
+/// The longest that a period of the calendar lasts, give or take an hour.
+const fn longest(unit: Unit) -> Span {
+    let days = match unit {
+        Unit::Hour => return Span::HOUR,
+        Unit::Day => 1,
+        Unit::Week => 7,
+        Unit::Month => 31,
+    };
+    Span::from_secs(days * 86_400)
 }
 
 /// A request that weighs more than a second brings takes all of it.

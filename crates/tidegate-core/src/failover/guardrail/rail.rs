@@ -141,6 +141,12 @@ impl Rail {
             && self.cells.values().all(|cell| over(cell.back().copied()))
     }
 
+    /// The keys that have places and the entries of the log.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> (usize, usize) {
+        (self.keys.len(), self.log.len())
+    }
+
     /// Takes the old entries out of a key's run. Their places in the log go when they are the oldest.
     fn trim(&mut self, key: u64, now: Timestamp) {
         let Some(run) = self.keys.get_mut(&key) else { return };
@@ -175,10 +181,26 @@ impl Rail {
         let ends = |at: Timestamp| at.after(self.cap.per).since(now);
         match (run, own) {
             (Some(run), Some((first, last))) if run.count == counted => {
-                (if over == 0 { Span::ZERO } else { ends(first) }, ends(last))
+                let wait = match over {
+                    0 => Span::ZERO,
+                    // By then nothing of its own is left, and it is one of those who share a cell.
+                    _ if first == last => ends(first).max(self.cell_wait(key, ends)),
+                    _ => ends(first),
+                };
+                (wait, ends(last))
             }
             _ => self.shared_waits(key, run, over, ends),
         }
+    }
+
+    /// How long until there is room in a key's cell.
+    fn cell_wait(&self, key: u64, ends: impl Fn(Timestamp) -> Span) -> Span {
+        let count = usize::try_from(self.cap.count).unwrap_or(usize::MAX);
+        let freeing = self.cells.get(&(key % CELLS)).and_then(|cell| {
+            let place = cell.len().checked_sub(count)?;
+            cell.get(place)
+        });
+        freeing.map_or(Span::ZERO, |at| ends(*at))
     }
 
     /// The same where a cell is involved, which is rare enough to sort.

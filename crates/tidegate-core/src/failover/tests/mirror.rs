@@ -36,9 +36,6 @@ fn p47_what_the_store_says_last_holds() {
     assert_eq!(mirror.get(7, at(30)), None, "an operator may shorten it");
     mirror.forget(7);
     assert!(mirror.is_empty() && mirror.is_fresh(at(0)), "nothing of it is left");
-    mirror.learn(7, &block(Level::L2), Span::from_secs(10), at(20));
-    mirror.clear();
-    assert_eq!(mirror.get(7, at(20)), None);
 }
 
 #[test]

@@ -1,0 +1,422 @@
+//! A fleet, its clients and its store, in virtual time.
+//!
+//! Requests and probes are futures. Whoever waits for the store says when its answer comes; time then
+//! goes from one such instant to the next, and to those at which a prober is due. Nothing sleeps, and
+//! nothing depends on anything but the schedule and its seed.
+
+use core::cmp::Reverse;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use std::sync::Arc;
+
+use super::checks::{Broken, Checks};
+use super::fault::{Fault, Way};
+use super::hub::{self, Hub, NODES, POLICIES};
+use super::log::Log;
+use super::node::{self, Node};
+use super::policies;
+use super::rng::mix;
+use super::step::{Client, Landmark, Over, Step};
+use super::trace::{By, Record, Truth, What};
+
+/// Everything there is.
+pub struct World {
+    hub: Arc<Hub>,
+    nodes: Vec<Node>,
+    lives: u32,
+    keys: u64,
+    tasks: Vec<Option<Task>>,
+    free: Vec<u32>,
+    waker: &'static Waker,
+    requests: u32,
+    tickets: Vec<Ticket>,
+    checks: Checks,
+    records: Vec<Record>,
+    /// What was decided and told, for comparisons.
+    pub(super) log: Log,
+}
+
+/// A request, a probe or a settlement under way.
+struct Task {
+    future: Pin<Box<dyn Future<Output = Option<String>>>>,
+    context: hub::Context,
+}
+
+#[derive(Clone, Debug)]
+struct Ticket {
+    node: u8,
+    policy: u8,
+    text: String,
+}
+
+/// How a run differs from the one of its seed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Variant {
+    /// Counters have other digests.
+    pub other_digests: bool,
+    /// The store of this policy never works.
+    pub broken: Option<u8>,
+    /// Every record is kept.
+    pub keeps_trace: bool,
+}
+
+/// Whether the properties still hold.
+type Holds = Result<(), Broken>;
+
+// === impl World ===
+
+impl World {
+    /// A world in which nothing has happened yet.
+    ///
+    /// # Panics
+    ///
+    /// Never, with the policies of the simulation.
+    #[must_use]
+    pub fn new(seed: u64, nodes: usize, variant: Variant) -> Self {
+        let nodes = nodes.clamp(1, NODES);
+        let hub = Arc::new(Hub::new(seed, variant.broken));
+        let keys = mix(seed ^ u64::from(variant.other_digests));
+        let mut world = Self {
+            checks: Checks::new(policies::laws(), nodes, 0),
+            hub,
+            nodes: Vec::new(),
+            lives: 0,
+            keys,
+            tasks: Vec::new(),
+            free: Vec::new(),
+            waker: Waker::noop(),
+            requests: 0,
+            tickets: Vec::new(),
+            records: Vec::new(),
+            log: Log::new(variant.keeps_trace),
+        };
+        for number in 0..nodes {
+            let number = u8::try_from(number).unwrap_or(0);
+            world.nodes.push(Node::start(&world.hub, number, 0, keys));
+            world.tell_truth(number);
+        }
+        world
+    }
+
+    /// Makes one thing happen.
+    ///
+    /// # Errors
+    ///
+    /// The property that it breaks.
+    pub fn step(&mut self, step: &Step) -> Result<(), Broken> {
+        self.act(step)?;
+        // Everything that is possible at this instant happens at it.
+        self.run_until(self.hub.now())?;
+        let asked = usize::try_from(self.log.steps % self.nodes.len() as u64).unwrap_or(0);
+        self.log.steps += 1;
+        self.ask_standing(asked)
+    }
+
+    /// Lets everything that is under way come to its end.
+    ///
+    /// # Errors
+    ///
+    /// The property that is broken.
+    pub fn finish(&mut self) -> Result<(), Broken> {
+        let end = self.hub.now() + 3_000_000;
+        self.run_until(end)?;
+        self.checks.finish(end)
+    }
+
+    fn act(&mut self, step: &Step) -> Holds {
+        let now = self.hub.now();
+        match *step {
+            Step::Ask { node, policy, client, peek } => self.ask(node, policy, client, peek),
+            Step::Flood { node, policy, count, over, client } => {
+                self.flood(node, policy, count, over, client)
+            }
+            Step::Break { nodes, policies, fault } => {
+                self.set_fault(nodes, policies, fault);
+                Ok(())
+            }
+            Step::Wait(micros) => self.run_until(now + micros),
+            Step::WaitDue => self.wait_due(),
+            Step::WaitEdge { of, after, off } => self.wait_edge(of, after, off),
+            Step::Jump(micros) => {
+                let set = |state: &mut hub::State| {
+                    // It never shows a time before all of this began.
+                    let ahead = state.store_ahead.saturating_add_signed(micros);
+                    state.store_ahead = ahead.max(hub::EPOCH - 100_000_000_000);
+                };
+                self.hub.with(set);
+                Ok(())
+            }
+            Step::Settle(back) => self.settle(back),
+            Step::Leave(back) => self.leave(back),
+            Step::Reload { node, without } => self.reload(node, without),
+            Step::Restart(node) => self.restart(node),
+            Step::Forget => {
+                self.hub.with(|state| {
+                    state.counters.forget();
+                    state.restarts += 1;
+                });
+                Ok(())
+            }
+            Step::Spoil { mark, one_in, first } => {
+                self.hub.with(|state| state.counters.mark(mark, one_in, first));
+                Ok(())
+            }
+            Step::Poll(node) => self.poll(usize::from(node) % self.nodes.len()),
+        }
+    }
+
+    // --- what clients do ---
+
+    fn ask(&mut self, node: u8, policy: u8, client: Client, peek: bool) -> Holds {
+        let place = usize::from(node) % self.nodes.len();
+        let (node, policy) = (self.nodes[place].number, policy % POLICIES as u8);
+        self.requests += 1;
+        let request = self.requests;
+        let engine = (node, Arc::clone(&self.nodes[place].engine));
+        let future = node::request(Arc::clone(&self.hub), engine, policy, (request, client, peek));
+        self.spawn(node, policy, By::Request(request), Box::pin(future))
+    }
+
+    fn flood(&mut self, node: u8, policy: u8, count: u32, over: Over, client: Client) -> Holds {
+        for number in 0..count {
+            self.ask(node, policy, client.other(over, number), false)?;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, back: u16) -> Holds {
+        let Some(place) = self.tickets.len().checked_sub(1 + usize::from(back)) else {
+            return Ok(());
+        };
+        let ticket = self.tickets.remove(place);
+        let Some(node) = self.nodes.get(usize::from(ticket.node)) else { return Ok(()) };
+        let engine = Arc::clone(&node.engine);
+        let text = ticket.text;
+        let future = async move {
+            // It may be too late, or the store may be away: whoever got in is in all the same.
+            let _ = engine.settle(&text, 0).await;
+            None
+        };
+        self.spawn(ticket.node, ticket.policy, By::Host, Box::pin(future))
+    }
+
+    fn leave(&mut self, back: u16) -> Holds {
+        let waits = |task: &Option<Task>| {
+            task.as_ref().is_some_and(|task| matches!(task.context.by, By::Request(_)))
+        };
+        let waiting: Vec<usize> =
+            (0..self.tasks.len()).filter(|at| waits(&self.tasks[*at])).collect();
+        let Some(place) = waiting.len().checked_sub(1 + usize::from(back)) else { return Ok(()) };
+        self.drop_task(waiting[place]);
+        self.drain()
+    }
+
+    fn drop_task(&mut self, place: usize) {
+        let Some(task) = self.tasks[place].take() else { return };
+        // Its place is not given to others: a timer may still point to it.
+        if let By::Request(request) = task.context.by {
+            self.hub.record(task.context.node, task.context.policy, What::Gone { request });
+        }
+    }
+
+    // --- what happens to nodes and to the store ---
+
+    fn set_fault(&mut self, nodes: u8, policies: u8, fault: Fault) {
+        let now = self.hub.now();
+        let of_nodes: Vec<u8> = self
+            .nodes
+            .iter()
+            .map(|node| node.number)
+            .filter(|node| nodes >> node & 1 == 1)
+            .collect();
+        for node in of_nodes {
+            self.hub.with(|state| {
+                for policy in (0..POLICIES).filter(|policy| policies >> policy & 1 == 1) {
+                    let treatment = &mut state.faults[usize::from(node)][policy];
+                    (treatment.fault, treatment.since) = (fault, now);
+                }
+            });
+            self.tell_truth(node);
+        }
+        if fault.way == Way::Works {
+            self.log.healed(now);
+        }
+    }
+
+    fn tell_truth(&self, node: u8) {
+        for policy in 0..POLICIES {
+            let truth = self.hub.with(|state| match state.broken == u8::try_from(policy).ok() {
+                true => Truth::Bad,
+                false => state.faults[usize::from(node)][policy].fault.truth(),
+            });
+            self.hub.record(node, u8::try_from(policy).unwrap_or(0), What::Truth(truth));
+        }
+    }
+
+    /// Other policies are in force. Who is in the middle of something is waited for, because what
+    /// becomes of a policy that is no more is nobody's business.
+    fn reload(&mut self, node: u8, without: Option<u8>) -> Holds {
+        let place = usize::from(node) % self.nodes.len();
+        self.run_until(self.hub.now() + 1_000_000)?;
+        let node = &mut self.nodes[place];
+        let left_out = without.map_or(0, |policy| 1 << (u32::from(policy) % POLICIES as u32));
+        node.in_force = policies::ALL & !left_out;
+        node.due = None;
+        let reloaded = node.engine.reload(&policies::builder(node.in_force));
+        reloaded.expect("the policies of the simulation are valid");
+        self.hub.record(node.number, 0, What::InForce(node.in_force));
+        self.drain()
+    }
+
+    fn restart(&mut self, node: u8) -> Holds {
+        let place = usize::from(node) % self.nodes.len();
+        let number = self.nodes[place].number;
+        for task in 0..self.tasks.len() {
+            if self.tasks[task].as_ref().is_some_and(|task| task.context.node == number) {
+                self.drop_task(task);
+            }
+        }
+        self.tickets.retain(|ticket| ticket.node != number);
+        self.lives += 1;
+        self.nodes[place] = Node::start(&self.hub, number, self.lives, self.keys);
+        self.tell_truth(number);
+        self.drain()
+    }
+
+    fn ask_standing(&mut self, place: usize) -> Holds {
+        let node = &mut self.nodes[place];
+        node.due = None;
+        for policy in 0..POLICIES {
+            if node.in_force >> policy & 1 == 1
+                && let Some(standing) = node.standing(policies::NAMES[policy])
+            {
+                let policy = u8::try_from(policy).unwrap_or(0);
+                self.hub.record(node.number, policy, What::Stood(standing));
+            }
+        }
+        self.drain()
+    }
+
+    // --- time ---
+
+    fn wait_due(&mut self) -> Holds {
+        match self.next_due() {
+            Some(due) => self.run_until(due),
+            None => self.run_until(self.hub.now() + 1_000_000),
+        }
+    }
+
+    fn wait_edge(&mut self, of: Landmark, after: u64, off: u8) -> Holds {
+        let Some(since) = self.log.landmark(of) else { return Ok(()) };
+        let at = (since + after * 1_000_000 + u64::from(off)).saturating_sub(1);
+        if at > self.hub.now() { self.run_until(at) } else { Ok(()) }
+    }
+
+    fn next_due(&mut self) -> Option<u64> {
+        let timer = self.hub.with(|state| state.timers.peek().map(|Reverse((at, ..))| *at));
+        let polls = self.nodes.iter_mut().filter_map(Node::next_poll);
+        polls.chain(timer).min()
+    }
+
+    /// Lets time pass until `end`, with everything that is due meanwhile.
+    fn run_until(&mut self, end: u64) -> Holds {
+        loop {
+            let now = self.hub.now();
+            let timer = self.hub.with(|state| match state.timers.peek() {
+                Some(Reverse((at, ..))) if *at <= now => state.timers.pop(),
+                _ => None,
+            });
+            if let Some(Reverse((_, _, task))) = timer {
+                self.resume(task)?;
+                continue;
+            }
+            let due = |node: &mut Node| node.next_poll().is_some_and(|due| due <= now);
+            if let Some(place) = self.nodes.iter_mut().position(due) {
+                self.poll(place)?;
+                continue;
+            }
+            let next = self.next_due().filter(|next| *next <= end).unwrap_or(end);
+            if next <= now {
+                return Ok(());
+            }
+            self.log.pass(next - now);
+            self.hub.set_now(next);
+        }
+    }
+
+    /// The prober of a node comes round.
+    fn poll(&mut self, place: usize) -> Holds {
+        let node = &mut self.nodes[place];
+        node.due = None;
+        let now = node.time(self.hub.now());
+        let (engine, number) = (Arc::clone(&node.engine), node.number);
+        let due = engine.poll(now);
+        self.drain()?;
+        for due in due {
+            let name = due.policy().as_str();
+            let policy = policies::NAMES.iter().position(|known| *known == name).unwrap_or(0);
+            let engine = Arc::clone(&engine);
+            let future = async move {
+                engine.probe(due).await;
+                None
+            };
+            let policy = u8::try_from(policy).unwrap_or(0);
+            self.spawn(number, policy, By::Probe, Box::pin(future))?;
+        }
+        Ok(())
+    }
+
+    // --- the executor ---
+
+    fn spawn(
+        &mut self,
+        node: u8,
+        policy: u8,
+        by: By,
+        future: Pin<Box<dyn Future<Output = Option<String>>>>,
+    ) -> Holds {
+        let task = self.free.pop().unwrap_or_else(|| {
+            self.tasks.push(None);
+            u32::try_from(self.tasks.len() - 1).unwrap_or(u32::MAX)
+        });
+        let context = hub::Context { task, node, policy, by };
+        self.tasks[task as usize] = Some(Task { future, context });
+        self.resume(task)
+    }
+
+    fn resume(&mut self, number: u32) -> Holds {
+        let place = number as usize;
+        let Some(task) = self.tasks[place].as_mut() else { return Ok(()) };
+        let context = task.context;
+        self.hub.with(|state| state.current = context);
+        let polled = task.future.as_mut().poll(&mut Context::from_waker(self.waker));
+        if let Some(node) = self.nodes.get_mut(usize::from(context.node)) {
+            node.due = None;
+        }
+        if let Poll::Ready(text) = polled {
+            self.tasks[place] = None;
+            self.free.push(number);
+            if let Some(text) = text {
+                if self.tickets.len() >= node::TICKETS {
+                    self.tickets.remove(0);
+                }
+                let (node, policy) = (context.node, context.policy);
+                self.tickets.push(Ticket { node, policy, text });
+            }
+        }
+        self.drain()
+    }
+
+    /// Looks at what has been observed.
+    fn drain(&mut self) -> Holds {
+        let mut records = core::mem::take(&mut self.records);
+        self.hub.with(|state| core::mem::swap(&mut state.records, &mut records));
+        for record in &records {
+            self.log.push(record);
+            self.checks.push(record)?;
+        }
+        records.clear();
+        self.records = records;
+        Ok(())
+    }
+}
