@@ -33,11 +33,16 @@ pub(super) fn p19_p52_p63_only_probes_are_sent(lane: &Lane, kind: OpKind) -> Hol
     Ok(())
 }
 
-/// And those not more often than every five seconds.
+/// And those not more often than every five seconds. One that was due at the very instant at which the
+/// store ceased to be asked had begun before.
 pub(super) fn p52_probes_keep_their_distance(lane: &Lane, at: u64) -> Holds {
     let apart = lane.last_probe.map(|last| at - last);
     let far = apart.is_none_or(|apart| apart + lane.slack >= EVERY);
-    holds!(lane.asks() || far, "P52", "a probe {apart:?} µs after the last one");
+    let begun = match lane.stand {
+        Stand::Unproven | Stand::Normal => true,
+        Stand::Degraded(since, _) | Stand::Backoff(since) => at <= since + lane.slack,
+    };
+    holds!(begun || far, "P52", "a probe {apart:?} µs after the last one");
     Ok(())
 }
 
