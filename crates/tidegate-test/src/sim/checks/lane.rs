@@ -169,7 +169,9 @@ impl Lane {
                     self.last_probe = Some(at);
                 }
                 request::p12_p16_one_call_for_one_decision(self, by, kind)?;
-                self.ops.insert(op, Sent { by, kind, generation: self.generation });
+                let before = kind == OpKind::Probe && recovery::begun_before(self, at);
+                let generation = self.generation - u64::from(before && self.generation > 0);
+                self.ops.insert(op, Sent { by, kind, generation });
                 Ok(())
             }
             What::Done { op, outcome } => self.done(at, op, outcome),

@@ -38,12 +38,17 @@ pub(super) fn p19_p52_p63_only_probes_are_sent(lane: &Lane, kind: OpKind) -> Hol
 pub(super) fn p52_probes_keep_their_distance(lane: &Lane, at: u64) -> Holds {
     let apart = lane.last_probe.map(|last| at - last);
     let far = apart.is_none_or(|apart| apart + lane.slack >= EVERY);
-    let begun = match lane.stand {
-        Stand::Unproven | Stand::Normal => true,
-        Stand::Degraded(since, _) | Stand::Backoff(since) => at <= since + lane.slack,
-    };
-    holds!(begun || far, "P52", "a probe {apart:?} µs after the last one");
+    holds!(lane.asks() || begun_before(lane, at) || far, "P52", "a probe {apart:?} µs after the last one");
     Ok(())
+}
+
+/// Whether a probe that is sent now was begun before the store ceased to be asked, which was now too: the
+/// next one is due five seconds later.
+pub(super) const fn begun_before(lane: &Lane, at: u64) -> bool {
+    match lane.stand {
+        Stand::Unproven | Stand::Normal => false,
+        Stand::Degraded(since, _) | Stand::Backoff(since) => at <= since + lane.slack,
+    }
 }
 
 /// Local caps do not decide any more.
