@@ -7,7 +7,7 @@
 //!
 //! # The book
 //!
-//! Eleven short chapters with examples that are run with the tests. Start here if you want to know
+//! Twelve short chapters with examples that are run with the tests. Start here if you want to know
 //! *why*; the reference below says *what*.
 //!
 //! 1. [What a limit is](book::ch1_what_a_limit_is): N admits N and denies N + 1
@@ -21,6 +21,7 @@
 //! 9. [Where state lives](book::ch9_where_state_lives): the port to a store, and its failures
 //! 10. [What it really cost](book::ch10_what_it_really_cost): tickets, settled at most once
 //! 11. [Too many tries](book::ch11_too_many_tries): attempts, blocks, the ladder
+//! 12. [When the store fails](book::ch12_when_the_store_fails): three modes, a breaker, exact local caps
 //!
 //! # The way of a request
 //!
@@ -37,6 +38,7 @@
 //! | answer | [`fold`], [`Decision`], [`Verdict`], [`Explanation`], [`Status`] |
 //! | correct | [`Ticket`], [`Settlement`], [`Receipt`] |
 //! | block, unblock, forget | [`Amendment`], [`Block`], [`Level`], [`Ladder`] |
+//! | go on without a store | [`Standby`]: [`Failover`], [`Guardrails`], [`Mirror`]; [`Failsafe`], [`Signal`] |
 //!
 //! An engine does all of this in one call. Here are the same steps by hand, with what a store would
 //! say about a bucket never seen:

@@ -18,7 +18,7 @@ use tidegate_core::{
 
 use crate::clock::SystemClock;
 use crate::event::{Event, Observer};
-use crate::failover::{Post, Posts};
+use crate::failover::{Post, Posts, Route};
 use crate::outbox::Outbox;
 use crate::tickets::Tickets;
 
@@ -220,10 +220,11 @@ impl<S: Store> Engine<S> {
     /// Asks the store about a resolved case.
     #[inline]
     pub(crate) async fn ask(&self, case: &mut Case<'_>, how: Ask) -> Result<(), StoreError> {
+        let policy = case.policy();
         let (batch, readings) = case.ask();
         match self.send(how, batch, readings).await {
             Ok(()) => Ok(()),
-            Err(error) => self.send_again(how, error, batch, readings).await,
+            Err(error) => self.send_again(how, policy, error, batch, readings).await,
         }
     }
 
@@ -392,12 +393,17 @@ impl<S: Store> Engine<S> {
     async fn send_again(
         &self,
         how: Ask,
+        policy: &Policy,
         mut error: StoreError,
         batch: &Batch<'_>,
         readings: &mut Readings,
     ) -> Result<(), StoreError> {
         for resent in 0..=batch.charges().len() {
             let StoreError::Stale { charge, now } = error else { break };
+            // Others may have found out meanwhile that the store is not to be asked any more.
+            if S::SHARED && self.post(policy).route() == Route::Local {
+                break;
+            }
             for (place, stale) in batch.charges().iter().enumerate() {
                 if resent == 0 || place == charge {
                     stale.refresh(now);

@@ -147,7 +147,11 @@ fn work(shared: &Shared, tells: bool) {
         let now = shared.clock.now();
         if tells && now.since(told) >= Span::from_secs(5) {
             told = now;
-            eprintln!("{} of {} seeds", seed.saturating_sub(shared.first), shared.end - shared.first);
+            eprintln!(
+                "{} of {} seeds",
+                seed.saturating_sub(shared.first),
+                shared.end - shared.first
+            );
         }
     }
 }

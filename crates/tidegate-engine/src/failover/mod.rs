@@ -189,7 +189,8 @@ impl<S: Store> Engine<S> {
             return Err(self.failed(case, counted, post, permit, error));
         };
         // Others may have found out meanwhile that the store is not to be asked any more.
-        let asks = || matches!(post.route(), Route::Ask(now) if now.generation == permit.generation);
+        let asks =
+            || matches!(post.route(), Route::Ask(now) if now.generation == permit.generation);
         let found = case.batch().charges().get(place).copied();
         let Some(charge) = found.filter(|_| counted && asks()) else {
             return Err(self.failed(case, counted, post, permit, error));

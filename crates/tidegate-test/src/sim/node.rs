@@ -41,13 +41,10 @@ impl Node {
         let clock = NodeClock { hub: Arc::clone(hub), ahead };
         let digests = Digests::new([mix(keys), mix(keys ^ 1)]);
         let told = Arc::clone(hub);
-        let engine = Engine::with_digests(
-            SimStore(Arc::clone(hub)),
-            policies::set(policies::ALL),
-            digests,
-        )
-        .timed_by(Arc::new(clock))
-        .told_at_once(Arc::new(move |event: &Event| observe(&told, number, ahead, event)));
+        let engine =
+            Engine::with_digests(SimStore(Arc::clone(hub)), policies::set(policies::ALL), digests)
+                .timed_by(Arc::new(clock))
+                .told_at_once(Arc::new(move |event: &Event| observe(&told, number, ahead, event)));
         hub.record(number, 0, What::Started);
         Self { engine: Arc::new(engine), number, ahead, in_force: policies::ALL, due: None }
     }

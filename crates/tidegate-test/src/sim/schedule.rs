@@ -180,8 +180,13 @@ impl Writer {
 
     fn flood(&mut self) {
         let (node, policy, client) = (self.some_node(), self.some_policy(), self.client());
-        let over =
-            self.rng.pick(&[Over::Nothing, Over::Accounts, Over::Prefixes, Over::Agents, Over::Both]);
+        let over = self.rng.pick(&[
+            Over::Nothing,
+            Over::Accounts,
+            Over::Prefixes,
+            Over::Agents,
+            Over::Both,
+        ]);
         // Now and then more keys than a node counts by themselves.
         let count = if self.rng.one_in(400) { 17_000 } else { self.rng.pick(&[5, 25, 70, 130]) };
         self.steps.push(Step::Flood { node, policy, count, over, client });

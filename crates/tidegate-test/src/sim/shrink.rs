@@ -26,7 +26,8 @@ pub fn shrink(mut schedule: Schedule, mut broken: Broken) -> Failing {
     let mut tries = 0;
     // Three properties are about several runs; for the others one is enough.
     let compared = matches!(broken.property, "P03" | "P06" | "P07");
-    let run: fn(&Schedule) -> Result<Figures, Broken> = if compared { run_and_compare } else { run };
+    let run: fn(&Schedule) -> Result<Figures, Broken> =
+        if compared { run_and_compare } else { run };
     let mut chunk = schedule.steps.len().div_ceil(2).max(1);
     loop {
         let mut from = 0;

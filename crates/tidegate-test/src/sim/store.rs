@@ -65,7 +65,8 @@ impl Store for SimStore {
             let now = state.store_time(now);
             state.counters.decide(batch, true, readings, now)
         };
-        self.run(OpKind::Charge, batch.deadline().as_micros(), act, |place| digest(batch, place)).await
+        self.run(OpKind::Charge, batch.deadline().as_micros(), act, |place| digest(batch, place))
+            .await
     }
 
     async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
@@ -73,7 +74,8 @@ impl Store for SimStore {
             let now = state.store_time(now);
             state.counters.decide(batch, false, readings, now)
         };
-        self.run(OpKind::Peek, batch.deadline().as_micros(), act, |place| digest(batch, place)).await
+        self.run(OpKind::Peek, batch.deadline().as_micros(), act, |place| digest(batch, place))
+            .await
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {

@@ -173,8 +173,7 @@ impl World {
         self.requests += 1;
         let request = self.requests;
         let engine = (node, Arc::clone(&self.nodes[place].engine));
-        let future =
-            node::request(Arc::clone(&self.hub), engine, policy, (request, client, peek));
+        let future = node::request(Arc::clone(&self.hub), engine, policy, (request, client, peek));
         self.spawn(node, policy, By::Request(request), Box::pin(future))
     }
 
@@ -205,7 +204,8 @@ impl World {
         let waits = |task: &Option<Task>| {
             task.as_ref().is_some_and(|task| matches!(task.context.by, By::Request(_)))
         };
-        let waiting: Vec<usize> = (0..self.tasks.len()).filter(|at| waits(&self.tasks[*at])).collect();
+        let waiting: Vec<usize> =
+            (0..self.tasks.len()).filter(|at| waits(&self.tasks[*at])).collect();
         let Some(place) = waiting.len().checked_sub(1 + usize::from(back)) else { return Ok(()) };
         self.drop_task(waiting[place]);
         self.drain()
@@ -223,8 +223,12 @@ impl World {
 
     fn set_fault(&mut self, nodes: u8, policies: u8, fault: Fault) {
         let now = self.hub.now();
-        let of_nodes: Vec<u8> =
-            self.nodes.iter().map(|node| node.number).filter(|node| nodes >> node & 1 == 1).collect();
+        let of_nodes: Vec<u8> = self
+            .nodes
+            .iter()
+            .map(|node| node.number)
+            .filter(|node| nodes >> node & 1 == 1)
+            .collect();
         for node in of_nodes {
             self.hub.with(|state| {
                 for policy in (0..POLICIES).filter(|policy| policies >> policy & 1 == 1) {

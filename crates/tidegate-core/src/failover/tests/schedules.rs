@@ -172,7 +172,7 @@ impl Pair {
                 self.once(*what, Timestamp::from_micros(earlier));
             }
             Act::Trip => {
-                (0..3).for_each(|_| self.once(Once::Failed(0, Failure::Backend), self.now))
+                (0..3).for_each(|_| self.once(Once::Failed(0, Failure::Backend), self.now));
             }
             Act::Run(length, result, late) => {
                 let end = self.now.after(*length);

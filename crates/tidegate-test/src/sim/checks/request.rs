@@ -229,4 +229,3 @@ fn p62_denials_carry_the_alarm(answer: &Answer) -> Holds {
     holds!(alarm == Some(Alarm::Flapped), "P62", "denied with the alarm {alarm:?}");
     Ok(())
 }
-
