@@ -17,7 +17,8 @@ use tidegate_test::sim::checks::Broken;
 use tidegate_test::sim::trace::{Record, What};
 use tidegate_test::sim::{Figures, Schedule, run, run_and_compare, shrink};
 
-const USAGE: &str = "usage: sim [--seeds N] [--start S] [--threads T] | --seed S | --adversary [--start S]";
+const USAGE: &str =
+    "usage: sim [--seeds N] [--start S] [--threads T] | --seed S | --adversary [--start S]";
 
 /// What was asked for.
 #[derive(Debug)]

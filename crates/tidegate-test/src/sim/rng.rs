@@ -45,8 +45,8 @@ impl Rng {
     }
 
     /// A small number below `bound`.
-    pub fn small(&mut self, bound: u8) -> u8 {
-        u8::try_from(self.below(u64::from(bound))).unwrap_or(0)
+    pub fn small(&mut self, bound: usize) -> u8 {
+        u8::try_from(self.below(bound as u64)).unwrap_or(0)
     }
 }
 

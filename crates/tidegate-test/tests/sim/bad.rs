@@ -3,9 +3,7 @@
 use tidegate_core::{Cause, Level, Mode, Signal, Span, Standing, Timestamp};
 use tidegate_test::sim::trace::{Answer, By, Counters, OpKind, Outcome, Truth, What, Who};
 
-use crate::trace::{
-    ADMIN, API, LOGIN, OTP, READ, SECOND, Trace, admitted, denied, flapped, who,
-};
+use crate::trace::{ADMIN, API, LOGIN, OTP, READ, SECOND, Trace, admitted, denied, flapped, who};
 
 /// A trace, up to what is wrong with it.
 type Bad = fn() -> Trace;
@@ -400,7 +398,8 @@ fn each_check_can_fail() {
 
 #[test]
 fn what_is_as_it_should_be_passes() {
-    let mut traces = vec![Trace::proven(LOGIN), Trace::degraded(API), Trace::flapped(OTP), blocked()];
+    let mut traces =
+        vec![Trace::proven(LOGIN), Trace::degraded(API), Trace::flapped(OTP), blocked()];
     traces[1].recover(300);
     let request = traces[2].ask(who(1));
     traces[2].decide(request, flapped(600 * SECOND));

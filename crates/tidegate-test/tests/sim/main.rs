@@ -15,7 +15,11 @@ use tidegate_test::sim::shrink::shrink;
 use tidegate_test::sim::{Figures, Schedule, Step, Variant, World, run, run_and_compare};
 
 /// Runs seeds from one to before another, and says what to do about one that fails.
-fn seeds(from: u64, to: u64, how: fn(&Schedule) -> Result<Figures, tidegate_test::sim::checks::Broken>) -> Figures {
+fn seeds(
+    from: u64,
+    to: u64,
+    how: fn(&Schedule) -> Result<Figures, tidegate_test::sim::checks::Broken>,
+) -> Figures {
     let mut sum = Figures::default();
     for seed in from..to {
         let schedule = Schedule::of(seed);

@@ -3,9 +3,7 @@
 use tidegate_core::{Alarm, Cause, Mode, Signal, Standing, Timestamp, Transition};
 use tidegate_test::sim::checks::{Broken, Checks};
 use tidegate_test::sim::laws;
-use tidegate_test::sim::trace::{
-    Answer, By, Counters, OpKind, Outcome, Record, Truth, What, Who,
-};
+use tidegate_test::sim::trace::{Answer, By, Counters, OpKind, Outcome, Record, Truth, What, Who};
 
 pub(crate) const SECOND: u64 = 1_000_000;
 

@@ -24,6 +24,8 @@ pub(super) struct Lane {
     pub(super) mode: Mode,
     pub(super) stand: Stand,
     pub(super) epoch: u64,
+    /// When the store ceased to be asked.
+    pub(super) halted_at: Option<u64>,
     /// Counts the times the store began or ceased to be asked.
     pub(super) generation: u64,
     /// What has to be told at this instant.
@@ -94,6 +96,7 @@ impl Lane {
             mode: primary.into(),
             stand: Stand::Unproven,
             epoch: 0,
+            halted_at: None,
             generation: 0,
             expected: Vec::new(),
             failures: VecDeque::new(),

@@ -112,6 +112,7 @@ fn enter(lane: &mut Lane, at: u64, stand: Stand, transition: &Transition) {
     (lane.mode, lane.epoch) = (transition.to, transition.epoch);
     if asked != lane.asks() {
         lane.generation += 1;
+        lane.halted_at = asked.then_some(at);
         lane.failures.clear();
         lane.corrupt.clear();
         lane.only_bad_since = None;
