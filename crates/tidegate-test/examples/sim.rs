@@ -12,11 +12,13 @@ use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{Cause, Clock as _, Span, Timestamp};
 use tidegate_engine::SystemClock;
+use tidegate_test::sim::adversary::{Goal, search};
 use tidegate_test::sim::checks::Broken;
 use tidegate_test::sim::trace::{Record, What};
 use tidegate_test::sim::{Figures, Schedule, run, run_and_compare, shrink};
 
-const USAGE: &str = "usage: sim [--seeds N] [--start S] [--threads T] | --seed S | --adversary";
+const USAGE: &str =
+    "usage: sim [--seeds N] [--start S] [--threads T] | --seed S | --adversary [--start S]";
 
 /// What was asked for.
 #[derive(Debug)]
@@ -56,10 +58,29 @@ fn main() -> ExitCode {
         }
     };
     let fine = match asked.one {
+        _ if asked.adversary => adversary(asked.start),
         Some(seed) => one(seed),
         None => many(&asked),
     };
     if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Lets somebody look for the worst that can be done.
+fn adversary(seed: u64) -> bool {
+    let mut fine = true;
+    for goal in Goal::ALL {
+        match search(goal, seed) {
+            Ok(found) => {
+                println!("{found}");
+                fine &= found.holds();
+            }
+            Err(broken) => {
+                println!("{goal:?}: {broken}");
+                fine = false;
+            }
+        }
+    }
+    fine
 }
 
 /// Runs one seed, and shows it if it fails.

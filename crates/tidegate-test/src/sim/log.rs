@@ -5,13 +5,15 @@ use tidegate_core::{Cause, Mode, Signal};
 use super::hub::POLICIES;
 use super::rng::mix;
 use super::step::Landmark;
-use super::trace::{Record, What};
+use super::trace::{Answer, Record, What};
 
 /// What is remembered of a run.
 #[derive(Debug)]
 pub(super) struct Log {
     pub(super) steps: u64,
     pub(super) decisions: u64,
+    /// The last answer.
+    pub(super) last: Option<Answer>,
     /// Virtual time, in microseconds.
     pub(super) micros: u64,
     /// Changes of mode, by their causes.
@@ -44,6 +46,7 @@ impl Log {
         Self {
             steps: 0,
             decisions: 0,
+            last: None,
             micros: 0,
             changes: [0; Cause::ALL.len()],
             digests: [0; POLICIES],
@@ -81,6 +84,7 @@ impl Log {
         match record.what {
             What::Decided { answer, .. } => {
                 self.decisions += 1;
+                self.last = Some(answer);
                 let flags = u64::from(answer.admitted) | (answer.mode as u64) << 1;
                 let told = answer.wait.unwrap_or(0) ^ answer.left.unwrap_or(0) << 40;
                 let level = answer.block.flatten().map_or(0, |level| u64::from(level.get()));

@@ -13,8 +13,11 @@
 //! | `store.rs`, `counters.rs`, `fault.rs` | the store and what is wrong with it |
 //! | `trace.rs`, `log.rs` | what is observed, and what is remembered of it |
 //! | `checks/` | the properties |
+//! | `run.rs` | one seed, and the same again with something else |
+//! | `adversary.rs` | somebody who brings the store down for a purpose |
 //! | `shrink.rs` | the shortest schedule that still fails |
 
+pub mod adversary;
 pub mod checks;
 mod counters;
 mod fault;

@@ -45,14 +45,14 @@ impl Rng {
     }
 
     /// A small number below `bound`.
-    pub fn small(&mut self, bound: u8) -> u8 {
-        u8::try_from(self.below(u64::from(bound))).unwrap_or(0)
+    pub fn small(&mut self, bound: usize) -> u8 {
+        u8::try_from(self.below(bound as u64)).unwrap_or(0)
     }
 }
 
 /// Scatters the bits of a number: what depends on it alone, and looks like chance.
 #[must_use]
-pub const fn mix(number: u64) -> u64 {
+pub(super) const fn mix(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     number ^ (number >> 31)

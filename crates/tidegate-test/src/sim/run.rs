@@ -45,7 +45,7 @@ pub fn run(schedule: &Schedule) -> Result<Figures, Broken> {
 
 /// The trace of a schedule, as far as it goes.
 #[must_use]
-pub fn trace(schedule: &Schedule) -> Vec<Record> {
+pub(super) fn trace(schedule: &Schedule) -> Vec<Record> {
     ran(schedule, Variant { keeps_trace: true, ..Variant::default() }).trace
 }
 

@@ -50,7 +50,7 @@ impl Schedule {
             1 | 2 => rng.between(400, 1_200),
             _ => rng.between(40, 400),
         };
-        let (policy, node) = (rng.small(POLICIES as u8), rng.small(nodes as u8));
+        let (policy, node) = (rng.small(POLICIES), rng.small(nodes));
         let mut writer = Writer { rng, steps: Vec::new(), policy, node };
         let most = usize::try_from(most).unwrap_or(MOST);
         writer.begin();
@@ -300,11 +300,11 @@ impl Writer {
     }
 
     fn some_node(&mut self) -> u8 {
-        if self.rng.one_in(2) { self.node } else { self.rng.small(NODES as u8) }
+        if self.rng.one_in(2) { self.node } else { self.rng.small(NODES) }
     }
 
     fn some_policy(&mut self) -> u8 {
-        if self.rng.one_in(2) { self.policy } else { self.rng.small(POLICIES as u8) }
+        if self.rng.one_in(2) { self.policy } else { self.rng.small(POLICIES) }
     }
 
     fn some_nodes(&mut self) -> u8 {

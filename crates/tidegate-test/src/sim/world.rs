@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::checks::{Broken, Checks};
 use super::fault::{Fault, Way};
-use super::hub::{self, Hub, NODES, POLICIES};
+use super::hub::{self, Hub, LAST_POLICY, NODES, POLICIES};
 use super::log::Log;
 use super::node::{self, Node};
 use super::policies;
@@ -169,7 +169,7 @@ impl World {
 
     fn ask(&mut self, node: u8, policy: u8, client: Client, peek: bool) -> Holds {
         let place = usize::from(node) % self.nodes.len();
-        let (node, policy) = (self.nodes[place].number, policy % POLICIES as u8);
+        let (node, policy) = (self.nodes[place].number, policy.min(LAST_POLICY));
         self.requests += 1;
         let request = self.requests;
         let engine = (node, Arc::clone(&self.nodes[place].engine));
@@ -259,7 +259,7 @@ impl World {
         let place = usize::from(node) % self.nodes.len();
         self.run_until(self.hub.now() + 1_000_000)?;
         let node = &mut self.nodes[place];
-        let left_out = without.map_or(0, |policy| 1 << (u32::from(policy) % POLICIES as u32));
+        let left_out = without.map_or(0, |policy| 1 << policy.min(LAST_POLICY));
         node.in_force = policies::ALL & !left_out;
         node.due = None;
         let reloaded = node.engine.reload(&policies::builder(node.in_force));

@@ -273,3 +273,6 @@ pub(super) fn p31_the_fleet_admits_so_many_times_as_much(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

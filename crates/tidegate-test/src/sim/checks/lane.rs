@@ -24,6 +24,8 @@ pub(super) struct Lane {
     pub(super) mode: Mode,
     pub(super) stand: Stand,
     pub(super) epoch: u64,
+    /// When the store ceased to be asked.
+    pub(super) halted_at: Option<u64>,
     /// Counts the times the store began or ceased to be asked.
     pub(super) generation: u64,
     /// What has to be told at this instant.
@@ -94,6 +96,7 @@ impl Lane {
             mode: primary.into(),
             stand: Stand::Unproven,
             epoch: 0,
+            halted_at: None,
             generation: 0,
             expected: Vec::new(),
             failures: VecDeque::new(),
@@ -169,7 +172,9 @@ impl Lane {
                     self.last_probe = Some(at);
                 }
                 request::p12_p16_one_call_for_one_decision(self, by, kind)?;
-                self.ops.insert(op, Sent { by, kind, generation: self.generation });
+                let before = kind == OpKind::Probe && recovery::begun_before(self, at);
+                let generation = self.generation - u64::from(before && self.generation > 0);
+                self.ops.insert(op, Sent { by, kind, generation });
                 Ok(())
             }
             What::Done { op, outcome } => self.done(at, op, outcome),

@@ -69,7 +69,7 @@ pub struct Broken {
     /// What is wrong.
     pub why: String,
     /// At which record it was noticed.
-    pub at: Option<Record>,
+    pub at: Option<Box<Record>>,
 }
 
 /// All checks over one trace.
@@ -119,7 +119,7 @@ impl Checks {
     /// The property that it breaks.
     pub fn push(&mut self, record: &Record) -> Result<(), Broken> {
         self.look(record).map_err(|mut broken| {
-            broken.at.get_or_insert(*record);
+            broken.at.get_or_insert_with(|| Box::new(*record));
             broken
         })
     }

@@ -33,12 +33,23 @@ pub(super) fn p19_p52_p63_only_probes_are_sent(lane: &Lane, kind: OpKind) -> Hol
     Ok(())
 }
 
-/// And those not more often than every five seconds.
+/// And those not more often than every five seconds. One that was due at the very instant at which the
+/// store ceased to be asked had begun before.
 pub(super) fn p52_probes_keep_their_distance(lane: &Lane, at: u64) -> Holds {
     let apart = lane.last_probe.map(|last| at - last);
     let far = apart.is_none_or(|apart| apart + lane.slack >= EVERY);
-    holds!(lane.asks() || far, "P52", "a probe {apart:?} µs after the last one");
+    holds!(
+        lane.asks() || begun_before(lane, at) || far,
+        "P52",
+        "a probe {apart:?} µs after the last one"
+    );
     Ok(())
+}
+
+/// Whether a probe that is sent now was begun before the store ceased to be asked, which was now too: the
+/// next one is due five seconds later.
+pub(super) fn begun_before(lane: &Lane, at: u64) -> bool {
+    !lane.asks() && lane.halted_at.is_some_and(|halted| at <= halted + lane.slack)
 }
 
 /// Local caps do not decide any more.
@@ -94,7 +105,7 @@ fn health(lane: &Lane, at: u64) -> Health {
     if !(gapless && all_good && begun) {
         return Health::Bad;
     }
-    let last = ends.last().unwrap_or(at);
+    let last = lane.probes.back().map_or(at, |(ended, _)| *ended);
     let from_last = last.saturating_sub(HEALTHY);
     let since = lane.probes.iter().rev().take_while(|(_, good)| *good);
     match since.last() {

@@ -76,13 +76,13 @@ pub(super) fn changed(lane: &mut Lane, at: u64, transition: &Transition) -> Hold
         }
         Cause::Tripped => {
             let expected = Expected::Tripped;
-            breaker::p48_p49_p50_p51_p58_trips_have_their_cause(lane, expected)?;
             guard::p56_p61_p65_entries_are_few(lane, at)?;
+            breaker::p48_p49_p50_p51_p58_trips_have_their_cause(lane, expected)?;
             Stand::Degraded(at, at + PROLONGED)
         }
         Cause::Flapped => {
-            p61_p62_a_violation_is_told_once(lane)?;
             guard::p64_backoffs_are_apart(lane, at)?;
+            p61_p62_a_violation_is_told_once(lane)?;
             Stand::Backoff(at)
         }
         Cause::Recovered => {
@@ -112,6 +112,7 @@ fn enter(lane: &mut Lane, at: u64, stand: Stand, transition: &Transition) {
     (lane.mode, lane.epoch) = (transition.to, transition.epoch);
     if asked != lane.asks() {
         lane.generation += 1;
+        lane.halted_at = asked.then_some(at);
         lane.failures.clear();
         lane.corrupt.clear();
         lane.only_bad_since = None;
