@@ -85,20 +85,3 @@ impl Shape {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_locked_caps_are_those_of_the_contract() {
-        let caps = |protects: Protects| -> Vec<(Dimension, u64, Span)> {
-            protects.locked_caps().iter().map(|cap| (cap.by, cap.count, cap.per)).collect()
-        };
-        let (ten, fifteen) = (Span::from_secs(10 * 60), Span::from_secs(15 * 60));
-        let login = [(Dimension::Account, 3, ten), (Dimension::Ip, 20, ten)];
-        let otp = [(Dimension::Account, 2, fifteen), (Dimension::Ip, 10, fifteen)];
-        assert_eq!(caps(Protects::Login), login);
-        assert_eq!(caps(Protects::Otp), otp);
-    }
-}

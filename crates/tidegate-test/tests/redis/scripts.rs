@@ -134,7 +134,7 @@ async fn t42_scripts_change_only_on_purpose() {
         found += &format!("{} {what}\n", hash().await);
     }
     proxy.clear_record();
-    Node::new(&url, PATIENT).store().probe(tidegate_core::Span::SECOND).await.unwrap();
+    Node::new(&url, PATIENT).store().probe(Span::SECOND).await.unwrap();
     found += &format!("{} probe\n", hash().await);
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/redis/scripts.txt");
     if table::is_update() {
@@ -163,7 +163,7 @@ async fn t42_scripts_touch_the_keys_they_are_given_and_no_others() {
     for (_, limits, how) in representatives() {
         ask(&url, limits, how).await;
     }
-    Node::new(&url, PATIENT).store().probe(tidegate_core::Span::SECOND).await.unwrap();
+    Node::new(&url, PATIENT).store().probe(Span::SECOND).await.unwrap();
     server.command(&["ECHO", "that was all"]).await;
     let (mut given, mut touched, mut commands) = (BTreeSet::new(), 0, BTreeSet::new());
     while !line.contains("that was all") {
