@@ -31,7 +31,7 @@ pub struct Problem {
     /// A word for programs of end users, where there is more to know than the status.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
-    code: Option<&'static str>,
+    code: Option<Code>,
     /// What it is about, as a JSON pointer into the request body, or into the query as an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
@@ -40,6 +40,14 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     suggestion: Option<String>,
+}
+
+/// What programs of end users may know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) enum Code {
+    /// Local guardrails refuse, and have decided for so long that it may be told.
+    #[serde(rename = "throttling.enforcement_degraded")]
+    EnforcementDegraded,
 }
 
 /// Every kind of problem there is.
@@ -118,7 +126,7 @@ impl Problem {
 
     /// Adds a word for programs.
     #[must_use]
-    pub(crate) const fn coded(mut self, code: Option<&'static str>) -> Self {
+    pub(crate) const fn coded(mut self, code: Option<Code>) -> Self {
         self.code = code;
         self
     }

@@ -12,7 +12,7 @@ use crate::answer::{self, Answer};
 use crate::attempts;
 use crate::backend::Backend;
 use crate::gate::{client, is_trusted};
-use crate::problem::{Kind, Problem};
+use crate::problem::{Code, Kind, Problem};
 use crate::settings::Gate;
 use crate::wire::ask::MAX_FACT;
 use crate::wire::query::pairs;
@@ -20,9 +20,6 @@ use crate::worker::Worker;
 
 /// Tells a proxy that the request passes, but with a lower quality of service.
 const VERDICT: HeaderName = HeaderName::from_static("tidegate-verdict");
-
-/// Told to those whom local guardrails refuse, once an outage has lasted so long that they may know.
-const ENFORCEMENT_DEGRADED: &str = "throttling.enforcement_degraded";
 
 /// Decides a request that a reverse proxy has: 200 if it may pass.
 pub(crate) async fn gate<S: Backend>(
@@ -83,13 +80,13 @@ fn told(decision: &Decision<'_>, deny: StatusCode) -> Answer {
 }
 
 /// What a program of an end user may know about a refusal during an outage.
-fn code(decision: &Decision<'_>) -> Option<&'static str> {
+fn code(decision: &Decision<'_>) -> Option<Code> {
     let prolonged = decision.failsafe()?.prolonged;
     let local = matches!(
         decision.policy().fallback(),
         Fallback::Guarded | Fallback::Ceilings | Fallback::Health
     );
-    (prolonged && local).then_some(ENFORCEMENT_DEGRADED)
+    (prolonged && local).then_some(Code::EnforcementDegraded)
 }
 
 /// No decision: it does not pass, and nobody learns why.

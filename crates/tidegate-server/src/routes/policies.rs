@@ -1,7 +1,6 @@
 //! What is in force, and what it says about somebody.
 
 use tidegate_core::Case;
-use tidegate_engine::DecideError;
 
 use super::decide::{unknown_policy, write};
 use crate::answer::{self, Answer};
@@ -32,10 +31,8 @@ pub(crate) async fn explain<S: Backend>(
     let policy = set.get(name).ok_or_else(|| unknown_policy(&set, name))?;
     let subject = facts.subject();
     let mut case = Case::new(policy, &subject).weighing(cost);
-    let decision = match engine.peek(&mut case).await {
-        Ok(decision) => Some(decision),
-        Err(DecideError::NothingApplies { .. }) => None,
-    };
+    // The one error there is: nothing applies, and that is said limit by limit.
+    let decision = engine.peek(&mut case).await.ok();
     let mut document = Vec::new();
     write(&mut document, &ExplainAnswer::new(policy, &subject, decision));
     Ok(answer::json(document))
