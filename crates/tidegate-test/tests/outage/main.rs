@@ -16,13 +16,16 @@
 mod figures;
 mod flapping;
 mod kept;
+mod memory;
 mod node;
+mod oracle;
 mod people;
 mod policies;
 mod process;
 mod recorded;
 mod refusals;
 mod sentinel;
+mod speed;
 mod stalls;
 mod still;
 mod story;

@@ -28,6 +28,11 @@ pub(crate) fn set() -> PolicySet {
     within((!is_update()).then_some(PATIENT))
 }
 
+/// The same with the longest deadlines there are, where nothing is made to stall.
+pub(crate) fn set_without_haste() -> PolicySet {
+    within(Some(*PolicySpec::DEADLINES.end()))
+}
+
 fn within(deadline: Option<Span>) -> PolicySet {
     let specs = ALL.map(|place| match deadline {
         Some(deadline) => spec(place).deadline(deadline),
