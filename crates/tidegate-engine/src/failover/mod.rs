@@ -87,7 +87,11 @@ impl<S: Store> Engine<S> {
         if let Err(error) = &probed {
             self.emit(|| Event::StoreFailed { policy: due.policy.clone(), error: error.clone() });
         }
-        let probed = probed.map_err(|error| Failure::of(&error, 0).unwrap_or(Failure::Backend));
+        // Whatever is wrong with what nobody uses is wrong with the store.
+        let probed = probed.map_err(|error| match error {
+            StoreError::Refused => Failure::Refused,
+            _ => Failure::Backend,
+        });
         let input = Input::Probed(due.probe, probed);
         self.step(policy.name(), &post, input, self.now());
         if S::SHARED {

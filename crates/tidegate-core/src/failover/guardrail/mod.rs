@@ -53,14 +53,11 @@ impl<'a> Asked<'a> {
 
     /// The key of a scope. An unknown account is not counted. An unknown address is one that all who
     /// have none share, and so is an unknown agent: to leave them out must not be a way around.
-    fn key(&self, scope: Scope, alone: bool) -> Option<u64> {
+    fn key(&self, scope: Scope) -> Option<u64> {
         match self.digests.scope(scope, self.batch.facts()) {
             Some(key) => Some(key),
             None if scope.contains(Dimension::Account) => None,
-            None if scope.contains(Dimension::Agent) || alone => {
-                Some(self.digests.partly(scope, self.batch.facts()))
-            }
-            None => None,
+            None => Some(self.digests.partly(scope, self.batch.facts())),
         }
     }
 }
@@ -104,13 +101,8 @@ impl Guardrails {
     pub fn take(&mut self, asked: &Asked<'_>, counted: bool, now: Timestamp) -> Guarded {
         let mut keys: ArrayVec<(usize, u64), 2> = ArrayVec::new();
         let mut tightest: Option<Guarded> = None;
-        // Where no account is known, the prefix has to do: then it applies even if there is none.
-        let account = self.rails.iter().any(|rail| {
-            let scope = rail.cap().by;
-            scope.contains(Dimension::Account) && asked.key(scope, false).is_some()
-        });
         for (place, rail) in self.rails.iter_mut().enumerate() {
-            let Some(key) = asked.key(rail.cap().by, !account) else { continue };
+            let Some(key) = asked.key(rail.cap().by) else { continue };
             let left = rail.left(key, now);
             let guarded = Guarded {
                 cap: Some(rail.cap()),

@@ -82,10 +82,7 @@ impl Caps {
     fn keys(&self, who: &Who) -> [Option<u64>; 3] {
         let prefix = who.prefix.unwrap_or(NOBODY);
         match self.kind {
-            Kind::Login | Kind::Otp => {
-                let by_prefix = who.prefix.is_some() || who.account.is_none();
-                [who.account, by_prefix.then_some(prefix), None]
-            }
+            Kind::Login | Kind::Otp => [who.account, Some(prefix), None],
             Kind::Guarded | Kind::Ceilings { .. } => {
                 // Interfaces are not guarded by account, whoever it is.
                 let agent = who.agent.map_or(0, |agent| agent + 1);
