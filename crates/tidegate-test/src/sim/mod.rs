@@ -9,7 +9,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `schedule.rs`, `step.rs` | what happens, as data |
-//! | `world.rs`, `node.rs`, `hub.rs` | the executor, the nodes, what they share |
+//! | `world.rs`, `world/time.rs` | what happens to a fleet, and when |
+//! | `node.rs`, `hub.rs` | its nodes, and what they share |
 //! | `store.rs`, `counters.rs`, `fault.rs` | the store and what is wrong with it |
 //! | `trace.rs`, `log.rs` | what is observed, and what is remembered of it |
 //! | `checks/` | the properties |

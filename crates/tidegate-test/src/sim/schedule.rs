@@ -4,11 +4,13 @@
 //! So most of a schedule is made of small plots: an outage from its first failure to its end, a run on
 //! one account, a flood. Between them anything may happen.
 
+mod chance;
+
 use super::counters::Mark;
-use super::fault::{Fault, Reach, Way};
+use super::fault::{Fault, Way};
 use super::hub::{NODES, POLICIES};
 use super::rng::Rng;
-use super::step::{Client, Landmark, Over, Step};
+use super::step::{Landmark, Over, Step};
 
 /// The most steps of a schedule.
 pub const MOST: usize = 2_000;
@@ -261,57 +263,5 @@ impl Writer {
         ]);
         let (after, off) = (self.rng.pick(&EDGES), self.rng.small(3));
         self.steps.push(Step::WaitEdge { of, after, off });
-    }
-
-    fn client(&mut self) -> Client {
-        let account = self.rng.below(6);
-        Client {
-            account: (!self.rng.one_in(12)).then(|| u32::try_from(account).unwrap_or(0)),
-            prefix: (!self.rng.one_in(20)).then(|| u32::from(self.rng.small(5))),
-            agent: (!self.rng.one_in(6)).then(|| self.rng.small(3)),
-            vouched: self.rng.one_in(10),
-        }
-    }
-
-    fn fault(&mut self) -> Fault {
-        let way = match self.rng.below(10) {
-            0 => Way::Slow,
-            1 => Way::Mixed,
-            _ => self.rng.pick(&Way::BAD),
-        };
-        let reach = match self.rng.below(8) {
-            0 => Reach::Requests,
-            1 => Reach::Probes,
-            _ => Reach::All,
-        };
-        let turns = match self.rng.below(8) {
-            0 => (self.pause().max(1), self.pause().max(1)),
-            1 => (self.rng.pick(&[1, 5_000_000, 9_000_000]), 130_000_000),
-            _ => (0, 0),
-        };
-        Fault { way, reach, turns }
-    }
-
-    fn pause(&mut self) -> u64 {
-        self.rng.pick(&[
-            1, 100, 1_000, 50_000, 100_000, 250_000, 1_000_000, 1_999_999, 3_000_000, 5_000_000,
-            8_000_000, 20_000_000, 60_000_000,
-        ])
-    }
-
-    fn some_node(&mut self) -> u8 {
-        if self.rng.one_in(2) { self.node } else { self.rng.small(NODES) }
-    }
-
-    fn some_policy(&mut self) -> u8 {
-        if self.rng.one_in(2) { self.policy } else { self.rng.small(POLICIES) }
-    }
-
-    fn some_nodes(&mut self) -> u8 {
-        if self.rng.one_in(3) { 1 << self.node } else { u8::MAX }
-    }
-
-    fn some_policies(&mut self) -> u8 {
-        if self.rng.one_in(3) { 1 << self.policy } else { u8::MAX }
     }
 }
