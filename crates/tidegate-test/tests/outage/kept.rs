@@ -46,8 +46,7 @@ impl Looker {
         Self(Engine::new(store, set).sharing(&secret()))
     }
 
-    /// How much every counter of a person has counted, by the word of the store. Where attempts were
-    /// too many they have become a block, which is counted as one.
+    /// How much every counter of a person has counted, by the word of the store.
     pub(crate) async fn counted(&self, policy: u8, person: Person) -> Vec<u64> {
         let set = std::sync::Arc::clone(&self.0.policies());
         let (login, agent) = (person.login(), [b'a', person.agent]);
@@ -56,7 +55,7 @@ impl Looker {
         let mut case = Case::new(set.get(NAMES[usize::from(policy)]).unwrap(), &subject);
         let decision = self.0.peek_by_store(&mut case).await.unwrap();
         let counted = decision.explain().map(|said| match said.reading.attempts {
-            Some(tally) => u64::from(tally.long.max(tally.temp).max(tally.block.is_some().into())),
+            Some(tally) => u64::from(tally.long.max(tally.temp)),
             None => said.shape.capacity().saturating_add_signed(-said.reading.remaining),
         });
         counted.collect()
