@@ -127,7 +127,7 @@ impl<T: Display> Said<T> {
             (Some(trouble), Some(before)) => !Arc::ptr_eq(trouble, before),
             (trouble, _) => trouble.is_some(),
         };
-        let text = seen.trouble.as_ref().filter(|_| is_new).map(|trouble| trouble.to_string());
+        let text = seen.trouble.as_ref().filter(|_| is_new).map(ToString::to_string);
         self.seen = seen.trouble;
         if let Some(text) = text.filter(|text| self.may_tell(text)) {
             if seen.suspected {
