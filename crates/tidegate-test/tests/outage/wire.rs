@@ -7,7 +7,7 @@ use crate::story::Story;
 use crate::table::Row;
 
 #[tokio::test]
-async fn w1_p09_p19_p42_p52_p55_p57_nothing_goes_through() {
+async fn p09_p19_p42_p52_p55_p57_nothing_goes_through() {
     let server = Server::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let (strike, heal) = (async || proxy.blackhole(true), async || proxy.blackhole(false));
@@ -17,7 +17,7 @@ async fn w1_p09_p19_p42_p52_p55_p57_nothing_goes_through() {
 }
 
 #[tokio::test]
-async fn w2_p09_p19_p42_p52_p55_p57_replies_are_lost() {
+async fn p09_p19_p42_p52_p55_p57_replies_are_lost() {
     let server = Server::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let (strike, heal) = (async || proxy.drop_replies(true), async || proxy.drop_replies(false));
