@@ -11,7 +11,7 @@ use crate::failover::Failsafe;
 use crate::key::Digests;
 use crate::limit::Limit;
 use crate::policy::Policy;
-use crate::subject::Subject;
+use crate::subject::{Facts, Subject};
 use crate::time::Span;
 
 /// One request to be decided: a subject, the policy that applies, and what the request weighs.
@@ -157,9 +157,6 @@ impl<'a> Case<'a> {
     pub fn resolve(&mut self, digests: &Digests) {
         let facts = self.batch.facts_under(self.policy.class_fact());
         let (weight, limits) = (self.weight, self.policy.limits());
-        let charge = |limit: &'a Limit, digest| {
-            Charge::new(limit, digest, limit.units(weight), limit.applies(facts))
-        };
         self.batch.clear();
         self.readings.clear();
         self.number = None;
@@ -167,13 +164,20 @@ impl<'a> Case<'a> {
         for limit in limits {
             let Some(digest) = digests.key(limit, facts) else { continue };
             match limit.special() {
-                None => self.batch.push(charge(limit, digest)),
+                None => self.batch.push(charge(limit, digest, weight, facts)),
                 Some(special) => {
                     if let Some(member) = special.member(digests, facts) {
-                        self.batch.push(charge(limit, digest).of_member(member));
+                        let charge = charge(limit, digest, weight, facts);
+                        self.batch.push(charge.of_member(member));
                     }
                 }
             }
         }
     }
+}
+
+/// A function and no closure, so that it is certainly inlined.
+#[inline(always)]
+fn charge<'a>(limit: &'a Limit, digest: u64, weight: Cost, facts: Facts<'a>) -> Charge<'a> {
+    Charge::new(limit, digest, limit.units(weight), limit.applies(facts))
 }

@@ -12,7 +12,7 @@ mod record;
 use tidegate_core::{
     Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Generation,
     Input, Name, Outputs, Probe, Protects, Signal, Span, Standby, Standing, Store, StoreError,
-    Timestamp,
+    Timestamp, fold,
 };
 
 pub(crate) use self::post::{Permit, Post, Route};
@@ -138,16 +138,25 @@ impl<S: Store> Engine<S> {
         match self.ask(case, counted).await {
             Ok(()) => {
                 self.answered(case.policy().name(), &post, permit);
-                self.decided(case, counted, Some(&post))
+                self.decided_by_store(case, counted, &post)
             }
             Err(error) => {
                 self.tell_failed(case, &post, &error);
                 match self.make_anew(case, counted, &post, permit, error, began).await {
-                    Ok(()) => self.decided(case, counted, Some(&post)),
+                    Ok(()) => self.decided_by_store(case, counted, &post),
                     Err(failsafe) => self.decided_without_store(case, counted, failsafe),
                 }
             }
         }
+    }
+
+    fn decided_by_store<'d>(
+        &self,
+        case: &'d mut Case<'_>,
+        counted: bool,
+        post: &Post,
+    ) -> Decision<'d> {
+        if counted { self.decided(case, Some(post)) } else { fold(case) }
     }
 
     /// Decides without asking, unless it turns out that the store is to be asked again.

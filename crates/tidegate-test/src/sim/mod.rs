@@ -2,7 +2,7 @@
 //! all the same.
 //!
 //! A seed is a [`Schedule`]; a schedule is run by a [`World`]: some nodes with the real engine, clients,
-//! and a store that fails as it is told to. What is observed goes into a [trace](trace), and after every
+//! and a store that fails as it is told to. What is observed goes into a [trace], and after every
 //! step the [checks] look at it. Nothing else happens: no thread, no clock, no chance but the seed's. So
 //! a seed that fails, fails again, and can be [cut down](shrink) to the few steps that matter.
 //!
