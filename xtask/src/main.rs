@@ -1,4 +1,4 @@
-//! The commands of the repository: `cargo xtask test`, `cargo xtask guard`, `cargo xtask bench`.
+//! The commands of the repository: `cargo xtask test`, `cargo xtask sim`, `cargo xtask bench` and more.
 //!
 //! One command has to prove the tree on a fresh machine, and it has to be the same one for a person
 //! and for CI. A shell script would do until it needs tables, times and parsing; a task runner would
@@ -13,9 +13,12 @@
 
 mod api;
 mod cli;
+mod contract;
 mod guard;
 mod install;
+mod mutants;
 mod shell;
+mod sim;
 mod stages;
 mod suggest;
 mod summary;
@@ -56,6 +59,10 @@ fn perform(request: Request) -> Result<(), Failure> {
         }
         Request::Test(only) => stages::run(&only),
         Request::Guard(mode) => guard::run(mode),
+        Request::Sim(args) => sim::run(args),
+        Request::ListMutants => mutants::print(),
+        Request::Mutants(choice) => mutants::run(&choice),
+        Request::Contract(mode) => contract::run(mode),
         Request::Bench(args) => {
             let line = ["run", "--release", "--locked", "--package", "tidegate-bench", "--"];
             Cmd::cargo(&line).args(args).run()

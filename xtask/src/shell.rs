@@ -56,12 +56,17 @@ impl Cmd {
 
     /// What it prints on standard output; nothing is shown unless it fails.
     pub(crate) fn read(&self) -> Result<String, Failure> {
-        let output = self.quietly().map_err(|e| self.failure(&e))?;
+        let output = self.output()?;
         if !output.status.success() {
             eprint!("{}", String::from_utf8_lossy(&output.stderr));
             return Err(self.failure(&output.status));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// How it ends and what it prints, for somebody who judges that; shows nothing.
+    pub(crate) fn output(&self) -> Result<Output, Failure> {
+        self.quietly().map_err(|error| self.failure(&error))
     }
 
     /// Whether it can be started and exits with zero; shows nothing.

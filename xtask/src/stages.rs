@@ -10,6 +10,7 @@ use crate::api;
 use crate::guard::{self, Mode};
 use crate::install;
 use crate::shell::{Cmd, Failure, root, target_dir};
+use crate::sim;
 use crate::summary::{Outcome, Summary, seconds};
 
 /// One step of the proof.
@@ -23,13 +24,14 @@ pub(crate) enum Stage {
     Docs,
     Api,
     Loom,
+    Sim,
     Guard,
 }
 
 // === impl Stage ===
 
 impl Stage {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Install,
         Self::Format,
         Self::Clippy,
@@ -38,6 +40,7 @@ impl Stage {
         Self::Docs,
         Self::Api,
         Self::Loom,
+        Self::Sim,
         Self::Guard,
     ];
 
@@ -52,6 +55,7 @@ impl Stage {
             Self::Docs => "docs",
             Self::Api => "api",
             Self::Loom => "loom",
+            Self::Sim => "sim",
             Self::Guard => "guard",
         }
     }
@@ -67,6 +71,7 @@ impl Stage {
             Self::Docs => "build the documentation; a broken link is an error",
             Self::Api => "let an independent client try the server by its OpenAPI description",
             Self::Loom => "search thread interleavings of the in-memory store",
+            Self::Sim => "simulate nodes whose store fails, from ten thousand seeds",
             Self::Guard => "compare instructions per decision with the committed figures",
         }
     }
@@ -75,6 +80,7 @@ impl Stage {
     fn subject(self) -> Option<&'static str> {
         match self {
             Self::Loom => Some("crates/tidegate-engine/tests/loom.rs"),
+            Self::Sim => Some(sim::EXAMPLE),
             Self::Guard => Some(guard::EXAMPLE),
             _ => None,
         }
@@ -95,6 +101,7 @@ impl Stage {
                 .run(),
             Self::Api => api::run(),
             Self::Loom => loom().run(),
+            Self::Sim => sim::run(["--seeds", sim::SEEDS].map(ToOwned::to_owned)),
             Self::Guard => guard::run(Mode::Check),
         }
     }

@@ -6,11 +6,13 @@
 
 use crate::charge::{Batch, Charge, Readings};
 use crate::cost::Cost;
-use crate::decision::Verdict;
+use crate::decision::{Decision, Verdict};
+use crate::failover::Failsafe;
 use crate::key::Digests;
 use crate::limit::Limit;
 use crate::policy::Policy;
-use crate::subject::Subject;
+use crate::subject::{Facts, Subject};
+use crate::time::Span;
 
 /// One request to be decided: a subject, the policy that applies, and what the request weighs.
 ///
@@ -53,6 +55,8 @@ pub struct Case<'a> {
     pub(crate) binding: u8,
     /// The number of its ticket, if it gets one.
     number: Option<u64>,
+    /// What was decided without the store, if that is how it was.
+    pub(crate) failsafe: Option<Failsafe>,
 }
 
 // === impl Case ===
@@ -65,11 +69,12 @@ impl<'a> Case<'a> {
         Self {
             policy,
             weight: Cost::ONE,
-            batch: Batch::new(subject, policy.class_fact()),
+            batch: Batch::new(subject, policy.class_fact(), policy.deadline()),
             readings: Readings::new(),
             verdict: Verdict::UNDECIDED,
             binding: 0,
             number: None,
+            failsafe: None,
         }
     }
 
@@ -129,6 +134,20 @@ impl<'a> Case<'a> {
         (&self.batch, &mut self.readings)
     }
 
+    /// Leaves the store no more than this, because the rest of the deadline has passed.
+    pub const fn hurry(&mut self, left: Span) {
+        self.batch.hurry(left);
+    }
+
+    /// Puts a decision that was made without the store in the place of what the store would have said.
+    pub fn decided_without_store(&mut self, failsafe: Failsafe) -> Decision<'_> {
+        self.readings.begin(failsafe.at);
+        self.number = None;
+        (self.verdict, self.binding) = (failsafe.verdict, 0);
+        self.failsafe = Some(failsafe);
+        Decision::of(self)
+    }
+
     /// Fills in the charges: which limits apply, on which keys, for how much.
     ///
     /// A limit applies if every dimension of its scope is known. An anonymous request is so
@@ -138,22 +157,27 @@ impl<'a> Case<'a> {
     pub fn resolve(&mut self, digests: &Digests) {
         let facts = self.batch.facts_under(self.policy.class_fact());
         let (weight, limits) = (self.weight, self.policy.limits());
-        let charge = |limit: &'a Limit, digest| {
-            Charge::new(limit, digest, limit.units(weight), limit.applies(facts))
-        };
         self.batch.clear();
         self.readings.clear();
         self.number = None;
+        self.failsafe = None;
         for limit in limits {
             let Some(digest) = digests.key(limit, facts) else { continue };
             match limit.special() {
-                None => self.batch.push(charge(limit, digest)),
+                None => self.batch.push(charge(limit, digest, weight, facts)),
                 Some(special) => {
                     if let Some(member) = special.member(digests, facts) {
-                        self.batch.push(charge(limit, digest).of_member(member));
+                        let charge = charge(limit, digest, weight, facts);
+                        self.batch.push(charge.of_member(member));
                     }
                 }
             }
         }
     }
+}
+
+/// A function and no closure, so that it is certainly inlined.
+#[inline(always)]
+fn charge<'a>(limit: &'a Limit, digest: u64, weight: Cost, facts: Facts<'a>) -> Charge<'a> {
+    Charge::new(limit, digest, limit.units(weight), limit.applies(facts))
 }

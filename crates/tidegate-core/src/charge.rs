@@ -13,7 +13,7 @@ use crate::limit::{Limit, Stage, Stamp};
 use crate::overrides::Applies;
 use crate::shape::{Calendar, Periods, Reading, Room, Shape};
 use crate::subject::{Facts, Subject};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// The most limits one decision can have. A policy with more is
 /// [refused](crate::PolicyError::TooManyLimits).
@@ -37,6 +37,7 @@ pub struct Charge<'a> {
 #[derive(Clone, Debug)]
 pub struct Batch<'a> {
     facts: Facts<'a>,
+    deadline: Span,
     charges: ArrayVec<Charge<'a>, MAX_LIMITS>,
 }
 
@@ -214,14 +215,19 @@ impl<'a> Charge<'a> {
 impl<'a> Batch<'a> {
     /// No charges yet.
     #[inline]
-    pub(crate) fn new(subject: &'a Subject<'a>, class: Option<&'a [u8]>) -> Self {
-        Self { facts: Facts { subject, class }, charges: ArrayVec::new() }
+    pub(crate) fn new(subject: &'a Subject<'a>, class: Option<&'a [u8]>, deadline: Span) -> Self {
+        Self { facts: Facts { subject, class }, deadline, charges: ArrayVec::new() }
     }
 
     /// The facts, put together from parts: to read back what was just written piecemeal is slow.
     #[inline]
     pub(crate) const fn facts_under(&self, class: Option<&'a [u8]>) -> Facts<'a> {
         Facts { subject: self.facts.subject, class }
+    }
+
+    /// The facts that count.
+    pub(crate) const fn facts(&self) -> Facts<'a> {
+        self.facts
     }
 
     #[inline]
@@ -240,6 +246,18 @@ impl<'a> Batch<'a> {
     #[inline]
     pub fn charges(&self) -> &[Charge<'a>] {
         &self.charges
+    }
+
+    pub(crate) const fn hurry(&mut self, left: Span) {
+        self.deadline = left;
+    }
+
+    /// How long a store may take for all of them together: the policy's
+    /// [deadline](crate::Policy::deadline), less what has passed of it. A store that can be late gives
+    /// up by then.
+    #[must_use]
+    pub const fn deadline(&self) -> Span {
+        self.deadline
     }
 
     /// The key of one of the charges, for stores that spell it out.

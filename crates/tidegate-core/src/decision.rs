@@ -6,9 +6,11 @@
 
 use crate::block::Block;
 use crate::case::Case;
+use crate::failover::{Alarm, Failsafe, Guarded};
 use crate::limit::{Limit, Stage};
 use crate::policy::{Mode, Overflow, Policy};
 use crate::shape::{Reading, Room, Shape};
+use crate::store::StoreError;
 use crate::time::{Span, Timestamp};
 
 /// The whole answer to one request: a [`Case`] that has been decided by [`fold`].
@@ -254,6 +256,10 @@ fn left_with(reading: &Reading) -> Room {
 // === impl Decision ===
 
 impl<'d> Decision<'d> {
+    pub(crate) const fn of(case: &'d Case<'d>) -> Self {
+        Self(case)
+    }
+
     /// What to do.
     #[must_use]
     #[inline]
@@ -280,8 +286,8 @@ impl<'d> Decision<'d> {
     ///
     /// The wait of a [`Denial`] may be longer than that of this limit: it is the longest of all.
     ///
-    /// `None` only for a case that was folded before a store had answered, which an engine does not
-    /// hand out.
+    /// `None` if no limit did: the store was not asked or did not answer, and what took its place is in
+    /// [`failsafe`](Self::failsafe).
     #[must_use]
     #[inline]
     pub fn binding(&self) -> Option<Explanation<'d>> {
@@ -294,11 +300,38 @@ impl<'d> Decision<'d> {
         (0..self.0.readings().list().len()).filter_map(move |index| decision.explanation(index))
     }
 
-    /// Under which circumstances it was decided: normal, because the store answered. What becomes
-    /// of a request without a store is not a decision yet, but a typed error.
+    /// Under which circumstances it was decided: normal if the store answered.
     #[must_use]
     pub const fn mode(&self) -> Mode {
-        Mode::Normal
+        match &self.0.failsafe {
+            None => Mode::Normal,
+            Some(failsafe) => failsafe.mode,
+        }
+    }
+
+    /// How it was decided without the store, if that is how it was.
+    #[must_use]
+    pub const fn failsafe(&self) -> Option<&'d Failsafe> {
+        self.0.failsafe.as_ref()
+    }
+
+    /// What the local cap said that decided in the place of the store.
+    #[must_use]
+    pub fn guarded(&self) -> Option<Guarded> {
+        self.failsafe()?.guarded
+    }
+
+    /// What somebody has to do something about: every decision made under such a condition says so.
+    #[must_use]
+    pub fn alarm(&self) -> Option<Alarm> {
+        self.failsafe()?.alarm
+    }
+
+    /// What went wrong with the store, if it was this request that met it. For the host, not for
+    /// whoever is refused.
+    #[must_use]
+    pub fn trouble(&self) -> Option<&'d StoreError> {
+        self.failsafe()?.error.as_ref()
     }
 
     /// The stage of the limit that decided.
@@ -325,9 +358,10 @@ impl<'d> Decision<'d> {
             Some(Retry::Never) => None,
         };
         let backoff = self.explain().filter(|said| !said.limit.is_shadow());
-        let (limit, reading) = match self.binding() {
-            Some(binding) => (binding.shape.capacity(), *binding.reading),
-            None => (0, Reading::NOTHING),
+        let (limit, reading) = match (self.binding(), self.guarded()) {
+            (Some(binding), _) => (binding.shape.capacity(), *binding.reading),
+            (None, Some(guarded)) => (guarded.cap.map_or(0, |cap| cap.count), guarded.reading()),
+            (None, None) => (0, Reading::NOTHING),
         };
         Status {
             limit,
@@ -357,6 +391,9 @@ impl<'d> Decision<'d> {
     /// The block that keeps the request out, if that is what does: of several the one that ends last.
     #[must_use]
     pub fn block(&self) -> Option<Block> {
+        if let Some(failsafe) = self.failsafe() {
+            return failsafe.block;
+        }
         if self.is_admitted() || !self.policy().counts_attempts() {
             return None;
         }

@@ -25,7 +25,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::limit::Limit;
 use crate::secret::Secret;
-use crate::subject::{Dimension, Fact, Facts};
+use crate::subject::{Dimension, Fact, Facts, Scope};
 
 /// The longest part of a key, in bytes once escaped; longer ones are hashed by [`KeyNames`].
 pub const MAX_PART: usize = 128;
@@ -206,6 +206,22 @@ impl Digests {
             value = self.fact(facts, *dimension)?;
         }
         Some(self.fold(digest, value).max(1))
+    }
+
+    /// The digest of what a scope counts by, or `None` if a dimension of it is unknown. It is that of
+    /// no limit.
+    pub(crate) fn scope(&self, scope: Scope, facts: Facts<'_>) -> Option<u64> {
+        scope.dimensions().try_fold(self.seed, |digest, dimension| {
+            Some(self.fold(digest, self.fact(facts, dimension)?))
+        })
+    }
+
+    /// The same, with what is unknown taken for one value of its own.
+    pub(crate) fn partly(&self, scope: Scope, facts: Facts<'_>) -> u64 {
+        scope.dimensions().fold(self.seed, |digest, dimension| {
+            let unknown = self.bytes(&[]).rotate_left(5 * dimension as u32) ^ self.whitening;
+            self.fold(digest, self.fact(facts, dimension).unwrap_or(unknown))
+        })
     }
 
     /// The digest of one fact of a subject. The dimension is in it: `org=x` and `user=x` differ.

@@ -7,7 +7,7 @@
 //!
 //! # The book
 //!
-//! Eleven short chapters with examples that are run with the tests. Start here if you want to know
+//! Twelve short chapters with examples that are run with the tests. Start here if you want to know
 //! *why*; the reference below says *what*.
 //!
 //! 1. [What a limit is](book::ch1_what_a_limit_is): N admits N and denies N + 1
@@ -21,6 +21,7 @@
 //! 9. [Where state lives](book::ch9_where_state_lives): the port to a store, and its failures
 //! 10. [What it really cost](book::ch10_what_it_really_cost): tickets, settled at most once
 //! 11. [Too many tries](book::ch11_too_many_tries): attempts, blocks, the ladder
+//! 12. [When the store fails](book::ch12_when_the_store_fails): three modes, a breaker, exact local caps
 //!
 //! # The way of a request
 //!
@@ -37,6 +38,7 @@
 //! | answer | [`fold`], [`Decision`], [`Verdict`], [`Explanation`], [`Status`] |
 //! | correct | [`Ticket`], [`Settlement`], [`Receipt`] |
 //! | block, unblock, forget | [`Amendment`], [`Block`], [`Level`], [`Ladder`] |
+//! | go on without a store | [`Standby`]: [`Failover`], [`Guardrails`], [`Mirror`]; [`Failsafe`], [`Signal`] |
 //!
 //! An engine does all of this in one call. Here are the same steps by hand, with what a store would
 //! say about a bucket never seen:
@@ -80,6 +82,7 @@ mod case;
 mod charge;
 mod cost;
 mod decision;
+pub mod failover;
 mod kept;
 mod key;
 mod limit;
@@ -104,14 +107,18 @@ pub use case::Case;
 pub use charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan, plan_after};
 pub use cost::{Cost, CostError, CostRule};
 pub use decision::{Decision, Denial, Explanation, Retry, Status, TooManyRequests, Verdict, fold};
+pub use failover::{
+    Alarm, Asked, Cap, Cause, Course, Failover, Failsafe, Failure, Generation, Guarded, Guardrails,
+    Input, Mirror, Outputs, Probe, Severity, Signal, Standby, Standing, Transition,
+};
 pub use kept::Kept;
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
 pub use limit::{Limit, LimitError, Stage, Stamp};
 pub use name::{Name, NameError};
 pub use overrides::{Override, OverrideError};
 pub use policy::{
-    Cap, FailureMode, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
-    Protects,
+    FailureMode, Fallback, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder,
+    PolicySpec, Protects,
 };
 pub use preset::Preset;
 pub use secret::{Secret, SecretError};

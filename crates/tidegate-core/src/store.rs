@@ -6,7 +6,7 @@ use crate::amendment::{Amended, Amendment, Blocks, Counter, Page};
 use crate::charge::{Batch, Readings};
 use crate::settlement::{Receipt, Settlement};
 use crate::shape::Stale;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// Where counters are kept.
 ///
@@ -78,12 +78,14 @@ pub trait Store: Send + Sync {
     fn blocks(&self, page: Page<'_>) -> impl Future<Output = Result<Blocks, StoreError>> + Send;
 
     /// Does what a charge needs, a write included, to a counter that nobody uses: whether the store
-    /// works. A store that can be read but not written does not.
+    /// works. A store that can be read but not written does not. It answers `within` this long, and
+    /// leaves nothing that outlasts ten seconds.
     ///
     /// # Errors
     ///
     /// What a charge would fail with.
-    fn probe(&self) -> impl Future<Output = Result<(), StoreError>> + Send {
+    fn probe(&self, within: Span) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = within;
         core::future::ready(Ok(()))
     }
 
@@ -141,6 +143,34 @@ pub enum StoreError {
         /// The time the periods have to cover: the store's, or that of the counter if it is later.
         now: Timestamp,
     },
+}
+
+// === impl StoreError ===
+
+impl StoreError {
+    /// The names of all variants, in order.
+    pub const NAMES: [&'static str; 7] =
+        ["unavailable", "timeout", "contended", "corrupt", "version", "refused", "stale"];
+
+    /// Its place among [`NAMES`](Self::NAMES).
+    #[must_use]
+    pub const fn place(&self) -> usize {
+        match self {
+            Self::Unavailable => 0,
+            Self::Timeout => 1,
+            Self::Contended => 2,
+            Self::Corrupt { .. } => 3,
+            Self::Version { .. } => 4,
+            Self::Refused => 5,
+            Self::Stale { .. } => 6,
+        }
+    }
+
+    /// The name used in answers, logs and metrics: what kind of failure it is, and nothing else.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        Self::NAMES[self.place()]
+    }
 }
 
 // === impl Stale ===

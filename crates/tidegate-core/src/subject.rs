@@ -156,6 +156,16 @@ impl Scope {
         Self(dimensions.into_iter().fold(0, |bits, dimension| bits | dimension.bit()))
     }
 
+    /// The same, where it is compiled in.
+    pub(crate) const fn of_all(dimensions: &[Dimension]) -> Self {
+        let (mut bits, mut place) = (0, 0);
+        while place < dimensions.len() {
+            bits |= dimensions[place].bit();
+            place += 1;
+        }
+        Self(bits)
+    }
+
     /// Whether it counts by `dimension`.
     #[must_use]
     pub const fn contains(self, dimension: Dimension) -> bool {

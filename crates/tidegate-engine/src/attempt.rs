@@ -4,9 +4,12 @@
 //! them is. So an attempt is counted before anything is verified, and whoever verifies says when it was
 //! a good one. Until then, and if nobody ever says so, it was a failure.
 
-use tidegate_core::{Block, Case, Name, Span, Store, Subject, Ticket, Timestamp, TooManyRequests};
+use tidegate_core::{
+    Block, Case, Mode, Name, Span, Store, Subject, Ticket, Timestamp, TooManyRequests,
+};
 
-use crate::engine::{DecideError, Engine, SettleError};
+use crate::engine::{DecideError, Engine};
+use crate::settle::SettleError;
 
 /// An attempt that has been counted and may go on. Dropped, it stays counted.
 #[must_use = "an attempt that is not said to have succeeded stays counted as a failure"]
@@ -22,6 +25,12 @@ pub enum AttemptError {
     /// There were too many.
     #[error("too many attempts")]
     TooMany(Refusal),
+    /// Nobody can tell at present, and so it may not go on. That says nothing about who tries.
+    #[error("not available at present")]
+    Unavailable {
+        /// When to come back.
+        retry_after: Option<Span>,
+    },
     /// There is no such policy in force.
     #[error("there is no policy `{0}`")]
     NoPolicy(String),
@@ -65,6 +74,9 @@ impl<S: Store> Engine<S> {
         let decision = self.decide(&mut case).await?;
         match decision.passed() {
             Ok(()) => Ok(Pending { engine: self, ticket: self.ticket(&decision) }),
+            Err(error) if decision.mode() == Mode::FailClosed => {
+                Err(AttemptError::Unavailable { retry_after: error.retry_after() })
+            }
             Err(error) => Err(AttemptError::TooMany(Refusal {
                 error,
                 limit: decision.binding().map(|binding| binding.limit.name().clone()),

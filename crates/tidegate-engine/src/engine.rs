@@ -1,4 +1,4 @@
-//! One decision from end to end: resolve → charge → fold.
+//! One decision from end to end: resolve → charge → fold, or what takes the store's place.
 
 use core::future::Future;
 use core::hash::{BuildHasher as _, Hasher as _};
@@ -8,28 +8,41 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::hash::RandomState;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, Cache, Guard};
 use tidegate_core::{
-    Batch, Case, Cost, CostError, Decision, Digests, Name, Policy, PolicyError, PolicySet,
-    PolicySetBuilder, Readings, Receipt, Secret, Settled, Settlement, Store, StoreError, Ticket,
-    TicketError, fold,
+    Batch, Case, Clock, Decision, Digests, Name, Policy, PolicyError, PolicySet, PolicySetBuilder,
+    Readings, Secret, Store, StoreError, Ticket, Timestamp, fold,
 };
 
-use crate::event::{Event, Observer, Outbox};
+use crate::clock::SystemClock;
+use crate::event::{Event, Observer};
+use crate::failover::{Post, Posts, Route};
+use crate::outbox::Outbox;
 use crate::tickets::Tickets;
 
 /// Decides requests by the policies in force, with state in a store.
 #[derive(Debug)]
 pub struct Engine<S> {
     store: S,
-    policies: ArcSwap<PolicySet>,
-    digests: Digests,
-    tickets: Tickets,
+    pub(crate) policies: ArcSwap<PolicySet>,
+    pub(crate) digests: Digests,
+    pub(crate) tickets: Tickets,
+    pub(crate) posts: Posts,
+    clock: Time,
     outbox: Option<Outbox>,
+    /// To whoever is told only what must not get lost.
+    signals: Option<Outbox>,
     /// The changes behind the store that were told.
     told: AtomicU64,
+}
+
+/// The clock of this node, by which it judges its store.
+enum Time {
+    /// Real time: read, and so set, only if a store can fail.
+    Real(OnceLock<SystemClock>),
+    Given(Arc<dyn Clock>),
 }
 
 /// The policies in force, as one thread sees them.
@@ -48,27 +61,10 @@ pub enum DecideError {
         /// The policy.
         policy: Name,
     },
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
-/// Why nothing was settled, and nothing changed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SettleError {
-    /// The ticket.
-    #[error(transparent)]
-    Ticket(#[from] TicketError),
-    /// The weight.
-    #[error(transparent)]
-    Weight(#[from] CostError),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// Whether a decision is counted or only looked at: known when it is compiled.
-type Ask = bool;
+/// Whether a decision is counted or only looked at.
+pub(crate) type Ask = bool;
 const CHARGE: Ask = true;
 const PEEK: Ask = false;
 
@@ -82,8 +78,30 @@ impl<S: Store> Engine<S> {
 
     /// An engine whose digests are known, so that a run can be repeated exactly.
     pub fn with_digests(store: S, policies: PolicySet, digests: Digests) -> Self {
+        let clock = Time::Real(OnceLock::new());
+        let posts = if S::SHARED { Posts::of(&policies, clock.now()) } else { Posts::default() };
         let (policies, tickets) = (ArcSwap::from_pointee(policies), Tickets::new());
-        Self { store, policies, digests, tickets, outbox: None, told: AtomicU64::new(0) }
+        let told = AtomicU64::new(0);
+        let (outbox, signals) = (None, None);
+        Self { store, policies, digests, tickets, posts, clock, outbox, signals, told }
+    }
+
+    /// Judges the store by this clock instead of real time. Policies stand as at the start.
+    #[must_use]
+    pub fn timed_by(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.posts = Posts::of(&self.policies.load(), clock.now());
+        self.clock = Time::Given(clock);
+        self
+    }
+
+    /// The time of this node, by which it judges its store.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// How a policy stands.
+    pub(crate) fn post(&self, policy: &Policy) -> Arc<Post> {
+        self.posts.get(policy, || self.now())
     }
 
     /// Makes this engine one of a fleet that shares a store: its tickets can be settled by every node
@@ -106,6 +124,26 @@ impl<S: Store> Engine<S> {
         Ok(self)
     }
 
+    /// Tells these observers, on a thread of their own, only what must not get lost: how policies stand
+    /// with their store, counters that were made anew, what operators have done. Decisions cost no
+    /// more for it. They take the place of any named before.
+    ///
+    /// # Errors
+    ///
+    /// If no thread can be started.
+    pub fn signalled_to(mut self, observers: Vec<Box<dyn Observer>>) -> io::Result<Self> {
+        self.signals = Some(Outbox::to(observers)?);
+        Ok(self)
+    }
+
+    /// Tells one observer at once, on the thread on which it happens, for simulations.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn told_at_once(mut self, observer: Arc<dyn Fn(&Event) + Send + Sync>) -> Self {
+        self.outbox = Some(Outbox::direct(observer));
+        self
+    }
+
     /// Tells observers that other policies were refused before they could be built, as those of a file
     /// that cannot be read.
     pub fn refuse_reload(&self, reason: &str) {
@@ -115,12 +153,16 @@ impl<S: Store> Engine<S> {
     /// Waits until the observers have been told what happened before, but no longer than this: for the
     /// end of a process. Whether they have.
     pub fn finish_telling(&self, within: Duration) -> bool {
-        self.outbox.as_ref().is_none_or(|outbox| outbox.finish(within))
+        self.outboxes().all(|outbox| outbox.finish(within))
     }
 
     /// How many events no observer was told of, because those before were not done with yet.
     pub fn dropped_events(&self) -> u64 {
-        self.outbox.as_ref().map_or(0, Outbox::dropped)
+        self.outboxes().map(Outbox::dropped).sum()
+    }
+
+    fn outboxes(&self) -> impl Iterator<Item = &Outbox> {
+        self.outbox.iter().chain(&self.signals)
     }
 
     /// The policies in force. Take them anew for each request: they are swapped whole.
@@ -144,6 +186,9 @@ impl<S: Store> Engine<S> {
             })?;
             let count = next.policies().len();
             if Arc::ptr_eq(&present, &self.policies.compare_and_swap(&present, Arc::new(next))) {
+                if S::SHARED {
+                    self.posts.renew(&self.policies.load(), self.now());
+                }
                 self.emit(|| Event::Reloaded { policies: count });
                 return Ok(());
             }
@@ -157,23 +202,47 @@ impl<S: Store> Engine<S> {
 
     /// Decides a case, and counts it if it is admitted. What every limit said stays in the case.
     ///
+    /// If the store fails, or is not trusted at present, the policy's failure mode decides, and the
+    /// decision [says so](Decision::mode).
+    ///
     /// # Errors
     ///
-    /// If no limit of the policy applies to the subject, or the store fails. Neither is a reason
-    /// to let the request pass; what to do then is the policy's failure mode.
+    /// If no limit of the policy applies to the subject. That is no reason to let the request pass.
     #[inline]
     pub async fn decide<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
         case.resolve(&self.digests);
+        if case.batch().charges().is_empty() {
+            return Err(self.undecided(case.policy()));
+        }
+        if S::SHARED {
+            return Ok(self.decide_shared(case, CHARGE).await);
+        }
+        // Spelled out, and not by way of `ask`: every layer of futures shows in the profile here.
         let policy = case.policy();
         let (batch, readings) = case.ask();
-        if batch.charges().is_empty() {
-            return Err(self.failed(policy, nothing_applies(policy)));
-        }
         if let Err(error) = self.store.charge(batch, readings).await
-            && let Err(error) = self.send_again::<CHARGE>(error, batch, readings).await
+            && let Err(error) = self.send_again(CHARGE, policy, error, batch, readings).await
         {
-            return Err(self.failed(policy, error.into()));
+            return Ok(self.failed_in_process(case, CHARGE, error));
         }
+        Ok(self.decided(case, None))
+    }
+
+    /// Asks the store about a resolved case.
+    #[inline]
+    pub(crate) async fn ask(&self, case: &mut Case<'_>, how: Ask) -> Result<(), StoreError> {
+        let policy = case.policy();
+        let (batch, readings) = case.ask();
+        match self.send(how, batch, readings).await {
+            Ok(()) => Ok(()),
+            Err(error) => self.send_again(how, policy, error, batch, readings).await,
+        }
+    }
+
+    /// What the store has decided, and counted.
+    #[inline(always)]
+    pub(crate) fn decided<'d>(&self, case: &'d mut Case<'_>, post: Option<&Post>) -> Decision<'d> {
+        let policy = case.policy();
         if policy.settles() {
             self.number(case);
         }
@@ -185,7 +254,33 @@ impl<S: Store> Engine<S> {
         if self.outbox.is_some() && policy.counts_attempts() {
             self.tell_blocks(&decision);
         }
-        Ok(decision)
+        if let Some(post) = post.filter(|_| policy.counts_attempts()) {
+            self.learn(&decision, post);
+        }
+        decision
+    }
+
+    /// Decides a case by what the store says and nothing else, so that its failures can be looked at:
+    /// for tests of stores.
+    #[doc(hidden)]
+    pub async fn decide_by_store<'d>(
+        &self,
+        case: &'d mut Case<'_>,
+    ) -> Result<Decision<'d>, StoreError> {
+        case.resolve(&self.digests);
+        self.ask(case, CHARGE).await?;
+        Ok(self.decided(case, None))
+    }
+
+    /// Likewise [`peek`](Self::peek).
+    #[doc(hidden)]
+    pub async fn peek_by_store<'d>(
+        &self,
+        case: &'d mut Case<'_>,
+    ) -> Result<Decision<'d>, StoreError> {
+        case.resolve(&self.digests);
+        self.ask(case, PEEK).await?;
+        Ok(fold(case))
     }
 
     /// Tells of the blocks that this very request has begun.
@@ -226,40 +321,45 @@ impl<S: Store> Engine<S> {
     /// As [`decide`](Self::decide).
     pub async fn peek<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
         case.resolve(&self.digests);
-        let policy = case.policy();
-        let (batch, readings) = case.ask();
-        if batch.charges().is_empty() {
-            return Err(nothing_applies(policy));
+        if case.batch().charges().is_empty() {
+            return Err(nothing_applies(case.policy()));
         }
-        if let Err(error) = self.store.peek(batch, readings).await {
-            self.send_again::<PEEK>(error, batch, readings).await?;
+        if S::SHARED {
+            return Ok(self.decide_shared(case, PEEK).await);
         }
-        Ok(fold(case))
+        match self.ask(case, PEEK).await {
+            Ok(()) => Ok(fold(case)),
+            Err(error) => Ok(self.failed_in_process(case, PEEK, error)),
+        }
     }
 
     /// Tells, once, that other servers than before keep the counters.
-    fn notice(&self) {
+    pub(crate) fn notice(&self) {
         let changes = self.store.changes();
         let seen = u64::from(changes.restarts) << 32 | u64::from(changes.failovers);
         if self.told.load(Ordering::Relaxed) != seen
             && self.told.swap(seen, Ordering::Relaxed) != seen
         {
-            self.emit(|| Event::StoreChanged { changes });
+            self.emit_surely(|| Event::StoreChanged { changes });
+            self.forgot();
         }
     }
 
     #[cold]
-    fn failed(&self, policy: &Policy, error: DecideError) -> DecideError {
+    fn undecided(&self, policy: &Policy) -> DecideError {
+        let error = nothing_applies(policy);
         self.emit(|| Event::Failed { policy: policy.name().clone(), error: error.clone() });
         error
     }
 
-    async fn send<const HOW: Ask>(
+    #[inline]
+    async fn send(
         &self,
+        how: Ask,
         batch: &Batch<'_>,
         readings: &mut Readings,
     ) -> Result<(), StoreError> {
-        match HOW {
+        match how {
             PEEK => self.store.peek(batch, readings).await,
             CHARGE => self.store.charge(batch, readings).await,
         }
@@ -271,43 +371,10 @@ impl<S: Store> Engine<S> {
         self.tickets.issue(decision)
     }
 
-    /// Settles a request: what it was charged for becomes what it really weighed. Zero gives all of
-    /// it back; more than it was charged for is taken now, whether or not there is room. It concerns
-    /// only limits that settle, and happens at most once for each ticket.
-    ///
-    /// # Errors
-    ///
-    /// If the ticket is not one of this engine's, has expired or was settled before, if the weight
-    /// is beyond the exact range, or if the store fails. Nothing has been changed then.
-    pub async fn settle(&self, ticket: &str, weight: u64) -> Result<Settled, SettleError> {
-        let claim = self.tickets.open(ticket)?;
-        let weight = match weight {
-            0 => None,
-            _ => Some(Cost::try_new(weight)?),
-        };
-        let policies = self.policies.load_full();
-        let settlement = Settlement::new(&claim, &policies, weight);
-        let mut resent = 0;
-        let receipt = loop {
-            match self.store.settle(&settlement).await {
-                // A store that has just been told its periods asks for none again, unless they end
-                // in between.
-                Err(StoreError::Stale { charge, now }) if resent <= settlement.moves().len() => {
-                    resent += 1;
-                    if let Some(step) = settlement.moves().get(charge) {
-                        step.charge.refresh(now);
-                    }
-                }
-                other => break other?,
-            }
-        };
-        match receipt {
-            Receipt::Settled(settled) => {
-                self.emit(|| Event::Settled { settled });
-                Ok(settled)
-            }
-            Receipt::Before => Err(TicketError::Settled.into()),
-            Receipt::Late => Err(TicketError::Expired.into()),
+    /// Tells the observers what must not get lost.
+    pub(crate) fn emit_surely(&self, event: impl Fn() -> Event) {
+        for outbox in self.outboxes() {
+            outbox.send_surely(event());
         }
     }
 
@@ -324,20 +391,26 @@ impl<S: Store> Engine<S> {
     /// first time; after that each by itself, because a clock that went back may leave one counter
     /// ahead of the others.
     #[cold]
-    async fn send_again<const HOW: Ask>(
+    async fn send_again(
         &self,
+        how: Ask,
+        policy: &Policy,
         mut error: StoreError,
         batch: &Batch<'_>,
         readings: &mut Readings,
     ) -> Result<(), StoreError> {
         for resent in 0..=batch.charges().len() {
             let StoreError::Stale { charge, now } = error else { break };
+            // Others may have found out meanwhile that the store is not to be asked any more.
+            if S::SHARED && self.post(policy).route() == Route::Local {
+                break;
+            }
             for (place, stale) in batch.charges().iter().enumerate() {
                 if resent == 0 || place == charge {
                     stale.refresh(now);
                 }
             }
-            match self.send::<HOW>(batch, readings).await {
+            match self.send(how, batch, readings).await {
                 Ok(()) => return Ok(()),
                 Err(again) => error = again,
             }
@@ -350,6 +423,26 @@ impl<S: Store> Engine<S> {
     /// because it only looks whether they have been swapped.
     pub fn reader(&self) -> Reader<'_> {
         Reader(Cache::new(&self.policies))
+    }
+}
+
+// === impl Time ===
+
+impl Time {
+    fn now(&self) -> Timestamp {
+        match self {
+            Self::Real(clock) => clock.get_or_init(SystemClock::new).now(),
+            Self::Given(clock) => clock.now(),
+        }
+    }
+}
+
+impl core::fmt::Debug for Time {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Real(_) => "Time(real)",
+            Self::Given(_) => "Time(given)",
+        })
     }
 }
 

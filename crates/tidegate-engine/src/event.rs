@@ -1,20 +1,13 @@
 //! What happened, for whoever wants to know.
 //!
 //! Whoever is told must not be able to change what they are told of. So events go through a bounded
-//! queue to a thread of its own: an observer that is slow fills the queue, one that panics is not
-//! called again, and a decision has long been answered in either case. What does not fit into the
-//! queue is dropped and counted.
-
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
-use std::time::Duration;
+//! queue to a thread of its own (`outbox.rs`): an observer that is slow fills the queue, one that
+//! panics is not called again, and a decision has long been answered in either case. What does not fit
+//! into the queue is dropped and counted, but for what must not get lost.
 
 use tidegate_core::{
-    Amended, Amendment, Block, Changes, Decision, Dimension, Mode, Name, Settled, Timestamp,
-    Verdict,
+    Amended, Amendment, Block, Changes, Decision, Dimension, Mode, Name, Settled, Signal,
+    StoreError, Timestamp, Verdict,
 };
 
 use crate::engine::DecideError;
@@ -62,6 +55,32 @@ pub enum Event {
         /// What came of it.
         amended: Amended,
     },
+    /// The store has failed a request or a probe.
+    StoreFailed {
+        /// The policy.
+        policy: Name,
+        /// How.
+        error: StoreError,
+    },
+    /// How a policy stands with its store has changed, or somebody has to know that it has not.
+    Failover {
+        /// The policy.
+        policy: Name,
+        /// What has happened.
+        signal: Signal,
+    },
+    /// A counter could not be read, and was made anew.
+    Recreated {
+        /// The policy.
+        policy: Name,
+        /// The limit.
+        limit: Name,
+    },
+    /// More happened of what must not get lost than could be kept until it was told.
+    Coalesced {
+        /// How many events.
+        count: u64,
+    },
     /// A request could not be decided.
     Failed {
         /// The policy.
@@ -100,23 +119,6 @@ pub trait Observer: Send {
     fn observe(&mut self, event: &Event);
 }
 
-/// Where events wait to be told.
-#[derive(Debug)]
-pub(crate) struct Outbox {
-    queue: SyncSender<Item>,
-    dropped: AtomicU64,
-}
-
-#[derive(Debug)]
-enum Item {
-    Event(Event),
-    /// Everything before this has been told.
-    Mark(SyncSender<()>),
-}
-
-/// How many events wait at most.
-const CAPACITY: usize = 4096;
-
 // === impl Event ===
 
 impl Event {
@@ -135,65 +137,6 @@ impl Event {
 impl<F: FnMut(&Event) + Send> Observer for F {
     fn observe(&mut self, event: &Event) {
         self(event);
-    }
-}
-
-// === impl Outbox ===
-
-impl Outbox {
-    /// Starts the thread that tells `observers`. It ends when this is dropped and all is told.
-    pub(crate) fn to(observers: Vec<Box<dyn Observer>>) -> io::Result<Self> {
-        let (queue, events) = sync_channel(CAPACITY);
-        thread::Builder::new()
-            .name("tidegate-observers".into())
-            .spawn(move || tell(observers, &events))?;
-        Ok(Self { queue, dropped: AtomicU64::new(0) })
-    }
-
-    #[inline(never)]
-    pub(crate) fn send(&self, event: impl FnOnce() -> Event) {
-        if self.queue.try_send(Item::Event(event())).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Waits until what happened before has been told, but no longer than this.
-    pub(crate) fn finish(&self, within: Duration) -> bool {
-        let (done, told) = sync_channel(1);
-        self.queue.try_send(Item::Mark(done)).is_ok() && told.recv_timeout(within).is_ok()
-    }
-
-    pub(crate) fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
-    }
-}
-
-fn tell(mut observers: Vec<Box<dyn Observer>>, items: &Receiver<Item>) {
-    for item in items {
-        let event = match item {
-            Item::Event(event) => event,
-            Item::Mark(done) => {
-                let _ = done.try_send(());
-                continue;
-            }
-        };
-        let mut place = 0;
-        while let Some(observer) = observers.get_mut(place) {
-            match catch_unwind(AssertUnwindSafe(|| observer.observe(&event))) {
-                Ok(()) => place += 1,
-                Err(panicked) => {
-                    core::mem::forget(panicked);
-                    dismiss(observers.remove(place));
-                }
-            }
-        }
-    }
-}
-
-/// Drops an observer that has panicked; its end may panic too, and so may what it panics with.
-fn dismiss(observer: Box<dyn Observer>) {
-    if let Err(panicked) = catch_unwind(AssertUnwindSafe(|| drop(observer))) {
-        core::mem::forget(panicked);
     }
 }
 

@@ -28,15 +28,20 @@ mod attempt;
 mod clock;
 mod engine;
 mod event;
+mod failover;
 #[cfg(feature = "file")]
 pub mod file;
 pub mod memory;
 mod operate;
+mod outbox;
+mod settle;
 mod sync;
 mod tickets;
 
 pub use attempt::{AttemptError, Pending, Refusal};
 pub use clock::SystemClock;
-pub use engine::{DecideError, Engine, Reader, SettleError, ready};
+pub use engine::{DecideError, Engine, Reader, ready};
 pub use event::{Event, Observer};
+pub use failover::{Due, Record};
 pub use operate::{BlockEntry, BlockList, Change, OperateError};
+pub use settle::SettleError;

@@ -10,6 +10,7 @@ use tidegate_core::{
 
 use crate::engine::Engine;
 use crate::event::Event;
+use crate::failover::Route;
 
 /// What became of one limit's counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,6 +151,7 @@ impl<S: Store> Engine<S> {
     /// If that is no such name, or if the store fails.
     pub async fn unblock_listed(&self, key: &str) -> Result<Amended, OperateError> {
         let amendment = Amendment::Unblock;
+        self.logs_are_reachable()?;
         let amended = self.store().amend(Counter::Listed(key), amendment).await;
         let amended = amended.map_err(not_listed)?;
         self.tell_amended(None, None, amendment, amended);
@@ -162,6 +164,7 @@ impl<S: Store> Engine<S> {
     ///
     /// If the cursor is none, or if the store fails.
     pub async fn blocks(&self, page: Page<'_>) -> Result<BlockList, OperateError> {
+        self.logs_are_reachable()?;
         let blocks = self.store().blocks(page).await.map_err(not_listed)?;
         let policies = self.policies();
         let entry = |listed: tidegate_core::Listed| {
@@ -178,6 +181,17 @@ impl<S: Store> Engine<S> {
             BlockEntry { policy, limit, key: listed.key, block: listed.block }
         };
         Ok(BlockList { list: blocks.list.into_iter().map(entry).collect(), next: blocks.next })
+    }
+
+    /// An error if the store is not asked for some policy that has blocks: then nobody may ask it for
+    /// all of them.
+    fn logs_are_reachable(&self) -> Result<(), StoreError> {
+        let policies = self.policies();
+        let mut logs = policies.policies().iter().filter(|policy| policy.counts_attempts());
+        match S::SHARED && logs.any(|policy| self.post(policy).route() == Route::Local) {
+            true => Err(StoreError::Unavailable),
+            false => Ok(()),
+        }
     }
 
     /// The charges of the limit that is named, or of all that `fit`.
@@ -231,8 +245,13 @@ impl<S: Store> Engine<S> {
             let kind = charge.shape().kind().name();
             return Err(OperateError::NotBlockable { limit, kind });
         }
+        let post = self.post(case.policy());
+        if S::SHARED && post.route() == Route::Local {
+            return Err(StoreError::Unavailable.into());
+        }
         let counter = Counter::Of(*charge, case.batch().key(charge));
         let amended = self.store().amend(counter, amendment).await?;
+        self.learn_amended(charge, &amended, &post);
         self.tell_amended(Some(case.policy().name()), Some(&limit), amendment, amended);
         Ok(Change { limit, amended })
     }
@@ -245,8 +264,10 @@ impl<S: Store> Engine<S> {
         amended: Amended,
     ) {
         if amended.changed {
-            let (policy, limit) = (policy.cloned(), limit.cloned());
-            self.emit(|| Event::Amended { policy, limit, amendment, amended });
+            self.emit_surely(|| {
+                let (policy, limit) = (policy.cloned(), limit.cloned());
+                Event::Amended { policy, limit, amendment, amended }
+            });
         }
     }
 }

@@ -1,9 +1,13 @@
-//! The atomics of the in-memory store, and loom's in their place when loom looks at it.
+//! The atomics and locks that threads share, and loom's in their place when loom looks at them.
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU64, Ordering};
 #[cfg(loom)]
+pub(crate) use loom::sync::Mutex;
+#[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
+#[cfg(not(loom))]
+pub(crate) use std::sync::Mutex;
 
 /// Words that are all zero. The memory is only touched, and so only becomes resident, as it is
 /// used.

@@ -48,6 +48,16 @@ impl Tickets {
         self.made.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// The number that comes next.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.made.load(Ordering::Relaxed)
+    }
+
+    /// Whether a ticket is one of this engine's own.
+    pub(crate) const fn made(&self, claim: &Claim) -> bool {
+        claim.id.maker == self.maker
+    }
+
     pub(crate) fn issue(&self, decision: &Decision<'_>) -> Option<Ticket> {
         Claim::of(decision, self.maker, self.names.as_ref()).map(|claim| self.seal.seal(&claim))
     }

@@ -1,4 +1,5 @@
-//! The commit protocol under loom: every interleaving of two threads. Crowds of threads are raced for
+//! The commit protocol, and the standby of a policy whose store fails, under loom: every interleaving
+//! of two threads. Crowds of threads are raced for
 //! real in the tests of `tidegate-test`.
 //!
 //! Run by `cargo xtask test`, or by hand with
@@ -10,11 +11,13 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 use tidegate_core::{
-    Bucket, Case, Counts, Digests, Dimension, FailureMode, Limit, ManualClock, Name, Period,
-    PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Store as _, Subject, Timestamp, fold,
+    Account, Amended, Amendment, Batch, Blocks, Bucket, Case, Counter, Counts, Digests, Dimension,
+    FailureMode, Limit, ManualClock, Mode, Name, Page, Period, PolicySet, PolicySpec, Preset,
+    Quota, Rate, Readings, Receipt, Scope, Settlement, Shape, Signal, Span, Store, StoreError,
+    Subject, Timestamp, fold,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
-use tidegate_engine::ready;
+use tidegate_engine::{Engine, Event, ready};
 
 const NOW: Timestamp = Timestamp::from_micros(1_000_000);
 
@@ -129,5 +132,109 @@ fn a_bucket_and_a_quota_are_charged_together() {
         ]);
         let acme = Subject::new().org("acme");
         assert_eq!(race(&policies, &[acme.clone(), acme]), 1);
+    });
+}
+
+/// A store that others could share, and that is gone.
+struct Gone;
+
+impl Store for Gone {
+    const SHARED: bool = true;
+
+    async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn amend(&self, _: Counter<'_>, _: Amendment) -> Result<Amended, StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
+        Err(StoreError::Unavailable)
+    }
+
+    async fn probe(&self, _: Span) -> Result<(), StoreError> {
+        Err(StoreError::Unavailable)
+    }
+}
+
+/// A node whose store is gone, how often it was told to have tripped, and its policy of logins.
+fn node() -> (Arc<Engine<Gone>>, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
+    let login = Preset::Login.policy(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let set = PolicySet::builder().policy(login).build(None).unwrap();
+    let trips = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let heard = std::sync::Arc::clone(&trips);
+    let engine = Engine::with_digests(Gone, set, Digests::new([1, 2]))
+        .timed_by(std::sync::Arc::new(ManualClock::new(NOW)))
+        .told_at_once(std::sync::Arc::new(move |event: &Event| {
+            if matches!(event, Event::Failover { signal: Signal::Changed(_), .. }) {
+                heard.fetch_add(1, Ordering::Relaxed);
+            }
+        }));
+    (Arc::new(engine), trips)
+}
+
+/// Decides a login, and says in which mode and whether it passes.
+fn login(engine: &Engine<Gone>) -> (Mode, bool) {
+    let (set, account) = (engine.policies(), Account::new("ann"));
+    let subject = Subject::new().account(&account).ip([203, 0, 113, 9].into());
+    let mut case = Case::new(set.get("p").unwrap(), &subject);
+    let decision = ready(engine.decide(&mut case)).unwrap().unwrap();
+    (decision.mode(), decision.is_admitted())
+}
+
+#[test]
+fn p45_two_attempts_at_the_last_place_of_an_account_get_it_once() {
+    explore(|| {
+        let (engine, _) = node();
+        for _ in 0..3 {
+            assert_eq!(login(&engine), (Mode::FailClosed, false), "until it trips");
+        }
+        for _ in 0..2 {
+            assert_eq!(login(&engine), (Mode::Degraded, true));
+        }
+        let other = engine.clone();
+        let raced = thread::spawn(move || login(&other));
+        let (one, two) = (login(&engine), raced.join().unwrap());
+        assert_eq!(u8::from(one.1) + u8::from(two.1), 1, "{one:?} {two:?}");
+    });
+}
+
+#[test]
+fn p60_failures_a_probe_and_a_decision_that_race_trip_once_and_tell_it_before_anybody_acts_on_it() {
+    explore(|| {
+        let (engine, trips) = node();
+        assert_eq!(login(&engine), (Mode::FailClosed, false));
+        let other = engine.clone();
+        let told = trips.clone();
+        let raced = thread::spawn(move || {
+            for due in other.poll(NOW) {
+                ready(other.probe(due)).unwrap();
+            }
+            let decided = login(&other);
+            (decided, told.load(Ordering::Relaxed))
+        });
+        let here = login(&engine);
+        let here = (here, trips.load(Ordering::Relaxed));
+        let there = raced.join().unwrap();
+        for ((mode, admitted), told) in [here, there] {
+            match mode {
+                Mode::Degraded => {
+                    assert!(admitted && told == 1, "decided locally before it was told")
+                }
+                Mode::FailClosed => assert!(!admitted),
+                Mode::Normal | Mode::FailOpen => panic!("{mode:?} with a store that is gone"),
+            }
+        }
+        assert_eq!(trips.load(Ordering::Relaxed), 1);
+        assert_eq!(engine.standing("p").unwrap().mode, Mode::Degraded);
     });
 }

@@ -5,6 +5,7 @@
 //! (threat T39): policies and limits in force, route templates, and names in this program.
 
 mod collect;
+mod modes;
 mod scrape;
 mod tally;
 mod text;

@@ -28,6 +28,10 @@ pub struct Problem {
     #[serde(skip_serializing_if = "str::is_empty")]
     #[schema(value_type = String, required = false)]
     detail: Cow<'static, str>,
+    /// A word for programs of end users, where there is more to know than the status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
+    code: Option<Code>,
     /// What it is about, as a JSON pointer into the request body, or into the query as an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
@@ -36,6 +40,14 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     suggestion: Option<String>,
+}
+
+/// What programs of end users may know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) enum Code {
+    /// Local guardrails refuse, and have decided for so long that it may be told.
+    #[serde(rename = "throttling.enforcement_degraded")]
+    EnforcementDegraded,
 }
 
 /// Every kind of problem there is.
@@ -81,8 +93,8 @@ pub(crate) enum Kind {
     StoreFailed,
     /// Too much at once.
     Busy,
-    /// The server is stopping.
-    Stopping,
+    /// Not now: the server is stopping, or nobody can tell whether the request may pass.
+    Unavailable,
 }
 
 /// The most of a text that is echoed.
@@ -112,6 +124,13 @@ impl Problem {
         self
     }
 
+    /// Adds a word for programs.
+    #[must_use]
+    pub(crate) const fn coded(mut self, code: Option<Code>) -> Self {
+        self.code = code;
+        self
+    }
+
     pub(crate) fn is(&self, kind: Kind) -> bool {
         self.kind == kind
     }
@@ -137,7 +156,8 @@ impl Kind {
         if detail.len() > 2 * ECHO {
             detail = brief(&detail, 2 * ECHO).into();
         }
-        Problem { kind: self, urn, title, status, detail, field: None, suggestion: None }
+        let (code, field, suggestion) = (None, None, None);
+        Problem { kind: self, urn, title, status, detail, code, field, suggestion }
     }
 
     /// A problem that its title says all about.
@@ -183,7 +203,7 @@ impl Kind {
             Self::HeadTooLarge => (431, BLANK, "Request Header Fields Too Large"),
             Self::Busy => (503, "urn:tidegate:problem:busy", "Too much at once"),
             Self::StoreFailed => (503, "urn:tidegate:problem:store-failed", "The store failed"),
-            Self::Stopping => (503, BLANK, "Service Unavailable"),
+            Self::Unavailable => (503, BLANK, "Service Unavailable"),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use tidegate_core::{Clock, StoreError};
+use tidegate_core::Clock;
 use tidegate_engine::Engine;
 use tokio::net::TcpListener;
 
@@ -110,7 +110,7 @@ impl<S: Backend> Server<S> {
         self.address
     }
 
-    /// A handle for whoever reloads policies or looks after the store.
+    /// A handle for whoever reloads policies.
     #[must_use]
     pub fn handle(&self) -> Handle<S> {
         Handle(Arc::clone(&self.shared))
@@ -169,11 +169,5 @@ impl<S> Handle<S> {
     /// Counts a reload of the policies, for `/metrics`.
     pub fn count_reload(&self, accepted: bool) {
         self.0.count_reload(accepted);
-    }
-
-    /// Takes note of how a [probe](tidegate_core::Store::probe) of the store went: until the next
-    /// one, `/readyz` says so. A store that nobody probes is taken to work.
-    pub fn probed(&self, outcome: Result<(), StoreError>) {
-        self.0.probed(outcome);
     }
 }

@@ -3,8 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arc_swap::ArcSwapOption;
-use tidegate_core::{Clock, Span, Store, StoreError, Timestamp};
+use tidegate_core::{Clock, Span, Store, Timestamp};
 use tidegate_engine::Engine;
 use tokio::sync::Semaphore;
 
@@ -26,8 +25,6 @@ pub(crate) struct Shared<S> {
     /// One permit for each byte of a body that has come in part and is kept until the rest comes.
     pub(crate) bodies: Semaphore,
     draining: AtomicBool,
-    /// Why the store did not work when it was last probed.
-    store_fails: ArcSwapOption<StoreError>,
     /// Reloads that were refused, and those that were accepted.
     reloads: [AtomicU64; 2],
 }
@@ -60,7 +57,6 @@ impl<S> Shared<S> {
             settings,
             tallies: Mutex::default(),
             draining: AtomicBool::new(false),
-            store_fails: ArcSwapOption::empty(),
             reloads: Default::default(),
         }
     }
@@ -73,16 +69,6 @@ impl<S> Shared<S> {
 
     pub(crate) fn drain(&self) {
         self.draining.store(true, Relaxed);
-    }
-
-    /// Takes note of how a probe of the store went.
-    pub(crate) fn probed(&self, outcome: Result<(), StoreError>) {
-        self.store_fails.store(outcome.err().map(Arc::new));
-    }
-
-    /// Why the store did not work when it was last probed.
-    pub(crate) fn store_fails(&self) -> Option<Arc<StoreError>> {
-        self.store_fails.load_full()
     }
 
     /// How long it has been running.

@@ -25,6 +25,7 @@ pub mod model;
 pub mod plain;
 pub mod proxy;
 pub mod servers;
+pub mod sim;
 pub mod trace;
 pub mod vectors;
 

@@ -2,9 +2,9 @@
 //!
 //! They are data, so that every store, in whatever language its steps are written, can be held to
 //! the same ones. Reading is strict: a field nobody knows fails, and so does a vector that belongs
-//! to no section. What a section says is checked completely, or the section is listed as one that
-//! comes with its own issue; nothing in the file is skipped in silence.
+//! to no section. What a section says is checked completely; nothing in the file is skipped.
 
+mod failures;
 mod keys;
 mod merge;
 mod run;
@@ -31,7 +31,7 @@ pub enum Section {
     Prefixes,
     /// The abuse log with its blocks, through a store too.
     Attempts,
-    /// Failure semantics: come with their own issue.
+    /// What becomes of requests while the store fails.
     Failover,
 }
 

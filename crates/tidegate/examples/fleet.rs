@@ -3,6 +3,7 @@
 
 use std::error::Error;
 use std::io::Write;
+use std::sync::Arc;
 
 use tidegate::file::File;
 use tidegate::redis::{RedisStore, Target};
@@ -37,10 +38,14 @@ pub(crate) async fn run(out: &mut impl Write, url: &str) -> Result<(), Box<dyn E
 }
 
 /// What every process of a fleet does at its start, with the same secret.
-async fn node(url: &str) -> Result<Engine<RedisStore>, Box<dyn Error>> {
+async fn node(url: &str) -> Result<Arc<Engine<RedisStore>>, Box<dyn Error>> {
     let secret = Secret::try_new("of `openssl rand -base64 32`, not of a source file")?;
     let file: File = File::parse("policies.yaml", POLICIES)?;
     let store = RedisStore::new(Target::parse(url)?, &secret)?;
     store.check().await?;
-    Ok(Engine::new(store, file.policies().clone().build(None)?).sharing(&secret))
+    let engine = Engine::new(store, file.policies().clone().build(None)?).sharing(&secret);
+    let engine = Arc::new(engine);
+    // Finds out when a store that has failed works again; without it nobody would.
+    tokio::spawn(tidegate::tend(Arc::clone(&engine)));
+    Ok(engine)
 }

@@ -43,32 +43,39 @@
 //! | guard one call site | `abuse_limiter::limiter` (feature `abuse-limiter`) |
 //! | block, unblock, forget, see who is blocked | [`Engine::block`], [`Engine::unblock`], [`Engine::reset`], [`Engine::blocks`] |
 //! | change policies while running | [`Engine::reload`] |
+//! | go on while a shared store fails | [`Policy::fallback`], `tend` (feature `tend`), [`Engine::standing`] |
 //! | be told what happens | [`Observer`], [`Event`] |
 //! | test with time of your own | [`ManualClock`] |
 //!
 //! The rules, with the reasons, are in the [book](rules::book). To leave out what only the binary
 //! needs, depend on this crate with `default-features = false`; the feature `redis` adds the shared
-//! store alone.
+//! store, and `tend`, which whoever shares one has to run.
 
 #[cfg(feature = "abuse-limiter")]
 pub mod abuse_limiter;
+#[cfg(feature = "tend")]
+mod tend;
 
+#[cfg(feature = "tend")]
+#[doc(inline)]
+pub use tend::tend;
 #[doc(inline)]
 pub use tidegate_core as rules;
 #[doc(inline)]
 pub use tidegate_core::{
-    Account, Amended, Amendment, Attempts, Backoff, Block, BlockScope, Bucket, Calendar, Case,
-    Changes, Clock, Cost, CostRule, Counts, Decision, Denial, Dimension, Explanation, Exponential,
-    FailureMode, Ladder, Level, Limit, ManualClock, Mode, Name, Overflow, Override, Page, Period,
-    Policy, PolicyError, PolicySet, PolicySetBuilder, PolicySpec, Preset, Protects, Quota, Rate,
-    Reading, Retry, Room, Scope, Secret, SecretError, Settled, Shape, Span, Stage, Status, Store,
-    StoreError, Strategy, Subject, Tally, Threshold, Ticket, TicketError, Timestamp,
-    TooManyRequests, Unit, Verdict, Window,
+    Account, Alarm, Amended, Amendment, Attempts, Backoff, Block, BlockScope, Bucket, Calendar,
+    Case, Cause, Changes, Clock, Cost, CostRule, Counts, Decision, Denial, Dimension, Explanation,
+    Exponential, Failsafe, FailureMode, Fallback, Guarded, Ladder, Level, Limit, ManualClock, Mode,
+    Name, Overflow, Override, Page, Period, Policy, PolicyError, PolicySet, PolicySetBuilder,
+    PolicySpec, Preset, Protects, Quota, Rate, Reading, Retry, Room, Scope, Secret, SecretError,
+    Settled, Severity, Shape, Signal, Span, Stage, Standing, Status, Store, StoreError, Strategy,
+    Subject, Tally, Threshold, Ticket, TicketError, Timestamp, TooManyRequests, Transition, Unit,
+    Verdict, Window,
 };
 #[doc(inline)]
 pub use tidegate_engine::{
-    AttemptError, BlockEntry, BlockList, Change, DecideError, Engine, Event, Observer,
-    OperateError, Pending, Reader, Refusal, SettleError, SystemClock, file, memory, ready,
+    AttemptError, BlockEntry, BlockList, Change, DecideError, Due, Engine, Event, Observer,
+    OperateError, Pending, Reader, Record, Refusal, SettleError, SystemClock, file, memory, ready,
 };
 #[cfg(feature = "redis")]
 #[doc(inline)]

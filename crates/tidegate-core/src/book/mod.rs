@@ -17,6 +17,7 @@
 //! | 9 | [Where state lives](ch9_where_state_lives) | the port to a store, and its failures |
 //! | 10 | [What it really cost](ch10_what_it_really_cost) | giving back, charging more, at most once |
 //! | 11 | [Too many tries](ch11_too_many_tries) | attempts, blocks, the ladder; passwords and codes |
+//! | 12 | [When the store fails](ch12_when_the_store_fails) | who decides then, for how long, and how strictly |
 //!
 //! Three conventions hold throughout. Time is an argument: no rule reads a clock, so every example
 //! can say what happens one microsecond earlier. Numbers are whole: waits round up, what remains
@@ -25,6 +26,7 @@
 
 pub mod ch10_what_it_really_cost;
 pub mod ch11_too_many_tries;
+pub mod ch12_when_the_store_fails;
 pub mod ch1_what_a_limit_is;
 pub mod ch2_the_bucket;
 pub mod ch3_the_window;

@@ -7,32 +7,11 @@
 use std::sync::Arc;
 
 use super::{PolicyError, Protects};
+use crate::failover::contract::{self, Cap};
 use crate::limit::Limit;
 use crate::name::Name;
 use crate::shape::{Period, Shape};
-use crate::subject::{Dimension, Scope};
 use crate::time::Span;
-
-/// So many admitted attempts for each value of one dimension, in any span of this length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cap {
-    /// What is counted by.
-    pub by: Dimension,
-    /// The most that are admitted.
-    pub count: u64,
-    /// In any span of this length.
-    pub per: Span,
-}
-
-const LOGIN: [Cap; 2] = [
-    Cap { by: Dimension::Account, count: 3, per: Span::from_secs(600) },
-    Cap { by: Dimension::Ip, count: 20, per: Span::from_secs(600) },
-];
-
-const OTP: [Cap; 2] = [
-    Cap { by: Dimension::Account, count: 2, per: Span::from_secs(900) },
-    Cap { by: Dimension::Ip, count: 10, per: Span::from_secs(900) },
-];
 
 // === impl Protects ===
 
@@ -41,9 +20,16 @@ impl Protects {
     #[must_use]
     pub const fn locked_caps(self) -> &'static [Cap] {
         match self {
-            Self::Login => &LOGIN,
-            Self::Otp => &OTP,
-            Self::Auth | Self::StepUp | Self::Api => &[],
+            Self::Login => &contract::LOGIN,
+            Self::Otp => &contract::OTP,
+            Self::Auth
+            | Self::StepUp
+            | Self::Admin
+            | Self::ApiHeavy
+            | Self::Read
+            | Self::Write
+            | Self::Bulk
+            | Self::Health => &[],
         }
     }
 }
@@ -57,7 +43,7 @@ pub(super) fn check(
     let Some(protects) = protects else { return Ok(()) };
     for cap in protects.locked_caps() {
         let capped = |limit: &&Arc<Limit>| {
-            limit.scope() == Scope::of([cap.by]) && !limit.is_shadow() && limit.counted().is_none()
+            limit.scope() == cap.by && !limit.is_shadow() && limit.counted().is_none()
         };
         for limit in limits.iter().filter(capped) {
             let admits = limit.in_force().map(|shape| shape.admits_within(cap.per)).min();

@@ -5,16 +5,23 @@
 //! limits that would share a counter, a cost that can never fit.
 
 mod caps;
+mod fallback;
+mod protects;
 mod set;
+#[cfg(test)]
+mod tests;
 
-pub use caps::Cap;
+pub use fallback::Fallback;
+pub use protects::Protects;
 pub use set::{PolicyError, PolicySet, PolicySetBuilder};
 
+use core::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::charge::MAX_LIMITS;
 use crate::limit::Limit;
 use crate::name::Name;
+use crate::time::Span;
 
 /// Named limits, and what happens past them or without a store: a [`PolicySpec`] that has been
 /// checked as part of a [`PolicySet`].
@@ -25,6 +32,7 @@ pub struct Policy {
     protects: Option<Protects>,
     failure: FailureMode,
     overflow: Overflow,
+    deadline: Span,
     limits: Vec<Arc<Limit>>,
     /// Known in advance, because it is asked for every request.
     settles: bool,
@@ -39,13 +47,14 @@ pub struct PolicySpec {
     protects: Option<Protects>,
     failure: FailureMode,
     overflow: Overflow,
+    /// The usual one of what is guarded, if it is not said.
+    deadline: Option<Span>,
     limits: Vec<LimitUse>,
 }
 
-/// What a policy does while its store fails. A field of every policy; there is no default.
-///
-/// The rules here only carry it: whoever calls the store acts on it when there is a
-/// [`StoreError`](crate::StoreError).
+/// What a policy does while its store fails. A field of every policy; there is no default, and not
+/// every one is [allowed](Protects::allows) everywhere. What then decides in detail is the
+/// [`Fallback`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureMode {
     /// Deny: an outage must not become a way in.
@@ -70,22 +79,6 @@ pub enum Mode {
     Degraded,
 }
 
-/// What a policy guards. Where somebody could get in, an outage must not open the door: such a
-/// policy cannot be built to [fail open](FailureMode::FailOpen).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Protects {
-    /// Logging in.
-    Login,
-    /// Entering a one-time password.
-    Otp,
-    /// Any other way to become somebody.
-    Auth,
-    /// Proving once more who one is, before something that matters.
-    StepUp,
-    /// An interface whose use costs, but lets nobody in.
-    Api,
-}
-
 /// What happens to a request past a limit: which [`Verdict`](crate::Verdict) it gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Overflow {
@@ -107,7 +100,18 @@ enum LimitUse {
 // === impl PolicySpec ===
 
 impl PolicySpec {
+    /// The deadlines there can be. In less than the first no store answers, so that every request
+    /// would fail. Three failures within ten seconds make an outage; a prober that finds them one
+    /// after another, with pauses, needs each to take no longer than the last.
+    pub const DEADLINES: RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(2);
+
     /// A policy without limits yet. What it does while its store fails has to be said.
+    ///
+    /// ```compile_fail,E0061
+    /// # use tidegate_core::{Name, NameError, PolicySpec};
+    /// let silent = PolicySpec::new(Name::try_new("api")?);
+    /// # Ok::<(), NameError>(())
+    /// ```
     #[must_use]
     pub const fn new(name: Name, failure: FailureMode) -> Self {
         Self {
@@ -116,6 +120,7 @@ impl PolicySpec {
             protects: None,
             failure,
             overflow: Overflow::Reject,
+            deadline: None,
             limits: Vec::new(),
         }
     }
@@ -143,7 +148,8 @@ impl PolicySpec {
         self
     }
 
-    /// Says what the policy guards; see [`Protects`] for what follows from it.
+    /// Says what the policy guards; see [`Protects`] for what follows from it. Unless this is called,
+    /// the endpoint class says it, if it is one of the [usual ones](Protects::of_class).
     #[must_use]
     pub const fn protecting(mut self, what: Protects) -> Self {
         self.protects = Some(what);
@@ -155,6 +161,19 @@ impl PolicySpec {
     pub const fn overflow(mut self, overflow: Overflow) -> Self {
         self.overflow = overflow;
         self
+    }
+
+    /// Sets how long the store may take for one decision; what is later is a failure. Unless this is
+    /// called, a quarter of a second at entrances and a tenth elsewhere.
+    #[must_use]
+    pub const fn deadline(mut self, deadline: Span) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// What it guards: what was said, or what its class stands for.
+    fn guarded(&self) -> Option<Protects> {
+        self.protects.or_else(|| Protects::of_class(self.class.as_ref()?))
     }
 }
 
@@ -173,7 +192,7 @@ impl Policy {
         self.class.as_ref()
     }
 
-    /// What it guards, if that has been said.
+    /// What it guards, if that has been said, by itself or by its class.
     #[must_use]
     pub const fn protects(&self) -> Option<Protects> {
         self.protects
@@ -189,6 +208,13 @@ impl Policy {
     #[must_use]
     pub const fn overflow(&self) -> Overflow {
         self.overflow
+    }
+
+    /// How long the store may take for one decision.
+    #[must_use]
+    #[inline]
+    pub const fn deadline(&self) -> Span {
+        self.deadline
     }
 
     /// Whether any of its limits [settles](Limit::settling), so that admitted requests get tickets.
@@ -254,30 +280,13 @@ impl Mode {
     }
 }
 
-// === impl Protects ===
-
-impl Protects {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Login, Self::Otp, Self::Auth, Self::StepUp, Self::Api];
-
-    /// The name used in configuration and answers.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Login => "login",
-            Self::Otp => "otp",
-            Self::Auth => "auth",
-            Self::StepUp => "step_up",
-            Self::Api => "api",
-        }
-    }
-
-    /// Whether somebody could get in here, so that an outage must not open it.
-    #[must_use]
-    pub const fn is_entrance(self) -> bool {
-        match self {
-            Self::Login | Self::Otp | Self::Auth | Self::StepUp => true,
-            Self::Api => false,
+impl From<FailureMode> for Mode {
+    /// The mode of a decision that is made because the store has failed.
+    fn from(failure: FailureMode) -> Self {
+        match failure {
+            FailureMode::FailClosed => Self::FailClosed,
+            FailureMode::FailOpen => Self::FailOpen,
+            FailureMode::Degraded => Self::Degraded,
         }
     }
 }

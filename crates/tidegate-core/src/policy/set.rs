@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::caps::{self, Cap};
+use super::caps;
 use super::{FailureMode, LimitUse, MAX_LIMITS, Policy, PolicySpec, Protects};
+use crate::failover::Cap;
 use crate::limit::{Limit, LimitError};
 use crate::name::Name;
 use crate::shape::Kind;
 use crate::subject::Dimension;
+use crate::time::Span;
 
 /// All policies: checked, immutable, swapped whole.
 ///
@@ -58,24 +60,38 @@ pub enum PolicyError {
     /// More limits than one decision can charge.
     #[error("policy `{0}` has more than {MAX_LIMITS} limits, the most one decision can charge")]
     TooManyLimits(Name),
-    /// A policy that would let everybody in while its store is down.
+    /// An entrance that would not deny when its store fails.
     #[error(
-        "policy `{policy}` protects `{}` and must not fail open: an outage of the store would be a \
-         way in; write `fail_closed` or `degraded`",
-        .protects.name()
+        "policy `{policy}` protects `{}` and must not be `{}`: an outage of the store would be a way \
+         in; write `fail_closed`",
+        .protects.name(), .failure.name()
     )]
-    FailsOpen {
+    NotFailClosed {
         /// The policy.
         policy: Name,
         /// What it guards.
         protects: Protects,
+        /// What it would do.
+        failure: FailureMode,
+    },
+    /// A deadline for the store that is no time at all, or so long that an outage is noticed too late.
+    #[error(
+        "policy `{policy}` gives its store {deadline}, but a deadline is at least {} and at most {}: \
+         three failures one after another have to be noticed within 10s; write for example 100ms",
+        PolicySpec::DEADLINES.start(), PolicySpec::DEADLINES.end()
+    )]
+    Deadline {
+        /// The policy.
+        policy: Name,
+        /// What it says.
+        deadline: Span,
     },
     /// A policy that would be looser in an outage than without one.
     #[error(
         "limit `{limit}` of policy `{policy}` lets {admits} attempts in {} through, but while the \
          store is down a policy that protects `{}` admits {} for each `{}`: that must be less than \
          when all is well; raise the limit",
-        .cap.per, .protects.name(), .cap.count, .cap.by.name()
+        .cap.per, .protects.name(), .cap.count, .cap.by
     )]
     NotAboveCap {
         /// The policy.
@@ -233,11 +249,14 @@ impl Building {
         spec: PolicySpec,
         shared: &BTreeMap<Name, Arc<Limit>>,
     ) -> Result<(), PolicyError> {
-        let PolicySpec { name, class, protects, failure, overflow, limits: uses } = spec;
-        if let Some(protects) = protects.filter(|what| what.is_entrance())
-            && failure == FailureMode::FailOpen
-        {
-            return Err(PolicyError::FailsOpen { policy: name, protects });
+        let protects = spec.guarded();
+        let deadline = spec.deadline.unwrap_or(Protects::usual_deadline(protects));
+        let PolicySpec { name, class, failure, overflow, limits: uses, .. } = spec;
+        if let Some(protects) = protects.filter(|what| !what.allows(failure)) {
+            return Err(PolicyError::NotFailClosed { policy: name, protects, failure });
+        }
+        if !PolicySpec::DEADLINES.contains(&deadline) {
+            return Err(PolicyError::Deadline { policy: name, deadline });
         }
         if uses.is_empty() {
             return Err(PolicyError::NoLimits(name));
@@ -270,6 +289,7 @@ impl Building {
             protects,
             failure,
             overflow,
+            deadline,
             limits,
             settles,
             counts_attempts,

@@ -1,6 +1,6 @@
 //! What callers rely on without seeing it.
 
-use tidegate_core::{Policy, Subject};
+use tidegate_core::{Policy, Receipt, Settlement, Subject};
 
 use super::*;
 
@@ -67,8 +67,10 @@ fn readings_of_a_store_that_failed_admit_nothing() {
     let engine = Engine::new(Liar, set.clone());
     let subject = Subject::new();
     let mut case = Case::new(set.get("p").unwrap(), &subject);
-    let failed = ready(engine.decide(&mut case)).unwrap().err();
-    assert_eq!(failed, Some(DecideError::Store(StoreError::Timeout)));
+    let decision = ready(engine.decide(&mut case)).unwrap().unwrap();
+    assert_eq!(decision.trouble(), Some(&StoreError::Timeout));
+    assert_eq!(decision.mode(), tidegate_core::Mode::FailClosed);
+    assert!(!decision.is_admitted());
     assert!(!fold(&mut case).is_admitted());
 }
 

@@ -1,6 +1,8 @@
 //! Observers are told everything in order, and are never waited for.
 
 use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
+use std::time::Duration;
 
 use tidegate_core::{
     Bucket, Case, FailureMode, Limit, ManualClock, PolicySet, PolicySpec, Rate, Scope, Shape,
@@ -9,6 +11,7 @@ use tidegate_core::{
 
 use super::*;
 use crate::memory::{Budget, MemoryStore};
+use crate::outbox::CAPACITY;
 use crate::{Engine, ready};
 
 fn name(text: &str) -> Name {
@@ -142,4 +145,30 @@ fn a_file_that_was_refused_is_told() {
     drop(engine);
     let reason = "not YAML".to_owned();
     assert_eq!(events.iter().collect::<Vec<_>>(), [Event::ReloadRefused { reason }]);
+}
+
+#[test]
+fn p81_whoever_is_told_only_what_must_not_get_lost_is_told_that_and_decides_nothing() {
+    let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000));
+    let (told, events) = channel();
+    let (release, held) = sync_channel::<()>(0);
+    let slow = move |event: &Event| {
+        let _ = held.recv();
+        told.send(event.clone()).unwrap();
+    };
+    let panicking = |_: &Event| panic!("a sink that panics");
+    let engine = engine(&clock).signalled_to(vec![Box::new(panicking), Box::new(slow)]).unwrap();
+    let amended = 2;
+    for _ in 0..amended {
+        assert_eq!([decide(&engine), decide(&engine), decide(&engine)], [true, true, false]);
+        let (set, subject) = (engine.policies(), Subject::new());
+        let mut case = Case::new(set.get("p").unwrap(), &subject);
+        ready(engine.reset(&mut case, None)).unwrap().unwrap();
+    }
+    assert_eq!(engine.dropped_events(), 0);
+    drop(release);
+    drop(engine);
+    let events: Vec<Event> = events.iter().collect();
+    assert_eq!(events.len(), amended, "{events:?}");
+    assert!(events.iter().all(|event| matches!(event, Event::Amended { .. })), "{events:?}");
 }

@@ -106,7 +106,7 @@ fn a_preset_is_the_limits_of_the_core() {
     for preset in Preset::ALL {
         let name = preset.name();
         let text = format!(
-            "version: 1\npolicies: [{{ name: p, failure_mode: degraded, preset: {name} }}]\n"
+            "version: 1\npolicies: [{{ name: p, failure_mode: fail_closed, preset: {name} }}]\n"
         );
         let set = policies(&text);
         let policy = set.get("p").unwrap();
@@ -159,7 +159,7 @@ fn each_preset_can_be_used_beside_the_other() {
 version: 1
 policies:
   - { name: login, failure_mode: fail_closed, preset: login }
-  - { name: otp, failure_mode: degraded, preset: otp }
+  - { name: otp, failure_mode: fail_closed, preset: otp }
 ";
     assert_eq!(policies(text).policies().len(), 2);
 }

@@ -17,9 +17,10 @@ shared:
 policies:
   - name: api
     failure_mode: degraded
-    protects: api
+    protects: api_heavy
     class: write
     overflow: queue
+    deadline: 40ms
     limits:
       - shared: per-address
       - name: tokens
@@ -76,9 +77,10 @@ fn every_field_reaches_the_policy() {
     let set = file.policies().clone().build(None).unwrap();
     let api = set.get("api").unwrap();
     assert_eq!(api.failure(), FailureMode::Degraded);
-    assert_eq!(api.protects(), Some(Protects::Api));
+    assert_eq!(api.protects(), Some(Protects::ApiHeavy));
     assert_eq!(api.class().unwrap().as_str(), "write");
     assert_eq!(api.overflow(), Overflow::Queue);
+    assert_eq!(api.deadline(), Span::from_millis(40));
     let [shared, tokens] = api.limits() else { panic!("two limits") };
     assert_eq!(shared.name().as_str(), "per-address");
     assert_eq!(tokens.scope().to_string(), "org+user");
@@ -89,6 +91,7 @@ fn every_field_reaches_the_policy() {
     assert_eq!(bucket.burst(), 200);
 
     let login = set.get("login").unwrap();
+    assert_eq!(login.deadline(), Span::from_millis(250));
     let [attempts, monthly, half_day] = login.limits() else { panic!("three limits") };
     let Shape::Window(window) = attempts.shape() else { panic!("a window") };
     let Counts::Attempts(Some(backoff)) = window.counts() else { panic!("with a backoff") };
@@ -196,20 +199,36 @@ fn p05_a_policy_that_does_not_say_how_it_fails_is_refused() {
 }
 
 #[test]
-fn p04_what_guards_an_entrance_cannot_fail_open() {
+fn p04_what_guards_an_entrance_can_only_fail_closed() {
     for protects in Protects::ALL {
         for failure in FailureMode::ALL {
             let text = EVERYTHING
                 .replace("protects: login", &format!("protects: {}", protects.name()))
                 .replace("failure_mode: fail_closed", &format!("failure_mode: {}", failure.name()));
             let refused = File::<NoDoor>::parse("f", &text);
-            let opens = protects != Protects::Api && failure == FailureMode::FailOpen;
+            let opens = protects.is_entrance() && failure != FailureMode::FailClosed;
             assert_eq!(refused.is_err(), opens, "{protects:?} {failure:?}");
             if let Err(refused) = refused {
-                assert_eq!(refused.problems()[0].wrong().code(), "fails-open");
+                assert_eq!(refused.problems()[0].wrong().code(), "not-fail-closed");
             }
         }
     }
+}
+
+#[test]
+fn a_class_says_what_a_policy_guards_unless_it_does() {
+    let protects = |text: &str| {
+        let set = parse(text).policies().clone().build(None).unwrap();
+        set.get("api").unwrap().protects()
+    };
+    assert_eq!(protects(EVERYTHING), Some(Protects::ApiHeavy));
+    let unsaid = EVERYTHING.replace("    protects: api_heavy\n", "");
+    assert_eq!(protects(&unsaid), Some(Protects::Write));
+    assert_eq!(
+        protects(&unsaid.replace("class: write", "class: metadata")),
+        Some(Protects::Health)
+    );
+    assert_eq!(protects(&unsaid.replace("class: write", "class: exports")), None);
 }
 
 #[test]

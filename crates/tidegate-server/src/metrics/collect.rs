@@ -8,7 +8,8 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
-use tidegate_core::{BlockScope, Changes, PolicySet, Verdict};
+use tidegate_core::{BlockScope, Changes, Mode, PolicySet, Standing, Verdict};
+use tidegate_engine::Record;
 use tidegate_engine::memory::Usage;
 
 use super::tally::{BOUNDS, CLASSES, Failure, PolicyTally, Tally};
@@ -23,6 +24,8 @@ pub(crate) struct Snapshot {
     policies: Arc<PolicySet>,
     admission: Arc<Admission>,
     usage: Option<Usage>,
+    /// How each policy stands with its store, in their order.
+    pub(super) failover: Vec<(Standing, Record)>,
     /// Of a store that others keep: what has happened to them.
     changes: Option<Changes>,
     store: &'static str,
@@ -38,9 +41,18 @@ impl Snapshot {
     /// How things are now.
     pub(crate) fn of<S: Backend>(shared: &Shared<S>) -> Self {
         let engine = &shared.engine;
+        let policies = Guard::into_inner(engine.policies());
+        let failover = policies.policies().iter().map(|policy| {
+            let name = policy.name().as_str();
+            (
+                engine.standing(name).unwrap_or(Standing::NORMAL),
+                engine.record(name).unwrap_or_default(),
+            )
+        });
         Self {
+            failover: failover.collect(),
             tallies: shared.tallies(),
-            policies: Guard::into_inner(engine.policies()),
+            policies,
             admission: Arc::clone(&shared.admission),
             usage: engine.store().usage(),
             changes: S::SHARED.then(|| engine.store().changes()),
@@ -69,7 +81,10 @@ impl Snapshot {
         )?;
         for (policy, tallies) in self.by_policy() {
             for (place, verdict) in Verdict::NAMES.into_iter().enumerate() {
-                let count = tallies.iter().map(|tally| tally.verdicts(place)).sum();
+                let by_mode = |tally: &Arc<PolicyTally>| {
+                    Mode::ALL.map(|mode| tally.decisions(mode, place)).iter().sum::<u64>()
+                };
+                let count = tallies.iter().map(by_mode).sum();
                 counter(
                     &mut metric,
                     &[("policy", policy.clone()), ("verdict", verdict.into())],
@@ -263,7 +278,7 @@ impl Snapshot {
     }
 
     /// The policies in force, each with what every thread has counted for it.
-    fn by_policy(&self) -> impl Iterator<Item = (String, Vec<Arc<PolicyTally>>)> {
+    pub(super) fn by_policy(&self) -> impl Iterator<Item = (String, Vec<Arc<PolicyTally>>)> {
         self.policies.policies().iter().map(|policy| {
             let tallies = self.tallies.iter().filter_map(|tally| tally.policy(policy.name()));
             (policy.name().to_string(), tallies.collect())
@@ -283,6 +298,7 @@ impl Collector for Snapshot {
         self.refusals(&mut encoder)?;
         self.blocks(&mut encoder)?;
         self.failures(&mut encoder)?;
+        self.modes(&mut encoder)?;
         self.requests(&mut encoder)?;
         self.durations(&mut encoder)?;
         self.connections(&mut encoder)?;
@@ -295,7 +311,7 @@ impl Collector for Snapshot {
 
 // === the pieces ===
 
-fn counter<const N: usize>(
+pub(super) fn counter<const N: usize>(
     metric: &mut MetricEncoder<'_>,
     labels: &[(&'static str, String); N],
     count: u64,

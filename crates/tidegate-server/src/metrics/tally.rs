@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::{ArcSwap, Guard};
 use http::StatusCode;
 use tidegate_core::{
-    BlockScope, Decision, Explanation, Name, Policy, PolicySet, Span, StoreError, Verdict,
+    Alarm, BlockScope, Decision, Explanation, Mode, Name, Policy, PolicySet, Span, Verdict,
 };
 use tidegate_engine::DecideError;
 
@@ -40,7 +40,10 @@ pub(crate) struct PolicyTallies {
 #[derive(Debug)]
 pub(crate) struct PolicyTally {
     name: Name,
-    verdicts: [AtomicU64; Verdict::NAMES.len()],
+    /// Decisions by mode and verdict.
+    decisions: [[AtomicU64; Verdict::NAMES.len()]; Mode::ALL.len()],
+    /// Decisions made under a critical condition.
+    alarms: [AtomicU64; Alarm::ALL.len()],
     failures: [AtomicU64; Failure::ALL.len()],
     /// Blocks that began.
     begun: AtomicU64,
@@ -52,13 +55,6 @@ pub(crate) struct PolicyTally {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     NothingApplies,
-    Unavailable,
-    Timeout,
-    Contended,
-    Corrupt,
-    Version,
-    Refused,
-    Stale,
 }
 
 /// The classes of status, as labels.
@@ -171,7 +167,8 @@ impl PolicyTally {
     fn succeeding(earlier: Option<&Self>, policy: &Policy) -> Self {
         let tally = Self {
             name: policy.name().clone(),
-            verdicts: Default::default(),
+            decisions: Default::default(),
+            alarms: Default::default(),
             failures: Default::default(),
             begun: AtomicU64::new(earlier.map_or(0, Self::begun)),
             refusals: policy
@@ -184,8 +181,11 @@ impl PolicyTally {
                 .collect(),
         };
         if let Some(earlier) = earlier {
-            let counters = tally.verdicts.iter().zip(&earlier.verdicts);
-            for (to, from) in counters.chain(tally.failures.iter().zip(&earlier.failures)) {
+            let decisions =
+                tally.decisions.iter().flatten().zip(earlier.decisions.iter().flatten());
+            let alarms = tally.alarms.iter().zip(&earlier.alarms);
+            let failures = tally.failures.iter().zip(&earlier.failures);
+            for (to, from) in decisions.chain(alarms).chain(failures) {
                 to.store(from.load(Relaxed), Relaxed);
             }
         }
@@ -203,9 +203,13 @@ impl PolicyTally {
         if decision.policy().counts_attempts() {
             self.counted_attempts(decision);
         }
+        let mode = decision.mode() as usize;
         match decision.verdict() {
-            Verdict::Admit => add_one(&self.verdicts[0]),
+            Verdict::Admit => add_one(&self.decisions[mode][0]),
             verdict => self.refused(verdict, decision),
+        }
+        if let Some(alarm) = decision.alarm() {
+            add_one(&self.alarms[alarm as usize]);
         }
     }
 
@@ -218,7 +222,7 @@ impl PolicyTally {
 
     fn refused(&self, verdict: Verdict, decision: &Decision<'_>) {
         if let Some(place) = Verdict::NAMES.iter().position(|name| *name == verdict.name()) {
-            add_one(&self.verdicts[place]);
+            add_one(&self.decisions[decision.mode() as usize][place]);
         }
         if let Some(binding) = decision.binding()
             && let Some((_, count)) =
@@ -234,8 +238,13 @@ impl PolicyTally {
         add_one(&self.failures[Failure::of(error) as usize]);
     }
 
-    pub(crate) fn verdicts(&self, place: usize) -> u64 {
-        self.verdicts[place].load(Relaxed)
+    /// Decisions of this mode and the verdict at this place.
+    pub(crate) fn decisions(&self, mode: Mode, verdict: usize) -> u64 {
+        self.decisions[mode as usize][verdict].load(Relaxed)
+    }
+
+    pub(crate) fn alarms(&self, alarm: Alarm) -> u64 {
+        self.alarms[alarm as usize].load(Relaxed)
     }
 
     pub(crate) fn failures(&self, failure: Failure) -> u64 {
@@ -255,27 +264,11 @@ impl PolicyTally {
 // === impl Failure ===
 
 impl Failure {
-    pub(crate) const ALL: [Self; 8] = [
-        Self::NothingApplies,
-        Self::Unavailable,
-        Self::Timeout,
-        Self::Contended,
-        Self::Corrupt,
-        Self::Version,
-        Self::Refused,
-        Self::Stale,
-    ];
+    pub(crate) const ALL: [Self; 1] = [Self::NothingApplies];
 
-    fn of(error: &DecideError) -> Self {
+    const fn of(error: &DecideError) -> Self {
         match error {
             DecideError::NothingApplies { .. } => Self::NothingApplies,
-            DecideError::Store(StoreError::Unavailable) => Self::Unavailable,
-            DecideError::Store(StoreError::Timeout) => Self::Timeout,
-            DecideError::Store(StoreError::Contended) => Self::Contended,
-            DecideError::Store(StoreError::Corrupt { .. }) => Self::Corrupt,
-            DecideError::Store(StoreError::Version { .. }) => Self::Version,
-            DecideError::Store(StoreError::Refused) => Self::Refused,
-            DecideError::Store(StoreError::Stale { .. }) => Self::Stale,
         }
     }
 
@@ -283,13 +276,6 @@ impl Failure {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::NothingApplies => "nothing_applies",
-            Self::Unavailable => "unavailable",
-            Self::Timeout => "timeout",
-            Self::Contended => "contended",
-            Self::Corrupt => "corrupt",
-            Self::Version => "version",
-            Self::Refused => "refused",
-            Self::Stale => "stale",
         }
     }
 }

@@ -52,7 +52,10 @@ pub(super) fn gate_head() -> Operation {
 fn decide() -> OperationBuilder {
     let summary = "Decide a request, and count it if it is admitted";
     let operation = about(Route::Decide, "decide", summary)
-        .description(Some("The status is 200 whatever the verdict: a refusal is an answer."))
+        .description(Some(
+            "The status is 200 whatever the verdict: a refusal is an answer. So is a decision made \
+             without the store, while it fails: `mode` says so.",
+        ))
         .request_body(Some(body("Ask", &examples::ask())))
         .response("200", answer("The decision", "Decision", Some(examples::decision())));
     refusing(operation, &[&ANY, &BODY, &UNDECIDED])
@@ -66,7 +69,7 @@ fn peek() -> OperationBuilder {
 }
 
 /// What can stand in the way of a decision.
-const UNDECIDED: [Kind; 3] = [Kind::UnknownPolicy, Kind::NothingApplies, Kind::StoreFailed];
+const UNDECIDED: [Kind; 2] = [Kind::UnknownPolicy, Kind::NothingApplies];
 
 fn batch() -> OperationBuilder {
     let operation = about(Route::Batch, "decide_batch", "Decide up to 100 requests")
@@ -114,7 +117,7 @@ fn explain() -> OperationBuilder {
         .parameter(query("ip", "The client's address", address().into()))
         .parameter(query("cost", "What the request weighs", cost(1).into()))
         .response("200", answer("Every limit of the policy, in order", "Explanation", None));
-    let kinds = [Kind::InvalidField, Kind::UnknownPolicy, Kind::StoreFailed];
+    let kinds = [Kind::InvalidField, Kind::UnknownPolicy];
     refusing(operation, &[&ANY, &kinds])
 }
 
@@ -142,8 +145,11 @@ fn gate(id: &str, with_body: bool) -> OperationBuilder {
         .parameter(policy_parameter())
         .parameter(deny)
         .response("200", passed.build());
-    let refusals =
-        [(429, "Past a limit"), (403, "Past a limit, or not countable"), (503, "No decision")];
+    let refusals = [
+        (429, "Past a limit"),
+        (403, "Past a limit, or not countable"),
+        (503, "Nobody can tell at present"),
+    ];
     let operation = refusals.into_iter().fold(operation, |operation, (status, why)| {
         operation.response(status.to_string(), refusal(why, status, with_body, true))
     });
@@ -166,8 +172,12 @@ fn livez() -> OperationBuilder {
 
 fn readyz() -> OperationBuilder {
     let operation = about(Route::Readyz, "readyz", "Say whether the server takes requests")
+        .description(Some(
+            "A server whose store fails takes them too, and decides by the failure modes of its \
+             policies: it says `degraded`, and its status stays 200.",
+        ))
         .response("200", answer("It does", "Readiness", None))
-        .response("503", answer("It is stopping, or its store does not work", "Readiness", None));
+        .response("503", answer("It is stopping", "Readiness", None));
     refusing(operation, &[&ANY])
 }
 
@@ -180,7 +190,7 @@ fn metrics() -> OperationBuilder {
         .content(open.0, open.1);
     let operation =
         about(Route::Metrics, "metrics", "Tell the metrics").response("200", told.build());
-    refusing(operation, &[&ANY, &[Kind::Stopping]])
+    refusing(operation, &[&ANY, &[Kind::Busy]])
 }
 
 fn openapi() -> OperationBuilder {

@@ -102,7 +102,6 @@ pub(super) fn undecided(error: &DecideError) -> Problem {
         DecideError::NothingApplies { .. } => {
             Kind::NothingApplies.problem(error.to_string()).about("/subject")
         }
-        DecideError::Store(_) => Kind::StoreFailed.problem(error.to_string()),
     }
 }
 

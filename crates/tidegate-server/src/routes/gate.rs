@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use http::header::HeaderValue;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
-use tidegate_core::{Account, Case, Decision, Dimension, Retry, Span, Subject, Verdict};
+use tidegate_core::{Account, Case, Decision, Dimension, Fallback, Mode, Retry, Subject, Verdict};
 use tidegate_engine::DecideError;
 
 use crate::answer::{self, Answer};
 use crate::attempts;
 use crate::backend::Backend;
 use crate::gate::{client, is_trusted};
-use crate::problem::{Kind, Problem};
+use crate::problem::{Code, Kind, Problem};
 use crate::settings::Gate;
 use crate::wire::ask::MAX_FACT;
 use crate::wire::query::pairs;
@@ -20,9 +20,6 @@ use crate::worker::Worker;
 
 /// Tells a proxy that the request passes, but with a lower quality of service.
 const VERDICT: HeaderName = HeaderName::from_static("tidegate-verdict");
-
-/// When to come back while the store fails: soon, but not all at once.
-const STORE_RETRY: Span = Span::from_secs(5);
 
 /// Decides a request that a reverse proxy has: 200 if it may pass.
 pub(crate) async fn gate<S: Backend>(
@@ -69,12 +66,27 @@ fn told(decision: &Decision<'_>, deny: StatusCode) -> Answer {
         }
         Verdict::Queue(_) | Verdict::Deny(_) => {}
     }
-    let kind = if deny == StatusCode::FORBIDDEN { Kind::Forbidden } else { Kind::TooManyRequests };
-    let mut refusal = answer::problem(&kind.alone());
+    let kind = match decision.mode() {
+        // It says nothing about who asks, so it is no refusal of theirs: 503 whatever is configured.
+        Mode::FailClosed => Kind::Unavailable,
+        _ if deny == StatusCode::FORBIDDEN => Kind::Forbidden,
+        _ => Kind::TooManyRequests,
+    };
+    let mut refusal = answer::problem(&kind.alone().coded(code(decision)));
     if let Some(Retry::After(wait)) = decision.status().retry {
         answer::retry_after(&mut refusal, wait);
     }
     refusal
+}
+
+/// What a program of an end user may know about a refusal during an outage.
+fn code(decision: &Decision<'_>) -> Option<Code> {
+    let prolonged = decision.failsafe()?.prolonged;
+    let local = matches!(
+        decision.policy().fallback(),
+        Fallback::Guarded | Fallback::Ceilings | Fallback::Health
+    );
+    (prolonged && local).then_some(Code::EnforcementDegraded)
 }
 
 /// No decision: it does not pass, and nobody learns why.
@@ -82,11 +94,6 @@ fn told(decision: &Decision<'_>, deny: StatusCode) -> Answer {
 fn refused(error: &DecideError) -> Answer {
     match error {
         DecideError::NothingApplies { .. } => answer::problem(&Kind::Forbidden.alone()),
-        DecideError::Store(_) => {
-            let mut refusal = answer::problem(&Kind::Stopping.alone());
-            answer::retry_after(&mut refusal, STORE_RETRY);
-            refusal
-        }
     }
 }
 

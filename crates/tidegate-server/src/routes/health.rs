@@ -1,11 +1,13 @@
 //! What the server says about itself.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::HeaderValue;
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
+use tidegate_core::Mode;
 use utoipa::ToSchema;
 
 use super::decide::write;
@@ -13,25 +15,28 @@ use crate::answer::{self, Answer};
 use crate::backend::Backend;
 use crate::metrics::{Format, Snapshot};
 use crate::problem::{Kind, Problem};
+use crate::wire::answers::modes;
 use crate::worker::Worker;
 
 /// What is running, and how it is.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Readiness)]
 pub(crate) struct ReadyAnswer {
-    /// `ready`, `draining` while the server stops, or `store_failed` while the store does not work.
+    /// `ready`; `degraded` while some policy is not in its normal mode; `draining` while the server
+    /// stops.
     status: &'static str,
-    /// Why the store does not work, if it does not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
     /// The version of the server.
     version: &'static str,
     /// How many policies are in force.
     policies: usize,
     /// Where counters are kept.
     store: &'static str,
-    /// How decisions are made: `normal` while the store answers.
+    /// The mode of the policy that is worst off: `normal` while the store decides under all of them.
+    #[schema(schema_with = modes)]
     mode: &'static str,
+    /// The modes of the policies that are not in their normal one.
+    #[schema(value_type = std::collections::HashMap<String, String>)]
+    modes: BTreeMap<String, &'static str>,
     /// Seconds since the server was started.
     uptime_seconds: u64,
     /// Open connections, this one included.
@@ -46,15 +51,23 @@ pub(crate) fn livez() -> Answer {
     answer::typed(StatusCode::OK, TEXT, Bytes::from_static(b"ok\n"))
 }
 
-/// Says whether the server takes requests: 503 while it stops, so that load balancers leave, and
-/// while its store does not work, as of the last probe. Nothing is asked for it: whoever polls this
-/// must not be able to put load on the store.
+/// Says whether the server takes requests: 503 while it stops, so that load balancers leave.
+///
+/// A server whose store fails takes requests, and decides them as its policies say. So do all the
+/// others that share the store: load balancers that left would make one outage a total one. Nothing is
+/// asked for it: whoever polls this must not be able to put load on the store.
 pub(crate) fn readyz<S: Backend>(worker: &Worker<S>) -> Result<Answer, Problem> {
     let shared = &worker.shared;
-    let fails = shared.store_fails();
-    let (status, code) = match &fails {
+    let set = shared.engine.policies();
+    let standing = set.policies().iter().filter_map(|policy| {
+        let mode = shared.engine.standing(policy.name().as_str())?.mode;
+        (mode != Mode::Normal).then(|| (policy.name().to_string(), mode))
+    });
+    let modes: BTreeMap<_, _> = standing.collect();
+    let worst = modes.values().copied().max_by_key(|mode| badness(*mode));
+    let (status, code) = match worst {
         _ if shared.is_draining() => ("draining", StatusCode::SERVICE_UNAVAILABLE),
-        Some(_) => ("store_failed", StatusCode::SERVICE_UNAVAILABLE),
+        Some(_) => ("degraded", StatusCode::OK),
         None => ("ready", StatusCode::OK),
     };
     let mut document = Vec::with_capacity(256);
@@ -62,16 +75,26 @@ pub(crate) fn readyz<S: Backend>(worker: &Worker<S>) -> Result<Answer, Problem> 
         &mut document,
         &ReadyAnswer {
             status,
-            reason: fails.map(|error| error.to_string()),
             version: env!("CARGO_PKG_VERSION"),
-            policies: shared.engine.policies().policies().len(),
+            policies: set.policies().len(),
             store: shared.engine.store().name(),
-            mode: tidegate_core::Mode::Normal.name(),
+            mode: worst.unwrap_or(Mode::Normal).name(),
+            modes: modes.into_iter().map(|(policy, mode)| (policy, mode.name())).collect(),
             uptime_seconds: shared.uptime().as_micros() / 1_000_000,
             connections: shared.admission.open(),
         },
     );
     Ok(answer::typed(code, JSON, document.into()))
+}
+
+/// How much a mode takes from those who ask.
+const fn badness(mode: Mode) -> u8 {
+    match mode {
+        Mode::Normal => 0,
+        Mode::FailOpen => 1,
+        Mode::Degraded => 2,
+        Mode::FailClosed => 3,
+    }
 }
 
 /// Tells the metrics, as `OpenMetrics` to those who accept it and as Prometheus text to others.

@@ -1,9 +1,8 @@
 //! What is in force, and what it says about somebody.
 
 use tidegate_core::Case;
-use tidegate_engine::DecideError;
 
-use super::decide::{undecided, unknown_policy, write};
+use super::decide::{unknown_policy, write};
 use crate::answer::{self, Answer};
 use crate::backend::Backend;
 use crate::problem::Problem;
@@ -15,7 +14,8 @@ use crate::worker::Worker;
 pub(crate) fn policies<S: Backend>(worker: &Worker<S>) -> Result<Answer, Problem> {
     let set = worker.shared.engine.policies();
     let mut document = Vec::new();
-    write(&mut document, &PoliciesAnswer::new(&set));
+    let standing = |name: &str| worker.shared.engine.standing(name);
+    write(&mut document, &PoliciesAnswer::new(&set, standing));
     Ok(answer::json(document))
 }
 
@@ -31,11 +31,8 @@ pub(crate) async fn explain<S: Backend>(
     let policy = set.get(name).ok_or_else(|| unknown_policy(&set, name))?;
     let subject = facts.subject();
     let mut case = Case::new(policy, &subject).weighing(cost);
-    let decision = match engine.peek(&mut case).await {
-        Ok(decision) => Some(decision),
-        Err(DecideError::NothingApplies { .. }) => None,
-        Err(error) => return Err(undecided(&error)),
-    };
+    // The one error there is: nothing applies, and that is said limit by limit.
+    let decision = engine.peek(&mut case).await.ok();
     let mut document = Vec::new();
     write(&mut document, &ExplainAnswer::new(policy, &subject, decision));
     Ok(answer::json(document))

@@ -5,8 +5,9 @@
 
 use serde::{Serialize, Serializer};
 use tidegate_core::{
-    Block, BlockScope, Decision, Dimension, Explanation, FailureMode, Kind, Level, Mode, Overflow,
-    Protects, Retry, Room, Scope, Shape, Span, Stage, Tally, Ticket, Timestamp, Unit, Verdict,
+    Alarm, Block, BlockScope, Decision, Dimension, Explanation, FailureMode, Guarded, Kind, Level,
+    Mode, Overflow, Protects, Retry, Room, Scope, Shape, Span, Stage, StoreError, Tally, Ticket,
+    Timestamp, Unit, Verdict,
 };
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Array, ArrayBuilder, Object, ObjectBuilder, SchemaType, Type};
@@ -31,9 +32,10 @@ pub(crate) struct DecisionAnswer<'a> {
     /// The stage of the limit that decided.
     #[schema(schema_with = stages)]
     pub(super) source: &'static str,
-    /// The name of the limit that decided.
+    /// The name of the limit that decided; empty if none did, because the store was not asked or did
+    /// not answer.
     pub(super) binding: &'a str,
-    /// The most that limit admits at once.
+    /// The most that limit, or the guardrail in its place, admits at once; 0 if nobody was asked.
     pub(super) limit: u64,
     /// What it has left; below zero only where refused attempts are counted.
     pub(super) remaining: i64,
@@ -47,7 +49,7 @@ pub(crate) struct DecisionAnswer<'a> {
     /// The first instant at which the same request may pass; null if none ever comes.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub(super) next_allowed_at: Option<Instant>,
-    /// The store's time of the decision.
+    /// The store's time of the decision; the server's if it was made without the store.
     #[schema(value_type = String, format = DateTime)]
     pub(super) decided_at: Instant,
     /// The same as `retry_after`, in microseconds.
@@ -57,11 +59,25 @@ pub(crate) struct DecisionAnswer<'a> {
     #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     #[schema(value_type = String, required = false)]
     pub(super) ticket: Option<&'a str>,
-    /// The block that the limit that decided is under; there if it is under one.
+    /// The block that the limit that decided is under, or that keeps the request out while the store
+    /// is not asked; there if there is one.
     #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     #[schema(value_type = BlockAnswer, required = false)]
     pub(super) block: Option<BlockAnswer>,
-    /// What every limit said that was asked, in the order of the policy.
+    /// The local cap that decided in the place of the store; there if one did.
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
+    #[schema(value_type = GuardrailAnswer, required = false)]
+    pub(super) guardrail: Option<GuardrailAnswer>,
+    /// What an operator has to do something about; there if there is something.
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
+    #[schema(schema_with = alarms, required = false)]
+    pub(super) alarm: Option<&'static str>,
+    /// How the store has failed this very request; there if it has.
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
+    #[schema(schema_with = troubles, required = false)]
+    pub(super) trouble: Option<&'static str>,
+    /// What every limit said that was asked, in the order of the policy; nothing if the store did not
+    /// answer.
     #[schema(value_type = Vec<ReadingAnswer>)]
     pub(super) readings: Readings<'a>,
 }
@@ -136,6 +152,21 @@ pub(crate) struct BlockAnswer {
     pub(super) begins: bool,
 }
 
+/// A local cap, counted by this server alone.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[schema(as = Guardrail)]
+pub(crate) struct GuardrailAnswer {
+    /// What it counts by, joined by `+`.
+    #[schema(value_type = String, example = "ip+agent")]
+    pub(super) by: ScopeText,
+    /// The most it admits …
+    pub(super) limit: u64,
+    /// … in any so many seconds.
+    pub(super) per: u64,
+    /// What it has left.
+    pub(super) remaining: u64,
+}
+
 /// What was settled.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Settled)]
@@ -150,6 +181,7 @@ pub(crate) struct SettledAnswer {
 pub(crate) struct Readings<'a>(Decision<'a>);
 
 /// A scope, as it is displayed.
+#[derive(Clone, Copy)]
 pub(crate) struct ScopeText(pub(crate) Scope);
 
 /// A level, as it is displayed.
@@ -168,7 +200,6 @@ impl<'a> DecisionAnswer<'a> {
             Some(Retry::Never) => None,
         };
         let binding = decision.binding();
-        let tally = binding.and_then(|binding| binding.reading.attempts);
         Self {
             policy: decision.policy().name().as_str(),
             verdict: decision.verdict().name(),
@@ -185,9 +216,26 @@ impl<'a> DecisionAnswer<'a> {
             decided_at: Instant(decision.decided_at()),
             retry_after_us: wait.map(Span::as_micros),
             ticket: ticket.map(Ticket::as_str),
-            block: tally.and_then(|tally| BlockAnswer::of(&tally, decision.decided_at())),
+            block: BlockAnswer::of_decision(&decision),
+            guardrail: decision.guarded().and_then(GuardrailAnswer::new),
+            alarm: decision.alarm().map(Alarm::name),
+            trouble: decision.trouble().map(StoreError::name),
             readings: Readings(decision),
         }
+    }
+}
+
+// === impl GuardrailAnswer ===
+
+impl GuardrailAnswer {
+    fn new(guarded: Guarded) -> Option<Self> {
+        let cap = guarded.cap?;
+        Some(Self {
+            by: ScopeText(cap.by),
+            limit: cap.count,
+            per: cap.per.as_secs_ceil(),
+            remaining: guarded.remaining,
+        })
     }
 }
 
@@ -237,15 +285,27 @@ impl AttemptsAnswer {
 // === impl BlockAnswer ===
 
 impl BlockAnswer {
+    fn of_decision(decision: &Decision<'_>) -> Option<Self> {
+        let at = decision.decided_at();
+        match decision.failsafe() {
+            Some(failsafe) => failsafe.block.map(|block| Self::new(block, false, at)),
+            None => Self::of(&decision.binding()?.reading.attempts?, at),
+        }
+    }
+
     fn of(tally: &Tally, decided_at: Timestamp) -> Option<Self> {
-        let Block { until, scope, level } = tally.block?;
-        Some(Self {
+        tally.block.map(|block| Self::new(block, tally.begins, decided_at))
+    }
+
+    fn new(block: Block, begins: bool, decided_at: Timestamp) -> Self {
+        let Block { until, scope, level } = block;
+        Self {
             scope: scope.name(),
             level: level.map(LevelText),
             ends_at: Instant(until),
             ends_in_us: until.since(decided_at).as_micros(),
-            begins: tally.begins,
-        })
+            begins,
+        }
     }
 }
 
@@ -320,8 +380,20 @@ pub(crate) fn units() -> Object {
     one_of([Unit::Hour, Unit::Day, Unit::Week, Unit::Month].map(Unit::name))
 }
 
-fn modes() -> Object {
+pub(crate) fn modes() -> Object {
     one_of(Mode::ALL.map(Mode::name))
+}
+
+pub(crate) fn maybe_modes() -> Object {
+    one_or_none(Mode::ALL.map(Mode::name))
+}
+
+fn alarms() -> Object {
+    one_of(Alarm::ALL.map(Alarm::name))
+}
+
+fn troubles() -> Object {
+    one_of(StoreError::NAMES)
 }
 
 pub(crate) fn stages() -> Object {

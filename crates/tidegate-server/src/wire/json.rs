@@ -6,7 +6,8 @@
 //! the instructions, a quarter of a whole request. A test holds it to what serde writes.
 
 use super::answers::{
-    AttemptsAnswer, BlockAnswer, DecisionAnswer, LevelText, ReadingAnswer, ScopeText, level_name,
+    AttemptsAnswer, BlockAnswer, DecisionAnswer, GuardrailAnswer, LevelText, ReadingAnswer,
+    ScopeText, level_name,
 };
 
 /// Writes one field after another: a constant with its name, then the value.
@@ -60,6 +61,9 @@ impl DecisionAnswer<'_> {
         if let Some(block) = self.block {
             fields! { out, ",\"block\":" block; }
         }
+        if self.mode != tidegate_core::Mode::Normal.name() {
+            self.write_failsafe(out);
+        }
         out.extend_from_slice(b",\"readings\":[");
         for (place, reading) in self.readings.each().enumerate() {
             if place > 0 {
@@ -68,6 +72,20 @@ impl DecisionAnswer<'_> {
             reading.write(out);
         }
         out.extend_from_slice(b"]}");
+    }
+
+    /// What there is only if the decision was made without the store.
+    #[cold]
+    fn write_failsafe(&self, out: &mut Vec<u8>) {
+        if let Some(guardrail) = self.guardrail {
+            fields! { out, ",\"guardrail\":" guardrail; }
+        }
+        if let Some(alarm) = self.alarm {
+            fields! { out, ",\"alarm\":\"" alarm; "\"" (); }
+        }
+        if let Some(trouble) = self.trouble {
+            fields! { out, ",\"trouble\":\"" trouble; "\"" (); }
+        }
     }
 }
 
@@ -191,6 +209,18 @@ impl Write for BlockAnswer {
     }
 }
 
+impl Write for GuardrailAnswer {
+    fn write(&self, out: &mut Vec<u8>) {
+        fields! { out,
+            "{\"by\":\"" self.by;
+            "\",\"limit\":" self.limit;
+            ",\"per\":" self.per;
+            ",\"remaining\":" self.remaining;
+            "}" ();
+        }
+    }
+}
+
 impl Write for LevelText {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(b'"');
@@ -220,8 +250,9 @@ mod tests {
 
     use proptest::prelude::*;
     use tidegate_core::{
-        Attempts, Bucket, Case, Cost, Counts, Digests, Dimension, FailureMode, Ladder, Limit,
-        ManualClock, Name, Overflow, PolicySet, PolicySpec, Rate, Scope, Shape, Span, Stage,
+        Asked, Attempts, Bucket, Case, Cost, Counts, Course, Digests, Dimension, Failure,
+        FailureMode, Fallback, Generation, Input, Ladder, Limit, ManualClock, Name, Overflow,
+        PolicySet, PolicySpec, Protects, Rate, Scope, Shape, Span, Stage, Standby, StoreError,
         Threshold, Timestamp, Window,
     };
     use tidegate_engine::memory::{Budget, MemoryStore};
@@ -275,6 +306,47 @@ mod tests {
                 let decision = ready(engine.decide(&mut case)).unwrap().unwrap();
                 let ticket = engine.ticket(&decision);
                 let answer = DecisionAnswer::new(decision, ticket.as_ref());
+                let mut ours = Vec::new();
+                answer.write(&mut ours);
+                prop_assert_eq!(
+                    String::from_utf8(ours).unwrap(), serde_json::to_string(&answer).unwrap()
+                );
+            }
+        }
+
+        #[test]
+        fn every_decision_without_the_store_is_as_serde_writes_it(
+            times in 1_u64..8, error in 0_usize..4, kind in 0_usize..3,
+        ) {
+            let now = Timestamp::from_micros(1_800_000_000_000_000);
+            let protects = [Protects::Login, Protects::ApiHeavy, Protects::Read][kind];
+            let failure = [FailureMode::FailClosed, FailureMode::FailOpen, FailureMode::Degraded];
+            let mut standby =
+                Standby::new(failure[kind], Fallback::of(Some(protects), failure[kind]), now);
+            let set = policies(Overflow::Reject);
+            let subject = tidegate_core::Subject::new().org("o").user("u").class("c");
+            let digests = Digests::new([1, 2]);
+            for time in 0..times * 20 {
+                let mut case = Case::new(set.get("a.b-c_9").unwrap(), &subject);
+                case.resolve(&digests);
+                let asked = Asked::new(case.batch(), &digests);
+                let failsafe = match standby.decide(&asked, true, now) {
+                    Some(failsafe) => failsafe,
+                    None => {
+                        let error = [
+                            StoreError::Timeout, StoreError::Refused, StoreError::Contended,
+                            StoreError::Corrupt { charge: 0 },
+                        ][error].clone();
+                        let generation = match standby.failover().course() {
+                            Course::Ask(generation) => generation,
+                            _ => Generation::NONE,
+                        };
+                        let why = Failure::of(&error, time).unwrap();
+                        standby.step(Input::Failed(generation, why), now);
+                        standby.failed(&asked, true, error, now)
+                    }
+                };
+                let answer = DecisionAnswer::new(case.decided_without_store(failsafe), None);
                 let mut ours = Vec::new();
                 answer.write(&mut ours);
                 prop_assert_eq!(

@@ -3,13 +3,13 @@
 use serde::Serialize;
 use tidegate_core::{
     Attempts, CostRule, Decision, Dimension, Explanation, Ladder, Limit, Period, Policy, PolicySet,
-    Shape, Subject, Threshold,
+    Shape, Standing, Subject, Threshold,
 };
 use utoipa::ToSchema;
 
 use super::answers::{
     LevelText, ReadingAnswer, ScopeText, dimensions, failures, levels, maybe_dimensions,
-    maybe_verdicts, overflows, protections, stages, units,
+    maybe_modes, maybe_verdicts, modes, overflows, protections, stages, units,
 };
 
 /// All policies in force.
@@ -32,6 +32,10 @@ pub(crate) struct PolicyAnswer<'a> {
     /// What it guards, if that has been said.
     #[schema(required, schema_with = protections)]
     protects: Option<&'static str>,
+    /// How long its store may take, in microseconds.
+    deadline_us: u64,
+    /// How it stands with its store, on this server.
+    standing: StandingAnswer,
     /// The endpoint class it is bound to, if to one.
     #[schema(required)]
     class: Option<&'a str>,
@@ -40,6 +44,19 @@ pub(crate) struct PolicyAnswer<'a> {
     overflow: &'static str,
     /// Its limits, in order.
     limits: Vec<LimitAnswer<'a>>,
+}
+
+/// How a policy stands with its store, on one server.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Standing)]
+pub(crate) struct StandingAnswer {
+    /// Its mode: `normal` while the store decides.
+    #[schema(schema_with = modes)]
+    mode: &'static str,
+    /// How often the degraded mode has been entered since the start.
+    epoch: u64,
+    /// The failures of the store in the last ten seconds that count.
+    failures: usize,
 }
 
 /// One limit.
@@ -191,6 +208,10 @@ pub(crate) struct ExplainAnswer<'a> {
     /// What a request would meet; null if no limit applies, so that it would not be decided.
     #[schema(required, schema_with = maybe_verdicts)]
     verdict: Option<&'static str>,
+    /// Under which circumstances that was found out: `normal` if the store answered; null if no limit
+    /// applies.
+    #[schema(required, schema_with = maybe_modes)]
+    mode: Option<&'static str>,
     /// Every limit of the policy, in order.
     limits: Vec<ExplainedLimit<'a>>,
 }
@@ -205,7 +226,7 @@ pub(crate) struct ExplainedLimit<'a> {
     /// The facts it counts by that were not given.
     #[schema(schema_with = dimensions)]
     missing: Vec<&'static str>,
-    /// What it says now; null if it does not apply.
+    /// What it says now; null if it does not apply, or if the store did not answer.
     #[schema(required)]
     reading: Option<ReadingAnswer<'a>>,
 }
@@ -213,18 +234,29 @@ pub(crate) struct ExplainedLimit<'a> {
 // === impl PoliciesAnswer ===
 
 impl<'a> PoliciesAnswer<'a> {
-    pub(crate) fn new(set: &'a PolicySet) -> Self {
-        Self { policies: set.policies().iter().map(PolicyAnswer::new).collect() }
+    /// The policies of a set, each with how it stands by its name.
+    pub(crate) fn new(set: &'a PolicySet, standing: impl Fn(&str) -> Option<Standing>) -> Self {
+        let answer = |policy: &'a Policy| {
+            let standing = standing(policy.name().as_str()).unwrap_or(Standing::NORMAL);
+            PolicyAnswer::new(policy, &standing)
+        };
+        Self { policies: set.policies().iter().map(answer).collect() }
     }
 }
 
 impl<'a> PolicyAnswer<'a> {
-    fn new(policy: &'a Policy) -> Self {
+    fn new(policy: &'a Policy, standing: &Standing) -> Self {
         let limits = policy.limits().iter();
         Self {
             name: policy.name().as_str(),
             failure_mode: policy.failure().name(),
             protects: policy.protects().map(tidegate_core::Protects::name),
+            deadline_us: policy.deadline().as_micros(),
+            standing: StandingAnswer {
+                mode: standing.mode.name(),
+                epoch: standing.epoch,
+                failures: standing.failures,
+            },
             class: policy.class().map(tidegate_core::Name::as_str),
             overflow: policy.overflow().name(),
             limits: limits.map(|limit| LimitAnswer::new(limit, limit.shape())).collect(),
@@ -330,11 +362,15 @@ impl<'a> ExplainAnswer<'a> {
             let reading = said.zip(decision).map(|(said, decision)| {
                 ReadingAnswer::new(said, decision.is_admitted(), decision.decided_at())
             });
-            ExplainedLimit::new(policy, limit, subject, said, reading)
+            // Without the store nothing was said, but the limit applies all the same.
+            let mut charges = decision.iter().flat_map(|it| it.case().batch().charges());
+            let applies = charges.any(|charge| charge.limit().id() == limit.id());
+            ExplainedLimit { applies, ..ExplainedLimit::new(policy, limit, subject, said, reading) }
         });
         Self {
             policy: policy.name().as_str(),
             verdict: decision.map(|decision| decision.verdict().name()),
+            mode: decision.map(|decision| decision.mode().name()),
             limits: limits.collect(),
         }
     }

@@ -16,7 +16,8 @@ fn policies_are_listed_with_their_numbers() {
     assert_eq!(
         policies[0],
         json!({
-            "name": "api", "failure_mode": "fail_open", "protects": "api", "class": "write",
+            "name": "api", "failure_mode": "fail_open", "protects": "api_heavy", "class": "write",
+            "deadline_us": 100_000, "standing": {"mode": "normal", "epoch": 0, "failures": 0},
             "overflow": "reject",
             "limits": [
                 {"name": "burst", "scope": "org+user", "stage": "action", "shadow": false,

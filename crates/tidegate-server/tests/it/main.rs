@@ -14,6 +14,7 @@ mod corpus;
 mod decide;
 mod drain;
 mod explain;
+mod failover;
 mod gate;
 mod health;
 mod http1;

@@ -84,6 +84,24 @@ fn every_answer_is_as_described() {
 }
 
 #[test]
+fn every_answer_without_the_store_is_as_described() {
+    let description = Description::of(&World::new());
+    let world = crate::limits::failing_world();
+    let subject = json!({"org": "acme", "user": "u7", "ip": "203.0.113.7", "account": "a"});
+    for policy in ["api", "login", "tokens", "queue", "degrade"] {
+        let ask = json!({"policy": policy, "subject": subject});
+        for template in ["/v1/decide", "/v1/peek"] {
+            description.promises("post", template, &world.post(template, &ask));
+        }
+        let gate = world.get(&format!("/v1/gate/{policy}"));
+        description.promises("get", "/v1/gate/{policy}", &gate);
+        let explained = world.get(&format!("/v1/explain/{policy}?org=acme&ip=::1"));
+        description.promises("get", "/v1/explain/{policy}", &explained);
+    }
+    description.promises("get", "/readyz", &world.get("/readyz"));
+}
+
+#[test]
 fn every_get_is_as_described() {
     let world = World::new();
     let description = Description::of(&world);

@@ -6,9 +6,9 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 use tidegate_core::{
-    Bucket, Cost, CostRule, Counts, Dimension, FailureMode, Limit, ManualClock, Name, Overflow,
-    Period, PolicySet, PolicySetBuilder, PolicySpec, Protects, Quota, Rate, Scope, Shape, Span,
-    Stage, Timestamp, Window,
+    Bucket, Clock, Cost, CostRule, Counts, Dimension, FailureMode, Limit, ManualClock, Name,
+    Overflow, Period, PolicySet, PolicySetBuilder, PolicySpec, Protects, Quota, Rate, Scope, Shape,
+    Span, Stage, Timestamp, Window,
 };
 use tidegate_engine::Engine;
 use tidegate_engine::memory::{Budget, MemoryStore};
@@ -72,7 +72,8 @@ impl<S: Backend> World<S> {
         written.admin.listen = written.listen;
         written.threads = written.threads.or(Some(2));
         let settings = Settings::try_new(&written).unwrap();
-        let engine = Arc::new(Engine::new(store, policies.build(None).unwrap()));
+        let engine = Engine::new(store, policies.build(None).unwrap());
+        let engine = Arc::new(engine.timed_by(Arc::clone(&clock) as Arc<dyn Clock>));
         let mut server = Server::bind(settings, Arc::clone(&engine), Arc::clone(&clock)).unwrap();
         if let Some(token) = token {
             server = server.with_admin(AdminToken::try_new(token).unwrap()).unwrap();
@@ -139,7 +140,7 @@ fn limit(text: &str, by: &[Dimension], shape: Shape) -> Limit {
 pub(crate) fn policies() -> PolicySetBuilder {
     use Dimension::{Account, Ip, Org, User};
     let api = PolicySpec::new(name("api"), FailureMode::FailOpen)
-        .protecting(Protects::Api)
+        .protecting(Protects::ApiHeavy)
         .class(name("write"))
         .limit(limit("burst", &[Org, User], bucket(10, 3)))
         .limit(limit("per-address", &[Ip], bucket(100, 100)));

@@ -4,15 +4,17 @@
 //! limits of one organisation; a decision about an account and an address has two groups. Groups are
 //! asked in the order of the policy. Once one refuses, the others are only looked at, and what the
 //! earlier ones took is given back in the background: until then a caller may find one request more
-//! counted than was admitted, and never one less.
+//! counted than was admitted, and never one less. All of them together have the deadline of the policy,
+//! or the timeout of the target where that is shorter.
 
 use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
     Amended, Amendment, Batch, Blocks, Changes, Counter, KeyNames, MAX_LIMITS, Page, Readings,
-    Receipt, Secret, Settlement, Store, StoreError,
+    Receipt, Secret, Settlement, Span, Store, StoreError,
 };
 
 use super::args::{Args, Nonce};
@@ -102,17 +104,40 @@ impl RedisStore {
             Runner::Scripted { .. } => None,
         }
     }
+
+    /// Decides a batch within the deadline of its policy, however many calls it takes. Past it the
+    /// call under way is left as by a caller that has gone: it may have been counted, so nothing is
+    /// given back for it.
+    async fn decide(
+        &self,
+        batch: &Batch<'_>,
+        ask: Ask,
+        readings: &mut Readings,
+    ) -> Result<(), StoreError> {
+        let decision = group::decide(&self.0, batch, ask, readings);
+        let Runner::Servers(servers) = &self.0.runner else { return decision.await };
+        let (timeout, deadline) = (servers.timeout(), Duration::from(batch.deadline()));
+        // A single call ends by itself then, and knows more precisely how far it got.
+        if timeout <= deadline && !servers.is_cluster() && self.0.previous.is_none() {
+            return decision.await;
+        }
+        let limit = timeout.min(deadline);
+        match tokio::time::timeout(limit, decision).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(servers.late(limit)),
+        }
+    }
 }
 
 impl Store for RedisStore {
     const SHARED: bool = true;
 
     async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        group::decide(&self.0, batch, Ask::Charge, readings).await
+        self.decide(batch, Ask::Charge, readings).await
     }
 
     async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        group::decide(&self.0, batch, Ask::Peek, readings).await
+        self.decide(batch, Ask::Peek, readings).await
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
@@ -131,20 +156,11 @@ impl Store for RedisStore {
         super::blocks::blocks(&self.0, page).await
     }
 
-    async fn probe(&self) -> Result<(), StoreError> {
-        let keys = match &self.0.runner {
-            Runner::Servers(servers) => servers.key_for_each(),
-            Runner::Scripted { .. } => Vec::new(),
-        };
-        for key in keys {
-            let nonce = self.0.nonce();
-            let answered = |reply: &[u8]| match reply.starts_with(&nonce) {
-                true => Ok(()),
-                false => Err(Garbled),
-            };
-            self.0.call(self.0.scripts.probe(), &[key], &nonce, answered).await?;
+    async fn probe(&self, within: Span) -> Result<(), StoreError> {
+        match tokio::time::timeout(within.into(), self.0.probe()).await {
+            Ok(probed) => probed,
+            Err(_) => Err(StoreError::Timeout),
         }
-        Ok(())
     }
 
     fn changes(&self) -> Changes {
@@ -169,6 +185,23 @@ impl core::fmt::Debug for Runner {
 // === impl Inner ===
 
 impl Inner {
+    /// Runs a script that writes on every server that keeps counters.
+    async fn probe(&self) -> Result<(), StoreError> {
+        let keys = match &self.runner {
+            Runner::Servers(servers) => servers.key_for_each(),
+            Runner::Scripted { .. } => Vec::new(),
+        };
+        for key in keys {
+            let nonce = self.nonce();
+            let answered = |reply: &[u8]| match reply.starts_with(&nonce) {
+                true => Ok(()),
+                false => Err(Garbled),
+            };
+            self.call(self.scripts.probe(), &[key], &nonce, answered).await?;
+        }
+        Ok(())
+    }
+
     /// What comes back with the answer: different for calls that can be under way together.
     pub(super) fn nonce(&self) -> Nonce {
         self.calls.fetch_add(1, Ordering::Relaxed).to_le_bytes()

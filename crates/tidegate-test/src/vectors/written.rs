@@ -138,7 +138,7 @@ pub(crate) struct StepText {
     pub(crate) temp_count: Option<u16>,
     pub(crate) long_count: Option<u16>,
     pub(crate) block_ends_in: Option<Length>,
-    // From here on: sections that come with their own issue.
+    // From here on: of failures.
     pub(crate) store: Option<String>,
     pub(crate) probes: Option<String>,
     pub(crate) decision: Option<String>,
@@ -258,8 +258,8 @@ impl Vector {
 // === impl StepText ===
 
 impl StepText {
-    /// The fields it has of sections that are not built yet.
-    pub(crate) fn unbuilt(&self) -> Vec<&'static str> {
+    /// The fields it has that only vectors of failures have.
+    pub(crate) fn of_failures(&self) -> Vec<&'static str> {
         let fields = [
             ("store", self.store.is_some()),
             ("probes", self.probes.is_some()),
@@ -271,6 +271,27 @@ impl StepText {
             ("requests", self.requests.is_some()),
             ("ip", self.ip.is_some()),
             ("agent", self.agent.is_some()),
+        ];
+        fields.into_iter().filter(|(_, said)| *said).map(|(name, _)| name).collect()
+    }
+
+    /// The fields it has that only vectors of limits and of attempts have.
+    pub(crate) fn of_limits(&self) -> Vec<&'static str> {
+        let fields = [
+            ("cost", self.cost.is_some()),
+            ("user", self.user.is_some()),
+            ("reload", self.reload.is_some()),
+            ("remaining", self.remaining.is_some()),
+            ("reset_after", self.reset_after.is_some()),
+            ("backoff", self.backoff.is_some()),
+            ("never", self.never),
+            ("binding", self.binding.is_some()),
+            ("source", self.source.is_some()),
+            ("shadow", self.shadow.is_some()),
+            ("scope", self.scope.is_some()),
+            ("temp_count", self.temp_count.is_some()),
+            ("long_count", self.long_count.is_some()),
+            ("block_ends_in", self.block_ends_in.is_some()),
         ];
         fields.into_iter().filter(|(_, said)| *said).map(|(name, _)| name).collect()
     }

@@ -232,10 +232,13 @@ async fn a_probe_writes_to_every_master_of_a_cluster() {
     let url = format!("redis+cluster://{}", cluster.nodes()[0].addr());
     let store = RedisStore::new(Target::parse(&url).unwrap(), &lua::secret()).unwrap();
     store.check().await.unwrap();
-    store.probe().await.unwrap();
+    store.probe(Span::SECOND).await.unwrap();
     for node in cluster.nodes() {
         assert_eq!(node.text(&["DBSIZE"]).await, "1", "{}", node.addr());
     }
     cluster.nodes()[1].kill();
-    assert!(store.probe().await.is_err(), "a cluster with a master missing does not work");
+    assert!(
+        store.probe(Span::SECOND).await.is_err(),
+        "a cluster with a master missing does not work"
+    );
 }

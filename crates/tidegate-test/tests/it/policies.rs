@@ -110,15 +110,16 @@ fn p04_where_somebody_could_get_in_an_outage_opens_nothing() {
     };
     for protects in Protects::ALL {
         for failure in FailureMode::ALL {
-            let refused = protects != Protects::Api && failure == FailureMode::FailOpen;
+            let refused = protects.is_entrance() && failure != FailureMode::FailClosed;
             match build(protects, failure) {
                 Ok(set) => {
-                    assert!(!refused, "{protects:?} may fail open");
+                    assert!(!refused, "{protects:?} may be {failure:?}");
                     assert_eq!(set.get("p").unwrap().protects(), Some(protects));
                 }
                 Err(error) => {
                     assert!(refused, "{protects:?} {failure:?}: {error}");
-                    assert_eq!(error, PolicyError::FailsOpen { policy: name("p"), protects });
+                    let policy = name("p");
+                    assert_eq!(error, PolicyError::NotFailClosed { policy, protects, failure });
                 }
             }
         }

@@ -7,19 +7,6 @@ use tidegate_test::vectors::{Section, TEXT, Vectors, check};
 
 use crate::memory;
 
-/// Vectors of sections that come with their own issue. A new one is not skipped by being new.
-const LATER: &[(Section, &[&str])] = &[(
-    Section::Failover,
-    &[
-        "trip_counts_failures_not_streaks",
-        "exit_waits_for_five_minutes_even_when_healed_at_once",
-        "exit_waits_for_two_healthy_minutes",
-        "fourth_entry_in_thirty_minutes_closes_for_ten",
-        "one_request_and_a_dead_store_degrade_within_ten_seconds",
-        "api_guardrail_denies_the_sixty_first_of_one_agent",
-    ],
-)];
-
 fn vectors() -> Vectors {
     Vectors::parse(TEXT).unwrap()
 }
@@ -65,11 +52,53 @@ fn vectors_of_prefixes_hold() {
 }
 
 #[test]
-fn vectors_that_are_not_run_yet_are_known_by_name() {
+fn vectors_of_failures_hold() {
     let vectors = vectors();
-    for (section, names) in LATER {
-        assert_eq!(vectors.names(*section).collect::<Vec<_>>(), *names, "{section:?}");
+    let run = vectors.check_failures().unwrap();
+    assert_eq!(run, vectors.names(Section::Failover).collect::<Vec<_>>());
+    assert_eq!(run.len(), 6);
+}
+
+#[test]
+fn a_wrong_expectation_of_failures_is_found() {
+    let run = |policy: &str, steps: &str| {
+        let vectors =
+            Vectors::parse(&format!("- {{name: n, failover: {policy}, steps: [{steps}]}}"));
+        vectors.unwrap().check_failures().map(|names| names.len())
+    };
+    let trips = "{at: 0s, trips: true, mode: DEGRADED, event: degraded_entered}";
+    assert_eq!(run("login", trips), Ok(1));
+    let admits = "verdict: admit, decision: DEGRADED, mode: DEGRADED}";
+    assert_eq!(run("login", &format!("{trips}, {{at: 1s, requests: 20, {admits}")), Ok(1));
+    for (policy, wrong) in [
+        ("nothing", "{at: 0s, store: fails}"),
+        ("login", "{at: 0s, store: sleeps}"),
+        ("login", "{at: 0s, store: fails, probes: sometimes}"),
+        ("login", "{at: 0s, store: fails, mode: DEGRADED}"),
+        ("login", "{at: 0s, store: fails, decision: NORMAL}"),
+        ("login", "{at: 0s, store: fails, verdict: admit}"),
+        ("login", "{at: 0s, store: fails, event: degraded_entered}"),
+        ("login", "{at: 0s, store: fails, retry_after: 9s}"),
+        ("login", "{at: 0s, store: answers, retry_after: 10s}"),
+        ("login", "{at: 0s, store: fails, remaining: 1}"),
+        ("login", "{at: 0s, trips: true, event: critical}"),
+        ("login", "{at: 0s, trips: true}, {at: 299s, after: exit, trips: true}"),
+        ("login", "{at: 0s, trips: true}, {at: 1s, store: heals}, {at: 299s, mode: NORMAL}"),
+        ("login", "{at: 0s, trips: true}, {at: 1s, requests: 21, verdict: admit}"),
+        ("api_heavy", "{at: 0s, store: down, requests: 3, verdict: admit, decision: FAIL_CLOSED}"),
+        ("api_heavy", "{at: 0s, store: down, requests: 61, verdict: admit, agent: a}"),
+    ] {
+        assert!(run(policy, wrong).is_err(), "{policy}: {wrong} passed");
     }
+}
+
+#[test]
+fn no_vector_is_skipped() {
+    use Section::{Attempts, Failover, Keys, Limits, Merge, Prefixes};
+    let vectors = vectors();
+    let sections = [Limits, Attempts, Merge, Keys, Prefixes, Failover];
+    let run = sections.map(|section| vectors.names(section).count());
+    assert_eq!(run.iter().sum::<usize>(), TEXT.matches("\n- name: ").count());
 }
 
 #[test]
@@ -85,7 +114,7 @@ fn a_field_nobody_checks_is_refused() {
     assert!(vector("steps: [], colour: red").is_err(), "an unknown field of a vector");
     assert!(vector("steps: [], failover: login").is_err(), "two sections in one");
     assert!(vector("keys: []").is_err(), "two sections in one, and no steps");
-    assert!(run(", mode: DEGRADED").is_err(), "a field of a section that is not built");
+    assert!(run(", mode: DEGRADED").is_err(), "a field of failures");
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub(crate) fn key(org: &str) -> String {
 async fn attempt(node: &Node, org: &str) -> Met {
     let (set, subject) = (Arc::clone(&node.engine().policies()), Subject::new().org(org));
     let mut case = Case::new(&set.policies()[0], &subject);
-    let decision = node.engine().decide(&mut case).await.unwrap();
+    let decision = node.engine().decide_by_store(&mut case).await.unwrap();
     let reading = decision.explain().next().unwrap().reading;
     let (admitted, at) = (decision.is_admitted(), decision.decided_at());
     Met { admitted, at, tally: reading.attempts.expect("an abuse log says what it has counted") }

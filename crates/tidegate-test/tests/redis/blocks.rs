@@ -37,7 +37,7 @@ async fn fill(node: &Arc<Node>) {
                     let change = engine.block(&mut case, None, Span::HOUR, None).await.unwrap();
                     assert!(change.amended.changed);
                 } else {
-                    assert!(node.engine().decide(&mut case).await.unwrap().is_admitted());
+                    assert!(node.engine().decide_by_store(&mut case).await.unwrap().is_admitted());
                 }
             }
         });

@@ -66,7 +66,7 @@ async fn caller(node: &Node, number: u64) -> u64 {
         let polls = if dice.roll(100) < 12 { 1 + dice.roll(12) } else { u64::MAX };
         let mut case =
             Case::new(&set.policies()[0], &subject).weighing(Cost::try_new(cost).unwrap());
-        let Some(decision) = within(polls, node.engine().decide(&mut case)).await else {
+        let Some(decision) = within(polls, node.engine().decide_by_store(&mut case)).await else {
             (gone, unknown) = (gone + 1, unknown + 1);
             continue;
         };

@@ -1,7 +1,6 @@
 //! R19, of abuse logs: what is under their keys and is none of ours.
 
 use tidegate_core::{Case, Span, StoreError, Subject};
-use tidegate_engine::DecideError;
 use tidegate_test::servers::Server;
 
 use crate::attempts::{dual, key, ladder, policy};
@@ -46,11 +45,8 @@ async fn outcome(server: &Server, node: &Node, value: &[u8]) -> Result<bool, Sto
     let set = std::sync::Arc::clone(&node.engine().policies());
     let subject = Subject::new().org("acme");
     let mut case = Case::new(&set.policies()[0], &subject);
-    let outcome = match node.engine().decide(&mut case).await {
-        Ok(decision) => Ok(decision.is_admitted()),
-        Err(DecideError::Store(error)) => Err(error),
-        Err(other) => panic!("{other}"),
-    };
+    let decided = node.engine().decide_by_store(&mut case).await;
+    let outcome = decided.map(|decision| decision.is_admitted());
     if outcome.as_ref().is_err_and(|error| *error != StoreError::Timeout) {
         let mut read = redis::cmd("GET");
         let after: Vec<u8> = read.arg(key("acme")).query_async(&mut connection).await.unwrap();

@@ -14,6 +14,7 @@
 mod attempts;
 mod blocks;
 mod cancel;
+mod deadline;
 mod exact;
 mod faults;
 mod hostile;

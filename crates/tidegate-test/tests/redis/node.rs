@@ -6,7 +6,7 @@ use tidegate_core::{
     Account, Bucket, Case, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
     PolicySpec, Quota, Rate, Scope, Secret, Shape, Span, StoreError, Subject, Window,
 };
-use tidegate_engine::{DecideError, Engine};
+use tidegate_engine::Engine;
 use tidegate_stores::redis::{RedisStore, Target};
 use tidegate_test::lua::secret;
 
@@ -15,6 +15,9 @@ pub(crate) const SHORT: Duration = Duration::from_millis(400);
 
 /// Longer than anything a healthy server needs, however busy the machine is.
 pub(crate) const PATIENT: Duration = Duration::from_secs(10);
+
+/// The longest deadline of a policy: where a timeout is shorter, that one holds.
+pub(crate) const LONGEST: Span = *PolicySpec::DEADLINES.end();
 
 /// By how much an error may come later than it should: what a busy machine takes to wake a task.
 const MARGIN: Duration = Duration::from_millis(1_500);
@@ -75,8 +78,8 @@ impl Node {
             let account = Account::new(org);
             let subject = Subject::new().org(org).account(&account);
             let mut case = Case::new(&set.policies()[0], &subject);
-            let decided = self.engine.decide(&mut case).await;
-            decided.map(|decision| decision.is_admitted()).map_err(of_store)
+            let decided = self.engine.decide_by_store(&mut case).await;
+            decided.map(|decision| decision.is_admitted())
         };
         let answer = tokio::time::timeout(self.timeout + MARGIN, asked).await;
         answer.unwrap_or_else(|_| panic!("no answer within {:?} and {MARGIN:?}", self.timeout))
@@ -88,7 +91,7 @@ impl Node {
         let account = Account::new(org);
         let subject = Subject::new().org(org).account(&account);
         let mut case = Case::new(&set.policies()[0], &subject);
-        let decision = self.engine.peek(&mut case).await.map_err(of_store)?;
+        let decision = self.engine.peek_by_store(&mut case).await?;
         Ok(decision.explain().map(|said| said.reading.remaining).collect())
     }
 
@@ -111,20 +114,18 @@ impl Node {
     }
 }
 
-fn of_store(error: DecideError) -> StoreError {
-    match error {
-        DecideError::Store(error) => error,
-        DecideError::NothingApplies { .. } => panic!("{error}"),
-    }
-}
-
 /// One policy with these limits, all by organisation.
 pub(crate) fn policies<'n>(limits: impl IntoIterator<Item = (&'n str, Shape)>) -> PolicySet {
     set(limits.into_iter().map(|(it, shape)| limit(Dimension::Org, it, shape)).collect())
 }
 
 pub(crate) fn set(limits: Vec<Limit>) -> PolicySet {
-    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed);
+    set_within(LONGEST, limits)
+}
+
+/// The same with another deadline.
+pub(crate) fn set_within(deadline: Span, limits: Vec<Limit>) -> PolicySet {
+    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed).deadline(deadline);
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);
     PolicySet::builder().policy(spec).build(None).unwrap()
 }

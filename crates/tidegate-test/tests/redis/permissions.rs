@@ -5,7 +5,7 @@ use tidegate_core::{
     Amendment, Attempts, Case, Counter, Ladder, Page, PolicySet, Shape, Span, Store as _,
     StoreError, Subject,
 };
-use tidegate_engine::{DecideError, SettleError};
+use tidegate_engine::SettleError;
 use tidegate_test::drive::digests;
 use tidegate_test::servers::{Flavour, Server};
 
@@ -15,16 +15,13 @@ use crate::place;
 /// Everything the store does: on new keys and on old ones, looking, giving back, taking more.
 async fn exercise(node: &Node) -> Result<(), StoreError> {
     node.store().check().await.map_err(|_| StoreError::Refused)?;
-    node.store().probe().await?;
+    node.store().probe(Span::SECOND).await?;
     for org in ["a", "b", "a"] {
         let (set, subject) =
             (std::sync::Arc::clone(&node.engine().policies()), Subject::new().org(org));
         let mut case = Case::new(&set.policies()[0], &subject);
-        let ticket = match node.engine().decide(&mut case).await {
-            Ok(decision) => node.engine().ticket(&decision).expect("its limits settle"),
-            Err(DecideError::Store(error)) => return Err(error),
-            Err(other) => panic!("{other}"),
-        };
+        let decision = node.engine().decide_by_store(&mut case).await?;
+        let ticket = node.engine().ticket(&decision).expect("its limits settle");
         node.left(org).await?;
         for (weight, again) in [(if org == "b" { 0 } else { 3 }, false), (1, true)] {
             match node.engine().settle(ticket.as_str(), weight).await {

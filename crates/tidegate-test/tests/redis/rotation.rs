@@ -8,7 +8,6 @@ use tidegate_core::{
     Account, Attempts, Case, Dimension, Ladder, Limit, PolicySet, Scope, Secret, Shape, Span,
     StoreError, Subject, Ticket,
 };
-use tidegate_engine::DecideError;
 use tidegate_test::servers::{Cluster, Flavour, Server, wait};
 
 use crate::node::{self, Node, PATIENT, bucket, limit, quota, window};
@@ -54,9 +53,9 @@ async fn with_case<T>(node: &Node, asked: impl AsyncFnOnce(&mut Case<'_>) -> T) 
 }
 
 /// Whether one request is admitted, and its ticket.
-async fn decide(node: &Node) -> Result<(bool, Option<Ticket>), DecideError> {
+async fn decide(node: &Node) -> Result<(bool, Option<Ticket>), StoreError> {
     with_case(node, async |case| {
-        let decision = node.engine().decide(case).await?;
+        let decision = node.engine().decide_by_store(case).await?;
         Ok((decision.is_admitted(), node.engine().ticket(&decision)))
     })
     .await
@@ -72,7 +71,7 @@ async fn admitted(node: &Node, calls: usize) -> usize {
 
 async fn left(node: &Node) -> Vec<i64> {
     with_case(node, async |case| {
-        let decision = node.engine().peek(case).await.unwrap();
+        let decision = node.engine().peek_by_store(case).await.unwrap();
         decision.explain().map(|said| said.reading.remaining).collect()
     })
     .await
@@ -311,7 +310,7 @@ async fn r17_without_the_right_to_look_nothing_is_decided() {
     let url = place::url(server.addr());
     assert_eq!(admitted(&node(&before(), &url, 10), 4).await, 4);
     let new = node(&changing(), &url, 10);
-    assert!(matches!(decide(&new).await, Err(DecideError::Store(StoreError::Refused))));
+    assert!(matches!(decide(&new).await, Err(StoreError::Refused)));
     server.command(&["ACL", "SETUSER", "tidegate", "+pttl"]).await;
     assert_eq!(left(&new).await, [6; 4], "and without the right to delete, both names are there");
     assert_eq!(admitted(&new, 9).await, 6);
@@ -328,7 +327,7 @@ async fn r19_what_cannot_be_read_under_the_previous_name_is_told() {
     server.command(&["DEL", key]).await;
     assert_eq!(server.command(&["RPUSH", key, "no counter"]).await, Value::Int(1));
     let new = node(&changing(), &url, 10);
-    let corrupt = DecideError::Store(StoreError::Corrupt { charge: 1 });
+    let corrupt = StoreError::Corrupt { charge: 1 };
     assert_eq!(decide(&new).await.unwrap_err(), corrupt);
     server.command(&["DEL", key]).await;
     assert_eq!(left(&new).await, [6, 10, 6, 6], "the others are not concerned");

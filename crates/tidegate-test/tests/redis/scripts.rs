@@ -99,13 +99,13 @@ async fn ask(url: &str, limits: Vec<Limit>, what: Ask) {
             node.engine().reset(&mut case, None).await.unwrap();
         }
         Ask::Peek => {
-            let _ = node.engine().peek(&mut case).await.unwrap();
+            let _ = node.engine().peek_by_store(&mut case).await.unwrap();
         }
         Ask::Charge => {
-            let _ = node.engine().decide(&mut case).await.unwrap();
+            let _ = node.engine().decide_by_store(&mut case).await.unwrap();
         }
         Ask::Settle(weight) => {
-            let decision = node.engine().decide(&mut case).await.unwrap();
+            let decision = node.engine().decide_by_store(&mut case).await.unwrap();
             let ticket = node.engine().ticket(&decision).unwrap();
             node.engine().settle(ticket.as_str(), weight).await.unwrap();
         }
@@ -134,7 +134,7 @@ async fn t42_scripts_change_only_on_purpose() {
         found += &format!("{} {what}\n", hash().await);
     }
     proxy.clear_record();
-    Node::new(&url, PATIENT).store().probe().await.unwrap();
+    Node::new(&url, PATIENT).store().probe(Span::SECOND).await.unwrap();
     found += &format!("{} probe\n", hash().await);
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/redis/scripts.txt");
     if table::is_update() {
@@ -163,7 +163,7 @@ async fn t42_scripts_touch_the_keys_they_are_given_and_no_others() {
     for (_, limits, how) in representatives() {
         ask(&url, limits, how).await;
     }
-    Node::new(&url, PATIENT).store().probe().await.unwrap();
+    Node::new(&url, PATIENT).store().probe(Span::SECOND).await.unwrap();
     server.command(&["ECHO", "that was all"]).await;
     let (mut given, mut touched, mut commands) = (BTreeSet::new(), 0, BTreeSet::new());
     while !line.contains("that was all") {

@@ -123,7 +123,7 @@ fn subject<'a>(
 enum Refused {
     Wrong,
     TooMany { seconds: u64 },
-    Unavailable,
+    Unavailable { seconds: u64 },
 }
 
 impl From<AttemptError> for Refused {
@@ -134,7 +134,12 @@ impl From<AttemptError> for Refused {
                 Self::TooMany { seconds: wait.map_or(86_400, Span::as_secs_ceil) }
             }
             // Nobody can tell, so nobody gets in: that is what failing closed means.
-            AttemptError::NoPolicy(_) | AttemptError::Undecided(_) => Self::Unavailable,
+            AttemptError::Unavailable { retry_after } => {
+                Self::Unavailable { seconds: retry_after.map_or(5, Span::as_secs_ceil) }
+            }
+            AttemptError::NoPolicy(_) | AttemptError::Undecided(_) => {
+                Self::Unavailable { seconds: 5 }
+            }
         }
     }
 }
@@ -146,7 +151,9 @@ impl IntoResponse for Refused {
             Self::TooMany { seconds } => {
                 (StatusCode::TOO_MANY_REQUESTS, "too_many_attempts", Some(seconds))
             }
-            Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "try_again_later", Some(5)),
+            Self::Unavailable { seconds } => {
+                (StatusCode::SERVICE_UNAVAILABLE, "try_again_later", Some(seconds))
+            }
         };
         let mut response = (status, Json(serde_json::json!({ "code": code }))).into_response();
         let headers = response.headers_mut();

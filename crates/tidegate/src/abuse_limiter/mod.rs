@@ -37,8 +37,9 @@ mod response;
 pub use response::{ErrorCode, ErrorResponse};
 
 use tidegate_core::{
-    Account, Attempts, BlockScope, Case, Decision, Dimension, FailureMode, Limit, Name, NameError,
-    PolicySpec, Scope, Shape, ShapeError, Span, Store, StoreError, Subject, Tally, Threshold,
+    Account, Attempts, BlockScope, Case, Decision, Dimension, FailureMode, Limit, Mode, Name,
+    NameError, PolicySpec, Scope, Shape, ShapeError, Span, Store, StoreError, Subject, Tally,
+    Threshold,
 };
 use tidegate_engine::{DecideError, Engine};
 
@@ -93,9 +94,9 @@ pub enum ConfigError {
 ///
 /// # Errors
 ///
-/// [`ErrorCode::ServiceUnavailable`] if the store cannot be reached or does not answer in time,
-/// [`ErrorCode::InternalServerError`] if what it says cannot be understood or the policy is missing.
-/// The reason is told in debug builds only.
+/// [`ErrorCode::ServiceUnavailable`] if the policy fails closed and its store does not decide: that says
+/// nothing about who tries. It names the seconds until it may be otherwise.
+/// [`ErrorCode::InternalServerError`] if the policy is missing. The reason is told in debug builds only.
 pub async fn check<S: Store>(
     engine: &Engine<S>,
     key_prefix: &str,
@@ -109,8 +110,13 @@ pub async fn check<S: Store>(
     let subject = Subject::new().account(&account);
     let mut case = Case::new(policy, &subject);
     let decided = engine.decide(&mut case).await;
-    let decision = decided.map_err(|error| trouble(&error))?;
-    Ok(told(&decision, key_prefix, config))
+    let decision = decided.map_err(|error| undecided(&error))?;
+    match decision.passed() {
+        Err(refused) if decision.mode() == Mode::FailClosed => {
+            Err(unavailable(&decision, refused.retry_after()))
+        }
+        _ => Ok(told(&decision, key_prefix, config)),
+    }
 }
 
 /// As [`check`], with a refusal as an error that names the action and the seconds.
@@ -222,20 +228,21 @@ fn namespace(key_prefix: &str) -> &str {
     if namespace.len() > LONGEST_NAMESPACE { "" } else { namespace }
 }
 
-fn trouble(error: &DecideError) -> ErrorResponse {
-    let code = match error {
-        DecideError::Store(
-            StoreError::Unavailable
-            | StoreError::Timeout
-            | StoreError::Contended
-            | StoreError::Refused,
-        ) => ErrorCode::ServiceUnavailable,
-        DecideError::Store(
-            StoreError::Corrupt { .. } | StoreError::Version { .. } | StoreError::Stale { .. },
-        )
-        | DecideError::NothingApplies { .. } => ErrorCode::InternalServerError,
+/// Nobody can tell whether it may go on, and so it may not.
+fn unavailable(decision: &Decision<'_>, wait: Option<Span>) -> ErrorResponse {
+    let response = ErrorResponse::new(ErrorCode::ServiceUnavailable);
+    let response = match decision.trouble().map(StoreError::to_string) {
+        Some(trouble) => response.with_detail(trouble),
+        None => response,
     };
-    ErrorResponse::new(code).with_detail(error.to_string())
+    match wait {
+        Some(wait) => response.with_retry_after(wait.as_secs_ceil()),
+        None => response,
+    }
+}
+
+fn undecided(error: &DecideError) -> ErrorResponse {
+    ErrorResponse::new(ErrorCode::InternalServerError).with_detail(error.to_string())
 }
 
 #[cfg(test)]

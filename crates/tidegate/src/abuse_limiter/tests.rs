@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{ManualClock, PolicySet, Span, Timestamp};
+use tidegate_core::{
+    Amended, Amendment, Batch, Blocks, Counter, ManualClock, Page, PolicySet, Readings, Receipt,
+    Settlement, Span, Timestamp,
+};
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::ready;
 
@@ -92,20 +95,68 @@ fn in_shadow_everything_passes() {
     }
 }
 
-#[test]
-fn trouble_is_typed_and_its_details_are_for_debug_builds() {
-    let unavailable =
-        [StoreError::Unavailable, StoreError::Timeout, StoreError::Contended, StoreError::Refused];
-    for error in unavailable {
-        let response = trouble(&DecideError::Store(error));
-        assert_eq!(response.code(), ErrorCode::ServiceUnavailable);
-        assert_eq!(response.status(), 503);
+/// A store that others share, and that always fails like this.
+struct Failing(StoreError);
+
+impl Store for Failing {
+    const SHARED: bool = true;
+
+    async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
+        Err(self.0.clone())
     }
-    let garbled = trouble(&DecideError::Store(StoreError::Corrupt { charge: 0 }));
-    assert_eq!(garbled.code(), ErrorCode::InternalServerError);
-    let shown = garbled.body()["context"].get("detail").is_some();
-    assert_eq!(shown, cfg!(debug_assertions));
-    assert!(!garbled.message().contains("corrupt"), "the message tells nothing of the store");
+
+    async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
+        Err(self.0.clone())
+    }
+
+    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        Err(self.0.clone())
+    }
+
+    async fn amend(&self, _: Counter<'_>, _: Amendment) -> Result<Amended, StoreError> {
+        Err(self.0.clone())
+    }
+
+    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
+        Err(self.0.clone())
+    }
+}
+
+fn failing(error: StoreError, failure: FailureMode) -> Engine<Failing> {
+    let limits = Limits { temp: threshold(3, 60, 30), long: None };
+    let policy = site().policy(limits, failure).unwrap();
+    let policies = PolicySet::builder().policy(policy).build(None).unwrap();
+    let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000));
+    Engine::new(Failing(error), policies).timed_by(Arc::new(clock))
+}
+
+#[test]
+fn p11_while_nobody_can_tell_it_is_unavailable_and_its_details_are_for_debug_builds() {
+    for error in [StoreError::Unavailable, StoreError::Refused, StoreError::Corrupt { charge: 0 }] {
+        let engine = failing(error, FailureMode::FailClosed);
+        // Before and after the store is given up: the first of them have met the failure themselves.
+        for time in 0..6 {
+            let refused = ready(limiter(&engine, "verify:u7", &site())).unwrap().unwrap_err();
+            assert_eq!(refused.code(), ErrorCode::ServiceUnavailable);
+            assert!(!refused.message().contains("store"), "the message tells nothing of it");
+            let shown = refused.body()["context"].get("detail").is_some();
+            assert_eq!(shown && time == 0, cfg!(debug_assertions) && time == 0);
+            let response = http::Response::<String>::from(refused);
+            assert_eq!(response.status(), 503);
+            let seconds = response.headers()["retry-after"].to_str().unwrap();
+            assert!(seconds.parse::<u64>().unwrap() > 0, "{seconds}");
+        }
+    }
+}
+
+#[test]
+fn p18_local_caps_refuse_with_the_usual_code() {
+    let engine = failing(StoreError::Timeout, FailureMode::FailOpen);
+    let passed = (0..70).filter(|_| ready(limiter(&engine, "verify:u7", &site())).unwrap().is_ok());
+    assert_eq!(passed.count(), 60, "the locked cap");
+    let refused = ready(limiter(&engine, "verify:u7", &site())).unwrap().unwrap_err();
+    assert_eq!((refused.code(), refused.retry_after()), (ErrorCode::TooManyAttempts, Some(60)));
+    assert_eq!(http::Response::<String>::from(refused).status(), 429);
 }
 
 #[test]

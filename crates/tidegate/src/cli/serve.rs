@@ -1,6 +1,7 @@
 //! `tidegate serve`: decisions over HTTP until it is told to stop.
 
 mod node;
+mod signals;
 mod stop;
 mod welcome;
 

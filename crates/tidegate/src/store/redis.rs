@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tidegate_core::{
     Amended, Amendment, Batch, Blocks, Changes, Counter, Page, Readings, Receipt, Secret,
-    Settlement, Store, StoreError,
+    Settlement, Span, Store, StoreError,
 };
 use tidegate_server::Backend;
 use tidegate_stores::redis::{RedisStore, Target, Trouble};
@@ -14,31 +14,28 @@ use tokio::time::timeout;
 
 use crate::cli::Failure;
 
-/// What the start waits for the store beyond the store's own deadline, which then tells why.
-const GRACE: Duration = Duration::from_millis(100);
+/// What the start waits for the store, all servers together. It is no deadline of the store's: whoever
+/// starts a process during an outage wants it up, and what a longer look would have refused is found by
+/// the first probe, told as critical, and refuses then.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// A store in Redis, under the name it has for the server. It is a handle: a copy is the same store.
 #[derive(Clone, Debug)]
 pub(crate) struct Redis(RedisStore);
 
-/// A store on these servers, and what is the matter with them if it may pass: then it is served all
-/// the same, and asked again.
+/// A store on these servers. What is the matter with them and may pass is nothing to wait for: it is
+/// served all the same, and its policies are in their failure modes until it answers.
 ///
 /// # Errors
 ///
 /// What somebody has to mend before this can ever work: a file that cannot be read, a password that
 /// is wrong, a server that would forget.
-pub(crate) async fn connected(
-    target: Target,
-    secret: &Secret,
-) -> Result<(Redis, Option<StoreError>), Failure> {
-    let (shown, patience) = (target.to_string(), target.timeout());
+pub(crate) async fn connected(target: Target, secret: &Secret) -> Result<Redis, Failure> {
+    let shown = target.to_string();
     let store = RedisStore::new(target, secret).map_err(|error| refused(&shown, &error))?;
-    // It has a deadline for each server; the start has one for all of them.
-    match timeout(patience + GRACE, store.check()).await {
-        Ok(Ok(())) => Ok((Redis(store), None)),
+    match timeout(LOOK, store.check()).await {
         Ok(Err(trouble)) if trouble.is_refusal() => Err(refused(&shown, &trouble)),
-        Ok(Err(_)) | Err(_) => Ok((Redis(store), Some(StoreError::Unavailable))),
+        Ok(Ok(()) | Err(_)) | Err(_) => Ok(Redis(store)),
     }
 }
 
@@ -93,8 +90,8 @@ impl Store for Redis {
         self.0.blocks(page)
     }
 
-    fn probe(&self) -> impl Future<Output = Result<(), StoreError>> + Send {
-        self.0.probe()
+    fn probe(&self, within: Span) -> impl Future<Output = Result<(), StoreError>> + Send {
+        self.0.probe(within)
     }
 
     fn changes(&self) -> Changes {

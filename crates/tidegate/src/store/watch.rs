@@ -1,8 +1,9 @@
-//! Looks after the store of a fleet, once a second, whether or not anybody asks for decisions.
+//! Tells whoever runs the process how the store of a fleet does: why it fails, that it answers again,
+//! and that counts may have been lost.
 //!
-//! Whoever runs the process learns from the log that the store fails, that it works again, and that
-//! counts may have been lost; load balancers learn from `/readyz` whether it works. Requests never
-//! wait for any of this.
+//! Nothing here asks the store. What calls and probes have met is looked at, four times a second, so
+//! that each thing is told once and not by every request. How policies stand is told by the engine, as
+//! signals (`cli/serve/signals.rs`).
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -10,8 +11,8 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidegate_core::{Changes, Store, StoreError};
-use tidegate_server::Handle;
+use tidegate_core::{Changes, Mode, Store};
+use tidegate_engine::Engine;
 use tidegate_stores::redis::Trouble;
 use tokio::time::sleep;
 use tracing::{info, warn};
@@ -19,15 +20,27 @@ use tracing::{info, warn};
 use super::Redis;
 
 /// From one look to the next.
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(250);
 /// For how many looks the same trouble is not told again.
-const QUIET: u64 = 10;
+const QUIET: u64 = 40;
 
-/// A store that is looked after.
+/// A store that is looked at.
 pub(crate) struct Watch {
-    store: Redis,
-    handle: Handle<Redis>,
+    engine: Arc<Engine<Redis>>,
     said: Said<Trouble>,
+}
+
+/// What is to be seen in one look.
+#[derive(Clone, Debug)]
+#[cfg_attr(test, derive(Default))]
+struct Seen<T> {
+    changes: Changes,
+    /// Why the last call that failed did. It may be long over.
+    trouble: Option<Arc<T>>,
+    /// Probes that were good, of all policies, since the start.
+    good_probes: u64,
+    /// Whether failures of the store count for some policy at present.
+    suspected: bool,
 }
 
 /// What has been noticed and told so far, so that nothing is told over and over.
@@ -39,8 +52,9 @@ struct Said<T> {
     /// What was told, and at which look.
     told: VecDeque<(String, u64)>,
     looks: u64,
-    /// Whether somebody was told that the store fails, and not yet that it works again.
-    failing: bool,
+    /// The good probes there had been when somebody was told that the store fails, until it is told
+    /// that it answers again.
+    failing: Option<u64>,
 }
 
 /// What there is to tell.
@@ -55,28 +69,32 @@ enum Word {
 // === impl Watch ===
 
 impl Watch {
-    /// Begins with what was found at the start.
-    pub(crate) fn start(store: Redis, handle: Handle<Redis>, found: Option<StoreError>) -> Self {
-        let mut watch = Self { store, handle, said: Said::default() };
-        watch.look(found.map_or(Ok(()), Err));
-        watch
+    pub(crate) fn new(engine: Arc<Engine<Redis>>) -> Self {
+        Self { engine, said: Said::default() }
     }
 
-    /// Looks after the store for as long as this is polled.
+    /// Looks for as long as this is polled.
     pub(crate) async fn run(mut self) -> Infallible {
         loop {
+            for word in self.said.look(self.seen()) {
+                tell(&word);
+            }
             sleep(PAUSE).await;
-            let probed = self.store.probe().await;
-            self.look(probed);
         }
     }
 
-    fn look(&mut self, probed: Result<(), StoreError>) {
-        let (changes, trouble) = (self.store.changes(), self.store.trouble());
-        for word in self.said.look(&probed, changes, trouble) {
-            tell(&word);
+    fn seen(&self) -> Seen<Trouble> {
+        let (engine, store) = (&self.engine, self.engine.store());
+        let (changes, trouble) = (store.changes(), store.trouble());
+        let mut seen = Seen { changes, trouble, good_probes: 0, suspected: false };
+        for policy in engine.policies().policies() {
+            let name = policy.name().as_str();
+            seen.good_probes += engine.record(name).map_or(0, |record| record.good_probes);
+            seen.suspected |= engine
+                .standing(name)
+                .is_some_and(|standing| standing.mode != Mode::Normal || standing.failures > 0);
         }
-        self.handle.probed(probed);
+        seen
     }
 }
 
@@ -87,46 +105,37 @@ fn tell(word: &Word) {
             "another server has taken over for the store: the latest counts may have been lost"
         ),
         Word::Trouble(trouble) => warn!(trouble, "the store fails"),
-        Word::Back => info!("the store works again"),
+        Word::Back => info!("the store answers again"),
     }
 }
 
 // === impl Said ===
 
 impl<T: Display> Said<T> {
-    /// What is new, given how a probe went, how often servers have changed, and why the last call
-    /// that failed did. The latter may be long over.
-    fn look(
-        &mut self,
-        probed: &Result<(), StoreError>,
-        changes: Changes,
-        trouble: Option<Arc<T>>,
-    ) -> Vec<Word> {
+    /// What is new.
+    fn look(&mut self, seen: Seen<T>) -> Vec<Word> {
         self.looks += 1;
         let mut words = Vec::new();
-        if changes.restarts > self.changes.restarts {
+        if seen.changes.restarts > self.changes.restarts {
             words.push(Word::Restarted);
         }
-        if changes.failovers > self.changes.failovers {
+        if seen.changes.failovers > self.changes.failovers {
             words.push(Word::TakenOver);
         }
-        self.changes = changes;
-        let is_new = match (&trouble, &self.seen) {
-            (Some(trouble), Some(seen)) => !Arc::ptr_eq(trouble, seen),
+        self.changes = seen.changes;
+        let is_new = match (&seen.trouble, &self.seen) {
+            (Some(trouble), Some(before)) => !Arc::ptr_eq(trouble, before),
             (trouble, _) => trouble.is_some(),
         };
-        let text = match (probed, &trouble) {
-            (Err(_), Some(trouble)) => Some(trouble.to_string()),
-            (Err(error), None) => Some(error.to_string()),
-            (Ok(()), Some(trouble)) if is_new => Some(trouble.to_string()),
-            (Ok(()), _) => None,
-        };
-        self.seen = trouble;
+        let text = seen.trouble.as_ref().filter(|_| is_new).map(ToString::to_string);
+        self.seen = seen.trouble;
         if let Some(text) = text.filter(|text| self.may_tell(text)) {
-            self.failing |= probed.is_err();
+            if seen.suspected {
+                self.failing = Some(seen.good_probes);
+            }
             words.push(Word::Trouble(text));
-        }
-        if probed.is_ok() && std::mem::take(&mut self.failing) {
+        } else if self.failing.is_some_and(|before| seen.good_probes > before) {
+            self.failing = None;
             words.push(Word::Back);
         }
         words
@@ -147,7 +156,7 @@ impl<T: Display> Said<T> {
 impl<T> Default for Said<T> {
     fn default() -> Self {
         let (changes, told) = (Changes::default(), VecDeque::new());
-        Self { changes, seen: None, told, looks: 0, failing: false }
+        Self { changes, seen: None, told, looks: 0, failing: None }
     }
 }
 
@@ -155,11 +164,9 @@ impl<T> Default for Said<T> {
 mod tests {
     use super::*;
 
-    const DOWN: Result<(), StoreError> = Err(StoreError::Unavailable);
-    const NONE: Changes = Changes { restarts: 0, failovers: 0 };
-
-    fn trouble(text: &str) -> Option<Arc<String>> {
-        Some(Arc::new(text.to_owned()))
+    fn failing(text: &str, good_probes: u64) -> Seen<String> {
+        let trouble = Some(Arc::new(text.to_owned()));
+        Seen { trouble, good_probes, suspected: true, ..Seen::default() }
     }
 
     fn told(text: &str) -> Vec<Word> {
@@ -167,11 +174,11 @@ mod tests {
     }
 
     #[test]
-    fn the_same_trouble_is_told_once_in_ten_looks() {
+    fn the_same_trouble_is_told_once_in_ten_seconds() {
         let mut said = Said::default();
-        let looks: Vec<_> = (0..25).map(|_| said.look(&DOWN, NONE, trouble("gone"))).collect();
-        let at: Vec<_> = (0..25).filter(|look| !looks[*look].is_empty()).collect();
-        assert_eq!(at, [0, 10, 20]);
+        let looks: Vec<_> = (0..100).map(|_| said.look(failing("gone", 0))).collect();
+        let at: Vec<_> = (0..100).filter(|look| !looks[*look].is_empty()).collect();
+        assert_eq!(at, [0, 40, 80]);
         assert_eq!(looks[0], told("gone"));
     }
 
@@ -179,42 +186,39 @@ mod tests {
     fn troubles_that_take_turns_are_not_told_more_often() {
         let mut said = Said::default();
         let turn = |look: u32| if look.is_multiple_of(2) { "one" } else { "other" };
-        let looks = (0..20).map(|look| said.look(&DOWN, NONE, trouble(turn(look))).len());
+        let looks = (0..80).map(|look| said.look(failing(turn(look), 0)).len());
         assert_eq!(looks.sum::<usize>(), 4);
     }
 
     #[test]
-    fn it_is_told_once_that_the_store_works_again() {
+    fn it_is_told_once_that_the_store_answers_again() {
         let mut said = Said::default();
-        assert_eq!(said.look(&Ok(()), NONE, None), []);
-        let gone = trouble("gone");
-        assert_eq!(said.look(&DOWN, NONE, gone.clone()), told("gone"));
-        assert_eq!(said.look(&Ok(()), NONE, gone.clone()), [Word::Back]);
-        assert_eq!(said.look(&Ok(()), NONE, gone), []);
+        assert_eq!(said.look(Seen { good_probes: 3, ..Seen::default() }), []);
+        let gone = failing("gone", 3);
+        assert_eq!(said.look(gone.clone()), told("gone"));
+        assert_eq!(said.look(gone.clone()), [], "no probe was good since");
+        assert_eq!(said.look(Seen { good_probes: 4, ..gone.clone() }), [Word::Back]);
+        assert_eq!(said.look(Seen { good_probes: 5, ..gone }), []);
     }
 
     #[test]
-    fn a_call_that_failed_between_two_probes_is_told() {
+    fn a_call_that_failed_and_is_long_over_is_told_once() {
         let mut said = Said::default();
-        let once = trouble("lost");
-        assert_eq!(said.look(&Ok(()), NONE, once.clone()), told("lost"));
-        assert_eq!(said.look(&Ok(()), NONE, once), [], "long over");
-        assert_eq!(said.look(&Ok(()), NONE, trouble("other")), told("other"));
-    }
-
-    #[test]
-    fn trouble_without_words_is_told_in_those_of_the_error() {
-        let mut said = Said::<String>::default();
-        assert_eq!(said.look(&DOWN, NONE, None), told("the store is unavailable"));
+        let once = Seen { suspected: false, ..failing("lost", 0) };
+        assert_eq!(said.look(once.clone()), told("lost"));
+        assert_eq!(said.look(Seen { good_probes: 1, ..once }), [], "nobody waits for it");
+        assert_eq!(said.look(failing("other", 0)), told("other"));
     }
 
     #[test]
     fn servers_that_have_changed_are_told_each_time() {
         let mut said = Said::<String>::default();
-        let once = Changes { restarts: 1, failovers: 0 };
-        assert_eq!(said.look(&Ok(()), once, None), [Word::Restarted]);
-        assert_eq!(said.look(&Ok(()), once, None), []);
-        let both = Changes { restarts: 2, failovers: 1 };
-        assert_eq!(said.look(&Ok(()), both, None), [Word::Restarted, Word::TakenOver]);
+        let changed = |restarts, failovers| Seen {
+            changes: Changes { restarts, failovers },
+            ..Seen::default()
+        };
+        assert_eq!(said.look(changed(1, 0)), [Word::Restarted]);
+        assert_eq!(said.look(changed(1, 0)), []);
+        assert_eq!(said.look(changed(2, 1)), [Word::Restarted, Word::TakenOver]);
     }
 }

@@ -18,6 +18,7 @@ mod explain;
 mod fleet;
 mod login;
 mod logs;
+mod outage;
 mod process;
 mod reload;
 mod serve;

@@ -130,7 +130,7 @@ impl Attempts {
     }
 
     /// The longer of the windows.
-    const fn longest(&self) -> Span {
+    pub(crate) const fn longest(&self) -> Span {
         match &self.long {
             Some(long) => long.per,
             None => self.temp.per,

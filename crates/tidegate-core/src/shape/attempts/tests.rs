@@ -45,6 +45,17 @@ fn the_attempt_that_reaches_the_threshold_is_refused_and_begins_the_block() {
 }
 
 #[test]
+fn p88_an_attempt_counts_until_just_before_its_window_is_over() {
+    for attempts in [windows(), Attempts::climbing(3, secs(60), Ladder::default()).unwrap()] {
+        let (state, _) = made(&attempts, &[0, 30]);
+        let edge = at(60);
+        let before = Timestamp::from_micros(edge.as_micros() - 1);
+        assert_eq!(attempts.look(Some(&state), 0, before).wait, Span::from_micros(1));
+        assert!(attempts.take(Some(&state), 0, edge).1.room.is_now());
+    }
+}
+
+#[test]
 fn p92_a_block_is_upgraded_once_and_never_longer_after_that() {
     let (_, sixth) = made(&windows(), &[0, 1, 2, 3, 4, 5]);
     let block = sixth.attempts.unwrap().block.unwrap();

@@ -1,6 +1,6 @@
 //! Policies: a name, what happens past their limits or without a store, and the limits.
 
-use tidegate_core::{FailureMode, MAX_LIMITS, Name, Overflow, PolicySpec, Preset, Protects};
+use tidegate_core::{FailureMode, MAX_LIMITS, Name, Overflow, PolicySpec, Preset, Protects, Span};
 
 use super::Check;
 use super::limit::Sound;
@@ -30,6 +30,7 @@ struct Ways {
     failure: FailureMode,
     protects: Option<Protects>,
     overflow: Overflow,
+    deadline: Option<Span>,
 }
 
 /// A limit of a policy.
@@ -73,8 +74,8 @@ impl Check {
             .preset
             .as_ref()
             .and_then(|word| Some(Placed { value: self.word(word)?, place: word.place }));
-        let ways = self.ways(written, preset.as_ref(), &called, place);
         let class = written.class.as_ref().map(|class| self.name(class));
+        let ways = self.ways(written, preset.as_ref(), &called, place);
         let limits = self.limits(written, preset.as_ref(), &called, place);
         // A class or preset that is wrong is none, and then the policy is not built.
         let ways = ways.filter(|_| class.as_ref().is_none_or(Option::is_some));
@@ -96,9 +97,10 @@ impl Check {
         let failure = written.failure_mode.as_ref().and_then(|mode| self.word(mode));
         let protects = written.protects.as_ref().map(|protects| self.word(protects));
         let overflow = self.word_or(written.overflow.as_ref(), Overflow::Reject);
+        let deadline = self.deadline(written, called);
         let protects = match protects {
             Some(protects) => Some(protects?),
-            None => preset.map(|preset| preset.value.protects()),
+            None => preset.map(|preset| preset.value.protects()).or_else(|| of_class(written)),
         };
         if let (Some(protects), Some(preset)) = (protects, preset)
             && preset.value.protects() != protects
@@ -107,17 +109,28 @@ impl Check {
             self.note(preset.place, other, Wrong::OtherPreset { preset: preset.value, protects });
             return None;
         }
-        let ways = Ways { failure: failure?, protects, overflow: overflow? };
+        let failure = failure?;
         // Where somebody could get in, an outage must not open the door.
-        if let Some(protects) = protects.filter(|protects| protects.is_entrance())
-            && ways.failure == FailureMode::FailOpen
-        {
+        if let Some(protects) = protects.filter(|protects| !protects.allows(failure)) {
             let other = at_protects(written).map(|place| (place, "what it guards"));
             let place = written.failure_mode.as_ref().map_or(place, |mode| mode.place);
-            self.note(place, other, Wrong::FailsOpen { policy: called.to_owned(), protects });
+            let policy = called.to_owned();
+            self.note(place, other, Wrong::NotFailClosed { policy, protects, failure });
             return None;
         }
-        Some(ways)
+        Some(Ways { failure, protects, overflow: overflow?, deadline: deadline? })
+    }
+
+    /// The deadline that was given, if one was; nothing if it is wrong.
+    fn deadline(&mut self, written: &Written, called: &str) -> Option<Option<Span>> {
+        let Some(text) = &written.deadline else { return Some(None) };
+        let deadline = self.duration(text)?;
+        if !PolicySpec::DEADLINES.contains(&deadline) {
+            let policy = called.to_owned();
+            self.say(text.place, Wrong::BadDeadline { policy, deadline });
+            return None;
+        }
+        Some(Some(deadline))
     }
 
     fn limits(
@@ -167,10 +180,18 @@ impl Check {
     }
 }
 
-/// Where it is said what a policy guards: by itself, or by its preset.
+/// Where it is said what a policy guards: by itself, by its preset or by its class.
 fn at_protects(written: &Written) -> Option<Place> {
     let of_preset = || written.preset.as_ref().map(|preset| preset.place);
-    written.protects.as_ref().map(|protects| protects.place).or_else(of_preset)
+    let by_class = || written.class.as_ref().filter(|_| of_class(written).is_some());
+    let protects = written.protects.as_ref().map(|protects| protects.place);
+    protects.or_else(of_preset).or_else(|| by_class().map(|class| class.place))
+}
+
+/// What the class stands for that a policy is bound to, if it is one of the usual ones.
+fn of_class(written: &Written) -> Option<Protects> {
+    let class = written.class.as_ref()?;
+    Protects::of_class(&Name::try_new(&class.value.0).ok()?)
 }
 
 /// Ready-made limits, those of one's own in the place of the ones they have the name of, and the rest
@@ -202,6 +223,9 @@ impl Policy {
         }
         if let Some(class) = &self.class {
             spec = spec.class(class.clone());
+        }
+        if let Some(deadline) = ways.deadline {
+            spec = spec.deadline(deadline);
         }
         let spec = self.limits.iter().fold(spec, |spec, used| match used {
             Use::Own(sound) => spec.limit(sound.limit.clone()),

@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer};
 use tidegate_core::{FailureMode, Overflow, Preset, Protects};
 
 use self::limit::Limit;
-use self::scalar::{NameText, Number};
+use self::scalar::{DurationText, NameText, Number};
 use self::word::Word;
 use super::place::Placed;
 
@@ -64,7 +64,8 @@ pub(super) struct Policy {
     /// What it does while its store fails. There is no default: somebody has to decide.
     #[schemars(required)]
     pub(super) failure_mode: Option<Placed<Word<FailureMode>>>,
-    /// What it guards. Where somebody could get in, it must not fail open.
+    /// What it guards. Where somebody could get in, it must fail closed. Unless given, a preset or one
+    /// of the classes `read`, `write`, `bulk`, `admin`, `auth`, `health` and `metadata` says it.
     #[serde(default, deserialize_with = "present")]
     pub(super) protects: Option<Placed<Word<Protects>>>,
     /// Ready-made limits. Those of the list `limits` with the name of one of them take its place, and
@@ -77,6 +78,10 @@ pub(super) struct Policy {
     /// What happens past a limit; `reject` unless given.
     #[serde(default, deserialize_with = "present")]
     pub(super) overflow: Option<Placed<Word<Overflow>>>,
+    /// How long its store may take for one decision, from 1ms to 2s; what is later is a failure.
+    /// Unless given, 250ms where somebody could get in and 100ms elsewhere.
+    #[serde(default, deserialize_with = "present")]
+    pub(super) deadline: Option<Placed<DurationText>>,
     /// Its limits, all of which have to have room.
     #[schemars(length(min = 1, max = tidegate_core::MAX_LIMITS))]
     pub(super) limits: Option<Placed<Vec<Placed<Limit>>>>,

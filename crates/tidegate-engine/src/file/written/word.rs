@@ -93,9 +93,17 @@ impl<W: Words> JsonSchema for Word<W> {
 impl Words for FailureMode {
     const WHAT: &'static str = "`failure_mode`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("fail_closed", Self::FailClosed, "Deny: an outage must not become a way in."),
+        (
+            "fail_closed",
+            Self::FailClosed,
+            "Deny at the first failure: an outage must not become a way in.",
+        ),
         ("fail_open", Self::FailOpen, "Admit, within local guardrails."),
-        ("degraded", Self::Degraded, "Decide by local guardrails alone."),
+        (
+            "degraded",
+            Self::Degraded,
+            "Decide by local guardrails, and by ceilings at a tenth of the limits.",
+        ),
     ];
 }
 
@@ -106,7 +114,12 @@ impl Words for Protects {
         ("otp", Self::Otp, "Entering a one-time password."),
         ("auth", Self::Auth, "Any other way to become somebody."),
         ("step_up", Self::StepUp, "Proving once more who one is."),
-        ("api", Self::Api, "An interface whose use costs, but lets nobody in."),
+        ("admin", Self::Admin, "What only administrators may do."),
+        ("api_heavy", Self::ApiHeavy, "An interface whose use costs, but lets nobody in."),
+        ("read", Self::Read, "Reading."),
+        ("write", Self::Write, "Writing."),
+        ("bulk", Self::Bulk, "Reading or writing much at once."),
+        ("health", Self::Health, "Asking whether all is well, or for metadata."),
     ];
 }
 

@@ -37,7 +37,8 @@ codes! {
     UnknownVersion => "unknown-version",
     NoPolicies => "no-policies",
     NoFailureMode => "no-failure-mode",
-    FailsOpen => "fails-open",
+    NotFailClosed => "not-fail-closed",
+    BadDeadline => "bad-deadline",
     NoLimits => "no-limits",
     TooManyLimits => "too-many-limits",
     BadName => "bad-name",
@@ -144,8 +145,12 @@ impl Wrong {
                  (admit: an outage of the limiter is nobody else's) or `degraded` (decide by local \
                  guardrails)"
             }
-            Self::FailsOpen { .. } => {
-                "write `fail_closed` or `degraded`: otherwise an outage of the store is a way in"
+            Self::NotFailClosed { .. } => {
+                "write `fail_closed`: otherwise an outage of the store is a way in"
+            }
+            Self::BadDeadline { .. } => {
+                "write for example `100ms`: in less no store answers, with more an outage would not be \
+                 noticed within 10s"
             }
             Self::NoLimits { .. } => "add `limits:` with at least one limit, or a `preset`",
             Self::TooManyLimits { .. } => "split the policy, or drop limits that others imply",

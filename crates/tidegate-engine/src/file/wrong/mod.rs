@@ -6,8 +6,8 @@
 mod advice;
 
 use tidegate_core::{
-    CalendarError, Cap, Cost, CostError, Dimension, LadderError, MAX_DISTINCT, MAX_LIMITS, Name,
-    OverrideError, PolicyError, Preset, Protects, ShapeError, Span,
+    CalendarError, Cap, Cost, CostError, Dimension, FailureMode, LadderError, MAX_DISTINCT,
+    MAX_LIMITS, Name, OverrideError, PolicyError, PolicySpec, Preset, Protects, ShapeError, Span,
 };
 
 use super::suggest::nearest;
@@ -89,13 +89,26 @@ pub enum Wrong {
         /// The policy.
         policy: String,
     },
-    /// A policy that would let everybody in while its store is down.
-    #[error("{policy} protects `{}` and must not fail open", .protects.name())]
-    FailsOpen {
+    /// An entrance that would not deny when its store fails.
+    #[error("{policy} protects `{}` and must not be `{}`", .protects.name(), .failure.name())]
+    NotFailClosed {
         /// The policy.
         policy: String,
         /// What it guards.
         protects: Protects,
+        /// What it would do.
+        failure: FailureMode,
+    },
+    /// A deadline for the store that is no time at all, or so long that an outage is noticed too late.
+    #[error(
+        "{policy} gives its store {deadline}; a deadline is at least {} and at most {}",
+        PolicySpec::DEADLINES.start(), PolicySpec::DEADLINES.end()
+    )]
+    BadDeadline {
+        /// The policy.
+        policy: String,
+        /// What it says.
+        deadline: Span,
     },
     /// A policy without limits.
     #[error("{policy} has no limits, so it would admit everything")]
@@ -291,7 +304,7 @@ pub enum Wrong {
     #[error(
         "limit `{limit}` lets no more than {admits} through in {}; while the store is down, a policy \
          that protects `{}` admits {} for each `{}` already",
-        .cap.per, .protects.name(), .cap.count, .cap.by.name()
+        .cap.per, .protects.name(), .cap.count, .cap.by
     )]
     NotAboveCap {
         /// The limit.

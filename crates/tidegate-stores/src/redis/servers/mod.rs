@@ -28,6 +28,7 @@ mod watch;
 mod wire;
 
 use core::fmt;
+use core::time::Duration;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
@@ -157,6 +158,23 @@ impl Servers {
             Topology::Cluster(cluster) => cluster.key_for_each(),
         };
         known.unwrap_or_else(|| vec![map::probe_key(0)])
+    }
+
+    /// How long one call may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.shared.target.timeout()
+    }
+
+    /// A decision was over its deadline, and the call under way is nobody's any more. Whether its
+    /// connection is silent is watched; whether the slot has another owner is looked up, as nobody
+    /// is left who would find out.
+    pub(crate) fn late(&self, deadline: Duration) -> StoreError {
+        let target = &self.shared.target;
+        self.shared.note_text(|| format!("{target}: no answer within {deadline:?}"));
+        if let Topology::Cluster(cluster) = &self.topology {
+            cluster.look_again();
+        }
+        StoreError::Timeout
     }
 
     /// What was noticed about the servers since the start.

@@ -43,7 +43,7 @@ impl Told {
         let (set, subject) = (self.engine.policies(), Subject::new().org(ORG));
         let admit = || {
             let mut case = Case::new(&set.policies()[0], &subject);
-            ready(self.engine.decide(&mut case)).unwrap().unwrap().is_admitted()
+            ready(self.engine.decide_by_store(&mut case)).unwrap().unwrap().is_admitted()
         };
         let mut admitted = 0;
         while admit() {
@@ -105,7 +105,8 @@ async fn r42_the_time_is_that_of_the_server() {
         let (set, subject) = (Arc::clone(&node.engine().policies()), Subject::new().org(ORG));
         let mut case = Case::new(&set.policies()[0], &subject);
         let before = time_of(&server).await;
-        let decided_at = node.engine().decide(&mut case).await.unwrap().decided_at().as_micros();
+        let decided_at =
+            node.engine().decide_by_store(&mut case).await.unwrap().decided_at().as_micros();
         let after = time_of(&server).await;
         assert!((before..=after).contains(&decided_at), "{before} {decided_at} {after}");
     }

@@ -17,7 +17,7 @@ async fn slot(cluster: &Cluster) -> u16 {
 }
 
 #[tokio::test]
-async fn r25_a_slot_moves() {
+async fn r25_p74_a_slot_moves() {
     let cluster = place::cluster(3, 0, Flavour::Redis).await;
     let url = place::cluster_url(&cluster);
     let mut trial = Trial::begin(Node::new(&url, PATIENT)).await;

@@ -41,7 +41,7 @@ async fn in_step(set: &Sentinel) {
 }
 
 #[tokio::test]
-async fn r22_a_replica_takes_over_without_the_latest_counts() {
+async fn r22_p75_a_replica_takes_over_without_the_latest_counts() {
     let set = place::sentinel(1, 3).await;
     let (primary, replica) = (set.primary(), &set.replicas()[0]);
     let mut trial = Trial::begin(node(&set)).await;
@@ -73,7 +73,7 @@ async fn r22_a_replica_takes_over_without_the_latest_counts() {
 }
 
 #[tokio::test]
-async fn r23_two_primaries_for_a_while() {
+async fn r23_p75_two_primaries_for_a_while() {
     let set = place::sentinel(1, 3).await;
     let (old, new) = (set.primary(), &set.replicas()[0]);
     // One asks while the old primary hangs; the other slept and is still connected to it.

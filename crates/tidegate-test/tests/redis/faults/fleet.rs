@@ -51,7 +51,7 @@ async fn counted_by(cluster: &Cluster, master: &Server) -> Vec<usize> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn r25c_a_master_dies_under_the_load_of_two_nodes() {
+async fn r25c_p75_a_master_dies_under_the_load_of_two_nodes() {
     let cluster = place::cluster(3, 1, Flavour::Redis).await;
     let url = place::cluster_url(&cluster);
     let node = || Arc::new(Node::with(&url, Duration::from_secs(1), three(LIMIT)));

@@ -11,7 +11,7 @@ const NODES: usize = 8;
 const CALLS: u64 = 250;
 
 #[tokio::test]
-async fn r12_scripts_are_flushed_under_load() {
+async fn r12_p73_scripts_are_flushed_under_load() {
     let server = Arc::new(place::server().await);
     let url = place::url(server.addr());
     let mut nodes = tokio::task::JoinSet::new();

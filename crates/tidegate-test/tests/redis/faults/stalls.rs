@@ -42,7 +42,10 @@ async fn r04_writes_are_paused() {
     server.command(&["CLIENT", "PAUSE", "60000", "WRITE"]).await;
     trial.fails(2).await;
     // A look is answered, so a probe that only looked would say that all is well.
-    assert_eq!(trial.node.store().probe().await, Err(StoreError::Timeout));
+    assert_eq!(
+        trial.node.store().probe(tidegate_core::Span::SECOND).await,
+        Err(StoreError::Timeout)
+    );
     server.command(&["CLIENT", "UNPAUSE"]).await;
     let back = trial.recovers().await;
     trial.balances(&url, &[&server]).await;

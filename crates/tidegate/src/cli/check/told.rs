@@ -21,7 +21,19 @@ pub(super) struct Told {
     /// None: never.
     next_allowed_at: Option<String>,
     ticket: Option<String>,
+    guardrail: Option<Guardrail>,
+    alarm: Option<String>,
+    trouble: Option<String>,
     readings: Vec<Reading>,
+}
+
+/// The local cap that decided in the place of the store.
+#[derive(Debug, Deserialize)]
+struct Guardrail {
+    by: String,
+    limit: u64,
+    per: u64,
+    remaining: u64,
 }
 
 /// What one limit said.
@@ -50,8 +62,12 @@ impl Told {
     /// The verdict in one line.
     pub(super) fn headline(&self) -> String {
         let Self { verdict, policy, source, .. } = self;
-        let binding = self.binding.as_deref().unwrap_or("no limit");
-        let by = format!("policy `{policy}`, decided by `{binding}`");
+        let binding = self.binding.as_deref().filter(|binding| !binding.is_empty());
+        let by = match (binding, &self.guardrail) {
+            (Some(binding), _) => format!("policy `{policy}`, decided by `{binding}`"),
+            (None, Some(_)) => format!("policy `{policy}`, decided by a guardrail"),
+            (None, None) => format!("policy `{policy}`, decided by no limit"),
+        };
         let mode = if self.mode == "normal" { String::new() } else { format!(" ({})", self.mode) };
         let line = match (verdict.as_str(), self.wait()) {
             ("admit", _) => format!("ADMIT  {by}"),
@@ -70,6 +86,24 @@ impl Told {
         })
     }
 
+    /// What took the place of the store, if something did.
+    fn failsafe(&self) -> Option<String> {
+        if self.mode == "normal" {
+            return None;
+        }
+        let mut lines = format!("The store does not decide: mode {}", self.mode);
+        if let Some(trouble) = &self.trouble {
+            lines += &format!(", because of {trouble}");
+        }
+        if let Some(alarm) = &self.alarm {
+            lines += &format!(", alarm {alarm}");
+        }
+        if let Some(Guardrail { by, limit, per, remaining }) = &self.guardrail {
+            lines += &format!("; guardrail {limit} in any {per} s by {by}, {remaining} left");
+        }
+        Some(lines)
+    }
+
     fn wait(&self) -> Option<String> {
         self.retry_after_us.map(in_words)
     }
@@ -78,6 +112,9 @@ impl Told {
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}\n", self.headline())?;
+        if let Some(failsafe) = self.failsafe() {
+            writeln!(f, "  {}\n", escaped(&failsafe))?;
+        }
         let mut table = Table::headed(["", "limit", "by", "shape", "left", "room", "fresh in"]);
         for reading in &self.readings {
             let binds = self.binding.as_ref() == Some(&reading.name);

@@ -14,12 +14,15 @@ pub(super) struct Told {
     policy: String,
     /// None: no limit applies.
     verdict: Option<String>,
+    /// None: no limit applies, or it is an older server.
+    mode: Option<String>,
     limits: Vec<Explained>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Explained {
     limit: Limit,
+    applies: bool,
     missing: Vec<String>,
     reading: Option<Reading>,
 }
@@ -90,7 +93,7 @@ struct Reading {
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = match self.verdict.as_deref() {
-            Some(verdict) => format!("such a request would meet: {verdict}"),
+            Some(verdict) => format!("such a request would meet: {verdict}{}", self.mode()),
             None => "no limit applies, so such a request could not be decided".to_owned(),
         };
         writeln!(f, "{}\n", escaped(&format!("policy `{}`: {verdict}", self.policy)))?;
@@ -102,18 +105,29 @@ impl fmt::Display for Told {
     }
 }
 
+impl Told {
+    /// The mode, where it is worth telling.
+    fn mode(&self) -> String {
+        match self.mode.as_deref() {
+            None | Some("normal") => String::new(),
+            Some(mode) => format!(" ({mode}: the store does not decide)"),
+        }
+    }
+}
+
 // === impl Explained ===
 
 impl Explained {
     fn cells(&self) -> [String; 5] {
         let Limit { name, scope, .. } = &self.limit;
-        let applies = if self.reading.is_some() { "+" } else { "-" }.to_owned();
+        let applies = if self.applies { "+" } else { "-" }.to_owned();
         [applies, name.clone(), scope.clone(), self.limit.numbers(), self.now()]
     }
 
     fn now(&self) -> String {
         match &self.reading {
             Some(reading) => reading.to_string(),
+            None if self.applies => "not known".to_owned(),
             None => match (self.missing.as_slice(), &self.limit.unless) {
                 ([], Some(known)) => format!("does not apply; {known} is given"),
                 _ => format!("does not apply; not given: {}", self.missing.join(", ")),

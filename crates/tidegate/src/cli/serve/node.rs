@@ -13,19 +13,19 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use tidegate_engine::memory::MemoryStore;
 use tidegate_engine::{Engine, Event, Observer, SystemClock};
-use tidegate_server::{Backend, Handle, Server, Settings, WrittenAdmin};
+use tidegate_server::{Backend, Server, Settings, WrittenAdmin};
 use tidegate_stores::redis::Target;
 use tokio::sync::Notify;
 use tracing::{debug, error, info, warn};
 
 use super::stop::Stops;
-use super::welcome;
+use super::{signals, welcome};
 use crate::cli::Source;
 use crate::cli::failure::{self, Failure};
 use crate::config::{Config, Overlay};
 use crate::log::Level;
 use crate::reload::Reloader;
-use crate::store::{self, Choice, Watch};
+use crate::store::{self, Choice, Redis, Watch};
 
 /// What a node is made of, but for its store.
 pub(super) struct Node<'a> {
@@ -44,16 +44,25 @@ impl Node<'_> {
         let store = MemoryStore::try_new(self.config.budget(), self.clock.clone())?;
         let engine = Engine::new(store, self.config.policies().clone());
         // Nobody else changes it, and it never fails.
-        self.serve(engine, stops, Choice::MEMORY, |_| std::future::pending()).await
+        self.serve(engine, stops, Choice::MEMORY, |_| std::future::pending::<Infallible>()).await
     }
 
     /// Serves with counters that the fleet shares.
     pub(super) async fn on_redis(self, target: Target, stops: Stops) -> Result<ExitCode, Failure> {
         let secret = self.config.secret(self.overlay).map_err(Failure::misconfigured)?;
         let shown = target.to_string();
-        let (store, found) = store::connected(target, &secret).await?;
-        let engine = Engine::new(store.clone(), self.config.policies().clone()).sharing(&secret);
-        let watch = |handle| Watch::start(store, handle, found).run();
+        let store = store::connected(target, &secret).await?;
+        let engine = Engine::new(store, self.config.policies().clone()).sharing(&secret);
+        let told: Vec<Box<dyn Observer>> = vec![Box::new(signals::log)];
+        let engine = engine.signalled_to(told).context("starting the observers")?;
+        let watch = |engine: Arc<Engine<Redis>>| async {
+            let (tending, watching) =
+                (tidegate::tend(Arc::clone(&engine)), Watch::new(engine).run());
+            tokio::select! {
+                never = tending => never,
+                never = watching => never,
+            }
+        };
         self.serve(engine, stops, &shown, watch).await
     }
 
@@ -62,7 +71,7 @@ impl Node<'_> {
         engine: Engine<S>,
         stops: Stops,
         store: &str,
-        watch: impl FnOnce(Handle<S>) -> W,
+        watch: impl FnOnce(Arc<Engine<S>>) -> W,
     ) -> Result<ExitCode, Failure> {
         let Self { source, config, overlay, settings, clock } = self;
         let (format, level) = config.log(overlay);
@@ -77,9 +86,8 @@ impl Node<'_> {
                 .map_err(|error| cannot_listen(admin, "--admin-listen", &error))?,
             None => server,
         };
-        let handle = server.handle();
-        let reloader = Reloader::start(source, config, overlay, engine, handle.clone())?;
-        let watch = watch(handle);
+        let watch = watch(Arc::clone(&engine));
+        let reloader = Reloader::start(source, config, overlay, engine, server.handle())?;
         welcome::say(format, source, config.policies(), server.local_addr(), store);
         tell_operators(&server, config, overlay);
         Ok(run(server, stops, reloader, watch).await?)
@@ -157,8 +165,14 @@ fn log_event(event: &Event) {
         Event::Settled { settled } => {
             debug!(returned = settled.returned, added = settled.added, "settled");
         }
+        Event::StoreFailed { policy, error } => {
+            debug!(%policy, trouble = error.name(), "the store has failed a request or a probe");
+        }
         // Said with more detail where it is done or noticed, and at every level.
         Event::Blocked { .. }
+        | Event::Failover { .. }
+        | Event::Recreated { .. }
+        | Event::Coalesced { .. }
         | Event::Amended { .. }
         | Event::StoreChanged { .. }
         | Event::Reloaded { .. }

@@ -57,7 +57,7 @@ async fn every_slot_finds_its_owner() {
 }
 
 #[tokio::test]
-async fn a_slot_on_its_way_is_asked_for_and_then_moved() {
+async fn p74_a_slot_on_its_way_is_asked_for_and_then_moved() {
     let (cluster, servers) = start(0, PATIENT).await;
     assert_eq!(count(&servers, KEY).await, Ok(1));
     let slot = cluster.slot_of(KEY).await;

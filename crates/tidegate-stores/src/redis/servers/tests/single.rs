@@ -16,7 +16,7 @@ use crate::redis::script::Script;
 const DEADLINE: Duration = Duration::from_millis(400);
 
 #[tokio::test]
-async fn a_script_the_server_does_not_know_runs_exactly_once() {
+async fn p73_a_script_the_server_does_not_know_runs_exactly_once() {
     let server = Server::start().await;
     let servers = servers(&server.url(), PATIENT);
     for round in 1..=5 {

@@ -1,0 +1,157 @@
+//! A small share of a limit's own rate, for one node.
+//!
+//! Where a policy goes on by degrees, each of its limits leaves a tenth of its rate to every node, on
+//! the same keys, and one request a second at the least. It is a bucket of one second: so a key is as
+//! good as new a second or two after its last request, and memory is what the last seconds brought.
+
+use std::collections::{HashMap, VecDeque};
+
+use foldhash::fast::FixedState;
+
+use crate::charge::Charge;
+use crate::cost::Cost;
+use crate::failover::contract::CEILING_SHARE;
+use crate::shape::{Bucket, BucketState, Period, Rate, Room, Shape, Unit};
+use crate::time::{Span, Timestamp};
+
+/// The keys that are counted by themselves, for each policy.
+const MOST_KEYS: usize = 65_536;
+/// The cells that the others share.
+const CELLS: u64 = 1_024;
+/// How many keys are looked at, to make room, by one request.
+const SWEEP: usize = 8;
+/// The time in which every ceiling fills: it holds what a second brings, rounded up, and one at least
+/// comes in each.
+const FILLS_WITHIN: Span = Span::from_secs(2);
+
+/// The ceilings of one policy.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ceilings {
+    keys: HashMap<u64, Level, FixedState>,
+    /// The keys in the order they came in.
+    queue: VecDeque<u64>,
+    cells: HashMap<u64, Level, FixedState>,
+}
+
+/// A bucket and how full it is.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    bucket: Bucket,
+    state: BucketState,
+}
+
+// === impl Ceilings ===
+
+impl Ceilings {
+    /// How long until a charge has room.
+    pub(super) fn wait(&mut self, charge: &Charge<'_>, now: Timestamp) -> Span {
+        self.sweep(now);
+        let Some(bucket) = ceiling(charge.shape()) else { return Span::ZERO };
+        match bucket.room(self.state(charge, &bucket), cost(charge, &bucket), now) {
+            Room::Now => Span::ZERO,
+            Room::After(wait) => wait,
+            // Its cost is at most what it holds.
+            Room::Never => Span::SECOND,
+        }
+    }
+
+    /// Takes a charge that there is room for.
+    pub(super) fn take(&mut self, charge: &Charge<'_>, now: Timestamp) {
+        let Some(bucket) = ceiling(charge.shape()) else { return };
+        let before = self.state(charge, &bucket);
+        let (state, _) = bucket.take(before, cost(charge, &bucket), now);
+        let (key, level) = (charge.digest(), Level { bucket, state });
+        if let Some(known) = self.keys.get_mut(&key) {
+            *known = level;
+        } else if self.keys.len() < MOST_KEYS {
+            self.keys.insert(key, level);
+            self.queue.push_back(key);
+        } else {
+            self.cells.insert(key % CELLS, level);
+        }
+    }
+
+    pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
+        self.keys.values().chain(self.cells.values()).all(|level| level.is_over(now))
+    }
+
+    /// The keys that are counted by themselves.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// What is kept of a key: its own, or else its cell's. Kept under other numbers it is taken to have
+    /// been empty since its last request, so that a change of them grants nothing.
+    fn state(&self, charge: &Charge<'_>, bucket: &Bucket) -> Option<BucketState> {
+        let key = charge.digest();
+        let level = self.keys.get(&key).or_else(|| self.cells.get(&(key % CELLS)))?;
+        match level.bucket == *bucket {
+            true => Some(level.state),
+            false => Some(bucket.exhausted(level.state.last)),
+        }
+    }
+
+    /// Makes room: keys that are as good as new go, the others wait for their turn again.
+    fn sweep(&mut self, now: Timestamp) {
+        for _ in 0..SWEEP.min(self.queue.len()) {
+            let Some(key) = self.queue.pop_front() else { break };
+            if self.keys.get(&key).is_some_and(|level| !level.is_over(now)) {
+                self.queue.push_back(key);
+                break;
+            }
+            self.keys.remove(&key);
+        }
+    }
+}
+
+// === impl Level ===
+
+impl Level {
+    /// Whether it is full by now under whatever numbers.
+    fn is_over(&self, now: Timestamp) -> bool {
+        now >= self.state.last.after(FILLS_WITHIN)
+    }
+}
+
+/// The ceiling of a limit of this shape: a tenth of its rate, and at least one a second.
+fn ceiling(shape: &Shape) -> Option<Bucket> {
+    let (tokens, per) = match shape {
+        Shape::Bucket(bucket) => (bucket.rate().tokens(), bucket.rate().per()),
+        Shape::Window(window) => (window.count(), window.per()),
+        Shape::Quota(quota) => match quota.period() {
+            Period::Fixed(length) | Period::FirstUse(length) => (quota.count(), *length),
+            Period::Calendar(calendar) => (quota.count(), longest(calendar.unit())),
+        },
+        Shape::Attempts(attempts) => (shape.capacity(), attempts.longest()),
+    };
+    let micros = per.as_micros().saturating_mul(CEILING_SHARE);
+    let share = Rate::try_new(tokens, Span::from_micros(micros));
+    let least = Rate::per_second(1);
+    let rate = match (share, least) {
+        (Ok(share), Ok(least)) if least.is_slower_than(share) => share,
+        (_, least) => least.ok()?,
+    };
+    let a_second = u128::from(rate.tokens()) * u128::from(Span::SECOND.as_micros());
+    let per = u128::from(rate.per().as_micros());
+    let whole = |tokens: u128| u64::try_from(tokens).unwrap_or(u64::MAX).max(1);
+    // A fraction that is too fine to be counted in is rounded down to whole requests a second.
+    let (floor, ceil) = (whole(a_second / per), whole(a_second.div_ceil(per)));
+    Bucket::try_new(rate, ceil).or_else(|_| Bucket::try_new(Rate::per_second(floor)?, floor)).ok()
+}
+
+/// The longest that a period of the calendar lasts, give or take an hour.
+const fn longest(unit: Unit) -> Span {
+    let days = match unit {
+        Unit::Hour => return Span::HOUR,
+        Unit::Day => 1,
+        Unit::Week => 7,
+        Unit::Month => 31,
+    };
+    Span::from_secs(days * 86_400)
+}
+
+/// A request that weighs more than a second brings takes all of it.
+fn cost(charge: &Charge<'_>, bucket: &Bucket) -> Cost {
+    Cost::try_new(charge.cost().get().min(bucket.burst())).unwrap_or(Cost::ONE)
+}

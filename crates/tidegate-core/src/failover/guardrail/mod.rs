@@ -1,0 +1,149 @@
+//! Exact local caps, for as long as the store is not trusted.
+//!
+//! Whoever is admitted is counted under every key that applies, whoever is refused under none: so
+//! hammering keeps nobody out. Counts go by age alone. No success, reload, sweep or new stay resets
+//! them, which is what makes it worthless to provoke one outage after the other.
+
+mod ceiling;
+mod rail;
+#[cfg(test)]
+mod tests;
+
+use arrayvec::ArrayVec;
+
+use self::ceiling::Ceilings;
+use self::rail::{MOST_KEYS, Rail};
+use super::contract::{API, Cap, HEALTH, LOGIN, OTP};
+use super::failsafe::Guarded;
+use crate::charge::{Batch, Charge};
+use crate::key::Digests;
+use crate::policy::Fallback;
+use crate::subject::{Dimension, Scope};
+use crate::time::{Span, Timestamp};
+
+/// The local caps of one policy on one node, and what they have counted.
+#[derive(Clone, Debug)]
+pub struct Guardrails {
+    rails: ArrayVec<Rail, 2>,
+    ceilings: Option<Ceilings>,
+}
+
+/// A request, as local caps see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    pub(super) batch: &'a Batch<'a>,
+    pub(super) digests: &'a Digests,
+}
+
+// === impl Asked ===
+
+impl<'a> Asked<'a> {
+    /// The request of this batch, whose keys are digested like this.
+    #[must_use]
+    pub const fn new(batch: &'a Batch<'a>, digests: &'a Digests) -> Self {
+        Self { batch, digests }
+    }
+
+    /// What has a ceiling: no shadow, and nothing by account, which interfaces are not guarded by.
+    fn enforced(&self) -> impl Iterator<Item = &'a Charge<'a>> {
+        self.batch.charges().iter().filter(|charge| {
+            !charge.limit().is_shadow() && !charge.limit().scope().contains(Dimension::Account)
+        })
+    }
+
+    /// The key of a scope. An unknown account is not counted. An unknown address is one that all who
+    /// have none share, and so is an unknown agent: to leave them out must not be a way around.
+    fn key(&self, scope: Scope) -> Option<u64> {
+        match self.digests.scope(scope, self.batch.facts()) {
+            Some(key) => Some(key),
+            None if scope.contains(Dimension::Account) => None,
+            None => Some(self.digests.partly(scope, self.batch.facts())),
+        }
+    }
+}
+
+// === impl Guardrails ===
+
+impl Guardrails {
+    /// The caps of what takes the place of the store, with nothing counted yet.
+    #[must_use]
+    pub fn new(fallback: Fallback) -> Self {
+        Self::with_room_for(fallback, MOST_KEYS)
+    }
+
+    fn with_room_for(fallback: Fallback, keys: usize) -> Self {
+        let (caps, has_ceilings): (&[Cap], bool) = match fallback {
+            Fallback::Closed => (&[], false),
+            Fallback::Login => (&LOGIN, false),
+            Fallback::Otp => (&OTP, false),
+            Fallback::Guarded => (&API, false),
+            Fallback::Ceilings => (&API, true),
+            Fallback::Health => (&HEALTH, false),
+        };
+        Self {
+            rails: caps.iter().map(|cap| Rail::new(*cap, keys)).collect(),
+            ceilings: has_ceilings.then(Ceilings::default),
+        }
+    }
+
+    /// The same caps with or without ceilings, for a policy that has been changed.
+    pub(super) fn follow(&mut self, fallback: Fallback) {
+        match fallback {
+            Fallback::Ceilings if self.ceilings.is_none() => {
+                self.ceilings = Some(Ceilings::default());
+            }
+            Fallback::Ceilings => {}
+            _ => self.ceilings = None,
+        }
+    }
+
+    /// Whether a request may pass at `now`; if so and it is to be counted, it is, under every key.
+    pub fn take(&mut self, asked: &Asked<'_>, counted: bool, now: Timestamp) -> Guarded {
+        let mut keys: ArrayVec<(usize, u64), 2> = ArrayVec::new();
+        let mut tightest: Option<Guarded> = None;
+        for (place, rail) in self.rails.iter_mut().enumerate() {
+            let Some(key) = asked.key(rail.cap().by) else { continue };
+            let left = rail.left(key, now);
+            let guarded = Guarded {
+                cap: Some(rail.cap()),
+                remaining: left.remaining,
+                wait: left.wait,
+                reset: left.reset,
+            };
+            tightest = Some(tightest.map_or(guarded, |other| other.tighter(guarded)));
+            keys.push((place, key));
+        }
+        let mut guarded = tightest.unwrap_or(Guarded::NOTHING);
+        guarded.wait = guarded.wait.max(self.ceilings_wait(asked, now));
+        if guarded.admits() && counted {
+            for (place, key) in keys {
+                self.rails[place].take(key, now);
+            }
+            if let Some(ceilings) = &mut self.ceilings {
+                asked.enforced().for_each(|charge| ceilings.take(charge, now));
+            }
+            guarded.remaining -= 1;
+            guarded.reset = guarded.cap.map_or(Span::ZERO, |cap| cap.per);
+        }
+        guarded
+    }
+
+    fn ceilings_wait(&mut self, asked: &Asked<'_>, now: Timestamp) -> Span {
+        let Some(ceilings) = &mut self.ceilings else { return Span::ZERO };
+        asked.enforced().map(|charge| ceilings.wait(charge, now)).max().unwrap_or(Span::ZERO)
+    }
+
+    /// Gives back memory that nothing counts in any more.
+    pub fn tidy(&mut self, now: Timestamp) {
+        // Bounded, because requests wait meanwhile; the next time goes on.
+        const SOME: usize = 4_096;
+        self.rails.iter_mut().for_each(|rail| rail.sweep(now, SOME));
+    }
+
+    /// Whether nothing that was counted counts any more.
+    #[must_use]
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        self.rails.iter().all(|rail| rail.is_fresh(now))
+            && self.ceilings.as_ref().is_none_or(|ceilings| ceilings.is_fresh(now))
+    }
+}

@@ -1,0 +1,190 @@
+//! The locked caps: exact at the last one and at the last tick.
+
+use super::*;
+
+/// A request that counts under this cap and, as far as it can be, under no other that is full.
+fn under(cap: &Cap, number: u64) -> Who {
+    let other = format!("u{number}");
+    let of = |dimension| cap.by.contains(dimension);
+    match (of(Dimension::Account), of(Dimension::Ip), of(Dimension::Agent)) {
+        (true, ..) => Who::account("ada").and_ip(number),
+        (_, true, true) => Who::ip(9).and_agent("curl"),
+        (_, true, false) => Who::ip(9).and_account(&other).and_agent(&other),
+        _ => panic!("no such cap"),
+    }
+}
+
+/// So many pass and no more; the next one exactly when the first has its time behind it.
+fn is_exact(fallback: Fallback, cap: Cap, count: u64, secs: u64) {
+    assert_eq!((cap.count, cap.per), (count, Span::from_secs(secs)));
+    let mut rig = Rig::new(fallback);
+    let taken = |nth: u64| START.after(Span::from_millis(7 * nth));
+    for nth in 0..count {
+        let guarded = rig.take(&under(&cap, nth), taken(nth));
+        assert!(guarded.admits(), "number {nth}");
+        // Where there are two keys, the one that leaves less is told.
+        let remaining = count - nth - 1;
+        assert!(guarded.remaining <= remaining);
+        assert!(guarded.cap != Some(cap) || guarded.remaining == remaining);
+        assert_eq!(guarded.reset, cap.per);
+    }
+    let last = taken(count);
+    let refused = rig.take(&under(&cap, count), last);
+    assert!(!refused.admits() && refused.cap == Some(cap) && refused.remaining == 0);
+    assert_eq!(refused.wait, START.after(cap.per).since(last));
+    assert_eq!(refused.reset, taken(count - 1).after(cap.per).since(last));
+    for nth in 0..count.min(5) {
+        let free = taken(nth).after(cap.per);
+        assert!(!rig.admits(&under(&cap, count + nth), before(free)), "a tick early");
+        assert!(rig.admits(&under(&cap, count + nth), free), "at the very end of its span");
+        assert!(!rig.admits(&under(&cap, count + nth), free), "one for one");
+    }
+}
+
+#[test]
+fn p24_three_logins_of_an_account_in_any_ten_minutes() {
+    is_exact(Fallback::Login, LOGIN[0], 3, 600);
+}
+
+#[test]
+fn p25_twenty_logins_of_a_prefix_in_any_ten_minutes() {
+    is_exact(Fallback::Login, LOGIN[1], 20, 600);
+}
+
+#[test]
+fn p26_two_one_time_passwords_of_an_account_in_any_quarter_of_an_hour() {
+    is_exact(Fallback::Otp, OTP[0], 2, 900);
+}
+
+#[test]
+fn p27_ten_one_time_passwords_of_a_prefix_in_any_quarter_of_an_hour() {
+    is_exact(Fallback::Otp, OTP[1], 10, 900);
+}
+
+#[test]
+fn p17_a_hundred_and_twenty_requests_of_a_prefix_in_any_minute() {
+    for fallback in [Fallback::Guarded, Fallback::Ceilings] {
+        if fallback == Fallback::Guarded {
+            is_exact(fallback, API[0], 120, 60);
+        }
+        let mut rig = Rig::of(Guardrails::new(fallback), policies(bucket(100_000, 1), None));
+        let passed = (0..500).filter(|nth| rig.admits(&under(&API[0], *nth), at(0))).count();
+        assert_eq!(passed, 120, "{fallback:?}");
+    }
+}
+
+#[test]
+fn p18_sixty_requests_of_a_prefix_and_agent_in_any_minute() {
+    is_exact(Fallback::Guarded, API[1], 60, 60);
+    let mut rig = Rig::new(Fallback::Guarded);
+    let passed = |rig: &mut Rig, agent: &str| {
+        (0..100).filter(|_| rig.admits(&Who::ip(9).and_agent(agent), at(0))).count()
+    };
+    assert_eq!(passed(&mut rig, "a"), 60, "though its prefix has room");
+    assert_eq!(passed(&mut rig, "b"), 60);
+    assert_eq!(passed(&mut rig, "c"), 0, "though this agent has room");
+    assert!(rig.admits(&Who::ip(8).and_agent("c"), at(0)), "another prefix");
+}
+
+#[test]
+fn reads_of_health_have_sixty_in_any_minute() {
+    is_exact(Fallback::Health, HEALTH[0], 60, 60);
+}
+
+#[test]
+fn p28_what_is_closed_admits_nothing() {
+    let mut rig = Rig::new(Fallback::Closed);
+    assert!(!rig.admits(&Who::ip(9).and_account("ada"), at(0)));
+}
+
+#[test]
+fn p20_interfaces_are_not_guarded_by_account() {
+    let (mut with, mut without) = (Rig::new(Fallback::Guarded), Rig::new(Fallback::Guarded));
+    for nth in 0..400 {
+        let who = Who::ip(9).and_agent(&format!("a{}", nth % 3));
+        let now = START.after(Span::from_millis(200 * nth));
+        let one_account = who.clone().and_account("ada");
+        assert_eq!(with.take(&one_account, now), without.take(&who, now), "{nth}");
+    }
+    // An account that has made too many everywhere else is as good as any other.
+    for nth in 0..1_000 {
+        assert!(with.admits(&Who::account("ada").and_ip(nth).and_agent("a"), at(100)));
+    }
+}
+
+#[test]
+fn p38_a_refused_request_takes_nothing() {
+    let mut rig = Rig::new(Fallback::Login);
+    let ada = |ip| Who::account("ada").and_ip(ip);
+    (0..3).for_each(|_| assert!(rig.admits(&ada(1), at(0))));
+    for nth in 0..1_000 {
+        let now = at(0).after(Span::from_millis(nth));
+        let refused = rig.take(&ada(2), now);
+        assert_eq!(refused.wait, at(600).since(now), "hammering keeps nobody out for longer");
+    }
+    // Nor from the prefix that had room: twenty others still pass.
+    let passed =
+        (0..30).filter(|nth| rig.admits(&Who::account(&format!("u{nth}")).and_ip(2), at(1)));
+    assert_eq!(passed.count(), 20);
+    assert!(rig.admits(&ada(3), at(600)));
+}
+
+#[test]
+fn p38_to_look_takes_nothing() {
+    let mut rig = Rig::new(Fallback::Otp);
+    let who = Who::account("ada").and_ip(1);
+    for _ in 0..10 {
+        let looked = rig.ask(&who, false, at(0));
+        assert!(looked.admits());
+        assert_eq!((looked.remaining, looked.reset), (2, Span::ZERO));
+    }
+    assert!(rig.admits(&who, at(0)));
+    assert_eq!(rig.ask(&who, false, at(0)).remaining, 1);
+    assert!(rig.admits(&who, at(0)));
+    assert_eq!(rig.ask(&who, false, at(0)).wait, Span::from_secs(900));
+}
+
+#[test]
+fn p40_who_has_asked_for_nothing_is_admitted() {
+    for fallback in [Fallback::Login, Fallback::Otp, Fallback::Guarded, Fallback::Health] {
+        let mut rig = Rig::new(fallback);
+        for nth in 0..200 {
+            let who = Who::account("ada").and_ip(1).and_agent("a");
+            assert!(rig.admits(&who, at(900 * nth)), "{fallback:?}, number {nth}");
+        }
+    }
+}
+
+#[test]
+fn p46_logins_and_one_time_passwords_are_counted_apart() {
+    let (mut login, mut otp) = (Rig::new(Fallback::Login), Rig::new(Fallback::Otp));
+    let who = Who::account("ada").and_ip(1);
+    let passed = |rig: &mut Rig| (0..9).filter(|_| rig.admits(&who, at(0))).count();
+    assert_eq!((passed(&mut login), passed(&mut otp)), (3, 2));
+}
+
+#[test]
+fn p33_to_tidy_up_forgets_nothing_that_counts() {
+    let mut rig = Rig::new(Fallback::Login);
+    let who = Who::account("ada").and_ip(1);
+    (0..3).for_each(|nth| assert!(rig.admits(&who, at(nth))));
+    for secs in (3..600).step_by(7) {
+        rig.rails.tidy(at(secs));
+        assert!(!rig.rails.is_fresh(at(secs)));
+        assert!(!rig.admits(&who, at(secs)));
+    }
+    assert!(!rig.rails.is_fresh(before(at(602))));
+    assert!(rig.rails.is_fresh(at(602)));
+}
+
+#[test]
+fn p33_tidying_gives_memory_back() {
+    let mut rig = Rig::new(Fallback::Guarded);
+    for nth in 0..20_000 {
+        rig.take(&Who::default().and_ip(nth).and_agent("a"), at(0));
+    }
+    assert!(rig.rails.rails.iter().all(|rail| rail.kept() == (16_384, 16_384)));
+    // Every five seconds, as probes are made.
+    (0..5).for_each(|nth| rig.rails.tidy(at(60 + 5 * nth)));
+    assert!(rig.rails.rails.iter().all(|rail| rail.kept() == (0, 0)));
+}

@@ -1,0 +1,471 @@
+//! The state machine: whom to ask, and when that changes.
+//!
+//! It is a value. What happens is handed in with the time at which it happened; what follows is
+//! handed back. Nothing else changes it, so every run can be repeated, and every schedule that an
+//! attacker could come up with can be tried.
+
+use arrayvec::ArrayVec;
+
+use super::contract::{
+    BACKOFF, CORRUPT_COUNTERS, DEGRADED_PROBE_EVERY, MAX_REENTRIES, MIN_DEGRADED, PROLONGED_EVERY,
+    REENTRY_WITHIN, REFUSED_EVERY, SUSPECT_PROBE_EVERY, TRIP_FAILURES, TRIP_WITHIN,
+};
+use super::health::Health;
+use super::signal::{Cause, Signal, Transition};
+use crate::policy::{FailureMode, Mode};
+use crate::store::StoreError;
+use crate::time::{Span, Timestamp};
+
+/// How one policy stands with its store, on one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failover {
+    primary: FailureMode,
+    stand: Stand,
+    /// Counts the changes of whom to ask: what was begun before one has no bearing on what follows.
+    generation: Generation,
+    epoch: u64,
+    /// The newest failures of the store.
+    failures: ArrayVec<Timestamp, TRIP_FAILURES>,
+    /// Counters that were unreadable, and when last.
+    corrupt: ArrayVec<(u64, Timestamp), REMEMBERED_CORRUPT>,
+    /// When the degraded mode was entered, since the last time nothing passed.
+    entries: ArrayVec<Timestamp, ENTRIES>,
+    health: Health,
+    /// When the next probe is due.
+    next_probe: Option<Timestamp>,
+    /// The number of the last probe.
+    probe: u64,
+    /// The probe whose result has not been told yet.
+    awaited: Option<Probe>,
+    refused_at: Option<Timestamp>,
+    /// The latest time there was: it does not go back.
+    latest: Timestamp,
+}
+
+/// Where the machine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stand {
+    /// Since the start, until the store has answered once.
+    Unproven,
+    Normal,
+    Degraded {
+        since: Timestamp,
+        /// When it is told next that this goes on.
+        tell: Timestamp,
+    },
+    /// Nothing passes.
+    Backoff {
+        until: Timestamp,
+    },
+}
+
+/// Tells what was begun before a change of course from what was begun after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Generation(u64);
+
+/// A probe that is to be made now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    generation: Generation,
+    number: u64,
+}
+
+/// What happens to the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Time passes. Asked before every decision that is made without a store.
+    Tick,
+    /// Whoever makes the probes asks whether one is due.
+    Poll,
+    /// The store has answered a request that was sent in this generation.
+    Answered(Generation),
+    /// It has failed one. Each request counts at most once.
+    Failed(Generation, Failure),
+    /// A probe was good or bad.
+    Probed(Probe, Result<(), Failure>),
+    /// Counts may have been lost: another server has taken over, or one has begun anew.
+    Forgot,
+}
+
+/// What kind of failure it is: only those of the store are here, by type and not by text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Not there, not in time, too busy, or not atomic.
+    Backend,
+    /// It does not let us.
+    Refused,
+    /// One counter, by its digest, is unreadable: no fault of the store, unless several are.
+    Corrupt(u64),
+}
+
+/// Whom a request is decided by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// The store; what comes of it is to be told with this generation.
+    Ask(Generation),
+    /// Local caps.
+    Guard,
+    /// Nobody: it is denied, for so long.
+    Deny(Span),
+}
+
+/// What follows from a step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// What is to be told, in order.
+    pub signals: ArrayVec<Signal, 4>,
+    /// A probe that is to be made, for [`Input::Poll`].
+    pub probe: Option<Probe>,
+}
+
+/// The first entry, and those that may follow it.
+const ENTRIES: usize = 1 + MAX_REENTRIES;
+/// More would only be forgotten: from the third on each one counts as a failure.
+const REMEMBERED_CORRUPT: usize = CORRUPT_COUNTERS + TRIP_FAILURES;
+
+// === impl Failover ===
+
+impl Failover {
+    /// How a policy that fails like this stands at the start: nothing is known of the store, so a
+    /// probe is due at once.
+    #[must_use]
+    pub fn new(primary: FailureMode, now: Timestamp) -> Self {
+        Self {
+            primary,
+            stand: Stand::Unproven,
+            generation: Generation(0),
+            epoch: 0,
+            failures: ArrayVec::new(),
+            corrupt: ArrayVec::new(),
+            entries: ArrayVec::new(),
+            health: Health::default(),
+            next_probe: Some(now),
+            probe: 0,
+            awaited: None,
+            refused_at: None,
+            latest: now,
+        }
+    }
+
+    /// The one function that changes anything.
+    ///
+    /// | from | to | when |
+    /// |---|---|---|
+    /// | unproven | NORMAL | a request was answered, or a probe was good |
+    /// | unproven, NORMAL | DEGRADED | three failures within ten seconds, probes included |
+    /// | unproven, NORMAL | `FAIL_CLOSED` | the same, for the fourth time within half an hour |
+    /// | DEGRADED | NORMAL | after five minutes at least, with two healthy minutes behind it |
+    /// | `FAIL_CLOSED` | NORMAL | after ten minutes, with two healthy minutes behind it |
+    /// | `FAIL_CLOSED` | DEGRADED | after ten minutes, without them |
+    #[must_use]
+    pub fn step(mut self, input: Input, now: Timestamp) -> (Self, Outputs) {
+        let mut out = Outputs::default();
+        self.latest = self.latest.max(now);
+        let now = self.latest;
+        self.let_time_pass(now, &mut out);
+        // What a probe says counts once, and only until the next one has begun.
+        if let Input::Probed(of, _) = input
+            && self.awaited.take_if(|probe| *probe == of).is_none()
+        {
+            return (self, out);
+        }
+        match (self.stand, input) {
+            (Stand::Unproven, Input::Answered(of)) if of == self.generation => {
+                self.change(Stand::Normal, Cause::Proven, now, &mut out);
+            }
+            (Stand::Unproven, Input::Probed(_, Ok(()))) => {
+                self.change(Stand::Normal, Cause::Proven, now, &mut out);
+            }
+            (Stand::Unproven | Stand::Normal, Input::Failed(of, why)) if of == self.generation => {
+                self.fail(why, now, &mut out);
+            }
+            (Stand::Unproven | Stand::Normal, Input::Probed(_, Err(why))) => {
+                self.fail(why, now, &mut out);
+            }
+            (Stand::Normal, Input::Forgot) => self.fail(Failure::Backend, now, &mut out),
+            (Stand::Degraded { since, .. }, Input::Probed(_, result)) => {
+                self.hear(result, now, &mut out);
+                if now.since(since) >= MIN_DEGRADED && self.health.is_sustained(now) {
+                    self.change(Stand::Normal, Cause::Recovered, now, &mut out);
+                }
+            }
+            (Stand::Backoff { .. }, Input::Probed(_, result)) => {
+                self.hear(result, now, &mut out);
+            }
+            (_, Input::Poll) => out.probe = self.begin_probe(now, &mut out),
+            // Late answers, and what says nothing here.
+            _ => {}
+        }
+        (self, out)
+    }
+
+    /// What time alone brings about.
+    fn let_time_pass(&mut self, now: Timestamp, out: &mut Outputs) {
+        self.failures.retain(|at| now.since(*at) <= TRIP_WITHIN);
+        self.corrupt.retain(|(_, at)| now.since(*at) <= TRIP_WITHIN);
+        match &mut self.stand {
+            Stand::Backoff { until } if now >= *until => {
+                // Every count of entries begins anew, so that this cannot be followed by another one.
+                self.entries.clear();
+                if self.health.is_sustained(now) {
+                    self.change(Stand::Normal, Cause::BackoffOver, now, out);
+                } else {
+                    let stand = degraded(now);
+                    self.change(stand, Cause::BackoffOverUnhealthy, now, out);
+                }
+            }
+            Stand::Degraded { since, tell } if now >= *tell => {
+                let since = *since;
+                *tell = now.after(PROLONGED_EVERY);
+                out.tell(Signal::Prolonged { since, epoch: self.epoch, at: now });
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts a failure, and trips if it was one too many.
+    fn fail(&mut self, why: Failure, now: Timestamp, out: &mut Outputs) {
+        self.note_refusal(why, now, out);
+        if let Failure::Corrupt(counter) = why
+            && !self.blames_store(counter, now)
+        {
+            return;
+        }
+        if self.failures.is_empty() && self.stand == Stand::Normal {
+            out.tell(Signal::Suspected { mode: self.primary.into(), at: now });
+        }
+        if self.next_probe.is_none() {
+            self.next_probe = Some(now.after(SUSPECT_PROBE_EVERY));
+        }
+        // Full only if it has tripped before, which has emptied it.
+        let _ = self.failures.try_push(now);
+        if self.failures.is_full() {
+            self.trip(now, out);
+        }
+    }
+
+    fn trip(&mut self, now: Timestamp, out: &mut Outputs) {
+        self.entries.retain(|at| now.since(*at) <= REENTRY_WITHIN);
+        match self.entries.try_push(now) {
+            Ok(()) => {
+                self.epoch += 1;
+                self.change(degraded(now), Cause::Tripped, now, out);
+            }
+            Err(_) => {
+                let stand = Stand::Backoff { until: now.after(BACKOFF) };
+                self.change(stand, Cause::Flapped, now, out);
+            }
+        }
+    }
+
+    fn change(&mut self, stand: Stand, cause: Cause, now: Timestamp, out: &mut Outputs) {
+        let from = self.mode();
+        let asked = self.asks();
+        self.stand = stand;
+        let to = self.mode();
+        out.tell(Signal::Changed(Transition { from, to, cause, epoch: self.epoch, at: now }));
+        // Whom to ask has not changed: requests, probes and what they have counted so far go on. A first
+        // answer clears no failures, because none ever does.
+        if asked == self.asks() {
+            return;
+        }
+        self.generation.0 += 1;
+        self.failures.clear();
+        self.corrupt.clear();
+        self.health = Health::default();
+        self.awaited = None;
+        self.next_probe = (!self.asks()).then(|| now.after(DEGRADED_PROBE_EVERY));
+    }
+
+    /// What a probe says while the store is not asked otherwise.
+    fn hear(&mut self, probed: Result<(), Failure>, now: Timestamp, out: &mut Outputs) {
+        match probed {
+            Ok(()) => self.health.good(now),
+            Err(why) => {
+                self.health.bad();
+                self.note_refusal(why, now, out);
+            }
+        }
+    }
+
+    fn note_refusal(&mut self, why: Failure, now: Timestamp, out: &mut Outputs) {
+        let told = self.refused_at.is_some_and(|at| now.since(at) < REFUSED_EVERY);
+        if why == Failure::Refused && !told {
+            self.refused_at = Some(now);
+            out.tell(Signal::Refused { at: now });
+        }
+    }
+
+    /// Whether one more unreadable counter means that it is the store.
+    fn blames_store(&mut self, counter: u64, now: Timestamp) -> bool {
+        let known = self.corrupt.iter().position(|(known, _)| *known == counter);
+        if let Some(place) = known.or_else(|| self.corrupt.is_full().then_some(0)) {
+            self.corrupt.remove(place);
+        }
+        // Seen again it is no new one, but it was seen now.
+        self.corrupt.push((counter, now));
+        known.is_none() && self.corrupt.len() >= CORRUPT_COUNTERS
+    }
+
+    fn begin_probe(&mut self, now: Timestamp, out: &mut Outputs) -> Option<Probe> {
+        if self.next_probe? > now {
+            return None;
+        }
+        // One that has said nothing by now was bad: else a store that hangs would never be found out.
+        if self.awaited.take().is_some() {
+            match self.asks() {
+                true => self.fail(Failure::Backend, now, out),
+                false => self.health.bad(),
+            }
+            if self.next_probe? > now {
+                return None;
+            }
+        }
+        let pause = match self.stand {
+            Stand::Unproven => SUSPECT_PROBE_EVERY,
+            Stand::Normal if self.failures.is_empty() => {
+                self.next_probe = None;
+                return None;
+            }
+            Stand::Normal => SUSPECT_PROBE_EVERY,
+            Stand::Degraded { .. } | Stand::Backoff { .. } => DEGRADED_PROBE_EVERY,
+        };
+        self.next_probe = Some(now.after(pause));
+        self.probe += 1;
+        self.awaited = Some(Probe { generation: self.generation, number: self.probe });
+        self.awaited
+    }
+
+    const fn asks(&self) -> bool {
+        matches!(self.stand, Stand::Unproven | Stand::Normal)
+    }
+
+    /// Whom a request is decided by, as of the last step.
+    #[must_use]
+    pub fn course(&self) -> Course {
+        match self.stand {
+            Stand::Unproven | Stand::Normal => Course::Ask(self.generation),
+            Stand::Degraded { .. } => Course::Guard,
+            Stand::Backoff { until } => Course::Deny(until.since(self.latest)),
+        }
+    }
+
+    /// The mode: exactly one at any time.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        match self.stand {
+            Stand::Unproven => self.primary.into(),
+            Stand::Normal => Mode::Normal,
+            Stand::Degraded { .. } => Mode::Degraded,
+            Stand::Backoff { .. } => Mode::FailClosed,
+        }
+    }
+
+    /// What a policy does when its store fails a request.
+    #[must_use]
+    pub const fn primary(&self) -> FailureMode {
+        self.primary
+    }
+
+    /// Fails like this from now on: the policy has been changed, and nothing else has.
+    pub const fn follow(&mut self, primary: FailureMode) {
+        self.primary = primary;
+    }
+
+    /// How often the degraded mode has been entered.
+    #[must_use]
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The failures that count, as of the last step.
+    #[must_use]
+    pub const fn failures(&self) -> usize {
+        self.failures.len()
+    }
+
+    /// Whether an answer of the store has to be told: nothing was known of it so far.
+    #[must_use]
+    pub const fn is_unproven(&self) -> bool {
+        matches!(self.stand, Stand::Unproven)
+    }
+
+    /// Since when local caps decide.
+    #[must_use]
+    pub const fn degraded_since(&self) -> Option<Timestamp> {
+        match self.stand {
+            Stand::Degraded { since, .. } => Some(since),
+            _ => None,
+        }
+    }
+
+    /// When something has to be done next, if nothing happens before.
+    #[must_use]
+    pub fn due(&self) -> Option<Timestamp> {
+        let by_itself = match self.stand {
+            Stand::Backoff { until } => Some(until),
+            Stand::Degraded { tell, .. } => Some(tell),
+            Stand::Unproven | Stand::Normal => None,
+        };
+        by_itself.into_iter().chain(self.next_probe).min()
+    }
+
+    /// Whether it is as good as a new one that has been proven: nothing in it would be missed.
+    #[must_use]
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        self.asks()
+            && self.failures.iter().all(|at| now.since(*at) > TRIP_WITHIN)
+            && self.corrupt.iter().all(|(_, at)| now.since(*at) > TRIP_WITHIN)
+            && self.entries.iter().all(|at| now.since(*at) > REENTRY_WITHIN)
+    }
+}
+
+const fn degraded(now: Timestamp) -> Stand {
+    Stand::Degraded { since: now, tell: now.after(PROLONGED_EVERY) }
+}
+
+// === impl Outputs ===
+
+impl Outputs {
+    fn tell(&mut self, signal: Signal) {
+        // A step has at most a change by time, a refusal, a suspicion and a change by what happened.
+        let _ = self.signals.try_push(signal);
+    }
+}
+
+// === impl Failure ===
+
+impl Failure {
+    /// What a store error is to the machine; `None` for what is no fault of the store. `counter` is
+    /// the digest of the one that is unreadable.
+    #[must_use]
+    pub const fn of(error: &StoreError, counter: u64) -> Option<Self> {
+        match error {
+            StoreError::Unavailable | StoreError::Timeout | StoreError::Contended => {
+                Some(Self::Backend)
+            }
+            StoreError::Refused => Some(Self::Refused),
+            StoreError::Corrupt { .. } => Some(Self::Corrupt(counter)),
+            StoreError::Version { .. } | StoreError::Stale { .. } => None,
+        }
+    }
+}
+
+// === impl Generation ===
+
+impl Generation {
+    /// None that a machine is ever in: what is told with it has no bearing on anything.
+    pub const NONE: Self = Self(u64::MAX);
+
+    /// The one of this [number](Self::number).
+    #[must_use]
+    pub const fn of_number(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Its number: greater for a later one.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+}

@@ -1,0 +1,72 @@
+//! The blocks this node knows of, for when it cannot ask.
+//!
+//! A block that was begun while all was well holds while nothing is. It ends when it would have ended,
+//! never later and never earlier, and nothing that happens meanwhile raises it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use foldhash::fast::FixedState;
+
+use crate::block::{Block, BlockScope, Level};
+use crate::time::{Span, Timestamp};
+
+/// The most blocks that are remembered. Of more, those that end first are forgotten.
+const MOST: usize = 16_384;
+
+/// Blocks by the digest of their counter, with their ends by the clock of this node.
+#[derive(Clone, Debug, Default)]
+pub struct Mirror {
+    blocks: HashMap<u64, Known, FixedState>,
+    ends: BTreeSet<(Timestamp, u64)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    until: Timestamp,
+    scope: BlockScope,
+    level: Option<Level>,
+}
+
+// === impl Mirror ===
+
+impl Mirror {
+    /// Remembers that a counter is blocked for so long, from now on.
+    pub fn learn(&mut self, counter: u64, block: &Block, lasts: Span, now: Timestamp) {
+        self.forget(counter);
+        let known = Known { until: now.after(lasts), scope: block.scope, level: block.level };
+        self.blocks.insert(counter, known);
+        self.ends.insert((known.until, counter));
+        while self.blocks.len() > MOST
+            && let Some((_, first)) = self.ends.pop_first()
+        {
+            self.blocks.remove(&first);
+        }
+    }
+
+    /// Forgets the block of a counter, which has been lifted or has ended.
+    pub fn forget(&mut self, counter: u64) {
+        if let Some(known) = self.blocks.remove(&counter) {
+            self.ends.remove(&(known.until, counter));
+        }
+    }
+
+    /// The block of a counter, if it holds.
+    #[must_use]
+    pub fn get(&self, counter: u64, now: Timestamp) -> Option<Block> {
+        let known = self.blocks.get(&counter)?;
+        let block = Block { until: known.until, scope: known.scope, level: known.level };
+        block.holds(now).then_some(block)
+    }
+
+    /// Whether there is nothing to forget.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Whether no block in it holds any more.
+    #[must_use]
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        self.ends.last().is_none_or(|(until, _)| *until <= now)
+    }
+}

@@ -1,0 +1,84 @@
+//! The locked numbers, pinned: none of them changes in silence.
+
+use core::fmt::Write as _;
+
+use super::super::contract::*;
+
+/// Every number of the contract, as the golden text has it.
+fn text() -> String {
+    let mut rows = vec![
+        ("version", VERSION.to_string()),
+        ("specification", SPEC_DOC.to_owned()),
+        ("hardening", HARDENING.to_owned()),
+        ("trips on", format!("{TRIP_FAILURES} failures within {}", secs(TRIP_WITHIN))),
+        ("degraded at least", secs(MIN_DEGRADED)),
+        (
+            "healthy at least",
+            format!(
+                "{}, {HEALTHY_PROBES} probes, no gap over {}",
+                secs(MIN_HEALTHY),
+                secs(HEALTHY_GAP)
+            ),
+        ),
+        ("enters again at most", format!("{MAX_REENTRIES} times within {}", secs(REENTRY_WITHIN))),
+        ("backoff", secs(BACKOFF)),
+        ("highest level", format!("{MAX_LEVEL:?}")),
+        ("probes when suspected", secs(SUSPECT_PROBE_EVERY)),
+        ("probes when degraded", secs(DEGRADED_PROBE_EVERY)),
+        ("tells a long outage", secs(PROLONGED_EVERY)),
+        ("outage is prolonged after", secs(PROLONGED_AFTER)),
+        ("unreadable counters blamed", CORRUPT_COUNTERS.to_string()),
+        ("tells a refusal", secs(REFUSED_EVERY)),
+    ];
+    let caps: [(&str, &[Cap]); 4] =
+        [("login", &LOGIN), ("otp", &OTP), ("api", &API), ("health", &HEALTH)];
+    for (name, caps) in caps {
+        let told = |cap: &Cap| (name, format!("{} in {} by {}", cap.count, secs(cap.per), cap.by));
+        rows.extend(caps.iter().map(told));
+    }
+    rows.push(("ceilings", format!("1/{CEILING_SHARE} of the rate")));
+    rows.iter().fold(String::new(), |mut text, (name, value)| {
+        writeln!(text, "{name:30}{value}").unwrap();
+        text
+    })
+}
+
+fn secs(span: crate::time::Span) -> String {
+    assert!(span.as_micros().is_multiple_of(1_000_000), "{span} is not in whole seconds");
+    format!("{}s", span.as_secs_ceil())
+}
+
+#[test]
+fn p30_a_locked_number_changes_only_with_the_version() {
+    let golden = match VERSION {
+        1 => include_str!("../contract/v1.txt"),
+        other => panic!("version {other} needs a text beside that of version 1"),
+    };
+    assert_eq!(
+        text(),
+        golden,
+        "what has been promised changes with VERSION, a new text beside the \
+         old one and a line in the changelog"
+    );
+}
+
+#[test]
+fn p30_the_version_of_the_contract_is_named_in_the_changelog() {
+    let changelog = include_str!("../../../../../CHANGELOG.md");
+    let line = format!("failure contract version {VERSION}");
+    let named = changelog.lines().any(|written| {
+        let after = written.split(&line).nth(1);
+        after.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    assert!(named, "no line of CHANGELOG.md says {line:?}");
+}
+
+#[test]
+fn p35_one_time_passwords_are_guarded_more_strictly_than_logins() {
+    for (login, otp) in LOGIN.iter().zip(&OTP) {
+        assert_eq!(login.by, otp.by);
+        assert!(otp.count < login.count, "fewer in all");
+        let rate = |cap: &Cap, other: &Cap| cap.count * other.per.as_micros();
+        assert!(rate(otp, login) < rate(login, otp), "and fewer in the same time");
+    }
+}

@@ -1,0 +1,66 @@
+//! What decides under a policy while its store is not trusted.
+//!
+//! The failure mode alone does not say it: a login that fails closed must not do so for ever, and
+//! what fails open is bounded by guardrails that differ with what is guarded. So it follows from
+//! both, here and nowhere else.
+
+use super::{FailureMode, Policy, Protects};
+
+/// What decides under a policy while its store is not trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fallback {
+    /// Nothing passes, from the first failure until the store is trusted again: the answer is
+    /// "unavailable".
+    Closed,
+    /// Nothing passes at first; once the failures have persisted, the [locked caps](crate::Cap) of
+    /// logins decide, on this node alone.
+    Login,
+    /// Likewise with those of one-time passwords, which are tighter.
+    Otp,
+    /// The guardrails of interfaces: so many by address prefix, and fewer by prefix and user agent.
+    Guarded,
+    /// Those guardrails, and below them a ceiling for each limit of the policy: a tenth of its rate,
+    /// and at least one in a second, on the same keys.
+    Ceilings,
+    /// Sixty in a minute by address prefix: enough to ask whether all is well.
+    Health,
+}
+
+// === impl Fallback ===
+
+impl Fallback {
+    /// What follows from what is guarded and from the failure mode.
+    #[must_use]
+    pub const fn of(guarded: Option<Protects>, failure: FailureMode) -> Self {
+        use FailureMode::{Degraded, FailClosed, FailOpen};
+        use Protects::{Admin, ApiHeavy, Auth, Bulk, Health, Login, Otp, Read, StepUp, Write};
+        match (guarded, failure) {
+            (Some(Login), _) => Self::Login,
+            (Some(Otp), _) => Self::Otp,
+            (_, FailClosed) | (Some(Auth | StepUp | Admin), _) => Self::Closed,
+            (Some(Health), FailOpen | Degraded) => Self::Health,
+            (Some(Read | Write | Bulk), FailOpen | Degraded)
+            | (Some(ApiHeavy) | None, Degraded) => Self::Ceilings,
+            (Some(ApiHeavy) | None, FailOpen) => Self::Guarded,
+        }
+    }
+
+    /// Those that go by the same caps count together.
+    pub(crate) const fn family(self) -> Self {
+        match self {
+            Self::Ceilings => Self::Guarded,
+            other => other,
+        }
+    }
+}
+
+// === impl Policy ===
+
+impl Policy {
+    /// What decides while its store is not trusted.
+    #[must_use]
+    #[inline]
+    pub const fn fallback(&self) -> Fallback {
+        Fallback::of(self.protects, self.failure)
+    }
+}

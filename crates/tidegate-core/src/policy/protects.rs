@@ -1,0 +1,109 @@
+//! What a policy guards, which decides what it may do while its store fails.
+//!
+//! Said by the policy, or by the endpoint class it is bound to: a policy for `admin` must not be
+//! looser in an outage only because nobody repeated what the class says already.
+
+use super::FailureMode;
+use crate::name::Name;
+use crate::time::Span;
+
+/// What a policy guards. Where somebody could get in, an outage must not open the door: such a
+/// policy can be built only to [fail closed](FailureMode::FailClosed).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protects {
+    /// Logging in.
+    Login,
+    /// Entering a one-time password.
+    Otp,
+    /// Any other way to become somebody.
+    Auth,
+    /// Proving once more who one is, before something that matters.
+    StepUp,
+    /// What only administrators may do.
+    Admin,
+    /// An interface whose use costs, but lets nobody in.
+    ApiHeavy,
+    /// Reading.
+    Read,
+    /// Writing.
+    Write,
+    /// Reading or writing much at once.
+    Bulk,
+    /// Asking whether all is well, or for metadata.
+    Health,
+}
+
+// === impl Protects ===
+
+impl Protects {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Login,
+        Self::Otp,
+        Self::Auth,
+        Self::StepUp,
+        Self::Admin,
+        Self::ApiHeavy,
+        Self::Read,
+        Self::Write,
+        Self::Bulk,
+        Self::Health,
+    ];
+
+    /// The name used in configuration and answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Login => "login",
+            Self::Otp => "otp",
+            Self::Auth => "auth",
+            Self::StepUp => "step_up",
+            Self::Admin => "admin",
+            Self::ApiHeavy => "api_heavy",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Bulk => "bulk",
+            Self::Health => "health",
+        }
+    }
+
+    /// What a policy guards that is bound to an endpoint class and does not say it itself; nothing
+    /// for a class of one's own.
+    #[must_use]
+    pub fn of_class(class: &Name) -> Option<Self> {
+        Some(match class.as_str() {
+            "admin" => Self::Admin,
+            "auth" => Self::Auth,
+            "read" => Self::Read,
+            "write" => Self::Write,
+            "bulk" => Self::Bulk,
+            "health" | "metadata" => Self::Health,
+            _ => return None,
+        })
+    }
+
+    /// Whether somebody could get in here, so that an outage must not open it.
+    #[must_use]
+    pub const fn is_entrance(self) -> bool {
+        match self {
+            Self::Login | Self::Otp | Self::Auth | Self::StepUp | Self::Admin => true,
+            Self::ApiHeavy | Self::Read | Self::Write | Self::Bulk | Self::Health => false,
+        }
+    }
+
+    /// Whether a policy that guards this may do so while its store fails. An entrance has no choice:
+    /// what is milder than a denial at its first failure is not for a policy to say.
+    #[must_use]
+    pub const fn allows(self, failure: FailureMode) -> bool {
+        matches!(failure, FailureMode::FailClosed) || !self.is_entrance()
+    }
+
+    /// How long the store may take, unless the policy says it. Whoever logs in waits for a slow hash
+    /// anyway; whoever calls an interface does it a thousand times.
+    pub(super) const fn usual_deadline(guarded: Option<Self>) -> Span {
+        match guarded {
+            Some(what) if what.is_entrance() => Span::from_millis(250),
+            Some(_) | None => Span::from_millis(100),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a policy may do while its store fails, and what then decides.
+
+use super::*;
+use crate::shape::{Rate, Shape};
+use crate::{Bucket, Scope};
+
+fn name(text: &str) -> Name {
+    Name::try_new(text).unwrap()
+}
+
+fn spec(failure: FailureMode) -> PolicySpec {
+    let bucket = Bucket::try_new(Rate::per_second(1).unwrap(), 1).unwrap();
+    let limit = Limit::new(name("l"), Scope::GLOBAL, Shape::Bucket(bucket));
+    PolicySpec::new(name("p"), failure).limit(limit)
+}
+
+fn built(spec: PolicySpec) -> Result<Policy, PolicyError> {
+    let set = PolicySet::builder().policy(spec).build(None)?;
+    Ok(set.get("p").unwrap().clone())
+}
+
+#[test]
+fn p04_an_entrance_can_only_fail_closed() {
+    for protects in Protects::ALL {
+        for failure in FailureMode::ALL {
+            let entrance = ["login", "otp", "auth", "step_up", "admin"].contains(&protects.name());
+            let refused = entrance && failure != FailureMode::FailClosed;
+            match built(spec(failure).protecting(protects)) {
+                Ok(policy) => {
+                    assert!(!refused, "{protects:?} {failure:?}");
+                    assert_eq!(policy.protects(), Some(protects));
+                    assert_eq!(policy.failure(), failure);
+                }
+                Err(error) => {
+                    assert!(refused, "{protects:?} {failure:?}: {error}");
+                    assert!(error.to_string().ends_with("write `fail_closed`"), "{error}");
+                    let policy = name("p");
+                    assert_eq!(error, PolicyError::NotFailClosed { policy, protects, failure });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn p04_a_class_that_is_an_entrance_makes_its_policy_one() {
+    for (class, protects) in [("admin", Protects::Admin), ("auth", Protects::Auth)] {
+        for failure in [FailureMode::FailOpen, FailureMode::Degraded] {
+            let policy = name("p");
+            let refused = PolicyError::NotFailClosed { policy, protects, failure };
+            assert_eq!(built(spec(failure).class(name(class))).unwrap_err(), refused);
+        }
+        built(spec(FailureMode::FailClosed).class(name(class))).unwrap();
+    }
+}
+
+#[test]
+fn p05_a_failure_mode_is_never_a_default() {
+    // There is no way to a specification without one; what was said is what holds.
+    for failure in FailureMode::ALL {
+        assert_eq!(built(spec(failure)).unwrap().failure(), failure);
+    }
+}
+
+#[test]
+fn a_class_says_what_is_guarded_unless_the_policy_does() {
+    let of_class = |class| built(spec(FailureMode::FailClosed).class(name(class))).unwrap();
+    let usual = [
+        ("read", Protects::Read),
+        ("write", Protects::Write),
+        ("bulk", Protects::Bulk),
+        ("admin", Protects::Admin),
+        ("auth", Protects::Auth),
+        ("health", Protects::Health),
+        ("metadata", Protects::Health),
+    ];
+    for (class, protects) in usual {
+        assert_eq!(of_class(class).protects(), Some(protects), "{class}");
+    }
+    for class in ["reads", "login", "otp", "step_up", "api_heavy"] {
+        assert_eq!(of_class(class).protects(), None, "{class}");
+    }
+    let said = spec(FailureMode::FailOpen).class(name("read")).protecting(Protects::ApiHeavy);
+    assert_eq!(built(said).unwrap().protects(), Some(Protects::ApiHeavy));
+    assert_eq!(built(spec(FailureMode::FailOpen)).unwrap().protects(), None);
+}
+
+#[test]
+fn what_decides_without_a_store_follows_from_the_kind_and_the_mode() {
+    use FailureMode::{Degraded, FailClosed, FailOpen};
+    let fallbacks = |protects: Option<Protects>| {
+        FailureMode::ALL.map(|failure| {
+            let spec = spec(failure);
+            let spec = protects.iter().fold(spec, |spec, what| spec.protecting(*what));
+            built(spec).ok().map(|policy| policy.fallback())
+        })
+    };
+    assert_eq!(FailureMode::ALL, [FailClosed, FailOpen, Degraded], "the order of the rows below");
+    let (closed, none) = (Some(Fallback::Closed), None);
+    let ceilings = Some(Fallback::Ceilings);
+    for protects in Protects::ALL {
+        let expected = match protects {
+            Protects::Login => [Some(Fallback::Login), none, none],
+            Protects::Otp => [Some(Fallback::Otp), none, none],
+            Protects::Auth | Protects::StepUp | Protects::Admin => [closed, none, none],
+            Protects::ApiHeavy => [closed, Some(Fallback::Guarded), ceilings],
+            Protects::Read | Protects::Write | Protects::Bulk => [closed, ceilings, ceilings],
+            Protects::Health => [closed, Some(Fallback::Health), Some(Fallback::Health)],
+        };
+        assert_eq!(fallbacks(Some(protects)), expected, "{protects:?}");
+    }
+    assert_eq!(fallbacks(None), [closed, Some(Fallback::Guarded), ceilings]);
+}
+
+#[test]
+fn p09_every_policy_has_a_deadline() {
+    for protects in Protects::ALL {
+        let policy = built(spec(FailureMode::FailClosed).protecting(protects)).unwrap();
+        let millis = if protects.is_entrance() { 250 } else { 100 };
+        assert_eq!(policy.deadline(), Span::from_millis(millis), "{protects:?}");
+    }
+    assert_eq!(built(spec(FailureMode::FailClosed)).unwrap().deadline(), Span::from_millis(100));
+    let admin = spec(FailureMode::FailClosed).class(name("admin"));
+    assert_eq!(built(admin).unwrap().deadline(), Span::from_millis(250));
+}
+
+#[test]
+fn p14_a_deadline_is_short_enough_for_an_outage_to_be_noticed() {
+    let with = |micros| {
+        let deadline = Span::from_micros(micros);
+        (built(spec(FailureMode::FailClosed).deadline(deadline)), deadline)
+    };
+    for micros in [1_000, 1_001, 2_000_000] {
+        let (policy, deadline) = with(micros);
+        assert_eq!(policy.unwrap().deadline(), deadline);
+    }
+    for micros in [0, 999, 2_000_001, u64::MAX] {
+        let (policy, deadline) = with(micros);
+        let refused = policy.unwrap_err();
+        assert!(refused.to_string().contains("at least 1ms and at most 2s"), "{refused}");
+        assert_eq!(refused, PolicyError::Deadline { policy: name("p"), deadline });
+    }
+}

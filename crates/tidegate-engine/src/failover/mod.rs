@@ -1,0 +1,384 @@
+//! What becomes of a request when the store fails it, or is not asked at all.
+//!
+//! The rules are the core's ([`Standby`]). Here they meet the store and the
+//! threads: every request samples the course of its policy once, tells what came of it, and is decided
+//! in one mode. The prober is explicit: somebody [polls](Engine::poll), makes the
+//! [probes](Engine::probe) that are due, and does so again at [`next_poll`](Engine::next_poll).
+
+mod post;
+mod posts;
+mod record;
+
+use tidegate_core::{
+    Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Generation,
+    Input, Name, Outputs, Probe, Protects, Signal, Span, Standby, Standing, Store, StoreError,
+    Timestamp, fold,
+};
+
+pub(crate) use self::post::{Permit, Post, Route};
+pub(crate) use self::posts::Posts;
+pub use self::record::Record;
+use crate::engine::Engine;
+use crate::event::Event;
+
+/// A probe that is due, for one policy.
+#[must_use = "a probe that is not made leaves the policy without its store"]
+#[derive(Clone, Debug)]
+pub struct Due {
+    policy: Name,
+    probe: Probe,
+}
+
+// === impl Due ===
+
+impl Due {
+    /// The policy it is for.
+    #[must_use]
+    pub const fn policy(&self) -> &Name {
+        &self.policy
+    }
+}
+
+// === impl Engine ===
+
+impl<S: Store> Engine<S> {
+    /// The probes that begin now, and whatever else time brings about. Make each of them with
+    /// [`probe`](Self::probe), and poll again at [`next_poll`](Self::next_poll) or a little later, at
+    /// the latest every second: failures ask for probes that were not due before.
+    ///
+    /// Whoever runs an engine on a shared store has to do this: without probes a policy whose store
+    /// has failed is never told that it works again.
+    pub fn poll(&self, now: Timestamp) -> Vec<Due> {
+        if !S::SHARED {
+            return Vec::new();
+        }
+        let policies = self.policies();
+        let due = self.posts.in_force(&policies).filter_map(|(policy, post)| {
+            let name = policy.name();
+            let poll = |standby: &mut Standby| {
+                let outputs = standby.step(Input::Poll, now);
+                let probe = outputs.probe;
+                (outputs, probe)
+            };
+            let probe = post.change(poll, |outputs| self.tell(name, &post, outputs))?;
+            Some(Due { policy: name.clone(), probe })
+        });
+        due.collect()
+    }
+
+    /// When something is due next, if nothing happens before; `None` while all is well.
+    #[must_use]
+    pub fn next_poll(&self) -> Option<Timestamp> {
+        if !S::SHARED {
+            return None;
+        }
+        let policies = self.policies();
+        let posts = self.posts.in_force(&policies);
+        posts.filter_map(|(_, post)| post.look(|standby| standby.failover().due())).min()
+    }
+
+    /// Makes a probe, within the deadline of its policy, and takes note of what came of it.
+    pub async fn probe(&self, due: Due) {
+        let policies = self.policies.load_full();
+        let Some(policy) = policies.get(due.policy.as_str()) else { return };
+        let probed = self.store().probe(policy.deadline()).await;
+        let post = self.post(policy);
+        post.counted.probed(&probed);
+        if let Err(error) = &probed {
+            self.emit(|| Event::StoreFailed { policy: due.policy.clone(), error: error.clone() });
+        }
+        // Whatever is wrong with what nobody uses is wrong with the store.
+        let probed = probed.map_err(|error| match error {
+            StoreError::Refused => Failure::Refused,
+            _ => Failure::Backend,
+        });
+        let input = Input::Probed(due.probe, probed);
+        self.step(policy.name(), &post, input, self.now());
+        if S::SHARED {
+            self.notice();
+        }
+    }
+
+    /// How a policy stands: its mode, how often it was degraded, the failures that count. `None` if
+    /// there is no such policy.
+    #[must_use]
+    pub fn standing(&self, policy: &str) -> Option<Standing> {
+        let policies = self.policies();
+        let policy = policies.get(policy)?;
+        if !S::SHARED {
+            return Some(Standing::NORMAL);
+        }
+        let post = self.post(policy);
+        self.step(policy.name(), &post, Input::Tick, self.now());
+        Some(post.look(Standby::standing))
+    }
+
+    /// What has happened between a policy and its store since the start. `None` if there is no such
+    /// policy.
+    #[must_use]
+    pub fn record(&self, policy: &str) -> Option<Record> {
+        let policies = self.policies();
+        Some(self.post(policies.get(policy)?).counted.record())
+    }
+
+    /// Decides a request with a store that can fail.
+    pub(crate) async fn decide_shared<'d>(
+        &self,
+        case: &'d mut Case<'_>,
+        counted: bool,
+    ) -> Decision<'d> {
+        let (post, began) = (self.post(case.policy()), self.now());
+        let permit = match post.route() {
+            Route::Ask(permit) => permit,
+            Route::Local => match self.decide_locally(case, &post, counted) {
+                Ok(failsafe) => return self.decided_without_store(case, counted, failsafe),
+                Err(permit) => permit,
+            },
+        };
+        match self.ask(case, counted).await {
+            Ok(()) => {
+                self.answered(case.policy().name(), &post, permit);
+                self.decided_by_store(case, counted, &post)
+            }
+            Err(error) => {
+                self.tell_failed(case, &post, &error);
+                match self.make_anew(case, counted, &post, permit, error, began).await {
+                    Ok(()) => self.decided_by_store(case, counted, &post),
+                    Err(failsafe) => self.decided_without_store(case, counted, failsafe),
+                }
+            }
+        }
+    }
+
+    fn decided_by_store<'d>(
+        &self,
+        case: &'d mut Case<'_>,
+        counted: bool,
+        post: &Post,
+    ) -> Decision<'d> {
+        if counted { self.decided(case, Some(post)) } else { fold(case) }
+    }
+
+    /// Decides without asking, unless it turns out that the store is to be asked again.
+    fn decide_locally(
+        &self,
+        case: &Case<'_>,
+        post: &Post,
+        counted: bool,
+    ) -> Result<Failsafe, Permit> {
+        let (now, name) = (self.now(), case.policy().name());
+        let asked = Asked::new(case.batch(), &self.digests);
+        let decide = |standby: &mut Standby| {
+            let outputs = standby.step(Input::Tick, now);
+            (outputs, standby.decide(&asked, counted, now))
+        };
+        let decided = post.change(decide, |outputs| self.tell(name, post, outputs));
+        decided.ok_or_else(|| match post.route() {
+            Route::Ask(permit) => permit,
+            // It has failed again meanwhile: what comes of this request is of no generation.
+            Route::Local => Permit { generation: Generation::NONE, tell: false },
+        })
+    }
+
+    fn answered(&self, policy: &Name, post: &Post, permit: Permit) {
+        if permit.tell {
+            self.step(policy, post, Input::Answered(permit.generation), self.now());
+        }
+    }
+
+    /// What becomes of a request whose counter is unreadable: that counter alone is made anew, with
+    /// this request counted. Whoever could get in by it is refused all the same. Any other failure is
+    /// only taken note of.
+    async fn make_anew(
+        &self,
+        case: &mut Case<'_>,
+        counted: bool,
+        post: &Post,
+        permit: Permit,
+        error: StoreError,
+        began: Timestamp,
+    ) -> Result<(), Failsafe> {
+        let StoreError::Corrupt { charge: place } = error else {
+            return Err(self.failed(case, counted, post, permit, error));
+        };
+        // Others may have found out meanwhile that the store is not to be asked any more.
+        let asks =
+            || matches!(post.route(), Route::Ask(now) if now.generation == permit.generation);
+        let found = case.batch().charges().get(place).copied();
+        let Some(charge) = found.filter(|_| counted && asks()) else {
+            return Err(self.failed(case, counted, post, permit, error));
+        };
+        let counter = Counter::Of(charge, case.batch().key(&charge));
+        let forgotten = self.store().amend(counter, Amendment::Reset).await;
+        let again = match forgotten {
+            Ok(_) if asks() => self.ask_again(case, counted, began).await,
+            Ok(_) => Err(error.clone()),
+            Err(error) => Err(error),
+        };
+        post.counted.recreated();
+        self.emit_surely(|| Event::Recreated {
+            policy: case.policy().name().clone(),
+            limit: charge.limit().name().clone(),
+        });
+        let lets_in = case.policy().protects().is_some_and(Protects::is_entrance);
+        match again {
+            Ok(()) if lets_in => Err(self.failed(case, counted, post, permit, error)),
+            Ok(()) => {
+                let failed = Input::Failed(permit.generation, Failure::Corrupt(charge.digest()));
+                self.step(case.policy().name(), post, failed, self.now());
+                Ok(())
+            }
+            Err(error) => Err(self.failed(case, counted, post, permit, error)),
+        }
+    }
+
+    /// Asks once more, in what is left of the deadline.
+    async fn ask_again(
+        &self,
+        case: &mut Case<'_>,
+        counted: bool,
+        began: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (deadline, passed) = (case.policy().deadline(), self.now().since(began));
+        match deadline.as_micros().checked_sub(passed.as_micros()).filter(|left| *left > 0) {
+            Some(left) => {
+                case.hurry(Span::from_micros(left));
+                self.ask(case, counted).await
+            }
+            None => Err(StoreError::Timeout),
+        }
+    }
+
+    /// Takes note that the store has failed a request, and decides it by the policy's primary mode.
+    fn failed(
+        &self,
+        case: &Case<'_>,
+        counted: bool,
+        post: &Post,
+        permit: Permit,
+        error: StoreError,
+    ) -> Failsafe {
+        let (now, name) = (self.now(), case.policy().name());
+        let asked = Asked::new(case.batch(), &self.digests);
+        let counter = match error {
+            StoreError::Corrupt { charge } => {
+                case.batch().charges().get(charge).map_or(0, Charge::digest)
+            }
+            _ => 0,
+        };
+        let input = Failure::of(&error, counter)
+            .map_or(Input::Tick, |failure| Input::Failed(permit.generation, failure));
+        let fail = |standby: &mut Standby| {
+            let outputs = standby.step(input, now);
+            (outputs, standby.failed(&asked, counted, error, now))
+        };
+        post.change(fail, |outputs| self.tell(name, post, outputs))
+    }
+
+    /// Decides a request that a store of this process could not: nothing is known of its health.
+    #[cold]
+    pub(crate) fn failed_in_process<'d>(
+        &self,
+        case: &'d mut Case<'_>,
+        counted: bool,
+        error: StoreError,
+    ) -> Decision<'d> {
+        let post = self.post(case.policy());
+        self.tell_failed(case, &post, &error);
+        let permit = Permit { generation: Generation::NONE, tell: false };
+        let failsafe = self.failed(case, counted, &post, permit, error);
+        self.decided_without_store(case, counted, failsafe)
+    }
+
+    fn decided_without_store<'d>(
+        &self,
+        case: &'d mut Case<'_>,
+        counted: bool,
+        failsafe: Failsafe,
+    ) -> Decision<'d> {
+        let decision = case.decided_without_store(failsafe);
+        if counted {
+            self.emit(|| Event::decided(&decision));
+        }
+        decision
+    }
+
+    fn tell_failed(&self, case: &Case<'_>, post: &Post, error: &StoreError) {
+        post.counted.failed(error);
+        let policy = case.policy().name();
+        self.emit(|| Event::StoreFailed { policy: policy.clone(), error: error.clone() });
+    }
+
+    /// Remembers the blocks that a decision has met, and forgets those that are gone.
+    pub(crate) fn learn(&self, decision: &Decision<'_>, post: &Post) {
+        let at = decision.decided_at();
+        let case = decision.case();
+        let met = || case.batch().charges().iter().zip(case.readings().list());
+        let blocked =
+            met().any(|(_, reading)| reading.attempts.is_some_and(|it| it.block.is_some()));
+        if !blocked && !post.knows_blocks() {
+            return;
+        }
+        let now = self.now();
+        let learn = |standby: &mut Standby| {
+            for (charge, reading) in met() {
+                let Some(tally) = reading.attempts else { continue };
+                match tally.block.filter(|block| block.holds(at)) {
+                    Some(block) => {
+                        let lasts = block.until.since(at);
+                        standby.mirror().learn(charge.digest(), &block, lasts, now);
+                    }
+                    None => standby.mirror().forget(charge.digest()),
+                }
+            }
+            (Outputs::default(), ())
+        };
+        post.change(learn, drop);
+    }
+
+    /// Remembers what an operator has done to a block, or forgets it.
+    pub(crate) fn learn_amended(&self, charge: &Charge<'_>, amended: &Amended, post: &Post) {
+        if !S::SHARED {
+            return;
+        }
+        let now = self.now();
+        let learn = |standby: &mut Standby| {
+            match amended.block.filter(|block| block.holds(amended.at)) {
+                Some(block) => {
+                    let lasts = block.until.since(amended.at);
+                    standby.mirror().learn(charge.digest(), &block, lasts, now);
+                }
+                None => standby.mirror().forget(charge.digest()),
+            }
+            (Outputs::default(), ())
+        };
+        post.change(learn, drop);
+    }
+
+    /// Counts that somebody else keeps the counters now as a failure to keep them, where somebody
+    /// could get in.
+    pub(crate) fn forgot(&self) {
+        let (policies, now) = (self.policies(), self.now());
+        for (policy, post) in self.posts.in_force(&policies) {
+            if policy.protects().is_some_and(Protects::is_entrance) {
+                self.step(policy.name(), &post, Input::Forgot, now);
+            }
+        }
+    }
+
+    fn step(&self, policy: &Name, post: &Post, input: Input, now: Timestamp) {
+        let step = |standby: &mut Standby| (standby.step(input, now), ());
+        post.change(step, |outputs| self.tell(policy, post, outputs));
+    }
+
+    /// Tells what a step has brought about; the caller holds the lock, so that all is told in order.
+    fn tell(&self, policy: &Name, post: &Post, outputs: Outputs) {
+        for signal in outputs.signals {
+            if let Signal::Changed(transition) = &signal {
+                post.counted.changed(transition.cause);
+                post.begin_tickets(self.tickets.next_number());
+            }
+            self.emit_surely(|| Event::Failover { policy: policy.clone(), signal });
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What has happened between a policy and its store, in numbers.
+//!
+//! Counted where it happens, so that no observer is needed for it and none can miss anything. These are
+//! never asked when something is decided.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use tidegate_core::{Cause, StoreError};
+
+/// What has happened between one policy and its store on this node, since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// Changes of mode, by their cause, in the order of [`Cause::ALL`].
+    pub changes: [u64; Cause::ALL.len()],
+    /// Requests and probes that the store has failed, by how, in the order of [`StoreError::NAMES`].
+    pub failures: [u64; StoreError::NAMES.len()],
+    /// Probes that were good.
+    pub good_probes: u64,
+    /// Probes that were not.
+    pub bad_probes: u64,
+    /// Counters that could not be read, and were made anew.
+    pub recreated: u64,
+}
+
+/// The same, while it is being counted.
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    changes: [AtomicU64; Cause::ALL.len()],
+    failures: [AtomicU64; StoreError::NAMES.len()],
+    good_probes: AtomicU64,
+    bad_probes: AtomicU64,
+    recreated: AtomicU64,
+}
+
+// === impl Counted ===
+
+impl Counted {
+    pub(crate) fn changed(&self, cause: Cause) {
+        if let Some(place) = Cause::ALL.iter().position(|known| *known == cause) {
+            add_one(&self.changes[place]);
+        }
+    }
+
+    pub(crate) fn failed(&self, error: &StoreError) {
+        add_one(&self.failures[error.place()]);
+    }
+
+    pub(crate) fn probed(&self, probed: &Result<(), StoreError>) {
+        match probed {
+            Ok(()) => add_one(&self.good_probes),
+            Err(error) => {
+                add_one(&self.bad_probes);
+                self.failed(error);
+            }
+        }
+    }
+
+    pub(crate) fn recreated(&self) {
+        add_one(&self.recreated);
+    }
+
+    pub(crate) fn record(&self) -> Record {
+        let read = |counter: &AtomicU64| counter.load(Relaxed);
+        Record {
+            changes: std::array::from_fn(|place| read(&self.changes[place])),
+            failures: std::array::from_fn(|place| read(&self.failures[place])),
+            good_probes: read(&self.good_probes),
+            bad_probes: read(&self.bad_probes),
+            recreated: read(&self.recreated),
+        }
+    }
+}
+
+fn add_one(counter: &AtomicU64) {
+    counter.fetch_add(1, Relaxed);
+}

@@ -1,0 +1,94 @@
+//! Settling: what a request really weighed, once it is known.
+
+use tidegate_core::{
+    Claim, Cost, CostError, Policy, PolicySet, Receipt, Settled, Settlement, Store, StoreError,
+    TicketError,
+};
+
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::failover::Route;
+
+/// Why nothing was settled, and nothing changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettleError {
+    /// The ticket.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
+    /// The weight.
+    #[error(transparent)]
+    Weight(#[from] CostError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+// === impl Engine ===
+
+impl<S: Store> Engine<S> {
+    /// Settles a request: what it was charged for becomes what it really weighed. Zero gives all of
+    /// it back; more than it was charged for is taken now, whether or not there is room. It concerns
+    /// only limits that settle, and happens at most once for each ticket.
+    ///
+    /// # Errors
+    ///
+    /// If the ticket is not one of this engine's, has expired or was settled before, if the weight
+    /// is beyond the exact range, or if the store fails or is not trusted. Nothing has been changed
+    /// then. A ticket from before an outage has expired.
+    pub async fn settle(&self, ticket: &str, weight: u64) -> Result<Settled, SettleError> {
+        let claim = self.tickets.open(ticket)?;
+        let weight = match weight {
+            0 => None,
+            _ => Some(Cost::try_new(weight)?),
+        };
+        let policies = self.policies.load_full();
+        if S::SHARED && !self.may_settle(&claim, &policies)? {
+            return Ok(Settled::default());
+        }
+        let settlement = Settlement::new(&claim, &policies, weight);
+        let mut resent = 0;
+        let receipt = loop {
+            match self.store().settle(&settlement).await {
+                // A store that has just been told its periods asks for none again, unless they end
+                // in between.
+                Err(StoreError::Stale { charge, now }) if resent <= settlement.moves().len() => {
+                    resent += 1;
+                    if let Some(step) = settlement.moves().get(charge) {
+                        step.charge.refresh(now);
+                    }
+                }
+                other => break other?,
+            }
+        };
+        match receipt {
+            Receipt::Settled(settled) => {
+                self.emit(|| Event::Settled { settled });
+                Ok(settled)
+            }
+            Receipt::Before => Err(TicketError::Settled.into()),
+            Receipt::Late => Err(TicketError::Expired.into()),
+        }
+    }
+
+    /// Whether there is anything to settle: limits of policies whose store is trusted, and has been
+    /// since the ticket was made. Nothing is known of the store of a policy that is in force no longer,
+    /// and nothing of it is moved, so the store is not asked.
+    fn may_settle(&self, claim: &Claim, policies: &PolicySet) -> Result<bool, SettleError> {
+        let concerned = |policy: &&Policy| {
+            let ids = || policy.limits().iter().map(|limit| limit.id());
+            claim.holds.iter().any(|hold| ids().any(|id| id == hold.limit))
+        };
+        let mut any = false;
+        for policy in policies.policies().iter().filter(concerned) {
+            any = true;
+            let post = self.post(policy);
+            if post.route() == Route::Local {
+                return Err(StoreError::Unavailable.into());
+            }
+            if self.tickets.made(claim) && !post.is_present(claim.id.number) {
+                return Err(TicketError::Expired.into());
+            }
+        }
+        Ok(any)
+    }
+}

@@ -1,0 +1,293 @@
+//! A node on a shared store that fails on command, and a clock that moves on command.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+
+use tidegate_core::{
+    Account, Amended, Amendment, Batch, Blocks, Bucket, Case, Changes, Clock, Counter, Digests,
+    Dimension, FailureMode, Limit, ManualClock, Mode, Name, Page, PolicySet, PolicySetBuilder,
+    PolicySpec, Preset, Protects, Rate, Readings, Receipt, Scope, Settlement, Shape, Signal, Span,
+    Store, StoreError, Subject, Ticket, Timestamp, Verdict,
+};
+use tidegate_engine::memory::{Budget, MemoryStore};
+use tidegate_engine::{Engine, Event, ready};
+
+/// What the store was asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    Charge,
+    Peek,
+    Settle,
+    Amend,
+    Blocks,
+    Probe,
+}
+
+/// The time all worlds begin at.
+pub(crate) const START: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
+
+/// A memory that others could share, and its faults.
+pub(crate) struct FaultyStore {
+    memory: MemoryStore<Arc<ManualClock>>,
+    clock: Arc<ManualClock>,
+    /// What everything fails with.
+    pub(crate) fault: Mutex<Option<StoreError>>,
+    /// What the next charges fail with, before anything else.
+    pub(crate) next: Mutex<VecDeque<StoreError>>,
+    /// Whether probes are good all the same.
+    pub(crate) probes_answer: AtomicBool,
+    /// Whether charges wait.
+    pub(crate) held: AtomicBool,
+    pub(crate) changes: Mutex<Changes>,
+    pub(crate) ops: Mutex<Vec<(Timestamp, Op)>>,
+}
+
+pub(crate) struct World {
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) engine: Engine<FaultyStore>,
+    pub(crate) events: Arc<Mutex<Vec<Event>>>,
+}
+
+/// What a request came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) verdict: Verdict,
+    pub(crate) mode: Mode,
+    pub(crate) alarm: Option<tidegate_core::Alarm>,
+    pub(crate) level: Option<tidegate_core::Level>,
+    pub(crate) ticket: bool,
+}
+
+pub(crate) fn name(text: &str) -> Name {
+    Name::try_new(text).unwrap()
+}
+
+/// Policies of every kind.
+pub(crate) fn policies() -> PolicySetBuilder {
+    let limit = |it, by: Dimension, burst| {
+        let shape =
+            Shape::Bucket(Bucket::try_new(Rate::per_second(1_000).unwrap(), burst).unwrap());
+        Limit::new(name(it), Scope::of([by]), shape).with_named_key().settling()
+    };
+    let spec = |it, failure, protects| PolicySpec::new(name(it), failure).protecting(protects);
+    PolicySet::builder()
+        .policy(Preset::Login.policy(name("login"), FailureMode::FailClosed))
+        .policy(Preset::Otp.policy(name("otp"), FailureMode::FailClosed))
+        .policy(spec("api", FailureMode::FailOpen, Protects::ApiHeavy).limit(limit(
+            "api",
+            Dimension::Ip,
+            9_000,
+        )))
+        .policy(spec("admin", FailureMode::FailClosed, Protects::Admin).limit(limit(
+            "admin",
+            Dimension::Ip,
+            9_000,
+        )))
+        .policy(spec("read", FailureMode::Degraded, Protects::Read).limit(limit(
+            "read",
+            Dimension::Org,
+            9_000,
+        )))
+}
+
+// === impl World ===
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::with(policies().build(None).unwrap())
+    }
+
+    pub(crate) fn with(set: PolicySet) -> Self {
+        let clock = Arc::new(ManualClock::new(START));
+        let budget = Budget { buckets: 64, quotas: 16, windows: 16, attempts: 256 };
+        let store = FaultyStore {
+            memory: MemoryStore::new(budget, Arc::clone(&clock)),
+            clock: Arc::clone(&clock),
+            fault: Mutex::new(None),
+            next: Mutex::default(),
+            probes_answer: AtomicBool::new(false),
+            held: AtomicBool::new(false),
+            changes: Mutex::default(),
+            ops: Mutex::default(),
+        };
+        let events: Arc<Mutex<Vec<Event>>> = Arc::default();
+        let heard = Arc::clone(&events);
+        let engine = Engine::with_digests(store, set, Digests::new([1, 2]))
+            .timed_by(Arc::<ManualClock>::clone(&clock))
+            .told_at_once(Arc::new(move |event| heard.lock().unwrap().push(event.clone())));
+        Self { clock, engine, events }
+    }
+
+    /// A world in which the store has been found to work.
+    pub(crate) fn proven() -> Self {
+        let world = Self::new();
+        world.probe();
+        world
+    }
+
+    pub(crate) fn store(&self) -> &FaultyStore {
+        self.engine.store()
+    }
+
+    pub(crate) fn fail(&self, error: Option<StoreError>) {
+        *self.store().fault.lock().unwrap() = error;
+    }
+
+    /// Makes the probes that are due.
+    pub(crate) fn probe(&self) -> usize {
+        let due = self.engine.poll(self.clock.now());
+        let probes = due.len();
+        for probe in due {
+            ready(self.engine.probe(probe)).expect("nothing waits");
+        }
+        probes
+    }
+
+    /// Lets time pass, with probes when they are due.
+    pub(crate) fn pass(&self, span: Span) {
+        let end = self.clock.now().after(span);
+        while let Some(due) = self.engine.next_poll().filter(|due| *due <= end) {
+            self.clock.set(due.max(self.clock.now()));
+            self.probe();
+        }
+        self.clock.set(end);
+    }
+
+    /// The store is gone, and the policy has found out by requests from elsewhere.
+    pub(crate) fn trip(&self, policy: &str) {
+        self.fail(Some(StoreError::Unavailable));
+        for _ in 0..3 {
+            let _ = self.ask(policy, "somebody else", [192, 0, 2, 1]);
+        }
+        assert_eq!(self.mode(policy), Mode::Degraded, "{policy}");
+    }
+
+    pub(crate) fn mode(&self, policy: &str) -> Mode {
+        self.engine.standing(policy).unwrap().mode
+    }
+
+    pub(crate) fn ask(&self, policy: &str, account: &str, ip: [u8; 4]) -> Told {
+        self.ask_for(policy, account, ip, "agent").0
+    }
+
+    /// Decides a request of this account from there.
+    pub(crate) fn ask_for(
+        &self,
+        policy: &str,
+        account: &str,
+        ip: [u8; 4],
+        agent: &str,
+    ) -> (Told, Option<Ticket>) {
+        let (set, account) = (self.engine.policies(), Account::new(account));
+        let subject =
+            Subject::new().org("acme").agent(agent).account(&account).ip(IpAddr::from(ip));
+        let mut case = Case::new(set.get(policy).unwrap(), &subject);
+        let decision = ready(self.engine.decide(&mut case)).unwrap().unwrap();
+        let ticket = self.engine.ticket(&decision);
+        let told = Told {
+            verdict: decision.verdict(),
+            mode: decision.mode(),
+            alarm: decision.alarm(),
+            level: decision.block().and_then(|block| block.level),
+            ticket: ticket.is_some(),
+        };
+        (told, ticket)
+    }
+
+    /// How many of so many requests are admitted.
+    pub(crate) fn admitted(
+        &self,
+        policy: &str,
+        account: &str,
+        ip: [u8; 4],
+        requests: usize,
+    ) -> usize {
+        (0..requests).filter(|_| self.ask(policy, account, ip).admits()).count()
+    }
+
+    /// What was told about policies and their store since the last time.
+    pub(crate) fn signals(&self) -> Vec<(Name, Signal)> {
+        let events = std::mem::take(&mut *self.events.lock().unwrap());
+        let signal = |event| match event {
+            Event::Failover { policy, signal } => Some((policy, signal)),
+            _ => None,
+        };
+        events.into_iter().filter_map(signal).collect()
+    }
+
+    pub(crate) fn ops(&self) -> Vec<(Timestamp, Op)> {
+        std::mem::take(&mut *self.store().ops.lock().unwrap())
+    }
+}
+
+// === impl Told ===
+
+impl Told {
+    pub(crate) fn admits(&self) -> bool {
+        self.verdict == Verdict::Admit
+    }
+}
+
+// === impl FaultyStore ===
+
+impl FaultyStore {
+    fn begin(&self, op: Op) -> Result<(), StoreError> {
+        self.ops.lock().unwrap().push((self.clock.now(), op));
+        if op == Op::Charge
+            && let Some(error) = self.next.lock().unwrap().pop_front()
+        {
+            return Err(error);
+        }
+        match &*self.fault.lock().unwrap() {
+            Some(_) if op == Op::Probe && self.probes_answer.load(Ordering::Relaxed) => Ok(()),
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Store for FaultyStore {
+    const SHARED: bool = true;
+
+    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        poll_fn(|_| match self.held.load(Ordering::Relaxed) {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        })
+        .await;
+        self.begin(Op::Charge)?;
+        self.memory.charge(batch, readings).await
+    }
+
+    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        self.begin(Op::Peek)?;
+        self.memory.peek(batch, readings).await
+    }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        self.begin(Op::Settle)?;
+        self.memory.settle(settlement).await
+    }
+
+    async fn amend(&self, counter: Counter<'_>, what: Amendment) -> Result<Amended, StoreError> {
+        self.begin(Op::Amend)?;
+        self.memory.amend(counter, what).await
+    }
+
+    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
+        self.begin(Op::Blocks)?;
+        self.memory.blocks(page).await
+    }
+
+    async fn probe(&self, _: Span) -> Result<(), StoreError> {
+        self.begin(Op::Probe)
+    }
+
+    fn changes(&self) -> Changes {
+        *self.changes.lock().unwrap()
+    }
+}

@@ -1,0 +1,274 @@
+//! Somebody who may bring the store down and up again at will, and wants something for it.
+//!
+//! A search over schedules: the best few beginnings are gone on with in every way there is, and the best
+//! of those are kept. What is wanted is either as many attempts at one account as possible, or an owner
+//! who is kept out as long as possible. What is found is reported, and must not pass what is promised.
+
+use core::fmt;
+use std::collections::VecDeque;
+
+use tidegate_core::Mode;
+
+use super::checks::Broken;
+use super::fault::{Fault, Way};
+use super::rng::Rng;
+use super::step::{Client, Step};
+use super::world::{Variant, World};
+
+/// What the adversary is after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// Attempts at one account, by one node, in any hour in which the store is not asked.
+    Harvest,
+    /// Seconds for which an owner is kept out who tries every ten seconds, and whose account and address
+    /// nobody else uses.
+    Lockout,
+}
+
+/// One thing the adversary does: the store is down for so many seconds, and then up for so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// For how many seconds it is down.
+    pub down: u64,
+    /// For how many seconds it is up.
+    pub up: u64,
+}
+
+/// The best that was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What was looked for.
+    pub goal: Goal,
+    /// How much of it there is.
+    pub score: u64,
+    /// How much of it there may be.
+    pub bound: u64,
+    /// How.
+    pub moves: Vec<Move>,
+}
+
+/// What a schedule is worth: first what it gets, then how fast it makes the store come and go, which is
+/// what gets something later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Worth {
+    /// How much it gets.
+    pub score: u64,
+    /// How many changes of mode it would make in the time there is.
+    pub pace: u64,
+}
+
+/// One schedule as it is played.
+struct Play {
+    world: World,
+    goal: Goal,
+    /// Whether the store stalls when it is down, or refuses.
+    stalls: bool,
+    now: u64,
+    /// When the account is tried next.
+    next: u64,
+    tries: u32,
+    score: u64,
+    /// Attempts of the last hour.
+    admitted: VecDeque<u64>,
+    /// Since when the owner has been kept out.
+    out_since: Option<u64>,
+}
+
+/// The search goes on until this many seconds are filled.
+const HORIZON: u64 = 4_500;
+/// So many beginnings are kept.
+const WIDTH: usize = 4;
+const SECOND: u64 = 1_000_000;
+/// The account is tried so often.
+const EVERY: u64 = 10 * SECOND;
+/// An owner who has been let in comes back after this long: not so often as to use up the account.
+const COMES_BACK: u64 = 310 * SECOND;
+const HOUR: u64 = 3_600 * SECOND;
+const DOWN: [u64; 4] = [5, 11, 70, 310];
+const UP: [u64; 4] = [60, 125, 300, 590];
+
+/// Three for each ten minutes of an hour, and three more (P66).
+const HARVEST: u64 = 21;
+/// Ten minutes in which nothing passes, ten seconds of failures before and after it, and the last try
+/// that failed (P14, P39, P64).
+const LOCKOUT: u64 = 600 + 10 + 10 + 10;
+
+/// Looks for the schedule that gets most of what is wanted.
+///
+/// # Errors
+///
+/// If a property is broken on the way.
+pub fn search(goal: Goal, seed: u64) -> Result<Found, Broken> {
+    let mut rng = Rng::new(seed);
+    let mut best = Found { goal, score: 0, bound: goal.bound(), moves: Vec::new() };
+    // From nothing, and from what brings a store down most often.
+    let mut kept = vec![Vec::new(), vec![Move { down: 11, up: 300 }; 3]];
+    while !kept.is_empty() {
+        let mut next: Vec<(Worth, u64, Vec<Move>)> = Vec::new();
+        for moves in kept.iter().flat_map(|moves| continued(moves)) {
+            let worth = play(goal, seed, &moves)?;
+            if worth.score > best.score {
+                best = Found { score: worth.score, moves: moves.clone(), ..best };
+            }
+            next.push((worth, rng.next(), moves));
+        }
+        // Of those that are equally good, chance decides which are gone on with.
+        next.sort_by_key(|(worth, chance, _)| (core::cmp::Reverse(*worth), *chance));
+        next.truncate(WIDTH);
+        let unfinished = |moves: &Vec<Move>| length(moves) < HORIZON;
+        kept = next.into_iter().map(|(_, _, moves)| moves).filter(unfinished).collect();
+    }
+    Ok(best)
+}
+
+/// What a schedule gets, for whoever wants to see it again.
+///
+/// # Errors
+///
+/// If a property is broken.
+pub fn play(goal: Goal, seed: u64, moves: &[Move]) -> Result<Worth, Broken> {
+    let mut play = Play::new(goal, seed);
+    for step in moves {
+        play.make(step)?;
+    }
+    let entries: u64 = play.world.log.changes.iter().sum();
+    let pace = entries * HORIZON / length(moves).max(1);
+    Ok(Worth { score: play.score, pace })
+}
+
+fn length(moves: &[Move]) -> u64 {
+    moves.iter().map(|step| step.down + step.up).sum()
+}
+
+/// A schedule with each of the moves there are at its end.
+fn continued(moves: &[Move]) -> impl Iterator<Item = Vec<Move>> {
+    let all = DOWN.into_iter().flat_map(|down| UP.map(|up| Move { down, up }));
+    all.map(move |step| moves.iter().copied().chain([step]).collect())
+}
+
+// === impl Goal ===
+
+impl Goal {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Harvest, Self::Lockout];
+
+    /// How much of it there may be.
+    #[must_use]
+    pub const fn bound(self) -> u64 {
+        match self {
+            Self::Harvest => HARVEST,
+            Self::Lockout => LOCKOUT,
+        }
+    }
+}
+
+// === impl Found ===
+
+impl Found {
+    /// Whether what is promised holds.
+    #[must_use]
+    pub const fn holds(&self) -> bool {
+        self.score <= self.bound
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.goal {
+            Goal::Harvest => "attempts at one account in an hour",
+            Goal::Lockout => "seconds in which an owner is kept out",
+        };
+        write!(f, "{} {what}, where {} may be; seconds down/up:", self.score, self.bound)?;
+        for step in &self.moves {
+            write!(f, " {}/{}", step.down, step.up)?;
+        }
+        Ok(())
+    }
+}
+
+// === impl Play ===
+
+impl Play {
+    fn new(goal: Goal, seed: u64) -> Self {
+        Self {
+            world: World::new(seed, 1, Variant::default()),
+            goal,
+            stalls: seed % 2 == 1,
+            now: 0,
+            next: 0,
+            tries: 0,
+            score: 0,
+            admitted: VecDeque::new(),
+            out_since: None,
+        }
+    }
+
+    fn make(&mut self, step: &Move) -> Result<(), Broken> {
+        let way = if self.stalls { Way::Stalls } else { Way::Unavailable };
+        self.phase(Fault::of(way), step.down)?;
+        self.phase(Fault::NONE, step.up)
+    }
+
+    fn phase(&mut self, fault: Fault, seconds: u64) -> Result<(), Broken> {
+        self.world.step(&Step::Break { nodes: 1, policies: 1, fault })?;
+        let end = self.now + seconds * SECOND;
+        // Others than the account are tried, so that the outage is noticed at once.
+        let other = Client { account: Some(99), prefix: Some(99), agent: None, vouched: false };
+        for _ in 0..3 {
+            self.world.step(&Step::Ask { node: 0, policy: 0, client: other, peek: false })?;
+        }
+        while self.next <= end {
+            self.wait(self.next)?;
+            self.attempt()?;
+        }
+        self.wait(end)
+    }
+
+    fn wait(&mut self, until: u64) -> Result<(), Broken> {
+        let pause = until.saturating_sub(self.now);
+        self.now += pause;
+        self.world.step(&Step::Wait(pause))
+    }
+
+    /// One try, and what it was good for.
+    fn attempt(&mut self) -> Result<(), Broken> {
+        self.tries += 1;
+        // A harvester has as many addresses as it likes.
+        let prefix = if self.goal == Goal::Harvest { self.tries % 500 } else { 7 };
+        let client =
+            Client { account: Some(1), prefix: Some(prefix), agent: Some(1), vouched: false };
+        self.world.step(&Step::Ask { node: 0, policy: 0, client, peek: false })?;
+        // Whoever waits for a store that stalls hears of it by then.
+        let asked = self.now;
+        self.wait(asked + SECOND)?;
+        let answer = self.world.log.last;
+        let admitted = answer.is_some_and(|answer| answer.admitted);
+        self.next = asked + EVERY;
+        match self.goal {
+            Goal::Harvest => {
+                if admitted && answer.is_some_and(|answer| answer.mode != Mode::Normal) {
+                    self.harvest(asked);
+                }
+            }
+            Goal::Lockout if admitted => {
+                self.world.step(&Step::Settle(0))?;
+                let out = self.out_since.take().map_or(0, |since| asked - since);
+                self.score = self.score.max(out.div_ceil(SECOND));
+                self.next = asked + COMES_BACK;
+            }
+            Goal::Lockout => {
+                let since = *self.out_since.get_or_insert(asked);
+                self.score = self.score.max((asked - since).div_ceil(SECOND));
+            }
+        }
+        Ok(())
+    }
+
+    fn harvest(&mut self, at: u64) {
+        while self.admitted.front().is_some_and(|first| at - first >= HOUR) {
+            self.admitted.pop_front();
+        }
+        self.admitted.push_back(at);
+        self.score = self.score.max(self.admitted.len() as u64);
+    }
+}

@@ -1,0 +1,65 @@
+//! The blocks that a node knew of before: none is lost, none is immortal.
+
+use std::collections::HashMap;
+
+use super::{Holds, holds};
+use crate::sim::trace::{Answer, Counters};
+
+/// Counters that the store has said to be blocked, and until when.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blocks {
+    known: HashMap<u64, u64>,
+}
+
+/// A node need not remember more.
+const MOST: usize = 16_384;
+
+// === impl Blocks ===
+
+impl Blocks {
+    /// The store has said how each of these counters stands.
+    pub(super) fn learn(&mut self, at: u64, counters: &Counters) {
+        for (counter, blocked) in counters.iter() {
+            match blocked {
+                0 => drop(self.known.remove(&counter)),
+                _ => drop(self.known.insert(counter, at + blocked)),
+            }
+        }
+    }
+
+    /// Until when any of these is blocked.
+    fn until(&self, at: u64, counters: &Counters) -> Option<u64> {
+        let ends = counters.iter().filter_map(|(counter, _)| self.known.get(&counter).copied());
+        ends.filter(|end| *end > at).max()
+    }
+
+    pub(super) fn is_fresh(&self, at: u64) -> bool {
+        self.known.values().all(|end| *end <= at)
+    }
+
+    /// A block that was known is honoured until it ends, and no longer.
+    pub(super) fn p47_known_blocks_hold_until_they_end(
+        &self,
+        at: u64,
+        answer: &Answer,
+        slack: u64,
+    ) -> Holds {
+        if self.known.len() >= MOST {
+            return Ok(());
+        }
+        let by_block = answer.block.is_some() && answer.left.is_none();
+        let (known, wait) = (self.until(at, &answer.counters), answer.wait.unwrap_or(0));
+        match known {
+            None => holds!(!by_block, "P47", "blocked for {wait} µs by what nobody knew of"),
+            Some(end) => {
+                holds!(!answer.admitted, "P47", "admitted under a block until {end}");
+                holds!(
+                    by_block && (end - at).abs_diff(wait) <= slack,
+                    "P47",
+                    "told to wait {wait} µs under a block until {end}"
+                );
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! When the store is not asked any more: three failures within ten seconds, by the definition.
+
+use super::lane::{Expected, Lane, Sent, Stand};
+use super::{Holds, SECOND, guard, holds};
+use crate::sim::trace::{Outcome, Truth};
+
+/// So many failures …
+const FAILURES: usize = 3;
+/// … within this long, both ends included.
+pub(super) const WITHIN: u64 = 10 * SECOND;
+/// So many counters that cannot be read are the store's fault.
+const CORRUPT: usize = 3;
+
+/// What came of a request, as far as the store is concerned. What was sent before the course changed
+/// says nothing any more.
+pub(super) fn answered(lane: &mut Lane, at: u64, sent: Sent, outcome: Outcome) {
+    if sent.generation != lane.generation {
+        return;
+    }
+    match outcome {
+        Outcome::Good => prove(lane),
+        _ => fail(lane, at, outcome),
+    }
+}
+
+/// What came of a probe.
+pub(super) fn probed(lane: &mut Lane, at: u64, sent: Sent, outcome: Outcome) -> Holds {
+    let good = outcome == Outcome::Good;
+    if sent.generation != lane.generation {
+        return Ok(());
+    }
+    if lane.asks() {
+        match good {
+            true => prove(lane),
+            false => fail(lane, at, outcome),
+        }
+        return Ok(());
+    }
+    lane.probes.push_back((at, good));
+    if outcome == Outcome::Refused {
+        expect_refusal(lane, at);
+    }
+    Ok(())
+}
+
+fn prove(lane: &mut Lane) {
+    lane.only_bad_since = None;
+    if lane.stand == Stand::Unproven {
+        lane.expected.push(Expected::Proven);
+    }
+}
+
+/// Counts a failure, and says what has to follow from it.
+pub(super) fn fail(lane: &mut Lane, at: u64, outcome: Outcome) {
+    if !lane.asks() {
+        return;
+    }
+    match outcome {
+        Outcome::Good => return,
+        // The store has answered, and it is no fault of its.
+        Outcome::Version => {
+            lane.only_bad_since = None;
+            return;
+        }
+        Outcome::Corrupt(counter) => {
+            lane.only_bad_since = None;
+            if !blames_store(lane, at, counter) {
+                return;
+            }
+        }
+        Outcome::Refused => {
+            lane.only_bad_since.get_or_insert(at);
+            expect_refusal(lane, at);
+        }
+        Outcome::Failed => {
+            lane.only_bad_since.get_or_insert(at);
+        }
+    }
+    lane.failures.retain(|failed| at - failed <= WITHIN);
+    if lane.failures.is_empty() && lane.stand == Stand::Normal {
+        lane.expected.push(Expected::Suspected);
+    }
+    lane.failures.push_back(at);
+    if lane.failures.len() >= FAILURES {
+        lane.expected.push(guard::what_follows(lane, at));
+    }
+}
+
+/// Whether this is the third different counter within ten seconds that cannot be read.
+fn blames_store(lane: &mut Lane, at: u64, counter: u64) -> bool {
+    lane.corrupt.retain(|(_, seen)| at - seen <= WITHIN);
+    let before = lane.corrupt.len();
+    lane.corrupt.retain(|(known, _)| *known != counter);
+    let new = lane.corrupt.len() == before;
+    lane.corrupt.push((counter, at));
+    new && lane.corrupt.len() >= CORRUPT
+}
+
+fn expect_refusal(lane: &mut Lane, at: u64) {
+    if lane.refused_at.is_none_or(|told| at - told >= 60 * SECOND) {
+        lane.refused_at = Some(at);
+        lane.expected.push(Expected::Refused);
+    }
+}
+
+/// A change of course that nothing has brought about: not three failures within ten seconds, of this
+/// policy on this node, none of them a late answer or somebody else's fault.
+pub(super) fn p48_p49_p50_p51_p58_trips_have_their_cause(lane: &mut Lane, to: Expected) -> Holds {
+    let failures = lane.failures.len();
+    holds!(
+        lane.expects(to),
+        "P48",
+        "{to:?} after {failures} failures that count, which is not what the definition says"
+    );
+    Ok(())
+}
+
+/// With an outage that goes on, one request is enough for local caps to take over within ten seconds.
+pub(super) fn p57_an_outage_is_noticed_at_any_rate(lane: &Lane, now: u64) -> Holds {
+    let Some(since) = lane.only_bad_since.filter(|_| lane.asks()) else { return Ok(()) };
+    let bad = lane.truth == Truth::Bad && lane.truth_since <= since;
+    let from = since.max(lane.in_force_since);
+    let late = now > from + WITHIN + lane.slack;
+    holds!(!(bad && late), "P57", "failing since {since}, and the store is still asked at {now}");
+    Ok(())
+}
+
+/// The failures that count now.
+pub(super) fn counted(lane: &Lane, now: u64) -> usize {
+    lane.failures.iter().filter(|failed| now - **failed <= WITHIN).count()
+}

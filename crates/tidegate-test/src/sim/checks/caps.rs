@@ -1,0 +1,275 @@
+//! What local caps admit: exactly so many in any span, on every key, and nobody is refused otherwise.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::lane::Lane;
+use super::{Holds, Kind, SECOND, holds};
+use crate::sim::trace::{Answer, Who};
+
+/// The local caps of one policy on one node, by the definitions.
+#[derive(Clone, Debug)]
+pub(super) struct Caps {
+    kind: Kind,
+    caps: Vec<Cap>,
+    /// What was admitted at each account in the last hour, for logins.
+    hours: HashMap<u64, VecDeque<u64>>,
+    /// The keys of the last request that was admitted, for the sum over all nodes.
+    last: [Option<u64>; 2],
+}
+
+/// One cap and everything it has admitted that still counts.
+#[derive(Clone, Debug)]
+struct Cap {
+    property: &'static str,
+    most: u64,
+    per: u64,
+    keys: HashMap<u64, Key>,
+    log: VecDeque<(u64, u64)>,
+    /// When there were last so many keys that a node may count some of them together.
+    crowded: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Key {
+    admitted: VecDeque<u64>,
+    /// Whether a node counts it by itself, as it has to unless there were too many.
+    alone: bool,
+}
+
+/// What one key has left.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    left: u64,
+    wait: u64,
+    exact: bool,
+}
+
+/// A node counts so many keys each by itself.
+const KEYS: usize = 16_384;
+/// What requests without an address share.
+const NOBODY: u64 = u64::MAX;
+const HOUR: u64 = 3_600 * SECOND;
+/// In any hour: three for each of the ten minutes in it, and three more.
+const AN_HOUR: usize = 3 * 6 + 3;
+
+// === impl Caps ===
+
+impl Caps {
+    pub(super) fn new(kind: Kind) -> Self {
+        let cap = |property, most, minutes: u64| Cap {
+            property,
+            most,
+            per: minutes * 60 * SECOND,
+            keys: HashMap::new(),
+            log: VecDeque::new(),
+            crowded: None,
+        };
+        let caps = match kind {
+            Kind::Login => vec![cap("P24", 3, 10), cap("P25", 20, 10)],
+            Kind::Otp => vec![cap("P26", 2, 15), cap("P27", 10, 15)],
+            Kind::Guarded => vec![cap("P17", 120, 1), cap("P17", 60, 1)],
+            Kind::Ceilings { per_second } => {
+                let mut ceiling = cap("P86", 2 * per_second, 1);
+                ceiling.per = SECOND;
+                vec![cap("P17", 120, 1), cap("P17", 60, 1), ceiling]
+            }
+            Kind::Closed => Vec::new(),
+        };
+        Self { kind, caps, hours: HashMap::new(), last: [None; 2] }
+    }
+
+    /// The keys that apply to a request: one for each cap.
+    fn keys(&self, who: &Who) -> [Option<u64>; 3] {
+        let prefix = who.prefix.unwrap_or(NOBODY);
+        match self.kind {
+            Kind::Login | Kind::Otp => [who.account, Some(prefix), None],
+            Kind::Guarded | Kind::Ceilings { .. } => {
+                // Interfaces are not guarded by account, whoever it is.
+                let agent = who.agent.map_or(0, |agent| agent + 1);
+                [Some(prefix), Some(prefix << 16 | agent), who.prefix]
+            }
+            Kind::Closed => [None; 3],
+        }
+    }
+
+    pub(super) fn is_fresh(&self, at: u64) -> bool {
+        let over = |cap: &Cap| cap.log.back().is_none_or(|(_, last)| at - last >= cap.per);
+        self.caps.iter().all(over)
+    }
+
+    /// A request has been decided by local caps.
+    pub(super) fn decided(&mut self, at: u64, who: &Who, counted: bool, answer: &Answer) -> Holds {
+        let keys = self.keys(who);
+        let mut rooms = Vec::with_capacity(keys.len());
+        for (cap, key) in self.caps.iter_mut().zip(keys) {
+            if let Some(key) = key {
+                rooms.push((cap.property, cap.room(key, at)));
+            }
+        }
+        let has_ceiling = matches!(self.kind, Kind::Ceilings { .. });
+        if answer.admitted {
+            p17_p23_p24_p25_p26_p27_p29_caps_hold(&rooms)?;
+            if counted {
+                self.take(at, &keys);
+                self.p66_harvest_is_bounded(at, who)?;
+            }
+            return p28_p33_p34_p46_counts_are_exact(&rooms, has_ceiling, counted, answer);
+        }
+        p18_p20_p28_p39_p40_p44_refused_only_if_full(&rooms, has_ceiling, answer)?;
+        p38_refusals_take_nothing(&rooms, has_ceiling, answer)
+    }
+
+    fn take(&mut self, at: u64, keys: &[Option<u64>; 3]) {
+        for (cap, key) in self.caps.iter_mut().zip(keys) {
+            if let Some(key) = key {
+                cap.take(*key, at);
+            }
+        }
+        self.last = [keys[0], keys[1]];
+    }
+
+    /// However the store is made to fail and to recover, so many attempts at one account in an hour.
+    fn p66_harvest_is_bounded(&mut self, at: u64, who: &Who) -> Holds {
+        let (Kind::Login, Some(account)) = (self.kind, who.account) else { return Ok(()) };
+        let admitted = self.hours.entry(account).or_default();
+        while admitted.front().is_some_and(|first| at - first >= HOUR) {
+            admitted.pop_front();
+        }
+        admitted.push_back(at);
+        let many = admitted.len();
+        holds!(many <= AN_HOUR, "P66", "{many} attempts at one account within an hour");
+        Ok(())
+    }
+}
+
+// === impl Cap ===
+
+impl Cap {
+    /// Forgets what does not count any more, on all keys.
+    fn forget(&mut self, at: u64) {
+        while let Some((key, admitted)) = self.log.front().copied()
+            && at - admitted >= self.per
+        {
+            self.log.pop_front();
+            if let Some(of) = self.keys.get_mut(&key) {
+                of.admitted.pop_front();
+                if of.admitted.is_empty() {
+                    self.keys.remove(&key);
+                }
+            }
+        }
+        if self.keys.len() + 1 >= KEYS {
+            self.crowded = Some(at);
+        }
+    }
+
+    /// What a key has left at this instant, of everything admitted in the span that ends with it.
+    fn room(&mut self, key: u64, at: u64) -> Room {
+        self.forget(at);
+        let crowded = self.crowded.is_some_and(|crowded| at - crowded < 2 * self.per);
+        let Some(of) = self.keys.get(&key) else {
+            return Room { left: self.most, wait: 0, exact: !crowded };
+        };
+        let used = of.admitted.len() as u64;
+        let left = self.most.saturating_sub(used);
+        let frees = usize::try_from(used.saturating_sub(self.most)).unwrap_or(0);
+        let wait = match left {
+            0 => of.admitted.get(frees).map_or(0, |first| first + self.per - at),
+            _ => 0,
+        };
+        Room { left, wait, exact: of.alone }
+    }
+
+    fn take(&mut self, key: u64, at: u64) {
+        let crowded = self.crowded.is_some_and(|crowded| at - crowded < 2 * self.per);
+        let new = || Key { admitted: VecDeque::new(), alone: !crowded };
+        self.keys.entry(key).or_insert_with(new).admitted.push_back(at);
+        self.log.push_back((key, at));
+    }
+
+    fn used(&self, key: u64) -> u64 {
+        self.keys.get(&key).map_or(0, |of| of.admitted.len() as u64)
+    }
+}
+
+/// No more is admitted in any span than the cap of each key, wherever the span begins and whatever the
+/// mode was meanwhile.
+fn p17_p23_p24_p25_p26_p27_p29_caps_hold(rooms: &[(&'static str, Room)]) -> Holds {
+    for (property, room) in rooms {
+        if room.left == 0 {
+            let why = format!("admitted, {} µs before there is room", room.wait);
+            return Err(super::Broken { property, why, at: None });
+        }
+    }
+    Ok(())
+}
+
+/// What is told to be left is what the cap leaves of everything admitted: nothing has been forgotten,
+/// by a success, a reload, a new stay or for the sake of others, and nothing else is counted.
+fn p28_p33_p34_p46_counts_are_exact(
+    rooms: &[(&'static str, Room)],
+    has_ceiling: bool,
+    counted: bool,
+    answer: &Answer,
+) -> Holds {
+    let guardrails = &rooms[..rooms.len() - usize::from(has_ceiling && rooms.len() == 3)];
+    if guardrails.iter().any(|(_, room)| !room.exact) {
+        return Ok(());
+    }
+    let least = guardrails.iter().map(|(_, room)| room.left).min();
+    let expected = least.map(|least| least - u64::from(counted));
+    holds!(answer.left == expected, "P34", "{:?} are said to be left of {expected:?}", answer.left);
+    Ok(())
+}
+
+/// Refused is only what finds a key full by what was admitted: not by what was refused, by the account
+/// where interfaces are concerned, or by the time of day.
+fn p18_p20_p28_p39_p40_p44_refused_only_if_full(
+    rooms: &[(&'static str, Room)],
+    has_ceiling: bool,
+    answer: &Answer,
+) -> Holds {
+    let full = |(property, room): &(&str, Room)| match (*property, has_ceiling) {
+        // Ceilings fill up again in the course of a second.
+        ("P86", true) => room.left < 8,
+        _ => room.left == 0,
+    };
+    let crowded = rooms.iter().any(|(_, room)| !room.exact);
+    let explained = crowded || rooms.iter().any(full);
+    holds!(explained, "P39", "refused for {:?} µs with room on every key: {rooms:?}", answer.wait);
+    Ok(())
+}
+
+/// The wait that is told is until the first slot is free that an admitted request has taken.
+fn p38_refusals_take_nothing(
+    rooms: &[(&'static str, Room)],
+    has_ceiling: bool,
+    answer: &Answer,
+) -> Holds {
+    if has_ceiling || rooms.iter().any(|(_, room)| !room.exact) {
+        return Ok(());
+    }
+    let wait = rooms.iter().map(|(_, room)| room.wait).max();
+    holds!(answer.wait == wait, "P38", "told to wait {:?} µs, and it is {wait:?}", answer.wait);
+    Ok(())
+}
+
+/// All nodes together admit as many times as much as there are of them: told of the last request that
+/// one of them has admitted.
+pub(super) fn p31_the_fleet_admits_so_many_times_as_much(
+    nodes: &[Vec<Lane>],
+    node: usize,
+    policy: usize,
+) -> Holds {
+    let caps = &nodes[node][policy].caps;
+    for (place, key) in caps.last.iter().enumerate() {
+        let (Some(key), Some(cap)) = (key, caps.caps.get(place)) else { continue };
+        let of = |lanes: &Vec<Lane>| lanes[policy].caps.caps[place].used(*key);
+        let (sum, most) = (nodes.iter().map(of).sum::<u64>(), cap.most * nodes.len() as u64);
+        holds!(sum <= most, "P31", "{sum} admitted by all nodes, where {most} may be");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

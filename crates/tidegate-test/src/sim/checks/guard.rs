@@ -1,0 +1,70 @@
+//! What happens if local caps take over too often: nothing passes for ten minutes.
+
+use super::lane::{Expected, Lane, Stand};
+use super::{Holds, SECOND, holds};
+
+/// The first entry, and two more, …
+const ENTRIES: usize = 3;
+/// … within this long, both ends included.
+pub(super) const WITHIN: u64 = 1_800 * SECOND;
+/// For how long nothing passes.
+pub(super) const BACKOFF: u64 = 600 * SECOND;
+/// From the beginning of one to that of the next: ten minutes of any twenty-five.
+const APART: u64 = 1_500 * SECOND;
+
+/// What follows from one failure too many.
+pub(super) fn what_follows(lane: &Lane, at: u64) -> Expected {
+    let recent = lane.entries.iter().filter(|entered| at - **entered <= WITHIN).count();
+    if recent >= ENTRIES { Expected::Flapped } else { Expected::Tripped }
+}
+
+/// Local caps have taken over.
+pub(super) fn p56_p61_p65_entries_are_few(lane: &mut Lane, at: u64) -> Holds {
+    lane.entries.retain(|entered| at - entered <= WITHIN);
+    lane.entries.push(at);
+    let entries = lane.entries.len();
+    holds!(entries <= ENTRIES, "P56", "entered {entries} times within half an hour");
+    Ok(())
+}
+
+/// Nothing passes from now on.
+pub(super) fn p64_backoffs_are_apart(lane: &mut Lane, at: u64) -> Holds {
+    let apart = lane.last_flap.map(|last| at - last);
+    holds!(
+        apart.is_none_or(|apart| apart + lane.slack >= APART),
+        "P64",
+        "nothing passes again {apart:?} µs after the last time that began"
+    );
+    lane.last_flap = Some(at);
+    Ok(())
+}
+
+/// It is over. Every count of entries begins anew.
+pub(super) fn p61_p63_a_backoff_lasts_ten_minutes(lane: &mut Lane, at: u64) -> Holds {
+    let Stand::Backoff(since) = lane.stand else { return Ok(()) };
+    let lasted = at - since;
+    holds!(lasted + lane.slack >= BACKOFF, "P61", "a backoff of {lasted} µs");
+    lane.entries.clear();
+    Ok(())
+}
+
+/// Time has passed, and it is not over.
+pub(super) fn p61_a_backoff_ends_in_time(lane: &Lane, now: u64) -> Holds {
+    let Stand::Backoff(since) = lane.stand else { return Ok(()) };
+    let end = (since + BACKOFF).max(lane.in_force_since);
+    holds!(now <= end + lane.slack, "P61", "a backoff since {since} goes on at {now}");
+    Ok(())
+}
+
+/// Whoever is refused meanwhile is told how long, exactly.
+pub(super) fn p15_the_wait_is_what_remains(lane: &Lane, at: u64, wait: Option<u64>) -> Holds {
+    let Stand::Backoff(since) = lane.stand else { return Ok(()) };
+    let remains = (since + BACKOFF).saturating_sub(at);
+    let told = wait.unwrap_or(0);
+    holds!(
+        told > 0 && told.abs_diff(remains) <= lane.slack,
+        "P15",
+        "told to wait {told} µs where {remains} remain"
+    );
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! The books of one policy on one node.
+
+use std::collections::{HashMap, VecDeque};
+
+use tidegate_core::{FailureMode, Mode, Signal};
+
+use super::blocks::Blocks;
+use super::caps::Caps;
+use super::request::Request;
+use super::{Holds, Kind, Law, breaker, guard, recovery, request, told};
+use crate::sim::trace::{By, OpKind, Outcome, Truth, What};
+
+/// What is known of one policy on one node, from the trace alone.
+#[derive(Clone, Debug)]
+pub(super) struct Lane {
+    pub(super) law: Law,
+    pub(super) slack: u64,
+    pub(super) in_force: bool,
+    /// Since when it has been in force without interruption.
+    pub(super) in_force_since: u64,
+    /// Nothing in it is kept by the node any more.
+    gone: bool,
+    /// The mode, as the transitions that were told give it.
+    pub(super) mode: Mode,
+    pub(super) stand: Stand,
+    pub(super) epoch: u64,
+    /// When the store ceased to be asked.
+    pub(super) halted_at: Option<u64>,
+    /// Counts the times the store began or ceased to be asked.
+    pub(super) generation: u64,
+    /// What has to be told at this instant.
+    pub(super) expected: Vec<Expected>,
+    /// Failures that count, by the definition: never cleared but by a change of course.
+    pub(super) failures: VecDeque<u64>,
+    pub(super) corrupt: Vec<(u64, u64)>,
+    /// Since when nothing but failures has come from the store.
+    pub(super) only_bad_since: Option<u64>,
+    /// All entries since the last backoff that was completed.
+    pub(super) entries: Vec<u64>,
+    pub(super) last_flap: Option<u64>,
+    /// The probes of the last while: when they ended, and whether they were good.
+    pub(super) probes: VecDeque<(u64, bool)>,
+    pub(super) last_probe: Option<u64>,
+    pub(super) refused_at: Option<u64>,
+    pub(super) truth: Truth,
+    pub(super) truth_since: u64,
+    pub(super) ops: HashMap<u32, Sent>,
+    pub(super) requests: HashMap<u32, Request>,
+    pub(super) caps: Caps,
+    pub(super) blocks: Blocks,
+    /// The last decision that observers were told of and that nobody has been answered with.
+    pub(super) observed: Option<(Mode, bool)>,
+}
+
+/// Where the policy stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// Nothing is known of its store.
+    Unproven,
+    Normal,
+    /// Local caps decide: since when, and when it is told next that this goes on.
+    Degraded(u64, u64),
+    /// Nothing passes, since then.
+    Backoff(u64),
+}
+
+/// Something that has to be told at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    Suspected,
+    Refused,
+    Proven,
+    Tripped,
+    Flapped,
+}
+
+/// An operation under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub(super) by: By,
+    pub(super) kind: OpKind,
+    pub(super) generation: u64,
+}
+
+// === impl Lane ===
+
+impl Lane {
+    pub(super) fn new(law: Law, slack: u64) -> Self {
+        let primary = primary(law.kind);
+        Self {
+            law,
+            slack,
+            in_force: true,
+            in_force_since: 0,
+            gone: false,
+            mode: primary.into(),
+            stand: Stand::Unproven,
+            epoch: 0,
+            halted_at: None,
+            generation: 0,
+            expected: Vec::new(),
+            failures: VecDeque::new(),
+            corrupt: Vec::new(),
+            only_bad_since: None,
+            entries: Vec::new(),
+            last_flap: None,
+            probes: VecDeque::new(),
+            last_probe: None,
+            refused_at: None,
+            truth: Truth::Odd,
+            truth_since: 0,
+            ops: HashMap::new(),
+            requests: HashMap::new(),
+            caps: Caps::new(law.kind),
+            blocks: Blocks::default(),
+            observed: None,
+        }
+    }
+
+    /// One whose node has just started.
+    pub(super) fn started(law: Law, slack: u64, at: u64) -> Self {
+        Self { in_force_since: at, truth_since: at, ..Self::new(law, slack) }
+    }
+
+    /// Takes note that the policy is in force, or not. What has nothing to remember is not kept: it
+    /// begins anew when it is put in force again.
+    pub(super) fn in_force(&mut self, is: bool, at: u64) {
+        match (self.in_force, is) {
+            (_, false) => {
+                self.in_force = false;
+                self.gone |= self.is_fresh(at);
+            }
+            (false, true) => {
+                if self.gone {
+                    let (truth, since) = (self.truth, self.truth_since);
+                    *self = Self::started(self.law, self.slack, at);
+                    (self.truth, self.truth_since) = (truth, since);
+                }
+                (self.in_force, self.in_force_since) = (true, at);
+                self.only_bad_since = None;
+            }
+            (true, true) => {}
+        }
+    }
+
+    /// Whether nothing in it would be missed.
+    fn is_fresh(&self, at: u64) -> bool {
+        self.asks()
+            && self.failures.iter().all(|failed| at - failed > breaker::WITHIN)
+            && self.corrupt.iter().all(|(_, seen)| at - seen > breaker::WITHIN)
+            && self.entries.iter().all(|entered| at - entered > guard::WITHIN)
+            && self.caps.is_fresh(at)
+            && self.blocks.is_fresh(at)
+    }
+
+    /// Takes note of a record.
+    pub(super) fn push(&mut self, at: u64, what: &What) -> Holds {
+        match *what {
+            What::Asked { request, who, counted } => {
+                let request_made = Request::new(at, who, counted, self.stand);
+                self.requests.insert(request, request_made);
+                Ok(())
+            }
+            What::Gone { request } => {
+                self.requests.remove(&request);
+                Ok(())
+            }
+            What::Sent { op, by, kind } => {
+                recovery::p19_p52_p63_only_probes_are_sent(self, kind)?;
+                if kind == OpKind::Probe {
+                    recovery::p52_probes_keep_their_distance(self, at)?;
+                    self.last_probe = Some(at);
+                }
+                request::p12_p16_one_call_for_one_decision(self, by, kind)?;
+                let before = kind == OpKind::Probe && recovery::begun_before(self, at);
+                let generation = self.generation - u64::from(before && self.generation > 0);
+                self.ops.insert(op, Sent { by, kind, generation });
+                Ok(())
+            }
+            What::Done { op, outcome } => self.done(at, op, outcome),
+            What::Observed { mode, admitted } => {
+                told::p22_each_decision_is_told_once(self)?;
+                self.observed = Some((mode, admitted));
+                Ok(())
+            }
+            What::Decided { request, answer } => request::decided(self, at, request, &answer),
+            What::Told(signal) => self.told(at, &signal),
+            What::Stood(standing) => told::p80_the_host_sees_what_was_told(self, at, &standing),
+            What::Truth(truth) => {
+                if truth != self.truth {
+                    (self.truth, self.truth_since) = (truth, at);
+                }
+                Ok(())
+            }
+            What::Started | What::InForce(_) | What::Lost => Ok(()),
+        }
+    }
+
+    fn done(&mut self, at: u64, op: u32, outcome: Outcome) -> Holds {
+        let Some(sent) = self.ops.remove(&op) else { return Ok(()) };
+        match sent.by {
+            By::Probe => breaker::probed(self, at, sent, outcome),
+            By::Request(request) => {
+                if let Some(input) = request::answered(self, at, request, sent, outcome) {
+                    breaker::answered(self, at, sent, input);
+                }
+                Ok(())
+            }
+            By::Host => Ok(()),
+        }
+    }
+
+    /// The node has noticed that counts may be lost: where somebody could get in, that is a failure.
+    pub(super) fn lost(&mut self, at: u64) -> Holds {
+        if self.law.kind.is_closed_at_first() && self.stand == Stand::Normal && self.in_force {
+            let bad = self.only_bad_since;
+            breaker::fail(self, at, Outcome::Failed);
+            // It counts, but the store has answered.
+            self.only_bad_since = bad;
+        }
+        Ok(())
+    }
+
+    fn told(&mut self, at: u64, signal: &Signal) -> Holds {
+        told::p59_times_are_those_of_the_node(self, at, signal)?;
+        match signal {
+            Signal::Suspected { mode, .. } => told::p22_the_first_failure_is_told(self, *mode),
+            Signal::Refused { .. } => told::p79_refusals_are_told_once_a_minute(self, at),
+            Signal::Prolonged { epoch, .. } => told::p79_long_stays_are_told(self, at, *epoch),
+            Signal::Changed(transition) => told::changed(self, at, transition),
+        }
+    }
+
+    /// Time has passed until `now`: what had to happen before has.
+    pub(super) fn pass(&mut self, now: u64) -> Holds {
+        self.p79_everything_is_told()?;
+        if !self.in_force {
+            return Ok(());
+        }
+        guard::p61_a_backoff_ends_in_time(self, now)?;
+        recovery::p55_a_healthy_store_is_asked_again(self, now)?;
+        breaker::p57_an_outage_is_noticed_at_any_rate(self, now)?;
+        told::p79_long_stays_are_told_in_time(self, now)
+    }
+
+    /// Whether the store is asked.
+    pub(super) const fn asks(&self) -> bool {
+        matches!(self.stand, Stand::Unproven | Stand::Normal)
+    }
+
+    pub(super) fn primary(&self) -> Mode {
+        primary(self.law.kind).into()
+    }
+
+    /// Whether a signal was due, which it now is no longer.
+    pub(super) fn expects(&mut self, what: Expected) -> bool {
+        let place = self.expected.iter().position(|expected| *expected == what);
+        place.map(|place| self.expected.remove(place)).is_some()
+    }
+}
+
+const fn primary(kind: Kind) -> FailureMode {
+    match kind {
+        Kind::Login | Kind::Otp | Kind::Closed => FailureMode::FailClosed,
+        Kind::Guarded => FailureMode::FailOpen,
+        Kind::Ceilings { .. } => FailureMode::Degraded,
+    }
+}

@@ -1,0 +1,231 @@
+//! One request: whom it asks, how often, in which mode it ends, and how soon.
+
+use tidegate_core::{Alarm, Level, Mode};
+
+use super::lane::{Lane, Sent, Stand};
+use super::{Holds, Kind, SECOND, guard, holds};
+use crate::sim::trace::{Answer, By, OpKind, Outcome, Who};
+
+/// How much longer than the store an answer may take.
+const EXTRA: u64 = 50_000;
+
+/// What is known of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    at: u64,
+    pub(super) who: Who,
+    pub(super) counted: bool,
+    /// How the policy stood when it came in.
+    stand: Stand,
+    progress: Progress,
+}
+
+/// How far it has come with the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// Nobody has been asked.
+    New,
+    /// The store is being asked.
+    Asked,
+    /// A counter could not be read and may be made anew.
+    Corrupt(u64),
+    /// It is being made anew.
+    Anew(u64),
+    /// It has been, and the store may be asked once more.
+    AskAgain(u64),
+    /// The store is being asked once more.
+    AskedAgain(u64),
+    /// The store has answered.
+    Answered,
+    /// The store has answered, once a counter had been made anew.
+    AnsweredAnew,
+    /// It has failed, in this way.
+    Failed(Outcome),
+}
+
+// === impl Request ===
+
+impl Request {
+    pub(super) const fn new(at: u64, who: Who, counted: bool, stand: Stand) -> Self {
+        Self { at, who, counted, stand, progress: Progress::New }
+    }
+}
+
+/// The store is asked once for a decision. Only a counter that cannot be read is made anew, and then it
+/// is asked once more; after any other failure nothing follows.
+pub(super) fn p12_p16_one_call_for_one_decision(lane: &mut Lane, by: By, kind: OpKind) -> Holds {
+    let By::Request(number) = by else { return Ok(()) };
+    let Some(request) = lane.requests.get_mut(&number) else { return Ok(()) };
+    let before = request.progress;
+    request.progress = match (before, kind) {
+        (Progress::New, OpKind::Charge | OpKind::Peek) => Progress::Asked,
+        (Progress::Corrupt(counter), OpKind::Amend) => Progress::Anew(counter),
+        (Progress::AskAgain(counter), OpKind::Charge) => Progress::AskedAgain(counter),
+        _ => {
+            holds!(false, "P12", "{kind:?} for a request that is {before:?}");
+            before
+        }
+    };
+    Ok(())
+}
+
+/// Takes note of what the store has answered. What that says about the store, once it is known.
+pub(super) fn answered(
+    lane: &mut Lane,
+    at: u64,
+    number: u32,
+    sent: Sent,
+    outcome: Outcome,
+) -> Option<Outcome> {
+    let deadline = lane.law.deadline;
+    let request = lane.requests.get_mut(&number)?;
+    let (progress, input) = match (request.progress, outcome) {
+        (Progress::Asked, Outcome::Good) => (Progress::Answered, Some(Outcome::Good)),
+        (Progress::Asked, Outcome::Corrupt(counter)) if sent.kind == OpKind::Charge => {
+            (Progress::Corrupt(counter), None)
+        }
+        // All of it together has taken longer than it may: that is a store that is not in time.
+        (Progress::Anew(_), Outcome::Good) if at - request.at >= deadline => {
+            (Progress::Failed(Outcome::Failed), Some(Outcome::Failed))
+        }
+        (Progress::Anew(counter), Outcome::Good) => (Progress::AskAgain(counter), None),
+        (Progress::AskedAgain(counter), Outcome::Good) => {
+            (Progress::AnsweredAnew, Some(Outcome::Corrupt(counter)))
+        }
+        (_, failed) => (Progress::Failed(failed), Some(failed)),
+    };
+    request.progress = progress;
+    input
+}
+
+/// A request has been decided.
+pub(super) fn decided(lane: &mut Lane, at: u64, number: u32, answer: &Answer) -> Holds {
+    let Some(request) = lane.requests.remove(&number) else { return Ok(()) };
+    p09_decisions_come_in_time(lane, &request, at)?;
+    p22_the_decision_is_the_one_observed(lane, &request, answer)?;
+    p01_p08_a31_one_mode(lane, &request, answer)?;
+    p10_p11_p13_closed_is_closed(lane, &request, answer)?;
+    p14_closed_is_not_for_ever(lane, &request, answer)?;
+    p41_levels_are_low(answer)?;
+    if matches!(lane.stand, Stand::Backoff(_)) && request.progress == Progress::New {
+        p62_denials_carry_the_alarm(answer)?;
+        return guard::p15_the_wait_is_what_remains(lane, at, answer.wait);
+    }
+    if answer.mode == Mode::Normal {
+        if request.counted {
+            lane.blocks.learn(at, &answer.counters);
+        }
+        return Ok(());
+    }
+    let local = request.progress == Progress::New;
+    let by_caps = match lane.law.kind {
+        Kind::Login | Kind::Otp => local,
+        Kind::Guarded | Kind::Ceilings { .. } => true,
+        Kind::Closed => false,
+    };
+    if !by_caps {
+        return Ok(());
+    }
+    lane.blocks.p47_known_blocks_hold_until_they_end(at, answer, lane.slack)?;
+    if answer.block.is_some() && answer.left.is_none() {
+        return Ok(());
+    }
+    lane.caps.decided(at, &request.who, request.counted, answer)
+}
+
+/// Every request is decided soon.
+fn p09_decisions_come_in_time(lane: &Lane, request: &Request, at: u64) -> Holds {
+    let (took, deadline) = (at - request.at, lane.law.deadline);
+    holds!(
+        took <= deadline + EXTRA + lane.slack,
+        "P09",
+        "decided after {took} µs with a deadline of {deadline} ({:?})",
+        request.progress
+    );
+    Ok(())
+}
+
+/// And none is never.
+pub(super) fn p09_nobody_waits_for_ever(lane: &Lane, now: u64) -> Holds {
+    for request in lane.requests.values() {
+        p09_decisions_come_in_time(lane, request, now)?;
+    }
+    Ok(())
+}
+
+/// What observers were told is what was answered, once; looks are not told of.
+fn p22_the_decision_is_the_one_observed(
+    lane: &mut Lane,
+    request: &Request,
+    answer: &Answer,
+) -> Holds {
+    let observed = lane.observed.take();
+    let expected = request.counted.then_some((answer.mode, answer.admitted));
+    holds!(observed == expected, "P22", "told {observed:?}, decided {expected:?}");
+    Ok(())
+}
+
+/// A request is decided in one mode: that of the store if it answered, the primary one if it failed,
+/// and otherwise the one the policy was in.
+fn p01_p08_a31_one_mode(lane: &Lane, request: &Request, answer: &Answer) -> Holds {
+    let recreated = if lane.law.kind.is_closed_at_first() { lane.primary() } else { Mode::Normal };
+    let expected = match request.progress {
+        Progress::Answered => Mode::Normal,
+        Progress::AnsweredAnew => recreated,
+        Progress::New => match (lane.stand, lane.law.kind) {
+            (Stand::Backoff(_), _) | (Stand::Degraded(..), Kind::Closed) => Mode::FailClosed,
+            (Stand::Degraded(..), _) => Mode::Degraded,
+            (Stand::Unproven | Stand::Normal, _) => {
+                holds!(false, "P01", "decided without the store, which is to be asked");
+                Mode::Normal
+            }
+        },
+        _ => lane.primary(),
+    };
+    let (mode, progress) = (answer.mode, request.progress);
+    holds!(mode == expected, "P08", "decided {mode:?} when it was {progress:?}: {expected:?}");
+    Ok(())
+}
+
+/// Where somebody could get in, nothing passes that the store has failed, and nothing passes anywhere in
+/// a backoff; and that is an answer like any other, with a time to come back.
+fn p10_p11_p13_closed_is_closed(lane: &Lane, request: &Request, answer: &Answer) -> Holds {
+    let answered = request.progress == Progress::Answered;
+    let local = request.progress == Progress::New;
+    let entrance = lane.law.kind.is_closed_at_first();
+    let backoff = matches!(lane.stand, Stand::Backoff(_)) && local;
+    let closed = backoff || lane.law.kind == Kind::Closed && local;
+    if closed || entrance && !answered && !local {
+        let stand = request.stand;
+        holds!(!answer.admitted, "P13", "admitted by a policy that was {stand:?} and is closed");
+        holds!(answer.wait.is_some_and(|wait| wait > 0), "P11", "denied without a wait");
+    }
+    Ok(())
+}
+
+/// A store that only fails closes a login for ten seconds at most, before local caps decide.
+fn p14_closed_is_not_for_ever(lane: &Lane, request: &Request, answer: &Answer) -> Holds {
+    let by_failure = matches!(request.progress, Progress::Failed(failed) if failed.blames_store());
+    let entrance = matches!(lane.law.kind, Kind::Login | Kind::Otp);
+    if answer.mode == Mode::FailClosed && by_failure && entrance {
+        let since = lane.only_bad_since.unwrap_or(request.at).max(lane.in_force_since);
+        let lasted = request.at.saturating_sub(since);
+        holds!(lasted <= 10 * SECOND + lane.slack, "P14", "closed {lasted} µs after {since}");
+    }
+    Ok(())
+}
+
+/// No block of more than the second level is told without a store.
+fn p41_levels_are_low(answer: &Answer) -> Holds {
+    let level = answer.block.flatten();
+    let low = level.is_none_or(|level| level <= Level::L2);
+    holds!(answer.mode == Mode::Normal || low, "P41", "a block of {level:?}");
+    Ok(())
+}
+
+/// The critical signal rides in every denial.
+fn p62_denials_carry_the_alarm(answer: &Answer) -> Holds {
+    let alarm = answer.alarm;
+    holds!(alarm == Some(Alarm::Flapped), "P62", "denied with the alarm {alarm:?}");
+    Ok(())
+}

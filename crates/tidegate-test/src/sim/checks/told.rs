@@ -1,0 +1,170 @@
+//! What observers and hosts are told: every change once, at once, and nothing else.
+
+use tidegate_core::{Cause, Mode, Signal, Standing, Transition};
+
+use super::lane::{Expected, Lane, Stand};
+use super::{Holds, SECOND, breaker, guard, holds, recovery};
+
+/// How often it is told that local caps go on deciding.
+const PROLONGED: u64 = 1_800 * SECOND;
+
+impl Lane {
+    /// What had to be told at an instant was.
+    pub(super) fn p79_everything_is_told(&self) -> Holds {
+        let missing = &self.expected;
+        holds!(missing.is_empty(), "P79", "{missing:?} should have followed and did not");
+        Ok(())
+    }
+}
+
+/// A signal carries the time at which it is given.
+pub(super) fn p59_times_are_those_of_the_node(lane: &Lane, at: u64, signal: &Signal) -> Holds {
+    let told = signal.at().as_micros();
+    holds!(told.abs_diff(at) <= lane.slack, "P59", "told at {at} as of {told}");
+    Ok(())
+}
+
+/// The first failure in a while is told, with the mode that its request is decided in.
+pub(super) fn p22_the_first_failure_is_told(lane: &mut Lane, mode: Mode) -> Holds {
+    let primary = lane.primary();
+    holds!(lane.expects(Expected::Suspected), "P22", "suspected without a first failure");
+    holds!(mode == primary, "P22", "suspected in {mode:?}, and the policy is {primary:?}");
+    Ok(())
+}
+
+/// Observers are told of each decision once, before it is answered.
+pub(super) fn p22_each_decision_is_told_once(lane: &Lane) -> Holds {
+    let before = lane.observed;
+    holds!(before.is_none(), "P22", "{before:?} was told and nobody answered with it");
+    Ok(())
+}
+
+/// That the store refuses us is told at most once a minute, and then at once.
+pub(super) fn p79_refusals_are_told_once_a_minute(lane: &mut Lane, at: u64) -> Holds {
+    holds!(lane.expects(Expected::Refused), "P79", "a refusal told at {at} without one");
+    Ok(())
+}
+
+/// That local caps go on deciding is told every half hour.
+pub(super) fn p79_long_stays_are_told(lane: &mut Lane, at: u64, epoch: u64) -> Holds {
+    let Stand::Degraded(since, tell) = lane.stand else {
+        holds!(false, "P79", "a long stay told at {at} without a stay");
+        return Ok(());
+    };
+    holds!(at + lane.slack >= tell, "P79", "told at {at}, and {tell} is when it is due");
+    holds!(epoch == lane.epoch, "P79", "told of stay {epoch}, and this is {}", lane.epoch);
+    lane.stand = Stand::Degraded(since, at + PROLONGED);
+    Ok(())
+}
+
+/// And not forgotten.
+pub(super) fn p79_long_stays_are_told_in_time(lane: &Lane, now: u64) -> Holds {
+    let Stand::Degraded(_, tell) = lane.stand else { return Ok(()) };
+    let due = tell.max(lane.in_force_since);
+    holds!(now <= due + lane.slack, "P79", "a long stay was to be told at {due}");
+    Ok(())
+}
+
+/// The mode has changed.
+pub(super) fn changed(lane: &mut Lane, at: u64, transition: &Transition) -> Holds {
+    p01_p79_transitions_join(lane, transition)?;
+    let stand = match transition.cause {
+        Cause::Proven => {
+            let expected = Expected::Proven;
+            breaker::p48_p49_p50_p51_p58_trips_have_their_cause(lane, expected)?;
+            Stand::Normal
+        }
+        Cause::Tripped => {
+            let expected = Expected::Tripped;
+            guard::p56_p61_p65_entries_are_few(lane, at)?;
+            breaker::p48_p49_p50_p51_p58_trips_have_their_cause(lane, expected)?;
+            Stand::Degraded(at, at + PROLONGED)
+        }
+        Cause::Flapped => {
+            guard::p64_backoffs_are_apart(lane, at)?;
+            p61_p62_a_violation_is_told_once(lane)?;
+            Stand::Backoff(at)
+        }
+        Cause::Recovered => {
+            recovery::p53_a_stay_lasts_five_minutes(lane, at)?;
+            recovery::p54_p64_health_was_sustained(lane, at)?;
+            Stand::Normal
+        }
+        Cause::BackoffOver => {
+            guard::p61_p63_a_backoff_lasts_ten_minutes(lane, at)?;
+            recovery::p54_p64_health_was_sustained(lane, at)?;
+            Stand::Normal
+        }
+        Cause::BackoffOverUnhealthy => {
+            guard::p61_p63_a_backoff_lasts_ten_minutes(lane, at)?;
+            recovery::p64_health_was_not_sustained(lane, at)?;
+            Stand::Degraded(at, at + PROLONGED)
+        }
+    };
+    enter(lane, at, stand, transition);
+    Ok(())
+}
+
+/// The books after a change.
+fn enter(lane: &mut Lane, at: u64, stand: Stand, transition: &Transition) {
+    let asked = lane.asks();
+    lane.stand = stand;
+    (lane.mode, lane.epoch) = (transition.to, transition.epoch);
+    if asked != lane.asks() {
+        lane.generation += 1;
+        lane.halted_at = asked.then_some(at);
+        lane.failures.clear();
+        lane.corrupt.clear();
+        lane.only_bad_since = None;
+        lane.probes.clear();
+    }
+    recovery::forget(lane, at);
+}
+
+/// One policy too often in an outage is one critical signal.
+fn p61_p62_a_violation_is_told_once(lane: &mut Lane) -> Holds {
+    let entries = lane.entries.len();
+    holds!(lane.expects(Expected::Flapped), "P61", "nothing passes after {entries} entries");
+    Ok(())
+}
+
+/// Each change begins where the one before ended, and its cause says whence and where to.
+fn p01_p79_transitions_join(lane: &Lane, transition: &Transition) -> Holds {
+    let Transition { from, to, cause, epoch, .. } = *transition;
+    let (mode, primary) = (lane.mode, lane.primary());
+    holds!(from == mode, "P79", "from {from:?}, and it was {mode:?}");
+    let asked = if lane.stand == Stand::Unproven { primary } else { Mode::Normal };
+    let (whence, whither) = match cause {
+        Cause::Proven => (primary, Mode::Normal),
+        Cause::Tripped => (asked, Mode::Degraded),
+        Cause::Flapped => (asked, Mode::FailClosed),
+        Cause::Recovered => (Mode::Degraded, Mode::Normal),
+        Cause::BackoffOver => (Mode::FailClosed, Mode::Normal),
+        Cause::BackoffOverUnhealthy => (Mode::FailClosed, Mode::Degraded),
+    };
+    holds!((from, to) == (whence, whither), "P01", "{cause:?} from {from:?} to {to:?}");
+    let expected = lane.epoch + u64::from(cause == Cause::Tripped);
+    holds!(epoch == expected, "P79", "stay {epoch} where {expected} comes next");
+    Ok(())
+}
+
+/// Whoever asks how the policy stands hears what the signals have said.
+pub(super) fn p80_the_host_sees_what_was_told(lane: &Lane, at: u64, said: &Standing) -> Holds {
+    holds!(said.mode == lane.mode, "P80", "stands {:?}, told {:?}", said.mode, lane.mode);
+    holds!(said.epoch == lane.epoch, "P80", "stay {}, told {}", said.epoch, lane.epoch);
+    let failures = breaker::counted(lane, at);
+    holds!(said.failures == failures, "P80", "{} failures, seen {failures}", said.failures);
+    let since = match lane.stand {
+        Stand::Degraded(since, _) => Some(since),
+        _ => None,
+    };
+    let said_since = said.degraded_since.map(tidegate_core::Timestamp::as_micros);
+    holds!(said_since == since, "P80", "since {said_since:?}, told {since:?}");
+    let denies = match lane.stand {
+        Stand::Backoff(since) => Some((since + guard::BACKOFF).saturating_sub(at)),
+        _ => None,
+    };
+    let said_denies = said.denies_for.map(tidegate_core::Span::as_micros);
+    holds!(said_denies == denies, "P80", "denies for {said_denies:?}, told {denies:?}");
+    Ok(())
+}

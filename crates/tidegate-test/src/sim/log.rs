@@ -1,0 +1,130 @@
+//! What is remembered of a run: figures, landmarks, and a digest of everything that was decided and told.
+
+use tidegate_core::{Cause, Mode, Signal};
+
+use super::hub::POLICIES;
+use super::rng::mix;
+use super::step::Landmark;
+use super::trace::{Answer, Record, What};
+
+/// What is remembered of a run.
+#[derive(Debug)]
+pub(super) struct Log {
+    pub(super) steps: u64,
+    pub(super) decisions: u64,
+    /// The last answer.
+    pub(super) last: Option<Answer>,
+    /// Virtual time, in microseconds.
+    pub(super) micros: u64,
+    /// Changes of mode, by their causes.
+    pub(super) changes: [u64; Cause::ALL.len()],
+    /// One digest for each policy: they have nothing to do with each other.
+    digests: [u64; POLICIES],
+    marks: Marks,
+    /// Every record, if somebody wants to read them.
+    pub(super) trace: Option<Vec<Record>>,
+}
+
+/// When something last happened.
+#[derive(Debug, Default)]
+struct Marks {
+    failure: Option<u64>,
+    change: Option<u64>,
+    entry: Option<u64>,
+    admitted: Option<u64>,
+    first_admitted: Option<u64>,
+    heal: Option<u64>,
+}
+
+/// A pause that ends a burst.
+const PAUSE: u64 = 60_000_000;
+
+// === impl Log ===
+
+impl Log {
+    pub(super) fn new(keeps_trace: bool) -> Self {
+        Self {
+            steps: 0,
+            decisions: 0,
+            last: None,
+            micros: 0,
+            changes: [0; Cause::ALL.len()],
+            digests: [0; POLICIES],
+            marks: Marks::default(),
+            trace: keeps_trace.then(Vec::new),
+        }
+    }
+
+    pub(super) const fn pass(&mut self, micros: u64) {
+        self.micros += micros;
+    }
+
+    pub(super) const fn healed(&mut self, at: u64) {
+        self.marks.heal = Some(at);
+    }
+
+    pub(super) const fn landmark(&self, of: Landmark) -> Option<u64> {
+        match of {
+            Landmark::Failure => self.marks.failure,
+            Landmark::Change => self.marks.change,
+            Landmark::Entry => self.marks.entry,
+            Landmark::Admitted => self.marks.admitted,
+            Landmark::FirstAdmitted => self.marks.first_admitted,
+            Landmark::Heal => self.marks.heal,
+        }
+    }
+
+    /// What was decided and told under each policy, as numbers to compare.
+    pub(super) const fn digests(&self) -> [u64; POLICIES] {
+        self.digests
+    }
+
+    pub(super) fn push(&mut self, record: &Record) {
+        let at = record.at;
+        match record.what {
+            What::Decided { answer, .. } => {
+                self.decisions += 1;
+                self.last = Some(answer);
+                let flags = u64::from(answer.admitted) | (answer.mode as u64) << 1;
+                let told = answer.wait.unwrap_or(0) ^ answer.left.unwrap_or(0) << 40;
+                let level = answer.block.flatten().map_or(0, |level| u64::from(level.get()));
+                self.digest(record, flags << 8 | level, told);
+                if answer.admitted && answer.mode != Mode::Normal {
+                    if self.marks.admitted.is_none_or(|last| at - last > PAUSE) {
+                        self.marks.first_admitted = Some(at);
+                    }
+                    self.marks.admitted = Some(at);
+                }
+            }
+            What::Told(signal) => {
+                if let Signal::Changed(transition) = signal {
+                    self.changed(at, transition.cause);
+                }
+                let place = signal.name().bytes().fold(0, |sum, byte| mix(sum ^ u64::from(byte)));
+                self.digest(record, place, signal.at().as_micros());
+            }
+            What::Done { outcome, .. } if outcome.blames_store() => {
+                self.marks.failure = Some(at);
+            }
+            _ => {}
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.push(*record);
+        }
+    }
+
+    fn changed(&mut self, at: u64, cause: Cause) {
+        self.marks.change = Some(at);
+        if cause == Cause::Tripped {
+            self.marks.entry = Some(at);
+        }
+        let place = Cause::ALL.iter().position(|known| *known == cause).unwrap_or(0);
+        self.changes[place] += 1;
+    }
+
+    fn digest(&mut self, record: &Record, one: u64, other: u64) {
+        let digest = &mut self.digests[usize::from(record.policy) % POLICIES];
+        let place = record.at << 2 | u64::from(record.node);
+        *digest = mix(*digest ^ mix(place ^ mix(one ^ mix(other))));
+    }
+}

@@ -1,0 +1,205 @@
+//! One node: an engine on the simulated store, with a clock of its own.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use tidegate_core::{
+    Account, Case, Decision, Digests, Signal, Span, Standing, Subject, Timestamp, Verdict,
+};
+use tidegate_engine::{Engine, Event};
+
+use super::hub::{EPOCH, Hub, NodeClock};
+use super::policies;
+use super::rng::mix;
+use super::step::Client;
+use super::store::SimStore;
+use super::trace::{Answer, Counters, What, Who};
+
+/// A node.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) engine: Arc<Engine<SimStore>>,
+    pub(super) number: u8,
+    /// How far its clock is ahead of the trace.
+    ahead: u64,
+    /// The policies in force.
+    pub(super) in_force: u32,
+    /// When something is due, once somebody has asked.
+    pub(super) due: Option<Option<u64>>,
+}
+
+/// How long tickets may be settled in the simulation does not matter; how many are kept does.
+pub(super) const TICKETS: usize = 64;
+
+// === impl Node ===
+
+impl Node {
+    /// Starts a node, for the so-manieth time.
+    pub(super) fn start(hub: &Arc<Hub>, number: u8, lives: u32, keys: u64) -> Self {
+        // Clocks of nodes have nothing to do with each other, nor with the ones before a restart.
+        let ahead = EPOCH + mix(u64::from(number) << 32 | u64::from(lives)) % 1_000_000_000_000;
+        let clock = NodeClock { hub: Arc::clone(hub), ahead };
+        let digests = Digests::new([mix(keys), mix(keys ^ 1)]);
+        let told = Arc::clone(hub);
+        let engine =
+            Engine::with_digests(SimStore(Arc::clone(hub)), policies::set(policies::ALL), digests)
+                .timed_by(Arc::new(clock))
+                .told_at_once(Arc::new(move |event: &Event| observe(&told, number, ahead, event)));
+        hub.record(number, 0, What::Started);
+        Self { engine: Arc::new(engine), number, ahead, in_force: policies::ALL, due: None }
+    }
+
+    /// The time of the trace as this node has it.
+    pub(super) const fn time(&self, at: u64) -> Timestamp {
+        Timestamp::from_micros(self.ahead + at)
+    }
+
+    /// When something is due next, in the time of the trace.
+    pub(super) fn next_poll(&mut self) -> Option<u64> {
+        let (engine, ahead) = (&self.engine, self.ahead);
+        *self.due.get_or_insert_with(|| engine.next_poll().map(|at| on_trace(at, ahead)))
+    }
+
+    /// How a policy stands, in the time of the trace.
+    pub(super) fn standing(&self, policy: &str) -> Option<Standing> {
+        let mut standing = self.engine.standing(policy)?;
+        let at = |since| Timestamp::from_micros(on_trace(since, self.ahead));
+        standing.degraded_since = standing.degraded_since.map(at);
+        Some(standing)
+    }
+}
+
+/// Runs one request to its end, and leaves a ticket if it gets one.
+pub(super) async fn request(
+    hub: Arc<Hub>,
+    node: (u8, Arc<Engine<SimStore>>),
+    policy: u8,
+    ask: (u32, Client, bool),
+) -> Option<String> {
+    let (number, engine) = node;
+    let (request, client, peek) = ask;
+    let policies = Arc::clone(&engine.policies());
+    let found = policies.get(policies::NAMES[usize::from(policy)])?;
+    let name = client.account.map(|account| format!("user{account}"));
+    let account = name.as_deref().map(Account::new);
+    let agent = client.agent.map(|agent| [b'a', agent]);
+    let mut subject = Subject::new();
+    if let Some(account) = &account {
+        subject = subject.account(account);
+    }
+    if let Some(agent) = &agent {
+        subject = subject.agent(agent);
+    }
+    if let Some(prefix) = client.prefix {
+        subject = subject.ip(address(prefix, request));
+    }
+    if client.vouched {
+        subject = subject.device("device");
+    }
+    hub.record(number, policy, What::Asked { request, who: who(&client), counted: !peek });
+    let mut case = Case::new(found, &subject);
+    let decided = match peek {
+        true => engine.peek(&mut case).await,
+        false => engine.decide(&mut case).await,
+    };
+    match decided {
+        Ok(decision) => {
+            let answer = answer(&decision);
+            hub.record(number, policy, What::Decided { request, answer });
+            let ticket = engine.ticket(&decision).filter(|_| answer.admitted && !peek);
+            ticket.map(|ticket| ticket.as_str().to_owned())
+        }
+        // No limit of the policy counts by what is known of this client.
+        Err(_) => {
+            hub.record(number, policy, What::Gone { request });
+            None
+        }
+    }
+}
+
+/// An address in a prefix. Those of an IPv6 prefix differ with every request.
+fn address(prefix: u32, request: u32) -> IpAddr {
+    if prefix.is_multiple_of(2) {
+        return IpAddr::V4(Ipv4Addr::from(0x0A00_0000 + prefix));
+    }
+    let high = 0x2001_0DB8_u128 << 96 | u128::from(prefix) << 64;
+    IpAddr::V6(Ipv6Addr::from(high | u128::from(mix(u64::from(request)))))
+}
+
+const fn wide(number: Option<u32>) -> Option<u64> {
+    match number {
+        Some(number) => Some(number as u64),
+        None => None,
+    }
+}
+
+fn who(client: &Client) -> Who {
+    let agent = client.agent.map(u64::from);
+    Who { account: wide(client.account), prefix: wide(client.prefix), agent }
+}
+
+fn answer(decision: &Decision<'_>) -> Answer {
+    let wait = match decision.status().retry {
+        Some(tidegate_core::Retry::After(wait)) => Some(wait.as_micros()),
+        Some(tidegate_core::Retry::Never) | None => None,
+    };
+    let mut counters = Counters::default();
+    let case = decision.case();
+    let at = decision.decided_at();
+    for (place, charge) in case.batch().charges().iter().enumerate() {
+        let tally = case.readings().list().get(place).and_then(|reading| reading.attempts);
+        let block = tally.and_then(|tally| tally.block).filter(|block| block.holds(at));
+        let blocked = block.map_or(Span::ZERO, |block| block.until.since(at));
+        if charge.shape().counts_own_refusals() {
+            counters.push(charge.digest(), blocked.as_micros());
+        }
+    }
+    Answer {
+        mode: decision.mode(),
+        admitted: decision.is_admitted(),
+        wait,
+        left: decision.guarded().map(|guarded| guarded.remaining),
+        block: decision.failsafe().and_then(|_| decision.block()).map(|block| block.level),
+        alarm: decision.alarm(),
+        counters,
+    }
+}
+
+/// Writes down what observers are told.
+fn observe(hub: &Hub, node: u8, ahead: u64, event: &Event) {
+    let place = |name: &tidegate_core::Name| {
+        let place = policies::NAMES.iter().position(|known| *known == name.as_str());
+        place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX)
+    };
+    match event {
+        Event::Decided { policy, verdict, mode, .. } => {
+            let admitted = matches!(verdict, Verdict::Admit);
+            hub.record(node, place(policy), What::Observed { mode: *mode, admitted });
+        }
+        Event::Failover { policy, signal } => {
+            hub.record(node, place(policy), What::Told(translated(*signal, ahead)));
+        }
+        Event::StoreChanged { .. } => hub.record(node, 0, What::Lost),
+        _ => {}
+    }
+}
+
+/// The same signal with the times of the trace.
+fn translated(signal: Signal, ahead: u64) -> Signal {
+    let on = |at: Timestamp| Timestamp::from_micros(on_trace(at, ahead));
+    match signal {
+        Signal::Suspected { mode, at } => Signal::Suspected { mode, at: on(at) },
+        Signal::Changed(mut transition) => {
+            transition.at = on(transition.at);
+            Signal::Changed(transition)
+        }
+        Signal::Prolonged { since, epoch, at } => {
+            Signal::Prolonged { since: on(since), epoch, at: on(at) }
+        }
+        Signal::Refused { at } => Signal::Refused { at: on(at) },
+    }
+}
+
+const fn on_trace(at: Timestamp, ahead: u64) -> u64 {
+    at.as_micros().saturating_sub(ahead)
+}

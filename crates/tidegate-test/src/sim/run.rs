@@ -1,0 +1,153 @@
+//! One seed from beginning to end, and the same again with something else.
+
+use core::ops::AddAssign;
+
+use tidegate_core::Cause;
+
+use super::checks::Broken;
+use super::hub::POLICIES;
+use super::log::Log;
+use super::schedule::Schedule;
+use super::step::Step;
+use super::trace::Record;
+use super::world::{Variant, World};
+
+/// What there was of everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Steps.
+    pub steps: u64,
+    /// Decisions.
+    pub decisions: u64,
+    /// Virtual time, in microseconds.
+    pub micros: u64,
+    /// Changes of mode, in the order of [`Cause::ALL`].
+    pub changes: [u64; Cause::ALL.len()],
+}
+
+/// What came of a run.
+struct Ran {
+    figures: Figures,
+    digests: [u64; POLICIES],
+    trace: Vec<Record>,
+    broken: Option<Broken>,
+}
+
+/// Runs a schedule.
+///
+/// # Errors
+///
+/// The property it breaks.
+pub fn run(schedule: &Schedule) -> Result<Figures, Broken> {
+    let ran = ran(schedule, Variant::default());
+    ran.broken.map_or(Ok(ran.figures), Err)
+}
+
+/// The trace of a schedule, as far as it goes.
+#[must_use]
+pub(super) fn trace(schedule: &Schedule) -> Vec<Record> {
+    ran(schedule, Variant { keeps_trace: true, ..Variant::default() }).trace
+}
+
+/// Runs a schedule in other ways that must come to the same.
+///
+/// # Errors
+///
+/// The property that does not hold.
+pub fn compare(schedule: &Schedule) -> Result<(), Broken> {
+    let usual = ran(schedule, Variant::default());
+    p06_a_run_can_be_repeated(schedule, &usual)?;
+    p07_nothing_is_left_to_chance(schedule, &usual)?;
+    p03_policies_do_not_concern_each_other(schedule)
+}
+
+/// Runs a schedule, and in other ways too.
+///
+/// # Errors
+///
+/// The property that does not hold.
+pub fn run_and_compare(schedule: &Schedule) -> Result<Figures, Broken> {
+    let figures = run(schedule)?;
+    compare(schedule).map(|()| figures)
+}
+
+fn ran(schedule: &Schedule, variant: Variant) -> Ran {
+    let mut world = World::new(schedule.seed, schedule.nodes, variant);
+    let broken = schedule.steps.iter().try_for_each(|step| world.step(step));
+    let broken = broken.and_then(|()| world.finish()).err();
+    let log: Log = world.log;
+    Ran {
+        figures: Figures {
+            steps: log.steps,
+            decisions: log.decisions,
+            micros: log.micros,
+            changes: log.changes,
+        },
+        digests: log.digests(),
+        trace: log.trace.unwrap_or_default(),
+        broken,
+    }
+}
+
+/// The same seed gives the same decisions and the same signals at the same times.
+fn p06_a_run_can_be_repeated(schedule: &Schedule, usual: &Ran) -> Result<(), Broken> {
+    let again = ran(schedule, Variant::default());
+    same("P06", "a second run of the same seed differs", &usual.digests, &again.digests)
+}
+
+/// Nothing depends on what counters are called within the process.
+fn p07_nothing_is_left_to_chance(schedule: &Schedule, usual: &Ran) -> Result<(), Broken> {
+    // Keys beyond what a node counts by themselves are counted together with those that happen to be
+    // near: that is where the digests show.
+    let crowds = |step: &Step| matches!(step, Step::Flood { count, .. } if *count > 10_000);
+    if schedule.steps.iter().any(crowds) {
+        return Ok(());
+    }
+    let other = ran(schedule, Variant { other_digests: true, ..Variant::default() });
+    same("P07", "with other digests other decisions", &usual.digests, &other.digests)
+}
+
+/// Whatever becomes of the store of one policy, the others decide as they would without that.
+fn p03_policies_do_not_concern_each_other(schedule: &Schedule) -> Result<(), Broken> {
+    let schedule = unconcerned(schedule);
+    let broken = u8::try_from(schedule.seed % POLICIES as u64).unwrap_or(0);
+    let usual = ran(&schedule, Variant::default());
+    let other = ran(&schedule, Variant { broken: Some(broken), ..Variant::default() });
+    let but = |mut digests: [u64; POLICIES]| {
+        digests[usize::from(broken)] = 0;
+        digests
+    };
+    same("P03", "with one store less other decisions", &but(usual.digests), &but(other.digests))
+}
+
+/// The same schedule without what the schedule itself makes of one policy for all of them: times that
+/// are counted from what has happened to any, tickets and counters in the order of all.
+fn unconcerned(schedule: &Schedule) -> Schedule {
+    let steps = schedule.steps.iter().filter_map(|step| match *step {
+        Step::WaitDue => Some(Step::Wait(2_000_000)),
+        Step::WaitEdge { after, off, .. } => Some(Step::Wait(after * 1_000_000 + u64::from(off))),
+        Step::Settle(_) | Step::Leave(_) | Step::Forget | Step::Spoil { .. } => None,
+        other => Some(other),
+    });
+    Schedule { steps: steps.collect(), ..*schedule }
+}
+
+fn same(property: &'static str, why: &str, one: &[u64], other: &[u64]) -> Result<(), Broken> {
+    if one == other {
+        return Ok(());
+    }
+    Err(Broken { property, why: format!("{why}: {one:x?}, {other:x?}"), at: None })
+}
+
+// === impl Figures ===
+
+impl AddAssign for Figures {
+    fn add_assign(&mut self, more: Self) {
+        self.steps += more.steps;
+        self.decisions += more.decisions;
+        self.micros += more.micros;
+        for (sum, more) in self.changes.iter_mut().zip(more.changes) {
+            *sum += more;
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The shortest schedule that still breaks the same property.
+
+use super::checks::Broken;
+use super::run::{Figures, run, run_and_compare, trace};
+use super::schedule::Schedule;
+use super::trace::Record;
+
+/// A schedule that breaks a property, and how.
+#[derive(Clone, Debug)]
+pub struct Failing {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// The property.
+    pub broken: Broken,
+    /// What was observed.
+    pub trace: Vec<Record>,
+}
+
+/// So many runs, and no more, to make a schedule shorter.
+const TRIES: usize = 1_500;
+
+/// Leaves out steps, many at a time and then one by one, for as long as the schedule still breaks the
+/// same property.
+#[must_use]
+pub fn shrink(mut schedule: Schedule, mut broken: Broken) -> Failing {
+    let mut tries = 0;
+    // Three properties are about several runs; for the others one is enough.
+    let compared = matches!(broken.property, "P03" | "P06" | "P07");
+    let run: fn(&Schedule) -> Result<Figures, Broken> =
+        if compared { run_and_compare } else { run };
+    let mut chunk = schedule.steps.len().div_ceil(2).max(1);
+    loop {
+        let mut from = 0;
+        let before = schedule.steps.len();
+        while from < schedule.steps.len() && tries < TRIES {
+            let mut shorter = schedule.clone();
+            shorter.steps.drain(from..(from + chunk).min(shorter.steps.len()));
+            tries += 1;
+            match run(&shorter) {
+                Err(still) if still.property == broken.property => {
+                    (schedule, broken) = (shorter, still);
+                }
+                _ => from += chunk,
+            }
+        }
+        let shorter = schedule.steps.len() < before;
+        if tries >= TRIES || chunk == 1 && !shorter {
+            break;
+        }
+        chunk = if chunk > 1 { chunk / 2 } else { 1 };
+    }
+    let trace = trace(&schedule);
+    Failing { schedule, broken, trace }
+}

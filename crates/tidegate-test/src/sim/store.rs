@@ -1,0 +1,142 @@
+//! The simulated store: real counters, a wire that takes time, and whatever is wrong with it.
+
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::sync::Arc;
+
+use tidegate_core::{
+    Amended, Amendment, Batch, Blocks, Changes, Counter, Page, Readings, Receipt, Settlement, Span,
+    Store, StoreError,
+};
+
+use super::fault::Failure;
+use super::hub::{Hub, Op, State};
+use super::trace::{OpKind, Outcome};
+
+/// The store, as one node sees it.
+#[derive(Clone, Debug)]
+pub(super) struct SimStore(pub(super) Arc<Hub>);
+
+/// How long it takes at most to settle a ticket, which nobody waits for.
+const SETTLES: u64 = 250_000;
+/// How long it takes at most to make a counter anew, which a request waits for.
+const AMENDS: u64 = 40_000;
+
+/// Ready when it is time.
+struct At<'h> {
+    hub: &'h Hub,
+    time: u64,
+}
+
+// === impl SimStore ===
+
+impl SimStore {
+    /// Does what is asked, if that is what becomes of it, when the time has come.
+    async fn run<T>(
+        &self,
+        kind: OpKind,
+        within: u64,
+        act: impl FnMut(&mut State, u64) -> Result<T, StoreError>,
+        corrupt: impl Fn(usize) -> u64,
+    ) -> Result<T, StoreError> {
+        let mut act = act;
+        let op: Op = self.0.begin(kind, within);
+        if op.fate.failure == Some(Failure::Timeout(true)) {
+            let now = self.0.now();
+            // Done, and nobody will ever hear of it.
+            let _ = self.0.with(|state| act(state, now));
+        }
+        At { hub: &self.0, time: op.done_at }.await;
+        let now = self.0.now();
+        let result = match op.fate.failure {
+            Some(failure) => Err(failure.error()),
+            None => self.0.with(|state| act(state, now)),
+        };
+        self.0.end(&op, outcome(&result, corrupt));
+        result
+    }
+}
+
+impl Store for SimStore {
+    const SHARED: bool = true;
+
+    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        let act = |state: &mut State, now: u64| {
+            let now = state.store_time(now);
+            state.counters.decide(batch, true, readings, now)
+        };
+        self.run(OpKind::Charge, batch.deadline().as_micros(), act, |place| digest(batch, place))
+            .await
+    }
+
+    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        let act = |state: &mut State, now: u64| {
+            let now = state.store_time(now);
+            state.counters.decide(batch, false, readings, now)
+        };
+        self.run(OpKind::Peek, batch.deadline().as_micros(), act, |place| digest(batch, place))
+            .await
+    }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        let act = |state: &mut State, now: u64| {
+            let now = state.store_time(now);
+            state.counters.settle(settlement, now)
+        };
+        self.run(OpKind::Settle, SETTLES, act, |_| 0).await
+    }
+
+    async fn amend(
+        &self,
+        counter: Counter<'_>,
+        amendment: Amendment,
+    ) -> Result<Amended, StoreError> {
+        let act = |state: &mut State, now: u64| {
+            let now = state.store_time(now);
+            state.counters.amend(&counter, amendment, now)
+        };
+        self.run(OpKind::Amend, AMENDS, act, |_| 0).await
+    }
+
+    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
+        Ok(Blocks::default())
+    }
+
+    async fn probe(&self, within: Span) -> Result<(), StoreError> {
+        self.run(OpKind::Probe, within.as_micros(), |_, _| Ok(()), |_| 0).await
+    }
+
+    fn changes(&self) -> Changes {
+        Changes { restarts: self.0.with(|state| state.restarts), failovers: 0 }
+    }
+}
+
+// === impl At ===
+
+impl Future for At<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.hub.now() >= self.time {
+            return Poll::Ready(());
+        }
+        self.hub.wake_at(self.time);
+        Poll::Pending
+    }
+}
+
+fn digest(batch: &Batch<'_>, place: usize) -> u64 {
+    batch.charges().get(place).map_or(0, tidegate_core::Charge::digest)
+}
+
+fn outcome<T>(result: &Result<T, StoreError>, corrupt: impl Fn(usize) -> u64) -> Outcome {
+    match result {
+        Ok(_) => Outcome::Good,
+        Err(StoreError::Unavailable | StoreError::Timeout | StoreError::Contended) => {
+            Outcome::Failed
+        }
+        Err(StoreError::Refused) => Outcome::Refused,
+        Err(StoreError::Corrupt { charge }) => Outcome::Corrupt(corrupt(*charge)),
+        Err(StoreError::Version { .. } | StoreError::Stale { .. }) => Outcome::Version,
+    }
+}

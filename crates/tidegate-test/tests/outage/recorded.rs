@@ -1,0 +1,100 @@
+//! The shared store of a node, with everything it is asked written down.
+
+use core::future::Future;
+use std::sync::Arc;
+
+use tidegate_core::{
+    Amended, Amendment, Batch, Blocks, Changes, Charge, Counter, Page, Readings, Receipt,
+    Settlement, Span, Store, StoreError,
+};
+use tidegate_stores::redis::RedisStore;
+use tidegate_test::sim::trace::{OpKind, Outcome};
+
+use crate::tape::{For, Tape};
+
+tokio::task_local! {
+    /// Whom the store is being asked for. A store does not know; whoever asks does.
+    pub(crate) static FOR: For;
+}
+
+/// The real store and the tape.
+pub(crate) struct Recorded {
+    store: RedisStore,
+    tape: Arc<Tape>,
+}
+
+// === impl Recorded ===
+
+impl Recorded {
+    pub(crate) fn new(store: RedisStore, tape: Arc<Tape>) -> Self {
+        Self { store, tape }
+    }
+
+    /// The store itself.
+    pub(crate) fn store(&self) -> &RedisStore {
+        &self.store
+    }
+
+    async fn run<T>(
+        &self,
+        kind: OpKind,
+        asked: impl Future<Output = Result<T, StoreError>>,
+        counter: impl Fn(usize) -> u64,
+    ) -> Result<T, StoreError> {
+        let of = FOR.get();
+        let op = self.tape.sent(of, kind);
+        let result = asked.await;
+        self.tape.done(of, op, outcome(&result, counter));
+        result
+    }
+}
+
+impl Store for Recorded {
+    const SHARED: bool = true;
+
+    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        let asked = self.store.charge(batch, readings);
+        self.run(OpKind::Charge, asked, |place| digest(batch, place)).await
+    }
+
+    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        let asked = self.store.peek(batch, readings);
+        self.run(OpKind::Peek, asked, |place| digest(batch, place)).await
+    }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        self.run(OpKind::Settle, self.store.settle(settlement), |_| 0).await
+    }
+
+    async fn amend(&self, counter: Counter<'_>, what: Amendment) -> Result<Amended, StoreError> {
+        self.run(OpKind::Amend, self.store.amend(counter, what), |_| 0).await
+    }
+
+    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
+        self.store.blocks(page).await
+    }
+
+    async fn probe(&self, within: Span) -> Result<(), StoreError> {
+        self.run(OpKind::Probe, self.store.probe(within), |_| 0).await
+    }
+
+    fn changes(&self) -> Changes {
+        self.store.changes()
+    }
+}
+
+fn digest(batch: &Batch<'_>, place: usize) -> u64 {
+    batch.charges().get(place).map_or(0, Charge::digest)
+}
+
+fn outcome<T>(result: &Result<T, StoreError>, counter: impl Fn(usize) -> u64) -> Outcome {
+    match result {
+        Ok(_) => Outcome::Good,
+        Err(StoreError::Unavailable | StoreError::Timeout | StoreError::Contended) => {
+            Outcome::Failed
+        }
+        Err(StoreError::Refused) => Outcome::Refused,
+        Err(StoreError::Corrupt { charge }) => Outcome::Corrupt(counter(*charge)),
+        Err(StoreError::Version { .. } | StoreError::Stale { .. }) => Outcome::Version,
+    }
+}

@@ -1,0 +1,105 @@
+//! The simulator: some hundred seeds in every run of the tests, and that each of its checks can fail.
+//! Ten thousand seeds are run by `cargo xtask test`, any number by `cargo xtask sim`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test: what cannot be built fails it"
+)]
+
+mod bad;
+mod trace;
+
+use tidegate_test::sim::adversary::{Goal, Move, play};
+use tidegate_test::sim::shrink::shrink;
+use tidegate_test::sim::{Figures, Schedule, Step, Variant, World, run, run_and_compare};
+
+/// Runs seeds from one to before another, and says what to do about one that fails.
+fn seeds(
+    from: u64,
+    to: u64,
+    how: fn(&Schedule) -> Result<Figures, tidegate_test::sim::checks::Broken>,
+) -> Figures {
+    let mut sum = Figures::default();
+    for seed in from..to {
+        let schedule = Schedule::of(seed);
+        match how(&schedule) {
+            Ok(figures) => sum += figures,
+            Err(broken) => {
+                let failing = shrink(schedule, broken);
+                let steps = &failing.schedule.steps;
+                panic!("cargo xtask sim --seed {seed}: {}\n{steps:#?}", failing.broken);
+            }
+        }
+    }
+    sum
+}
+
+#[test]
+fn p01_to_p66_hold_for_some_hundred_seeds() {
+    let figures = seeds(0, 150, run);
+    assert!(figures.decisions > 10_000, "{figures:?}");
+    assert!(figures.changes.iter().all(|count| *count > 0), "every change happens: {figures:?}");
+}
+
+#[test]
+fn p03_p06_p07_runs_that_must_be_the_same_are() {
+    seeds(1_000, 1_020, run_and_compare);
+}
+
+#[test]
+fn p06_another_seed_is_another_run() {
+    let steps = |seed| Schedule::of(seed).steps;
+    assert_eq!(steps(7), steps(7));
+    assert_ne!(steps(7), steps(8));
+}
+
+#[test]
+fn p44_more_keys_than_are_counted_alone_lose_no_count() {
+    use tidegate_test::sim::{Client, Fault, Over, Way};
+    let victim = Client { account: Some(1), prefix: Some(2), agent: None, vouched: false };
+    let crowd = Client { account: Some(1_000), prefix: Some(1_000), ..victim };
+    let mut world = World::new(1, 1, Variant::default());
+    let flood = |count, client, over| Step::Flood { node: 0, policy: 0, count, over, client };
+    for step in [
+        Step::Break { nodes: 1, policies: 1, fault: Fault::of(Way::Unavailable) },
+        Step::Wait(20_000_000),
+        flood(2, victim, Over::Nothing),
+        flood(17_000, crowd, Over::Both),
+        // One more for the victim and no other, whoever else there is; and nobody gets four.
+        flood(3, victim, Over::Nothing),
+        flood(3, crowd, Over::Nothing),
+        Step::Wait(599_000_000),
+        flood(2_000, crowd, Over::Both),
+        Step::Wait(1_000_001),
+        flood(4, victim, Over::Nothing),
+    ] {
+        world.step(&step).unwrap();
+    }
+    world.finish().unwrap();
+}
+
+#[test]
+fn p66_p39_p64_what_brings_a_store_down_most_often_gets_no_more_than_promised() {
+    for (moves, goal) in [
+        (vec![Move { down: 11, up: 300 }; 12], Goal::Harvest),
+        (vec![Move { down: 310, up: 60 }; 10], Goal::Harvest),
+        (vec![Move { down: 11, up: 300 }; 12], Goal::Lockout),
+        (vec![Move { down: 70, up: 590 }; 6], Goal::Lockout),
+    ] {
+        let worth = play(goal, 3, &moves).unwrap();
+        assert!(worth.score > 0, "{goal:?} gets something");
+        assert!(worth.score <= goal.bound(), "{goal:?} gets {} of {moves:?}", worth.score);
+    }
+}
+
+#[test]
+fn a_failing_schedule_is_cut_down_to_what_fails() {
+    use tidegate_test::sim::checks::Broken;
+    let schedule = Schedule::of(3);
+    // Nothing fails, so nothing can be left out.
+    let broken = Broken { property: "P00", why: String::new(), at: None };
+    let failing = shrink(Schedule { steps: schedule.steps[..20].to_vec(), ..schedule }, broken);
+    assert_eq!(failing.schedule.steps.len(), 20);
+    assert!(!failing.trace.is_empty());
+}

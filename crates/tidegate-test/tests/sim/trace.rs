@@ -1,0 +1,212 @@
+//! Traces by hand: a node as it should be, to be spoilt at one place.
+
+use tidegate_core::{Alarm, Cause, Mode, Signal, Standing, Timestamp, Transition};
+use tidegate_test::sim::checks::{Broken, Checks};
+use tidegate_test::sim::laws;
+use tidegate_test::sim::trace::{Answer, By, Counters, OpKind, Outcome, Record, Truth, What, Who};
+
+pub(crate) const SECOND: u64 = 1_000_000;
+
+/// Login, one-time passwords, an interface, administration, reading.
+pub(crate) const LOGIN: u8 = 0;
+pub(crate) const OTP: u8 = 1;
+pub(crate) const API: u8 = 2;
+pub(crate) const ADMIN: u8 = 3;
+pub(crate) const READ: u8 = 4;
+
+/// A trace that grows.
+pub(crate) struct Trace {
+    checks: Checks,
+    pub(crate) policy: u8,
+    pub(crate) at: u64,
+    numbers: u32,
+    epoch: u64,
+    mode: Mode,
+    pub(crate) broken: Option<Broken>,
+}
+
+impl Trace {
+    /// A node that has just started, as one policy sees it.
+    pub(crate) fn of(policy: u8) -> Self {
+        let mode = match policy {
+            API => Mode::FailOpen,
+            READ => Mode::Degraded,
+            _ => Mode::FailClosed,
+        };
+        let checks = Checks::new(laws(), 1, 0);
+        let mut trace = Self { checks, policy, at: 0, numbers: 0, epoch: 0, mode, broken: None };
+        trace.push(What::Started);
+        trace
+    }
+
+    /// One whose store has answered.
+    pub(crate) fn proven(policy: u8) -> Self {
+        let mut trace = Self::of(policy);
+        trace.probe(Outcome::Good);
+        trace.change(Cause::Proven, Mode::Normal);
+        trace
+    }
+
+    /// One whose store is not asked any more.
+    pub(crate) fn degraded(policy: u8) -> Self {
+        let mut trace = Self::proven(policy);
+        trace.trip(Cause::Tripped);
+        trace
+    }
+
+    /// One for which nothing passes.
+    pub(crate) fn flapped(policy: u8) -> Self {
+        let mut trace = Self::proven(policy);
+        for _ in 0..3 {
+            trace.trip(Cause::Tripped);
+            trace.recover(300);
+            trace.at += SECOND;
+        }
+        trace.trip(Cause::Flapped);
+        trace
+    }
+
+    pub(crate) fn push(&mut self, what: What) {
+        let record = Record { at: self.at, node: 0, policy: self.policy, what };
+        if self.broken.is_none() {
+            self.broken = self.checks.push(&record).err();
+        }
+    }
+
+    pub(crate) fn finish(&mut self) {
+        if self.broken.is_none() {
+            self.broken = self.checks.finish(self.at).err();
+        }
+    }
+
+    pub(crate) fn sent(&mut self, by: By, kind: OpKind) -> u32 {
+        self.numbers += 1;
+        self.push(What::Sent { op: self.numbers, by, kind });
+        self.numbers
+    }
+
+    pub(crate) fn done(&mut self, op: u32, outcome: Outcome) {
+        self.push(What::Done { op, outcome });
+    }
+
+    pub(crate) fn probe(&mut self, outcome: Outcome) {
+        let op = self.sent(By::Probe, OpKind::Probe);
+        self.done(op, outcome);
+    }
+
+    pub(crate) fn change(&mut self, cause: Cause, to: Mode) {
+        self.epoch += u64::from(cause == Cause::Tripped);
+        let at = Timestamp::from_micros(self.at);
+        let transition = Transition { from: self.mode, to, cause, epoch: self.epoch, at };
+        self.mode = to;
+        self.push(What::Told(Signal::Changed(transition)));
+    }
+
+    pub(crate) fn suspected(&mut self, mode: Mode) {
+        let at = Timestamp::from_micros(self.at);
+        self.push(What::Told(Signal::Suspected { mode, at }));
+    }
+
+    pub(crate) fn ask(&mut self, who: Who) -> u32 {
+        self.numbers += 1;
+        self.push(What::Asked { request: self.numbers, who, counted: true });
+        self.numbers
+    }
+
+    pub(crate) fn decide(&mut self, request: u32, answer: Answer) {
+        let Answer { mode, admitted, .. } = answer;
+        self.push(What::Observed { mode, admitted });
+        self.push(What::Decided { request, answer });
+    }
+
+    /// A request that the store fails, up to its decision.
+    pub(crate) fn fails(&mut self) -> u32 {
+        let request = self.ask(who(90));
+        let op = self.sent(By::Request(request), OpKind::Charge);
+        self.done(op, Outcome::Failed);
+        request
+    }
+
+    /// A request that the store fails, denied as it should be.
+    pub(crate) fn fail(&mut self) {
+        let request = self.fails();
+        self.decide(request, denied(Mode::FailClosed, 10 * SECOND));
+    }
+
+    /// Three failures, and what follows.
+    pub(crate) fn trip(&mut self, cause: Cause) {
+        for number in 0..3 {
+            let op = self.sent(By::Probe, OpKind::Probe);
+            self.done(op, Outcome::Failed);
+            if number == 0 {
+                self.suspected(self.primary());
+            }
+        }
+        let to = if cause == Cause::Flapped { Mode::FailClosed } else { Mode::Degraded };
+        self.change(cause, to);
+    }
+
+    /// So many seconds of good probes, and the store is asked again.
+    pub(crate) fn recover(&mut self, seconds: u64) {
+        self.probes(seconds);
+        self.change(Cause::Recovered, Mode::Normal);
+    }
+
+    pub(crate) fn probes(&mut self, seconds: u64) {
+        for _ in 0..seconds / 5 {
+            self.at += 5 * SECOND;
+            self.probe(Outcome::Good);
+        }
+    }
+
+    /// A request that local caps admit, with so many left.
+    pub(crate) fn admit(&mut self, who: Who, left: u64) {
+        let request = self.ask(who);
+        self.decide(request, admitted(left));
+    }
+
+    pub(crate) fn refuse(&mut self, who: Who, wait: u64) {
+        let request = self.ask(who);
+        self.decide(request, Answer { left: Some(0), ..denied(Mode::Degraded, wait) });
+    }
+
+    pub(crate) fn truth(&mut self, truth: Truth) {
+        self.push(What::Truth(truth));
+    }
+
+    pub(crate) const fn primary(&self) -> Mode {
+        match self.policy {
+            API => Mode::FailOpen,
+            READ => Mode::Degraded,
+            _ => Mode::FailClosed,
+        }
+    }
+
+    pub(crate) fn stood(&mut self, standing: Standing) {
+        self.push(What::Stood(standing));
+    }
+}
+
+pub(crate) fn who(number: u64) -> Who {
+    Who { account: Some(number), prefix: Some(number), agent: Some(1) }
+}
+
+pub(crate) fn denied(mode: Mode, wait: u64) -> Answer {
+    Answer { admitted: false, wait: Some(wait), left: None, mode, ..admitted(0) }
+}
+
+pub(crate) fn flapped(wait: u64) -> Answer {
+    Answer { alarm: Some(Alarm::Flapped), ..denied(Mode::FailClosed, wait) }
+}
+
+pub(crate) fn admitted(left: u64) -> Answer {
+    Answer {
+        mode: Mode::Degraded,
+        admitted: true,
+        wait: None,
+        left: Some(left),
+        block: None,
+        alarm: None,
+        counters: Counters::default(),
+    }
+}

@@ -1,0 +1,80 @@
+//! What the log says about policies and their store: every change, once, at the severity it has.
+//!
+//! Policies and limits are named; keys, subjects and what a server said are not. Why the store fails is
+//! told beside it (`store/watch.rs`), where addresses may show and passwords never do.
+
+use tidegate_core::{Mode, Name, Severity, Signal};
+use tidegate_engine::Event;
+use tracing::{error, info, warn};
+
+/// What the lines are filtered by.
+const TARGET: &str = "tidegate::failover";
+
+/// Logs a signal, and what else must not get lost and is told nowhere else.
+pub(super) fn log(event: &Event) {
+    match event {
+        Event::Failover { policy, signal } => log_signal(policy, signal),
+        Event::Recreated { policy, limit } => error!(
+            target: TARGET, %policy, %limit, severity = Severity::Critical.name(),
+            "a counter could not be read, and was made anew: its counts are lost"
+        ),
+        Event::Coalesced { count } => error!(
+            target: TARGET, count, "more signals than could be kept; `/v1/policies` has the modes"
+        ),
+        // Said with more detail where they are done or noticed.
+        Event::Decided { .. }
+        | Event::Blocked { .. }
+        | Event::Amended { .. }
+        | Event::StoreFailed { .. }
+        | Event::Failed { .. }
+        | Event::Settled { .. }
+        | Event::StoreChanged { .. }
+        | Event::Reloaded { .. }
+        | Event::ReloadRefused { .. } => {}
+    }
+}
+
+fn log_signal(policy: &Name, signal: &Signal) {
+    let (from, to, epoch) = match *signal {
+        Signal::Changed(change) => (change.from.name(), change.to.name(), change.epoch),
+        // Requests that meet it are decided in that mode, one by one; the policy stays as it is.
+        Signal::Suspected { mode, .. } => (Mode::Normal.name(), mode.name(), 0),
+        Signal::Prolonged { epoch, .. } => (Mode::Degraded.name(), Mode::Degraded.name(), epoch),
+        Signal::Refused { .. } => ("", "", 0),
+    };
+    let (cause, text, severity) = (signal.name(), in_words(signal), signal.severity().name());
+    match signal.severity() {
+        Severity::Critical => {
+            error!(target: TARGET, %policy, from, to, cause, epoch, severity, "{text}");
+        }
+        Severity::Warning => {
+            warn!(target: TARGET, %policy, from, to, cause, epoch, severity, "{text}");
+        }
+        Severity::Info => {
+            info!(target: TARGET, %policy, from, to, cause, epoch, severity, "{text}");
+        }
+    }
+}
+
+const fn in_words(signal: &Signal) -> &'static str {
+    use tidegate_core::Cause::{
+        BackoffOver, BackoffOverUnhealthy, Flapped, Proven, Recovered, Tripped,
+    };
+    match signal {
+        Signal::Suspected { .. } => "the store has failed a request; it is probed from now on",
+        Signal::Prolonged { .. } => "local caps still decide: the store does not get well",
+        Signal::Refused { .. } => "the store refuses us: permissions or settings, mend them there",
+        Signal::Changed(change) => match change.cause {
+            Proven => "the store has answered for the first time, and decides",
+            Tripped => {
+                "the store is not asked any more: local caps decide, for five minutes at least"
+            }
+            Recovered => "the store has been healthy for long enough, and decides again",
+            Flapped => "the store has failed too often: nothing passes for ten minutes",
+            BackoffOver => "ten minutes are over and the store is healthy: it decides again",
+            BackoffOverUnhealthy => {
+                "ten minutes are over and the store is not healthy: local caps decide"
+            }
+        },
+    }
+}

@@ -1,0 +1,136 @@
+//! The texts that `help` shows.
+
+use crate::stages;
+
+/// What help is wanted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Topic {
+    Everything,
+    Test,
+    Guard,
+    Sim,
+    Mutants,
+    Contract,
+    Bench,
+}
+
+const OVERVIEW: &str = "\
+The commands of the repository.
+
+usage: cargo xtask <command>
+
+commands:
+  test      prove the tree: install what is missing, then run every stage
+  guard     compare instructions per decision with the committed figures
+  sim       simulate nodes whose store fails, from seeds
+  mutants   break the code on purpose and expect the tests to notice
+  contract  write docs/contract.md: which test holds which property
+  bench     measure Tidegate beside its peers
+  help      show this, or `help <command>`
+";
+
+const TEST: &str = "\
+usage: cargo xtask test [--only <stage>]... [--list]
+
+Runs the stages below in this order and stops at the first that fails.
+
+  --only <stage>  run this stage alone; may be given several times
+  --list          print the names of the stages and what they do
+
+stages:
+";
+
+const GUARD: &str = "\
+usage: cargo xtask guard [--bless]
+
+Counts the instructions of one decision, scenario by scenario, under valgrind's callgrind, and
+compares them with xtask/instructions.txt. Fails when one has grown by more than 10 %.
+
+  --bless  accept the present counts: rewrites the file, to be committed with the change
+           that explains them
+";
+
+const SIM: &str = "\
+usage: cargo xtask sim [--seeds <n>] [--start <seed>] [--seed <seed>] [--adversary]
+
+Builds the simulator of crates/tidegate-test in release mode and runs it: nodes, clients and a
+store that fails, stalls and heals, all from one seed, checked after every step.
+
+  --seeds <n>     run so many seeds
+  --start <seed>  the first of them
+  --seed <seed>   replay this one and print its trace
+  --adversary     search for schedules that gain an attacker most
+
+`cargo xtask sim -- --help` shows the arguments of the simulator itself.
+";
+
+const MUTANTS: &str = "\
+usage: cargo xtask mutants [--only <name>]... [--jobs <n>] [--list]
+
+Makes each change listed in xtask/mutants to a copy of the tree under the target directory, one at
+a time, and runs the tests that have to notice. Fails if a mutant survives, or does not compile.
+
+  --only <name>  try this mutant alone; may be given several times
+  --jobs <n>     compile and test so many things at a time; as many as there are cores if not given
+  --list         print the mutants and the properties they break
+";
+
+const CONTRACT: &str = "\
+usage: cargo xtask contract [--check]
+
+Writes docs/contract.md from the sentences in xtask/contract.txt and the numbers that the tests
+carry in their names.
+
+  --check  write nothing; fail if the page is out of date
+";
+
+const BENCH: &str = "\
+usage: cargo xtask bench [--] [arguments of the benchmark]...
+
+Builds crates/tidegate-bench with its peers in release mode and runs it: Tidegate and the others
+alternate within one run, and ratios are reported. It is a measurement and no part of `test`.
+
+  bench           decisions in this process
+  bench server    the decision server, over HTTP
+  bench redis     the shared store, on a Redis it starts
+  bench attempts  abuse logs on one, beside the script they come from
+
+`cargo xtask bench -- --help` shows the arguments of the benchmark itself.
+";
+
+/// The text for `topic`.
+pub(crate) fn help(topic: Topic) -> String {
+    match topic {
+        Topic::Everything => {
+            let topics = Topic::ALL.map(|topic| format!("\n{}", help(topic)));
+            format!("{OVERVIEW}{}", topics.concat())
+        }
+        Topic::Test => format!("{TEST}{}", stages::list()),
+        Topic::Guard => GUARD.to_owned(),
+        Topic::Sim => SIM.to_owned(),
+        Topic::Mutants => MUTANTS.to_owned(),
+        Topic::Contract => CONTRACT.to_owned(),
+        Topic::Bench => BENCH.to_owned(),
+    }
+}
+
+// === impl Topic ===
+
+impl Topic {
+    /// One per command.
+    pub(super) const ALL: [Self; 6] =
+        [Self::Test, Self::Guard, Self::Sim, Self::Mutants, Self::Contract, Self::Bench];
+
+    /// The command it is about.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Everything => "help",
+            Self::Test => "test",
+            Self::Guard => "guard",
+            Self::Sim => "sim",
+            Self::Mutants => "mutants",
+            Self::Contract => "contract",
+            Self::Bench => "bench",
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A copy of the tree that can be broken without anybody's work being in danger.
+//!
+//! It is kept from run to run, and only what differs is written: cargo judges by the times of files,
+//! and a copy made afresh would be compiled afresh.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::shell::{Cmd, Failure, root, target_dir};
+
+/// The folder of ours in the target directory.
+const FOLDER: &str = "mutants";
+
+/// Where cargo and the tests expect what is built and installed.
+const TARGET: &str = "target";
+
+/// The copy, and where it is built.
+#[derive(Clone, Debug)]
+pub(crate) struct Copy {
+    pub(crate) tree: PathBuf,
+    pub(crate) build: PathBuf,
+}
+
+/// Brings the copy up to date with the working tree, whether it is committed or not.
+pub(crate) fn bring() -> Result<Copy, Failure> {
+    let folder = root().join(target_dir()).join(FOLDER);
+    let copy = Copy { tree: folder.join("tree"), build: folder.join("build") };
+    let listing = Cmd::new("git", &["-c", "safe.directory=*", "ls-files", "-z", "--cached"])
+        .args(["--others", "--exclude-standard"].map(ToOwned::to_owned))
+        .read()?;
+    let files: Vec<&Path> = listing.split_terminator('\0').map(Path::new).collect();
+    sync(root(), &copy.tree, &files).map_err(|error| Failure {
+        reason: format!("copying the tree to {}: {error}", copy.tree.display()),
+        by_hand: format!("rm -r {}", copy.tree.display()),
+    })?;
+    Ok(copy)
+}
+
+/// Makes `to` hold `files` of `from` and nothing else, and touches no file that is right already.
+fn sync(from: &Path, to: &Path, files: &[&Path]) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for file in present(to)? {
+        if !files.contains(&file.as_path()) {
+            fs::remove_file(to.join(file))?;
+        }
+    }
+    // What is deleted and not yet committed is listed all the same.
+    for file in files.iter().filter(|file| from.join(file).is_file()) {
+        let (original, copied) = (from.join(file), to.join(file));
+        if fs::read(&copied).ok() != Some(fs::read(&original)?) {
+            fs::create_dir_all(copied.parent().unwrap_or(to))?;
+            fs::copy(&original, &copied)?;
+        }
+    }
+    // Tests look here for the servers that were installed.
+    let target = to.join(TARGET);
+    if !target.exists() {
+        let _ = fs::remove_file(&target);
+        std::os::unix::fs::symlink(from.join(TARGET), target)?;
+    }
+    Ok(())
+}
+
+/// Every file under `folder`, by its path from there; nothing that is a link.
+fn present(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(inner)? {
+            let entry = entry?;
+            let (kind, path) = (entry.file_type()?, entry.path());
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() {
+                found.push(path.strip_prefix(folder).unwrap_or(&path).to_owned());
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod self_test {
+    use super::*;
+
+    #[test]
+    fn the_copy_follows_the_tree_and_what_is_right_is_not_touched() {
+        let folder = std::env::temp_dir().join(format!("tidegate-copy-{}", std::process::id()));
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        fs::create_dir_all(from.join("src")).unwrap();
+        fs::create_dir_all(from.join(TARGET)).unwrap();
+        for (file, text) in [("a", "1"), ("src/b", "2")] {
+            fs::write(from.join(file), text).unwrap();
+        }
+        let read = |file: &str| fs::read_to_string(to.join(file)).ok();
+        let files = ["a", "src/b", "deleted"].map(Path::new);
+        sync(&from, &to, &files).unwrap();
+        assert_eq!((read("a").as_deref(), read("src/b").as_deref()), (Some("1"), Some("2")));
+        let untouched = fs::metadata(to.join("a")).unwrap().modified().unwrap();
+        fs::write(to.join("src/b"), "mutated").unwrap();
+        fs::write(to.join("stale"), "").unwrap();
+        sync(&from, &to, &files).unwrap();
+        assert_eq!((read("src/b").as_deref(), read("stale")), (Some("2"), None));
+        assert_eq!(fs::metadata(to.join("a")).unwrap().modified().unwrap(), untouched);
+        assert!(from.join(TARGET).is_dir() && to.join(TARGET).is_dir());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
