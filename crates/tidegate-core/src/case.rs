@@ -158,6 +158,7 @@ impl<'a> Case<'a> {
         let facts = self.batch.facts_under(self.policy.class_fact());
         let (weight, limits) = (self.weight, self.policy.limits());
         self.batch.clear();
+        self.batch.hurry(self.policy.deadline());
         self.readings.clear();
         self.number = None;
         self.failsafe = None;

@@ -337,8 +337,9 @@ impl<S: Store> Engine<S> {
     pub(crate) fn notice(&self) {
         let changes = self.store.changes();
         let seen = u64::from(changes.restarts) << 32 | u64::from(changes.failovers);
-        if self.told.load(Ordering::Relaxed) != seen
-            && self.told.swap(seen, Ordering::Relaxed) != seen
+        // Both only grow, so whoever is late with an older view tells nothing.
+        if self.told.load(Ordering::Relaxed) < seen
+            && self.told.fetch_max(seen, Ordering::Relaxed) < seen
         {
             self.emit_surely(|| Event::StoreChanged { changes });
             self.forgot();

@@ -21,9 +21,8 @@ impl Protects {
     pub const fn locked_caps(self) -> &'static [Cap] {
         match self {
             Self::Login => &contract::LOGIN,
-            Self::Otp => &contract::OTP,
+            Self::Otp | Self::StepUp => &contract::OTP,
             Self::Auth
-            | Self::StepUp
             | Self::Admin
             | Self::ApiHeavy
             | Self::Read

@@ -15,7 +15,8 @@ pub enum Fallback {
     /// Nothing passes at first; once the failures have persisted, the [locked caps](crate::Cap) of
     /// logins decide, on this node alone.
     Login,
-    /// Likewise with those of one-time passwords, which are tighter.
+    /// Likewise with those of one-time passwords, which are tighter; also for proving once more who one
+    /// is.
     Otp,
     /// The guardrails of interfaces: so many by address prefix, and fewer by prefix and user agent.
     Guarded,
@@ -36,8 +37,8 @@ impl Fallback {
         use Protects::{Admin, ApiHeavy, Auth, Bulk, Health, Login, Otp, Read, StepUp, Write};
         match (guarded, failure) {
             (Some(Login), _) => Self::Login,
-            (Some(Otp), _) => Self::Otp,
-            (_, FailClosed) | (Some(Auth | StepUp | Admin), _) => Self::Closed,
+            (Some(Otp | StepUp), _) => Self::Otp,
+            (_, FailClosed) | (Some(Auth | Admin), _) => Self::Closed,
             (Some(Health), FailOpen | Degraded) => Self::Health,
             (Some(Read | Write | Bulk), FailOpen | Degraded)
             | (Some(ApiHeavy) | None, Degraded) => Self::Ceilings,

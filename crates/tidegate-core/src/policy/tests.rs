@@ -101,8 +101,8 @@ fn what_decides_without_a_store_follows_from_the_kind_and_the_mode() {
     for protects in Protects::ALL {
         let expected = match protects {
             Protects::Login => [Some(Fallback::Login), none, none],
-            Protects::Otp => [Some(Fallback::Otp), none, none],
-            Protects::Auth | Protects::StepUp | Protects::Admin => [closed, none, none],
+            Protects::Otp | Protects::StepUp => [Some(Fallback::Otp), none, none],
+            Protects::Auth | Protects::Admin => [closed, none, none],
             Protects::ApiHeavy => [closed, Some(Fallback::Guarded), ceilings],
             Protects::Read | Protects::Write | Protects::Bulk => [closed, ceilings, ceilings],
             Protects::Health => [closed, Some(Fallback::Health), Some(Fallback::Health)],

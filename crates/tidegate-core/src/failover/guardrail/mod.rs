@@ -122,7 +122,7 @@ impl Guardrails {
             if let Some(ceilings) = &mut self.ceilings {
                 asked.enforced().for_each(|charge| ceilings.take(charge, now));
             }
-            guarded.remaining -= 1;
+            guarded.remaining = guarded.remaining.saturating_sub(1);
             guarded.reset = guarded.cap.map_or(Span::ZERO, |cap| cap.per);
         }
         guarded
