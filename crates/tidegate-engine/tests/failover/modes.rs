@@ -48,6 +48,16 @@ fn p10_at_the_start_with_a_dead_store_logins_are_refused_and_interfaces_guarded(
 }
 
 #[test]
+fn p10_the_first_answer_proves_the_store_without_any_probe() {
+    let world = World::new();
+    let told = world.ask("login", "ann", HERE);
+    assert_eq!((told.mode, told.admits()), (Mode::Normal, true));
+    assert_eq!(world.mode("login"), Mode::Normal);
+    let proven = ("login".to_owned(), Mode::FailClosed, Mode::Normal, Cause::Proven);
+    assert_eq!(changes(&world), [proven]);
+}
+
+#[test]
 fn p11_a_failure_is_a_typed_denial_and_no_error() {
     let world = World::proven();
     world.fail(Some(StoreError::Timeout));
