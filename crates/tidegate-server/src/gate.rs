@@ -3,6 +3,4 @@
 //! What is said here may reach an end user, so it names nothing from within: no limit, no policy, no
 //! store, no mode (contract A29).
 
-mod client;
-
-pub(crate) use client::{client, is_trusted};
+pub(crate) use tidegate_tower::client::{client, is_trusted};

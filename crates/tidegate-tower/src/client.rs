@@ -11,14 +11,40 @@ use std::net::{IpAddr, Ipv6Addr};
 use http::header::{FORWARDED, HeaderMap, HeaderName};
 use ipnet::IpNet;
 
+/// Whose word counts for where a request came from. By default nobody's: the client is the peer.
+#[derive(Clone, Debug, Default)]
+pub struct Trust {
+    proxies: Vec<IpNet>,
+    header: Option<HeaderName>,
+}
+
+// === impl Trust ===
+
+impl Trust {
+    /// Believes these proxies in this one header field: `forwarded` is read as RFC 7239 has it, any other
+    /// as a list of addresses.
+    #[must_use]
+    pub fn proxies(proxies: impl IntoIterator<Item = IpNet>, header: HeaderName) -> Self {
+        Self { proxies: proxies.into_iter().collect(), header: Some(header) }
+    }
+
+    /// The client behind a peer.
+    #[must_use]
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        client(peer, &self.proxies, self.header.as_ref(), headers)
+    }
+}
+
 /// Whether an address is one of the trusted proxies.
-pub(crate) fn is_trusted(trusted: &[IpNet], address: IpAddr) -> bool {
+#[must_use]
+pub fn is_trusted(trusted: &[IpNet], address: IpAddr) -> bool {
     let address = address.to_canonical();
     trusted.iter().any(|network| network.contains(&address))
 }
 
 /// The address of the client: of the peer, unless the peer is trusted and its header leads further.
-pub(crate) fn client(
+#[must_use]
+pub fn client(
     peer: IpAddr,
     trusted: &[IpNet],
     header: Option<&HeaderName>,

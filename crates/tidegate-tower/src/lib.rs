@@ -1,0 +1,42 @@
+//! The door of Tidegate: layers for any [tower](https://docs.rs/tower) stack.
+//!
+//! ```text
+//! request ─▶ early layer ─▶ authentication ─▶ org layer ─▶ service
+//!            client, path,   puts an Identity   scope first, then
+//!            request id,     into the request's org, user and token:
+//!            address limits  extensions         bursts and quotas
+//! response ◀─ headers, outcome ◀───────────────── headers, outcome ◀─┘
+//! ```
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | who the client is, behind proxies | [`client`] |
+//! | which route a path belongs to, and its canonical form | [`Routes`], [`path`] |
+//! | who asks, once that is known | [`Identity`] |
+//! | everything the layers share | [`Gate`] |
+//! | the layers | [`Gate::early`], [`Gate::org`] |
+//! | what a client is told: header and body profiles | [`answer`] |
+//! | what an operator is told: log, metrics, audit | [`report`] |
+
+pub mod answer;
+mod body;
+pub mod client;
+mod gate;
+mod identity;
+mod layer;
+mod outcome;
+pub mod path;
+pub mod report;
+mod request_id;
+pub mod routes;
+mod trace;
+mod visit;
+
+pub use body::Body;
+pub use gate::{Gate, GateBuilder, GateError};
+pub use identity::Identity;
+pub use layer::{GateFuture, GateLayer, GateService};
+pub use request_id::RequestId;
+pub use routes::{Endpoint, Routes, RoutesBuilder, RoutesError};
+pub use trace::TraceContext;
+pub use visit::{Degraded, Peer, Visit};

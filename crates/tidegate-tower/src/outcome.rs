@@ -1,0 +1,44 @@
+//! Limits that count by outcome: charged at the start, given back unless the outcome is theirs.
+//!
+//! Counting only when the response is there would let as many pass at once as one can send before the
+//! first has failed. A request that is given up before its response stays counted, for nobody knows
+//! what would have come of it.
+
+use http::{HeaderValue, Response};
+use tidegate_core::{Decision, Store, Ticket};
+use tidegate_engine::Engine;
+
+/// What was charged until the outcome is known.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    ticket: Ticket,
+}
+
+// === impl Pending ===
+
+impl Pending {
+    /// What this decision has charged, if it is to be given back.
+    pub(crate) fn of<S: Store>(_engine: &Engine<S>, _decision: &Decision<'_>) -> Option<Self> {
+        None
+    }
+
+    /// Whether the response is none of the outcomes that count.
+    pub(crate) fn is_given_back(&self, status: u16) -> bool {
+        let _ = status;
+        false
+    }
+
+    /// The ticket to settle.
+    pub(crate) const fn ticket(&self) -> &Ticket {
+        &self.ticket
+    }
+}
+
+/// The outcome, as an HTTP status. gRPC hides it in a field of its own.
+pub(crate) fn of<B>(response: &Response<B>) -> u16 {
+    match response.headers().get("grpc-status").map(HeaderValue::as_bytes) {
+        Some(b"16") => 401,
+        Some(b"7") => 403,
+        _ => response.status().as_u16(),
+    }
+}
