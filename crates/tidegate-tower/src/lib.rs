@@ -15,12 +15,14 @@
 //! | who asks, once that is known | [`Identity`] |
 //! | everything the layers share | [`Gate`] |
 //! | the layers | [`Gate::early`], [`Gate::org`] |
+//! | a guard for jobs that are enqueued | [`Gate::enqueue`] |
 //! | what a client is told: header and body profiles | [`answer`] |
 //! | what an operator is told: log, metrics, audit | [`report`] |
 
 pub mod answer;
 mod body;
 pub mod client;
+mod enqueue;
 mod gate;
 mod identity;
 mod layer;
@@ -33,6 +35,7 @@ mod trace;
 mod visit;
 
 pub use body::Body;
+pub use enqueue::NotEnqueued;
 pub use gate::{Gate, GateBuilder, GateError};
 pub use identity::Identity;
 pub use layer::{GateFuture, GateLayer, GateService};

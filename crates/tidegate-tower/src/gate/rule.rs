@@ -1,5 +1,7 @@
 //! One ruling: may this request pass?
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
@@ -87,6 +89,28 @@ impl<S: Store> Gate<S> {
         let Some(identity) = identity else { return self.rule_unknown(&asked) };
         let agent = receive::agent(&head.headers);
         let subject = identity.describe(subject(&visit).agent(agent));
+        self.rule_known(&asked, identity, subject, visit.endpoint.cost).await
+    }
+
+    /// Rules on a job that somebody wants to enqueue.
+    pub(crate) async fn rule_on_job(
+        &self,
+        job: &str,
+        identity: &Identity,
+        visit: &Visit,
+    ) -> Ruling {
+        let mut visit = visit.clone();
+        let declared = self.0.routes.job(job);
+        if let Some(job) = declared {
+            visit.endpoint = Arc::clone(job);
+        }
+        let (stage, grpc) = (Stage::Enqueue, false);
+        let asked = Asked { stage, visit: &visit, identity: Some(identity), grpc };
+        if declared.is_none() {
+            error!(job, "a job that was not declared is not enqueued; declare it with its class");
+            return self.refuse(&asked, Code::Misconfigured, None);
+        }
+        let subject = identity.describe(subject(&visit));
         self.rule_known(&asked, identity, subject, visit.endpoint.cost).await
     }
 
@@ -193,7 +217,14 @@ impl<S: Store> Gate<S> {
     ) -> Response<Bytes> {
         let at = decision.map_or(asked.visit.at, |decision| decision.decided_at());
         let request_id = &asked.visit.request_id;
-        self.0.profile.refusal(&Refused { code, decision, request_id, at, grpc: asked.grpc })
+        let refused = Refused { code, decision, request_id, at, grpc: asked.grpc };
+        let mut response = self.0.profile.refusal(&refused);
+        response.extensions_mut().insert(code);
+        if let Some(decision) = &decision {
+            // Whoever is around this layer must not write what is left of something else over it.
+            response.extensions_mut().insert(Figures::of(decision));
+        }
+        response
     }
 
     /// Refuses a request of which too little is known to say more.

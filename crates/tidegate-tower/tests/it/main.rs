@@ -1,0 +1,13 @@
+//! The layers, as a stack meets them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test: what cannot be made fails it"
+)]
+
+mod budgets;
+mod enqueue;
+mod refusals;
+mod stack;
+mod world;
