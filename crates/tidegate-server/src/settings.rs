@@ -1,9 +1,8 @@
 //! What an operator can set: as written, then validated. The server sees only the second.
 
-mod units;
 mod written;
 
-pub use units::{Header, Length, Network, Size, UnitError};
+pub use tidegate_tower::settings::{Header, Length, Network, Size, UnitError};
 pub use written::{WrittenAdmin, WrittenGate, WrittenHeaders, WrittenSettings};
 
 use std::net::{Ipv4Addr, SocketAddr};

@@ -16,6 +16,7 @@
 //! | everything the layers share | [`Gate`] |
 //! | the layers | [`Gate::early`], [`Gate::org`] |
 //! | a guard for jobs that are enqueued | [`Gate::enqueue`] |
+//! | all of this from a file | [`settings`] |
 //! | what a client is told: header and body profiles | [`answer`] |
 //! | what an operator is told: log, metrics, audit | [`report`] |
 
@@ -31,6 +32,7 @@ pub mod path;
 pub mod report;
 mod request_id;
 pub mod routes;
+pub mod settings;
 mod trace;
 mod visit;
 
