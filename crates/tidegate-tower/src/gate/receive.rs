@@ -1,6 +1,7 @@
 //! A request as it comes in: what it is called, who sent it, what it is about.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use http::header::USER_AGENT;
 use http::request::Parts;
@@ -38,7 +39,8 @@ impl<S: Store> Gate<S> {
         canonicalise(&mut head.uri).map_err(|path::PathError| refuse(Code::InvalidPath))?;
         let endpoint = self.0.routes.find(&head.method, head.uri.path()).clone();
         let was_early = side == Side::Early;
-        let visit = Visit { request_id, trace, client, endpoint, at, was_early };
+        let profile = Arc::clone(&self.0.profile);
+        let visit = Visit { request_id, trace, client, endpoint, at, was_early, profile };
         head.extensions.insert(visit.clone());
         Ok(visit)
     }

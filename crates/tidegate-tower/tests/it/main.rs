@@ -9,5 +9,6 @@
 mod budgets;
 mod enqueue;
 mod refusals;
+mod shared;
 mod stack;
 mod world;
