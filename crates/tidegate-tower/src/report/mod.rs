@@ -1,5 +1,7 @@
 //! What an operator is told: a log, metrics, and an audit.
 
+pub mod exposition;
+
 use tidegate_core::{Decision, Name, Span};
 
 use crate::answer::Code;
