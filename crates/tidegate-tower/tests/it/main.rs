@@ -8,6 +8,7 @@
 
 mod budgets;
 mod enqueue;
+mod outcomes;
 mod refusals;
 mod shared;
 mod stack;
