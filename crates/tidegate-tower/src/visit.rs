@@ -39,7 +39,7 @@ pub struct Visit {
     pub(crate) was_early: bool,
     /// How to answer, for extractors.
     #[cfg_attr(not(feature = "axum"), expect(dead_code, reason = "only extractors answer late"))]
-    pub(crate) profile: Arc<Profile>,
+    pub(crate) profile: Profile,
 }
 
 // === impl Visit ===

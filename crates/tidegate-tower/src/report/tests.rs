@@ -15,6 +15,7 @@ use tidegate_engine::{Engine, ready};
 
 use super::{Reporter, Ruled, Stage};
 use crate::answer::Code;
+use crate::answer::Profile;
 use crate::identity::Identity;
 use crate::request_id::RequestId;
 use crate::routes::Endpoint;
@@ -74,7 +75,7 @@ impl World {
             endpoint: Arc::new(endpoint),
             at: NOW,
             was_early: true,
-            profile: Arc::default(),
+            profile: Profile::default(),
         };
         let subject = Subject::new().ip(ask.client).class(ask.class);
         let subject = match &ask.identity {

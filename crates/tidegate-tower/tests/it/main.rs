@@ -10,6 +10,7 @@ mod budgets;
 mod enqueue;
 mod outcomes;
 mod refusals;
+mod settings;
 mod shared;
 mod stack;
 mod world;
