@@ -61,6 +61,14 @@ impl World {
 
     /// Decides a request, and tells of it. Says whether it may pass.
     pub(super) fn ask(&self, reporter: &Reporter, ask: &Ask) -> bool {
+        self.rule(ask, |ruled| {
+            reporter.ruled(ruled);
+            !ruled.is_refused()
+        })
+    }
+
+    /// Decides a request.
+    pub(super) fn rule<T>(&self, ask: &Ask, tell: impl FnOnce(&Ruled<'_>) -> T) -> T {
         let endpoint = Endpoint {
             template: ask.route.clone(),
             class: name(ask.class),
@@ -86,15 +94,14 @@ impl World {
         let mut case = Case::new(set.get(ask.policy).unwrap(), &subject);
         let decision = ready(self.engine.decide(&mut case)).unwrap().unwrap();
         let code = decision.status().blocked.then_some(Code::RateLimitExceeded);
-        reporter.ruled(&Ruled {
+        tell(&Ruled {
             stage: ask.stage,
             visit: &visit,
             identity: ask.identity.as_ref(),
             decision: Some(decision),
             code,
             took: Span::from_micros(30),
-        });
-        code.is_none()
+        })
     }
 }
 
