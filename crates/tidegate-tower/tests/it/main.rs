@@ -8,6 +8,7 @@
 
 mod budgets;
 mod enqueue;
+mod grpc;
 mod refusals;
 mod stack;
 mod world;
