@@ -11,6 +11,7 @@
 
 mod audit;
 mod escape;
+pub mod exposition;
 mod log;
 
 pub use audit::{Audit, AuditBuilder, JsonLines, Kind, Record, Sink};
