@@ -9,5 +9,7 @@
 mod budgets;
 mod enqueue;
 mod refusals;
+#[cfg(feature = "serve")]
+mod serve;
 mod stack;
 mod world;
