@@ -24,6 +24,8 @@
 #[cfg(feature = "serve")]
 pub mod accept;
 pub mod answer;
+#[cfg(feature = "axum")]
+pub mod axum;
 mod body;
 pub mod client;
 mod enqueue;

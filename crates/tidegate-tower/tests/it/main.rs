@@ -8,8 +8,11 @@
 
 mod budgets;
 mod enqueue;
+mod outcomes;
 mod refusals;
 #[cfg(feature = "serve")]
 mod serve;
+mod settings;
+mod shared;
 mod stack;
 mod world;
