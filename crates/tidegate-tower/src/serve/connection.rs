@@ -65,11 +65,11 @@ where
     match protocol {
         Protocol::Http1 => {
             let connection = pin!(http1(bounds).serve_connection(socket, door));
-            watched.to_the_end(connection, http1::Connection::graceful_shutdown).await
+            watched.until_over(connection, http1::Connection::graceful_shutdown).await
         }
         Protocol::Http2 => {
             let connection = pin!(http2(bounds).serve_connection(socket, door));
-            watched.to_the_end(connection, http2::Connection::graceful_shutdown).await
+            watched.until_over(connection, http2::Connection::graceful_shutdown).await
         }
     }
 }
@@ -141,7 +141,7 @@ struct Watched<'a, F> {
 
 impl<F: Future<Output = ()>> Watched<'_, F> {
     /// Lets a connection go on for as long as it may stay at what it is at.
-    async fn to_the_end<C: Future<Output = hyper::Result<()>>>(
+    async fn until_over<C: Future<Output = hyper::Result<()>>>(
         mut self,
         mut connection: Pin<&mut C>,
         tell: impl Fn(Pin<&mut C>),
