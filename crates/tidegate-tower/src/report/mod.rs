@@ -13,9 +13,11 @@ mod audit;
 mod escape;
 pub mod exposition;
 mod log;
+mod metrics;
 
 pub use audit::{Audit, AuditBuilder, JsonLines, Kind, Record, Sink};
 pub use log::TARGET;
+pub use metrics::{Enforcement, Metrics};
 
 use std::num::NonZeroU32;
 
@@ -56,6 +58,7 @@ pub(crate) struct Ruled<'a> {
 #[derive(Debug, Default)]
 pub struct Reporter {
     log: Log,
+    metrics: Option<Metrics>,
     audit: Option<Audit>,
 }
 
@@ -69,11 +72,24 @@ impl Reporter {
         self
     }
 
+    /// Counts.
+    #[must_use]
+    pub fn measuring(mut self, metrics: Metrics) -> Self {
+        self.metrics = Some(metrics);
+        self
+    }
+
     /// Keeps an audit.
     #[must_use]
     pub fn auditing(mut self, audit: Audit) -> Self {
         self.audit = Some(audit);
         self
+    }
+
+    /// The metrics, if anything is counted.
+    #[must_use]
+    pub const fn metrics(&self) -> Option<&Metrics> {
+        self.metrics.as_ref()
     }
 
     /// The audit, if one is kept.
@@ -85,6 +101,9 @@ impl Reporter {
     /// Tells of a ruling.
     #[inline]
     pub(crate) fn ruled(&self, ruled: &Ruled<'_>) {
+        if let Some(metrics) = &self.metrics {
+            metrics.ruled(ruled);
+        }
         if let Some(audit) = &self.audit {
             audit.ruled(ruled);
         }
@@ -93,6 +112,9 @@ impl Reporter {
 
     /// Tells of a request of which too little is known to say more.
     pub(crate) fn unseen(&self, code: Code, request_id: &RequestId) {
+        if let Some(metrics) = &self.metrics {
+            metrics.unseen(code);
+        }
         self.log.unseen(code, request_id);
     }
 }

@@ -87,7 +87,7 @@ fn a_file_that_somebody_removes_or_renames_is_begun_anew() {
     let path = directory.path().join("audit.jsonl");
     let audit = every(1).start(JsonLines::open(&path).unwrap()).unwrap();
     let (world, reporter) = (exhausted(), Reporter::default().auditing(audit.clone()));
-    let mut write = |id: u32| {
+    let write = |id: u32| {
         world.ask(&reporter, &user(id));
         audit.finish(LONG)
     };
