@@ -19,7 +19,10 @@
 //! | all of this from a file | [`settings`] |
 //! | what a client is told: header and body profiles | [`answer`] |
 //! | what an operator is told: log, metrics, audit | [`report`] |
+//! | a listener that slow clients cannot take over | `serve` (feature `serve`) |
 
+#[cfg(feature = "serve")]
+pub mod accept;
 pub mod answer;
 #[cfg(feature = "axum")]
 pub mod axum;
@@ -34,6 +37,8 @@ pub mod path;
 pub mod report;
 mod request_id;
 pub mod routes;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod settings;
 mod trace;
 mod visit;

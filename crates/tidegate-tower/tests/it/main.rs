@@ -11,6 +11,8 @@ mod enqueue;
 mod grpc;
 mod outcomes;
 mod refusals;
+#[cfg(feature = "serve")]
+mod serve;
 mod settings;
 mod shared;
 mod stack;
