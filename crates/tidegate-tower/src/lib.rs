@@ -30,6 +30,7 @@ pub mod report;
 mod request_id;
 pub mod routes;
 mod trace;
+mod unguessable;
 mod visit;
 
 pub use body::Body;
