@@ -21,6 +21,8 @@
 pub mod answer;
 mod body;
 pub mod client;
+#[doc(hidden)]
+pub mod fuzz;
 mod gate;
 mod identity;
 mod layer;
