@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use sfv::{Integer, KeyRef, ListSerializer, StringRef, key_ref, string_ref};
 
 use super::figures::{Binding, Figures, Limited};
-use super::profile::{HeaderProfile, Profile, Reset};
+use super::profile::{HeaderProfile, Headers, Profile, Reset};
 
 static RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 static RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -57,7 +57,9 @@ impl Figures {
         if let Some(wait) = self.retry_after(profile) {
             headers.insert(RETRY_AFTER, HeaderValue::from(wait));
         }
-        let Some(binding) = self.binding() else { return };
+        let Some(binding) = self.binding().filter(|_| profile.headers != Headers::NONE) else {
+            return;
+        };
         let mut fields = Fields::new();
         for family in profile.headers {
             match family {

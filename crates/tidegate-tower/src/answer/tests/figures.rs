@@ -84,7 +84,8 @@ fn a_layer_around_a_refusal_finds_its_figures() {
 #[test]
 fn nothing_is_invented_where_nobody_has_counted() {
     let all = Profile::default().headers(HeaderProfile::ALL);
-    for scene in [Scene::ShadowOnly, Scene::Unavailable, Scene::EntranceUnavailable] {
+    let shadows = [Scene::ShadowOnly, Scene::EntranceShadow];
+    for scene in shadows.into_iter().chain([Scene::Unavailable, Scene::EntranceUnavailable]) {
         let told = written(&all, scene);
         assert!(told.keys().all(|name| name == "retry-after"), "{scene:?}: {told:?}");
     }

@@ -49,6 +49,11 @@ policies:
     limits:
       - { name: per-account, by: account, attempts: { block_at: 6, per: 10min, ladder: all } }
       - { name: per-address, by: ip, bucket: { rate: 20/s, burst: 40 } }
+  - name: sign-in-trial
+    protects: login
+    failure_mode: fail_closed
+    limits:
+      - shared: trial
   - name: trial
     failure_mode: fail_open
     limits:
@@ -67,6 +72,7 @@ pub(super) enum Scene {
     EntranceAdmitted,
     EntranceBlocked,
     EntranceUnavailable,
+    EntranceShadow,
     GuardedAdmitted,
     GuardedRefused,
     Unavailable,
@@ -79,7 +85,7 @@ struct Failing;
 // === impl Scene ===
 
 impl Scene {
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Admitted,
         Self::RefusedByBurst,
         Self::RefusedByQuota,
@@ -89,6 +95,7 @@ impl Scene {
         Self::EntranceAdmitted,
         Self::EntranceBlocked,
         Self::EntranceUnavailable,
+        Self::EntranceShadow,
         Self::GuardedAdmitted,
         Self::GuardedRefused,
         Self::Unavailable,
@@ -109,6 +116,7 @@ impl Scene {
             Self::EntranceAdmitted => "admitted at an entrance",
             Self::EntranceBlocked => "blocked at an entrance",
             Self::EntranceUnavailable => "an entrance without its store",
+            Self::EntranceShadow => "in shadow only, at an entrance",
             Self::GuardedAdmitted => "admitted without a store",
             Self::GuardedRefused => "refused without a store",
             Self::Unavailable => "closed without a store",
@@ -128,6 +136,7 @@ impl Scene {
             Self::EntranceAdmitted => ("sign-in", &[1], true),
             Self::EntranceBlocked => ("sign-in", &[1; 6], true),
             Self::EntranceUnavailable => ("sign-in", &[1], false),
+            Self::EntranceShadow => ("sign-in-trial", &[1, 1], true),
             Self::GuardedAdmitted => ("api", &[1], false),
             Self::GuardedRefused => ("api", &[1; 61], false),
             Self::Unavailable => ("plan", &[1], false),
