@@ -2,7 +2,7 @@
 //!
 //! Each takes any bytes, and must neither panic nor take long.
 
-use tidegate_core::{Cost, CostRule, MAX_EXACT};
+use tidegate_core::{Cost, CostRule, MAX_EXACT, Policy};
 use tidegate_engine::file::{File, NoDoor};
 
 use crate::admin::requests as operators;
@@ -68,7 +68,7 @@ fn written(text: &str) -> Vec<CostRule> {
     );
     let Ok(file) = File::<NoDoor>::parse("fuzz.yaml", &file) else { return Vec::new() };
     let Ok(set) = file.policies().clone().build(None) else { return Vec::new() };
-    let limits = set.policies().iter().flat_map(|policy| policy.limits());
+    let limits = set.policies().iter().flat_map(Policy::limits);
     limits.map(|limit| limit.cost()).collect()
 }
 

@@ -1,6 +1,7 @@
 //! A small world to be told of, and what is told of it.
 
 mod log;
+mod page;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub(super) const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 /// | `front` | `peers` | ip+class | 3 at once |
 /// | `api` | `burst` | org | 5 at once |
 /// | `api` | `day` | org | 1,000 a day |
+/// | `bulk` | `hour` | org | 500 an hour |
 /// | `soft` | `burst` | org | 1 at once, then with a lower quality |
 /// | `login` | `guesses` | ip | 21 in ten minutes, then a block |
 pub(super) struct World {
@@ -145,6 +147,7 @@ pub(super) fn policies() -> PolicySet {
         |burst| Shape::Bucket(Bucket::try_new(Rate::per_minute(burst).unwrap(), burst).unwrap());
     let org = Scope::of([Dimension::Org]);
     let day = Quota::try_new(1_000, Period::Fixed(Span::DAY), Counts::Admitted).unwrap();
+    let hour = Quota::try_new(500, Period::Fixed(Span::HOUR), Counts::Admitted).unwrap();
     let guesses = Attempts::climbing(22, Span::from_secs(600), Ladder::default()).unwrap();
     let peers = Scope::of([Dimension::Ip, Dimension::Class]);
     let by_ip = Scope::of([Dimension::Ip]);
@@ -159,6 +162,11 @@ pub(super) fn policies() -> PolicySet {
                 .limit(Limit::new(name("burst"), org, bucket(5)))
                 .limit(Limit::new(name("day"), org, Shape::Quota(day))),
         )
+        .policy(PolicySpec::new(name("bulk"), FailureMode::FailOpen).limit(Limit::new(
+            name("hour"),
+            org,
+            Shape::Quota(hour),
+        )))
         .policy(
             PolicySpec::new(name("soft"), FailureMode::FailOpen)
                 .overflow(Overflow::Degrade)

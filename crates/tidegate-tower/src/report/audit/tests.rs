@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use tidegate_core::Span;
 
+use super::pending::{Event, Pending};
 use super::{Audit, AuditBuilder, Kind, Record, Sink};
 use crate::answer::Code;
 use crate::identity::Identity;
@@ -261,6 +262,26 @@ fn p81_what_a_sink_could_not_write_is_written_once_it_can() {
         told.iter().map(|record| (record.actor_id.as_deref().unwrap(), record.count)).collect();
     assert_eq!(told, [("3", 2), ("1", 3), ("2", 1)], "in the order of their first events");
     assert_eq!(audit.waiting(), 0);
+}
+
+#[test]
+fn what_comes_back_goes_before_what_came_since_and_stays_bounded() {
+    let mut pending = Pending::new(2);
+    let kind = Kind::RepeatedThrottling;
+    let add = |pending: &mut Pending, key, run| {
+        let event = Event { kind, key: Some(key), at: NOW, run };
+        pending.add(event, || Record { other: false, run: Some(run), ..Record::other(kind, NOW) });
+    };
+    add(&mut pending, 1, 10);
+    let earlier = pending.take();
+    add(&mut pending, 2, 10);
+    add(&mut pending, 1, 20);
+    add(&mut pending, 3, 10);
+    pending.put_back(earlier);
+    let told = pending.take().into_iter();
+    let told: Vec<_> = told.map(|(key, record)| (key, record.run, record.count)).collect();
+    assert_eq!(told, [(Some(1), Some(20), 2), (Some(2), Some(10), 1), (None, None, 1)]);
+    assert!(pending.is_empty());
 }
 
 #[test]

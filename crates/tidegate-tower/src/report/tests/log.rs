@@ -57,7 +57,7 @@ impl MakeWriter<'_> for Page {
 }
 
 /// What is logged meanwhile, as JSON and as text for people.
-fn logged(level: Level, during: impl Fn()) -> (Vec<Value>, String) {
+pub(super) fn logged(level: Level, during: impl Fn()) -> (Vec<Value>, String) {
     let (json, text) = (Page::default(), Page::default());
     let to = tracing_subscriber::fmt().json().with_max_level(level).with_writer(json.clone());
     with_default(to.finish(), &during);
@@ -67,7 +67,7 @@ fn logged(level: Level, during: impl Fn()) -> (Vec<Value>, String) {
     (parsed, text.text())
 }
 
-fn acme() -> Identity {
+pub(super) fn acme() -> Identity {
     Identity::new("acme").user("u7").token("tok_3")
 }
 
