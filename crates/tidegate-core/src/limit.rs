@@ -8,6 +8,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::cost::{Cost, CostRule};
 use crate::name::Name;
+use crate::outcome::Outcomes;
 use crate::overrides::{Applies, Override, OverrideError, Overrides};
 use crate::shape::{Kind, MAX_DISTINCT, Period, Shape};
 use crate::subject::{Dimension, Facts, Scope};
@@ -37,6 +38,7 @@ pub struct Limit {
     settles: bool,
     named_key: bool,
     forgives: bool,
+    outcomes: Option<Outcomes>,
     special: Option<Special>,
     /// Every shape this limit has had, so that state written under an earlier one can be read.
     /// Stored state names its shape by its place here; the places never change.
@@ -115,6 +117,15 @@ pub enum LimitError {
         /// The limit.
         limit: Name,
     },
+    /// A success that is given back by its outcome, and would clear the failures before it.
+    #[error(
+        "limit `{limit}` counts by outcome and cannot forgive: most answers are good ones, and each \
+         would clear what was counted before; let it give back only the request itself"
+    )]
+    ForgivesOutcomes {
+        /// The limit.
+        limit: Name,
+    },
     /// An override that cannot apply.
     #[error("limit `{limit}`: {error}")]
     Override {
@@ -152,6 +163,7 @@ impl Limit {
             settles: false,
             named_key: false,
             forgives: false,
+            outcomes: None,
             special: None,
             shapes: vec![shape],
             current: Stamp(0),
@@ -204,6 +216,17 @@ impl Limit {
     pub const fn forgiving(mut self) -> Self {
         self.settles = true;
         self.forgives = true;
+        self
+    }
+
+    /// Counts requests by what came of them: it takes from every request when it begins, so that
+    /// many at once cannot slip through, and whoever answers settles the ticket at zero if the
+    /// answer is none of these. Without that, and while it is not known, a request counts. Implies
+    /// [`settling`](Self::settling).
+    #[must_use]
+    pub const fn counting_outcomes(mut self, outcomes: Outcomes) -> Self {
+        self.settles = true;
+        self.outcomes = Some(outcomes);
         self
     }
 
@@ -288,6 +311,13 @@ impl Limit {
     #[must_use]
     pub const fn forgives(&self) -> bool {
         self.forgives
+    }
+
+    /// The answers it counts; `None` where every request counts, whatever came of it.
+    #[must_use]
+    #[inline]
+    pub const fn outcomes(&self) -> Option<&Outcomes> {
+        self.outcomes.as_ref()
     }
 
     /// Whom the limit leaves alone: those of whom this is known.
@@ -379,7 +409,7 @@ impl Limit {
     }
 
     pub(crate) fn check(&self) -> Result<(), LimitError> {
-        self.check_distinct()?;
+        self.check_special()?;
         let cost = self.units(Cost::ONE);
         match self.in_force().map(Shape::capacity).find(|capacity| cost.get() > *capacity) {
             Some(capacity) => {

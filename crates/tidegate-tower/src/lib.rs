@@ -21,6 +21,8 @@
 //! | what an operator is told: log, metrics, audit | [`report`] |
 
 pub mod answer;
+#[cfg(feature = "axum")]
+pub mod axum;
 mod body;
 pub mod client;
 mod enqueue;

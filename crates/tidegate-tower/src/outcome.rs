@@ -5,27 +5,29 @@
 //! what would have come of it.
 
 use http::{HeaderValue, Response};
-use tidegate_core::{Decision, Store, Ticket};
+use tidegate_core::{Decision, Outcomes, Store, Ticket};
 use tidegate_engine::Engine;
 
 /// What was charged until the outcome is known.
 #[derive(Debug)]
 pub(crate) struct Pending {
     ticket: Ticket,
+    outcomes: Outcomes,
 }
 
 // === impl Pending ===
 
 impl Pending {
-    /// What this decision has charged, if it is to be given back.
-    pub(crate) fn of<S: Store>(_engine: &Engine<S>, _decision: &Decision<'_>) -> Option<Self> {
-        None
+    /// What this decision has charged, if it may have to be given back.
+    #[inline]
+    pub(crate) fn of<S: Store>(engine: &Engine<S>, decision: &Decision<'_>) -> Option<Self> {
+        let outcomes = decision.policy().outcomes()?.clone();
+        Some(Self { ticket: engine.ticket(decision)?, outcomes })
     }
 
-    /// Whether the response is none of the outcomes that count.
-    pub(crate) fn is_given_back(&self, status: u16) -> bool {
-        let _ = status;
-        false
+    /// Whether the outcome is none of those that count.
+    pub(crate) fn is_given_back(&self, outcome: u16) -> bool {
+        !self.outcomes.contains(outcome)
     }
 
     /// The ticket to settle.

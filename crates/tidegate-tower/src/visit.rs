@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tidegate_core::Timestamp;
 
+use crate::answer::Profile;
 use crate::request_id::RequestId;
 use crate::routes::Endpoint;
 use crate::trace::TraceContext;
@@ -36,6 +37,9 @@ pub struct Visit {
     pub at: Timestamp,
     /// Whether the early layer has let it pass.
     pub(crate) was_early: bool,
+    /// How to answer, for extractors.
+    #[cfg_attr(not(feature = "axum"), expect(dead_code, reason = "only extractors answer late"))]
+    pub(crate) profile: Arc<Profile>,
 }
 
 // === impl Visit ===

@@ -32,10 +32,13 @@ impl Special {
 // === impl Limit ===
 
 impl Limit {
-    /// Refuses what only an abuse log can do, and sets that are too large.
-    pub(super) fn check_distinct(&self) -> Result<(), LimitError> {
+    /// Refuses what only an abuse log can do, forgiving by outcome, and sets that are too large.
+    pub(super) fn check_special(&self) -> Result<(), LimitError> {
         let limit = || self.name.clone();
         let is_attempts = self.shape().kind() == Kind::Attempts;
+        if self.forgives && self.outcomes.is_some() {
+            return Err(LimitError::ForgivesOutcomes { limit: limit() });
+        }
         match self.counted() {
             None if self.forgives && !is_attempts => {
                 Err(LimitError::NotAttempts { limit: limit() })

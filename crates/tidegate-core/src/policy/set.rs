@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::caps;
 use super::{FailureMode, LimitUse, MAX_LIMITS, Policy, PolicySpec, Protects};
+use super::{caps, outcomes};
 use crate::failover::Cap;
 use crate::limit::{Limit, LimitError};
 use crate::name::Name;
@@ -125,6 +125,47 @@ pub enum PolicyError {
         second: String,
         /// The form of the key: names of dimensions in place of values.
         key: String,
+    },
+    /// Two limits of one policy that count by different outcomes.
+    #[error(
+        "limits `{first}` and `{second}` of policy `{policy}` count by different outcomes, but a \
+         request is given back to all of them or to none; give them the same status codes, or put \
+         one into a policy of its own"
+    )]
+    OtherOutcomes {
+        /// The policy.
+        policy: Name,
+        /// One limit.
+        first: Name,
+        /// The other.
+        second: Name,
+    },
+    /// A limit that is settled for another reason than the outcome, beside one that counts by it.
+    #[error(
+        "limit `{limit}` of policy `{policy}` settles, and `{counting}` counts by outcome, but a \
+         ticket settles both by one weight; put one into a policy of its own"
+    )]
+    SettlesBesideOutcomes {
+        /// The policy.
+        policy: Name,
+        /// The limit that settles.
+        limit: Name,
+        /// The limit that counts by outcome.
+        counting: Name,
+    },
+    /// A limit by outcome that counts what others refuse, which has no such outcome.
+    #[error(
+        "limit `{counting}` of policy `{policy}` counts by outcome, but refused attempts too, so \
+         that each refusal by `{limit}` would count and never be given back; let it count admitted \
+         requests or climb a ladder, or put it into a policy of its own"
+    )]
+    RefusalsAsOutcomes {
+        /// The policy.
+        policy: Name,
+        /// The limit that counts by outcome.
+        counting: Name,
+        /// The other limit.
+        limit: Name,
     },
     /// More limits than are remembered, those that came and went over all reloads included.
     #[error(
@@ -281,6 +322,7 @@ impl Building {
             limits.push(limit);
         }
         caps::check(&name, protects, &limits)?;
+        let outcomes = outcomes::check(&name, &limits)?;
         let settles = limits.iter().any(|limit| limit.settles());
         let counts_attempts = limits.iter().any(|limit| limit.shape().kind() == Kind::Attempts);
         self.set.policies.push(Policy {
@@ -293,6 +335,7 @@ impl Building {
             limits,
             settles,
             counts_attempts,
+            outcomes,
         });
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! What a file that is in order means.
 
 use tidegate_core::{
-    Account, Case, Counts, FailureMode, ManualClock, Overflow, Period, Protects, Shape, Span,
-    Stage, Subject, Timestamp, Unit,
+    Account, Case, Counts, FailureMode, ManualClock, Outcomes, Overflow, Period, Protects, Shape,
+    Span, Stage, Subject, Timestamp, Unit,
 };
 use tidegate_engine::file::{File, NoDoor};
 use tidegate_engine::memory::{Budget, MemoryStore};
@@ -251,4 +251,29 @@ policies:
         ready(engine.decide(&mut case)).unwrap().unwrap().is_admitted()
     });
     assert_eq!(admitted, [true, true, false, false]);
+}
+
+#[test]
+fn a_limit_counts_by_the_outcomes_that_are_written() {
+    let text = "
+version: 1
+policies:
+  - name: api
+    failure_mode: degraded
+    limits:
+      - name: burst
+        by: org
+        bucket: { rate: 20/s, burst: 40 }
+      - name: probing
+        by: token
+        window: { count: 20, per: 10min }
+        outcome: [403, 401, 403]
+";
+    let set = parse(text).policies().clone().build(None).unwrap();
+    let api = set.get("api").unwrap();
+    assert_eq!(api.outcomes(), Some(&Outcomes::REFUSED));
+    let [burst, probing] = api.limits() else { panic!("two limits") };
+    assert_eq!(burst.outcomes(), None);
+    assert_eq!(probing.outcomes(), Some(&Outcomes::REFUSED));
+    assert!(probing.settles() && !burst.settles());
 }

@@ -18,6 +18,7 @@ mod logs;
 mod lua;
 mod memory;
 mod operators;
+mod outcomes;
 mod pitfalls;
 mod policies;
 mod presets;

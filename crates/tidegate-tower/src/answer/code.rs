@@ -61,4 +61,67 @@ impl Code {
             Self::Misconfigured => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
+
+    /// The sentence that says it to people. It tells nothing that the code does not.
+    #[must_use]
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::RateLimitExceeded => "Too many requests.",
+            Self::EnforcementDegraded => {
+                "Too many requests: for the time being, less than usual is admitted."
+            }
+            Self::Unavailable => "This cannot be checked right now.",
+            Self::InsufficientScope => "A scope that this request needs was not granted.",
+            Self::AuthenticationRequired => "This request needs authentication.",
+            Self::InvalidPath => "The path of this request has no canonical form.",
+            Self::Misconfigured => "Something went wrong.",
+        }
+    }
+
+    /// The type of a problem document (RFC 9457).
+    #[must_use]
+    pub const fn urn(self) -> &'static str {
+        match self {
+            Self::RateLimitExceeded => "urn:tidegate:problem:rate-limit-exceeded",
+            Self::EnforcementDegraded => "urn:tidegate:problem:enforcement-degraded",
+            Self::Unavailable => "urn:tidegate:problem:unavailable",
+            Self::InsufficientScope => "urn:tidegate:problem:insufficient-scope",
+            Self::AuthenticationRequired => "urn:tidegate:problem:authentication-required",
+            Self::InvalidPath => "urn:tidegate:problem:invalid-path",
+            Self::Misconfigured => "urn:tidegate:problem:misconfigured",
+        }
+    }
+
+    /// The title of all problem documents of this type.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::RateLimitExceeded => "Rate limit exceeded",
+            Self::EnforcementDegraded => "Enforcement degraded",
+            Self::Unavailable => "Unavailable",
+            Self::InsufficientScope => "Insufficient scope",
+            Self::AuthenticationRequired => "Authentication required",
+            Self::InvalidPath => "Invalid path",
+            Self::Misconfigured => "Internal error",
+        }
+    }
+
+    /// The status for clients that speak gRPC.
+    #[must_use]
+    pub const fn grpc_status(self) -> u16 {
+        match self {
+            // RESOURCE_EXHAUSTED
+            Self::RateLimitExceeded | Self::EnforcementDegraded => 8,
+            // UNAVAILABLE
+            Self::Unavailable => 14,
+            // PERMISSION_DENIED
+            Self::InsufficientScope => 7,
+            // UNAUTHENTICATED
+            Self::AuthenticationRequired => 16,
+            // INVALID_ARGUMENT
+            Self::InvalidPath => 3,
+            // INTERNAL
+            Self::Misconfigured => 13,
+        }
+    }
 }

@@ -1,59 +1,44 @@
 //! What a client is told: status, header fields and bodies.
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | which header fields, which body: what a host chooses | [`Profile`] |
+//! | why a request was refused | [`Code`] |
+//! | the compact body, also for call sites of one's own | [`ErrorResponse`] |
+//!
+//! Every response has the numbers of one decision: of the layers that a request has passed, the one
+//! that leaves the smallest share. All instants are those of whoever has decided, the store or this
+//! server, and never the client's; waits are rounded up and remainders down, so that a client that
+//! believes them is not refused for it.
+//!
+//! Who could be guessing a password is told less: numbers, and nothing of what limits are called or by
+//! what they count.
 
+mod body;
 mod code;
+mod compact;
+mod figures;
+mod headers;
+mod profile;
+mod refusal;
 
 pub use code::Code;
+pub use compact::{ErrorCode, ErrorResponse};
+pub use profile::{BodyProfile, HeaderProfile, Headers, Profile, Reset, RetryAfter};
 
-use bytes::Bytes;
-use http::{HeaderMap, Response};
-use tidegate_core::{Decision, Timestamp};
+pub(crate) use figures::Figures;
+pub(crate) use refusal::Refused;
 
-use crate::request_id::RequestId;
+use tidegate_core::{Protects, Timestamp};
 
-/// How clients are answered: which header fields, which body.
-#[derive(Clone, Debug, Default)]
-pub struct Profile {}
-
-/// What header fields say about a decision, kept until there is a response to write them into.
-#[derive(Clone, Debug)]
-pub(crate) struct Figures {}
-
-/// A refusal, before it is written down.
-#[derive(Debug)]
-pub(crate) struct Refused<'a> {
-    pub(crate) code: Code,
-    pub(crate) decision: Option<Decision<'a>>,
-    pub(crate) request_id: &'a RequestId,
-    pub(crate) at: Timestamp,
-    /// Whether the client speaks gRPC, and so reads the status from header fields of its own.
-    pub(crate) grpc: bool,
+/// Whether who is refused may be guessing at something about identity. They are told less.
+const fn is_about_identity(protects: Option<Protects>) -> bool {
+    matches!(protects, Some(Protects::Login | Protects::Otp | Protects::Auth | Protects::StepUp))
 }
 
-// === impl Profile ===
-
-impl Profile {
-    /// The whole response.
-    #[cold]
-    pub(crate) fn refusal(&self, refused: &Refused<'_>) -> Response<Bytes> {
-        let mut response = Response::new(Bytes::new());
-        *response.status_mut() = refused.code.status();
-        response
-    }
-}
-
-// === impl Figures ===
-
-impl Figures {
-    /// What there is to say about this decision.
-    pub(crate) fn of(_decision: &Decision<'_>) -> Self {
-        Self {}
-    }
-
-    /// Whether less is left of this one than of the other: a refusal first, then the smaller share.
-    pub(crate) fn is_scarcer_than(&self, _other: &Self) -> bool {
-        false
-    }
-
-    /// Writes the header fields, in the place of any of these names that are there.
-    pub(crate) fn write(&self, _profile: &Profile, _headers: &mut HeaderMap) {}
+/// An instant in a body: RFC 3339 in UTC, always with six digits of fraction.
+fn rfc3339(at: Timestamp) -> String {
+    let micros = i64::try_from(at.as_micros()).unwrap_or(i64::MAX);
+    let at = jiff::Timestamp::from_microsecond(micros).unwrap_or(jiff::Timestamp::MAX);
+    format!("{at:.6}")
 }

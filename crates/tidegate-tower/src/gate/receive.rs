@@ -1,6 +1,7 @@
 //! A request as it comes in: what it is called, who sent it, what it is about.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use http::header::USER_AGENT;
 use http::request::Parts;
@@ -35,10 +36,11 @@ impl<S: Store> Gate<S> {
         let trace = TraceContext::adopt(&mut head.headers);
         let refuse = |code| (code, request_id.clone(), at);
         let client = self.client(head).ok_or_else(|| refuse(Code::Misconfigured))?;
-        canonicalise(&mut head.uri).map_err(|path::PathError| refuse(Code::InvalidPath))?;
+        canonicalise(&mut head.uri).map_err(|_| refuse(Code::InvalidPath))?;
         let endpoint = self.0.routes.find(&head.method, head.uri.path()).clone();
         let was_early = side == Side::Early;
-        let visit = Visit { request_id, trace, client, endpoint, at, was_early };
+        let profile = Arc::clone(&self.0.profile);
+        let visit = Visit { request_id, trace, client, endpoint, at, was_early, profile };
         head.extensions.insert(visit.clone());
         Ok(visit)
     }
@@ -85,8 +87,8 @@ fn canonicalise(uri: &mut Uri) -> Result<(), path::PathError> {
         None => canonical,
     };
     let mut parts = core::mem::take(uri).into_parts();
-    let target = PathAndQuery::try_from(target).map_err(|_| path::PathError)?;
+    let target = PathAndQuery::try_from(target).map_err(|_| path::PathError::TooLong)?;
     parts.path_and_query = Some(target);
-    *uri = Uri::from_parts(parts).map_err(|_| path::PathError)?;
+    *uri = Uri::from_parts(parts).map_err(|_| path::PathError::TooLong)?;
     Ok(())
 }

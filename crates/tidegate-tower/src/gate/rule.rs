@@ -126,13 +126,36 @@ impl<S: Store> Gate<S> {
         if let Some(scope) = &endpoint.scope
             && !identity.may(scope)
         {
-            return self.refuse(asked, Code::InsufficientScope, None);
+            return self.rule_unauthorised(asked, subject).await;
         }
         if self.0.routes.classes[endpoint.place].policy.is_none() {
             // A class without a policy for those who are known: the early layer has decided.
             return Ruling::Pass(Passage::default());
         }
         self.rule(asked, subject, |places| places.org, cost).await
+    }
+
+    /// A scope is lacking. Nothing is charged for it but what counts such refusals; whoever has had too
+    /// many of them is told to wait instead.
+    #[cold]
+    async fn rule_unauthorised(&self, asked: &Asked<'_>, subject: Subject<'_>) -> Ruling {
+        let handles = self.handles();
+        let place = handles.classes[asked.visit.endpoint.place].org;
+        let policy = place.and_then(|place| handles.set.policies().get(place));
+        let forbidden = Code::InsufficientScope.status().as_u16();
+        let counts = |policy: &&Policy| {
+            policy.outcomes().is_some_and(|outcomes| outcomes.contains(forbidden))
+        };
+        if let Some(policy) = policy.filter(counts) {
+            let mut case = Case::new(policy, &subject).only_outcomes();
+            // If none of them applies, there is nothing to count.
+            if let Ok(decision) = self.0.engine.decide(&mut case).await
+                && let Some(code) = code(&decision)
+            {
+                return self.refuse(asked, code, Some(decision));
+            }
+        }
+        self.refuse(asked, Code::InsufficientScope, None)
     }
 
     /// Nobody has said who asks. Where nobody needs to be known, the early layer has decided.

@@ -1,11 +1,29 @@
 //! What an operator is told: a log, metrics, and an audit.
+//!
+//! | | about | may be lost | bounded by |
+//! |---|---|---|---|
+//! | log | every refusal; one in so many of the others | by whoever collects it | length of each value |
+//! | metrics | all rulings, added up | no | closed sets of labels |
+//! | audit | what may have to be proven later | no: equal records are counted together | distinct records that wait |
+//!
+//! All of it is told on the thread that decides, so none of it waits for anybody: the log is handed to
+//! `tracing`, metrics are counters, and records of the audit are left for a thread that writes them.
 
-use tidegate_core::{Decision, Name, Span};
+mod escape;
+pub mod exposition;
+mod log;
+
+pub use log::TARGET;
+
+use std::num::NonZeroU32;
+
+use tidegate_core::{Decision, Name, Span, Verdict};
 
 use crate::answer::Code;
 use crate::identity::Identity;
 use crate::request_id::RequestId;
 use crate::visit::Visit;
+use log::Log;
 
 /// Where a request was ruled on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,21 +50,31 @@ pub(crate) struct Ruled<'a> {
     pub(crate) took: Span,
 }
 
-/// Whoever is told.
+/// Whoever is told. By default that is the log alone, of refusals.
 #[derive(Debug, Default)]
-pub struct Reporter {}
+pub struct Reporter {
+    log: Log,
+}
 
 // === impl Reporter ===
 
 impl Reporter {
+    /// Logs one in so many of the requests that pass, too, at the level `DEBUG`.
+    #[must_use]
+    pub fn sampling(mut self, one_in: NonZeroU32) -> Self {
+        self.log = Log::sampling(one_in);
+        self
+    }
+
     /// Tells of a ruling.
+    #[inline]
     pub(crate) fn ruled(&self, ruled: &Ruled<'_>) {
-        let _ = (ruled.stage, ruled.took);
+        self.log.ruled(ruled);
     }
 
     /// Tells of a request of which too little is known to say more.
     pub(crate) fn unseen(&self, code: Code, request_id: &RequestId) {
-        let _ = (code, request_id);
+        self.log.unseen(code, request_id);
     }
 }
 
@@ -57,4 +85,17 @@ impl Ruled<'_> {
     pub(crate) fn class(&self) -> &Name {
         &self.visit.endpoint.class
     }
+
+    /// Whether it may not pass.
+    pub(crate) const fn is_refused(&self) -> bool {
+        self.code.is_some()
+    }
+
+    /// Whether it passes with a lower quality of service.
+    pub(crate) fn is_degraded(&self) -> bool {
+        self.decision.is_some_and(|decision| decision.verdict() == Verdict::Degrade)
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,8 @@
 mod budgets;
 mod enqueue;
 mod grpc;
+mod outcomes;
 mod refusals;
+mod shared;
 mod stack;
 mod world;

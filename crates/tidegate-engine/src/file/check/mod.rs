@@ -9,6 +9,7 @@ mod budget;
 mod filled;
 mod limit;
 mod locate;
+mod outcome;
 mod overrides;
 mod policy;
 mod scalar;

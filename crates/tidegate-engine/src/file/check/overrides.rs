@@ -188,5 +188,6 @@ fn of_override(error: LimitError) -> Wrong {
         LimitError::NotAttempts { .. } => Wrong::NotAttempts { field: "distinct" },
         LimitError::DistinctOfItself { dimension, .. } => Wrong::DistinctOfItself { dimension },
         LimitError::TooManyDistinct { .. } => Wrong::TooManyDistinct,
+        LimitError::ForgivesOutcomes { .. } => Wrong::OutcomeSettled { field: "forgiving" },
     }
 }

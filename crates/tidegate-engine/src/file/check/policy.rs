@@ -271,6 +271,7 @@ impl WrittenLimit {
             at("unless", &self.unless),
             at("distinct", &self.distinct),
             at("forgiving", &self.forgiving),
+            at("outcome", &self.outcome),
             at("cost", &self.cost),
             at("stage", &self.stage),
             at("shadow", &self.shadow),

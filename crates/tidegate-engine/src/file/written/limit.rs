@@ -47,6 +47,11 @@ pub(in crate::file) struct Limit {
     /// Implies `settles`.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) forgiving: Option<Placed<bool>>,
+    /// Count by what came of a request: the HTTP status codes of the answers that count. A request is
+    /// counted when it begins, and given back if its answer is none of these.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(length(min = 1), inner(range(min = 100, max = 599)))]
+    pub(in crate::file) outcome: Option<Placed<Vec<Placed<Number>>>>,
     /// What a request takes: so many units for each unit of its weight, 1 unless given.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) cost: Option<Placed<Cost>>,

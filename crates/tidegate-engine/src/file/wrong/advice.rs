@@ -1,6 +1,8 @@
 //! What to do about it.
 
-use tidegate_core::{CostError, Dimension, MAX_DISTINCT, OverrideError, PolicyError, ShapeError};
+use tidegate_core::{
+    CostError, Dimension, MAX_DISTINCT, OutcomesError, OverrideError, PolicyError, ShapeError,
+};
 
 use super::Wrong;
 use crate::file::{MAX_BYTES, MAX_EXACT_OVERRIDES};
@@ -72,6 +74,9 @@ codes! {
     DistinctOfItself => "distinct-of-itself",
     TooManyDistinct => "too-many-distinct",
     NeverApplies => "never-applies",
+    BadOutcome => "bad-outcome",
+    OutcomeSettled => "outcome-settled",
+    MixedOutcomes => "mixed-outcomes",
     NotAboveCap => "not-above-cap",
     OtherPreset => "other-preset",
     PresetTwice => "preset-twice",
@@ -113,6 +118,8 @@ impl Wrong {
             }
             Self::BadNumbers(error) => of_numbers(*error)?,
             Self::BadOverride(error) => of_override(error)?,
+            Self::BadOutcome(error) => of_outcome(*error),
+            Self::MixedOutcomes(error) => of_mixed_outcomes(error),
             Self::BadDuration { advice, .. } | Self::BadRate { advice, .. } => advice.as_str(),
             other => {
                 let advice = other.of_policies().or(other.of_limits()).or(other.of_attempts());
@@ -242,6 +249,9 @@ impl Wrong {
                 const { assert!(MAX_DISTINCT == 50) };
                 "write a `block_at` of at most 50"
             }
+            Self::OutcomeSettled { .. } => {
+                "remove it: what `outcome` takes is given back by the answer, and by nothing else"
+            }
             Self::NeverApplies { .. } => "remove `unless`, or name another dimension",
             Self::NotAboveCap { .. } => {
                 "raise its `count`, `burst` or `block_at`: an outage must not be the better time to \
@@ -279,6 +289,28 @@ fn of_numbers(error: ShapeError) -> Option<&'static str> {
         | ShapeError::ZeroCount
         | ShapeError::BlocksEverything => return None,
     })
+}
+
+/// Likewise.
+const fn of_outcome(error: OutcomesError) -> &'static str {
+    match error {
+        OutcomesError::Empty => "write for example `outcome: [401, 403]`, or remove it",
+        OutcomesError::TooMany => "keep those that show probing, such as `[401, 403]`",
+        OutcomesError::NotAStatus(_) => "write one from 100 to 599, such as `403`",
+    }
+}
+
+/// What stands beside outcomes, and how to part them.
+const fn of_mixed_outcomes(error: &PolicyError) -> &'static str {
+    match error {
+        PolicyError::OtherOutcomes { .. } => {
+            "give both the same status codes, or put one into a policy of its own"
+        }
+        PolicyError::RefusalsAsOutcomes { .. } => {
+            "count admitted requests, or attempts on a `ladder`; or put it into a policy of its own"
+        }
+        _ => "put one of them into a policy of its own",
+    }
 }
 
 /// Likewise.

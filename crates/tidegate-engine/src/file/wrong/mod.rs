@@ -7,7 +7,8 @@ mod advice;
 
 use tidegate_core::{
     CalendarError, Cap, Cost, CostError, Dimension, FailureMode, LadderError, MAX_DISTINCT,
-    MAX_LIMITS, Name, OverrideError, PolicyError, PolicySpec, Preset, Protects, ShapeError, Span,
+    MAX_LIMITS, Name, Outcomes, OutcomesError, OverrideError, PolicyError, PolicySpec, Preset,
+    Protects, ShapeError, Span,
 };
 
 use super::suggest::nearest;
@@ -300,6 +301,18 @@ pub enum Wrong {
         /// The dimension.
         dimension: Dimension,
     },
+    /// Status codes that are no outcomes.
+    #[error("{}", outcome(*.0))]
+    BadOutcome(#[from] OutcomesError),
+    /// A limit by outcome that is to be settled for another reason as well.
+    #[error("beside `outcome` stands `{field}`, which says in another way what is given back")]
+    OutcomeSettled {
+        /// The field.
+        field: &'static str,
+    },
+    /// A limit by outcome beside one that it cannot share a ticket with.
+    #[error("{}", mixed_outcomes(.0))]
+    MixedOutcomes(PolicyError),
     /// A policy that would be looser in an outage than without one.
     #[error(
         "limit `{limit}` lets no more than {admits} through in {}; while the store is down, a policy \
@@ -416,6 +429,36 @@ fn same_counters(error: &PolicyError) -> String {
             format!("limits `{first}` and `{second}` would share the counters `{key}`")
         }
         other => other.to_string(),
+    }
+}
+
+/// Likewise.
+fn mixed_outcomes(error: &PolicyError) -> String {
+    match error {
+        PolicyError::OtherOutcomes { first, second, .. } => format!(
+            "limits `{first}` and `{second}` count by different outcomes, but a request is given \
+             back to all limits of its policy or to none"
+        ),
+        PolicyError::SettlesBesideOutcomes { limit, counting, .. } => format!(
+            "limit `{counting}` counts by outcome, and `{limit}` settles, but a ticket settles both \
+             by one weight"
+        ),
+        PolicyError::RefusalsAsOutcomes { counting, limit, .. } => format!(
+            "limit `{counting}` counts by outcome, but refused attempts too: each refusal by \
+             `{limit}` would count and never be given back"
+        ),
+        other => other.to_string(),
+    }
+}
+
+/// The core's words, but for a number that may be larger than the core ever sees.
+fn outcome(error: OutcomesError) -> String {
+    match error {
+        OutcomesError::Empty => "the list of outcomes is empty, so nothing would count".into(),
+        OutcomesError::TooMany => {
+            format!("a limit counts at most {} different status codes", Outcomes::MAX)
+        }
+        OutcomesError::NotAStatus(_) => "no answer has this HTTP status code".into(),
     }
 }
 

@@ -4,7 +4,13 @@ use core::fmt;
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use tidegate_core::Timestamp;
+
+use super::code::Code;
+use super::rfc3339;
+use crate::request_id::RequestId;
 
 /// What went wrong, for clients that branch on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,6 +21,12 @@ pub enum ErrorCode {
     RateLimited,
     /// Whether it may pass cannot be found out now.
     ServiceUnavailable,
+    /// The request itself cannot be understood.
+    BadRequest,
+    /// Nobody has said who asks.
+    Unauthorized,
+    /// Who asks may not.
+    Forbidden,
     /// Something that should not happen.
     InternalServerError,
 }
@@ -27,11 +39,46 @@ pub struct ErrorResponse {
     retry_after: Option<u64>,
     /// What an operator wants to know, and nobody else may.
     detail: Option<String>,
+    request: Option<(RequestId, Timestamp)>,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    code: &'static str,
+    message: &'a str,
+    context: Context<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timestamp: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Context<'a> {
+    #[serde(rename = "retryAfter", skip_serializing_if = "Option::is_none")]
+    retry_after: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'a str>,
 }
 
 // === impl ErrorCode ===
 
 impl ErrorCode {
+    /// The word of this form for a refusal by a layer.
+    pub(super) const fn of(code: Code, attempts: bool) -> Self {
+        match code {
+            Code::RateLimitExceeded | Code::EnforcementDegraded if attempts => {
+                Self::TooManyAttempts
+            }
+            Code::RateLimitExceeded | Code::EnforcementDegraded => Self::RateLimited,
+            Code::Unavailable => Self::ServiceUnavailable,
+            Code::InsufficientScope => Self::Forbidden,
+            Code::AuthenticationRequired => Self::Unauthorized,
+            Code::InvalidPath => Self::BadRequest,
+            Code::Misconfigured => Self::InternalServerError,
+        }
+    }
+
     /// The name used in bodies.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -39,6 +86,9 @@ impl ErrorCode {
             Self::TooManyAttempts => "TooManyAttempts",
             Self::RateLimited => "RateLimited",
             Self::ServiceUnavailable => "ServiceUnavailable",
+            Self::BadRequest => "BadRequest",
+            Self::Unauthorized => "Unauthorized",
+            Self::Forbidden => "Forbidden",
             Self::InternalServerError => "InternalServerError",
         }
     }
@@ -49,6 +99,9 @@ impl ErrorCode {
         match self {
             Self::TooManyAttempts | Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::ServiceUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::BadRequest => StatusCode::BAD_REQUEST,
+            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::Forbidden => StatusCode::FORBIDDEN,
             Self::InternalServerError => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -58,6 +111,9 @@ impl ErrorCode {
             Self::TooManyAttempts => "Too many attempts.",
             Self::RateLimited => "Too many requests.",
             Self::ServiceUnavailable => "This cannot be checked right now. Try again later.",
+            Self::BadRequest => "This request cannot be understood.",
+            Self::Unauthorized => "This request needs authentication.",
+            Self::Forbidden => "This request is not allowed.",
             Self::InternalServerError => "Something went wrong.",
         }
     }
@@ -69,7 +125,8 @@ impl ErrorResponse {
     /// An error with the usual words.
     #[must_use]
     pub fn new(code: ErrorCode) -> Self {
-        Self { code, message: code.message().to_owned(), retry_after: None, detail: None }
+        let message = code.message().to_owned();
+        Self { code, message, retry_after: None, detail: None, request: None }
     }
 
     /// Says it in other words.
@@ -90,6 +147,13 @@ impl ErrorResponse {
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
+        self
+    }
+
+    /// Says which request it was, and when.
+    #[must_use]
+    pub fn with_request(mut self, request_id: &RequestId, at: Timestamp) -> Self {
+        self.request = Some((request_id.clone(), at));
         self
     }
 
@@ -120,14 +184,23 @@ impl ErrorResponse {
     /// The body.
     #[must_use]
     pub fn body(&self) -> Value {
-        let mut context = json!({});
-        if let Some(seconds) = self.retry_after {
-            context["retryAfter"] = seconds.into();
+        serde_json::to_value(self.form()).unwrap_or_default()
+    }
+
+    /// The body as it is sent.
+    pub(super) fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.form()).unwrap_or_default()
+    }
+
+    fn form(&self) -> Body<'_> {
+        let detail = self.detail.as_deref().filter(|_| cfg!(debug_assertions));
+        Body {
+            code: self.code.name(),
+            message: &self.message,
+            context: Context { retry_after: self.retry_after, detail },
+            request_id: self.request.as_ref().map(|(request_id, _)| request_id.as_str()),
+            timestamp: self.request.as_ref().map(|(_, at)| rfc3339(*at)),
         }
-        if let Some(detail) = self.detail.as_ref().filter(|_| cfg!(debug_assertions)) {
-            context["detail"] = detail.as_str().into();
-        }
-        json!({ "code": self.code.name(), "message": self.message, "context": context })
     }
 }
 
@@ -142,7 +215,8 @@ impl core::error::Error for ErrorResponse {}
 impl From<ErrorResponse> for Response<String> {
     /// The whole response, as any server that knows the `http` crate can send it.
     fn from(error: ErrorResponse) -> Self {
-        let mut response = Self::new(error.body().to_string());
+        let body = serde_json::to_string(&error.form()).unwrap_or_default();
+        let mut response = Self::new(body);
         *response.status_mut() = error.status();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

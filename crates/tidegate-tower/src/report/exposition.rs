@@ -9,7 +9,7 @@ use http::header::{ACCEPT, HeaderValue};
 
 /// Which text to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     /// `OpenMetrics` 1.0.
     OpenMetrics,
     /// Prometheus 0.0.4.
@@ -20,14 +20,17 @@ pub(crate) enum Format {
 
 impl Format {
     /// What the client accepts: `OpenMetrics` if it says so.
-    pub(crate) fn accepted(headers: &HeaderMap) -> Self {
+    #[must_use]
+    pub fn accepted(headers: &HeaderMap) -> Self {
         let named = headers.get_all(ACCEPT).iter().any(|accepted| {
             accepted.to_str().is_ok_and(|text| text.contains("application/openmetrics-text"))
         });
         if named { Self::OpenMetrics } else { Self::Prometheus }
     }
 
-    pub(crate) const fn content_type(self) -> HeaderValue {
+    /// What the text is called in `Content-Type`.
+    #[must_use]
+    pub const fn content_type(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
             Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
@@ -35,7 +38,8 @@ impl Format {
     }
 
     /// `OpenMetrics` text in this format.
-    pub(crate) fn of(self, openmetrics: &str) -> String {
+    #[must_use]
+    pub fn of(self, openmetrics: &str) -> String {
         match self {
             Self::OpenMetrics => openmetrics.to_owned(),
             Self::Prometheus => to_prometheus(openmetrics),

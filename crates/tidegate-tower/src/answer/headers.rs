@@ -1,0 +1,152 @@
+//! Header fields: the numbers of a decision, as each family of fields writes them.
+//!
+//! This runs for every response, so all values of one are written into one buffer, and each field has
+//! its slice of it.
+
+use arrayvec::ArrayVec;
+use bytes::Bytes;
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use sfv::{Integer, ItemSerializer, KeyRef, ListSerializer, StringRef, key_ref, string_ref};
+
+use super::figures::{Binding, Figures, Limited};
+use super::profile::{HeaderProfile, Profile, Reset};
+
+static RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+static RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
+static TRIPLE: [HeaderName; 3] = [
+    HeaderName::from_static("ratelimit-limit"),
+    HeaderName::from_static("ratelimit-remaining"),
+    HeaderName::from_static("ratelimit-reset"),
+];
+static X_RATELIMIT: [HeaderName; 3] = [
+    HeaderName::from_static("x-ratelimit-limit"),
+    HeaderName::from_static("x-ratelimit-remaining"),
+    HeaderName::from_static("x-ratelimit-reset"),
+];
+
+const QUOTA: &KeyRef = key_ref("q");
+const WINDOW: &KeyRef = key_ref("w");
+const REMAINING: &KeyRef = key_ref("r");
+const RESET: &KeyRef = key_ref("t");
+
+/// What a limit is called whose name is nobody's business.
+const NAMELESS: &StringRef = string_ref("default");
+
+/// What the fields of all families take with a few limits: most responses need no more.
+const USUAL: usize = 256;
+
+/// The fields of all families.
+const MOST: usize = 8;
+
+/// The fields of one response, being written.
+struct Fields {
+    text: String,
+    /// Where the value of each ends.
+    ends: ArrayVec<(&'static HeaderName, usize), MOST>,
+}
+
+// === impl Figures ===
+
+impl Figures {
+    /// Writes the header fields, in the place of any of these names that are there.
+    pub(crate) fn write(&self, profile: &Profile, headers: &mut HeaderMap) {
+        if let Some(wait) = self.retry_after(profile) {
+            headers.insert(RETRY_AFTER, HeaderValue::from(wait));
+        }
+        let Some(binding) = self.binding() else { return };
+        let mut fields = Fields::new();
+        for family in profile.headers {
+            match family {
+                HeaderProfile::Ratelimit => fields.ratelimit(&self.limits, &binding),
+                HeaderProfile::Triple => {
+                    let [limit, remaining, reset] = &TRIPLE;
+                    fields.limit_and_window(limit, binding.limit);
+                    fields.number(remaining, binding.remaining);
+                    fields.reset(reset, profile.reset, &binding);
+                }
+                HeaderProfile::XRatelimit => {
+                    let [limit, remaining, reset] = &X_RATELIMIT;
+                    fields.number(limit, binding.limit.capacity);
+                    fields.number(remaining, binding.remaining);
+                    fields.reset(reset, profile.reset, &binding);
+                }
+            }
+        }
+        fields.insert_into(headers);
+    }
+}
+
+// === impl Fields ===
+
+impl Fields {
+    fn new() -> Self {
+        Self { text: String::with_capacity(USUAL), ends: ArrayVec::new() }
+    }
+
+    /// The fields of the IETF's draft: every limit that applied, and what the one that decided has
+    /// left.
+    fn ratelimit(&mut self, limits: &[Limited], binding: &Binding<'_>) {
+        let mut list = ListSerializer::with_buffer(&mut self.text);
+        for limit in limits {
+            list.bare_item(name(limit))
+                .parameter(QUOTA, integer(limit.capacity))
+                .parameter(WINDOW, integer(limit.window));
+        }
+        self.end(&RATELIMIT_POLICY);
+        ListSerializer::with_buffer(&mut self.text)
+            .bare_item(name(binding.limit))
+            .parameter(REMAINING, integer(binding.remaining))
+            .parameter(RESET, integer(binding.reset_after));
+        self.end(&RATELIMIT);
+    }
+
+    fn limit_and_window(&mut self, field: &'static HeaderName, limit: &Limited) {
+        let _ = ItemSerializer::with_buffer(&mut self.text)
+            .bare_item(integer(limit.capacity))
+            .parameter(WINDOW, integer(limit.window));
+        self.end(field);
+    }
+
+    fn reset(&mut self, field: &'static HeaderName, reset: Reset, binding: &Binding<'_>) {
+        self.number(
+            field,
+            match reset {
+                Reset::Epoch => binding.reset_at,
+                Reset::Delta => binding.reset_after,
+            },
+        );
+    }
+
+    fn number(&mut self, field: &'static HeaderName, number: u64) {
+        let _ = ItemSerializer::with_buffer(&mut self.text).bare_item(integer(number));
+        self.end(field);
+    }
+
+    fn end(&mut self, field: &'static HeaderName) {
+        self.ends.push((field, self.text.len()));
+    }
+
+    fn insert_into(self, headers: &mut HeaderMap) {
+        let text = Bytes::from(self.text);
+        let mut start = 0;
+        for (field, end) in self.ends {
+            // Structured fields are ASCII, so this always is a value.
+            if let Ok(value) = HeaderValue::from_maybe_shared(text.slice(start..end)) {
+                headers.insert(field, value);
+            }
+            start = end;
+        }
+    }
+}
+
+fn name(limit: &Limited) -> &StringRef {
+    // Names are ASCII, so each is a string of structured fields.
+    let name = limit.name.as_ref().and_then(|name| StringRef::from_str(name.as_str()).ok());
+    name.unwrap_or(NAMELESS)
+}
+
+/// The number, or the largest that structured fields have.
+fn integer(number: u64) -> Integer {
+    Integer::try_from(number).unwrap_or(Integer::MAX)
+}
