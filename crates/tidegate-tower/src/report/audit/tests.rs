@@ -17,7 +17,7 @@ use super::pending::{Event, Pending};
 use super::{Audit, AuditBuilder, Kind, Record, Sink};
 use crate::answer::Code;
 use crate::identity::Identity;
-use crate::report::tests::{Ask, NOW, World};
+use crate::report::tests::{Ask, CORRELATION, NOW, World};
 use crate::report::{Reporter, Ruled};
 
 /// Long enough for anything; nobody waits for it unless something is broken.
@@ -80,7 +80,7 @@ fn a_record_at_the_threshold_and_at_each_multiple() {
     assert_eq!(record.org_id.as_deref(), Some("acme"));
     assert_eq!(record.actor_id.as_deref(), Some("7"));
     assert_eq!(record.token_id.as_deref(), Some("tok_3"));
-    assert_eq!(record.request_id, record.correlation_id);
+    assert_eq!(record.correlation_id.as_deref(), Some(CORRELATION));
     assert_eq!(record.endpoint_class.as_ref().unwrap().as_str(), "read");
     assert_eq!(record.route.as_deref(), Some("/v1/reports/{id}"));
     assert_eq!(record.policy.as_ref().unwrap().as_str(), "api");
