@@ -29,6 +29,8 @@ pub mod axum;
 mod body;
 pub mod client;
 mod enqueue;
+#[doc(hidden)]
+pub mod fuzz;
 mod gate;
 mod identity;
 mod layer;
@@ -41,6 +43,7 @@ pub mod routes;
 pub mod serve;
 pub mod settings;
 mod trace;
+mod unguessable;
 mod visit;
 
 pub use body::Body;

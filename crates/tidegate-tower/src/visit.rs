@@ -30,7 +30,7 @@ pub struct Visit {
     /// What the request is called.
     pub request_id: RequestId,
     /// The trace it belongs to.
-    pub trace: Option<TraceContext>,
+    pub trace: TraceContext,
     /// The client: the peer, or whom trusted proxies vouch for.
     pub client: IpAddr,
     /// What it is about.
@@ -46,13 +46,10 @@ pub struct Visit {
 // === impl Visit ===
 
 impl Visit {
-    /// What ties this request to others in audit records: its trace, or else its own name.
+    /// What ties this request to others in audit records: its trace, in hexadecimal.
     #[must_use]
     pub fn correlation_id(&self) -> String {
-        match &self.trace {
-            Some(trace) => format!("{:032x}", trace.trace_id()),
-            None => self.request_id.to_string(),
-        }
+        self.trace.trace_id_hex()
     }
     /// A refusal in the words of the gate, for a host that refuses on its own: a token that nobody knows,
     /// a password that is wrong.

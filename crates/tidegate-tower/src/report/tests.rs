@@ -1,6 +1,7 @@
 //! A small world to be told of, and what is told of it.
 
 mod log;
+mod page;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::answer::Profile;
 use crate::identity::Identity;
 use crate::request_id::RequestId;
 use crate::routes::Endpoint;
+use crate::trace::TraceContext;
 use crate::visit::Visit;
 
 /// 2026-01-01T00:00:00Z.
@@ -31,12 +33,17 @@ pub(super) const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 /// | `front` | `peers` | ip+class | 3 at once |
 /// | `api` | `burst` | org | 5 at once |
 /// | `api` | `day` | org | 1,000 a day |
+/// | `bulk` | `hour` | org | 500 an hour |
 /// | `soft` | `burst` | org | 1 at once, then with a lower quality |
 /// | `login` | `guesses` | ip | 21 in ten minutes, then a block |
 pub(super) struct World {
     pub(super) engine: Arc<Engine<MemoryStore<Arc<ManualClock>>>>,
     pub(super) clock: Arc<ManualClock>,
 }
+
+/// The trace that every request belongs to, and how it is told.
+const TRACE: &[u8] = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+pub(super) const CORRELATION: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 /// One request of somebody.
 #[derive(Clone)]
@@ -78,7 +85,7 @@ impl World {
         };
         let visit = Visit {
             request_id: RequestId::generate(),
-            trace: None,
+            trace: TraceContext::parse(TRACE).unwrap(),
             client: ask.client,
             endpoint: Arc::new(endpoint),
             at: NOW,
@@ -145,6 +152,7 @@ pub(super) fn policies() -> PolicySet {
         |burst| Shape::Bucket(Bucket::try_new(Rate::per_minute(burst).unwrap(), burst).unwrap());
     let org = Scope::of([Dimension::Org]);
     let day = Quota::try_new(1_000, Period::Fixed(Span::DAY), Counts::Admitted).unwrap();
+    let hour = Quota::try_new(500, Period::Fixed(Span::HOUR), Counts::Admitted).unwrap();
     let guesses = Attempts::climbing(22, Span::from_secs(600), Ladder::default()).unwrap();
     let peers = Scope::of([Dimension::Ip, Dimension::Class]);
     let by_ip = Scope::of([Dimension::Ip]);
@@ -159,6 +167,11 @@ pub(super) fn policies() -> PolicySet {
                 .limit(Limit::new(name("burst"), org, bucket(5)))
                 .limit(Limit::new(name("day"), org, Shape::Quota(day))),
         )
+        .policy(PolicySpec::new(name("bulk"), FailureMode::FailOpen).limit(Limit::new(
+            name("hour"),
+            org,
+            Shape::Quota(hour),
+        )))
         .policy(
             PolicySpec::new(name("soft"), FailureMode::FailOpen)
                 .overflow(Overflow::Degrade)

@@ -8,6 +8,7 @@
 
 mod budgets;
 mod enqueue;
+mod grpc;
 mod outcomes;
 mod refusals;
 #[cfg(feature = "serve")]

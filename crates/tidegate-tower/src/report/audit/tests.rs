@@ -13,10 +13,11 @@ use std::time::Duration;
 
 use tidegate_core::Span;
 
+use super::pending::{Event, Pending};
 use super::{Audit, AuditBuilder, Kind, Record, Sink};
 use crate::answer::Code;
 use crate::identity::Identity;
-use crate::report::tests::{Ask, NOW, World};
+use crate::report::tests::{Ask, CORRELATION, NOW, World};
 use crate::report::{Reporter, Ruled};
 
 /// Long enough for anything; nobody waits for it unless something is broken.
@@ -79,7 +80,7 @@ fn a_record_at_the_threshold_and_at_each_multiple() {
     assert_eq!(record.org_id.as_deref(), Some("acme"));
     assert_eq!(record.actor_id.as_deref(), Some("7"));
     assert_eq!(record.token_id.as_deref(), Some("tok_3"));
-    assert_eq!(record.request_id, record.correlation_id);
+    assert_eq!(record.correlation_id.as_deref(), Some(CORRELATION));
     assert_eq!(record.endpoint_class.as_ref().unwrap().as_str(), "read");
     assert_eq!(record.route.as_deref(), Some("/v1/reports/{id}"));
     assert_eq!(record.policy.as_ref().unwrap().as_str(), "api");
@@ -261,6 +262,26 @@ fn p81_what_a_sink_could_not_write_is_written_once_it_can() {
         told.iter().map(|record| (record.actor_id.as_deref().unwrap(), record.count)).collect();
     assert_eq!(told, [("3", 2), ("1", 3), ("2", 1)], "in the order of their first events");
     assert_eq!(audit.waiting(), 0);
+}
+
+#[test]
+fn what_comes_back_goes_before_what_came_since_and_stays_bounded() {
+    let mut pending = Pending::new(2);
+    let kind = Kind::RepeatedThrottling;
+    let add = |pending: &mut Pending, key, run| {
+        let event = Event { kind, key: Some(key), at: NOW, run };
+        pending.add(event, || Record { other: false, run: Some(run), ..Record::other(kind, NOW) });
+    };
+    add(&mut pending, 1, 10);
+    let earlier = pending.take();
+    add(&mut pending, 2, 10);
+    add(&mut pending, 1, 20);
+    add(&mut pending, 3, 10);
+    pending.put_back(earlier);
+    let told = pending.take().into_iter();
+    let told: Vec<_> = told.map(|(key, record)| (key, record.run, record.count)).collect();
+    assert_eq!(told, [(Some(1), Some(20), 2), (Some(2), Some(10), 1), (None, None, 1)]);
+    assert!(pending.is_empty());
 }
 
 #[test]

@@ -16,6 +16,7 @@ use std::time::Duration;
 use super::pending::{Event, Pending, Waiting};
 use super::record::Record;
 use super::sink::Sink;
+use crate::report::escape::escaped;
 
 /// The way to the thread. Dropped, it lets it finish.
 pub(super) struct Writer(Arc<Shared>);
@@ -149,7 +150,9 @@ fn write_all(shared: &Shared, sink: &mut dyn Sink) {
         }
         if let Err(error) = &result {
             shared.failures.fetch_add(1, Relaxed);
-            tracing::error!(%error, "the audit could not be written; it is kept and tried again");
+            let error = error.to_string();
+            let error = &*escaped(&error);
+            tracing::error!(error, "the audit could not be written; it is kept and tried again");
         }
         for mark in marks {
             // Whoever waited may have given up.

@@ -5,6 +5,7 @@ mod busiest;
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroUsize;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -187,6 +188,31 @@ fn watched_organisations_are_shown_and_the_least_of_the_rest() {
     ask("umbrella");
     ask("globex");
     assert_eq!(shown(), [line("acme", 999), line("globex", 999), line("other", 997)]);
+}
+
+#[test]
+fn who_takes_a_place_takes_nothing_else() {
+    let (world, metrics) = (World::new(), Metrics::busiest(NonZeroUsize::MIN));
+    let reporter = Reporter::default().measuring(metrics.clone());
+    let ask = |org: &str, policy| {
+        world.ask(&reporter, &Ask { policy, ..Ask::of(Identity::new(org)) });
+    };
+    ask("acme", "api");
+    ask("acme", "bulk");
+    let names = || names(&world, &metrics);
+    let line = |org: &str, policy: &str, limit: &str| {
+        format!(
+            "tidegate_quota_remaining{{org_id=\"{org}\",policy=\"{policy}\",limit=\"{limit}\"}}"
+        )
+    };
+    assert!(names().contains(&line("acme", "bulk", "hour")));
+    for _ in 0..3 {
+        ask("globex", "api");
+    }
+    let names = names();
+    assert!(names.contains(&line("globex", "api", "day")), "it is busier: {names:?}");
+    assert!(!names.iter().any(|name| name.contains("acme")));
+    assert!(!names.contains(&line("globex", "bulk", "hour")), "that was another's");
 }
 
 /// Other policies than those that were decided by, in another mode.

@@ -144,3 +144,14 @@ fn a_place_where_nothing_can_be_written_is_found_at_the_start() {
     let found = JsonLines::open(tempdir().unwrap().path().join("no/such/audit.jsonl"));
     assert_eq!(found.unwrap_err().kind(), io::ErrorKind::NotFound);
 }
+
+#[test]
+fn p81_while_a_disk_is_full_records_wait() {
+    let audit = every(1).start(JsonLines::open("/dev/full").unwrap()).unwrap();
+    let (world, reporter) = (exhausted(), Reporter::default().auditing(audit.clone()));
+    for id in [1, 2, 1] {
+        world.ask(&reporter, &user(id));
+        assert!(!audit.finish(LONG));
+    }
+    assert_eq!(audit.waiting(), 2);
+}
