@@ -12,6 +12,7 @@ use std::time::Duration;
 use http::{HeaderName, StatusCode};
 use ipnet::IpNet;
 use tidegate_core::Dimension;
+use tidegate_tower::client::Trust;
 
 /// How the server listens, what it bounds, and whom it believes.
 ///
@@ -51,12 +52,10 @@ pub(crate) struct Timeouts {
 /// The forward-auth door.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
-    /// Whose headers are believed.
-    pub(crate) trusted: Vec<IpNet>,
-    /// Where each fact but the address is found.
+    /// Whose headers are believed, and where the client's address is found.
+    pub(crate) trust: Trust,
+    /// Where each other fact is found.
     pub(crate) facts: Vec<(Dimension, HeaderName)>,
-    /// Where the client's address is found.
-    pub(crate) ip: Option<HeaderName>,
     /// What a refusal is answered with.
     pub(crate) deny: StatusCode,
 }
@@ -174,9 +173,8 @@ impl Default for Settings {
             },
             max_body: 64 << 10,
             gate: Gate {
-                trusted: Vec::new(),
+                trust: Trust::default(),
                 facts: Vec::new(),
-                ip: None,
                 deny: StatusCode::TOO_MANY_REQUESTS,
             },
             admin_listen: (Ipv4Addr::LOCALHOST, Self::ADMIN_PORT).into(),
@@ -210,7 +208,7 @@ impl Gate {
             let problem = "headers are believed only from `trusted_peers`; list your proxies there";
             return Err(error("gate.headers", problem));
         }
-        Ok(Self { trusted, facts, ip, deny })
+        Ok(Self { trust: Trust::proxies(trusted, ip), facts, deny })
     }
 }
 

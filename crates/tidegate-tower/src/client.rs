@@ -8,65 +8,92 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use http::HeaderValue;
 use http::header::{FORWARDED, HeaderMap, HeaderName};
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 
 /// Whose word counts for where a request came from. By default nobody's: the client is the peer.
-#[derive(Clone, Debug, Default)]
+///
+/// ```
+/// use http::{HeaderMap, HeaderName, HeaderValue};
+/// use tidegate_tower::client::Trust;
+///
+/// let header = HeaderName::from_static("x-forwarded-for");
+/// let trust = Trust::proxies(["10.0.0.0/8".parse()?], header.clone());
+/// let mut headers = HeaderMap::new();
+/// headers.insert(header, HeaderValue::from_static("192.0.2.1, 203.0.113.7"));
+///
+/// let (proxy, stranger) = ("10.0.0.1".parse()?, "198.51.100.9".parse()?);
+/// assert_eq!(trust.client(proxy, &headers).to_string(), "203.0.113.7");
+/// assert_eq!(trust.client(stranger, &headers), stranger);
+/// assert_eq!(Trust::default().client(proxy, &headers), proxy);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trust {
+    /// In their canonical form, as the addresses they are compared with.
     proxies: Vec<IpNet>,
     header: Option<HeaderName>,
 }
+
+/// The most entries that are walked. No request comes through more proxies; whom the last of them names
+/// counts as the client.
+const MAX_HOPS: usize = 64;
 
 // === impl Trust ===
 
 impl Trust {
     /// Believes these proxies in this one header field: `forwarded` is read as RFC 7239 has it, any other
-    /// as a list of addresses.
+    /// as a list of addresses. Without a field a proxy is itself the client.
     #[must_use]
-    pub fn proxies(proxies: impl IntoIterator<Item = IpNet>, header: HeaderName) -> Self {
-        Self { proxies: proxies.into_iter().collect(), header: Some(header) }
+    pub fn proxies(
+        proxies: impl IntoIterator<Item = IpNet>,
+        header: impl Into<Option<HeaderName>>,
+    ) -> Self {
+        Self { proxies: proxies.into_iter().map(canonical).collect(), header: header.into() }
     }
 
-    /// The client behind a peer.
+    /// Whether an address is that of a trusted proxy.
+    #[must_use]
+    pub fn trusts(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.proxies.iter().any(|network| network.contains(&address))
+    }
+
+    /// The client behind a peer: the peer, unless it is trusted and its header leads further.
     #[must_use]
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-        client(peer, &self.proxies, self.header.as_ref(), headers)
+        let peer = peer.to_canonical();
+        match &self.header {
+            Some(header) if self.trusts(peer) => self.walk(peer, header, headers),
+            _ => peer,
+        }
     }
-}
 
-/// Whether an address is one of the trusted proxies.
-#[must_use]
-pub fn is_trusted(trusted: &[IpNet], address: IpAddr) -> bool {
-    let address = address.to_canonical();
-    trusted.iter().any(|network| network.contains(&address))
-}
-
-/// The address of the client: of the peer, unless the peer is trusted and its header leads further.
-#[must_use]
-pub fn client(
-    peer: IpAddr,
-    trusted: &[IpNet],
-    header: Option<&HeaderName>,
-    headers: &HeaderMap,
-) -> IpAddr {
-    let mut client = peer.to_canonical();
-    let Some(header) = header.filter(|_| is_trusted(trusted, client)) else { return client };
-    let hop = if header == FORWARDED { forwarded } else { plain };
-    // Several lines are one list, in their order; so the walk begins at the end of the last.
-    let lines = headers.get_all(header).iter().map(http::HeaderValue::as_bytes);
-    for line in lines.rev() {
-        for entry in Entries(Some(line)) {
-            match hop(entry) {
-                Some(address) => client = address,
-                None => return client,
-            }
-            if !is_trusted(trusted, client) {
+    fn walk(&self, proxy: IpAddr, header: &HeaderName, headers: &HeaderMap) -> IpAddr {
+        let hop = if header == FORWARDED { forwarded } else { plain };
+        // Several lines are one list, in their order; so the walk begins at the end of the last.
+        let lines = headers.get_all(header).iter().map(HeaderValue::as_bytes).rev();
+        let mut client = proxy;
+        for entry in lines.flat_map(|line| Entries(Some(line))).take(MAX_HOPS) {
+            let Some(address) = hop(entry) else { return client };
+            client = address;
+            if !self.trusts(client) {
                 return client;
             }
         }
+        client
     }
-    client
+}
+
+/// The network that canonical addresses are in: IPv4, if it was written as a part of IPv6.
+fn canonical(network: IpNet) -> IpNet {
+    let mapped = match network {
+        IpNet::V6(v6) => v6.addr().to_ipv4_mapped().zip(v6.prefix_len().checked_sub(96)),
+        IpNet::V4(_) => None,
+    };
+    let v4 = mapped.and_then(|(address, length)| Ipv4Net::new(address, length).ok());
+    v4.map_or(network, IpNet::V4)
 }
 
 /// The entries of one line from right to left, without the spaces around them.
@@ -109,25 +136,53 @@ fn plain(entry: &[u8]) -> Option<IpAddr> {
 }
 
 /// An element of `Forwarded` (RFC 7239): pairs, of which exactly one is `for`.
+///
+/// All of them have to be well-formed. A proxy may quote there what a client sent, a host for one; a
+/// comma in it divides, and then half of a quoted text must not pass for an element.
 fn forwarded(entry: &[u8]) -> Option<IpAddr> {
     let entry = std::str::from_utf8(entry).ok()?;
     let mut found = None;
     for pair in entry.split(';') {
-        let (name, value) = pair.trim_matches([' ', '\t']).split_once('=')?;
-        if name.eq_ignore_ascii_case("for") {
-            if found.is_some() {
-                return None;
-            }
-            let quoted = value.strip_prefix('"').map(|rest| rest.strip_suffix('"'));
-            found = Some(match quoted {
-                Some(inner) => node(inner?)?,
-                // Brackets and colons must be quoted there.
-                None if value.contains(['[', ']', ':', '"']) => return None,
-                None => node(value)?,
-            });
+        let (name, value) = trim_spaces(pair).split_once('=')?;
+        let quoted = value.strip_prefix('"').map(|rest| rest.strip_suffix('"'));
+        let (is_well_formed, value) = match quoted {
+            Some(inner) => (is_quoted(inner?), inner?),
+            None => (is_token(value), value),
+        };
+        if !is_token(name) || !is_well_formed {
+            return None;
+        }
+        if name.eq_ignore_ascii_case("for") && found.replace(node(value)?).is_some() {
+            return None;
         }
     }
     found
+}
+
+fn trim_spaces(text: &str) -> &str {
+    text.trim_matches([' ', '\t'])
+}
+
+/// A token (RFC 9110, 5.6.2). Brackets and colons are none, so most addresses must be quoted.
+fn is_token(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(allowed)
+}
+
+/// What may stand between quotes (RFC 9110, 5.6.4).
+fn is_quoted(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        let is_fine = match byte {
+            b'\\' => bytes.next().is_some(),
+            b'"' => false,
+            _ => true,
+        };
+        if !is_fine {
+            return false;
+        }
+    }
+    true
 }
 
 /// An address: `203.0.113.7`, `203.0.113.7:80`, `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:80`,
@@ -168,5 +223,7 @@ fn is_zone(text: &str) -> bool {
     (1..=16).contains(&text.len()) && text.bytes().all(allowed)
 }
 
+#[cfg(test)]
+mod forms;
 #[cfg(test)]
 mod tests;

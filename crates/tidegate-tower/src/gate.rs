@@ -28,7 +28,7 @@ pub(crate) struct Inner<S> {
     engine: Arc<Engine<S>>,
     routes: Routes,
     trust: Trust,
-    profile: Arc<Profile>,
+    profile: Profile,
     reporter: Reporter,
     request_id: HeaderName,
     peer: fn(&Extensions) -> Option<IpAddr>,
@@ -218,7 +218,6 @@ impl<S: Store> GateBuilder<S> {
         let handles = ArcSwap::from_pointee(Handles::of(&set, &self.routes.classes));
         drop(set);
         let Self { engine, routes, trust, profile, reporter, request_id, peer, clock } = self;
-        let profile = Arc::new(profile);
         let inner =
             Inner { engine, routes, trust, profile, reporter, request_id, peer, clock, handles };
         Ok(Gate(Arc::new(inner)))

@@ -19,13 +19,18 @@
 //! | all of this from a file | [`settings`] |
 //! | what a client is told: header and body profiles | [`answer`] |
 //! | what an operator is told: log, metrics, audit | [`report`] |
+//! | a listener that slow clients cannot take over | `serve` (feature `serve`) |
 
+#[cfg(feature = "serve")]
+pub mod accept;
 pub mod answer;
 #[cfg(feature = "axum")]
 pub mod axum;
 mod body;
 pub mod client;
 mod enqueue;
+#[doc(hidden)]
+pub mod fuzz;
 mod gate;
 mod identity;
 mod layer;
@@ -34,8 +39,11 @@ pub mod path;
 pub mod report;
 mod request_id;
 pub mod routes;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod settings;
 mod trace;
+mod unguessable;
 mod visit;
 
 pub use body::Body;

@@ -28,7 +28,7 @@ pub struct Visit {
     /// What the request is called.
     pub request_id: RequestId,
     /// The trace it belongs to.
-    pub trace: Option<TraceContext>,
+    pub trace: TraceContext,
     /// The client: the peer, or whom trusted proxies vouch for.
     pub client: IpAddr,
     /// What it is about.
@@ -39,18 +39,15 @@ pub struct Visit {
     pub(crate) was_early: bool,
     /// How to answer, for extractors.
     #[cfg_attr(not(feature = "axum"), expect(dead_code, reason = "only extractors answer late"))]
-    pub(crate) profile: Arc<Profile>,
+    pub(crate) profile: Profile,
 }
 
 // === impl Visit ===
 
 impl Visit {
-    /// What ties this request to others in audit records: its trace, or else its own name.
+    /// What ties this request to others in audit records: its trace, in hexadecimal.
     #[must_use]
     pub fn correlation_id(&self) -> String {
-        match &self.trace {
-            Some(trace) => format!("{:032x}", trace.trace_id()),
-            None => self.request_id.to_string(),
-        }
+        self.trace.trace_id_hex()
     }
 }

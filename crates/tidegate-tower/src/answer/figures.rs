@@ -77,7 +77,7 @@ impl Figures {
 
     fn count(&mut self, decision: &Decision<'_>, binding: &Explanation<'_>) {
         let place = if is_about_identity(decision.policy().protects()) {
-            self.limits.push(Limited::of(binding, None));
+            let _ = self.limits.try_push(Limited::of(binding, None));
             0
         } else {
             self.list(decision, binding)
@@ -97,14 +97,16 @@ impl Figures {
             if core::ptr::eq(said.limit, binding.limit) {
                 place = self.limits.len();
             }
-            self.limits.push(Limited::of(&said, Some(said.limit.name().clone())));
+            let name = Some(said.limit.name().clone());
+            // There is room: this is the most that one decision can ask.
+            let _ = self.limits.try_push(Limited::of(&said, name));
         }
         place
     }
 
     fn guard(&mut self, guarded: &Guarded) {
         let Some(Cap { count, per, .. }) = guarded.cap else { return };
-        self.limits.push(Limited { name: None, capacity: count, window: whole(per) });
+        let _ = self.limits.try_push(Limited { name: None, capacity: count, window: whole(per) });
         let reset_after = self.reset_after(guarded.reset, guarded.wait);
         let remaining = guarded.remaining;
         self.left = Some(Left { place: 0, remaining, reset_after, is_quota: false });

@@ -21,6 +21,8 @@ mod figures;
 mod headers;
 mod profile;
 mod refusal;
+#[cfg(test)]
+mod tests;
 
 pub use code::Code;
 pub use compact::{ErrorCode, ErrorResponse};

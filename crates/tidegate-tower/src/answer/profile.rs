@@ -1,5 +1,8 @@
 //! Which header fields and which body clients are answered with.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 /// How clients are answered: which header fields, which body.
 ///
 /// ```
@@ -25,7 +28,8 @@ pub struct Profile {
 pub struct Headers(u8);
 
 /// A family of header fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum HeaderProfile {
     /// `RateLimit-Policy` and `RateLimit`, structured fields of the IETF's draft.
     Ratelimit,
@@ -36,7 +40,8 @@ pub enum HeaderProfile {
 }
 
 /// How `RateLimit-Reset` and `X-RateLimit-Reset` say when a limit starts anew.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reset {
     /// As seconds since the Unix epoch.
     #[default]
@@ -46,7 +51,8 @@ pub enum Reset {
 }
 
 /// Which refusals have a `Retry-After`. What no wait helps never has one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum RetryAfter {
     /// Those by anything but a quota: a retry that waits for the end of a month is no retry.
     #[default]
@@ -56,7 +62,8 @@ pub enum RetryAfter {
 }
 
 /// What the body of a refusal looks like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum BodyProfile {
     /// A problem document (RFC 9457).
     Problem,

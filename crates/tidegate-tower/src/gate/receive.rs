@@ -1,7 +1,6 @@
 //! A request as it comes in: what it is called, who sent it, what it is about.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use http::header::USER_AGENT;
 use http::request::Parts;
@@ -39,7 +38,7 @@ impl<S: Store> Gate<S> {
         canonicalise(&mut head.uri).map_err(|_| refuse(Code::InvalidPath))?;
         let endpoint = self.0.routes.find(&head.method, head.uri.path()).clone();
         let was_early = side == Side::Early;
-        let profile = Arc::clone(&self.0.profile);
+        let profile = self.0.profile;
         let visit = Visit { request_id, trace, client, endpoint, at, was_early, profile };
         head.extensions.insert(visit.clone());
         Ok(visit)

@@ -172,7 +172,6 @@ impl<'a> Entry<'a> {
             (Some(policy), Some(limit), Some(scope)) => Some(format!("{policy}/{limit}/{scope}")),
             _ => None,
         };
-        let at = decision.map_or(visit.at, |decision| decision.decided_at());
         Self {
             stage: ruled.stage.name(),
             org_id: identity.map(|identity| escaped(identity.org_id())),
@@ -192,7 +191,7 @@ impl<'a> Entry<'a> {
             mode: decision.map(|decision| decision.mode().name()),
             block: decision.and_then(|decision| decision.block()).map(|block| block.scope.name()),
             retry_after_ms: decision.and_then(|decision| retry_after_ms(decision.verdict())),
-            server_time: rfc3339(at),
+            server_time: rfc3339(ruled.at()),
         }
     }
 }

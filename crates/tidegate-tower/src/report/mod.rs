@@ -9,15 +9,19 @@
 //! All of it is told on the thread that decides, so none of it waits for anybody: the log is handed to
 //! `tracing`, metrics are counters, and records of the audit are left for a thread that writes them.
 
+mod audit;
 mod escape;
 pub mod exposition;
 mod log;
+mod metrics;
 
+pub use audit::{Audit, AuditBuilder, JsonLines, Kind, Record, Sink};
 pub use log::TARGET;
+pub use metrics::{Enforcement, Metrics};
 
 use std::num::NonZeroU32;
 
-use tidegate_core::{Decision, Name, Span, Verdict};
+use tidegate_core::{Decision, Name, Span, Timestamp, Verdict};
 
 use crate::answer::Code;
 use crate::identity::Identity;
@@ -54,6 +58,8 @@ pub(crate) struct Ruled<'a> {
 #[derive(Debug, Default)]
 pub struct Reporter {
     log: Log,
+    metrics: Option<Metrics>,
+    audit: Option<Audit>,
 }
 
 // === impl Reporter ===
@@ -66,14 +72,49 @@ impl Reporter {
         self
     }
 
+    /// Counts.
+    #[must_use]
+    pub fn measuring(mut self, metrics: Metrics) -> Self {
+        self.metrics = Some(metrics);
+        self
+    }
+
+    /// Keeps an audit.
+    #[must_use]
+    pub fn auditing(mut self, audit: Audit) -> Self {
+        self.audit = Some(audit);
+        self
+    }
+
+    /// The metrics, if anything is counted.
+    #[must_use]
+    pub const fn metrics(&self) -> Option<&Metrics> {
+        self.metrics.as_ref()
+    }
+
+    /// The audit, if one is kept.
+    #[must_use]
+    pub const fn audit(&self) -> Option<&Audit> {
+        self.audit.as_ref()
+    }
+
     /// Tells of a ruling.
     #[inline]
     pub(crate) fn ruled(&self, ruled: &Ruled<'_>) {
+        if let Some(metrics) = &self.metrics {
+            metrics.ruled(ruled);
+        }
+        if let Some(audit) = &self.audit {
+            audit.ruled(ruled);
+        }
         self.log.ruled(ruled);
     }
 
     /// Tells of a request of which too little is known to say more.
     pub(crate) fn unseen(&self, code: Code, request_id: &RequestId) {
+        if let Some(metrics) = &self.metrics {
+            metrics.unseen(code);
+        }
         self.log.unseen(code, request_id);
     }
 }
@@ -84,6 +125,11 @@ impl Ruled<'_> {
     /// The endpoint class.
     pub(crate) fn class(&self) -> &Name {
         &self.visit.endpoint.class
+    }
+
+    /// When it was decided, by the clock of the store; without a decision, when the request came.
+    pub(crate) fn at(&self) -> Timestamp {
+        self.decision.map_or(self.visit.at, |decision| decision.decided_at())
     }
 
     /// Whether it may not pass.

@@ -1,6 +1,7 @@
 //! A small world to be told of, and what is told of it.
 
 mod log;
+mod page;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,9 +16,11 @@ use tidegate_engine::{Engine, ready};
 
 use super::{Reporter, Ruled, Stage};
 use crate::answer::Code;
+use crate::answer::Profile;
 use crate::identity::Identity;
 use crate::request_id::RequestId;
 use crate::routes::Endpoint;
+use crate::trace::TraceContext;
 use crate::visit::Visit;
 
 /// 2026-01-01T00:00:00Z.
@@ -30,12 +33,17 @@ pub(super) const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 /// | `front` | `peers` | ip+class | 3 at once |
 /// | `api` | `burst` | org | 5 at once |
 /// | `api` | `day` | org | 1,000 a day |
+/// | `bulk` | `hour` | org | 500 an hour |
 /// | `soft` | `burst` | org | 1 at once, then with a lower quality |
 /// | `login` | `guesses` | ip | 21 in ten minutes, then a block |
 pub(super) struct World {
     pub(super) engine: Arc<Engine<MemoryStore<Arc<ManualClock>>>>,
     pub(super) clock: Arc<ManualClock>,
 }
+
+/// The trace that every request belongs to, and how it is told.
+const TRACE: &[u8] = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+pub(super) const CORRELATION: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 /// One request of somebody.
 #[derive(Clone)]
@@ -60,6 +68,14 @@ impl World {
 
     /// Decides a request, and tells of it. Says whether it may pass.
     pub(super) fn ask(&self, reporter: &Reporter, ask: &Ask) -> bool {
+        self.rule(ask, |ruled| {
+            reporter.ruled(ruled);
+            !ruled.is_refused()
+        })
+    }
+
+    /// Decides a request.
+    pub(super) fn rule<T>(&self, ask: &Ask, tell: impl FnOnce(&Ruled<'_>) -> T) -> T {
         let endpoint = Endpoint {
             template: ask.route.clone(),
             class: name(ask.class),
@@ -69,12 +85,12 @@ impl World {
         };
         let visit = Visit {
             request_id: RequestId::generate(),
-            trace: None,
+            trace: TraceContext::parse(TRACE).unwrap(),
             client: ask.client,
             endpoint: Arc::new(endpoint),
             at: NOW,
             was_early: true,
-            profile: Arc::default(),
+            profile: Profile::default(),
         };
         let subject = Subject::new().ip(ask.client).class(ask.class);
         let subject = match &ask.identity {
@@ -85,15 +101,14 @@ impl World {
         let mut case = Case::new(set.get(ask.policy).unwrap(), &subject);
         let decision = ready(self.engine.decide(&mut case)).unwrap().unwrap();
         let code = decision.status().blocked.then_some(Code::RateLimitExceeded);
-        reporter.ruled(&Ruled {
+        tell(&Ruled {
             stage: ask.stage,
             visit: &visit,
             identity: ask.identity.as_ref(),
             decision: Some(decision),
             code,
             took: Span::from_micros(30),
-        });
-        code.is_none()
+        })
     }
 }
 
@@ -137,6 +152,7 @@ pub(super) fn policies() -> PolicySet {
         |burst| Shape::Bucket(Bucket::try_new(Rate::per_minute(burst).unwrap(), burst).unwrap());
     let org = Scope::of([Dimension::Org]);
     let day = Quota::try_new(1_000, Period::Fixed(Span::DAY), Counts::Admitted).unwrap();
+    let hour = Quota::try_new(500, Period::Fixed(Span::HOUR), Counts::Admitted).unwrap();
     let guesses = Attempts::climbing(22, Span::from_secs(600), Ladder::default()).unwrap();
     let peers = Scope::of([Dimension::Ip, Dimension::Class]);
     let by_ip = Scope::of([Dimension::Ip]);
@@ -151,6 +167,11 @@ pub(super) fn policies() -> PolicySet {
                 .limit(Limit::new(name("burst"), org, bucket(5)))
                 .limit(Limit::new(name("day"), org, Shape::Quota(day))),
         )
+        .policy(PolicySpec::new(name("bulk"), FailureMode::FailOpen).limit(Limit::new(
+            name("hour"),
+            org,
+            Shape::Quota(hour),
+        )))
         .policy(
             PolicySpec::new(name("soft"), FailureMode::FailOpen)
                 .overflow(Overflow::Degrade)

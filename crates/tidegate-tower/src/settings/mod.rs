@@ -35,4 +35,6 @@ mod units;
 mod written;
 
 pub use units::{Header, Length, Network, Size, UnitError};
-pub use written::{HttpFile, SettingsError, Written, WrittenClass, WrittenJob, WrittenRoute};
+pub use written::{
+    HttpFile, SettingsError, Written, WrittenAnswers, WrittenClass, WrittenJob, WrittenRoute,
+};

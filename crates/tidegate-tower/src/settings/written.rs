@@ -12,6 +12,7 @@ use tidegate_engine::Engine;
 use tidegate_engine::file::{Door, Report};
 
 use super::units::{Header, Network};
+use crate::answer::{BodyProfile, HeaderProfile, Profile, Reset, RetryAfter};
 use crate::client::Trust;
 use crate::gate::{Gate, GateBuilder};
 use crate::routes::{Class, Route, Routes, RoutesBuilder};
@@ -44,6 +45,23 @@ pub struct Written {
     pub client_header: Option<Header>,
     /// The header field with the name of a request. Default: x-request-id.
     pub request_id_header: Option<Header>,
+    /// What clients are told.
+    #[serde(default)]
+    pub answers: WrittenAnswers,
+}
+
+/// What clients are told, as written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenAnswers {
+    /// The families of header fields. Default: ratelimit and triple.
+    pub headers: Option<Vec<HeaderProfile>>,
+    /// How a reset is told: as seconds since the epoch, or from now. Default: epoch.
+    pub reset: Option<Reset>,
+    /// Which refusals say when to come back: those by bursts, or all. Default: burst.
+    pub retry_after: Option<RetryAfter>,
+    /// What the body of a refusal looks like. Default: envelope.
+    pub body: Option<BodyProfile>,
 }
 
 /// A class, as written.
@@ -118,7 +136,9 @@ impl Written {
     ///
     /// If the settings make no sense.
     pub fn gate<S: Store>(&self, engine: Arc<Engine<S>>) -> Result<GateBuilder<S>, SettingsError> {
-        let gate = Gate::builder(engine, self.routes()?).trust(self.trust());
+        let gate = Gate::builder(engine, self.routes()?)
+            .trust(self.trust())
+            .profile(self.answers.profile());
         Ok(match &self.request_id_header {
             Some(header) => gate.request_id(header.0.clone()),
             None => gate,
@@ -149,6 +169,21 @@ impl Written {
             routes = routes.job(with(route, job.scope.as_deref(), job.cost, &field)?);
         }
         routes.build().map_err(|error| said("routes", error.to_string()))
+    }
+}
+
+// === impl WrittenAnswers ===
+
+impl WrittenAnswers {
+    fn profile(&self) -> Profile {
+        let profile = Profile::default()
+            .reset(self.reset.unwrap_or_default())
+            .retry_after(self.retry_after.unwrap_or_default())
+            .body(self.body.unwrap_or_default());
+        match &self.headers {
+            Some(headers) => profile.headers(headers.iter().copied()),
+            None => profile,
+        }
     }
 }
 

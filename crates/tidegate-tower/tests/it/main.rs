@@ -11,6 +11,9 @@ mod enqueue;
 mod grpc;
 mod outcomes;
 mod refusals;
+#[cfg(feature = "serve")]
+mod serve;
+mod settings;
 mod shared;
 mod stack;
 mod world;
