@@ -7,13 +7,14 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, Response};
 use tidegate_core::{
-    Case, Cost, Decision, Dimension, Fallback, Mode, Policy, Store, Subject, Timestamp, Verdict,
+    Case, Cost, Decision, Dimension, Fallback, Mode, Policy, Span, Store, Subject, Timestamp,
+    Verdict,
 };
 use tidegate_engine::DecideError;
 use tracing::error;
 
 use super::{Gate, Places, receive};
-use crate::answer::{Code, Figures, Refused};
+use crate::answer::{Code, Figures, Listings, Refused};
 use crate::identity::Identity;
 use crate::layer::Side;
 use crate::outcome::Pending;
@@ -41,6 +42,10 @@ pub(crate) struct Passage {
     pub(crate) pending: Option<Pending>,
     /// Whether it passes with a lower quality of service.
     pub(crate) degraded: bool,
+    /// What the early layer calls it in the response.
+    pub(crate) name: Option<RequestId>,
+    /// Whether no other layer of the gate is around this one, so that this one writes header fields.
+    pub(crate) outermost: bool,
 }
 
 /// One request, as a policy is asked about it.
@@ -198,14 +203,14 @@ impl<S: Store> Gate<S> {
     ) -> Ruling {
         let handles = self.handles();
         let place = place(handles.classes[asked.visit.endpoint.place]);
-        let Some(policy) = place.and_then(|place| handles.set.policies().get(place)) else {
-            return self.lost(asked);
-        };
+        let known =
+            |place: usize| Some((handles.set.policies().get(place)?, handles.listings.get(place)?));
+        let Some((policy, listings)) = place.and_then(known) else { return self.lost(asked) };
         let mut case = Case::new(policy, &subject).weighing(cost);
         match self.0.engine.decide(&mut case).await {
             Ok(decision) => {
                 let took = self.0.clock.now().since(asked.since);
-                self.ruled(asked, &decision, took)
+                self.ruled(asked, &decision, listings, took)
             }
             Err(error) => self.undecided(asked, &error),
         }
@@ -215,7 +220,8 @@ impl<S: Store> Gate<S> {
         &self,
         asked: &Asked<'_>,
         decision: &Decision<'_>,
-        took: tidegate_core::Span,
+        listings: &Listings,
+        took: Span,
     ) -> Ruling {
         let code = code(decision);
         let Asked { stage, visit, identity, .. } = *asked;
@@ -231,9 +237,11 @@ impl<S: Store> Gate<S> {
             return Ruling::Refuse(Box::new(self.refusal(asked, code, Some(*decision))));
         }
         Ruling::Pass(Passage {
-            figures: Some(Figures::of(decision)),
+            figures: Some(Figures::of(decision, Some(listings))),
             pending: Pending::of(&self.0.engine, decision),
             degraded: decision.verdict() == Verdict::Degrade,
+            name: (stage == Stage::Early).then(|| visit.request_id.clone()),
+            outermost: stage == Stage::Early || !visit.was_early,
         })
     }
 
@@ -241,7 +249,7 @@ impl<S: Store> Gate<S> {
     #[cold]
     fn refuse(&self, asked: &Asked<'_>, code: Code, decision: Option<Decision<'_>>) -> Ruling {
         let Asked { stage, visit, identity, .. } = *asked;
-        let (code, took) = (code, tidegate_core::Span::ZERO);
+        let took = Span::ZERO;
         self.0.reporter.ruled(&Ruled { stage, visit, identity, decision, code: Some(code), took });
         Ruling::Refuse(Box::new(self.refusal(asked, code, decision)))
     }
@@ -257,10 +265,7 @@ impl<S: Store> Gate<S> {
         let refused = Refused { code, decision, request_id, at, grpc: asked.grpc };
         let mut response = self.0.profile.refusal(&refused);
         response.extensions_mut().insert(code);
-        if let Some(decision) = &decision {
-            // Whoever is around this layer must not write what is left of something else over it.
-            response.extensions_mut().insert(Figures::of(decision));
-        }
+        self.name_response(&mut response, request_id);
         response
     }
 
@@ -274,7 +279,14 @@ impl<S: Store> Gate<S> {
         grpc: bool,
     ) -> Response<Bytes> {
         self.0.reporter.unseen(code, request_id);
-        self.0.profile.refusal(&Refused { code, decision: None, request_id, at, grpc })
+        let refused = Refused { code, decision: None, request_id, at, grpc };
+        let mut response = self.0.profile.refusal(&refused);
+        self.name_response(&mut response, request_id);
+        response
+    }
+
+    fn name_response(&self, response: &mut Response<Bytes>, request_id: &RequestId) {
+        response.headers_mut().insert(self.0.request_id.clone(), request_id.header_value());
     }
 
     /// The policy is gone: somebody has reloaded the engine behind the gate.

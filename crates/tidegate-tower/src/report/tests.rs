@@ -85,7 +85,7 @@ impl World {
         };
         let visit = Visit {
             request_id: RequestId::generate(),
-            trace: TraceContext::parse(TRACE).unwrap(),
+            trace: TraceContext::parse(TRACE),
             client: ask.client,
             endpoint: Arc::new(endpoint),
             at: NOW,
