@@ -60,7 +60,7 @@ policies:
     failure_mode: degraded
     limits:
       - { name: burst, by: [org, class], bucket: { rate: 1000000/s, burst: 1000000 } }
-      - { name: daily, by: [org, class], quota: { count: 1000000000000, per: day } }
+      - { name: daily, by: [org, class], quota: { count: 10000000000, per: day } }
 ";
 
 /// How many requests a stack lets through before it refuses, if it is one that does.
@@ -130,8 +130,10 @@ impl Stack {
 
 /// The same policies with so little left that it does not come back during a run.
 fn exhausted() -> String {
-    let bucket = format!("rate: 1/day, burst: {LEFT}");
-    ROOMY.replace("rate: 1000000/s, burst: 1000000", &bucket)
+    let bucket = format!("rate: 1/h, burst: {LEFT}");
+    ROOMY
+        .replace("rate: 1000000/s, burst: 1000000", &bucket)
+        .replace("count: 10000000000", "count: 10")
 }
 
 fn gate(policies: &str) -> Fallible<Gate<Store>> {
