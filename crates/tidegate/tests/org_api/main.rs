@@ -8,9 +8,19 @@
     reason = "a test: what cannot be done fails it"
 )]
 
+mod answers;
+mod bursts;
 #[expect(dead_code, reason = "`main` is for `cargo run`")]
 #[path = "../../examples/org-api/main.rs"]
 mod example;
+#[path = "../../../tidegate-tower/src/client/forms.rs"]
+mod forms;
+mod forwarding;
+mod frames;
 mod isolation;
+mod operators;
+mod paths;
 mod routes;
 mod site;
+mod slow;
+mod uploads;
