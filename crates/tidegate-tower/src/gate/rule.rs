@@ -7,7 +7,8 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, Response};
 use tidegate_core::{
-    Case, Cost, Decision, Dimension, Fallback, Mode, Policy, Store, Subject, Timestamp, Verdict,
+    Case, Cost, Decision, Dimension, Fallback, Mode, Policy, Span, Store, Subject, Timestamp,
+    Verdict,
 };
 use tidegate_engine::DecideError;
 use tracing::error;
@@ -191,11 +192,11 @@ impl<S: Store> Gate<S> {
             return self.lost(asked);
         };
         let mut case = Case::new(policy, &subject).weighing(cost);
-        let before = self.0.clock.now();
+        let began = self.0.clock.now();
         match self.0.engine.decide(&mut case).await {
             Ok(decision) => {
-                let took = self.0.clock.now().since(before);
-                self.ruled(asked, &decision, took)
+                let took = self.0.clock.now().since(began);
+                self.ruled(asked, &decision, (began, took))
             }
             Err(error) => self.undecided(asked, &error),
         }
@@ -205,7 +206,7 @@ impl<S: Store> Gate<S> {
         &self,
         asked: &Asked<'_>,
         decision: &Decision<'_>,
-        took: tidegate_core::Span,
+        (began, took): (Timestamp, Span),
     ) -> Ruling {
         let code = code(decision);
         let Asked { stage, visit, identity, .. } = *asked;
@@ -215,6 +216,7 @@ impl<S: Store> Gate<S> {
             identity,
             decision: Some(*decision),
             code,
+            began,
             took,
         });
         if let Some(code) = code {
@@ -231,8 +233,9 @@ impl<S: Store> Gate<S> {
     #[cold]
     fn refuse(&self, asked: &Asked<'_>, code: Code, decision: Option<Decision<'_>>) -> Ruling {
         let Asked { stage, visit, identity, .. } = *asked;
-        let (code, took) = (code, tidegate_core::Span::ZERO);
-        self.0.reporter.ruled(&Ruled { stage, visit, identity, decision, code: Some(code), took });
+        let (began, took) = (visit.at, Span::ZERO);
+        let ruled = Ruled { stage, visit, identity, decision, code: Some(code), began, took };
+        self.0.reporter.ruled(&ruled);
         Ruling::Refuse(Box::new(self.refusal(asked, code, decision)))
     }
 
