@@ -231,6 +231,7 @@ impl<S: Store> Gate<S> {
             identity,
             decision: Some(*decision),
             code,
+            began: asked.since,
             took,
         });
         if let Some(code) = code {
@@ -249,8 +250,9 @@ impl<S: Store> Gate<S> {
     #[cold]
     fn refuse(&self, asked: &Asked<'_>, code: Code, decision: Option<Decision<'_>>) -> Ruling {
         let Asked { stage, visit, identity, .. } = *asked;
-        let took = Span::ZERO;
-        self.0.reporter.ruled(&Ruled { stage, visit, identity, decision, code: Some(code), took });
+        let (began, took) = (asked.since, Span::ZERO);
+        let ruled = Ruled { stage, visit, identity, decision, code: Some(code), began, took };
+        self.0.reporter.ruled(&ruled);
         Ruling::Refuse(Box::new(self.refusal(asked, code, decision)))
     }
 

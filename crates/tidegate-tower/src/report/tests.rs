@@ -107,6 +107,7 @@ impl World {
             identity: ask.identity.as_ref(),
             decision: Some(decision),
             code,
+            began: NOW,
             took: Span::from_micros(30),
         })
     }
