@@ -23,10 +23,6 @@ use crate::request_id::RequestId;
 use crate::visit::Visit;
 
 /// What becomes of a request.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most pass, and a box for each costs more than a copy"
-)]
 pub(crate) enum Ruling {
     /// It may pass.
     Pass(Passage),
