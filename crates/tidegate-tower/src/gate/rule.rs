@@ -255,7 +255,7 @@ impl<S: Store> Gate<S> {
         let at = decision.map_or(asked.visit.at, |decision| decision.decided_at());
         let request_id = &asked.visit.request_id;
         let refused = Refused { code, decision, request_id, at, grpc: asked.grpc };
-        let mut response = self.0.profile.refusal(&refused);
+        let mut response = self.written(&refused);
         response.extensions_mut().insert(code);
         if let Some(decision) = &decision {
             // Whoever is around this layer must not write what is left of something else over it.
@@ -274,7 +274,15 @@ impl<S: Store> Gate<S> {
         grpc: bool,
     ) -> Response<Bytes> {
         self.0.reporter.unseen(code, request_id);
-        self.0.profile.refusal(&Refused { code, decision: None, request_id, at, grpc })
+        self.written(&Refused { code, decision: None, request_id, at, grpc })
+    }
+
+    /// The response, with the name of the request: no layer around this one may be there to add it.
+    fn written(&self, refused: &Refused<'_>) -> Response<Bytes> {
+        let mut response = self.0.profile.refusal(refused);
+        let name = refused.request_id.header_value();
+        response.headers_mut().insert(self.0.request_id.clone(), name);
+        response
     }
 
     /// The policy is gone: somebody has reloaded the engine behind the gate.
