@@ -261,9 +261,8 @@ impl<S: Store> Gate<S> {
         let at = decision.map_or(asked.visit.at, |decision| decision.decided_at());
         let request_id = &asked.visit.request_id;
         let refused = Refused { code, decision, request_id, at, grpc: asked.grpc };
-        let mut response = self.0.profile.refusal(&refused);
+        let mut response = self.written(&refused);
         response.extensions_mut().insert(code);
-        self.name_response(&mut response, request_id);
         response
     }
 
@@ -277,14 +276,15 @@ impl<S: Store> Gate<S> {
         grpc: bool,
     ) -> Response<Bytes> {
         self.0.reporter.unseen(code, request_id);
-        let refused = Refused { code, decision: None, request_id, at, grpc };
-        let mut response = self.0.profile.refusal(&refused);
-        self.name_response(&mut response, request_id);
-        response
+        self.written(&Refused { code, decision: None, request_id, at, grpc })
     }
 
-    fn name_response(&self, response: &mut Response<Bytes>, request_id: &RequestId) {
-        response.headers_mut().insert(self.0.request_id.clone(), request_id.header_value());
+    /// The response, with the name of the request: no layer around this one may be there to add it.
+    fn written(&self, refused: &Refused<'_>) -> Response<Bytes> {
+        let mut response = self.0.profile.refusal(refused);
+        let name = refused.request_id.header_value();
+        response.headers_mut().insert(self.0.request_id.clone(), name);
+        response
     }
 
     /// The policy is gone: somebody has reloaded the engine behind the gate.
