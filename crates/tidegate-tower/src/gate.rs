@@ -13,7 +13,7 @@ use http::{Extensions, HeaderName};
 use tidegate_core::{Clock, PolicyError, PolicySet, PolicySetBuilder, Store};
 use tidegate_engine::{Engine, SystemClock};
 
-use crate::answer::Profile;
+use crate::answer::{Listings, Profile};
 use crate::client::Trust;
 use crate::layer::{GateLayer, Side};
 use crate::plan::LimitSource;
@@ -67,6 +67,8 @@ pub enum GateError {
 struct Handles {
     set: Arc<PolicySet>,
     classes: Vec<Places>,
+    /// What header fields say about each policy.
+    listings: Vec<Listings>,
 }
 
 /// Where a class finds its policies. None if a reload behind the gate's back has removed them.
@@ -260,6 +262,7 @@ impl Handles {
             early: set.place(class.early.as_str()),
             org: class.policy.as_ref().and_then(|policy| set.place(policy.as_str())),
         });
-        Self { set: Arc::clone(set), classes: places.collect() }
+        let listings = set.policies().iter().map(|_| Listings::default()).collect();
+        Self { set: Arc::clone(set), classes: places.collect(), listings }
     }
 }

@@ -21,7 +21,7 @@ impl Pending {
     /// What this decision has charged, if it may have to be given back.
     #[inline]
     pub(crate) fn of<S: Store>(engine: &Engine<S>, decision: &Decision<'_>) -> Option<Self> {
-        let outcomes = decision.policy().outcomes()?.clone();
+        let outcomes = *decision.policy().outcomes()?;
         Some(Self { ticket: engine.ticket(decision)?, outcomes })
     }
 

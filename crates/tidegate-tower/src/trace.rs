@@ -7,7 +7,7 @@ use core::fmt;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::unguessable::{self, hex};
+use crate::unguessable::hex;
 
 /// The trace that a request belongs to, as its `traceparent` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,25 +36,14 @@ impl TraceContext {
         Self::parse(value.as_bytes())
     }
 
-    /// A new trace, which nobody has asked to sample.
-    #[must_use]
-    pub fn begin() -> Self {
-        let [trace_id, parent_id] = [unguessable::number(), unguessable::number()];
-        let [_, parent_id] = halves(parent_id);
-        // Zero is no id; it comes up about as often as the same number twice.
-        Self { trace_id: trace_id.max(1), parent_id: parent_id.max(1), flags: 0 }
-    }
-
-    /// The context of a request, which goes on to whoever comes after. One that is missing or cannot be
-    /// read is begun anew, and then what vendors have said about the old one is gone too.
-    pub(crate) fn adopt(headers: &mut HeaderMap) -> Self {
-        if let Some(context) = Self::of(headers) {
-            return context;
+    /// The context of a request, which goes on to whoever comes after. One that cannot be read is taken
+    /// away, with what vendors have said about it: whoever traces begins anew, as if there had been none.
+    pub(crate) fn adopt(headers: &mut HeaderMap) -> Option<Self> {
+        let context = Self::of(headers);
+        if context.is_none() && headers.remove(TRACEPARENT).is_some() {
+            headers.remove(TRACESTATE);
         }
-        let begun = Self::begin();
-        headers.insert(TRACEPARENT, begun.header_value());
-        headers.remove(TRACESTATE);
-        begun
+        context
     }
 
     /// Parses `00-<32 hex>-<16 hex>-<2 hex>`, and of a later version what can be known of it: it begins

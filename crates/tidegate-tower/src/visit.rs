@@ -29,8 +29,8 @@ pub struct Degraded;
 pub struct Visit {
     /// What the request is called.
     pub request_id: RequestId,
-    /// The trace it belongs to.
-    pub trace: TraceContext,
+    /// The trace it belongs to, if whoever sent it traces.
+    pub trace: Option<TraceContext>,
     /// The client: the peer, or whom trusted proxies vouch for.
     pub client: IpAddr,
     /// What it is about.
@@ -46,11 +46,12 @@ pub struct Visit {
 // === impl Visit ===
 
 impl Visit {
-    /// What ties this request to others in audit records: its trace, in hexadecimal.
+    /// What ties this request to others in audit records: its trace, in hexadecimal, or else its own name.
     #[must_use]
     pub fn correlation_id(&self) -> String {
-        self.trace.trace_id_hex()
+        self.trace.map_or_else(|| self.request_id.to_string(), |trace| trace.trace_id_hex())
     }
+
     /// A refusal in the words of the gate, for a host that refuses on its own: a token that nobody knows,
     /// a password that is wrong.
     #[must_use]

@@ -25,6 +25,7 @@ mod presets;
 mod rollback;
 mod settling;
 mod shared;
+mod spans;
 mod threats;
 mod tightening;
 mod vectors;

@@ -1,12 +1,13 @@
 //! The numbers of one decision, kept until there is a response to write them into.
 
-use arrayvec::ArrayVec;
+use std::sync::Arc;
+
 use tidegate_core::{
-    Cap, Decision, Explanation, Guarded, Kind, MAX_LIMITS, Name, Period, Retry, Shape, Span,
-    Timestamp, Unit, Verdict,
+    Cap, Decision, Explanation, Guarded, Kind, Name, Period, Retry, Shape, Span, Timestamp, Unit,
+    Verdict,
 };
 
-use super::is_about_identity;
+use super::listing::{Listing, Listings};
 use super::profile::{Profile, RetryAfter};
 
 /// What header fields say about a decision, kept until there is a response to write them into.
@@ -15,9 +16,7 @@ use super::profile::{Profile, RetryAfter};
 /// nothing could be found out.
 #[derive(Clone, Debug)]
 pub(crate) struct Figures {
-    /// The limits that applied, in the order of the policy.
-    pub(super) limits: ArrayVec<Limited, MAX_LIMITS>,
-    /// What the one that decided has left.
+    /// What the limit that decided has left.
     left: Option<Left>,
     /// When to come back, of a request that was refused.
     retry: Option<Retry>,
@@ -35,9 +34,11 @@ pub(super) struct Limited {
 }
 
 /// What is left of a limit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Left {
-    /// Its place among the limits.
+    /// The limits that applied.
+    listing: Arc<Listing>,
+    /// Its place among them.
     place: usize,
     remaining: u64,
     reset_after: Span,
@@ -47,6 +48,8 @@ struct Left {
 /// The numbers of the limit that decided.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Binding<'f> {
+    pub(super) listing: &'f Listing,
+    pub(super) place: usize,
     pub(super) limit: &'f Limited,
     pub(super) remaining: u64,
     /// In whole seconds.
@@ -58,58 +61,46 @@ pub(super) struct Binding<'f> {
 // === impl Figures ===
 
 impl Figures {
-    /// What there is to say about this decision.
-    pub(crate) fn of(decision: &Decision<'_>) -> Self {
+    /// What there is to say about this decision, in the words of these listings of its policy.
+    pub(crate) fn of(decision: &Decision<'_>, listings: Option<&Listings>) -> Self {
         let retry = match decision.verdict() {
             Verdict::Admit | Verdict::Degrade => None,
             Verdict::Queue(wait) => Some(Retry::After(wait)),
             Verdict::Deny(denial) => Some(denial.retry),
         };
-        let decided_at = decision.decided_at();
-        let mut figures = Self { limits: ArrayVec::new(), left: None, retry, decided_at };
+        let mut figures = Self { left: None, retry, decided_at: decision.decided_at() };
         match (decision.binding(), decision.guarded()) {
-            (Some(binding), _) if !binding.limit.is_shadow() => figures.count(decision, &binding),
-            (None, Some(guarded)) => figures.guard(&guarded),
+            (Some(binding), _) if !binding.limit.is_shadow() => {
+                figures.left = Some(figures.counted(decision, listings, &binding));
+            }
+            (None, Some(guarded)) => figures.left = figures.guarded(&guarded),
             _ => {}
         }
         figures
     }
 
-    fn count(&mut self, decision: &Decision<'_>, binding: &Explanation<'_>) {
-        let place = if is_about_identity(decision.policy().protects()) {
-            let _ = self.limits.try_push(Limited::of(binding, None));
-            0
-        } else {
-            self.list(decision, binding)
-        };
-        self.left = Some(Left {
+    fn counted(
+        &self,
+        decision: &Decision<'_>,
+        listings: Option<&Listings>,
+        binding: &Explanation<'_>,
+    ) -> Left {
+        let (listing, place) = Listings::find(listings, decision, binding);
+        Left {
+            listing,
             place,
             remaining: binding.reading.remaining.max(0).unsigned_abs(),
             reset_after: self.reset_after(binding.reading.reset_after, binding.reading.wait),
             is_quota: binding.shape.kind() == Kind::Quota,
-        });
-    }
-
-    /// Takes down every limit that applied, and says at which place the one is that decided.
-    fn list(&mut self, decision: &Decision<'_>, binding: &Explanation<'_>) -> usize {
-        let mut place = 0;
-        for said in decision.explain().filter(|said| !said.limit.is_shadow()) {
-            if core::ptr::eq(said.limit, binding.limit) {
-                place = self.limits.len();
-            }
-            let name = Some(said.limit.name().clone());
-            // There is room: this is the most that one decision can ask.
-            let _ = self.limits.try_push(Limited::of(&said, name));
         }
-        place
     }
 
-    fn guard(&mut self, guarded: &Guarded) {
-        let Some(Cap { count, per, .. }) = guarded.cap else { return };
-        let _ = self.limits.try_push(Limited { name: None, capacity: count, window: whole(per) });
+    fn guarded(&self, guarded: &Guarded) -> Option<Left> {
+        let Cap { count, per, .. } = guarded.cap?;
+        let limit = Limited { name: None, capacity: count, window: whole(per) };
         let reset_after = self.reset_after(guarded.reset, guarded.wait);
-        let remaining = guarded.remaining;
-        self.left = Some(Left { place: 0, remaining, reset_after, is_quota: false });
+        let (listing, remaining) = (Arc::new(Listing::of_one(limit)), guarded.remaining);
+        Some(Left { listing, place: 0, remaining, reset_after, is_quota: false })
     }
 
     /// No earlier than there is room again, for one that was refused.
@@ -135,10 +126,12 @@ impl Figures {
 
     /// The numbers of the limit that decided, if there are any.
     pub(super) fn binding(&self) -> Option<Binding<'_>> {
-        let left = self.left?;
+        let left = self.left.as_ref()?;
         let reset_at = self.decided_at.after(left.reset_after);
         Some(Binding {
-            limit: self.limits.get(left.place)?,
+            listing: &left.listing,
+            place: left.place,
+            limit: left.listing.limits.get(left.place)?,
             remaining: left.remaining,
             reset_after: left.reset_after.as_secs_ceil(),
             reset_at: reset_at.since(Timestamp::ZERO).as_secs_ceil(),
@@ -157,7 +150,7 @@ impl Figures {
     /// When to come back, in whole seconds, if this profile says it.
     pub(super) fn retry_after(&self, profile: &Profile) -> Option<u64> {
         let Some(Retry::After(wait)) = self.retry else { return None };
-        let by_quota = self.left.is_some_and(|left| left.is_quota);
+        let by_quota = self.left.as_ref().is_some_and(|left| left.is_quota);
         let told = !by_quota || profile.retry_after == RetryAfter::Always;
         // To come back at once is not what a refusal says.
         told.then(|| wait.as_secs_ceil().max(1))
@@ -167,7 +160,7 @@ impl Figures {
 // === impl Limited ===
 
 impl Limited {
-    fn of(said: &Explanation<'_>, name: Option<Name>) -> Self {
+    pub(super) fn of(said: &Explanation<'_>, name: Option<Name>) -> Self {
         Self { name, capacity: said.shape.capacity(), window: window(said.shape) }
     }
 }

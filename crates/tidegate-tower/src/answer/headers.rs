@@ -63,10 +63,15 @@ impl Figures {
         let mut fields = Fields::new();
         for family in profile.headers {
             match family {
-                HeaderProfile::Ratelimit => fields.ratelimit(&self.limits, &binding),
+                HeaderProfile::Ratelimit => {
+                    headers.insert(&RATELIMIT_POLICY, binding.listing.policy().clone());
+                    fields.ratelimit(&binding);
+                }
                 HeaderProfile::Triple => {
                     let [limit, remaining, reset] = &TRIPLE;
-                    fields.limit_and_window(limit, binding.limit);
+                    if let Some(value) = binding.listing.limit(binding.place) {
+                        headers.insert(limit, value.clone());
+                    }
                     fields.number(remaining, binding.remaining);
                     fields.reset(reset, profile.reset, &binding);
                 }
@@ -89,28 +94,13 @@ impl Fields {
         Self { text: String::with_capacity(USUAL), ends: ArrayVec::new() }
     }
 
-    /// The fields of the IETF's draft: every limit that applied, and what the one that decided has
-    /// left.
-    fn ratelimit(&mut self, limits: &[Limited], binding: &Binding<'_>) {
-        let mut list = ListSerializer::with_buffer(&mut self.text);
-        for limit in limits {
-            list.bare_item(name(limit))
-                .parameter(QUOTA, integer(limit.capacity))
-                .parameter(WINDOW, integer(limit.window));
-        }
-        self.end(&RATELIMIT_POLICY);
+    /// What the limit that decided has left, as the IETF's draft has it.
+    fn ratelimit(&mut self, binding: &Binding<'_>) {
         ListSerializer::with_buffer(&mut self.text)
             .bare_item(name(binding.limit))
             .parameter(REMAINING, integer(binding.remaining))
             .parameter(RESET, integer(binding.reset_after));
         self.end(&RATELIMIT);
-    }
-
-    fn limit_and_window(&mut self, field: &'static HeaderName, limit: &Limited) {
-        self.digits(limit.capacity);
-        self.text.push_str(";w=");
-        self.digits(limit.window);
-        self.end(field);
     }
 
     fn reset(&mut self, field: &'static HeaderName, reset: Reset, binding: &Binding<'_>) {
@@ -153,13 +143,36 @@ impl Fields {
         let text = Bytes::from(self.text);
         let mut start = 0;
         for (field, end) in self.ends {
-            // Structured fields are ASCII, so this always is a value.
-            if let Ok(value) = HeaderValue::from_maybe_shared(text.slice(start..end)) {
-                headers.insert(field, value);
-            }
+            headers.insert(field, value(text.slice(start..end)));
             start = end;
         }
     }
+}
+
+/// Every limit, with how much it holds in how long, as the IETF's draft has it.
+pub(super) fn policy(limits: &[Limited]) -> HeaderValue {
+    let mut text = String::new();
+    let mut list = ListSerializer::with_buffer(&mut text);
+    for limit in limits {
+        list.bare_item(name(limit))
+            .parameter(QUOTA, integer(limit.capacity))
+            .parameter(WINDOW, integer(limit.window));
+    }
+    value(text.into())
+}
+
+/// A limit and its window.
+pub(super) fn limit(limit: &Limited) -> HeaderValue {
+    let mut fields = Fields::new();
+    fields.digits(limit.capacity);
+    fields.text.push_str(";w=");
+    fields.digits(limit.window);
+    value(fields.text.into())
+}
+
+/// Structured fields are ASCII, so this always is a value.
+fn value(text: Bytes) -> HeaderValue {
+    HeaderValue::from_maybe_shared(text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
 fn name(limit: &Limited) -> &StringRef {

@@ -19,6 +19,7 @@ mod code;
 mod compact;
 mod figures;
 mod headers;
+mod listing;
 mod profile;
 mod refusal;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use compact::{ErrorCode, ErrorResponse};
 pub use profile::{BodyProfile, HeaderProfile, Headers, Profile, Reset, RetryAfter};
 
 pub(crate) use figures::Figures;
+pub(crate) use listing::Listings;
 pub(crate) use refusal::Refused;
 
 use tidegate_core::{Protects, Timestamp};

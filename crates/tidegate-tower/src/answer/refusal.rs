@@ -31,7 +31,7 @@ impl Profile {
     /// The whole response.
     #[cold]
     pub(crate) fn refusal(&self, refused: &Refused<'_>) -> Response<Bytes> {
-        let figures = refused.decision.as_ref().map(Figures::of);
+        let figures = refused.decision.map(|decision| Figures::of(&decision, None));
         let told = Told::new(self, refused, figures.as_ref());
         let mut response = match refused.grpc {
             true => grpc(refused.code, &told),

@@ -31,7 +31,7 @@ impl<S: Store> Gate<S> {
         side: Side,
     ) -> Result<Visit, (Code, RequestId, Timestamp)> {
         let at = self.0.clock.now();
-        let request_id = self.name(&mut head.headers);
+        let request_id = self.name(&mut head.headers, side);
         let trace = TraceContext::adopt(&mut head.headers);
         let refuse = |code| (code, request_id.clone(), at);
         let client = self.client(head).ok_or_else(|| refuse(Code::Misconfigured))?;
@@ -44,8 +44,9 @@ impl<S: Store> Gate<S> {
         Ok(visit)
     }
 
-    /// That of the client if it can be adopted; the request bears it from here on.
-    fn name(&self, headers: &mut HeaderMap) -> RequestId {
+    /// That of the client if it can be adopted. Behind the early layer the request bears it; the other one
+    /// needs a name for its own records.
+    fn name(&self, headers: &mut HeaderMap, side: Side) -> RequestId {
         let header = &self.0.request_id;
         let mut named = headers.get_all(header).iter();
         let adopted = match (named.next(), named.next()) {
@@ -54,7 +55,9 @@ impl<S: Store> Gate<S> {
         };
         adopted.unwrap_or_else(|| {
             let made = RequestId::generate();
-            headers.insert(header.clone(), made.header_value());
+            if side == Side::Early {
+                headers.insert(header.clone(), made.header_value());
+            }
             made
         })
     }

@@ -7,13 +7,14 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, Response};
 use tidegate_core::{
-    Case, Cost, Decision, Dimension, Fallback, Mode, Policy, Store, Subject, Timestamp, Verdict,
+    Case, Cost, Decision, Dimension, Fallback, Mode, Policy, Span, Store, Subject, Timestamp,
+    Verdict,
 };
 use tidegate_engine::DecideError;
 use tracing::error;
 
 use super::{Gate, Places, receive};
-use crate::answer::{Code, Figures, Refused};
+use crate::answer::{Code, Figures, Listings, Refused};
 use crate::identity::Identity;
 use crate::layer::Side;
 use crate::outcome::Pending;
@@ -22,10 +23,6 @@ use crate::request_id::RequestId;
 use crate::visit::Visit;
 
 /// What becomes of a request.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most pass, and a box for each costs more than a copy"
-)]
 pub(crate) enum Ruling {
     /// It may pass.
     Pass(Passage),
@@ -41,6 +38,10 @@ pub(crate) struct Passage {
     pub(crate) pending: Option<Pending>,
     /// Whether it passes with a lower quality of service.
     pub(crate) degraded: bool,
+    /// What the early layer calls it in the response.
+    pub(crate) name: Option<RequestId>,
+    /// Whether no other layer of the gate is around this one, so that this one writes header fields.
+    pub(crate) outermost: bool,
 }
 
 /// One request, as a policy is asked about it.
@@ -198,14 +199,14 @@ impl<S: Store> Gate<S> {
     ) -> Ruling {
         let handles = self.handles();
         let place = place(handles.classes[asked.visit.endpoint.place]);
-        let Some(policy) = place.and_then(|place| handles.set.policies().get(place)) else {
-            return self.lost(asked);
-        };
+        let known =
+            |place: usize| Some((handles.set.policies().get(place)?, handles.listings.get(place)?));
+        let Some((policy, listings)) = place.and_then(known) else { return self.lost(asked) };
         let mut case = Case::new(policy, &subject).weighing(cost);
         match self.0.engine.decide(&mut case).await {
             Ok(decision) => {
                 let took = self.0.clock.now().since(asked.since);
-                self.ruled(asked, &decision, took)
+                self.ruled(asked, &decision, listings, took)
             }
             Err(error) => self.undecided(asked, &error),
         }
@@ -215,7 +216,8 @@ impl<S: Store> Gate<S> {
         &self,
         asked: &Asked<'_>,
         decision: &Decision<'_>,
-        took: tidegate_core::Span,
+        listings: &Listings,
+        took: Span,
     ) -> Ruling {
         let code = code(decision);
         let Asked { stage, visit, identity, .. } = *asked;
@@ -225,15 +227,18 @@ impl<S: Store> Gate<S> {
             identity,
             decision: Some(*decision),
             code,
+            began: asked.since,
             took,
         });
         if let Some(code) = code {
             return Ruling::Refuse(Box::new(self.refusal(asked, code, Some(*decision))));
         }
         Ruling::Pass(Passage {
-            figures: Some(Figures::of(decision)),
+            figures: Some(Figures::of(decision, Some(listings))),
             pending: Pending::of(&self.0.engine, decision),
             degraded: decision.verdict() == Verdict::Degrade,
+            name: (stage == Stage::Early).then(|| visit.request_id.clone()),
+            outermost: stage == Stage::Early || !visit.was_early,
         })
     }
 
@@ -241,8 +246,9 @@ impl<S: Store> Gate<S> {
     #[cold]
     fn refuse(&self, asked: &Asked<'_>, code: Code, decision: Option<Decision<'_>>) -> Ruling {
         let Asked { stage, visit, identity, .. } = *asked;
-        let (code, took) = (code, tidegate_core::Span::ZERO);
-        self.0.reporter.ruled(&Ruled { stage, visit, identity, decision, code: Some(code), took });
+        let (began, took) = (asked.since, Span::ZERO);
+        let ruled = Ruled { stage, visit, identity, decision, code: Some(code), began, took };
+        self.0.reporter.ruled(&ruled);
         Ruling::Refuse(Box::new(self.refusal(asked, code, decision)))
     }
 
@@ -257,10 +263,6 @@ impl<S: Store> Gate<S> {
         let refused = Refused { code, decision, request_id, at, grpc: asked.grpc };
         let mut response = self.written(&refused);
         response.extensions_mut().insert(code);
-        if let Some(decision) = &decision {
-            // Whoever is around this layer must not write what is left of something else over it.
-            response.extensions_mut().insert(Figures::of(decision));
-        }
         response
     }
 

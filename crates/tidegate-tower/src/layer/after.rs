@@ -3,25 +3,19 @@
 use core::future::Future;
 use core::pin::Pin;
 
-use http::{Extensions, Response};
+use http::Response;
 use tidegate_core::Store;
 use tidegate_engine::ready;
 use tracing::warn;
 
-use super::Side;
 use crate::answer::Figures;
 use crate::gate::{Gate, Passage};
 use crate::outcome::{self, Pending};
-use crate::request_id::RequestId;
-use crate::visit::Visit;
 
 /// What is done once there is a response: header fields, and giving back what did not count.
 pub(super) struct After<S> {
     gate: Gate<S>,
-    figures: Option<Figures>,
-    pending: Option<Pending>,
-    /// Of the outermost layer, which writes the header fields of all.
-    request_id: Option<RequestId>,
+    passage: Passage,
 }
 
 pub(super) type Settling = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -29,36 +23,33 @@ pub(super) type Settling = Pin<Box<dyn Future<Output = ()> + Send>>;
 // === impl After ===
 
 impl<S: Store + 'static> After<S> {
-    pub(super) fn new(gate: Gate<S>, side: Side, passage: Passage, request: &Extensions) -> Self {
-        // Behind an early layer, that one is around this.
-        let outermost = |visit: &&Visit| side == Side::Early || !visit.was_early;
-        let visit = request.get::<Visit>().filter(outermost);
-        let request_id = visit.map(|visit| visit.request_id.clone());
-        let Passage { figures, pending, .. } = passage;
-        Self { gate, figures, pending, request_id }
+    pub(super) const fn new(gate: Gate<S>, passage: Passage) -> Self {
+        Self { gate, passage }
     }
 
     /// Writes the header fields; also what is still to be done before the response is sent.
     pub(super) fn finish<B>(self, mut response: Response<B>) -> (Response<B>, Option<Settling>) {
-        let outcome = outcome::of(&response);
+        let Self { gate, passage } = self;
         let within = response.extensions_mut().remove::<Figures>();
-        let figures = match (self.figures, within) {
+        let figures = match (passage.figures, within) {
             (Some(mine), Some(within)) if mine.is_scarcer_than(&within) => Some(mine),
             (mine, within) => within.or(mine),
         };
-        match self.request_id {
-            Some(request_id) => {
-                if let Some(figures) = figures {
-                    figures.write(self.gate.profile(), response.headers_mut());
-                }
-                let header = self.gate.request_id_header().clone();
-                response.headers_mut().insert(header, request_id.header_value());
+        match figures {
+            Some(figures) if passage.outermost => {
+                figures.write(gate.profile(), response.headers_mut());
             }
             // Whoever is around this one knows whether less is left of something else.
-            None => drop(figures.map(|figures| response.extensions_mut().insert(figures))),
+            Some(figures) => drop(response.extensions_mut().insert(figures)),
+            None => {}
         }
-        let settling = self.pending.filter(|pending| pending.is_given_back(outcome));
-        (response, settling.and_then(|pending| give_back(self.gate, pending)))
+        if let Some(name) = passage.name {
+            let header = gate.request_id_header().clone();
+            response.headers_mut().insert(header, name.header_value());
+        }
+        let Some(pending) = passage.pending else { return (response, None) };
+        let given_back = pending.is_given_back(outcome::of(&response));
+        (response, given_back.then(|| give_back(gate, pending)).flatten())
     }
 }
 

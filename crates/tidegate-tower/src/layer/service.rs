@@ -51,7 +51,7 @@ impl<S: Store + 'static, V: Clone> GateService<S, V> {
         if passage.degraded {
             request.extensions_mut().insert(Degraded);
         }
-        let after = After::new(self.gate.clone(), self.side, passage, request.extensions());
+        let after = After::new(self.gate.clone(), passage);
         (self.inner.call(request), after)
     }
 

@@ -1,19 +1,23 @@
-//! What an operator is told: a log, metrics, and an audit.
+//! What an operator is told: a log, metrics, an audit, and with the feature `otel` spans.
 //!
 //! | | about | may be lost | bounded by |
 //! |---|---|---|---|
 //! | log | every refusal; one in so many of the others | by whoever collects it | length of each value |
 //! | metrics | all rulings, added up | no | closed sets of labels |
+//! | spans | all rulings in traces that are sampled | when too many wait | spans that wait; closed sets of attributes |
 //! | audit | what may have to be proven later | no: equal records are counted together | distinct records that wait |
 //!
 //! All of it is told on the thread that decides, so none of it waits for anybody: the log is handed to
-//! `tracing`, metrics are counters, and records of the audit are left for a thread that writes them.
+//! `tracing`, metrics are counters, and spans and records of the audit are left for a thread that sends
+//! or writes them.
 
 mod audit;
 mod escape;
 pub mod exposition;
 mod log;
 mod metrics;
+#[cfg(feature = "otel")]
+pub mod otel;
 
 pub use audit::{Audit, AuditBuilder, JsonLines, Kind, Record, Sink};
 pub use log::TARGET;
@@ -50,6 +54,12 @@ pub(crate) struct Ruled<'a> {
     pub(crate) decision: Option<Decision<'a>>,
     /// Why it was refused; none if it may pass.
     pub(crate) code: Option<Code>,
+    /// When it began to be decided, by the clock of this node.
+    #[cfg_attr(
+        not(feature = "otel"),
+        expect(dead_code, reason = "only spans tell when they began")
+    )]
+    pub(crate) began: Timestamp,
     /// How long it took to decide.
     pub(crate) took: Span,
 }
@@ -60,6 +70,8 @@ pub struct Reporter {
     log: Log,
     metrics: Option<Metrics>,
     audit: Option<Audit>,
+    #[cfg(feature = "otel")]
+    spans: Option<otel::Spans>,
 }
 
 // === impl Reporter ===
@@ -86,6 +98,14 @@ impl Reporter {
         self
     }
 
+    /// Makes spans of rulings.
+    #[cfg(feature = "otel")]
+    #[must_use]
+    pub fn tracing(mut self, spans: otel::Spans) -> Self {
+        self.spans = Some(spans);
+        self
+    }
+
     /// The metrics, if anything is counted.
     #[must_use]
     pub const fn metrics(&self) -> Option<&Metrics> {
@@ -106,6 +126,10 @@ impl Reporter {
         }
         if let Some(audit) = &self.audit {
             audit.ruled(ruled);
+        }
+        #[cfg(feature = "otel")]
+        if let Some(spans) = &self.spans {
+            spans.ruled(ruled);
         }
         self.log.ruled(ruled);
     }

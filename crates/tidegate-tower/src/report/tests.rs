@@ -85,7 +85,7 @@ impl World {
         };
         let visit = Visit {
             request_id: RequestId::generate(),
-            trace: TraceContext::parse(TRACE).unwrap(),
+            trace: TraceContext::parse(TRACE),
             client: ask.client,
             endpoint: Arc::new(endpoint),
             at: NOW,
@@ -107,6 +107,7 @@ impl World {
             identity: ask.identity.as_ref(),
             decision: Some(decision),
             code,
+            began: NOW,
             took: Span::from_micros(30),
         })
     }

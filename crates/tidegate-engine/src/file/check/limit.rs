@@ -66,6 +66,12 @@ impl Check {
         ];
         let numbers = self.one_shape(&called, place, given);
         let special = self.special(written, scope, numbers);
+        let here = self.numbers_here(written, numbers);
+        let numbers = match &here {
+            Some(Some(filled)) => Some(filled.numbers()),
+            Some(None) => numbers,
+            None => None,
+        };
         let outcomes = self.outcomes(written);
         let at_cost = written.cost.as_ref().map(|cost| cost.place);
         let is_distinct = written.distinct.is_some();

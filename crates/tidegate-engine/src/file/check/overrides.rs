@@ -8,11 +8,11 @@ use tidegate_core::{
 };
 
 use super::Check;
-use super::filled::{filled, is_blank};
+use super::filled::{Filled, Given, filled, is_blank};
 use super::limit::{Frame, Numbers};
 use crate::file::MAX_EXACT_OVERRIDES;
 use crate::file::place::{Place, Placed};
-use crate::file::written::limit::{self as written, Partly};
+use crate::file::written::limit as written;
 use crate::file::written::word::Word;
 use crate::file::wrong::Wrong;
 
@@ -120,31 +120,32 @@ impl Check {
     }
 
     fn other_shape(&mut self, rule: &Placed<written::Override>, frame: Frame<'_>) -> Option<Shape> {
-        let written::Override { bucket, window, quota, attempts, .. } = &rule.value;
-        let bucket = bucket.as_ref().map(whole);
-        let window = window.as_ref().map(whole);
-        let quota = quota.as_ref().map(whole);
-        let attempts = attempts.as_ref().map(whole);
-        let given = [
-            bucket.as_ref().map(Numbers::Bucket),
-            window.as_ref().map(Numbers::Window),
-            quota.as_ref().map(Numbers::Quota),
-            attempts.as_ref().map(Numbers::Attempts),
-        ];
-        let given = self.one_shape("this override", rule.place, given)?;
+        let given = Given::of_override(&rule.value);
+        let filled = self.made_whole(&given, ("this override", rule.place), frame.numbers)?;
+        self.fitting_shape(filled.numbers(), frame)
+    }
+
+    /// Some numbers, made whole with the usual ones; none if they are not of the same shape.
+    pub(super) fn made_whole(
+        &mut self,
+        given: &Given,
+        (owner, place): (&str, Place),
+        usual: Option<Numbers<'_>>,
+    ) -> Option<Filled> {
+        let given = self.one_shape(owner, place, given.numbers())?;
         if is_blank(given) {
             let message =
-                "this override changes nothing; write the numbers that differ, or remove it";
-            self.say(given.place(), Wrong::BadValue { message: message.into() });
+                format!("{owner} changes nothing; write the numbers that differ, or remove it");
+            self.say(given.place(), Wrong::BadValue { message });
             return None;
         }
-        let usual = frame.numbers?;
-        let Some(filled) = filled(given, usual) else {
+        let usual = usual?;
+        let filled = filled(given, usual);
+        if filled.is_none() {
             let (expected, found) = (usual.kind(), given.kind());
             self.say(given.place(), Wrong::OtherShape { expected, found });
-            return None;
-        };
-        self.fitting_shape(filled.numbers(), frame)
+        }
+        filled
     }
 }
 
@@ -168,10 +169,6 @@ fn same_as(dimension: Dimension, value: &str) -> String {
     };
     let prefix = value.parse().map(|ip| format!("{:?}", Prefix::rolled_up(ip, length)));
     prefix.unwrap_or_else(|_| value.to_owned())
-}
-
-fn whole<T: Clone>(partly: &Placed<Partly<T>>) -> Placed<T> {
-    Placed { value: partly.value.0.clone(), place: partly.place }
 }
 
 /// What the core has against an override.

@@ -277,6 +277,7 @@ impl WrittenLimit {
             at("shadow", &self.shadow),
             at("settles", &self.settles),
             at("named_key", &self.named_key),
+            at("in", &self.elsewhere),
             at("overrides", &self.overrides),
         ];
         fields.into_iter().flatten().next()

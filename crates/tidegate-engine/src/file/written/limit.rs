@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use tidegate_core::{Dimension, Quota, Stage, Window};
 
 use super::attempts::AttemptsNumbers;
+use super::elsewhere::In;
 use super::present;
 use super::scalar::{DurationText, NameText, Number, PeriodText, RateText};
 use super::schemas::{exactly_one_shape, limit_in_policy};
@@ -67,6 +68,10 @@ pub(in crate::file) struct Limit {
     /// Put the limit's name into its keys, to tell it from another of the same scope and period.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) named_key: Option<Placed<bool>>,
+    /// Other numbers in some environments, which the list `environments` declares. Overrides then
+    /// change those.
+    #[serde(default, rename = "in", deserialize_with = "present")]
+    pub(in crate::file) elsewhere: Option<Placed<In>>,
     /// Other numbers for some: exact values first, then patterns in this order.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) overrides: Option<Placed<Vec<Placed<Override>>>>,

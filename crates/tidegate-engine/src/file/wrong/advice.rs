@@ -43,6 +43,9 @@ codes! {
     BadDeadline => "bad-deadline",
     NoLimits => "no-limits",
     TooManyLimits => "too-many-limits",
+    UnknownEnvironment => "unknown-environment",
+    DuplicateEnvironment => "duplicate-environment",
+    TooManyEnvironments => "too-many-environments",
     BadName => "bad-name",
     UnknownWord => "unknown-word",
     GlobalAmongOthers => "global-among-others",
@@ -107,6 +110,10 @@ impl Wrong {
                 let advice = "define it in the list `shared`, or use one that is there";
                 return Some(did_you_mean(suggestion.as_deref(), advice));
             }
+            Self::UnknownEnvironment { suggestion, .. } => {
+                let advice = "declare it at the top, as in `environments: [production, staging]`";
+                return Some(did_you_mean(suggestion.as_deref(), advice));
+            }
             Self::BadName { suggestion } => {
                 let advice = "use 1 to 64 of a-z, 0-9, `_`, `-` and `.`";
                 return Some(did_you_mean(suggestion.as_deref(), advice));
@@ -162,6 +169,10 @@ impl Wrong {
             }
             Self::NoLimits { .. } => "add `limits:` with at least one limit, or a `preset`",
             Self::TooManyLimits { .. } => "split the policy, or drop limits that others imply",
+            Self::DuplicateEnvironment { .. } => "write it once",
+            Self::TooManyEnvironments => {
+                "let those that have the same numbers be one, or give them files of their own"
+            }
             Self::GlobalAmongOthers => "write `by: global`, or the dimensions alone",
             Self::RepeatedDimension { .. } => "write it once",
             Self::EmptyScope => "write `by: global` to count everybody together",
@@ -205,7 +216,7 @@ impl Wrong {
             Self::DuplicateLimit { .. } => "answers and metrics name the limit: rename one",
             Self::CostAboveCapacity { .. } => "raise the `burst` or `count`, or lower the `cost`",
             Self::OtherShape { .. } => {
-                "an override changes numbers, not the shape; other shapes are other limits"
+                "overrides and environments change numbers, not the shape; other shapes are other limits"
             }
             Self::SameCounters(PolicyError::SameKey { key, .. }) if is_log(key) => {
                 "if they are to count together, make one limit of the list `shared` of them; \

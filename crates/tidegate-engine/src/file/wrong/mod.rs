@@ -13,7 +13,7 @@ use tidegate_core::{
 
 use super::suggest::nearest;
 use super::yaml::short;
-use super::{MAX_BYTES, MAX_EXACT_OVERRIDES, MAX_TEXT};
+use super::{MAX_BYTES, MAX_ENVIRONMENTS, MAX_EXACT_OVERRIDES, MAX_TEXT};
 use crate::memory::BudgetError;
 
 /// What is wrong with a policy file.
@@ -125,6 +125,23 @@ pub enum Wrong {
         /// How many it has.
         count: usize,
     },
+    /// An environment that is not declared.
+    #[error("the list `environments` has no `{name}`")]
+    UnknownEnvironment {
+        /// The name.
+        name: String,
+        /// The one that was probably meant.
+        suggestion: Option<String>,
+    },
+    /// An environment declared twice.
+    #[error("environment `{name}` stands here twice")]
+    DuplicateEnvironment {
+        /// The name.
+        name: Name,
+    },
+    /// More environments than are told apart.
+    #[error("a file has at most {MAX_ENVIRONMENTS} environments; this is one more")]
+    TooManyEnvironments,
     /// A text that cannot be a name.
     #[error("this is not a name")]
     BadName {
@@ -372,12 +389,12 @@ pub enum Wrong {
     /// An override that cannot apply.
     #[error(transparent)]
     BadOverride(#[from] OverrideError),
-    /// An override of another shape than its limit's.
-    #[error("the shape of the limit is `{expected}`, but this override has `{found}`")]
+    /// An override, or numbers of an environment, of another shape than the limit's.
+    #[error("the shape of the limit is `{expected}`, but `{found}` stands here")]
     OtherShape {
         /// The limit's shape.
         expected: &'static str,
-        /// The override's.
+        /// The other one.
         found: &'static str,
     },
     /// An override of an empty value, which nobody has.

@@ -7,7 +7,7 @@ use super::{Figures, HeaderProfile, Profile, refused, written};
 use crate::answer::RetryAfter;
 
 fn figures(scene: Scene) -> Figures {
-    scene.decided(|decision, _| Figures::of(decision))
+    scene.decided(|decision, _| Figures::of(decision, None))
 }
 
 #[test]

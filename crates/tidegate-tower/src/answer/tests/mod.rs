@@ -42,7 +42,7 @@ fn refused_unasked(profile: &Profile, code: Code, grpc: bool) -> Response<Bytes>
 /// The header fields that a response to this gets.
 fn written(profile: &Profile, scene: Scene) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    scene.decided(|decision, _| Figures::of(decision).write(profile, &mut headers));
+    scene.decided(|decision, _| Figures::of(decision, None).write(profile, &mut headers));
     headers
 }
 

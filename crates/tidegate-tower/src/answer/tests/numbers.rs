@@ -10,7 +10,7 @@ use tidegate_core::{
 };
 
 use super::{Figures, HeaderProfile, Profile, parser};
-use crate::answer::{Reset, RetryAfter};
+use crate::answer::{Listings, Reset, RetryAfter};
 
 /// The largest integer of structured fields.
 const LARGEST: u64 = 999_999_999_999_999;
@@ -140,7 +140,12 @@ proptest! {
         let profile = Profile::default().headers(HeaderProfile::ALL).reset(reset)
             .retry_after(RetryAfter::Always);
         let mut headers = HeaderMap::new();
-        Figures::of(&decision).write(&profile, &mut headers);
+        let listings = Listings::default();
+        // The second time, in the words that were kept.
+        for _ in 0..2 {
+            headers.clear();
+            Figures::of(&decision, Some(&listings)).write(&profile, &mut headers);
+        }
         for value in headers.values() {
             prop_assert!(value.as_bytes().iter().all(|byte| (b' '..=b'~').contains(byte)));
         }
