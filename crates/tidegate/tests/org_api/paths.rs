@@ -28,7 +28,7 @@ fn same() -> BTreeSet<String> {
 fn ambiguous() -> BTreeSet<String> {
     let slashes =
         ["%2f", "%2F", "\\", "%5c", "/..;/", "/;/", "/x%2f../", "%c0%af", "%252f", "%u002f"];
-    let inserts = ["%00", "%0a", "%0d%0a", "%7F", ";", "%3b", "%", "%zz", "%25", "\u{0}", "\u{7f}"];
+    let inserts = ["%00", "%0a", "%0d%0a", "%7F", ";", "%3b", "%", "%zz", "\u{0}", "\u{7f}"];
     spelt(|path, at| {
         let with = if path.as_bytes()[at] == b'/' { &slashes[..] } else { &[] };
         let put = with.iter().map(|with| put(path, at, with));

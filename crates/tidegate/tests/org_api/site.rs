@@ -17,8 +17,7 @@ use crate::example::tokens::Tokens;
 /// The API. It ends with the runtime of its test.
 pub(crate) struct Site {
     pub(crate) address: SocketAddr,
-    pub(crate) clock: Arc<ManualClock>,
-    pub(crate) serve: Serve,
+    clock: Arc<ManualClock>,
 }
 
 /// What a test changes before the API starts.
@@ -99,9 +98,8 @@ impl Setting {
         let (api, serve, clock) = self.site();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let running = serve.clone();
-        tokio::spawn(async move { running.run(listener, api, std::future::pending()).await });
-        Site { address, clock, serve }
+        tokio::spawn(async move { serve.run(listener, api, std::future::pending()).await });
+        Site { address, clock }
     }
 }
 

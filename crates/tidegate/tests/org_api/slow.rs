@@ -16,6 +16,8 @@ const SLOW: usize = 5_000;
 /// Both ends of every connection are in this process.
 const DESCRIPTORS: u64 = 2 * 5_000 + 500;
 
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// What is below this is the machine's own.
 const NOISE: Duration = Duration::from_micros(500);
 
@@ -29,9 +31,13 @@ fn started() -> (Runtime, SocketAddr, Serve) {
         .header_timeout(patient)
         .idle_timeout(patient)
         .body_timeout(Some(patient));
-    let usual = "bucket: { rate: 10/s, burst: 20 }";
-    let plenty = "bucket: { rate: 1000000/s, burst: 1000000 }";
-    let (api, serve, _) = Setting { bounds, ..Setting::default() }.replacing(usual, plenty).site();
+    let usual = "bucket: { rate: 10/s, burst: 20 }\n        named_key";
+    let plenty = "bucket: { rate: 1000000/s, burst: 1000000 }\n        named_key";
+    let (api, serve, _) = Setting { bounds, ..Setting::default() }
+        .replacing(usual, plenty)
+        // Half a body is waited for only if its request may pass.
+        .replacing("window: { count: 10, per: 1min }", "window: { count: 100000, per: 1min }")
+        .site();
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     let running = serve.clone();
@@ -67,6 +73,14 @@ fn p99(stream: &mut TcpStream, count: usize) -> Duration {
     latencies[latencies.len() * 99 / 100]
 }
 
+fn until_served(serve: &Serve, count: usize) {
+    let start = Instant::now();
+    while serve.open() < count {
+        assert!(start.elapsed() < PATIENCE, "only {} are served", serve.open());
+        std::thread::yield_now();
+    }
+}
+
 fn median(mut figures: Vec<Duration>) -> Duration {
     figures.sort_unstable();
     figures[figures.len() / 2]
@@ -78,11 +92,16 @@ fn t34_five_thousand_slow_sockets_leave_the_latency_of_others_within_twice() {
     assert!(most > DESCRIPTORS, "only {most} descriptors; raise the hard limit (ulimit -Hn)");
     let (_calm, calm, _) = started();
     let (_attacked, attacked, serve) = started();
-    let mut sockets: Vec<TcpStream> = (0..SLOW).map(|number| slow(attacked, number)).collect();
-    // All of them are served, and not merely waiting to be.
-    while serve.open() < SLOW {
-        std::thread::yield_now();
+    let mut sockets = Vec::with_capacity(SLOW);
+    for number in 0..SLOW {
+        sockets.push(slow(attacked, number));
+        // No more than the operating system keeps until they are accepted.
+        if number % 500 == 0 {
+            until_served(&serve, number);
+        }
     }
+    // All of them are served, and not merely waiting to be.
+    until_served(&serve, SLOW);
     let [mut calm, mut attacked] = [calm, attacked].map(|address| {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
