@@ -1,6 +1,9 @@
 //! One rule: who is counted, in which shape, and for whom the numbers differ.
 
+mod error;
 mod special;
+
+pub use error::LimitError;
 
 use core::fmt;
 
@@ -9,8 +12,8 @@ use siphasher::sip::SipHasher13;
 use crate::cost::{Cost, CostRule};
 use crate::name::Name;
 use crate::outcome::Outcomes;
-use crate::overrides::{Applies, Override, OverrideError, Overrides};
-use crate::shape::{Kind, MAX_DISTINCT, Period, Shape};
+use crate::overrides::{Applies, Override, Overrides};
+use crate::shape::{Kind, Period, Shape};
 use crate::subject::{Dimension, Facts, Scope};
 use special::Special;
 
@@ -65,86 +68,6 @@ pub enum Stage {
 /// means nothing: a shared store keeps the numbers themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(u16);
-
-/// Why a limit cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LimitError {
-    /// A cost that never fits, not even for the lightest request; some override may be the reason.
-    #[error(
-        "limit `{limit}`: a request costs {cost}, but at most {capacity} fit at once, so it would \
-         never be admitted; raise the burst or count, or lower the cost"
-    )]
-    CostAboveCapacity {
-        /// The limit.
-        limit: Name,
-        /// What a request that weighs one costs.
-        cost: Cost,
-        /// The most that fits at once.
-        capacity: u64,
-    },
-    /// An override of another shape.
-    #[error(
-        "limit `{limit}` is a {expected}, but an override of it is a {found}; an override changes \
-         numbers, not the shape"
-    )]
-    OtherShape {
-        /// The limit.
-        limit: Name,
-        /// The name of the limit's [`Kind`].
-        expected: &'static str,
-        /// The name of the override's.
-        found: &'static str,
-    },
-    /// What only an abuse log can do.
-    #[error("limit `{limit}` counts no attempts; only those can be distinct or be forgiven")]
-    NotAttempts {
-        /// The limit.
-        limit: Name,
-    },
-    /// Distinct values of what a key consists of: there is one.
-    #[error(
-        "limit `{limit}` counts distinct values of `{dimension}` by `{dimension}`, which is one"
-    )]
-    DistinctOfItself {
-        /// The limit.
-        limit: Name,
-        /// The dimension.
-        dimension: &'static str,
-    },
-    /// More distinct values than are kept.
-    #[error("limit `{limit}`: up to {MAX_DISTINCT} distinct values are told apart")]
-    TooManyDistinct {
-        /// The limit.
-        limit: Name,
-    },
-    /// A success that is given back by its outcome, and would clear the failures before it.
-    #[error(
-        "limit `{limit}` counts by outcome and cannot forgive: most answers are good ones, and each \
-         would clear what was counted before; let it give back only the request itself"
-    )]
-    ForgivesOutcomes {
-        /// The limit.
-        limit: Name,
-    },
-    /// An override that cannot apply.
-    #[error("limit `{limit}`: {error}")]
-    Override {
-        /// The limit.
-        limit: Name,
-        /// What is wrong.
-        error: OverrideError,
-    },
-    /// The list of shapes, which reloads make longer, is full.
-    #[error(
-        "limit `{limit}` has had {} different numbers since the start, the most that are told \
-         apart; restart to begin a new list",
-        Stamp::MAX + 1
-    )]
-    TooManyNumbers {
-        /// The limit.
-        limit: Name,
-    },
-}
 
 // === impl Limit ===
 
@@ -251,8 +174,8 @@ impl Limit {
     ///
     /// # Errors
     ///
-    /// If the override has another kind of shape, matches a dimension the limit does not count by,
-    /// names a value that an earlier one names, or is a pattern or a shape too many.
+    /// If the override has another kind of shape, matches a dimension the limit does not count by
+    /// (but for [plans](Dimension::Plan), which are there to be matched), names a value that an earlier one names, or is a pattern or a shape too many.
     pub fn overridden(mut self, rule: Override) -> Result<Self, LimitError> {
         let (limit, expected) = (self.name.clone(), self.shape().kind());
         if rule.shape.kind() != expected {
@@ -386,6 +309,18 @@ impl Limit {
     pub(crate) fn in_force(&self) -> impl Iterator<Item = &Shape> {
         let stamps = core::iter::once(self.current).chain(self.overrides.stamps());
         stamps.map(|stamp| self.shape_at(stamp))
+    }
+
+    /// The plans that an override names exactly.
+    pub(crate) fn exact_plans(&self) -> impl Iterator<Item = &[u8]> {
+        self.overrides.exact_values(Dimension::Plan)
+    }
+
+    /// Whether the numbers depend on the [plan](Dimension::Plan), so that they may differ between
+    /// requests on one counter.
+    #[must_use]
+    pub fn varies_by_plan(&self) -> bool {
+        self.overrides.dimensions().any(|dimension| dimension == Dimension::Plan)
     }
 
     /// Fixes the identity: `owner` is the policy, or empty for a limit that policies share.

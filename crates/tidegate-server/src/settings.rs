@@ -212,7 +212,7 @@ impl Gate {
     }
 }
 
-fn facts(headers: &WrittenHeaders) -> [(Dimension, &Option<Header>); 9] {
+fn facts(headers: &WrittenHeaders) -> [(Dimension, &Option<Header>); 10] {
     [
         (Dimension::Org, &headers.org),
         (Dimension::Upstream, &headers.upstream),
@@ -223,6 +223,7 @@ fn facts(headers: &WrittenHeaders) -> [(Dimension, &Option<Header>); 9] {
         (Dimension::Device, &headers.device),
         (Dimension::Agent, &headers.agent),
         (Dimension::Class, &headers.class),
+        (Dimension::Plan, &headers.plan),
     ]
 }
 

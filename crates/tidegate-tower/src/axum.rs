@@ -16,7 +16,7 @@ use axum_core::response::{IntoResponse, Response};
 use http::request::Parts;
 use tracing::error;
 
-use crate::answer::{Code, Refused};
+use crate::answer::Code;
 use crate::enqueue::NotEnqueued;
 use crate::identity::Identity;
 use crate::visit::Visit;
@@ -34,9 +34,7 @@ impl Missing {
         let Some(visit) = head.extensions.get::<Visit>() else {
             return Self(Box::new(code.status().into_response()));
         };
-        let Visit { request_id, at, profile, .. } = visit;
-        let refused = Refused { code, decision: None, request_id, at: *at, grpc: false };
-        Self(Box::new(profile.refusal(&refused).map(Body::from)))
+        Self(Box::new(visit.refuse(code).map(Body::from)))
     }
 }
 

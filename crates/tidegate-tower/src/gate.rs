@@ -1,5 +1,6 @@
 //! What the layers share: the engine, the routes, whom to believe, how to answer, whom to tell.
 
+mod plans;
 mod receive;
 mod rule;
 
@@ -15,6 +16,7 @@ use tidegate_engine::{Engine, SystemClock};
 use crate::answer::Profile;
 use crate::client::Trust;
 use crate::layer::{GateLayer, Side};
+use crate::plan::LimitSource;
 use crate::report::Reporter;
 use crate::routes::{Class, Routes, Unfit};
 use crate::visit::Peer;
@@ -30,6 +32,7 @@ pub(crate) struct Inner<S> {
     trust: Trust,
     profile: Profile,
     reporter: Reporter,
+    source: Option<Box<dyn LimitSource>>,
     request_id: HeaderName,
     peer: fn(&Extensions) -> Option<IpAddr>,
     clock: Arc<dyn Clock>,
@@ -43,6 +46,7 @@ pub struct GateBuilder<S> {
     trust: Trust,
     profile: Profile,
     reporter: Reporter,
+    source: Option<Box<dyn LimitSource>>,
     request_id: HeaderName,
     peer: fn(&Extensions) -> Option<IpAddr>,
     clock: Arc<dyn Clock>,
@@ -84,6 +88,7 @@ impl<S: Store> Gate<S> {
             trust: Trust::default(),
             profile: Profile::default(),
             reporter: Reporter::default(),
+            source: None,
             request_id: HeaderName::from_static("x-request-id"),
             peer: |extensions| extensions.get::<Peer>().map(|peer| peer.0.ip()),
             clock: Arc::new(SystemClock::new()),
@@ -185,6 +190,13 @@ impl<S: Store> GateBuilder<S> {
         self
     }
 
+    /// Where the numbers of organisations come from, if not from the policies alone.
+    #[must_use]
+    pub fn limits_from(mut self, source: impl LimitSource + 'static) -> Self {
+        self.source = Some(Box::new(source));
+        self
+    }
+
     /// The header field in which requests have their names; `x-request-id` unless this is called.
     #[must_use]
     pub fn request_id(mut self, header: HeaderName) -> Self {
@@ -217,10 +229,20 @@ impl<S: Store> GateBuilder<S> {
         self.routes.check(&set)?;
         let handles = ArcSwap::from_pointee(Handles::of(&set, &self.routes.classes));
         drop(set);
-        let Self { engine, routes, trust, profile, reporter, request_id, peer, clock } = self;
-        let inner =
-            Inner { engine, routes, trust, profile, reporter, request_id, peer, clock, handles };
-        Ok(Gate(Arc::new(inner)))
+        let Self { engine, routes, trust, profile, reporter, source, request_id, peer, clock } =
+            self;
+        Ok(Gate(Arc::new(Inner {
+            engine,
+            routes,
+            trust,
+            profile,
+            reporter,
+            source,
+            request_id,
+            peer,
+            clock,
+            handles,
+        })))
     }
 }
 

@@ -17,6 +17,7 @@
 //! | the layers | [`Gate::early`], [`Gate::org`] |
 //! | a guard for jobs that are enqueued | [`Gate::enqueue`] |
 //! | all of this from a file | [`settings`] |
+//! | limits from a database or a claim | [`LimitSource`] |
 //! | what a client is told: header and body profiles | [`answer`] |
 //! | what an operator is told: log, metrics, audit | [`report`] |
 //! | a listener that slow clients cannot take over | `serve` (feature `serve`) |
@@ -36,6 +37,7 @@ mod identity;
 mod layer;
 mod outcome;
 pub mod path;
+mod plan;
 pub mod report;
 mod request_id;
 pub mod routes;
@@ -51,6 +53,7 @@ pub use enqueue::NotEnqueued;
 pub use gate::{Gate, GateBuilder, GateError};
 pub use identity::Identity;
 pub use layer::{GateFuture, GateLayer, GateService};
+pub use plan::{LimitSource, LimitTable, Plan, Remembered};
 pub use request_id::RequestId;
 pub use routes::{Endpoint, Routes, RoutesBuilder, RoutesError};
 pub use trace::TraceContext;

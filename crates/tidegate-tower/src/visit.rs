@@ -4,9 +4,11 @@ use std::net::IpAddr;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use http::Response;
 use tidegate_core::Timestamp;
 
-use crate::answer::Profile;
+use crate::answer::{Code, Profile, Refused};
 use crate::request_id::RequestId;
 use crate::routes::Endpoint;
 use crate::trace::TraceContext;
@@ -37,8 +39,7 @@ pub struct Visit {
     pub at: Timestamp,
     /// Whether the early layer has let it pass.
     pub(crate) was_early: bool,
-    /// How to answer, for extractors.
-    #[cfg_attr(not(feature = "axum"), expect(dead_code, reason = "only extractors answer late"))]
+    /// How to answer.
     pub(crate) profile: Profile,
 }
 
@@ -49,5 +50,12 @@ impl Visit {
     #[must_use]
     pub fn correlation_id(&self) -> String {
         self.trace.trace_id_hex()
+    }
+    /// A refusal in the words of the gate, for a host that refuses on its own: a token that nobody knows,
+    /// a password that is wrong.
+    #[must_use]
+    pub fn refuse(&self, code: Code) -> Response<Bytes> {
+        let Self { request_id, at, profile, .. } = self;
+        profile.refusal(&Refused { code, decision: None, request_id, at: *at, grpc: false })
     }
 }

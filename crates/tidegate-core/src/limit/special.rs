@@ -32,10 +32,14 @@ impl Special {
 // === impl Limit ===
 
 impl Limit {
-    /// Refuses what only an abuse log can do, forgiving by outcome, and sets that are too large.
+    /// Refuses what only an abuse log can do, what goes neither with plans nor with outcomes, and sets
+    /// that are too large.
     pub(super) fn check_special(&self) -> Result<(), LimitError> {
         let limit = || self.name.clone();
         let is_attempts = self.shape().kind() == Kind::Attempts;
+        if self.scope.contains(Dimension::Plan) || self.counted() == Some(Dimension::Plan) {
+            return Err(LimitError::CountsByPlan { limit: limit() });
+        }
         if self.forgives && self.outcomes.is_some() {
             return Err(LimitError::ForgivesOutcomes { limit: limit() });
         }

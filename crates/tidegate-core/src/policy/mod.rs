@@ -5,16 +5,19 @@
 //! limits that would share a counter, a cost that can never fit.
 
 mod caps;
+mod error;
 mod fallback;
 mod outcomes;
+mod plans;
 mod protects;
 mod set;
 #[cfg(test)]
 mod tests;
 
+pub use error::PolicyError;
 pub use fallback::Fallback;
 pub use protects::Protects;
-pub use set::{PolicyError, PolicySet, PolicySetBuilder};
+pub use set::{PolicySet, PolicySetBuilder};
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;

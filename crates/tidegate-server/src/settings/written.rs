@@ -92,4 +92,6 @@ pub struct WrittenHeaders {
     pub agent: Option<Header>,
     /// The endpoint class.
     pub class: Option<Header>,
+    /// The plan, by which limits choose numbers.
+    pub plan: Option<Header>,
 }

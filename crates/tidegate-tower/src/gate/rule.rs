@@ -50,6 +50,8 @@ pub(super) struct Asked<'a> {
     pub(super) visit: &'a Visit,
     pub(super) identity: Option<&'a Identity>,
     pub(super) grpc: bool,
+    /// When this layer began with it.
+    pub(super) since: Timestamp,
 }
 
 // === impl Gate ===
@@ -73,7 +75,8 @@ impl<S: Store> Gate<S> {
                 return Ruling::Refuse(Box::new(self.refuse_unseen(code, &request_id, at, grpc)));
             }
         };
-        let asked = Asked { stage: Stage::Early, visit: &visit, identity: None, grpc };
+        let (stage, since) = (Stage::Early, visit.at);
+        let asked = Asked { stage, visit: &visit, identity: None, grpc, since };
         let agent = receive::agent(&head.headers);
         self.rule(&asked, subject(&visit).agent(agent), |places| places.early, visit.endpoint.cost)
             .await
@@ -83,6 +86,7 @@ impl<S: Store> Gate<S> {
     async fn rule_org(&self, head: &mut Parts) -> Ruling {
         let grpc = speaks_grpc(&head.headers);
         let seen = head.extensions.get::<Visit>().cloned();
+        let since = seen.is_some().then(|| self.0.clock.now());
         let visit = match seen.map_or_else(|| self.receive(head, Side::Org), Ok) {
             Ok(visit) => visit,
             Err((code, request_id, at)) => {
@@ -90,7 +94,8 @@ impl<S: Store> Gate<S> {
             }
         };
         let identity = head.extensions.get::<Identity>();
-        let asked = Asked { stage: Stage::Org, visit: &visit, identity, grpc };
+        let since = since.unwrap_or(visit.at);
+        let asked = Asked { stage: Stage::Org, visit: &visit, identity, grpc, since };
         let Some(identity) = identity else { return self.rule_unknown(&asked) };
         let agent = receive::agent(&head.headers);
         let subject = identity.describe(subject(&visit).agent(agent));
@@ -109,8 +114,8 @@ impl<S: Store> Gate<S> {
         if let Some(job) = declared {
             visit.endpoint = Arc::clone(job);
         }
-        let (stage, grpc) = (Stage::Enqueue, false);
-        let asked = Asked { stage, visit: &visit, identity: Some(identity), grpc };
+        let (stage, grpc, since) = (Stage::Enqueue, false, self.0.clock.now());
+        let asked = Asked { stage, visit: &visit, identity: Some(identity), grpc, since };
         if declared.is_none() {
             error!(job, "a job that was not declared is not enqueued; declare it with its class");
             return self.refuse(&asked, Code::Misconfigured, None);
@@ -137,7 +142,13 @@ impl<S: Store> Gate<S> {
             // A class without a policy for those who are known: the early layer has decided.
             return Ruling::Pass(Passage::default());
         }
-        self.rule(asked, subject, |places| places.org, cost).await
+        match &self.plan(identity) {
+            None => self.rule(asked, subject, |places| places.org, cost).await,
+            Some(plan) => {
+                let subject = subject.plan(plan.name());
+                self.rule(asked, subject, |places| places.org, cost).await
+            }
+        }
     }
 
     /// A scope is lacking. Nothing is charged for it but what counts such refusals; whoever has had too
@@ -192,24 +203,18 @@ impl<S: Store> Gate<S> {
             return self.lost(asked);
         };
         let mut case = Case::new(policy, &subject).weighing(cost);
-        let began = self.0.clock.now();
         match self.0.engine.decide(&mut case).await {
             Ok(decision) => {
-                let took = self.0.clock.now().since(began);
-                self.ruled(asked, &decision, (began, took))
+                let took = self.0.clock.now().since(asked.since);
+                self.ruled(asked, &decision, took)
             }
             Err(error) => self.undecided(asked, &error),
         }
     }
 
-    fn ruled(
-        &self,
-        asked: &Asked<'_>,
-        decision: &Decision<'_>,
-        (began, took): (Timestamp, Span),
-    ) -> Ruling {
+    fn ruled(&self, asked: &Asked<'_>, decision: &Decision<'_>, took: Span) -> Ruling {
         let code = code(decision);
-        let Asked { stage, visit, identity, .. } = *asked;
+        let Asked { stage, visit, identity, since: began, .. } = *asked;
         self.0.reporter.ruled(&Ruled {
             stage,
             visit,
@@ -232,8 +237,8 @@ impl<S: Store> Gate<S> {
     /// Refuses a request that no limit was asked about.
     #[cold]
     fn refuse(&self, asked: &Asked<'_>, code: Code, decision: Option<Decision<'_>>) -> Ruling {
-        let Asked { stage, visit, identity, .. } = *asked;
-        let (began, took) = (visit.at, Span::ZERO);
+        let Asked { stage, visit, identity, since: began, .. } = *asked;
+        let took = Span::ZERO;
         let ruled = Ruled { stage, visit, identity, decision, code: Some(code), began, took };
         self.0.reporter.ruled(&ruled);
         Ruling::Refuse(Box::new(self.refusal(asked, code, decision)))

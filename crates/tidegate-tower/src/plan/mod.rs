@@ -11,6 +11,7 @@ pub use remembered::{LimitTable, Remembered};
 
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
 use tidegate_core::{Name, Shape};
 
 use crate::identity::Identity;
@@ -54,13 +55,16 @@ impl Plan {
     }
 
     /// Numbers of one's own, for the limits of these names. They have the shapes that the limits have.
+    /// Making one takes some microseconds, so keep it where the same numbers are used again.
     #[must_use]
     pub fn of(limits: impl IntoIterator<Item = (Name, Shape)>) -> Self {
         let mut limits: Vec<_> = limits.into_iter().collect();
         limits.sort_by(|(one, _), (other, _)| one.cmp(other));
-        // The same numbers are the same plan, and different ones never are: so the name says them all.
-        let name = format!("{limits:?}").into();
-        Self(Arc::new(Numbers { name, limits }))
+        // The same numbers are the same plan, and different ones never are.
+        let digest = Sha256::digest(format!("{limits:?}"));
+        let name =
+            digest.iter().fold("numbers-".to_owned(), |name, byte| format!("{name}{byte:02x}"));
+        Self(Arc::new(Numbers { name: name.into(), limits }))
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -10,6 +10,7 @@ mod budgets;
 mod enqueue;
 mod grpc;
 mod outcomes;
+mod plans;
 mod refusals;
 #[cfg(feature = "serve")]
 mod serve;

@@ -146,6 +146,11 @@ impl Check {
         let mut dimensions: Vec<Dimension> = Vec::new();
         let mut sound = true;
         for word in &words {
+            if word.value == Dimension::Plan.name() {
+                self.say(word.place, Wrong::CountsByPlan);
+                sound = false;
+                continue;
+            }
             let dimension = Word::<CountedBy>::from(word.value.clone());
             let wrong = match self.word(&Placed { value: dimension, place: word.place }) {
                 None => {

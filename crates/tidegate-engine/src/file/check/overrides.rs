@@ -13,7 +13,7 @@ use super::limit::{Frame, Numbers};
 use crate::file::MAX_EXACT_OVERRIDES;
 use crate::file::place::{Place, Placed};
 use crate::file::written::limit::{self as written, Partly};
-use crate::file::written::word::{CountedBy, Word};
+use crate::file::written::word::Word;
 use crate::file::wrong::Wrong;
 
 /// Whom an override is for.
@@ -96,15 +96,14 @@ impl Check {
             self.say(matches.place, Wrong::MatchNotOne { count });
             return None;
         };
+        if name.value == "global" {
+            self.say(matches.place, Wrong::MatchNotOne { count: 0 });
+            return None;
+        }
         let word = Placed { value: Word::from(name.value.clone()), place: name.place };
-        let dimension = match self.word::<CountedBy>(&word)? {
-            CountedBy::One(dimension) => dimension,
-            CountedBy::Everybody => {
-                self.say(matches.place, Wrong::MatchNotOne { count: 0 });
-                return None;
-            }
-        };
-        if scope.is_some_and(|scope| !scope.contains(dimension)) {
+        let dimension: Dimension = self.word(&word)?;
+        let counts = |scope: Scope| dimension == Dimension::Plan || scope.contains(dimension);
+        if !scope.is_none_or(counts) {
             self.say(name.place, OverrideError::OutsideScope(dimension));
             return None;
         }
@@ -188,6 +187,7 @@ fn of_override(error: LimitError) -> Wrong {
         LimitError::NotAttempts { .. } => Wrong::NotAttempts { field: "distinct" },
         LimitError::DistinctOfItself { dimension, .. } => Wrong::DistinctOfItself { dimension },
         LimitError::TooManyDistinct { .. } => Wrong::TooManyDistinct,
+        LimitError::CountsByPlan { .. } => Wrong::CountsByPlan,
         LimitError::ForgivesOutcomes { .. } => Wrong::OutcomeSettled { field: "forgiving" },
     }
 }

@@ -13,7 +13,7 @@ use super::attempts::AttemptsNumbers;
 use super::present;
 use super::scalar::{DurationText, NameText, Number, PeriodText, RateText};
 use super::schemas::{exactly_one_shape, limit_in_policy};
-use super::word::{Counted, CountedBy, Starts, Word, Words as _};
+use super::word::{Counted, CountedBy, Starts, Word, Words};
 use crate::file::place::Placed;
 
 /// One rule: who is counted, in which shape, and for whom the numbers differ. Or `shared` alone: a
@@ -78,7 +78,8 @@ pub(in crate::file) struct Limit {
 #[serde(deny_unknown_fields)]
 #[schemars(transform = exactly_one_shape)]
 pub(in crate::file) struct Override {
-    /// Whom it is for: one dimension of the limit and its value. A `*` in it stands for any text.
+    /// Whom it is for: one dimension of the limit, or `plan`, and its value. A `*` in it stands for any
+    /// text.
     #[serde(rename = "match")]
     #[schemars(required)]
     pub(in crate::file) matches: Option<Placed<Match>>,
@@ -341,8 +342,7 @@ impl JsonSchema for Match {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let dimensions = CountedBy::ALL.iter().map(|(word, ..)| *word);
-        let named: Vec<&str> = dimensions.filter(|word| *word != "global").collect();
+        let named: Vec<&str> = <Dimension as Words>::ALL.iter().map(|(word, ..)| *word).collect();
         json_schema!({
             "type": "object",
             "propertyNames": { "enum": named },

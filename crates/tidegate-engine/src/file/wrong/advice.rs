@@ -72,6 +72,7 @@ codes! {
     NotAttempts => "not-attempts",
     CostOfAttempts => "cost-of-attempts",
     DistinctOfItself => "distinct-of-itself",
+    CountsByPlan => "counts-by-plan",
     TooManyDistinct => "too-many-distinct",
     NeverApplies => "never-applies",
     BadOutcome => "bad-outcome",
@@ -245,6 +246,9 @@ impl Wrong {
             Self::DistinctOfItself { .. } => {
                 "count `by` another dimension, such as distinct accounts `by: ip`"
             }
+            Self::CountsByPlan => {
+                "count by `org`, `user` or `token`, and add an override with `match: { plan: gold }`"
+            }
             Self::TooManyDistinct => {
                 const { assert!(MAX_DISTINCT == 50) };
                 "write a `block_at` of at most 50"
@@ -317,7 +321,7 @@ const fn of_mixed_outcomes(error: &PolicyError) -> &'static str {
 const fn of_override(error: &OverrideError) -> Option<&'static str> {
     Some(match error {
         OverrideError::OutsideScope(_) => {
-            "match a dimension that the limit counts `by`, or let it count by this one"
+            "match a dimension that the limit counts `by`, or `plan`; or let it count by this one"
         }
         OverrideError::Duplicate(Dimension::Ip | Dimension::Ip56 | Dimension::Ip48) => {
             "keep one of them: all addresses of an IPv6 prefix are one value"

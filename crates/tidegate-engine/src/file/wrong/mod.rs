@@ -289,6 +289,9 @@ pub enum Wrong {
         /// The dimension.
         dimension: &'static str,
     },
+    /// A count by plan, which only selects numbers.
+    #[error("a plan selects numbers and is not counted by: all who have it would share a counter")]
+    CountsByPlan,
     /// More distinct values than are kept.
     #[error("up to {MAX_DISTINCT} distinct values are told apart")]
     TooManyDistinct,

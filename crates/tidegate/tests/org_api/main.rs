@@ -1,0 +1,16 @@
+//! The example of an API that organisations share, driven through real sockets: what the layers promise
+//! holds from the first byte of a connection to the last.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test: what cannot be done fails it"
+)]
+
+#[expect(dead_code, reason = "`main` is for `cargo run`")]
+#[path = "../../examples/org-api/main.rs"]
+mod example;
+mod isolation;
+mod routes;
+mod site;
