@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use libfuzzer_sys::fuzz_target;
-use tidegate_server::fuzz::client_address;
+use tidegate_tower::fuzz::client_address;
 
 const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 

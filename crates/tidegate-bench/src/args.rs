@@ -1,5 +1,6 @@
 //! The command line: words in, one [`Request`] out.
 
+use crate::middleware::Stack;
 use crate::redis::Workload;
 use crate::scenarios::{MANY, Scenario};
 
@@ -13,6 +14,18 @@ pub(crate) enum Request {
     InProcess(Options),
     /// The decision server beside others.
     Server(Options),
+    /// The layers around a hello world, beside others.
+    Middleware(Options),
+    /// One of these hello worlds, as a server. Not for people.
+    MiddlewareApp {
+        stack: Stack,
+        listen: String,
+    },
+    /// One of them alone and without a socket, for a profiler.
+    MiddlewareProfile {
+        stack: Stack,
+        requests: u32,
+    },
     /// The shared store beside others.
     Redis(Options),
     /// Abuse logs on a shared store beside the script of the seed.
@@ -54,19 +67,24 @@ pub(crate) struct Options {
 pub(crate) const HELP: &str = "\
 usage: cargo xtask bench [in-process] [--rounds N] [--keys N] [--only SCENARIO]...
        cargo xtask bench server [--rounds N]
+       cargo xtask bench middleware [--rounds N]
        cargo xtask bench redis [--rounds N]
        cargo xtask bench attempts [--rounds N]
        cargo xtask bench defects
        cargo xtask bench profile SCENARIO DECISIONS
+       cargo xtask bench middleware-profile STACK REQUESTS
        cargo xtask bench redis-profile WORKLOAD DECISIONS
        cargo xtask bench -- --list | --help
 
 in-process      measure decisions in this process, Tidegate beside its peers (the default)
 server          measure the decision server beside a hello world and a peer, over loopback
+middleware      measure the layers around a hello world on axum, beside a peer's, over loopback
 redis           measure the shared store beside scripts for one purpose, on a Redis it starts
 attempts        measure abuse logs beside the script they come from, on a Redis it starts
 defects         show what peers get wrong, by asking them
 profile         let Tidegate alone make so many decisions: for perf, or valgrind --tool=callgrind
+middleware-profile
+                the same with requests through a stack of layers
 redis-profile   the same on a Redis, so many decisions by each of the callers
 
 --rounds N      turns of each contender in a scenario (default 9)
@@ -78,13 +96,15 @@ Prints Markdown on standard output and progress on standard error. A missed bar 
 does not fail the command.
 ";
 
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 13] = [
     "in-process",
     "server",
+    "middleware",
     "redis",
     "attempts",
     "defects",
     "profile",
+    "middleware-profile",
     "redis-profile",
     "--rounds",
     "--keys",
@@ -102,6 +122,17 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
         match word {
             "in-process" if first => {}
             "server" if first => measure = Request::Server,
+            "middleware" if first => measure = Request::Middleware,
+            "middleware-app" if first => {
+                let stack = stack(word, words.next())?;
+                let listen = words.next().ok_or("middleware-app needs an address")?.to_owned();
+                return Ok(Request::MiddlewareApp { stack, listen });
+            }
+            "middleware-profile" if first => {
+                let stack = stack(word, words.next())?;
+                let requests = number(word, words.next())?;
+                return Ok(Request::MiddlewareProfile { stack, requests });
+            }
             "redis" if first => measure = Request::Redis,
             "attempts" if first => measure = Request::Attempts,
             "redis-profile" if first => {
@@ -157,6 +188,11 @@ fn workload(word: &str, name: Option<&str>) -> Result<Workload, String> {
     let found = Workload::ALL.into_iter().find(|workload| Some(workload.name()) == name);
     let known = || Workload::ALL.map(Workload::name).join(", ");
     found.ok_or_else(|| format!("`{word}` needs one of {}", known()))
+}
+
+fn stack(word: &str, name: Option<&str>) -> Result<Stack, String> {
+    let found = Stack::ALL.into_iter().find(|stack| Some(stack.name()) == name);
+    found.ok_or_else(|| format!("`{word}` needs one of {}", Stack::ALL.map(Stack::name).join(", ")))
 }
 
 fn scenario(word: &str, name: Option<&str>) -> Result<Scenario, String> {

@@ -32,6 +32,7 @@ fn commit() -> String {
         "crates/tidegate-core/src",
         "crates/tidegate-engine/src",
         "crates/tidegate-stores/src",
+        "crates/tidegate-tower/src",
         "Cargo.lock",
     ];
     let status = Command::new("git").args(["diff", "--quiet", "HEAD", "--"]).args(sources).status();

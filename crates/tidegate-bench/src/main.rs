@@ -19,6 +19,7 @@ mod defects;
 mod footprint;
 mod machine;
 mod measure;
+mod middleware;
 mod redis;
 mod report;
 mod scenarios;
@@ -48,6 +49,9 @@ fn main() -> ExitCode {
         }
         Ok(Request::InProcess(options)) => in_process(&options),
         Ok(Request::Server(options)) => server::run(&options),
+        Ok(Request::Middleware(options)) => middleware::run(&options),
+        Ok(Request::MiddlewareApp { stack, listen }) => middleware::serve(stack, &listen),
+        Ok(Request::MiddlewareProfile { stack, requests }) => middleware::profile(stack, requests),
         Ok(Request::Redis(options)) => redis::run(&options),
         Ok(Request::Attempts(options)) => redis::attempts(&options),
         Ok(Request::RedisProfile { workload, decisions }) => redis::profile(workload, decisions),

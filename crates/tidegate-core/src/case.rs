@@ -53,6 +53,8 @@ pub struct Case<'a> {
     pub(crate) verdict: Verdict,
     /// The place in the batch of the limit that decided.
     pub(crate) binding: u8,
+    /// Whether only limits that count by outcome are charged.
+    only_outcomes: bool,
     /// The number of its ticket, if it gets one.
     number: Option<u64>,
     /// What was decided without the store, if that is how it was.
@@ -73,6 +75,7 @@ impl<'a> Case<'a> {
             readings: Readings::new(),
             verdict: Verdict::UNDECIDED,
             binding: 0,
+            only_outcomes: false,
             number: None,
             failsafe: None,
         }
@@ -84,6 +87,16 @@ impl<'a> Case<'a> {
     #[inline]
     pub const fn weighing(mut self, weight: Cost) -> Self {
         self.weight = weight;
+        self
+    }
+
+    /// Charges only limits that count [by outcome](Limit::counting_outcomes), before it is resolved:
+    /// for a request that is refused before its other limits may be charged, as one that lacks a
+    /// right. It still counts as probing. If the policy has no such limit, none applies.
+    #[must_use]
+    #[inline]
+    pub const fn only_outcomes(mut self) -> Self {
+        self.only_outcomes = true;
         self
     }
 
@@ -173,6 +186,9 @@ impl<'a> Case<'a> {
                     }
                 }
             }
+        }
+        if self.only_outcomes {
+            self.batch.keep_outcomes();
         }
     }
 }

@@ -241,6 +241,12 @@ impl<'a> Batch<'a> {
         let _ = self.charges.try_push(charge);
     }
 
+    /// Leaves out what does not count by outcome.
+    #[cold]
+    pub(crate) fn keep_outcomes(&mut self) {
+        self.charges.retain(|charge| charge.limit.outcomes().is_some());
+    }
+
     /// The charges, one for each limit that applies; empty if none does.
     #[must_use]
     #[inline]

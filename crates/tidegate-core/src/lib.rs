@@ -36,7 +36,7 @@
 //! | say who asks | [`Subject`], [`Account`], [`Cost`], [`Case`] |
 //! | charge | [`Batch`] of [`Charge`]s, [`plan`], [`Readings`], [`StoreError`] |
 //! | answer | [`fold`], [`Decision`], [`Verdict`], [`Explanation`], [`Status`] |
-//! | correct | [`Ticket`], [`Settlement`], [`Receipt`] |
+//! | correct | [`Ticket`], [`Settlement`], [`Receipt`]; [`Outcomes`] |
 //! | block, unblock, forget | [`Amendment`], [`Block`], [`Level`], [`Ladder`] |
 //! | go on without a store | [`Standby`]: [`Failover`], [`Guardrails`], [`Mirror`]; [`Failsafe`], [`Signal`] |
 //!
@@ -87,6 +87,7 @@ mod kept;
 mod key;
 mod limit;
 mod name;
+mod outcome;
 mod overrides;
 mod policy;
 mod preset;
@@ -115,6 +116,7 @@ pub use kept::Kept;
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
 pub use limit::{Limit, LimitError, Stage, Stamp};
 pub use name::{Name, NameError};
+pub use outcome::{Outcomes, OutcomesError};
 pub use overrides::{Override, OverrideError};
 pub use policy::{
     FailureMode, Fallback, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder,

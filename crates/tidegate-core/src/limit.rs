@@ -1,6 +1,9 @@
 //! One rule: who is counted, in which shape, and for whom the numbers differ.
 
+mod error;
 mod special;
+
+pub use error::LimitError;
 
 use core::fmt;
 
@@ -8,8 +11,9 @@ use siphasher::sip::SipHasher13;
 
 use crate::cost::{Cost, CostRule};
 use crate::name::Name;
-use crate::overrides::{Applies, Override, OverrideError, Overrides};
-use crate::shape::{Kind, MAX_DISTINCT, Period, Shape};
+use crate::outcome::Outcomes;
+use crate::overrides::{Applies, Override, Overrides};
+use crate::shape::{Kind, Period, Shape};
 use crate::subject::{Dimension, Facts, Scope};
 use special::Special;
 
@@ -37,6 +41,7 @@ pub struct Limit {
     settles: bool,
     named_key: bool,
     forgives: bool,
+    outcomes: Option<Outcomes>,
     special: Option<Special>,
     /// Every shape this limit has had, so that state written under an earlier one can be read.
     /// Stored state names its shape by its place here; the places never change.
@@ -64,77 +69,6 @@ pub enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(u16);
 
-/// Why a limit cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LimitError {
-    /// A cost that never fits, not even for the lightest request; some override may be the reason.
-    #[error(
-        "limit `{limit}`: a request costs {cost}, but at most {capacity} fit at once, so it would \
-         never be admitted; raise the burst or count, or lower the cost"
-    )]
-    CostAboveCapacity {
-        /// The limit.
-        limit: Name,
-        /// What a request that weighs one costs.
-        cost: Cost,
-        /// The most that fits at once.
-        capacity: u64,
-    },
-    /// An override of another shape.
-    #[error(
-        "limit `{limit}` is a {expected}, but an override of it is a {found}; an override changes \
-         numbers, not the shape"
-    )]
-    OtherShape {
-        /// The limit.
-        limit: Name,
-        /// The name of the limit's [`Kind`].
-        expected: &'static str,
-        /// The name of the override's.
-        found: &'static str,
-    },
-    /// What only an abuse log can do.
-    #[error("limit `{limit}` counts no attempts; only those can be distinct or be forgiven")]
-    NotAttempts {
-        /// The limit.
-        limit: Name,
-    },
-    /// Distinct values of what a key consists of: there is one.
-    #[error(
-        "limit `{limit}` counts distinct values of `{dimension}` by `{dimension}`, which is one"
-    )]
-    DistinctOfItself {
-        /// The limit.
-        limit: Name,
-        /// The dimension.
-        dimension: &'static str,
-    },
-    /// More distinct values than are kept.
-    #[error("limit `{limit}`: up to {MAX_DISTINCT} distinct values are told apart")]
-    TooManyDistinct {
-        /// The limit.
-        limit: Name,
-    },
-    /// An override that cannot apply.
-    #[error("limit `{limit}`: {error}")]
-    Override {
-        /// The limit.
-        limit: Name,
-        /// What is wrong.
-        error: OverrideError,
-    },
-    /// The list of shapes, which reloads make longer, is full.
-    #[error(
-        "limit `{limit}` has had {} different numbers since the start, the most that are told \
-         apart; restart to begin a new list",
-        Stamp::MAX + 1
-    )]
-    TooManyNumbers {
-        /// The limit.
-        limit: Name,
-    },
-}
-
 // === impl Limit ===
 
 impl Limit {
@@ -152,6 +86,7 @@ impl Limit {
             settles: false,
             named_key: false,
             forgives: false,
+            outcomes: None,
             special: None,
             shapes: vec![shape],
             current: Stamp(0),
@@ -207,6 +142,17 @@ impl Limit {
         self
     }
 
+    /// Counts requests by what came of them: it takes from every request when it begins, so that
+    /// many at once cannot slip through, and whoever answers settles the ticket at zero if the
+    /// answer is none of these. Without that, and while it is not known, a request counts. Implies
+    /// [`settling`](Self::settling).
+    #[must_use]
+    pub const fn counting_outcomes(mut self, outcomes: Outcomes) -> Self {
+        self.settles = true;
+        self.outcomes = Some(outcomes);
+        self
+    }
+
     /// Leaves alone subjects of whom `dimension` is known, as a device that the host vouches for.
     #[must_use]
     pub fn unless(mut self, dimension: Dimension) -> Self {
@@ -228,8 +174,8 @@ impl Limit {
     ///
     /// # Errors
     ///
-    /// If the override has another kind of shape, matches a dimension the limit does not count by,
-    /// names a value that an earlier one names, or is a pattern or a shape too many.
+    /// If the override has another kind of shape, matches a dimension the limit does not count by
+    /// (but for [plans](Dimension::Plan), which are there to be matched), names a value that an earlier one names, or is a pattern or a shape too many.
     pub fn overridden(mut self, rule: Override) -> Result<Self, LimitError> {
         let (limit, expected) = (self.name.clone(), self.shape().kind());
         if rule.shape.kind() != expected {
@@ -288,6 +234,13 @@ impl Limit {
     #[must_use]
     pub const fn forgives(&self) -> bool {
         self.forgives
+    }
+
+    /// The answers it counts; `None` where every request counts, whatever came of it.
+    #[must_use]
+    #[inline]
+    pub const fn outcomes(&self) -> Option<&Outcomes> {
+        self.outcomes.as_ref()
     }
 
     /// Whom the limit leaves alone: those of whom this is known.
@@ -358,6 +311,18 @@ impl Limit {
         stamps.map(|stamp| self.shape_at(stamp))
     }
 
+    /// The plans that an override names exactly.
+    pub(crate) fn exact_plans(&self) -> impl Iterator<Item = &[u8]> {
+        self.overrides.exact_values(Dimension::Plan)
+    }
+
+    /// Whether the numbers depend on the [plan](Dimension::Plan), so that they may differ between
+    /// requests on one counter.
+    #[must_use]
+    pub fn varies_by_plan(&self) -> bool {
+        self.overrides.dimensions().any(|dimension| dimension == Dimension::Plan)
+    }
+
     /// Fixes the identity: `owner` is the policy, or empty for a limit that policies share.
     pub(crate) fn owned_by(mut self, owner: &str) -> Self {
         let identity = format!("{owner}\0{}\0{}", self.name, self.shape().kind().name());
@@ -379,7 +344,7 @@ impl Limit {
     }
 
     pub(crate) fn check(&self) -> Result<(), LimitError> {
-        self.check_distinct()?;
+        self.check_special()?;
         let cost = self.units(Cost::ONE);
         match self.in_force().map(Shape::capacity).find(|capacity| cost.get() > *capacity) {
             Some(capacity) => {

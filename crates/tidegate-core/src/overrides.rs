@@ -27,7 +27,8 @@ pub(crate) enum Selector {
 /// The overrides of one limit, ready for look-up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
-    /// Sorted by dimension and value.
+    /// Sorted by dimension and value; the first that matches counts, so that a plan, the last of all
+    /// dimensions, yields to what the limit counts by.
     exact: Vec<Rule>,
     /// In the order they were written; the first that matches counts.
     patterns: Vec<Rule>,
@@ -132,7 +133,8 @@ impl Overrides {
         stamp: Stamp,
     ) -> Result<(), OverrideError> {
         let (Selector::Exact(dimension, _) | Selector::Pattern(dimension, _)) = &selector;
-        if !scope.contains(*dimension) {
+        // A plan is there to select numbers by, and nothing counts by it.
+        if !scope.contains(*dimension) && *dimension != Dimension::Plan {
             return Err(OverrideError::OutsideScope(*dimension));
         }
         let applies = Applies { stamp, role: selector.role() };
@@ -163,6 +165,17 @@ impl Overrides {
     pub(crate) fn of_role(&self, role: u32) -> Option<Applies> {
         let mut rules = self.exact.iter().chain(&self.patterns).map(|rule| rule.applies);
         rules.find(|applies| applies.role == role)
+    }
+
+    /// The values of a dimension that are named exactly.
+    pub(crate) fn exact_values(&self, dimension: Dimension) -> impl Iterator<Item = &[u8]> {
+        let rules = self.exact.iter().filter(move |rule| rule.dimension == dimension);
+        rules.map(|rule| &*rule.value)
+    }
+
+    /// The dimension of each rule.
+    pub(crate) fn dimensions(&self) -> impl Iterator<Item = Dimension> {
+        self.exact.iter().chain(&self.patterns).map(|rule| rule.dimension)
     }
 
     pub(crate) fn stamps(&self) -> impl Iterator<Item = Stamp> + '_ {

@@ -50,6 +50,9 @@ pub enum Dimension {
     Agent,
     /// The endpoint class: read, write, admin, auth, … That of the policy if it is bound to one.
     Class,
+    /// The plan of whoever is counted, as the host knows it. It only selects numbers, by overrides;
+    /// nothing counts by it, so it is in no key.
+    Plan,
 }
 
 /// The dimensions a limit counts by. The empty scope counts everybody together.
@@ -97,7 +100,7 @@ pub(crate) struct Facts<'a> {
 
 impl Dimension {
     /// How many dimensions there are.
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 13;
 
     /// Every dimension, in the order of the parts in a key.
     pub const ALL: [Self; Self::COUNT] = [
@@ -113,6 +116,7 @@ impl Dimension {
         Self::Ip48,
         Self::Agent,
         Self::Class,
+        Self::Plan,
     ];
 
     /// The name used in configuration, keys and metrics.
@@ -131,6 +135,7 @@ impl Dimension {
             Self::Ip48 => "ip48",
             Self::Agent => "agent",
             Self::Class => "class",
+            Self::Plan => "plan",
         }
     }
 
@@ -269,6 +274,14 @@ impl<'a> Subject<'a> {
     #[inline]
     pub fn class(self, class: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         self.with(Dimension::Class, class.as_ref())
+    }
+
+    /// Adds the plan, by which limits choose numbers ([`Dimension::Plan`]). All requests that are
+    /// counted together should have the same one: that of the organisation, where it is counted.
+    #[must_use]
+    #[inline]
+    pub fn plan(self, plan: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.with(Dimension::Plan, plan.as_ref())
     }
 
     /// Adds the client's address: the one that the host trusts, not what a header claims. It counts

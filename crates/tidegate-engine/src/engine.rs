@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, Cache, Guard};
 use tidegate_core::{
-    Batch, Case, Clock, Decision, Digests, Name, Policy, PolicyError, PolicySet, PolicySetBuilder,
-    Readings, Secret, Store, StoreError, Ticket, Timestamp, fold,
+    Batch, Case, Clock, Decision, Digests, Name, Policy, PolicySet, Readings, Secret, Store,
+    StoreError, Ticket, Timestamp, fold,
 };
 
 use crate::clock::SystemClock;
@@ -144,12 +144,6 @@ impl<S: Store> Engine<S> {
         self
     }
 
-    /// Tells observers that other policies were refused before they could be built, as those of a file
-    /// that cannot be read.
-    pub fn refuse_reload(&self, reason: &str) {
-        self.emit(|| Event::ReloadRefused { reason: reason.to_owned() });
-    }
-
     /// Waits until the observers have been told what happened before, but no longer than this: for the
     /// end of a process. Whether they have.
     pub fn finish_telling(&self, within: Duration) -> bool {
@@ -168,31 +162,6 @@ impl<S: Store> Engine<S> {
     /// The policies in force. Take them anew for each request: they are swapped whole.
     pub fn policies(&self) -> Guard<Arc<PolicySet>> {
         self.policies.load()
-    }
-
-    /// Puts other policies in force, as successors of the present ones: state counted so far stays
-    /// readable. If they are refused, the present ones stay.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the policies.
-    pub fn reload(&self, policies: &PolicySetBuilder) -> Result<(), PolicyError> {
-        loop {
-            // Built from the very set it replaces: two reloads at once would otherwise give the
-            // same stamp to different numbers.
-            let present = self.policies.load();
-            let next = policies.clone().build(Some(&present)).inspect_err(|error| {
-                self.emit(|| Event::ReloadRefused { reason: error.to_string() });
-            })?;
-            let count = next.policies().len();
-            if Arc::ptr_eq(&present, &self.policies.compare_and_swap(&present, Arc::new(next))) {
-                if S::SHARED {
-                    self.posts.renew(&self.policies.load(), self.now());
-                }
-                self.emit(|| Event::Reloaded { policies: count });
-                return Ok(());
-            }
-        }
     }
 
     /// The store.
@@ -255,7 +224,7 @@ impl<S: Store> Engine<S> {
             self.tell_blocks(&decision);
         }
         if let Some(post) = post.filter(|_| policy.counts_attempts()) {
-            self.learn(&decision, post);
+            self.remember(&decision, post);
         }
         decision
     }

@@ -34,6 +34,7 @@ pub mod file;
 pub mod memory;
 mod operate;
 mod outbox;
+mod reload;
 mod settle;
 mod sync;
 mod tickets;

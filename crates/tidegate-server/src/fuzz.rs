@@ -2,13 +2,10 @@
 //!
 //! Each takes any bytes, and must neither panic nor take long.
 
-use std::net::IpAddr;
-
-use http::header::{HeaderMap, HeaderName, HeaderValue};
-use ipnet::IpNet;
+use tidegate_core::{Cost, CostRule, MAX_EXACT, Policy};
+use tidegate_engine::file::{File, NoDoor};
 
 use crate::admin::requests as operators;
-use crate::gate;
 use crate::problem::Problem;
 use crate::wire::{query, requests};
 
@@ -40,20 +37,50 @@ pub fn request_query(bytes: &[u8]) -> Result<(), Problem> {
     query::facts(&query).map(drop).or_else(|problem| listing.map_err(|_| problem))
 }
 
-/// Finds the client behind a peer, in header lines divided by newlines: with `x-forwarded-for` and
-/// with `forwarded`.
+/// Reads a text wherever a cost can be written: in a request, in a settlement and in a policy file.
+/// Whether everything that was read is a cost, and so is all that is reckoned from it: never zero, and
+/// never wrapped around.
 #[must_use]
-pub fn client_address(peer: IpAddr, trusted: &[IpNet], lines: &[u8]) -> [IpAddr; 2] {
-    ["x-forwarded-for", "forwarded"].map(|name| {
-        let name = HeaderName::from_static(name);
-        let mut headers = HeaderMap::new();
-        for line in lines.split(|byte| *byte == b'\n') {
-            if let Ok(value) = HeaderValue::from_bytes(line) {
-                headers.append(&name, value);
-            }
-        }
-        gate::client(peer, trusted, Some(&name), &headers)
-    })
+pub fn cost(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let asked = format!(r#"{{"policy":"api","cost":{text}}}"#);
+    let settled = format!(r#"{{"ticket":"AQ","cost":{text}}}"#);
+    let quoted = format!(r#"{{"policy":"api","cost":{}}}"#, serde_json::Value::from(&*text));
+    let asked = requests::ask(asked.as_bytes()).map(|ask| ask.cost);
+    let rules = written(&text);
+    let weights = [text.parse().ok(), asked.ok(), Some(Cost::ONE), Cost::try_new(MAX_EXACT).ok()];
+    let weights = weights.into_iter().flatten();
+    let mut units = weights.clone().flat_map(|weight| {
+        let plain =
+            weights.clone().flat_map(|by| [CostRule::PerRequest(by), CostRule::PerUnit(by)]);
+        plain.chain(rules.iter().copied()).map(move |rule| (rule, weight))
+    });
+    units.all(|(rule, weight)| is_exact(rule, weight))
+        && requests::settle(settled.as_bytes()).map_or(true, |settle| settle.cost <= MAX_EXACT)
+        && requests::ask(quoted.as_bytes()).is_err()
+}
+
+/// The rules of a policy file that has this text for a cost, if it can be read.
+fn written(text: &str) -> Vec<CostRule> {
+    let file = format!(
+        "version: 1\npolicies:\n  - name: api\n    failure_mode: fail_open\n    limits:\n      - name: \
+         burst\n        by: org\n        bucket: {{ rate: 1000/s, burst: 1000000 }}\n        cost: {text}\n"
+    );
+    let Ok(file) = File::<NoDoor>::parse("fuzz.yaml", &file) else { return Vec::new() };
+    let Ok(set) = file.policies().clone().build(None) else { return Vec::new() };
+    let limits = set.policies().iter().flat_map(Policy::limits);
+    limits.map(|limit| limit.cost()).collect()
+}
+
+/// Whether the units of a request are what they are in numbers that cannot overflow, or the most there
+/// is.
+fn is_exact(rule: CostRule, weight: Cost) -> bool {
+    let exact = match rule {
+        CostRule::PerRequest(units) => u128::from(units.get()),
+        CostRule::PerUnit(units) => u128::from(units.get()) * u128::from(weight.get()),
+    };
+    let units = rule.units(weight).get();
+    units > 0 && u128::from(units) == exact.min(MAX_EXACT.into())
 }
 
 #[cfg(test)]
@@ -77,10 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn the_client_is_found_in_both_headers() {
-        let (peer, client) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([203, 0, 113, 7]));
-        let trusted = [IpNet::from(peer)];
-        assert_eq!(client_address(peer, &trusted, b"x\n203.0.113.7"), [client, peer]);
-        assert_eq!(client_address(peer, &trusted, b"for=203.0.113.7"), [peer, client]);
+    fn p89_a_cost_is_read_in_every_place() {
+        for text in ["1", "7", "9007199254740991", "0", "-1", "1e3", "\"1\"", "{ per_unit: 3 }"] {
+            assert!(cost(text.as_bytes()), "{text}");
+        }
+        assert!(matches!(*written("5"), [CostRule::PerUnit(units)] if units.get() == 5));
+        assert!(matches!(*written("{ per_request: 5 }"), [CostRule::PerRequest(_)]));
+        assert!(written("0").is_empty());
     }
 }

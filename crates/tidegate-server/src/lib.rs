@@ -13,7 +13,7 @@
 //! | which thread serves which connection | `threads.rs` |
 //! | timeouts, slow clients | `connection/watch.rs` |
 //! | strict JSON, the field that is wrong | `wire/strict.rs`, `wire/requests.rs` |
-//! | the client behind proxies | `gate/client.rs` |
+//! | the gate for proxies | `routes/gate.rs`; the client behind them: [`tidegate_tower::client`] |
 //! | every refusal there is | `problem.rs` |
 //! | metrics and their labels | `metrics/` |
 //! | what operators do, and who may | `admin/` |
@@ -27,7 +27,6 @@ mod body;
 mod connection;
 #[doc(hidden)]
 pub mod fuzz;
-mod gate;
 mod metrics;
 mod openapi;
 mod problem;

@@ -8,9 +8,8 @@ mod collect;
 mod modes;
 mod scrape;
 mod tally;
-mod text;
 
 pub(crate) use collect::Snapshot;
 pub(crate) use scrape::Scrapes;
 pub(crate) use tally::Tally;
-pub(crate) use text::Format;
+pub(crate) use tidegate_tower::report::exposition::Format;

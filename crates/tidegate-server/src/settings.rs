@@ -1,9 +1,8 @@
 //! What an operator can set: as written, then validated. The server sees only the second.
 
-mod units;
 mod written;
 
-pub use units::{Header, Length, Network, Size, UnitError};
+pub use tidegate_tower::settings::{Header, Length, Network, Size, UnitError};
 pub use written::{WrittenAdmin, WrittenGate, WrittenHeaders, WrittenSettings};
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,6 +12,7 @@ use std::time::Duration;
 use http::{HeaderName, StatusCode};
 use ipnet::IpNet;
 use tidegate_core::Dimension;
+use tidegate_tower::client::Trust;
 
 /// How the server listens, what it bounds, and whom it believes.
 ///
@@ -52,12 +52,10 @@ pub(crate) struct Timeouts {
 /// The forward-auth door.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
-    /// Whose headers are believed.
-    pub(crate) trusted: Vec<IpNet>,
-    /// Where each fact but the address is found.
+    /// Whose headers are believed, and where the client's address is found.
+    pub(crate) trust: Trust,
+    /// Where each other fact is found.
     pub(crate) facts: Vec<(Dimension, HeaderName)>,
-    /// Where the client's address is found.
-    pub(crate) ip: Option<HeaderName>,
     /// What a refusal is answered with.
     pub(crate) deny: StatusCode,
 }
@@ -175,9 +173,8 @@ impl Default for Settings {
             },
             max_body: 64 << 10,
             gate: Gate {
-                trusted: Vec::new(),
+                trust: Trust::default(),
                 facts: Vec::new(),
-                ip: None,
                 deny: StatusCode::TOO_MANY_REQUESTS,
             },
             admin_listen: (Ipv4Addr::LOCALHOST, Self::ADMIN_PORT).into(),
@@ -211,11 +208,11 @@ impl Gate {
             let problem = "headers are believed only from `trusted_peers`; list your proxies there";
             return Err(error("gate.headers", problem));
         }
-        Ok(Self { trusted, facts, ip, deny })
+        Ok(Self { trust: Trust::proxies(trusted, ip), facts, deny })
     }
 }
 
-fn facts(headers: &WrittenHeaders) -> [(Dimension, &Option<Header>); 9] {
+fn facts(headers: &WrittenHeaders) -> [(Dimension, &Option<Header>); 10] {
     [
         (Dimension::Org, &headers.org),
         (Dimension::Upstream, &headers.upstream),
@@ -226,6 +223,7 @@ fn facts(headers: &WrittenHeaders) -> [(Dimension, &Option<Header>); 9] {
         (Dimension::Device, &headers.device),
         (Dimension::Agent, &headers.agent),
         (Dimension::Class, &headers.class),
+        (Dimension::Plan, &headers.plan),
     ]
 }
 

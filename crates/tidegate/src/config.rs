@@ -57,6 +57,8 @@ pub(crate) struct WrittenLog {
 /// What flags and the environment say.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overlay {
+    /// The environment whose numbers hold.
+    pub(crate) environment: Option<String>,
     pub(crate) store: Option<Hidden>,
     pub(crate) secret: Option<Hidden>,
     pub(crate) secret_file: Option<PathBuf>,
@@ -106,23 +108,24 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 // === impl Config ===
 
 impl Config {
-    /// Reads and checks.
+    /// Reads and checks, with the numbers of an environment if one is named.
     ///
     /// # Errors
     ///
     /// Everything that is wrong, with its places.
-    pub(crate) fn load(source: &Source) -> Result<Self> {
+    pub(crate) fn load(source: &Source, environment: Option<&str>) -> Result<Self> {
         let text = source.read().with_context(|| format!("cannot read {source}"))?;
-        Self::parse(&source.to_string(), &text)
+        Self::parse(&source.to_string(), &text, environment)
     }
 
-    /// Checks a text.
+    /// Checks a text, likewise.
     ///
     /// # Errors
     ///
     /// Everything that is wrong, with its places.
-    pub(crate) fn parse(name: &str, text: &str) -> Result<Self> {
-        let file = File::<Sections>::parse(name, text).map_err(|error| anyhow!("{error}"))?;
+    pub(crate) fn parse(name: &str, text: &str, environment: Option<&str>) -> Result<Self> {
+        let file = File::<Sections>::parse_in(name, text, environment);
+        let file = file.map_err(|error| anyhow!("{error}"))?;
         // The file has been checked as a whole, so this is for the compiler.
         let policies = file.policies().clone().build(None).with_context(|| name.to_owned())?;
         Ok(Self { text: text.to_owned(), file, policies })

@@ -39,6 +39,7 @@
 //! | keep counters in memory | [`memory::MemoryStore`] |
 //! | share them with other processes | `redis::RedisStore` (feature `redis`), [`Engine::sharing`] |
 //! | decide, look, correct afterwards | [`Engine::decide`], [`Engine::peek`], [`Engine::settle`] |
+//! | put layers around an axum, tonic or hyper service | `tower::Gate` (feature `tower`) |
 //! | guard a login or a one-time password | [`Preset`], [`Engine::attempt`] |
 //! | guard one call site | `abuse_limiter::limiter` (feature `abuse-limiter`) |
 //! | block, unblock, forget, see who is blocked | [`Engine::block`], [`Engine::unblock`], [`Engine::reset`], [`Engine::blocks`] |
@@ -80,3 +81,6 @@ pub use tidegate_engine::{
 #[cfg(feature = "redis")]
 #[doc(inline)]
 pub use tidegate_stores::redis;
+#[cfg(feature = "tower")]
+#[doc(inline)]
+pub use tidegate_tower as tower;

@@ -27,6 +27,7 @@ fn mistakes_are_named() {
         ("--only warm", "`warm`; there are hot"),
         ("faster", "unknown word `faster`"),
         ("defects please", "`please` follows it"),
+        ("middleware-profile warm 1", "needs one of bare, org"),
         ("redis-profile warm 1", "needs one of bucket, three-and-quota"),
     ] {
         let mistake = parsed(line).unwrap_err();
@@ -37,6 +38,8 @@ fn mistakes_are_named() {
 #[test]
 fn servers_are_measured_when_named_first() {
     assert!(matches!(parsed("server --rounds 3"), Ok(Request::Server(some)) if some.rounds == 3));
+    let middleware = parsed("middleware --rounds 4");
+    assert!(matches!(middleware, Ok(Request::Middleware(some)) if some.rounds == 4));
     assert!(matches!(parsed("redis --rounds 2"), Ok(Request::Redis(some)) if some.rounds == 2));
     assert!(matches!(parsed("attempts"), Ok(Request::Attempts(some)) if some.rounds == 9));
     assert!(parsed("--rounds 2 redis").is_err());

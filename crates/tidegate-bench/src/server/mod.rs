@@ -5,7 +5,7 @@
 //! All servers stay up for the whole run and take turns.
 
 mod hello;
-mod load;
+pub(crate) mod load;
 pub(crate) mod process;
 
 pub(crate) use hello::run as hello;
@@ -69,7 +69,7 @@ fn start() -> Fallible<Vec<Contender>> {
     std::fs::write(&policies, POLICIES)?;
     let contender = |name, binary: PathBuf, args: &[&str], port: u16, path, body| {
         let process = Process::start(&binary, args, port)?;
-        let load = Load::new(&scratch, name, &format!("http://127.0.0.1:{port}{path}"), body)?;
+        let load = Load::post(&scratch, name, &format!("http://127.0.0.1:{port}{path}"), body)?;
         Fallible::Ok(Contender { name, process, load, per_second: vec![], micros: vec![] })
     };
     let mut contenders = Vec::new();

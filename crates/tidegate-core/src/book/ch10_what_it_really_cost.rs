@@ -18,6 +18,15 @@
 //! A limit that takes [the same of every request](crate::CostRule::PerRequest) gives it back for a
 //! weight of nothing, and is left alone otherwise.
 //!
+//! # Counting by the answer
+//!
+//! A limit may count requests by [what came of them](crate::Limit::counting_outcomes): one 403 after
+//! another is what probing for rights looks like. It takes from every request all the same, and
+//! whoever answers settles at nothing what ended otherwise. A ticket settles all that is on it by one
+//! weight, so such limits and others that settle do not stand in one policy. A request that is
+//! refused before the rest of its limits may be charged still counts as probing:
+//! [`Case::only_outcomes`](crate::Case::only_outcomes).
+//!
 //! # Nobody else's count gets smaller
 //!
 //! To give back is to undo one charge, and not to top a counter up. A window gives back only units

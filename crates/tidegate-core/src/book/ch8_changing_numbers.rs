@@ -49,6 +49,12 @@
 //! above holds for it as for a reload. It can only select by what the limit counts by; otherwise
 //! two subjects who share a counter would disagree about its size.
 //!
+//! A [plan](crate::Dimension::Plan) is the exception: a fact that the host knows about whom is counted,
+//! from a database or a claim, which selects numbers and is counted by nowhere. An exact value that
+//! the limit counts by comes before it, so one customer can still have numbers of its own. If two
+//! requests on one counter disagree about the plan, the rule above holds between them too. Plans that
+//! are not written in the policies are [learnt](crate::PolicySet::learning) while requests come.
+//!
 //! # Hierarchies
 //!
 //! A route, the upstream behind it and the tenants above may each have an

@@ -32,10 +32,17 @@ impl Special {
 // === impl Limit ===
 
 impl Limit {
-    /// Refuses what only an abuse log can do, and sets that are too large.
-    pub(super) fn check_distinct(&self) -> Result<(), LimitError> {
+    /// Refuses what only an abuse log can do, what goes neither with plans nor with outcomes, and sets
+    /// that are too large.
+    pub(super) fn check_special(&self) -> Result<(), LimitError> {
         let limit = || self.name.clone();
         let is_attempts = self.shape().kind() == Kind::Attempts;
+        if self.scope.contains(Dimension::Plan) || self.counted() == Some(Dimension::Plan) {
+            return Err(LimitError::CountsByPlan { limit: limit() });
+        }
+        if self.forgives && self.outcomes.is_some() {
+            return Err(LimitError::ForgivesOutcomes { limit: limit() });
+        }
         match self.counted() {
             None if self.forgives && !is_attempts => {
                 Err(LimitError::NotAttempts { limit: limit() })

@@ -5,15 +5,19 @@
 //! limits that would share a counter, a cost that can never fit.
 
 mod caps;
+mod error;
 mod fallback;
+mod outcomes;
+mod plans;
 mod protects;
 mod set;
 #[cfg(test)]
 mod tests;
 
+pub use error::PolicyError;
 pub use fallback::Fallback;
 pub use protects::Protects;
-pub use set::{PolicyError, PolicySet, PolicySetBuilder};
+pub use set::{PolicySet, PolicySetBuilder};
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;
@@ -21,6 +25,7 @@ use std::sync::Arc;
 use crate::charge::MAX_LIMITS;
 use crate::limit::Limit;
 use crate::name::Name;
+use crate::outcome::Outcomes;
 use crate::time::Span;
 
 /// Named limits, and what happens past them or without a store: a [`PolicySpec`] that has been
@@ -37,6 +42,7 @@ pub struct Policy {
     /// Known in advance, because it is asked for every request.
     settles: bool,
     counts_attempts: bool,
+    outcomes: Option<Outcomes>,
 }
 
 /// A policy as it is written, before [`PolicySetBuilder::build`] has checked the set.
@@ -229,6 +235,22 @@ impl Policy {
     #[inline]
     pub const fn counts_attempts(&self) -> bool {
         self.counts_attempts
+    }
+
+    /// Whether any of its limits counts by [outcome](Limit::counting_outcomes), so that whoever
+    /// answers a request has something to give back.
+    #[must_use]
+    #[inline]
+    pub const fn counts_outcomes(&self) -> bool {
+        self.outcomes.is_some()
+    }
+
+    /// The answers that count, if any of its limits counts by outcome: the ticket of a request with
+    /// any other answer is settled at zero.
+    #[must_use]
+    #[inline]
+    pub const fn outcomes(&self) -> Option<&Outcomes> {
+        self.outcomes.as_ref()
     }
 
     /// Its limits, in the order they were written: that of charges, readings and explanations.

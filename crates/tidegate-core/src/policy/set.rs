@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::caps;
-use super::{FailureMode, LimitUse, MAX_LIMITS, Policy, PolicySpec, Protects};
-use crate::failover::Cap;
-use crate::limit::{Limit, LimitError};
+use super::plans::Plans;
+use super::{LimitUse, MAX_LIMITS, Policy, PolicyError, PolicySpec, Protects, caps, outcomes};
+use crate::limit::Limit;
 use crate::name::Name;
 use crate::shape::Kind;
 use crate::subject::Dimension;
-use crate::time::Span;
 
 /// All policies: checked, immutable, swapped whole.
 ///
@@ -27,10 +25,11 @@ use crate::time::Span;
 #[derive(Clone, Debug, Default)]
 pub struct PolicySet {
     /// Sorted by name.
-    policies: Vec<Policy>,
+    pub(super) policies: Vec<Policy>,
     /// Every limit of this set and of those it succeeds, by identity, so that a successor can take
     /// over its list of shapes. A limit that was left out may come back and find its state.
-    limits: HashMap<u64, Arc<Limit>>,
+    pub(super) limits: HashMap<u64, Arc<Limit>>,
+    pub(super) plans: Plans,
 }
 
 /// Policies being put together. Nothing is checked until [`build`](Self::build).
@@ -40,105 +39,8 @@ pub struct PolicySetBuilder {
     specs: Vec<PolicySpec>,
 }
 
-/// Why policies do not make a set. Each message says what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PolicyError {
-    /// Two policies of one name.
-    #[error("two policies are named `{0}`; names select policies, so each needs its own")]
-    DuplicatePolicy(Name),
-    /// Two limits of one name in one policy, or among the shared ones.
-    #[error("two limits of `{policy}` are named `{limit}`; give one of them another name")]
-    DuplicateLimit {
-        /// The policy, or `shared`.
-        policy: String,
-        /// The limit.
-        limit: Name,
-    },
-    /// A policy without limits.
-    #[error("policy `{0}` has no limits, so it would admit everything; give it one")]
-    NoLimits(Name),
-    /// More limits than one decision can charge.
-    #[error("policy `{0}` has more than {MAX_LIMITS} limits, the most one decision can charge")]
-    TooManyLimits(Name),
-    /// An entrance that would not deny when its store fails.
-    #[error(
-        "policy `{policy}` protects `{}` and must not be `{}`: an outage of the store would be a way \
-         in; write `fail_closed`",
-        .protects.name(), .failure.name()
-    )]
-    NotFailClosed {
-        /// The policy.
-        policy: Name,
-        /// What it guards.
-        protects: Protects,
-        /// What it would do.
-        failure: FailureMode,
-    },
-    /// A deadline for the store that is no time at all, or so long that an outage is noticed too late.
-    #[error(
-        "policy `{policy}` gives its store {deadline}, but a deadline is at least {} and at most {}: \
-         three failures one after another have to be noticed within 10s; write for example 100ms",
-        PolicySpec::DEADLINES.start(), PolicySpec::DEADLINES.end()
-    )]
-    Deadline {
-        /// The policy.
-        policy: Name,
-        /// What it says.
-        deadline: Span,
-    },
-    /// A policy that would be looser in an outage than without one.
-    #[error(
-        "limit `{limit}` of policy `{policy}` lets {admits} attempts in {} through, but while the \
-         store is down a policy that protects `{}` admits {} for each `{}`: that must be less than \
-         when all is well; raise the limit",
-        .cap.per, .protects.name(), .cap.count, .cap.by
-    )]
-    NotAboveCap {
-        /// The policy.
-        policy: Name,
-        /// The limit.
-        limit: Name,
-        /// What it guards.
-        protects: Protects,
-        /// How many attempts the limit lets through in the time of the cap.
-        admits: u64,
-        /// The locked cap.
-        cap: Cap,
-    },
-    /// A shared limit that is not there.
-    #[error("policy `{policy}` uses the shared limit `{limit}`, which is not defined")]
-    UnknownShared {
-        /// The policy.
-        policy: Name,
-        /// The limit it names.
-        limit: Name,
-    },
-    /// Two limits whose counters would be one.
-    #[error(
-        "limits `{first}` and `{second}` would share the counters `{key}`; share one limit \
-         between the policies if that is meant, or put the limit's name into the key of one"
-    )]
-    SameKey {
-        /// One limit.
-        first: String,
-        /// The other.
-        second: String,
-        /// The form of the key: names of dimensions in place of values.
-        key: String,
-    },
-    /// More limits than are remembered, those that came and went over all reloads included.
-    #[error(
-        "there have been {MAX_IDENTITIES} different limits since the start, the most that are \
-         told apart; restart to begin anew"
-    )]
-    TooManyIdentities,
-    /// A limit that is wrong by itself.
-    #[error(transparent)]
-    Limit(#[from] LimitError),
-}
-
 /// How many limits a set remembers, those of the sets it succeeds included.
-const MAX_IDENTITIES: usize = 1 << 16;
+pub(super) const MAX_IDENTITIES: usize = 1 << 16;
 
 // === impl PolicySetBuilder ===
 
@@ -158,7 +60,8 @@ impl PolicySetBuilder {
     }
 
     /// Checks the whole and builds it. State counted under `earlier`, the set that this one
-    /// replaces, stays readable; without it every limit starts a new list of numbers.
+    /// replaces, stays readable; without it every limit starts a new list of numbers. Plans that it
+    /// has [learnt](PolicySet::learning) are forgotten: whoever needs one teaches it again.
     ///
     /// # Errors
     ///
@@ -180,6 +83,8 @@ impl PolicySetBuilder {
         if building.set.limits.len() > MAX_IDENTITIES {
             return Err(PolicyError::TooManyIdentities);
         }
+        let in_force = building.set.policies.iter().flat_map(|policy| &policy.limits);
+        building.set.plans = Plans::written(in_force);
         building.set.policies.sort_by(|a, b| a.name.cmp(&b.name));
         match building.set.policies.array_windows().find(|[a, b]| a.name == b.name) {
             Some([twin, _]) => Err(PolicyError::DuplicatePolicy(twin.name.clone())),
@@ -241,7 +146,8 @@ struct KeyUse {
 impl Building {
     fn succeeding(earlier: Option<&PolicySet>) -> Self {
         let limits = earlier.map(|set| set.limits.clone()).unwrap_or_default();
-        Self { set: PolicySet { policies: Vec::new(), limits }, keys: BTreeMap::new() }
+        let set = PolicySet { limits, ..PolicySet::default() };
+        Self { set, keys: BTreeMap::new() }
     }
 
     fn policy(
@@ -281,6 +187,7 @@ impl Building {
             limits.push(limit);
         }
         caps::check(&name, protects, &limits)?;
+        let outcomes = outcomes::check(&name, &limits)?;
         let settles = limits.iter().any(|limit| limit.settles());
         let counts_attempts = limits.iter().any(|limit| limit.shape().kind() == Kind::Attempts);
         self.set.policies.push(Policy {
@@ -293,6 +200,7 @@ impl Building {
             limits,
             settles,
             counts_attempts,
+            outcomes,
         });
         Ok(())
     }

@@ -310,7 +310,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// Remembers the blocks that a decision has met, and forgets those that are gone.
-    pub(crate) fn learn(&self, decision: &Decision<'_>, post: &Post) {
+    pub(crate) fn remember(&self, decision: &Decision<'_>, post: &Post) {
         let at = decision.decided_at();
         let case = decision.case();
         let met = || case.batch().charges().iter().zip(case.readings().list());

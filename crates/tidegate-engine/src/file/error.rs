@@ -4,6 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use tidegate_core::Name;
 
 use super::place::Place;
 use super::render;
@@ -29,6 +30,8 @@ pub struct Problem {
     /// Another place that has to do with it, and what is there.
     pub(super) other: Option<(Place, &'static str)>,
     pub(super) source: Arc<NamedSource<String>>,
+    /// Where it is wrong, if not everywhere.
+    pub(super) environment: Option<Name>,
 }
 
 /// The most problems that are kept.
@@ -89,6 +92,12 @@ impl Problem {
     #[must_use]
     pub const fn wrong(&self) -> &Wrong {
         &self.wrong
+    }
+
+    /// The environment whose numbers make it wrong; `None` if it is wrong without any.
+    #[must_use]
+    pub const fn environment(&self) -> Option<&Name> {
+        self.environment.as_ref()
     }
 
     /// The line of the file, counted from 1.

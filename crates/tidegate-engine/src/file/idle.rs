@@ -12,7 +12,8 @@
 //! charged for only makes it stricter.
 //!
 //! **A's numbers leave no more room** ([`implies`]), for all numbers in force: a counter's numbers
-//! are those of the override for the values in its key, the same for every request on it. Let
+//! are those of the override for the values in its key, the same for every request on it (where a plan
+//! selects them they are not, and nothing is claimed). Let
 //! `used(t)` be the most units that A admits in any `t` microseconds in a row.
 //!
 //! | A | `used(t)` is at most | because |
@@ -94,7 +95,9 @@ fn is_charged_with(a: Ruled<'_>, b: Ruled<'_>, given: Scope) -> bool {
     let as_many = a.exempt().is_none() || a.exempt() == b.exempt();
     let in_time = a.stage() <= b.stage();
     let alike = in_time && a.cost() == b.cost() && !a.settles() && !b.settles();
-    enforced && as_many && alike && !counts_attempts && a.scope().dimensions().all(follows)
+    // Numbers that differ between requests on one counter are not compared.
+    let fixed = !a.varies_by_plan() && !b.varies_by_plan();
+    enforced && fixed && as_many && alike && !counts_attempts && a.scope().dimensions().all(follows)
 }
 
 /// Whether a counter of shape `b` has room for whatever one of shape `a` admits.

@@ -67,6 +67,9 @@ pub const MAX_TEXT: usize = 256;
 /// The most overrides of exact values that one limit can have.
 pub const MAX_EXACT_OVERRIDES: usize = 1_000;
 
+/// The most environments that a file can declare.
+pub const MAX_ENVIRONMENTS: usize = 8;
+
 /// A policy file that has been read and checked.
 ///
 /// `D` is what a [`Door`] keeps in it beside the policies.
@@ -121,12 +124,23 @@ pub struct NoDoor {}
 // === impl File ===
 
 impl<D: Door> File<D> {
-    /// Reads a file; `name` is what errors call it.
+    /// Reads a file; `name` is what errors call it. Where limits have other numbers in some environments,
+    /// they have the usual ones.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with it, or the first thing that keeps it from being read.
+    /// Everything that is wrong with it, in any environment, or the first thing that keeps it from being
+    /// read.
     pub fn parse(name: &str, text: &str) -> Result<Self, FileError> {
+        Self::parse_in(name, text, None)
+    }
+
+    /// Reads a file for one of the environments that it declares.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`parse`](Self::parse), and if it does not declare this one.
+    pub fn parse_in(name: &str, text: &str, environment: Option<&str>) -> Result<Self, FileError> {
         // The parser leaves a byte order mark out of its places.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let bytes = text.len();
@@ -138,7 +152,7 @@ impl<D: Door> File<D> {
             return Err(check.into_error());
         }
         match yaml::read::<D>(text) {
-            Ok(top) => check.file(top),
+            Ok(top) => check.file(top, environment),
             Err((place, wrong)) => {
                 check.say(place, wrong);
                 Err(check.into_error())

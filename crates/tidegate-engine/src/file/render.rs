@@ -33,6 +33,10 @@ pub(super) fn problem(problem: &Problem) -> String {
     if let (Some(there), None) = (there, near) {
         group = group.element(snippet(&name, text, there, None));
     }
+    if let Some(environment) = &problem.environment {
+        let note = format!("with the numbers of environment `{environment}`");
+        group = group.element(Level::NOTE.message(note));
+    }
     if let Some(advice) = problem.wrong.advice() {
         group = group.element(Level::HELP.message(wrapped(&shown(&advice))));
     }

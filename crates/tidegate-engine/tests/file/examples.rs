@@ -51,6 +51,13 @@ fn they_do_what_they_say() {
     assert_eq!(admitted(&api, "read", &known), 40, "the token is the narrowest");
     assert_eq!(admitted(&api, "export", &Subject::new().org("acme")), 5);
 
+    let environments = example("environments");
+    let org = || Subject::new().org("o");
+    assert_eq!(admitted(&environments, "api", &org()), 40);
+    assert_eq!(admitted(&environments, "api", &org().plan("gold")), 100, "of 200");
+    let probing = org().plan("gold").token("t");
+    assert_eq!(admitted(&environments, "api", &probing), 20, "while none has been answered well");
+
     let login = example("login");
     let (admin, ada) = (Account::new("admin"), Account::new("ada"));
     assert_eq!(admitted(&login, "login", &Subject::new().account(&admin)), 5);

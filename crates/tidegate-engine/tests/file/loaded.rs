@@ -1,8 +1,8 @@
 //! What a file that is in order means.
 
 use tidegate_core::{
-    Account, Case, Counts, FailureMode, ManualClock, Overflow, Period, Protects, Shape, Span,
-    Stage, Subject, Timestamp, Unit,
+    Account, Case, Counts, FailureMode, ManualClock, Outcomes, Overflow, Period, Protects, Shape,
+    Span, Stage, Subject, Timestamp, Unit,
 };
 use tidegate_engine::file::{File, NoDoor};
 use tidegate_engine::memory::{Budget, MemoryStore};
@@ -251,4 +251,76 @@ policies:
         ready(engine.decide(&mut case)).unwrap().unwrap().is_admitted()
     });
     assert_eq!(admitted, [true, true, false, false]);
+}
+
+#[test]
+fn a_limit_counts_by_the_outcomes_that_are_written() {
+    let text = "
+version: 1
+policies:
+  - name: api
+    failure_mode: degraded
+    limits:
+      - name: burst
+        by: org
+        bucket: { rate: 20/s, burst: 40 }
+      - name: probing
+        by: token
+        window: { count: 20, per: 10min }
+        outcome: [403, 401, 403]
+";
+    let set = parse(text).policies().clone().build(None).unwrap();
+    let api = set.get("api").unwrap();
+    assert_eq!(api.outcomes(), Some(&Outcomes::REFUSED));
+    let [burst, probing] = api.limits() else { panic!("two limits") };
+    assert_eq!(burst.outcomes(), None);
+    assert_eq!(probing.outcomes(), Some(&Outcomes::REFUSED));
+    assert!(probing.settles() && !burst.settles());
+}
+
+#[test]
+fn an_override_may_match_the_plan_whatever_is_counted_by() {
+    let text = "
+version: 1
+policies:
+  - name: api
+    failure_mode: degraded
+    limits:
+      - name: burst
+        by: org
+        bucket: { rate: 10/s, burst: 20 }
+        overrides:
+          - match: { plan: gold }
+            bucket: { burst: 200 }
+          - match: { plan: trial-* }
+            bucket: { burst: 5 }
+          - match: { org: acme }
+            bucket: { burst: 1000 }
+";
+    let burst = |subject: &Subject<'_>| numbers(text, "api", subject, "burst").capacity();
+    assert_eq!(burst(&Subject::new().org("o").plan("gold")), 200);
+    assert_eq!(burst(&Subject::new().org("o").plan("trial-7")), 5);
+    assert_eq!(burst(&Subject::new().org("o")), 20);
+    assert_eq!(burst(&Subject::new().org("acme").plan("gold")), 1000);
+    let set = parse(text).policies().clone().build(None).unwrap();
+    assert!(set.knows_plan("gold") && !set.knows_plan("trial-7"));
+}
+
+#[test]
+fn a_limit_whose_numbers_depend_on_the_plan_is_not_said_to_be_idle() {
+    let text = "
+version: 1
+policies:
+  - name: api
+    failure_mode: degraded
+    limits:
+      - { name: org, by: org, bucket: { rate: 10/s, burst: 20 } }
+      - name: user
+        by: [org, user]
+        bucket: { rate: 20/s, burst: 40 }
+";
+    let refused = File::<NoDoor>::parse("f", text).unwrap_err();
+    assert_eq!(refused.problems()[0].wrong().code(), "never-binds");
+    let gold = "        overrides: [{ match: { plan: gold }, bucket: { burst: 50 } }]\n";
+    parse(&format!("{text}{gold}"));
 }

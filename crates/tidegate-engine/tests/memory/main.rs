@@ -18,6 +18,7 @@ mod blocks;
 mod digests;
 mod newcomers;
 mod overflow;
+mod plans;
 mod races;
 mod reclaim;
 mod reload;

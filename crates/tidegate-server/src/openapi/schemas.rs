@@ -182,6 +182,7 @@ pub(super) const fn meaning(dimension: Dimension) -> &'static str {
         Dimension::Device => "The device",
         Dimension::Agent => "The user agent",
         Dimension::Class => "The endpoint class; that of the policy counts if it has one",
+        Dimension::Plan => "The plan, by which limits choose numbers; nothing counts by it",
         Dimension::Ip | Dimension::Ip56 | Dimension::Ip48 => "The client's address",
     }
 }

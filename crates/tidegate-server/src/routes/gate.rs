@@ -1,4 +1,8 @@
-//! `/v1/gate/{policy}`: may the request behind this one pass?
+//! `/v1/gate/{policy}`, the forward-auth door: a reverse proxy asks with the headers of a request
+//! whether it may pass.
+//!
+//! What is said here may reach an end user, so it names nothing from within: no limit, no policy, no
+//! store, no mode (contract A29).
 
 use std::net::IpAddr;
 
@@ -11,7 +15,6 @@ use tidegate_engine::DecideError;
 use crate::answer::{self, Answer};
 use crate::attempts;
 use crate::backend::Backend;
-use crate::gate::{client, is_trusted};
 use crate::problem::{Code, Kind, Problem};
 use crate::settings::Gate;
 use crate::wire::ask::MAX_FACT;
@@ -124,9 +127,9 @@ fn subject<'h>(
     peer: IpAddr,
     headers: &'h HeaderMap,
 ) -> Result<(Subject<'h>, Option<Account<'h>>), Problem> {
-    let address = client(peer, &gate.trusted, gate.ip.as_ref(), headers);
+    let address = gate.trust.client(peer, headers);
     let (mut subject, mut account) = (Subject::new().ip(address), None);
-    if !is_trusted(&gate.trusted, peer) {
+    if !gate.trust.trusts(peer) {
         return Ok((subject, account));
     }
     for (dimension, header) in &gate.facts {
@@ -158,18 +161,21 @@ mod tests {
     use http::HeaderValue;
     use proptest::prelude::*;
     use tidegate_core::Fact;
+    use tidegate_tower::client::Trust;
 
     use super::*;
 
     fn settings() -> Gate {
         Gate {
-            trusted: vec!["10.0.0.0/8".parse().unwrap()],
+            trust: Trust::proxies(
+                ["10.0.0.0/8".parse().unwrap()],
+                HeaderName::from_static("x-forwarded-for"),
+            ),
             facts: vec![
                 (Dimension::Org, HeaderName::from_static("x-org-id")),
                 (Dimension::User, HeaderName::from_static("x-user-id")),
                 (Dimension::Account, HeaderName::from_static("x-login")),
             ],
-            ip: Some(HeaderName::from_static("x-forwarded-for")),
             deny: StatusCode::TOO_MANY_REQUESTS,
         }
     }
@@ -238,7 +244,7 @@ mod tests {
                 (0..4_usize, proptest::collection::vec(any::<u8>(), 0..40)), 0..6),
         ) {
             let gate = settings();
-            prop_assume!(!is_trusted(&gate.trusted, peer));
+            prop_assume!(!gate.trust.trusts(peer));
             let names = ["x-org-id", "x-user-id", "x-forwarded-for", "x-login"];
             let mut sent = HeaderMap::new();
             for (name, value) in lines {

@@ -15,7 +15,7 @@ fn nothing_written_is_the_defaults() {
     assert_eq!(settings.drain_timeout(), Duration::from_secs(10));
     assert_eq!(settings.max_body, 65_536);
     assert_eq!(settings.gate.deny, StatusCode::TOO_MANY_REQUESTS);
-    assert!(settings.gate.trusted.is_empty(), "nobody is trusted unasked");
+    assert_eq!(settings.gate.trust, Trust::default(), "nobody is trusted unasked");
 }
 
 #[test]

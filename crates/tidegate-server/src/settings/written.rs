@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::units::{Header, Length, Network, Size};
+use tidegate_tower::settings::{Header, Length, Network, Size};
 
 /// The section `server` of the policy file, as written. [`Settings`](super::Settings) is what the
 /// server works with; flags and the environment are laid over this one first.
@@ -92,4 +92,6 @@ pub struct WrittenHeaders {
     pub agent: Option<Header>,
     /// The endpoint class.
     pub class: Option<Header>,
+    /// The plan, by which limits choose numbers.
+    pub plan: Option<Header>,
 }

@@ -33,7 +33,7 @@ pub(crate) enum FactName {
 
 /// The facts that are texts. The wider prefixes of an address are not among them: they follow from
 /// the address.
-pub(crate) const TEXTS: [Dimension; 9] = [
+pub(crate) const TEXTS: [Dimension; 10] = [
     Dimension::Org,
     Dimension::Upstream,
     Dimension::Route,
@@ -43,6 +43,7 @@ pub(crate) const TEXTS: [Dimension; 9] = [
     Dimension::Device,
     Dimension::Agent,
     Dimension::Class,
+    Dimension::Plan,
 ];
 
 /// The most characters of a fact. Characters and not bytes, because that is what a JSON schema can

@@ -77,6 +77,8 @@ pub(crate) struct LimitAnswer<'a> {
     settles: bool,
     /// Whether a settlement at 0 forgets all attempts counted so far.
     forgives: bool,
+    /// The HTTP status codes of the answers it counts; empty where every request counts.
+    outcome: &'a [u16],
     /// Whom it leaves alone: those of whom this is known.
     #[schema(required, schema_with = maybe_dimensions)]
     unless: Option<&'static str>,
@@ -273,6 +275,7 @@ impl<'a> LimitAnswer<'a> {
             shadow: limit.is_shadow(),
             settles: limit.settles(),
             forgives: limit.forgives(),
+            outcome: limit.outcomes().map_or(&[], |outcomes| outcomes.codes()),
             unless: limit.exempt().map(Dimension::name),
             distinct: limit.counted().map(Dimension::name),
             cost: match limit.cost() {

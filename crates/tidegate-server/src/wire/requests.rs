@@ -158,10 +158,11 @@ const POINTERS: [&str; TEXTS.len()] = [
     "/subject/device",
     "/subject/agent",
     "/subject/class",
+    "/subject/plan",
 ];
 
 pub(crate) const FACT_NAMES: &str = "`org`, `upstream`, `route`, `user`, `token`, `account`, \
-                                     `device`, `agent`, `class` and `ip`";
+                                     `device`, `agent`, `class`, `plan` and `ip`";
 
 impl<'de> DeserializeSeed<'de> for FactsSeed<'_> {
     type Value = Facts<'de>;

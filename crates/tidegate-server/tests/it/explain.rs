@@ -2,7 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use std::sync::Arc;
+
+use tidegate_core::{
+    Counts, Dimension, FailureMode, Limit, ManualClock, Outcomes, Override, PolicySet, PolicySpec,
+    Scope, Shape, Span, Window,
+};
+use tidegate_engine::memory::MemoryStore;
+
+use crate::world::{BUDGET, NOW, World, bucket, name};
 
 #[test]
 fn policies_are_listed_with_their_numbers() {
@@ -21,12 +29,12 @@ fn policies_are_listed_with_their_numbers() {
             "overflow": "reject",
             "limits": [
                 {"name": "burst", "scope": "org+user", "stage": "action", "shadow": false,
-                 "settles": false, "forgives": false, "unless": null, "distinct": null,
-                 "cost": {"per_unit": 1},
+                 "settles": false, "forgives": false, "outcome": [], "unless": null,
+                 "distinct": null, "cost": {"per_unit": 1},
                  "shape": {"kind": "bucket", "units": 10, "per_us": 1_000_000, "burst": 3}},
                 {"name": "per-address", "scope": "ip", "stage": "action", "shadow": false,
-                 "settles": false, "forgives": false, "unless": null, "distinct": null,
-                 "cost": {"per_unit": 1},
+                 "settles": false, "forgives": false, "outcome": [], "unless": null,
+                 "distinct": null, "cost": {"per_unit": 1},
                  "shape": {"kind": "bucket", "units": 100, "per_us": 1_000_000, "burst": 100}},
             ],
         })
@@ -102,4 +110,44 @@ fn wrong_queries_are_named() {
     }
     let reply = world.get("/v1/explain/apo");
     assert_eq!((reply.status, &reply.problem()["suggestion"]), (404, &json!("api")));
+}
+
+/// A bucket by organisation, larger for a plan, and a limit that counts by the answer.
+fn with_plan() -> World {
+    let gold = Override::exact(Dimension::Plan, "gold", bucket(1, 50)).unwrap();
+    let burst = Limit::new(name("burst"), Scope::of([Dimension::Org]), bucket(1, 2));
+    let window = Shape::Window(Window::try_new(5, Span::MINUTE, Counts::Admitted).unwrap());
+    let probing = Limit::new(name("probing"), Scope::of([Dimension::Token]), window);
+    let spec = PolicySpec::new(name("api"), FailureMode::FailOpen)
+        .limit(burst.overridden(gold).unwrap())
+        .limit(probing.counting_outcomes(Outcomes::REFUSED));
+    let clock = Arc::new(ManualClock::new(NOW));
+    let store = MemoryStore::new(BUDGET, Arc::clone(&clock));
+    World::serving(&json!({}), store, clock, PolicySet::builder().policy(spec), None)
+}
+
+#[test]
+fn a_plan_selects_numbers_however_it_is_told() {
+    let world = with_plan();
+    let explained = |query: &str| {
+        let explained = world.get(&format!("/v1/explain/api?{query}")).json();
+        explained["limits"][0]["limit"]["shape"]["burst"].clone()
+    };
+    assert_eq!(explained("org=a&plan=gold"), 50);
+    assert_eq!(explained("org=a&plan=silver"), 2);
+    assert_eq!(explained("org=a"), 2);
+    let decide = |plan: &str| {
+        let ask = json!({"policy": "api", "subject": {"org": "a", "plan": plan}});
+        world.post("/v1/decide", &ask).json()["limit"].clone()
+    };
+    assert_eq!(decide("gold"), 50);
+    assert_eq!(decide("silver"), 2);
+}
+
+#[test]
+fn the_answers_that_a_limit_counts_are_listed() {
+    let world = with_plan();
+    let listed = world.get("/v1/policies").json();
+    assert_eq!(listed["policies"][0]["limits"][0]["outcome"], json!([]));
+    assert_eq!(listed["policies"][0]["limits"][1]["outcome"], json!([401, 403]));
 }

@@ -32,9 +32,7 @@
 //!
 //! The name of who tries is counted as an account is: normalised, and in keys only as a keyed hash.
 
-mod response;
-
-pub use response::{ErrorCode, ErrorResponse};
+pub use tidegate_tower::answer::{ErrorCode, ErrorResponse};
 
 use tidegate_core::{
     Account, Attempts, BlockScope, Case, Decision, Dimension, FailureMode, Limit, Mode, Name,

@@ -12,6 +12,7 @@ mod blocked;
 mod blocks;
 mod check;
 mod completions;
+mod environment;
 mod example;
 mod explain;
 mod failure;

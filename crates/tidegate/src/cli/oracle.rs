@@ -13,6 +13,7 @@ use tidegate_engine::memory::MemoryStore;
 use tidegate_engine::{Engine, SystemClock};
 use tidegate_server::{Server, Settings, WrittenSettings};
 
+use super::environment;
 use super::failure::Failure;
 use super::source::Source;
 use crate::client::Peer;
@@ -27,6 +28,8 @@ const SERVER_HELP: &str = "A running server, such as http://127.0.0.1:7700";
 pub(super) struct OracleArgs {
     #[arg(short, long, value_name = "FILE", conflicts_with = "server", help = CONFIG_HELP)]
     config: Option<PathBuf>,
+    #[arg(short, long, value_name = "NAME", conflicts_with = "server", help = environment::HELP)]
+    environment: Option<String>,
     #[arg(short, long, value_name = "URL", help = SERVER_HELP)]
     server: Option<String>,
 }
@@ -44,7 +47,9 @@ impl OracleArgs {
             let peer = Peer::find(url).map_err(Failure::misconfigured)?;
             return Ok(runtime.block_on(question(&peer))?);
         }
-        let config = Config::load(&self.source()).map_err(Failure::misconfigured)?;
+        let environment = environment::chosen(self.environment.as_ref());
+        let config = Config::load(&self.source(), environment.as_deref());
+        let config = config.map_err(Failure::misconfigured)?;
         Ok(runtime.block_on(in_process(&config, question))?)
     }
 

@@ -14,6 +14,7 @@ use tidegate_engine::SystemClock;
 use tidegate_server::Settings;
 use tracing::{error, warn};
 
+use super::environment;
 use super::failure::Failure;
 use super::source::Source;
 use crate::config::{Config, Overlay};
@@ -64,6 +65,8 @@ pub(super) struct Args {
     /// The policy file [default: a built-in example]
     #[arg(short, long, value_name = "FILE", env = "TIDEGATE_CONFIG")]
     config: Option<PathBuf>,
+    #[arg(short, long, value_name = "NAME", help = environment::HELP)]
+    environment: Option<String>,
     /// Where to listen [default: what the file says, or 127.0.0.1:7700]
     #[arg(short, long, value_name = "ADDRESS", env = "TIDEGATE_LISTEN")]
     listen: Option<SocketAddr>,
@@ -105,6 +108,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let overlay = Overlay {
+        environment: environment::chosen(args.environment.as_ref()),
         store: args.store.clone(),
         secret: Hidden::of_environment("TIDEGATE_SECRET").map_err(Failure::misconfigured)?,
         secret_file: args.secret_file.clone(),
@@ -121,7 +125,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
         level: args.log_level,
     };
     let source = Source::file_or_built_in(args.config.as_ref());
-    match Config::load(&source).map_err(Failure::misconfigured) {
+    match Config::load(&source, overlay.environment.as_deref()).map_err(Failure::misconfigured) {
         Ok(config) => {
             let (format, level) = config.log(&overlay);
             let log = log::start(format, level, SystemClock::new())?;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::environment;
 use super::failure::{Failure, MISCONFIGURED};
 use super::source::Source;
 use crate::config::Config;
@@ -12,25 +13,30 @@ use crate::text::{counted, escaped};
 /// Say what is wrong with policy files, or that nothing is
 ///
 /// Prints a line for each good file, and everything that is wrong with a bad one: where, what, and
-/// what to write instead. Nothing is started, changed or connected to.
+/// what to write instead, in every environment that a file declares. Nothing is started, changed or
+/// connected to.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   tidegate validate policies.yaml
   tidegate validate deploy/*.yaml && deploy     exit code 2 if any is bad
+  tidegate validate policies.yaml -e staging    has it this environment?
   tidegate example | tidegate validate -        from standard input")]
 pub(super) struct Args {
     /// Policy files; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[arg(short, long, value_name = "NAME", help = environment::HELP)]
+    environment: Option<String>,
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut bad = false;
+    let environment = environment::chosen(args.environment.as_ref());
     for file in &args.files {
         let source =
             if file.as_os_str() == "-" { Source::Stdin } else { Source::File(file.clone()) };
-        match Config::load(&source) {
+        match Config::load(&source, environment.as_deref()) {
             Ok(config) => writeln!(io::stdout().lock(), "{}", summary(&source, &config))?,
             Err(error) => {
                 bad = true;

@@ -114,9 +114,9 @@ impl<S: Store + 'static> Reloader<S> {
     /// Checks a text and puts its policies in force, away from the thread that accepts connections.
     async fn reload(&self, path: String, text: String) {
         let engine = Arc::clone(&self.engine);
-        let name = path.clone();
+        let (name, environment) = (path.clone(), self.overlay.environment.clone());
         let reloaded = spawn_blocking(move || {
-            let config = Config::parse(&name, &text)?;
+            let config = Config::parse(&name, &text, environment.as_deref())?;
             engine.reload(config.builder())?;
             Ok(config)
         });

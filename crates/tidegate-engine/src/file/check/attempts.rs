@@ -49,6 +49,9 @@ impl Check {
         {
             self.say(place, Wrong::DistinctOfItself { dimension: dimension.name() });
         }
+        if let Some((Dimension::Plan, place)) = distinct {
+            self.say(place, Wrong::CountsByPlan);
+        }
         let forgiving = written.forgiving.as_ref().filter(|forgiving| forgiving.value);
         match numbers {
             Some(Numbers::Attempts(_)) => {

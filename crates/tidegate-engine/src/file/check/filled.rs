@@ -1,9 +1,18 @@
-//! What an override says, made whole with the numbers of its limit.
+//! What an override or an environment says, made whole with the numbers of its limit.
 
 use super::limit::Numbers;
 use crate::file::place::Placed;
 use crate::file::written::attempts::{AttemptsNumbers, ThresholdNumbers};
-use crate::file::written::limit::{Bucket, QuotaNumbers, WindowNumbers};
+use crate::file::written::elsewhere::Elsewhere;
+use crate::file::written::limit::{Bucket, Override, Partly, QuotaNumbers, WindowNumbers};
+
+/// Some numbers as they are given, perhaps of several shapes or of none.
+pub(super) struct Given {
+    bucket: Option<Placed<Bucket>>,
+    window: Option<Placed<WindowNumbers>>,
+    quota: Option<Placed<QuotaNumbers>>,
+    attempts: Option<Placed<AttemptsNumbers>>,
+}
 
 /// The numbers of an override, with those of its limit for what was left out.
 pub(super) enum Filled {
@@ -11,6 +20,41 @@ pub(super) enum Filled {
     Window(Placed<WindowNumbers>),
     Quota(Placed<QuotaNumbers>),
     Attempts(Placed<AttemptsNumbers>),
+}
+
+// === impl Given ===
+
+impl Given {
+    pub(super) fn of_override(rule: &Override) -> Self {
+        Self {
+            bucket: rule.bucket.as_ref().map(whole),
+            window: rule.window.as_ref().map(whole),
+            quota: rule.quota.as_ref().map(whole),
+            attempts: rule.attempts.as_ref().map(whole),
+        }
+    }
+
+    pub(super) fn elsewhere(there: &Elsewhere) -> Self {
+        Self {
+            bucket: there.bucket.as_ref().map(whole),
+            window: there.window.as_ref().map(whole),
+            quota: there.quota.as_ref().map(whole),
+            attempts: there.attempts.as_ref().map(whole),
+        }
+    }
+
+    pub(super) fn numbers(&self) -> [Option<Numbers<'_>>; 4] {
+        [
+            self.bucket.as_ref().map(Numbers::Bucket),
+            self.window.as_ref().map(Numbers::Window),
+            self.quota.as_ref().map(Numbers::Quota),
+            self.attempts.as_ref().map(Numbers::Attempts),
+        ]
+    }
+}
+
+fn whole<T: Clone>(partly: &Placed<Partly<T>>) -> Placed<T> {
+    Placed { value: partly.value.0.clone(), place: partly.place }
 }
 
 // === impl Filled ===

@@ -66,6 +66,13 @@ impl Check {
         ];
         let numbers = self.one_shape(&called, place, given);
         let special = self.special(written, scope, numbers);
+        let here = self.numbers_here(written, numbers);
+        let numbers = match &here {
+            Some(Some(filled)) => Some(filled.numbers()),
+            Some(None) => numbers,
+            None => None,
+        };
+        let outcomes = self.outcomes(written);
         let at_cost = written.cost.as_ref().map(|cost| cost.place);
         let is_distinct = written.distinct.is_some();
         let frame = Frame { scope, numbers, cost, at_cost, is_distinct };
@@ -77,6 +84,10 @@ impl Check {
             }
             _ => None,
         };
+        let limit = limit.zip(outcomes).map(|(limit, outcomes)| match outcomes {
+            Some(outcomes) => limit.counting_outcomes(outcomes),
+            None => limit,
+        });
         let overrides = written.overrides.as_ref().map_or(&[][..], |list| list.value.as_slice());
         let mut shapes: Vec<Shape> = limit.iter().map(|limit| limit.shape().clone()).collect();
         let limit = self.overridden(limit, frame, overrides, &mut shapes)?;
@@ -141,6 +152,11 @@ impl Check {
         let mut dimensions: Vec<Dimension> = Vec::new();
         let mut sound = true;
         for word in &words {
+            if word.value == Dimension::Plan.name() {
+                self.say(word.place, Wrong::CountsByPlan);
+                sound = false;
+                continue;
+            }
             let dimension = Word::<CountedBy>::from(word.value.clone());
             let wrong = match self.word(&Placed { value: dimension, place: word.place }) {
                 None => {

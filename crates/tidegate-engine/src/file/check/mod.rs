@@ -6,9 +6,11 @@
 mod attempts;
 mod binding;
 mod budget;
+mod environment;
 mod filled;
 mod limit;
 mod locate;
+mod outcome;
 mod overrides;
 mod policy;
 mod scalar;
@@ -18,9 +20,10 @@ mod shape;
 use std::sync::Arc;
 
 use miette::NamedSource;
+use tidegate_core::Name;
 
 use super::error::{FileError, Problem};
-use super::place::Place;
+use super::place::{Place, Placed};
 use super::veil::veiled;
 use super::written::top::Top;
 use super::wrong::Wrong;
@@ -34,6 +37,9 @@ pub(super) struct Check {
     /// The text as it is shown: the same, without what nobody may see.
     source: Arc<NamedSource<String>>,
     problems: Vec<Problem>,
+    /// The environments there are, and the one that is being checked.
+    environments: Vec<Placed<Name>>,
+    environment: Option<Name>,
 }
 
 /// Where a [`Door`] says what is wrong with its sections.
@@ -51,7 +57,13 @@ impl Check {
     /// Begins to check a text; `name` is what errors call it.
     pub(super) fn new(name: &str, text: &str) -> Self {
         let source = Arc::new(NamedSource::new(name, veiled(text)));
-        Self { text: text.to_owned(), source, problems: Vec::new() }
+        Self {
+            text: text.to_owned(),
+            source,
+            problems: Vec::new(),
+            environments: Vec::new(),
+            environment: None,
+        }
     }
 
     /// Notes a problem.
@@ -77,7 +89,7 @@ impl Check {
     fn note(&mut self, place: Place, other: Option<(Place, &'static str)>, wrong: Wrong) {
         if !self.is_enough() {
             let source = Arc::clone(&self.source);
-            self.problems.push(Problem { wrong, place, other, source });
+            self.problems.push(Problem { wrong, place, other, source, environment: None });
         }
     }
 
@@ -85,15 +97,20 @@ impl Check {
         FileError::new(self.problems)
     }
 
-    /// Checks the whole.
-    pub(super) fn file<D: Door>(mut self, top: Top<D>) -> Result<File<D>, FileError> {
+    /// Checks the whole, for the environment that is asked for if there is one.
+    pub(super) fn file<D: Door>(
+        mut self,
+        top: Top<D>,
+        environment: Option<&str>,
+    ) -> Result<File<D>, FileError> {
         let Top { ours, door, sections, strangers } = top;
         for stranger in &strangers {
             self.say(stranger.place, Wrong::unknown_field(&stranger.value, &sections));
         }
         self.version(&ours);
         let budget = self.budget(ours.memory.as_ref());
-        let policies = self.policies(&ours);
+        self.declared(&ours, environment);
+        let policies = self.policies_everywhere(&ours, environment);
         door.check(&mut Report(&mut self));
         match (policies, budget) {
             (Some(policies), Some(budget)) if self.problems.is_empty() => {

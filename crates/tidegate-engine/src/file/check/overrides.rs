@@ -8,12 +8,12 @@ use tidegate_core::{
 };
 
 use super::Check;
-use super::filled::{filled, is_blank};
+use super::filled::{Filled, Given, filled, is_blank};
 use super::limit::{Frame, Numbers};
 use crate::file::MAX_EXACT_OVERRIDES;
 use crate::file::place::{Place, Placed};
-use crate::file::written::limit::{self as written, Partly};
-use crate::file::written::word::{CountedBy, Word};
+use crate::file::written::limit as written;
+use crate::file::written::word::Word;
 use crate::file::wrong::Wrong;
 
 /// Whom an override is for.
@@ -96,15 +96,14 @@ impl Check {
             self.say(matches.place, Wrong::MatchNotOne { count });
             return None;
         };
+        if name.value == "global" {
+            self.say(matches.place, Wrong::MatchNotOne { count: 0 });
+            return None;
+        }
         let word = Placed { value: Word::from(name.value.clone()), place: name.place };
-        let dimension = match self.word::<CountedBy>(&word)? {
-            CountedBy::One(dimension) => dimension,
-            CountedBy::Everybody => {
-                self.say(matches.place, Wrong::MatchNotOne { count: 0 });
-                return None;
-            }
-        };
-        if scope.is_some_and(|scope| !scope.contains(dimension)) {
+        let dimension: Dimension = self.word(&word)?;
+        let counts = |scope: Scope| dimension == Dimension::Plan || scope.contains(dimension);
+        if !scope.is_none_or(counts) {
             self.say(name.place, OverrideError::OutsideScope(dimension));
             return None;
         }
@@ -121,31 +120,32 @@ impl Check {
     }
 
     fn other_shape(&mut self, rule: &Placed<written::Override>, frame: Frame<'_>) -> Option<Shape> {
-        let written::Override { bucket, window, quota, attempts, .. } = &rule.value;
-        let bucket = bucket.as_ref().map(whole);
-        let window = window.as_ref().map(whole);
-        let quota = quota.as_ref().map(whole);
-        let attempts = attempts.as_ref().map(whole);
-        let given = [
-            bucket.as_ref().map(Numbers::Bucket),
-            window.as_ref().map(Numbers::Window),
-            quota.as_ref().map(Numbers::Quota),
-            attempts.as_ref().map(Numbers::Attempts),
-        ];
-        let given = self.one_shape("this override", rule.place, given)?;
+        let given = Given::of_override(&rule.value);
+        let filled = self.made_whole(&given, ("this override", rule.place), frame.numbers)?;
+        self.fitting_shape(filled.numbers(), frame)
+    }
+
+    /// Some numbers, made whole with the usual ones; none if they are not of the same shape.
+    pub(super) fn made_whole(
+        &mut self,
+        given: &Given,
+        (owner, place): (&str, Place),
+        usual: Option<Numbers<'_>>,
+    ) -> Option<Filled> {
+        let given = self.one_shape(owner, place, given.numbers())?;
         if is_blank(given) {
             let message =
-                "this override changes nothing; write the numbers that differ, or remove it";
-            self.say(given.place(), Wrong::BadValue { message: message.into() });
+                format!("{owner} changes nothing; write the numbers that differ, or remove it");
+            self.say(given.place(), Wrong::BadValue { message });
             return None;
         }
-        let usual = frame.numbers?;
-        let Some(filled) = filled(given, usual) else {
+        let usual = usual?;
+        let filled = filled(given, usual);
+        if filled.is_none() {
             let (expected, found) = (usual.kind(), given.kind());
             self.say(given.place(), Wrong::OtherShape { expected, found });
-            return None;
-        };
-        self.fitting_shape(filled.numbers(), frame)
+        }
+        filled
     }
 }
 
@@ -171,10 +171,6 @@ fn same_as(dimension: Dimension, value: &str) -> String {
     prefix.unwrap_or_else(|_| value.to_owned())
 }
 
-fn whole<T: Clone>(partly: &Placed<Partly<T>>) -> Placed<T> {
-    Placed { value: partly.value.0.clone(), place: partly.place }
-}
-
 /// What the core has against an override.
 fn of_override(error: LimitError) -> Wrong {
     match error {
@@ -188,5 +184,7 @@ fn of_override(error: LimitError) -> Wrong {
         LimitError::NotAttempts { .. } => Wrong::NotAttempts { field: "distinct" },
         LimitError::DistinctOfItself { dimension, .. } => Wrong::DistinctOfItself { dimension },
         LimitError::TooManyDistinct { .. } => Wrong::TooManyDistinct,
+        LimitError::CountsByPlan { .. } => Wrong::CountsByPlan,
+        LimitError::ForgivesOutcomes { .. } => Wrong::OutcomeSettled { field: "forgiving" },
     }
 }

@@ -271,11 +271,13 @@ impl WrittenLimit {
             at("unless", &self.unless),
             at("distinct", &self.distinct),
             at("forgiving", &self.forgiving),
+            at("outcome", &self.outcome),
             at("cost", &self.cost),
             at("stage", &self.stage),
             at("shadow", &self.shadow),
             at("settles", &self.settles),
             at("named_key", &self.named_key),
+            at("in", &self.elsewhere),
             at("overrides", &self.overrides),
         ];
         fields.into_iter().flatten().next()

@@ -15,6 +15,9 @@ use crate::file::wrong::Wrong;
 /// How often the set is built again without what was wrong, to find what else is.
 const ATTEMPTS: usize = 16;
 
+/// A limit that the core refuses, another place that has to do with it, and what is wrong.
+type Refused = ((usize, usize, Place), Option<(Place, &'static str)>, Wrong);
+
 /// Among how many names the one that was meant is looked for.
 const MOST_NAMES: usize = 200;
 
@@ -159,6 +162,15 @@ impl Check {
                     let other = at_protects.map(|place| (place, "what it guards"));
                     (found, other, Wrong::NotAboveCap { limit, protects, admits, cap })
                 }
+                PolicyError::OtherOutcomes { ref policy, ref first, ref second } => {
+                    of_two(&policies, policy, (second, first, "the other limit"), error.clone())?
+                }
+                PolicyError::SettlesBesideOutcomes { ref policy, ref limit, ref counting } => {
+                    of_two(&policies, policy, (counting, limit, "settles"), error.clone())?
+                }
+                PolicyError::RefusalsAsOutcomes { ref policy, ref counting, ref limit } => {
+                    of_two(&policies, policy, (counting, limit, "refuses too"), error.clone())?
+                }
                 error => {
                     if !told {
                         self.say(Place::default(), Wrong::SameCounters(error));
@@ -172,6 +184,19 @@ impl Check {
         }
         None
     }
+}
+
+/// Two limits of one policy that cannot stand side by side because of outcomes: the one that is left
+/// out, where the other is and what it does.
+fn of_two(
+    policies: &[Policy],
+    policy: &Name,
+    (one, other, what): (&Name, &Name, &'static str),
+    error: PolicyError,
+) -> Option<Refused> {
+    let found = find(policies, &format!("{policy}/{one}"))?;
+    let other = find(policies, &format!("{policy}/{other}")).map(|(_, _, place)| (place, what));
+    Some((found, other, Wrong::MixedOutcomes(error)))
 }
 
 /// The limit that the core calls `policy/limit`: its policy, its place there, and in the file.

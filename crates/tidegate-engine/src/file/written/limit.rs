@@ -10,10 +10,11 @@ use serde::{Deserialize, Deserializer};
 use tidegate_core::{Dimension, Quota, Stage, Window};
 
 use super::attempts::AttemptsNumbers;
+use super::elsewhere::In;
 use super::present;
 use super::scalar::{DurationText, NameText, Number, PeriodText, RateText};
 use super::schemas::{exactly_one_shape, limit_in_policy};
-use super::word::{Counted, CountedBy, Starts, Word, Words as _};
+use super::word::{Counted, CountedBy, Starts, Word, Words};
 use crate::file::place::Placed;
 
 /// One rule: who is counted, in which shape, and for whom the numbers differ. Or `shared` alone: a
@@ -47,6 +48,11 @@ pub(in crate::file) struct Limit {
     /// Implies `settles`.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) forgiving: Option<Placed<bool>>,
+    /// Count by what came of a request: the HTTP status codes of the answers that count. A request is
+    /// counted when it begins, and given back if its answer is none of these.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(length(min = 1), inner(range(min = 100, max = 599)))]
+    pub(in crate::file) outcome: Option<Placed<Vec<Placed<Number>>>>,
     /// What a request takes: so many units for each unit of its weight, 1 unless given.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) cost: Option<Placed<Cost>>,
@@ -62,6 +68,10 @@ pub(in crate::file) struct Limit {
     /// Put the limit's name into its keys, to tell it from another of the same scope and period.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) named_key: Option<Placed<bool>>,
+    /// Other numbers in some environments, which the list `environments` declares. Overrides then
+    /// change those.
+    #[serde(default, rename = "in", deserialize_with = "present")]
+    pub(in crate::file) elsewhere: Option<Placed<In>>,
     /// Other numbers for some: exact values first, then patterns in this order.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) overrides: Option<Placed<Vec<Placed<Override>>>>,
@@ -73,7 +83,8 @@ pub(in crate::file) struct Limit {
 #[serde(deny_unknown_fields)]
 #[schemars(transform = exactly_one_shape)]
 pub(in crate::file) struct Override {
-    /// Whom it is for: one dimension of the limit and its value. A `*` in it stands for any text.
+    /// Whom it is for: one dimension of the limit, or `plan`, and its value. A `*` in it stands for any
+    /// text.
     #[serde(rename = "match")]
     #[schemars(required)]
     pub(in crate::file) matches: Option<Placed<Match>>,
@@ -336,8 +347,7 @@ impl JsonSchema for Match {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let dimensions = CountedBy::ALL.iter().map(|(word, ..)| *word);
-        let named: Vec<&str> = dimensions.filter(|word| *word != "global").collect();
+        let named: Vec<&str> = <Dimension as Words>::ALL.iter().map(|(word, ..)| *word).collect();
         json_schema!({
             "type": "object",
             "propertyNames": { "enum": named },

@@ -5,6 +5,7 @@
 //! fields that are required are optional here, and words and numbers are taken as they come.
 
 pub(super) mod attempts;
+pub(super) mod elsewhere;
 pub(super) mod limit;
 pub(super) mod scalar;
 pub(super) mod schemas;
@@ -39,6 +40,10 @@ pub(super) struct Ours {
     /// The version of this format: 1.
     #[schemars(required, extend("const" = 1))]
     pub(super) version: Option<Placed<Number>>,
+    /// Where these policies are in force, such as `production` and `staging`. A limit may have other
+    /// numbers in some of them.
+    #[schemars(length(max = super::MAX_ENVIRONMENTS))]
+    pub(super) environments: Option<Placed<Vec<Placed<NameText>>>>,
     /// Limits that several policies count together: one counter for all of them.
     pub(super) shared: Option<Vec<Placed<SharedLimit>>>,
     /// The policies, in any order; at least one.

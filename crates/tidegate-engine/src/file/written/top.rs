@@ -36,7 +36,7 @@ struct Rest<'o, A> {
 }
 
 /// The sections of the engine's.
-const OURS: [&str; 4] = ["version", "shared", "policies", "memory"];
+const OURS: [&str; 5] = ["version", "environments", "shared", "policies", "memory"];
 
 // === impl Top ===
 
@@ -99,6 +99,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
             let value = &mut self.map;
             match key.value.as_str() {
                 "version" => self.ours.version = value.next_value()?,
+                "environments" => self.ours.environments = value.next_value()?,
                 "shared" => self.ours.shared = value.next_value()?,
                 "policies" => self.ours.policies = value.next_value()?,
                 "memory" => self.ours.memory = value.next_value()?,

@@ -38,7 +38,7 @@ pub(in crate::file) enum Starts {
     FirstUse,
 }
 
-/// What a limit counts by: a dimension, or everybody together.
+/// What a limit counts by: a dimension other than the plan, or everybody together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::file) enum CountedBy {
     Everybody,
@@ -183,6 +183,7 @@ impl Words for Dimension {
         ("ip48", Self::Ip48, "The IPv6 /48 around that."),
         ("agent", Self::Agent, "The user agent, which a client chooses."),
         ("class", Self::Class, "The endpoint class."),
+        ("plan", Self::Plan, "The plan: it selects numbers, and nothing counts by it."),
     ];
 }
 
@@ -190,9 +191,10 @@ impl Words for CountedBy {
     const WHAT: &'static str = Dimension::WHAT;
     const ALL: &'static [(&'static str, Self, &'static str)] = &{
         let everybody = ("global", Self::Everybody, "Everybody together: one counter.");
-        let mut all = [everybody; Dimension::COUNT + 1];
+        // The plan comes last, and its place is taken.
+        let mut all = [everybody; Dimension::COUNT];
         let mut index = 0;
-        while index < Dimension::COUNT {
+        while index < Dimension::COUNT - 1 {
             let (word, dimension, meaning) = <Dimension as Words>::ALL[index];
             all[index] = (word, Self::One(dimension), meaning);
             index += 1;
@@ -238,7 +240,11 @@ mod tests {
         assert_eq!(words::<Stage>(), [Stage::Global, Stage::Action].map(Stage::name));
         let dimensions = Dimension::ALL.map(Dimension::name);
         assert_eq!(words::<Dimension>(), dimensions);
-        assert_eq!(words::<CountedBy>()[..Dimension::COUNT], dimensions);
+        let (plan, counted) = dimensions.split_last().unwrap();
+        assert_eq!(
+            (*plan, words::<CountedBy>().split_last().unwrap()),
+            ("plan", (&"global", counted))
+        );
         assert_eq!(words::<Level>(), Level::ALL.map(|level| level.to_string()));
     }
 }

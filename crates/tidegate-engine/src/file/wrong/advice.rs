@@ -1,6 +1,8 @@
 //! What to do about it.
 
-use tidegate_core::{CostError, Dimension, MAX_DISTINCT, OverrideError, PolicyError, ShapeError};
+use tidegate_core::{
+    CostError, Dimension, MAX_DISTINCT, OutcomesError, OverrideError, PolicyError, ShapeError,
+};
 
 use super::Wrong;
 use crate::file::{MAX_BYTES, MAX_EXACT_OVERRIDES};
@@ -41,6 +43,9 @@ codes! {
     BadDeadline => "bad-deadline",
     NoLimits => "no-limits",
     TooManyLimits => "too-many-limits",
+    UnknownEnvironment => "unknown-environment",
+    DuplicateEnvironment => "duplicate-environment",
+    TooManyEnvironments => "too-many-environments",
     BadName => "bad-name",
     UnknownWord => "unknown-word",
     GlobalAmongOthers => "global-among-others",
@@ -70,8 +75,12 @@ codes! {
     NotAttempts => "not-attempts",
     CostOfAttempts => "cost-of-attempts",
     DistinctOfItself => "distinct-of-itself",
+    CountsByPlan => "counts-by-plan",
     TooManyDistinct => "too-many-distinct",
     NeverApplies => "never-applies",
+    BadOutcome => "bad-outcome",
+    OutcomeSettled => "outcome-settled",
+    MixedOutcomes => "mixed-outcomes",
     NotAboveCap => "not-above-cap",
     OtherPreset => "other-preset",
     PresetTwice => "preset-twice",
@@ -101,6 +110,10 @@ impl Wrong {
                 let advice = "define it in the list `shared`, or use one that is there";
                 return Some(did_you_mean(suggestion.as_deref(), advice));
             }
+            Self::UnknownEnvironment { suggestion, .. } => {
+                let advice = "declare it at the top, as in `environments: [production, staging]`";
+                return Some(did_you_mean(suggestion.as_deref(), advice));
+            }
             Self::BadName { suggestion } => {
                 let advice = "use 1 to 64 of a-z, 0-9, `_`, `-` and `.`";
                 return Some(did_you_mean(suggestion.as_deref(), advice));
@@ -113,6 +126,8 @@ impl Wrong {
             }
             Self::BadNumbers(error) => of_numbers(*error)?,
             Self::BadOverride(error) => of_override(error)?,
+            Self::BadOutcome(error) => of_outcome(*error),
+            Self::MixedOutcomes(error) => of_mixed_outcomes(error),
             Self::BadDuration { advice, .. } | Self::BadRate { advice, .. } => advice.as_str(),
             other => {
                 let advice = other.of_policies().or(other.of_limits()).or(other.of_attempts());
@@ -154,6 +169,10 @@ impl Wrong {
             }
             Self::NoLimits { .. } => "add `limits:` with at least one limit, or a `preset`",
             Self::TooManyLimits { .. } => "split the policy, or drop limits that others imply",
+            Self::DuplicateEnvironment { .. } => "write it once",
+            Self::TooManyEnvironments => {
+                "let those that have the same numbers be one, or give them files of their own"
+            }
             Self::GlobalAmongOthers => "write `by: global`, or the dimensions alone",
             Self::RepeatedDimension { .. } => "write it once",
             Self::EmptyScope => "write `by: global` to count everybody together",
@@ -197,7 +216,7 @@ impl Wrong {
             Self::DuplicateLimit { .. } => "answers and metrics name the limit: rename one",
             Self::CostAboveCapacity { .. } => "raise the `burst` or `count`, or lower the `cost`",
             Self::OtherShape { .. } => {
-                "an override changes numbers, not the shape; other shapes are other limits"
+                "overrides and environments change numbers, not the shape; other shapes are other limits"
             }
             Self::SameCounters(PolicyError::SameKey { key, .. }) if is_log(key) => {
                 "if they are to count together, make one limit of the list `shared` of them; \
@@ -238,9 +257,15 @@ impl Wrong {
             Self::DistinctOfItself { .. } => {
                 "count `by` another dimension, such as distinct accounts `by: ip`"
             }
+            Self::CountsByPlan => {
+                "count by `org`, `user` or `token`, and add an override with `match: { plan: gold }`"
+            }
             Self::TooManyDistinct => {
                 const { assert!(MAX_DISTINCT == 50) };
                 "write a `block_at` of at most 50"
+            }
+            Self::OutcomeSettled { .. } => {
+                "remove it: what `outcome` takes is given back by the answer, and by nothing else"
             }
             Self::NeverApplies { .. } => "remove `unless`, or name another dimension",
             Self::NotAboveCap { .. } => {
@@ -282,10 +307,32 @@ fn of_numbers(error: ShapeError) -> Option<&'static str> {
 }
 
 /// Likewise.
+const fn of_outcome(error: OutcomesError) -> &'static str {
+    match error {
+        OutcomesError::Empty => "write for example `outcome: [401, 403]`, or remove it",
+        OutcomesError::TooMany => "keep those that show probing, such as `[401, 403]`",
+        OutcomesError::NotAStatus(_) => "write one from 100 to 599, such as `403`",
+    }
+}
+
+/// What stands beside outcomes, and how to part them.
+const fn of_mixed_outcomes(error: &PolicyError) -> &'static str {
+    match error {
+        PolicyError::OtherOutcomes { .. } => {
+            "give both the same status codes, or put one into a policy of its own"
+        }
+        PolicyError::RefusalsAsOutcomes { .. } => {
+            "count admitted requests, or attempts on a `ladder`; or put it into a policy of its own"
+        }
+        _ => "put one of them into a policy of its own",
+    }
+}
+
+/// Likewise.
 const fn of_override(error: &OverrideError) -> Option<&'static str> {
     Some(match error {
         OverrideError::OutsideScope(_) => {
-            "match a dimension that the limit counts `by`, or let it count by this one"
+            "match a dimension that the limit counts `by`, or `plan`; or let it count by this one"
         }
         OverrideError::Duplicate(Dimension::Ip | Dimension::Ip56 | Dimension::Ip48) => {
             "keep one of them: all addresses of an IPv6 prefix are one value"

@@ -7,12 +7,13 @@ mod advice;
 
 use tidegate_core::{
     CalendarError, Cap, Cost, CostError, Dimension, FailureMode, LadderError, MAX_DISTINCT,
-    MAX_LIMITS, Name, OverrideError, PolicyError, PolicySpec, Preset, Protects, ShapeError, Span,
+    MAX_LIMITS, Name, Outcomes, OutcomesError, OverrideError, PolicyError, PolicySpec, Preset,
+    Protects, ShapeError, Span,
 };
 
 use super::suggest::nearest;
 use super::yaml::short;
-use super::{MAX_BYTES, MAX_EXACT_OVERRIDES, MAX_TEXT};
+use super::{MAX_BYTES, MAX_ENVIRONMENTS, MAX_EXACT_OVERRIDES, MAX_TEXT};
 use crate::memory::BudgetError;
 
 /// What is wrong with a policy file.
@@ -124,6 +125,23 @@ pub enum Wrong {
         /// How many it has.
         count: usize,
     },
+    /// An environment that is not declared.
+    #[error("the list `environments` has no `{name}`")]
+    UnknownEnvironment {
+        /// The name.
+        name: String,
+        /// The one that was probably meant.
+        suggestion: Option<String>,
+    },
+    /// An environment declared twice.
+    #[error("environment `{name}` stands here twice")]
+    DuplicateEnvironment {
+        /// The name.
+        name: Name,
+    },
+    /// More environments than are told apart.
+    #[error("a file has at most {MAX_ENVIRONMENTS} environments; this is one more")]
+    TooManyEnvironments,
     /// A text that cannot be a name.
     #[error("this is not a name")]
     BadName {
@@ -288,6 +306,9 @@ pub enum Wrong {
         /// The dimension.
         dimension: &'static str,
     },
+    /// A count by plan, which only selects numbers.
+    #[error("a plan selects numbers and is not counted by: all who have it would share a counter")]
+    CountsByPlan,
     /// More distinct values than are kept.
     #[error("up to {MAX_DISTINCT} distinct values are told apart")]
     TooManyDistinct,
@@ -300,6 +321,18 @@ pub enum Wrong {
         /// The dimension.
         dimension: Dimension,
     },
+    /// Status codes that are no outcomes.
+    #[error("{}", outcome(*.0))]
+    BadOutcome(#[from] OutcomesError),
+    /// A limit by outcome that is to be settled for another reason as well.
+    #[error("beside `outcome` stands `{field}`, which says in another way what is given back")]
+    OutcomeSettled {
+        /// The field.
+        field: &'static str,
+    },
+    /// A limit by outcome beside one that it cannot share a ticket with.
+    #[error("{}", mixed_outcomes(.0))]
+    MixedOutcomes(PolicyError),
     /// A policy that would be looser in an outage than without one.
     #[error(
         "limit `{limit}` lets no more than {admits} through in {}; while the store is down, a policy \
@@ -356,12 +389,12 @@ pub enum Wrong {
     /// An override that cannot apply.
     #[error(transparent)]
     BadOverride(#[from] OverrideError),
-    /// An override of another shape than its limit's.
-    #[error("the shape of the limit is `{expected}`, but this override has `{found}`")]
+    /// An override, or numbers of an environment, of another shape than the limit's.
+    #[error("the shape of the limit is `{expected}`, but `{found}` stands here")]
     OtherShape {
         /// The limit's shape.
         expected: &'static str,
-        /// The override's.
+        /// The other one.
         found: &'static str,
     },
     /// An override of an empty value, which nobody has.
@@ -416,6 +449,36 @@ fn same_counters(error: &PolicyError) -> String {
             format!("limits `{first}` and `{second}` would share the counters `{key}`")
         }
         other => other.to_string(),
+    }
+}
+
+/// Likewise.
+fn mixed_outcomes(error: &PolicyError) -> String {
+    match error {
+        PolicyError::OtherOutcomes { first, second, .. } => format!(
+            "limits `{first}` and `{second}` count by different outcomes, but a request is given \
+             back to all limits of its policy or to none"
+        ),
+        PolicyError::SettlesBesideOutcomes { limit, counting, .. } => format!(
+            "limit `{counting}` counts by outcome, and `{limit}` settles, but a ticket settles both \
+             by one weight"
+        ),
+        PolicyError::RefusalsAsOutcomes { counting, limit, .. } => format!(
+            "limit `{counting}` counts by outcome, but refused attempts too: each refusal by \
+             `{limit}` would count and never be given back"
+        ),
+        other => other.to_string(),
+    }
+}
+
+/// The core's words, but for a number that may be larger than the core ever sees.
+fn outcome(error: OutcomesError) -> String {
+    match error {
+        OutcomesError::Empty => "the list of outcomes is empty, so nothing would count".into(),
+        OutcomesError::TooMany => {
+            format!("a limit counts at most {} different status codes", Outcomes::MAX)
+        }
+        OutcomesError::NotAStatus(_) => "no answer has this HTTP status code".into(),
     }
 }
 

@@ -35,6 +35,8 @@ struct Limit {
     settles: bool,
     #[serde(default)]
     forgives: bool,
+    #[serde(default)]
+    outcome: Vec<u16>,
     unless: Option<String>,
     distinct: Option<String>,
     cost: Cost,
@@ -148,10 +150,12 @@ impl Limit {
         let distinct = self.distinct.as_ref().map(|of| format!("; distinct {of}"));
         let unless = self.unless.as_ref().map(|known| format!("; unless {known}"));
         let who = format!("{}{}", distinct.unwrap_or_default(), unless.unwrap_or_default());
+        let codes: Vec<String> = self.outcome.iter().map(u16::to_string).collect();
         let settles = match (self.forgives, self.settles) {
-            (true, _) => "; forgives",
-            (false, true) => "; settles",
-            (false, false) => "",
+            _ if !codes.is_empty() => format!("; answers {}", codes.join(", ")),
+            (true, _) => "; forgives".into(),
+            (false, true) => "; settles".into(),
+            (false, false) => String::new(),
         };
         let shadow = if self.shadow { "; shadow" } else { "" };
         format!("{}{who}{cost}{settles}{shadow}", self.shape)

@@ -88,7 +88,8 @@ impl Node<'_> {
         };
         let watch = watch(Arc::clone(&engine));
         let reloader = Reloader::start(source, config, overlay, engine, server.handle())?;
-        welcome::say(format, source, config.policies(), server.local_addr(), store);
+        let environment = overlay.environment.as_deref();
+        welcome::say(format, source, environment, config.policies(), server.local_addr(), store);
         tell_operators(&server, config, overlay);
         Ok(run(server, stops, reloader, watch).await?)
     }

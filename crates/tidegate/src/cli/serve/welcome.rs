@@ -23,12 +23,13 @@ const TWO_REPORTS: &str = r#"{"requests":[{"policy":"report","subject":{"org":"a
 pub(super) fn say(
     format: Format,
     source: &Source,
+    environment: Option<&str>,
     set: &PolicySet,
     address: SocketAddr,
     store: &str,
 ) {
     let policies = set.policies().len();
-    info!(version = VERSION, %address, policies, source = %source, store, "listening");
+    info!(version = VERSION, %address, policies, source = %source, environment, store, "listening");
     if format == Format::Json {
         return;
     }
@@ -38,7 +39,11 @@ pub(super) fn say(
         Source::BuiltIn => invitation(&url, &policies),
         Source::File(_) | Source::Stdin => {
             let source = escaped(&source.to_string());
-            format!("tidegate {VERSION} listens on {url} with the {policies} of {source}\n")
+            let environment = environment.map(|name| format!(" in {}", escaped(name)));
+            let environment = environment.unwrap_or_default();
+            format!(
+                "tidegate {VERSION} listens on {url} with the {policies} of {source}{environment}\n"
+            )
         }
     };
     // That nobody reads it is no reason not to serve.

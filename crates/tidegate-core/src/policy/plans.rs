@@ -1,0 +1,159 @@
+//! Plans: numbers that are chosen by what the host knows about the caller.
+//!
+//! Limits that are kept in a database or come with a claim are numbers under a name: the plan. A set
+//! is taught them once, as overrides of that name, and from then on a request brings the name alone.
+//! So nothing is looked up or built on the way of a request, the number of plans is bounded, and a
+//! counter keeps its place whichever plan its owner has.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::set::PolicySet;
+use super::{PolicyError, caps, outcomes};
+use crate::limit::Limit;
+use crate::name::Name;
+use crate::overrides::Override;
+use crate::shape::{Kind, Shape};
+use crate::subject::Dimension;
+
+/// The longest name of a plan that is learnt, in bytes.
+pub(super) const MAX_PLAN: usize = 256;
+
+/// The most plans that one set learns, those that are written in its policies not counted.
+pub(super) const MAX_PLANS: usize = 256;
+
+/// The plans that a set has exact numbers for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plans {
+    /// Sorted.
+    known: Vec<Box<[u8]>>,
+    /// How many of them were learnt.
+    learnt: usize,
+}
+
+// === impl Plans ===
+
+impl Plans {
+    /// Those that limits are written with.
+    pub(super) fn written<'l>(limits: impl Iterator<Item = &'l Arc<Limit>>) -> Self {
+        let mut known: Vec<Box<[u8]>> =
+            limits.flat_map(|limit| limit.exact_plans()).map(Into::into).collect();
+        known.sort_unstable();
+        known.dedup();
+        Self { known, learnt: 0 }
+    }
+
+    fn place(&self, plan: &str) -> Result<usize, usize> {
+        self.known.binary_search_by(|known| (**known).cmp(plan.as_bytes()))
+    }
+}
+
+// === impl PolicySet ===
+
+impl PolicySet {
+    /// Whether there are numbers for this plan: it was [learnt](Self::learning) by this very set, or
+    /// some limit is written with an override of its exact name.
+    #[must_use]
+    pub fn knows_plan(&self, plan: &str) -> bool {
+        self.plans.place(plan).is_ok()
+    }
+
+    /// A successor of this set that knows a plan: every limit with one of these names and of the same
+    /// kind of shape has these numbers for requests with the [plan](crate::Subject::plan). A limit that
+    /// is written with numbers for it keeps those, and one that is not named its usual ones. State
+    /// counted so far stays readable.
+    ///
+    /// ```
+    /// use tidegate_core::{
+    ///     Bucket, Dimension, FailureMode, Limit, Name, PolicySet, PolicySpec, Rate, Scope, Shape,
+    /// };
+    ///
+    /// let bucket = |per_second| Ok::<_, tidegate_core::ShapeError>(
+    ///     Shape::Bucket(Bucket::try_new(Rate::per_second(per_second)?, 2 * per_second)?),
+    /// );
+    /// let burst = Name::try_new("burst")?;
+    /// let limit = Limit::new(burst.clone(), Scope::of([Dimension::Org]), bucket(10)?);
+    /// let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailOpen).limit(limit);
+    /// let set = PolicySet::builder().policy(api).build(None)?;
+    ///
+    /// let taught = set.learning("gold", &[(burst, bucket(100)?)])?;
+    /// assert!(taught.knows_plan("gold") && !set.knows_plan("gold"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If numbers are for a name that no limit has or for another shape, if they are wrong for a limit,
+    /// if there are too many plans, or if the text cannot be a plan.
+    pub fn learning(&self, plan: &str, numbers: &[(Name, Shape)]) -> Result<Self, PolicyError> {
+        if plan.is_empty() || plan.len() > MAX_PLAN {
+            return Err(PolicyError::PlanText { bytes: plan.len() });
+        }
+        self.all_matched(plan, numbers)?;
+        let mut next = self.clone();
+        if let Err(place) = next.plans.place(plan) {
+            if next.plans.learnt == MAX_PLANS {
+                return Err(PolicyError::TooManyPlans);
+            }
+            next.plans.known.insert(place, plan.as_bytes().into());
+            next.plans.learnt += 1;
+        }
+        // A limit that policies share stays one.
+        let mut taught: HashMap<u64, Arc<Limit>> = HashMap::new();
+        for policy in &mut next.policies {
+            for limit in &mut policy.limits {
+                if let Some(taught) = taught.get(&limit.id()) {
+                    *limit = Arc::clone(taught);
+                } else if let Some(with_plan) = with_plan(limit, plan, numbers)? {
+                    *limit = Arc::new(with_plan);
+                    taught.insert(limit.id(), Arc::clone(limit));
+                }
+            }
+            caps::check(&policy.name, policy.protects, &policy.limits)?;
+            outcomes::check(&policy.name, &policy.limits)?;
+        }
+        next.limits.extend(taught);
+        Ok(next)
+    }
+
+    /// Refuses numbers that no limit would take.
+    fn all_matched(&self, plan: &str, numbers: &[(Name, Shape)]) -> Result<(), PolicyError> {
+        let takes = |name: &Name, kind: Kind| {
+            let mut limits = self.policies.iter().flat_map(|policy| &policy.limits);
+            limits.any(|limit| limit.name() == name && limit.shape().kind() == kind)
+        };
+        let named = numbers.iter().map(|(name, shape)| (name.clone(), shape.kind()));
+        let limits: Vec<(Name, Kind)> = named.filter(|(name, kind)| !takes(name, *kind)).collect();
+        match limits.is_empty() {
+            true => Ok(()),
+            false => Err(PolicyError::UnmatchedNumbers { plan: plan.to_owned(), limits }),
+        }
+    }
+}
+
+/// The limit with the numbers of a plan; none if it stays as it is.
+fn with_plan(
+    limit: &Limit,
+    plan: &str,
+    numbers: &[(Name, Shape)],
+) -> Result<Option<Limit>, PolicyError> {
+    if limit.exact_plans().any(|written| written == plan.as_bytes()) {
+        return Ok(None);
+    }
+    let mut taught = None;
+    for (name, shape) in numbers {
+        if name != limit.name() || shape.kind() != limit.shape().kind() {
+            continue;
+        }
+        let named = limit.name().clone();
+        let rule = Override::exact(Dimension::Plan, plan, shape.clone())
+            .map_err(|error| crate::LimitError::Override { limit: named, error })?;
+        // Numbers that are given twice are refused as two overrides of one value are.
+        taught = Some(taught.unwrap_or_else(|| limit.clone()).overridden(rule)?);
+    }
+    taught.iter().try_for_each(Limit::check)?;
+    Ok(taught)
+}
+
+#[cfg(test)]
+mod tests;

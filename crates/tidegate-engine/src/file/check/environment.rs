@@ -1,0 +1,133 @@
+//! Environments: one file, other numbers in some of them.
+//!
+//! Everything is checked for every environment in which a limit has numbers of its own, whichever was
+//! asked for: what is wrong in one place is found where another is deployed.
+
+use tidegate_core::{Name, PolicySetBuilder};
+
+use super::Check;
+use super::filled::{Filled, Given};
+use super::limit::Numbers;
+use crate::file::MAX_ENVIRONMENTS;
+use crate::file::error::Problem;
+use crate::file::place::{Place, Placed};
+use crate::file::suggest::nearest;
+use crate::file::written::Ours;
+use crate::file::written::elsewhere::In;
+use crate::file::written::limit as written;
+use crate::file::wrong::Wrong;
+use crate::file::yaml::short;
+
+impl Check {
+    /// The environments that the file declares; the one that was asked for is one of them.
+    pub(super) fn declared(&mut self, ours: &Ours, asked: Option<&str>) {
+        let list = ours.environments.as_ref();
+        for written in list.map_or(&[][..], |list| list.value.as_slice()) {
+            let Some(name) = self.name(written) else { continue };
+            if self.environments.iter().any(|declared| declared.value == name) {
+                self.say(written.place, Wrong::DuplicateEnvironment { name });
+            } else if self.environments.len() == MAX_ENVIRONMENTS {
+                self.say(written.place, Wrong::TooManyEnvironments);
+                break;
+            } else {
+                self.environments.push(Placed { value: name, place: written.place });
+            }
+        }
+        if let Some(asked) = asked {
+            let place = list.map_or_else(Place::default, |list| list.place);
+            self.known_environment(asked, place);
+        }
+    }
+
+    /// The policies of the environment that was asked for, or without any; none if something is wrong
+    /// with those of any environment.
+    pub(super) fn policies_everywhere(
+        &mut self,
+        ours: &Ours,
+        asked: Option<&str>,
+    ) -> Option<PolicySetBuilder> {
+        let mut chosen = self.policies(ours);
+        for Placed { value: environment, .. } in self.environments.clone() {
+            if !ours.differs_in(&environment) || self.is_enough() {
+                continue;
+            }
+            let before = self.problems.len();
+            self.environment = Some(environment.clone());
+            let there = self.policies(ours);
+            self.environment = None;
+            self.keep_what_is_new(before, &environment);
+            if asked == Some(environment.as_str()) {
+                chosen = there;
+            }
+        }
+        chosen
+    }
+
+    /// What was found before without the environment is not told again because of it.
+    fn keep_what_is_new(&mut self, before: usize, environment: &Name) {
+        let mut found = self.problems.split_off(before);
+        let problems = &self.problems;
+        found.retain(|new| {
+            let same =
+                |old: &Problem| old.place == new.place && old.wrong.code() == new.wrong.code();
+            !problems.iter().any(same)
+        });
+        for problem in &mut found {
+            problem.environment = Some(environment.clone());
+        }
+        self.problems.append(&mut found);
+    }
+
+    /// What a limit says about the environment that is being checked: its numbers there, or nothing;
+    /// none if that is wrong.
+    pub(super) fn numbers_here(
+        &mut self,
+        limit: &written::Limit,
+        usual: Option<Numbers<'_>>,
+    ) -> Option<Option<Filled>> {
+        let Some(Placed { value: In(all), place }) = &limit.elsewhere else { return Some(None) };
+        let Some(environment) = self.environment.clone() else {
+            for (name, _) in all {
+                self.known_environment(&name.value, name.place);
+            }
+            if all.is_empty() {
+                let message = "no environment is named here; name one, or remove `in`";
+                self.say(*place, Wrong::BadValue { message: message.into() });
+            }
+            return Some(None);
+        };
+        let here = all.iter().find(|(name, _)| name.value == environment.as_str());
+        let Some((name, numbers)) = here else { return Some(None) };
+        let owner = (format!("environment `{environment}`"), name.place);
+        let given = Given::elsewhere(&numbers.value);
+        self.made_whole(&given, (&owner.0, owner.1), usual).map(Some)
+    }
+
+    /// Tells if there is no such environment.
+    fn known_environment(&mut self, name: &str, place: Place) {
+        let mut declared = self.environments.iter().map(|declared| declared.value.as_str());
+        if declared.any(|declared| declared == name) {
+            return;
+        }
+        let meant = self.environments.iter().map(|declared| declared.value.as_str());
+        let suggestion = nearest(name, meant.filter(|_| self.suggests())).map(str::to_owned);
+        self.say(place, Wrong::UnknownEnvironment { name: short(name), suggestion });
+    }
+}
+
+// === impl Ours ===
+
+impl Ours {
+    /// Whether any limit has numbers of its own in an environment.
+    fn differs_in(&self, environment: &Name) -> bool {
+        let differs = |limit: &written::Limit| {
+            let elsewhere = limit.elsewhere.as_ref().map_or(&[][..], |all| all.value.0.as_slice());
+            elsewhere.iter().any(|(name, _)| name.value == environment.as_str())
+        };
+        let policies = self.policies.as_ref().map_or(&[][..], |list| list.value.as_slice());
+        let limits = policies.iter().filter_map(|policy| policy.value.limits.as_ref());
+        let mut own = limits.flat_map(|limits| &limits.value).map(|limit| &limit.value);
+        let shared = self.shared.as_deref().unwrap_or_default();
+        shared.iter().any(|limit| differs(&limit.value.0)) || own.any(differs)
+    }
+}

@@ -1,0 +1,229 @@
+//! An error that is a response: status, headers and a compact body.
+
+use core::fmt;
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, Response, StatusCode};
+use serde::Serialize;
+use serde_json::Value;
+use tidegate_core::Timestamp;
+
+use super::code::Code;
+use super::rfc3339;
+use crate::request_id::RequestId;
+
+/// What went wrong, for clients that branch on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorCode {
+    /// Too many attempts at something about identity: a login, a verification.
+    TooManyAttempts,
+    /// Too many of anything else.
+    RateLimited,
+    /// Whether it may pass cannot be found out now.
+    ServiceUnavailable,
+    /// The request itself cannot be understood.
+    BadRequest,
+    /// Nobody has said who asks.
+    Unauthorized,
+    /// Who asks may not.
+    Forbidden,
+    /// Something that should not happen.
+    InternalServerError,
+}
+
+/// An error that is a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorResponse {
+    code: ErrorCode,
+    message: String,
+    retry_after: Option<u64>,
+    /// What an operator wants to know, and nobody else may.
+    detail: Option<String>,
+    request: Option<(RequestId, Timestamp)>,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    code: &'static str,
+    message: &'a str,
+    context: Context<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timestamp: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Context<'a> {
+    #[serde(rename = "retryAfter", skip_serializing_if = "Option::is_none")]
+    retry_after: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'a str>,
+}
+
+// === impl ErrorCode ===
+
+impl ErrorCode {
+    /// The word of this form for a refusal by a layer.
+    pub(super) const fn of(code: Code, attempts: bool) -> Self {
+        match code {
+            Code::RateLimitExceeded | Code::EnforcementDegraded if attempts => {
+                Self::TooManyAttempts
+            }
+            Code::RateLimitExceeded | Code::EnforcementDegraded => Self::RateLimited,
+            Code::Unavailable => Self::ServiceUnavailable,
+            Code::InsufficientScope => Self::Forbidden,
+            Code::AuthenticationRequired => Self::Unauthorized,
+            Code::InvalidPath => Self::BadRequest,
+            Code::Misconfigured => Self::InternalServerError,
+        }
+    }
+
+    /// The name used in bodies.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TooManyAttempts => "TooManyAttempts",
+            Self::RateLimited => "RateLimited",
+            Self::ServiceUnavailable => "ServiceUnavailable",
+            Self::BadRequest => "BadRequest",
+            Self::Unauthorized => "Unauthorized",
+            Self::Forbidden => "Forbidden",
+            Self::InternalServerError => "InternalServerError",
+        }
+    }
+
+    /// Its status.
+    #[must_use]
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Self::TooManyAttempts | Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            Self::ServiceUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::BadRequest => StatusCode::BAD_REQUEST,
+            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::InternalServerError => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    const fn message(self) -> &'static str {
+        match self {
+            Self::TooManyAttempts => "Too many attempts.",
+            Self::RateLimited => "Too many requests.",
+            Self::ServiceUnavailable => "This cannot be checked right now. Try again later.",
+            Self::BadRequest => "This request cannot be understood.",
+            Self::Unauthorized => "This request needs authentication.",
+            Self::Forbidden => "This request is not allowed.",
+            Self::InternalServerError => "Something went wrong.",
+        }
+    }
+}
+
+// === impl ErrorResponse ===
+
+impl ErrorResponse {
+    /// An error with the usual words.
+    #[must_use]
+    pub fn new(code: ErrorCode) -> Self {
+        let message = code.message().to_owned();
+        Self { code, message, retry_after: None, detail: None, request: None }
+    }
+
+    /// Says it in other words.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
+        self
+    }
+
+    /// Says when to come back: in the header, and in the body as `context.retryAfter`.
+    #[must_use]
+    pub const fn with_retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    /// Adds what an operator wants to know. It is shown in debug builds only.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// Says which request it was, and when.
+    #[must_use]
+    pub fn with_request(mut self, request_id: &RequestId, at: Timestamp) -> Self {
+        self.request = Some((request_id.clone(), at));
+        self
+    }
+
+    /// The code.
+    #[must_use]
+    pub const fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    /// The status of the response.
+    #[must_use]
+    pub const fn status(&self) -> StatusCode {
+        self.code.status()
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// When to come back, in seconds.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<u64> {
+        self.retry_after
+    }
+
+    /// The body.
+    #[must_use]
+    pub fn body(&self) -> Value {
+        serde_json::to_value(self.form()).unwrap_or_default()
+    }
+
+    /// The body as it is sent.
+    pub(super) fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.form()).unwrap_or_default()
+    }
+
+    fn form(&self) -> Body<'_> {
+        let detail = self.detail.as_deref().filter(|_| cfg!(debug_assertions));
+        Body {
+            code: self.code.name(),
+            message: &self.message,
+            context: Context { retry_after: self.retry_after, detail },
+            request_id: self.request.as_ref().map(|(request_id, _)| request_id.as_str()),
+            timestamp: self.request.as_ref().map(|(_, at)| rfc3339(*at)),
+        }
+    }
+}
+
+impl fmt::Display for ErrorResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl core::error::Error for ErrorResponse {}
+
+impl From<ErrorResponse> for Response<String> {
+    /// The whole response, as any server that knows the `http` crate can send it.
+    fn from(error: ErrorResponse) -> Self {
+        let body = serde_json::to_string(&error.form()).unwrap_or_default();
+        let mut response = Self::new(body);
+        *response.status_mut() = error.status();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(seconds) = error.retry_after {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}

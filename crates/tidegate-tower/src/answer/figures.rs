@@ -1,0 +1,197 @@
+//! The numbers of one decision, kept until there is a response to write them into.
+
+use std::sync::Arc;
+
+use tidegate_core::{
+    Cap, Decision, Explanation, Guarded, Kind, Name, Period, Retry, Shape, Span, Timestamp, Unit,
+    Verdict,
+};
+
+use super::listing::{Listing, Listings};
+use super::profile::{Profile, RetryAfter};
+
+/// What header fields say about a decision, kept until there is a response to write them into.
+///
+/// There are numbers only where somebody has counted: not where a limit is a mere shadow, or where
+/// nothing could be found out.
+#[derive(Clone, Debug)]
+pub(crate) struct Figures {
+    /// What the limit that decided has left.
+    left: Option<Left>,
+    /// When to come back, of a request that was refused.
+    retry: Option<Retry>,
+    decided_at: Timestamp,
+}
+
+/// A limit in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Limited {
+    /// None where what it is called is nobody's business: at entrances, and of local caps.
+    pub(super) name: Option<Name>,
+    pub(super) capacity: u64,
+    /// In whole seconds.
+    pub(super) window: u64,
+}
+
+/// What is left of a limit.
+#[derive(Clone, Debug)]
+struct Left {
+    /// The limits that applied.
+    listing: Arc<Listing>,
+    /// Its place among them.
+    place: usize,
+    remaining: u64,
+    reset_after: Span,
+    is_quota: bool,
+}
+
+/// The numbers of the limit that decided.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Binding<'f> {
+    pub(super) listing: &'f Listing,
+    pub(super) place: usize,
+    pub(super) limit: &'f Limited,
+    pub(super) remaining: u64,
+    /// In whole seconds.
+    pub(super) reset_after: u64,
+    /// In whole seconds since the Unix epoch.
+    pub(super) reset_at: u64,
+}
+
+// === impl Figures ===
+
+impl Figures {
+    /// What there is to say about this decision, in the words of these listings of its policy.
+    pub(crate) fn of(decision: &Decision<'_>, listings: Option<&Listings>) -> Self {
+        let retry = match decision.verdict() {
+            Verdict::Admit | Verdict::Degrade => None,
+            Verdict::Queue(wait) => Some(Retry::After(wait)),
+            Verdict::Deny(denial) => Some(denial.retry),
+        };
+        let mut figures = Self { left: None, retry, decided_at: decision.decided_at() };
+        match (decision.binding(), decision.guarded()) {
+            (Some(binding), _) if !binding.limit.is_shadow() => {
+                figures.left = Some(figures.counted(decision, listings, &binding));
+            }
+            (None, Some(guarded)) => figures.left = figures.guarded(&guarded),
+            _ => {}
+        }
+        figures
+    }
+
+    fn counted(
+        &self,
+        decision: &Decision<'_>,
+        listings: Option<&Listings>,
+        binding: &Explanation<'_>,
+    ) -> Left {
+        let (listing, place) = Listings::find(listings, decision, binding);
+        Left {
+            listing,
+            place,
+            remaining: binding.reading.remaining.max(0).unsigned_abs(),
+            reset_after: self.reset_after(binding.reading.reset_after, binding.reading.wait),
+            is_quota: binding.shape.kind() == Kind::Quota,
+        }
+    }
+
+    fn guarded(&self, guarded: &Guarded) -> Option<Left> {
+        let Cap { count, per, .. } = guarded.cap?;
+        let limit = Limited { name: None, capacity: count, window: whole(per) };
+        let reset_after = self.reset_after(guarded.reset, guarded.wait);
+        let (listing, remaining) = (Arc::new(Listing::of_one(limit)), guarded.remaining);
+        Some(Left { listing, place: 0, remaining, reset_after, is_quota: false })
+    }
+
+    /// No earlier than there is room again, for one that was refused.
+    fn reset_after(&self, reset: Span, wait: Span) -> Span {
+        if self.is_refusal() { reset.max(wait) } else { reset }
+    }
+
+    /// Whether less is left of this one than of the other: a refusal first, then the smaller share.
+    pub(crate) fn is_scarcer_than(&self, other: &Self) -> bool {
+        if self.is_refusal() != other.is_refusal() {
+            return self.is_refusal();
+        }
+        match (self.binding(), other.binding()) {
+            (Some(mine), Some(theirs)) => {
+                let cross = |a: Binding<'_>, b: Binding<'_>| {
+                    u128::from(a.remaining) * u128::from(b.limit.capacity)
+                };
+                cross(mine, theirs) < cross(theirs, mine)
+            }
+            (mine, theirs) => mine.is_some() && theirs.is_none(),
+        }
+    }
+
+    /// The numbers of the limit that decided, if there are any.
+    pub(super) fn binding(&self) -> Option<Binding<'_>> {
+        let left = self.left.as_ref()?;
+        let reset_at = self.decided_at.after(left.reset_after);
+        Some(Binding {
+            listing: &left.listing,
+            place: left.place,
+            limit: left.listing.limits.get(left.place)?,
+            remaining: left.remaining,
+            reset_after: left.reset_after.as_secs_ceil(),
+            reset_at: reset_at.since(Timestamp::ZERO).as_secs_ceil(),
+        })
+    }
+
+    pub(super) const fn is_refusal(&self) -> bool {
+        self.retry.is_some()
+    }
+
+    /// Whether no wait helps.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.retry == Some(Retry::Never)
+    }
+
+    /// When to come back, in whole seconds, if this profile says it.
+    pub(super) fn retry_after(&self, profile: &Profile) -> Option<u64> {
+        let Some(Retry::After(wait)) = self.retry else { return None };
+        let by_quota = self.left.as_ref().is_some_and(|left| left.is_quota);
+        let told = !by_quota || profile.retry_after == RetryAfter::Always;
+        // To come back at once is not what a refusal says.
+        told.then(|| wait.as_secs_ceil().max(1))
+    }
+}
+
+// === impl Limited ===
+
+impl Limited {
+    pub(super) fn of(said: &Explanation<'_>, name: Option<Name>) -> Self {
+        Self { name, capacity: said.shape.capacity(), window: window(said.shape) }
+    }
+}
+
+/// The span in which a shape admits its capacity, in whole seconds. Of a calendar that is the usual
+/// length, and the longest month: a day may have 23 hours or 25.
+fn window(shape: &Shape) -> u64 {
+    match shape {
+        Shape::Bucket(bucket) => {
+            // What an empty one needs to be full.
+            let full_at = bucket.fresh_at(bucket.exhausted(Timestamp::ZERO));
+            whole(full_at.since(Timestamp::ZERO))
+        }
+        Shape::Window(window) => whole(window.per()),
+        Shape::Quota(quota) => match quota.period() {
+            Period::Fixed(length) | Period::FirstUse(length) => whole(*length),
+            Period::Calendar(calendar) => match calendar.unit() {
+                Unit::Hour => 3_600,
+                Unit::Day => 86_400,
+                Unit::Week => 7 * 86_400,
+                Unit::Month => 31 * 86_400,
+            },
+        },
+        Shape::Attempts(attempts) => {
+            whole(attempts.long().map_or(attempts.temp().per, |long| long.per))
+        }
+    }
+}
+
+/// Whole seconds, rounded up, and at least one.
+const fn whole(span: Span) -> u64 {
+    let seconds = span.as_secs_ceil();
+    if seconds == 0 { 1 } else { seconds }
+}

@@ -1,0 +1,109 @@
+//! The limits of a decision as header fields list them, written down once.
+//!
+//! Which limits there are and how much they hold is the same for almost all requests of a policy; only
+//! what is left differs. So the fields that say the former are kept, beside the policies they are about.
+
+use std::sync::{Arc, OnceLock};
+
+use arrayvec::ArrayVec;
+use http::HeaderValue;
+use tidegate_core::{Decision, Explanation, MAX_LIMITS};
+
+use super::figures::Limited;
+use super::headers;
+use super::is_about_identity;
+
+/// The limits that applied, in the order of the policy, and what is always said about them.
+#[derive(Debug)]
+pub(super) struct Listing {
+    pub(super) limits: ArrayVec<Limited, MAX_LIMITS>,
+    /// `RateLimit-Policy`.
+    policy: OnceLock<HeaderValue>,
+    /// `RateLimit-Limit` of each.
+    limit: [OnceLock<HeaderValue>; MAX_LIMITS],
+}
+
+/// The listings of one policy that were made so far.
+#[derive(Debug, Default)]
+pub(crate) struct Listings {
+    /// By which of its limits applied, as bits: a user has others than a service.
+    made: [OnceLock<(u16, Arc<Listing>)>; MOST],
+}
+
+/// How many listings of a policy are kept; the others are made for each request.
+const MOST: usize = 8;
+
+// === impl Listing ===
+
+impl Listing {
+    pub(super) fn new(limits: ArrayVec<Limited, MAX_LIMITS>) -> Self {
+        Self { limits, policy: OnceLock::new(), limit: Default::default() }
+    }
+
+    /// A listing of one limit.
+    pub(super) fn of_one(limit: Limited) -> Self {
+        Self::new([limit].into_iter().collect())
+    }
+
+    fn of(decision: &Decision<'_>, binding: &Explanation<'_>) -> Self {
+        if is_about_identity(decision.policy().protects()) {
+            return Self::of_one(Limited::of(binding, None));
+        }
+        let told = decision.explain().filter(|said| !said.limit.is_shadow());
+        // There is room: this is the most that one decision can ask.
+        let limited = |said: Explanation<'_>| Limited::of(&said, Some(said.limit.name().clone()));
+        Self::new(told.map(limited).take(MAX_LIMITS).collect())
+    }
+
+    /// Every limit that applied.
+    pub(super) fn policy(&self) -> &HeaderValue {
+        self.policy.get_or_init(|| headers::policy(&self.limits))
+    }
+
+    /// The limit at this place, with its window.
+    pub(super) fn limit(&self, place: usize) -> Option<&HeaderValue> {
+        let limit = self.limits.get(place)?;
+        Some(self.limit.get(place)?.get_or_init(|| headers::limit(limit)))
+    }
+}
+
+// === impl Listings ===
+
+impl Listings {
+    /// The listing of a decision, and the place in it of the limit that decided.
+    pub(super) fn find(
+        listings: Option<&Self>,
+        decision: &Decision<'_>,
+        binding: &Explanation<'_>,
+    ) -> (Arc<Listing>, usize) {
+        let hides = is_about_identity(decision.policy().protects());
+        let (mut applied, mut place, mut at, mut told, mut usual) = (0_u16, 0, 0, 0, true);
+        for said in decision.explain() {
+            // Both are in the order of the policy.
+            let limits = &decision.policy().limits()[at..];
+            at += limits.iter().position(|limit| core::ptr::eq(&**limit, said.limit)).unwrap_or(0);
+            let binds = core::ptr::eq(said.limit, binding.limit);
+            if !said.limit.is_shadow() && (binds || !hides) {
+                place = if binds { told } else { place };
+                told += 1;
+                applied |= 1 << at;
+                usual &= core::ptr::eq(said.shape, said.limit.shape());
+            }
+        }
+        let make = || Arc::new(Listing::of(decision, binding));
+        match listings.filter(|_| usual) {
+            Some(listings) => (listings.made(applied, make), place),
+            None => (make(), place),
+        }
+    }
+
+    fn made(&self, applied: u16, make: impl Fn() -> Arc<Listing>) -> Arc<Listing> {
+        for slot in &self.made {
+            let (of, listing) = slot.get_or_init(|| (applied, make()));
+            if *of == applied {
+                return Arc::clone(listing);
+            }
+        }
+        make()
+    }
+}

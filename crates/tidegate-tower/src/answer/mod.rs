@@ -1,0 +1,48 @@
+//! What a client is told: status, header fields and bodies.
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | which header fields, which body: what a host chooses | [`Profile`] |
+//! | why a request was refused | [`Code`] |
+//! | the compact body, also for call sites of one's own | [`ErrorResponse`] |
+//!
+//! Every response has the numbers of one decision: of the layers that a request has passed, the one
+//! that leaves the smallest share. All instants are those of whoever has decided, the store or this
+//! server, and never the client's; waits are rounded up and remainders down, so that a client that
+//! believes them is not refused for it.
+//!
+//! Who could be guessing a password is told less: numbers, and nothing of what limits are called or by
+//! what they count.
+
+mod body;
+mod code;
+mod compact;
+mod figures;
+mod headers;
+mod listing;
+mod profile;
+mod refusal;
+#[cfg(test)]
+mod tests;
+
+pub use code::Code;
+pub use compact::{ErrorCode, ErrorResponse};
+pub use profile::{BodyProfile, HeaderProfile, Headers, Profile, Reset, RetryAfter};
+
+pub(crate) use figures::Figures;
+pub(crate) use listing::Listings;
+pub(crate) use refusal::Refused;
+
+use tidegate_core::{Protects, Timestamp};
+
+/// Whether who is refused may be guessing at something about identity. They are told less.
+const fn is_about_identity(protects: Option<Protects>) -> bool {
+    matches!(protects, Some(Protects::Login | Protects::Otp | Protects::Auth | Protects::StepUp))
+}
+
+/// An instant in a body: RFC 3339 in UTC, always with six digits of fraction.
+fn rfc3339(at: Timestamp) -> String {
+    let micros = i64::try_from(at.as_micros()).unwrap_or(i64::MAX);
+    let at = jiff::Timestamp::from_microsecond(micros).unwrap_or(jiff::Timestamp::MAX);
+    format!("{at:.6}")
+}

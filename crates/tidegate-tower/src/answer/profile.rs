@@ -1,0 +1,247 @@
+//! Which header fields and which body clients are answered with.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// How clients are answered: which header fields, which body.
+///
+/// ```
+/// use tidegate_tower::answer::{BodyProfile, HeaderProfile, Profile, Reset, RetryAfter};
+///
+/// let profile = Profile::default()
+///     .headers([HeaderProfile::XRatelimit])
+///     .reset(Reset::Delta)
+///     .retry_after(RetryAfter::Always)
+///     .body(BodyProfile::Problem);
+/// # assert_ne!(profile, Profile::default());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    pub(super) headers: Headers,
+    pub(super) reset: Reset,
+    pub(super) retry_after: RetryAfter,
+    pub(super) body: BodyProfile,
+}
+
+/// Some families of header fields; none is a choice too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Headers(u8);
+
+/// A family of header fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeaderProfile {
+    /// `RateLimit-Policy` and `RateLimit`, structured fields of the IETF's draft.
+    Ratelimit,
+    /// `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`.
+    Triple,
+    /// `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`.
+    XRatelimit,
+}
+
+/// How `RateLimit-Reset` and `X-RateLimit-Reset` say when a limit starts anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reset {
+    /// As seconds since the Unix epoch.
+    #[default]
+    Epoch,
+    /// As seconds from now.
+    Delta,
+}
+
+/// Which refusals have a `Retry-After`. What no wait helps never has one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RetryAfter {
+    /// Those by anything but a quota: a retry that waits for the end of a month is no retry.
+    #[default]
+    Burst,
+    /// All that a wait helps.
+    Always,
+}
+
+/// What the body of a refusal looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BodyProfile {
+    /// A problem document (RFC 9457).
+    Problem,
+    /// `{"error":{"code","message","details","request_id","timestamp"}}`.
+    #[default]
+    Envelope,
+    /// `{"code","message","context","request_id","timestamp"}`.
+    Compact,
+}
+
+// === impl Profile ===
+
+impl Profile {
+    /// Writes these header fields, and no others.
+    #[must_use]
+    pub fn headers(mut self, headers: impl IntoIterator<Item = HeaderProfile>) -> Self {
+        self.headers = headers.into_iter().collect();
+        self
+    }
+
+    /// Says in this way when a limit starts anew.
+    #[must_use]
+    pub const fn reset(mut self, reset: Reset) -> Self {
+        self.reset = reset;
+        self
+    }
+
+    /// Says when to come back in these cases.
+    #[must_use]
+    pub const fn retry_after(mut self, retry_after: RetryAfter) -> Self {
+        self.retry_after = retry_after;
+        self
+    }
+
+    /// Refuses with this body.
+    #[must_use]
+    pub const fn body(mut self, body: BodyProfile) -> Self {
+        self.body = body;
+        self
+    }
+}
+
+impl Default for Profile {
+    /// The fields of the draft and the triple with instants, waits for bursts, envelopes.
+    fn default() -> Self {
+        Self {
+            headers: [HeaderProfile::Ratelimit, HeaderProfile::Triple].into_iter().collect(),
+            reset: Reset::default(),
+            retry_after: RetryAfter::default(),
+            body: BodyProfile::default(),
+        }
+    }
+}
+
+// === impl Headers ===
+
+impl Headers {
+    /// No header fields at all.
+    pub const NONE: Self = Self(0);
+
+    /// Whether a family is among them.
+    #[must_use]
+    #[inline]
+    pub const fn contains(self, headers: HeaderProfile) -> bool {
+        self.0 & headers.bit() != 0
+    }
+}
+
+impl FromIterator<HeaderProfile> for Headers {
+    fn from_iter<I: IntoIterator<Item = HeaderProfile>>(headers: I) -> Self {
+        Self(headers.into_iter().fold(0, |bits, headers| bits | headers.bit()))
+    }
+}
+
+impl IntoIterator for Headers {
+    type Item = HeaderProfile;
+    type IntoIter = core::iter::Flatten<core::array::IntoIter<Option<HeaderProfile>, 3>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let known = HeaderProfile::ALL.map(|headers| self.contains(headers).then_some(headers));
+        known.into_iter().flatten()
+    }
+}
+
+// === impl HeaderProfile ===
+
+impl HeaderProfile {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Ratelimit, Self::Triple, Self::XRatelimit];
+
+    /// The name used in configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ratelimit => "ratelimit",
+            Self::Triple => "triple",
+            Self::XRatelimit => "x-ratelimit",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+
+    const fn bit(self) -> u8 {
+        match self {
+            Self::Ratelimit => 1,
+            Self::Triple => 2,
+            Self::XRatelimit => 4,
+        }
+    }
+}
+
+// === impl Reset ===
+
+impl Reset {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Epoch, Self::Delta];
+
+    /// The name used in configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Epoch => "epoch",
+            Self::Delta => "delta",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+}
+
+// === impl RetryAfter ===
+
+impl RetryAfter {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Burst, Self::Always];
+
+    /// The name used in configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Burst => "burst",
+            Self::Always => "always",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+}
+
+// === impl BodyProfile ===
+
+impl BodyProfile {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Problem, Self::Envelope, Self::Compact];
+
+    /// The name used in configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Problem => "problem",
+            Self::Envelope => "envelope",
+            Self::Compact => "compact",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+}

@@ -1,0 +1,84 @@
+//! Extractors for axum: who asks, and what the door has found out.
+//!
+//! ```
+//! use tidegate_tower::{Identity, Visit};
+//!
+//! // A handler behind both layers.
+//! async fn report(identity: Identity, visit: Visit) -> String {
+//!     format!("{} for {}", visit.request_id, identity.org_id())
+//! }
+//! # let _ = report;
+//! ```
+
+use axum_core::body::Body;
+use axum_core::extract::{FromRequestParts, OptionalFromRequestParts};
+use axum_core::response::{IntoResponse, Response};
+use http::request::Parts;
+use tracing::error;
+
+use crate::answer::Code;
+use crate::enqueue::NotEnqueued;
+use crate::identity::Identity;
+use crate::visit::Visit;
+
+/// What a handler asks for is not there. The body is that of a refusal.
+#[derive(Debug)]
+pub struct Missing(Box<Response>);
+
+// === impl Missing ===
+
+impl Missing {
+    /// In the profile of the gate around the handler; if there is none, nobody knows the time, and the
+    /// status has to do.
+    fn refuse(code: Code, head: &Parts) -> Self {
+        let Some(visit) = head.extensions.get::<Visit>() else {
+            return Self(Box::new(code.status().into_response()));
+        };
+        Self(Box::new(visit.refuse(code).map(Body::from)))
+    }
+}
+
+impl IntoResponse for Missing {
+    fn into_response(self) -> Response {
+        *self.0
+    }
+}
+
+impl IntoResponse for NotEnqueued {
+    fn into_response(self) -> Response {
+        Self::into_response(self).map(Body::from)
+    }
+}
+
+impl<T: Sync> FromRequestParts<T> for Identity {
+    type Rejection = Missing;
+
+    /// 401 unless authentication has put one into the request.
+    async fn from_request_parts(head: &mut Parts, _: &T) -> Result<Self, Missing> {
+        let known = head.extensions.get::<Self>().cloned();
+        known.ok_or_else(|| Missing::refuse(Code::AuthenticationRequired, head))
+    }
+}
+
+impl<T: Sync> OptionalFromRequestParts<T> for Identity {
+    type Rejection = core::convert::Infallible;
+
+    async fn from_request_parts(
+        head: &mut Parts,
+        _: &T,
+    ) -> Result<Option<Self>, core::convert::Infallible> {
+        Ok(head.extensions.get::<Self>().cloned())
+    }
+}
+
+impl<T: Sync> FromRequestParts<T> for Visit {
+    type Rejection = Missing;
+
+    /// 500 if no layer stands around the handler.
+    async fn from_request_parts(head: &mut Parts, _: &T) -> Result<Self, Missing> {
+        head.extensions.get::<Self>().cloned().ok_or_else(|| {
+            error!("a handler asks for the Visit, but no layer of a Gate stands around it");
+            Missing::refuse(Code::Misconfigured, head)
+        })
+    }
+}

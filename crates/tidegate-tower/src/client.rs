@@ -1,0 +1,229 @@
+//! Who the client is, when proxies stand between (threat T01).
+//!
+//! A header says what its sender wants it to say. So nothing in it counts unless the socket's own peer
+//! is a proxy we trust, and then only what that proxy added: its entry, the rightmost. If that entry
+//! is again a trusted proxy, the one before it was added by that proxy, and so on. The first address
+//! that is not a trusted proxy is the client, whatever stands to its left; and what cannot be read
+//! ends the walk, for who wrote it is not known.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use http::HeaderValue;
+use http::header::{FORWARDED, HeaderMap, HeaderName};
+use ipnet::{IpNet, Ipv4Net};
+
+/// Whose word counts for where a request came from. By default nobody's: the client is the peer.
+///
+/// ```
+/// use http::{HeaderMap, HeaderName, HeaderValue};
+/// use tidegate_tower::client::Trust;
+///
+/// let header = HeaderName::from_static("x-forwarded-for");
+/// let trust = Trust::proxies(["10.0.0.0/8".parse()?], header.clone());
+/// let mut headers = HeaderMap::new();
+/// headers.insert(header, HeaderValue::from_static("192.0.2.1, 203.0.113.7"));
+///
+/// let (proxy, stranger) = ("10.0.0.1".parse()?, "198.51.100.9".parse()?);
+/// assert_eq!(trust.client(proxy, &headers).to_string(), "203.0.113.7");
+/// assert_eq!(trust.client(stranger, &headers), stranger);
+/// assert_eq!(Trust::default().client(proxy, &headers), proxy);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trust {
+    /// In their canonical form, as the addresses they are compared with.
+    proxies: Vec<IpNet>,
+    header: Option<HeaderName>,
+}
+
+/// The most entries that are walked. No request comes through more proxies; whom the last of them names
+/// counts as the client.
+const MAX_HOPS: usize = 64;
+
+// === impl Trust ===
+
+impl Trust {
+    /// Believes these proxies in this one header field: `forwarded` is read as RFC 7239 has it, any other
+    /// as a list of addresses. Without a field a proxy is itself the client.
+    #[must_use]
+    pub fn proxies(
+        proxies: impl IntoIterator<Item = IpNet>,
+        header: impl Into<Option<HeaderName>>,
+    ) -> Self {
+        Self { proxies: proxies.into_iter().map(canonical).collect(), header: header.into() }
+    }
+
+    /// Whether an address is that of a trusted proxy.
+    #[must_use]
+    pub fn trusts(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.proxies.iter().any(|network| network.contains(&address))
+    }
+
+    /// The client behind a peer: the peer, unless it is trusted and its header leads further.
+    #[must_use]
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let peer = peer.to_canonical();
+        match &self.header {
+            Some(header) if self.trusts(peer) => self.walk(peer, header, headers),
+            _ => peer,
+        }
+    }
+
+    fn walk(&self, proxy: IpAddr, header: &HeaderName, headers: &HeaderMap) -> IpAddr {
+        let hop = if header == FORWARDED { forwarded } else { plain };
+        // Several lines are one list, in their order; so the walk begins at the end of the last.
+        let lines = headers.get_all(header).iter().map(HeaderValue::as_bytes).rev();
+        let mut client = proxy;
+        for entry in lines.flat_map(|line| Entries(Some(line))).take(MAX_HOPS) {
+            let Some(address) = hop(entry) else { return client };
+            client = address;
+            if !self.trusts(client) {
+                return client;
+            }
+        }
+        client
+    }
+}
+
+/// The network that canonical addresses are in: IPv4, if it was written as a part of IPv6.
+fn canonical(network: IpNet) -> IpNet {
+    let mapped = match network {
+        IpNet::V6(v6) => v6.addr().to_ipv4_mapped().zip(v6.prefix_len().checked_sub(96)),
+        IpNet::V4(_) => None,
+    };
+    let v4 = mapped.and_then(|(address, length)| Ipv4Net::new(address, length).ok());
+    v4.map_or(network, IpNet::V4)
+}
+
+/// The entries of one line from right to left, without the spaces around them.
+///
+/// A comma within quotes divides nothing, but to know which quotes are open one has to begin on the
+/// left, where anybody may have written. So every comma divides, and half of a quoted text is not an
+/// address.
+struct Entries<'l>(Option<&'l [u8]>);
+
+impl<'l> Iterator for Entries<'l> {
+    type Item = &'l [u8];
+
+    fn next(&mut self) -> Option<&'l [u8]> {
+        let line = self.0?;
+        let entry = match line.iter().rposition(|byte| *byte == b',') {
+            Some(comma) => {
+                self.0 = Some(&line[..comma]);
+                &line[comma + 1..]
+            }
+            None => {
+                self.0 = None;
+                line
+            }
+        };
+        Some(trim(entry))
+    }
+}
+
+/// Spaces and tabs, and nothing else, may stand around an entry.
+fn trim(mut bytes: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = bytes {
+        bytes = rest;
+    }
+    bytes
+}
+
+/// An entry of `X-Forwarded-For` and its like: an address, with a port perhaps.
+fn plain(entry: &[u8]) -> Option<IpAddr> {
+    node(std::str::from_utf8(entry).ok()?)
+}
+
+/// An element of `Forwarded` (RFC 7239): pairs, of which exactly one is `for`.
+///
+/// All of them have to be well-formed. A proxy may quote there what a client sent, a host for one; a
+/// comma in it divides, and then half of a quoted text must not pass for an element.
+fn forwarded(entry: &[u8]) -> Option<IpAddr> {
+    let entry = std::str::from_utf8(entry).ok()?;
+    let mut found = None;
+    for pair in entry.split(';') {
+        let (name, value) = trim_spaces(pair).split_once('=')?;
+        let quoted = value.strip_prefix('"').map(|rest| rest.strip_suffix('"'));
+        let (is_well_formed, value) = match quoted {
+            Some(inner) => (is_quoted(inner?), inner?),
+            None => (is_token(value), value),
+        };
+        if !is_token(name) || !is_well_formed {
+            return None;
+        }
+        if name.eq_ignore_ascii_case("for") && found.replace(node(value)?).is_some() {
+            return None;
+        }
+    }
+    found
+}
+
+fn trim_spaces(text: &str) -> &str {
+    text.trim_matches([' ', '\t'])
+}
+
+/// A token (RFC 9110, 5.6.2). Brackets and colons are none, so most addresses must be quoted.
+fn is_token(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(allowed)
+}
+
+/// What may stand between quotes (RFC 9110, 5.6.4).
+fn is_quoted(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        let is_fine = match byte {
+            b'\\' => bytes.next().is_some(),
+            b'"' => false,
+            _ => true,
+        };
+        if !is_fine {
+            return false;
+        }
+    }
+    true
+}
+
+/// An address: `203.0.113.7`, `203.0.113.7:80`, `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:80`,
+/// the last three also with a zone, `fe80::7%eth0`. Nothing else; the port and the zone are dropped.
+fn node(text: &str) -> Option<IpAddr> {
+    if let Some(bracketed) = text.strip_prefix('[') {
+        let (inner, port) = bracketed.split_once(']')?;
+        let port = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
+        return if port { v6(inner) } else { None };
+    }
+    match text.split_once(':') {
+        None => text.parse().ok().filter(IpAddr::is_ipv4),
+        Some((address, port)) if is_port(port) && address.contains('.') => {
+            address.parse().ok().filter(IpAddr::is_ipv4)
+        }
+        Some(_) => v6(text),
+    }
+}
+
+/// An IPv6 address, with a zone perhaps; one that embeds IPv4 counts as that.
+fn v6(text: &str) -> Option<IpAddr> {
+    let address = match text.split_once('%') {
+        Some((address, zone)) if is_zone(zone) => address,
+        Some(_) => return None,
+        None => text,
+    };
+    address.parse::<Ipv6Addr>().ok().map(|address| IpAddr::V6(address).to_canonical())
+}
+
+fn is_port(text: &str) -> bool {
+    (1..=5).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_digit())
+        && text.parse::<u16>().is_ok()
+}
+
+fn is_zone(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=16).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+#[cfg(test)]
+mod forms;
+#[cfg(test)]
+mod tests;

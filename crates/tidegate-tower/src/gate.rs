@@ -1,0 +1,268 @@
+//! What the layers share: the engine, the routes, whom to believe, how to answer, whom to tell.
+
+mod plans;
+mod receive;
+mod rule;
+
+use core::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, Guard};
+use http::{Extensions, HeaderName};
+use tidegate_core::{Clock, PolicyError, PolicySet, PolicySetBuilder, Store};
+use tidegate_engine::{Engine, SystemClock};
+
+use crate::answer::{Listings, Profile};
+use crate::client::Trust;
+use crate::layer::{GateLayer, Side};
+use crate::plan::LimitSource;
+use crate::report::Reporter;
+use crate::routes::{Class, Routes, Unfit};
+use crate::visit::Peer;
+
+pub(crate) use rule::{Passage, Ruling};
+
+/// Decides HTTP requests: an engine, and everything around it. Clones are the same gate.
+pub struct Gate<S>(Arc<Inner<S>>);
+
+pub(crate) struct Inner<S> {
+    engine: Arc<Engine<S>>,
+    routes: Routes,
+    trust: Trust,
+    profile: Profile,
+    reporter: Reporter,
+    source: Option<Box<dyn LimitSource>>,
+    request_id: HeaderName,
+    peer: fn(&Extensions) -> Option<IpAddr>,
+    clock: Arc<dyn Clock>,
+    handles: ArcSwap<Handles>,
+}
+
+/// A gate before it is checked.
+pub struct GateBuilder<S> {
+    engine: Arc<Engine<S>>,
+    routes: Routes,
+    trust: Trust,
+    profile: Profile,
+    reporter: Reporter,
+    source: Option<Box<dyn LimitSource>>,
+    request_id: HeaderName,
+    peer: fn(&Extensions) -> Option<IpAddr>,
+    clock: Arc<dyn Clock>,
+}
+
+/// Why there is no gate, or why it stays as it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GateError {
+    /// Routes and policies do not go together.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// The policies themselves.
+    #[error(transparent)]
+    Policies(#[from] PolicyError),
+}
+
+/// The policies of each class, as places in one set: names are looked up once for each reload.
+struct Handles {
+    set: Arc<PolicySet>,
+    classes: Vec<Places>,
+    /// What header fields say about each policy.
+    listings: Vec<Listings>,
+}
+
+/// Where a class finds its policies. None if a reload behind the gate's back has removed them.
+#[derive(Clone, Copy)]
+struct Places {
+    early: Option<usize>,
+    org: Option<usize>,
+}
+
+// === impl Gate ===
+
+impl<S: Store> Gate<S> {
+    /// A gate for these routes.
+    #[must_use]
+    pub fn builder(engine: Arc<Engine<S>>, routes: Routes) -> GateBuilder<S> {
+        GateBuilder {
+            engine,
+            routes,
+            trust: Trust::default(),
+            profile: Profile::default(),
+            reporter: Reporter::default(),
+            source: None,
+            request_id: HeaderName::from_static("x-request-id"),
+            peer: |extensions| extensions.get::<Peer>().map(|peer| peer.0.ip()),
+            clock: Arc::new(SystemClock::new()),
+        }
+    }
+
+    /// The layer that stands before authentication.
+    #[must_use]
+    pub fn early(&self) -> GateLayer<S> {
+        GateLayer::new(self.clone(), Side::Early)
+    }
+
+    /// The layer that stands behind it.
+    #[must_use]
+    pub fn org(&self) -> GateLayer<S> {
+        GateLayer::new(self.clone(), Side::Org)
+    }
+
+    /// The engine that decides.
+    #[must_use]
+    pub fn engine(&self) -> &Arc<Engine<S>> {
+        &self.0.engine
+    }
+
+    /// Whoever is told.
+    #[must_use]
+    pub fn reporter(&self) -> &Reporter {
+        &self.0.reporter
+    }
+
+    pub(crate) fn profile(&self) -> &Profile {
+        &self.0.profile
+    }
+
+    pub(crate) fn request_id_header(&self) -> &HeaderName {
+        &self.0.request_id
+    }
+
+    /// Puts other policies in force, if they go together with the routes. Otherwise the present ones
+    /// stay.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them.
+    pub fn reload(&self, policies: &PolicySetBuilder) -> Result<(), GateError> {
+        let present = self.0.engine.policies();
+        self.0.routes.check(&policies.clone().build(Some(&present))?)?;
+        Ok(self.0.engine.reload(policies)?)
+    }
+
+    fn handles(&self) -> Guard<Arc<Handles>> {
+        let present = self.0.handles.load();
+        let set = self.0.engine.policies();
+        if Arc::ptr_eq(&present.set, &set) { present } else { self.renew(&set) }
+    }
+
+    /// The policies have been swapped.
+    #[cold]
+    fn renew(&self, set: &Arc<PolicySet>) -> Guard<Arc<Handles>> {
+        let next = Arc::new(Handles::of(set, &self.0.routes.classes));
+        self.0.handles.store(Arc::clone(&next));
+        Guard::from_inner(next)
+    }
+}
+
+impl<S> Clone for Gate<S> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<S> fmt::Debug for Gate<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").field("routes", &self.0.routes).finish_non_exhaustive()
+    }
+}
+
+// === impl GateBuilder ===
+
+impl<S: Store> GateBuilder<S> {
+    /// Whose word counts for where a request came from; nobody's unless this is called.
+    #[must_use]
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
+        self
+    }
+
+    /// How clients are answered.
+    #[must_use]
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+
+    /// Whom to tell.
+    #[must_use]
+    pub fn reporter(mut self, reporter: Reporter) -> Self {
+        self.reporter = reporter;
+        self
+    }
+
+    /// Where the numbers of organisations come from, if not from the policies alone.
+    #[must_use]
+    pub fn limits_from(mut self, source: impl LimitSource + 'static) -> Self {
+        self.source = Some(Box::new(source));
+        self
+    }
+
+    /// The header field in which requests have their names; `x-request-id` unless this is called.
+    #[must_use]
+    pub fn request_id(mut self, header: HeaderName) -> Self {
+        self.request_id = header;
+        self
+    }
+
+    /// Where the address of the peer is found; in [`Peer`] unless this is called. Never in a header:
+    /// that is what [`trust`](Self::trust) is for.
+    #[must_use]
+    pub fn peer(mut self, find: fn(&Extensions) -> Option<IpAddr>) -> Self {
+        self.peer = find;
+        self
+    }
+
+    /// Tells the time by this clock.
+    #[must_use]
+    pub fn timed_by(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Checks that routes and policies go together.
+    ///
+    /// # Errors
+    ///
+    /// If a request could be without a limit, or meet one that it shares with other organisations.
+    pub fn build(self) -> Result<Gate<S>, GateError> {
+        let set = self.engine.policies();
+        self.routes.check(&set)?;
+        let handles = ArcSwap::from_pointee(Handles::of(&set, &self.routes.classes));
+        drop(set);
+        let Self { engine, routes, trust, profile, reporter, source, request_id, peer, clock } =
+            self;
+        Ok(Gate(Arc::new(Inner {
+            engine,
+            routes,
+            trust,
+            profile,
+            reporter,
+            source,
+            request_id,
+            peer,
+            clock,
+            handles,
+        })))
+    }
+}
+
+impl<S> fmt::Debug for GateBuilder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GateBuilder").field("routes", &self.routes).finish_non_exhaustive()
+    }
+}
+
+// === impl Handles ===
+
+impl Handles {
+    fn of(set: &Arc<PolicySet>, classes: &[Class]) -> Self {
+        let places = classes.iter().map(|class| Places {
+            early: set.place(class.early.as_str()),
+            org: class.policy.as_ref().and_then(|policy| set.place(policy.as_str())),
+        });
+        let listings = set.policies().iter().map(|_| Listings::default()).collect();
+        Self { set: Arc::clone(set), classes: places.collect(), listings }
+    }
+}

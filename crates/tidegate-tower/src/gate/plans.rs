@@ -1,0 +1,31 @@
+//! Whose numbers come from elsewhere.
+
+use tidegate_core::Store;
+use tracing::warn;
+
+use super::Gate;
+use crate::identity::Identity;
+use crate::plan::Plan;
+
+// === impl Gate ===
+
+impl<S: Store> Gate<S> {
+    /// The plan of somebody, if a source knows one. Numbers that the policies in force do not know yet
+    /// are taught to them first.
+    pub(super) fn plan(&self, identity: &Identity) -> Option<Plan> {
+        let plan = self.0.source.as_ref()?.plan(identity)?;
+        if !plan.numbers().is_empty() && !self.0.engine.policies().knows_plan(plan.name()) {
+            self.teach(&plan);
+        }
+        Some(plan)
+    }
+
+    /// Once for each set of numbers and reload of the policies. Numbers that cannot be learnt leave the
+    /// usual ones in force.
+    #[cold]
+    fn teach(&self, plan: &Plan) {
+        if let Err(error) = self.0.engine.learn(plan.name(), plan.numbers()) {
+            warn!(%error, "the numbers of a plan were not learnt, so the usual ones hold");
+        }
+    }
+}

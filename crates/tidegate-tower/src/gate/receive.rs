@@ -1,0 +1,96 @@
+//! A request as it comes in: what it is called, who sent it, what it is about.
+
+use std::net::IpAddr;
+
+use http::header::USER_AGENT;
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Uri};
+use tidegate_core::{Store, Timestamp};
+use tracing::error;
+
+use super::Gate;
+use crate::answer::Code;
+use crate::layer::Side;
+use crate::path;
+use crate::request_id::RequestId;
+use crate::trace::TraceContext;
+use crate::visit::Visit;
+
+/// The most of a user agent that counts. A longer one differs from others in its first bytes too.
+const MAX_AGENT: usize = 256;
+
+// === impl Gate ===
+
+impl<S: Store> Gate<S> {
+    /// Finds out what there is to know about a request, and leaves it in its extensions. From here on
+    /// the request has its canonical path, a name and a trace.
+    pub(super) fn receive(
+        &self,
+        head: &mut Parts,
+        side: Side,
+    ) -> Result<Visit, (Code, RequestId, Timestamp)> {
+        let at = self.0.clock.now();
+        let request_id = self.name(&mut head.headers, side);
+        let trace = TraceContext::adopt(&mut head.headers);
+        let refuse = |code| (code, request_id.clone(), at);
+        let client = self.client(head).ok_or_else(|| refuse(Code::Misconfigured))?;
+        canonicalise(&mut head.uri).map_err(|_| refuse(Code::InvalidPath))?;
+        let endpoint = self.0.routes.find(&head.method, head.uri.path()).clone();
+        let was_early = side == Side::Early;
+        let profile = self.0.profile;
+        let visit = Visit { request_id, trace, client, endpoint, at, was_early, profile };
+        head.extensions.insert(visit.clone());
+        Ok(visit)
+    }
+
+    /// That of the client if it can be adopted. Behind the early layer the request bears it; the other one
+    /// needs a name for its own records.
+    fn name(&self, headers: &mut HeaderMap, side: Side) -> RequestId {
+        let header = &self.0.request_id;
+        let mut named = headers.get_all(header).iter();
+        let adopted = match (named.next(), named.next()) {
+            (Some(name), None) => RequestId::adopt(name),
+            _ => None,
+        };
+        adopted.unwrap_or_else(|| {
+            let made = RequestId::generate();
+            if side == Side::Early {
+                headers.insert(header.clone(), made.header_value());
+            }
+            made
+        })
+    }
+
+    fn client(&self, head: &Parts) -> Option<IpAddr> {
+        let Some(peer) = (self.0.peer)(&head.extensions) else {
+            // One bucket for everybody who has no address would be a way to shut everybody out (T10).
+            error!(
+                "the address of the peer is unknown, so the request is refused: put \
+                 tidegate_tower::Peer into the request's extensions when accepting a connection"
+            );
+            return None;
+        };
+        Some(self.0.trust.client(peer, &head.headers))
+    }
+}
+
+/// What counts of the user agent.
+pub(super) fn agent(headers: &HeaderMap) -> &[u8] {
+    let agent = headers.get(USER_AGENT).map_or(&[][..], HeaderValue::as_bytes);
+    &agent[..agent.len().min(MAX_AGENT)]
+}
+
+/// Gives the target its canonical path, so that whoever comes after sees what was decided about.
+fn canonicalise(uri: &mut Uri) -> Result<(), path::PathError> {
+    let std::borrow::Cow::Owned(canonical) = path::canonical(uri.path())? else { return Ok(()) };
+    let target = match uri.query() {
+        Some(query) => format!("{canonical}?{query}"),
+        None => canonical,
+    };
+    let mut parts = core::mem::take(uri).into_parts();
+    let target = PathAndQuery::try_from(target).map_err(|_| path::PathError::TooLong)?;
+    parts.path_and_query = Some(target);
+    *uri = Uri::from_parts(parts).map_err(|_| path::PathError::TooLong)?;
+    Ok(())
+}

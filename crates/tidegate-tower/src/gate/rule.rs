@@ -1,0 +1,341 @@
+//! One ruling: may this request pass?
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use http::{HeaderMap, Response};
+use tidegate_core::{
+    Case, Cost, Decision, Dimension, Fallback, Mode, Policy, Span, Store, Subject, Timestamp,
+    Verdict,
+};
+use tidegate_engine::DecideError;
+use tracing::error;
+
+use super::{Gate, Places, receive};
+use crate::answer::{Code, Figures, Listings, Refused};
+use crate::identity::Identity;
+use crate::layer::Side;
+use crate::outcome::Pending;
+use crate::report::{Ruled, Stage};
+use crate::request_id::RequestId;
+use crate::visit::Visit;
+
+/// What becomes of a request.
+pub(crate) enum Ruling {
+    /// It may pass.
+    Pass(Passage),
+    /// It may not, and this is the answer.
+    Refuse(Box<Response<Bytes>>),
+}
+
+/// What a request that may pass takes along until there is a response.
+#[derive(Debug, Default)]
+pub(crate) struct Passage {
+    pub(crate) figures: Option<Figures>,
+    /// What was charged until the outcome is known.
+    pub(crate) pending: Option<Pending>,
+    /// Whether it passes with a lower quality of service.
+    pub(crate) degraded: bool,
+    /// What the early layer calls it in the response.
+    pub(crate) name: Option<RequestId>,
+    /// Whether no other layer of the gate is around this one, so that this one writes header fields.
+    pub(crate) outermost: bool,
+}
+
+/// One request, as a policy is asked about it.
+pub(super) struct Asked<'a> {
+    pub(super) stage: Stage,
+    pub(super) visit: &'a Visit,
+    pub(super) identity: Option<&'a Identity>,
+    pub(super) grpc: bool,
+    /// When this layer began with it.
+    pub(super) since: Timestamp,
+}
+
+// === impl Gate ===
+
+impl<S: Store> Gate<S> {
+    /// Rules on a request, on this side of authentication.
+    #[inline]
+    pub(crate) async fn rule_on(&self, side: Side, head: &mut Parts) -> Ruling {
+        match side {
+            Side::Early => self.rule_early(head).await,
+            Side::Org => self.rule_org(head).await,
+        }
+    }
+
+    /// Rules on a request before anybody is known.
+    async fn rule_early(&self, head: &mut Parts) -> Ruling {
+        let grpc = speaks_grpc(&head.headers);
+        let visit = match self.receive(head, Side::Early) {
+            Ok(visit) => visit,
+            Err((code, request_id, at)) => {
+                return Ruling::Refuse(Box::new(self.refuse_unseen(code, &request_id, at, grpc)));
+            }
+        };
+        let (stage, since) = (Stage::Early, visit.at);
+        let asked = Asked { stage, visit: &visit, identity: None, grpc, since };
+        let agent = receive::agent(&head.headers);
+        self.rule(&asked, subject(&visit).agent(agent), |places| places.early, visit.endpoint.cost)
+            .await
+    }
+
+    /// Rules on a request once it is known who asks.
+    async fn rule_org(&self, head: &mut Parts) -> Ruling {
+        let grpc = speaks_grpc(&head.headers);
+        let seen = head.extensions.get::<Visit>().cloned();
+        let since = seen.is_some().then(|| self.0.clock.now());
+        let visit = match seen.map_or_else(|| self.receive(head, Side::Org), Ok) {
+            Ok(visit) => visit,
+            Err((code, request_id, at)) => {
+                return Ruling::Refuse(Box::new(self.refuse_unseen(code, &request_id, at, grpc)));
+            }
+        };
+        let identity = head.extensions.get::<Identity>();
+        let since = since.unwrap_or(visit.at);
+        let asked = Asked { stage: Stage::Org, visit: &visit, identity, grpc, since };
+        let Some(identity) = identity else { return self.rule_unknown(&asked) };
+        let agent = receive::agent(&head.headers);
+        let subject = identity.describe(subject(&visit).agent(agent));
+        self.rule_known(&asked, identity, subject, visit.endpoint.cost).await
+    }
+
+    /// Rules on a job that somebody wants to enqueue.
+    pub(crate) async fn rule_on_job(
+        &self,
+        job: &str,
+        identity: &Identity,
+        visit: &Visit,
+    ) -> Ruling {
+        let mut visit = visit.clone();
+        let declared = self.0.routes.job(job);
+        if let Some(job) = declared {
+            visit.endpoint = Arc::clone(job);
+        }
+        let (stage, grpc, since) = (Stage::Enqueue, false, self.0.clock.now());
+        let asked = Asked { stage, visit: &visit, identity: Some(identity), grpc, since };
+        if declared.is_none() {
+            error!(job, "a job that was not declared is not enqueued; declare it with its class");
+            return self.refuse(&asked, Code::Misconfigured, None);
+        }
+        let subject = identity.describe(subject(&visit));
+        self.rule_known(&asked, identity, subject, visit.endpoint.cost).await
+    }
+
+    /// Whether somebody who is known may do this: the scope first, then what they have left.
+    pub(super) async fn rule_known(
+        &self,
+        asked: &Asked<'_>,
+        identity: &Identity,
+        subject: Subject<'_>,
+        cost: Cost,
+    ) -> Ruling {
+        let endpoint = &asked.visit.endpoint;
+        if let Some(scope) = &endpoint.scope
+            && !identity.may(scope)
+        {
+            return self.rule_unauthorised(asked, subject).await;
+        }
+        if self.0.routes.classes[endpoint.place].policy.is_none() {
+            // A class without a policy for those who are known: the early layer has decided.
+            return Ruling::Pass(Passage::default());
+        }
+        match &self.plan(identity) {
+            None => self.rule(asked, subject, |places| places.org, cost).await,
+            Some(plan) => {
+                let subject = subject.plan(plan.name());
+                self.rule(asked, subject, |places| places.org, cost).await
+            }
+        }
+    }
+
+    /// A scope is lacking. Nothing is charged for it but what counts such refusals; whoever has had too
+    /// many of them is told to wait instead.
+    #[cold]
+    async fn rule_unauthorised(&self, asked: &Asked<'_>, subject: Subject<'_>) -> Ruling {
+        let handles = self.handles();
+        let place = handles.classes[asked.visit.endpoint.place].org;
+        let policy = place.and_then(|place| handles.set.policies().get(place));
+        let forbidden = Code::InsufficientScope.status().as_u16();
+        let counts = |policy: &&Policy| {
+            policy.outcomes().is_some_and(|outcomes| outcomes.contains(forbidden))
+        };
+        if let Some(policy) = policy.filter(counts) {
+            let mut case = Case::new(policy, &subject).only_outcomes();
+            // If none of them applies, there is nothing to count.
+            if let Ok(decision) = self.0.engine.decide(&mut case).await
+                && let Some(code) = code(&decision)
+            {
+                return self.refuse(asked, code, Some(decision));
+            }
+        }
+        self.refuse(asked, Code::InsufficientScope, None)
+    }
+
+    /// Nobody has said who asks. Where nobody needs to be known, the early layer has decided.
+    fn rule_unknown(&self, asked: &Asked<'_>) -> Ruling {
+        if asked.visit.endpoint.scope.is_some() {
+            return self.refuse(asked, Code::AuthenticationRequired, None);
+        }
+        if !asked.visit.was_early {
+            error!(
+                "a request without an Identity has reached the org layer and no early layer before \
+                 it, so nothing has limited it; it is refused. Put the early layer around \
+                 authentication, or let authentication refuse whom it does not know"
+            );
+            return self.refuse(asked, Code::Misconfigured, None);
+        }
+        Ruling::Pass(Passage::default())
+    }
+
+    async fn rule(
+        &self,
+        asked: &Asked<'_>,
+        subject: Subject<'_>,
+        place: impl Fn(Places) -> Option<usize>,
+        cost: Cost,
+    ) -> Ruling {
+        let handles = self.handles();
+        let place = place(handles.classes[asked.visit.endpoint.place]);
+        let known =
+            |place: usize| Some((handles.set.policies().get(place)?, handles.listings.get(place)?));
+        let Some((policy, listings)) = place.and_then(known) else { return self.lost(asked) };
+        let mut case = Case::new(policy, &subject).weighing(cost);
+        match self.0.engine.decide(&mut case).await {
+            Ok(decision) => {
+                let took = self.0.clock.now().since(asked.since);
+                self.ruled(asked, &decision, listings, took)
+            }
+            Err(error) => self.undecided(asked, &error),
+        }
+    }
+
+    fn ruled(
+        &self,
+        asked: &Asked<'_>,
+        decision: &Decision<'_>,
+        listings: &Listings,
+        took: Span,
+    ) -> Ruling {
+        let code = code(decision);
+        let Asked { stage, visit, identity, .. } = *asked;
+        self.0.reporter.ruled(&Ruled {
+            stage,
+            visit,
+            identity,
+            decision: Some(*decision),
+            code,
+            began: asked.since,
+            took,
+        });
+        if let Some(code) = code {
+            return Ruling::Refuse(Box::new(self.refusal(asked, code, Some(*decision))));
+        }
+        Ruling::Pass(Passage {
+            figures: Some(Figures::of(decision, Some(listings))),
+            pending: Pending::of(&self.0.engine, decision),
+            degraded: decision.verdict() == Verdict::Degrade,
+            name: (stage == Stage::Early).then(|| visit.request_id.clone()),
+            outermost: stage == Stage::Early || !visit.was_early,
+        })
+    }
+
+    /// Refuses a request that no limit was asked about.
+    #[cold]
+    fn refuse(&self, asked: &Asked<'_>, code: Code, decision: Option<Decision<'_>>) -> Ruling {
+        let Asked { stage, visit, identity, .. } = *asked;
+        let (began, took) = (asked.since, Span::ZERO);
+        let ruled = Ruled { stage, visit, identity, decision, code: Some(code), began, took };
+        self.0.reporter.ruled(&ruled);
+        Ruling::Refuse(Box::new(self.refusal(asked, code, decision)))
+    }
+
+    fn refusal(
+        &self,
+        asked: &Asked<'_>,
+        code: Code,
+        decision: Option<Decision<'_>>,
+    ) -> Response<Bytes> {
+        let at = decision.map_or(asked.visit.at, |decision| decision.decided_at());
+        let request_id = &asked.visit.request_id;
+        let refused = Refused { code, decision, request_id, at, grpc: asked.grpc };
+        let mut response = self.written(&refused);
+        response.extensions_mut().insert(code);
+        response
+    }
+
+    /// Refuses a request of which too little is known to say more.
+    #[cold]
+    fn refuse_unseen(
+        &self,
+        code: Code,
+        request_id: &RequestId,
+        at: Timestamp,
+        grpc: bool,
+    ) -> Response<Bytes> {
+        self.0.reporter.unseen(code, request_id);
+        self.written(&Refused { code, decision: None, request_id, at, grpc })
+    }
+
+    /// The response, with the name of the request: no layer around this one may be there to add it.
+    fn written(&self, refused: &Refused<'_>) -> Response<Bytes> {
+        let mut response = self.0.profile.refusal(refused);
+        let name = refused.request_id.header_value();
+        response.headers_mut().insert(self.0.request_id.clone(), name);
+        response
+    }
+
+    /// The policy is gone: somebody has reloaded the engine behind the gate.
+    #[cold]
+    fn lost(&self, asked: &Asked<'_>) -> Ruling {
+        let class = asked.visit.endpoint.class.as_str();
+        error!(
+            class,
+            "the policy of a class is gone, so its requests are refused; use Gate::reload"
+        );
+        self.refuse(asked, Code::Misconfigured, None)
+    }
+
+    #[cold]
+    fn undecided(&self, asked: &Asked<'_>, error: &DecideError) -> Ruling {
+        error!(%error, "a request could not be decided, and is refused");
+        self.refuse(asked, Code::Misconfigured, None)
+    }
+}
+
+/// What is known of every request.
+fn subject(visit: &Visit) -> Subject<'_> {
+    let endpoint = &*visit.endpoint;
+    Subject::new()
+        .ip(visit.client)
+        .class(endpoint.class.as_str())
+        .with(Dimension::Route, endpoint.template.as_bytes())
+}
+
+/// Why a decision refuses; none if it does not.
+fn code(decision: &Decision<'_>) -> Option<Code> {
+    match (decision.verdict(), decision.mode()) {
+        (Verdict::Admit | Verdict::Degrade, _) => None,
+        // It says nothing about who asks, so it is no refusal of theirs.
+        (_, Mode::FailClosed) => Some(Code::Unavailable),
+        _ if is_degraded_for_long(decision) => Some(Code::EnforcementDegraded),
+        _ => Some(Code::RateLimitExceeded),
+    }
+}
+
+fn is_degraded_for_long(decision: &Decision<'_>) -> bool {
+    decision.failsafe().is_some_and(|failsafe| failsafe.prolonged)
+        && by_guardrails(decision.policy())
+}
+
+/// Whether a policy is decided by local guardrails while its store fails, and may say so.
+fn by_guardrails(policy: &Policy) -> bool {
+    matches!(policy.fallback(), Fallback::Guarded | Fallback::Ceilings | Fallback::Health)
+}
+
+fn speaks_grpc(headers: &HeaderMap) -> bool {
+    let declared = headers.get(CONTENT_TYPE).map(http::HeaderValue::as_bytes);
+    declared.is_some_and(|declared| declared.starts_with(b"application/grpc"))
+}

@@ -1,0 +1,126 @@
+//! What a service answers with, in time.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Request, Response};
+use http_body::Body as HttpBody;
+use pin_project_lite::pin_project;
+use tidegate_core::Store;
+use tower_service::Service;
+
+use super::after::{After, Settling};
+use super::service::{GateService, refusal};
+use crate::body::Body;
+use crate::gate::Ruling;
+
+pub(super) type Judging = Pin<Box<dyn Future<Output = (Parts, Ruling)> + Send>>;
+
+pin_project! {
+    /// The response to come. Dropped, it leaves what was charged.
+    pub struct GateFuture<S, V, B, R>
+    where
+        V: Service<Request<B>>,
+    {
+        #[pin]
+        state: State<S, V, V::Future, B, R>,
+    }
+}
+
+pin_project! {
+    /// In this order; but a refusal comes at once, or after the decision.
+    #[project = States]
+    enum State<S, V, F, B, R> {
+        /// The store has been asked.
+        Deciding { judging: Judging, service: GateService<S, V>, body: Option<B> },
+        /// The service within works on it.
+        Passing { #[pin] future: F, after: Option<After<S>> },
+        /// What was charged is being given back.
+        Settling { settling: Settling, response: Option<Response<Body<R>>> },
+        /// There is an answer.
+        Refused { response: Option<Response<Body<R>>> },
+    }
+}
+
+// === impl GateFuture ===
+
+impl<S, V, B, R> GateFuture<S, V, B, R>
+where
+    V: Service<Request<B>>,
+{
+    pub(super) const fn deciding(judging: Judging, service: GateService<S, V>, body: B) -> Self {
+        Self { state: State::Deciding { judging, service, body: Some(body) } }
+    }
+
+    pub(super) const fn passing(future: V::Future, after: After<S>) -> Self {
+        Self { state: State::Passing { future, after: Some(after) } }
+    }
+
+    pub(super) const fn refused(response: Response<Body<R>>) -> Self {
+        Self { state: State::Refused { response: Some(response) } }
+    }
+}
+
+impl<S, V, B, R> Future for GateFuture<S, V, B, R>
+where
+    S: Store + 'static,
+    V: Service<Request<B>, Response = Response<R>> + Clone,
+    B: HttpBody,
+    R: HttpBody<Data = Bytes>,
+{
+    type Output = Result<Response<Body<R>>, V::Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.project().state;
+        loop {
+            let next = match state.as_mut().project() {
+                States::Deciding { judging, service, body } => {
+                    let (head, ruling) = ready!(judging.as_mut().poll(context));
+                    // Taken once, because the state is left at once.
+                    let Some(body) = body.take() else { return Poll::Pending };
+                    match ruling {
+                        Ruling::Pass(passage) => {
+                            let (future, after) = service.pass(head, body, passage);
+                            State::Passing { future, after: Some(after) }
+                        }
+                        Ruling::Refuse(response) => {
+                            let response = refusal(*response, head.version, &body);
+                            State::Refused { response: Some(response) }
+                        }
+                    }
+                }
+                States::Passing { future, after } => {
+                    let response = ready!(future.poll(context))?.map(Body::passed);
+                    let Some(after) = after.take() else { return Poll::Ready(Ok(response)) };
+                    match after.finish(response) {
+                        (response, None) => return Poll::Ready(Ok(response)),
+                        (response, Some(settling)) => {
+                            State::Settling { settling, response: Some(response) }
+                        }
+                    }
+                }
+                States::Settling { settling, response } => {
+                    ready!(settling.as_mut().poll(context));
+                    return response.take().map_or(Poll::Pending, |it| Poll::Ready(Ok(it)));
+                }
+                States::Refused { response } => {
+                    return response.take().map_or(Poll::Pending, |it| Poll::Ready(Ok(it)));
+                }
+            };
+            state.set(next);
+        }
+    }
+}
+
+impl<S, V, B, R> fmt::Debug for GateFuture<S, V, B, R>
+where
+    V: Service<Request<B>>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GateFuture").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,139 @@
+//! The service a layer makes.
+
+use core::fmt;
+use core::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{CONNECTION, HeaderValue};
+use http::request::Parts;
+use http::{Request, Response, Version};
+use http_body::Body as HttpBody;
+use tidegate_core::Store;
+use tidegate_engine::ready;
+use tower_service::Service;
+
+use super::Side;
+use super::after::After;
+use super::future::GateFuture;
+use crate::body::Body;
+use crate::gate::{Gate, Passage, Ruling};
+use crate::visit::Degraded;
+
+/// Rules on requests, and lets those that may pass on to the service within.
+pub struct GateService<S, V> {
+    pub(super) gate: Gate<S>,
+    pub(super) side: Side,
+    pub(super) inner: V,
+}
+
+/// The most of an unread body that the server is left to read away: what was sent together with the
+/// head is in its buffer already.
+const SHORT: u64 = 8 << 10;
+
+// === impl GateService ===
+
+impl<S: Store + 'static, V: Clone> GateService<S, V> {
+    pub(super) const fn new(gate: Gate<S>, side: Side, inner: V) -> Self {
+        Self { gate, side, inner }
+    }
+
+    /// Hands a request that may pass to the service within, which has said that it is ready.
+    pub(super) fn pass<B, R>(
+        &mut self,
+        head: Parts,
+        body: B,
+        passage: Passage,
+    ) -> (V::Future, After<S>)
+    where
+        V: Service<Request<B>, Response = Response<R>>,
+    {
+        let mut request = Request::from_parts(head, body);
+        if passage.degraded {
+            request.extensions_mut().insert(Degraded);
+        }
+        let after = After::new(self.gate.clone(), passage);
+        (self.inner.call(request), after)
+    }
+
+    /// Lets go of whatever the service within has set aside when it said it was ready. Nobody comes, and
+    /// a client that is refused must not hold what others wait for.
+    pub(super) fn release(&mut self) {
+        self.inner = self.inner.clone();
+    }
+}
+
+impl<S, V: Clone> Clone for GateService<S, V> {
+    fn clone(&self) -> Self {
+        Self { gate: self.gate.clone(), side: self.side, inner: self.inner.clone() }
+    }
+}
+
+impl<S, V> fmt::Debug for GateService<S, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GateService").field("side", &self.side).finish_non_exhaustive()
+    }
+}
+
+impl<S, V, B, R> Service<Request<B>> for GateService<S, V>
+where
+    S: Store + 'static,
+    V: Service<Request<B>, Response = Response<R>> + Clone,
+    B: HttpBody,
+    R: HttpBody<Data = Bytes>,
+{
+    type Response = Response<Body<R>>;
+    type Error = V::Error;
+    type Future = GateFuture<S, V, B, R>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), V::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (mut head, body) = request.into_parts();
+        // A store within the process answers at once, so nothing has to be kept for later.
+        if !S::SHARED
+            && let Some(ruling) = ready(self.gate.rule_on(self.side, &mut head))
+        {
+            return match ruling {
+                Ruling::Pass(passage) => {
+                    let (future, after) = self.pass(head, body, passage);
+                    GateFuture::passing(future, after)
+                }
+                Ruling::Refuse(response) => {
+                    self.release();
+                    GateFuture::refused(refusal(*response, head.version, &body))
+                }
+            };
+        }
+        // The one that is ready goes with the request; the one that stays asks again.
+        let fresh = self.inner.clone();
+        let inner = core::mem::replace(&mut self.inner, fresh);
+        let (gate, side) = (self.gate.clone(), self.side);
+        let judge = gate.clone();
+        let judging = Box::pin(async move {
+            let ruling = judge.rule_on(side, &mut head).await;
+            (head, ruling)
+        });
+        GateFuture::deciding(judging, GateService::new(gate, side, inner), body)
+    }
+}
+
+/// A refusal as it is sent. What was not read of the request could be taken for another one, so a
+/// connection that cannot tell where it ends says that it closes (threat T28).
+pub(super) fn refusal<R>(
+    response: Response<Bytes>,
+    version: Version,
+    body: &impl HttpBody,
+) -> Response<Body<R>> {
+    let mut response = response.map(Body::refused);
+    let unread = match body.size_hint().upper() {
+        _ if body.is_end_stream() => false,
+        Some(length) => length > SHORT,
+        None => true,
+    };
+    if unread && version < Version::HTTP_2 {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}

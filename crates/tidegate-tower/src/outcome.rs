@@ -1,0 +1,46 @@
+//! Limits that count by outcome: charged at the start, given back unless the outcome is theirs.
+//!
+//! Counting only when the response is there would let as many pass at once as one can send before the
+//! first has failed. A request that is given up before its response stays counted, for nobody knows
+//! what would have come of it.
+
+use http::{HeaderValue, Response};
+use tidegate_core::{Decision, Outcomes, Store, Ticket};
+use tidegate_engine::Engine;
+
+/// What was charged until the outcome is known.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    ticket: Ticket,
+    outcomes: Outcomes,
+}
+
+// === impl Pending ===
+
+impl Pending {
+    /// What this decision has charged, if it may have to be given back.
+    #[inline]
+    pub(crate) fn of<S: Store>(engine: &Engine<S>, decision: &Decision<'_>) -> Option<Self> {
+        let outcomes = *decision.policy().outcomes()?;
+        Some(Self { ticket: engine.ticket(decision)?, outcomes })
+    }
+
+    /// Whether the outcome is none of those that count.
+    pub(crate) fn is_given_back(&self, outcome: u16) -> bool {
+        !self.outcomes.contains(outcome)
+    }
+
+    /// The ticket to settle.
+    pub(crate) const fn ticket(&self) -> &Ticket {
+        &self.ticket
+    }
+}
+
+/// The outcome, as an HTTP status. gRPC hides it in a field of its own.
+pub(crate) fn of<B>(response: &Response<B>) -> u16 {
+    match response.headers().get("grpc-status").map(HeaderValue::as_bytes) {
+        Some(b"16") => 401,
+        Some(b"7") => 403,
+        _ => response.status().as_u16(),
+    }
+}

@@ -1,0 +1,230 @@
+//! The audit: what may have to be proven later.
+//!
+//! Two things are recorded: that somebody who is known was refused many times in a row, and that an
+//! address was kept away from where one becomes somebody. Records are never sampled and never dropped.
+//! Yet under attack there are as many as requests, and whoever writes them may be slow or fail; so what
+//! waits to be written is bounded by adding up: equal records become one with a count, and beyond a
+//! number of distinct ones the rest is counted together (contract P81). Nobody who asks waits for the
+//! writer, which is a thread of its own.
+
+mod json_lines;
+mod pending;
+mod record;
+mod runs;
+mod sink;
+mod writer;
+
+pub use json_lines::JsonLines;
+pub use record::{Kind, Record};
+pub use sink::Sink;
+
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tidegate_core::{Decision, Dimension, Prefix, Protects};
+
+use super::Ruled;
+use crate::answer::Code;
+use crate::identity::Identity;
+use pending::Event;
+use runs::{Run, Runs};
+use writer::Writer;
+
+/// Keeps the audit. Clones are the same one; the last that is dropped writes what it can.
+///
+/// ```
+/// use tidegate_tower::report::{Audit, Record};
+///
+/// let audit = Audit::builder().start(|record: &Record| {
+///     println!("{}", record.kind.name());
+///     Ok(())
+/// })?;
+/// assert!(audit.finish(std::time::Duration::from_secs(1)), "all is written");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Audit(Arc<Inner>);
+
+struct Inner {
+    threshold: NonZeroU32,
+    runs: Runs,
+    writer: Writer,
+    /// Of this process: nobody can choose ids that count as one.
+    hashes: RandomState,
+}
+
+/// An audit before it is started.
+#[derive(Clone, Debug)]
+pub struct AuditBuilder {
+    threshold: NonZeroU32,
+    most_waiting: NonZeroUsize,
+    most_runs: NonZeroUsize,
+}
+
+// === impl Audit ===
+
+impl Audit {
+    /// An audit with the usual bounds.
+    #[must_use]
+    pub fn builder() -> AuditBuilder {
+        AuditBuilder::default()
+    }
+
+    /// Waits until what has happened before is written and in safety, but no longer than this. Says
+    /// whether it is; if not, it goes on waiting to be written.
+    #[must_use]
+    pub fn finish(&self, within: Duration) -> bool {
+        self.0.writer.finish(within)
+    }
+
+    /// How often writing has failed. What could not be written is tried again.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.0.writer.failures()
+    }
+
+    /// How many records wait to be written.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.0.writer.waiting()
+    }
+
+    /// Records what has to be of a ruling.
+    #[inline]
+    pub(super) fn ruled(&self, ruled: &Ruled<'_>) {
+        match (ruled.code, ruled.identity) {
+            (Some(code), _) => self.refused(code, ruled),
+            (None, Some(identity)) if !self.0.runs.is_empty() && !ruled.is_degraded() => {
+                self.0.runs.end(self.actor(identity));
+            }
+            (None, _) => {}
+        }
+    }
+
+    #[cold]
+    fn refused(&self, code: Code, ruled: &Ruled<'_>) {
+        let throttled = matches!(code, Code::RateLimitExceeded | Code::EnforcementDegraded);
+        if let Some(identity) = ruled.identity.filter(|_| throttled) {
+            self.throttled(identity, ruled);
+        }
+        if let Some(decision) = ruled.decision
+            && guards_entrance(&decision, ruled)
+            && (decision.block().is_some() || by_address(&decision))
+        {
+            self.kept_away(&decision, ruled);
+        }
+    }
+
+    /// Somebody who is known was refused once more.
+    fn throttled(&self, identity: &Identity, ruled: &Ruled<'_>) {
+        let actor = self.actor(identity);
+        let (length, key) = match self.0.runs.extend(actor, ruled.at()) {
+            Run::Own(length) => (length, Some(actor)),
+            Run::Other(length) => (length, None),
+        };
+        if length.is_multiple_of(self.0.threshold.get().into()) {
+            let event = Event { kind: Kind::RepeatedThrottling, key, at: ruled.at(), run: length };
+            self.0.writer.add(event, || Record::of(&event, ruled));
+        }
+    }
+
+    /// Somebody was refused where one becomes somebody.
+    fn kept_away(&self, decision: &Decision<'_>, ruled: &Ruled<'_>) {
+        let prefix = Prefix::of(ruled.visit.client);
+        let key = self.0.hashes.hash_one(("address", prefix.to_bytes(), decision.policy().name()));
+        let event = Event { kind: Kind::AddressBlocked, key: Some(key), at: ruled.at(), run: 0 };
+        self.0.writer.add(event, || Record::of(&event, ruled));
+    }
+
+    fn actor(&self, identity: &Identity) -> u64 {
+        let (org, actor, token) = (identity.org_id(), identity.actor_id(), identity.token_id());
+        self.0.hashes.hash_one(("actor", org, actor, token))
+    }
+}
+
+impl fmt::Debug for Audit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Audit")
+            .field("waiting", &self.waiting())
+            .field("failures", &self.failures())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether one becomes somebody here, or does what only few may.
+fn guards_entrance(decision: &Decision<'_>, ruled: &Ruled<'_>) -> bool {
+    decision
+        .policy()
+        .protects()
+        .or_else(|| Protects::of_class(ruled.class()))
+        .is_some_and(Protects::is_entrance)
+}
+
+/// Whether it was a limit on addresses that refused.
+fn by_address(decision: &Decision<'_>) -> bool {
+    let addresses = [Dimension::Ip, Dimension::Ip56, Dimension::Ip48];
+    let scope = decision.binding().map(|binding| binding.limit.scope());
+    scope.is_some_and(|scope| addresses.into_iter().any(|address| scope.contains(address)))
+}
+
+// === impl AuditBuilder ===
+
+impl AuditBuilder {
+    /// After how many refusals in a row there is a record, and again after as many more; 10 unless this
+    /// is called.
+    #[must_use]
+    pub const fn threshold(mut self, refusals: NonZeroU32) -> Self {
+        self.threshold = refusals;
+        self
+    }
+
+    /// How many distinct records wait at most; 1,024 unless this is called. Beyond that they are
+    /// counted together.
+    #[must_use]
+    pub const fn most_waiting(mut self, records: NonZeroUsize) -> Self {
+        self.most_waiting = records;
+        self
+    }
+
+    /// How many actors can be in a row of refusals at once; 16,384 unless this is called. Beyond that
+    /// they are counted together.
+    #[must_use]
+    pub const fn most_runs(mut self, actors: NonZeroUsize) -> Self {
+        self.most_runs = actors;
+        self
+    }
+
+    /// Starts the thread that writes.
+    ///
+    /// # Errors
+    ///
+    /// If there is no thread to be had.
+    pub fn start(self, sink: impl Sink + 'static) -> io::Result<Audit> {
+        Ok(Audit(Arc::new(Inner {
+            threshold: self.threshold,
+            runs: Runs::new(self.most_runs),
+            writer: Writer::start(Box::new(sink), self.most_waiting.get())?,
+            hashes: RandomState::new(),
+        })))
+    }
+}
+
+impl Default for AuditBuilder {
+    fn default() -> Self {
+        const fn count(count: usize) -> NonZeroUsize {
+            NonZeroUsize::MIN.saturating_add(count - 1)
+        }
+        Self {
+            threshold: NonZeroU32::MIN.saturating_add(9),
+            most_waiting: count(1_024),
+            most_runs: count(16_384),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

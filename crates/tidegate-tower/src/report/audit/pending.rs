@@ -1,0 +1,112 @@
+//! What waits to be written: added up where it is equal, bounded where it is not.
+
+use std::collections::HashMap;
+
+use tidegate_core::Timestamp;
+
+use super::record::{Kind, Record};
+
+/// Something to be recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    pub(super) kind: Kind,
+    /// A keyed hash of whom it is about; events with the same are equal. None if it is about several.
+    pub(super) key: Option<u64>,
+    pub(super) at: Timestamp,
+    /// Refusals in a row so far.
+    pub(super) run: u64,
+}
+
+/// A record that waits, with whom it is about.
+pub(super) type Waiting = (Option<u64>, Record);
+
+/// The records that wait, in the order of their first events.
+#[derive(Debug)]
+pub(super) struct Pending {
+    /// At most `most`, and one more for each kind.
+    records: Vec<Waiting>,
+    /// Where the record of a key is.
+    places: HashMap<u64, usize>,
+    /// Where the record is that stands for all others of a kind.
+    others: [Option<usize>; Kind::ALL.len()],
+    most: usize,
+}
+
+// === impl Pending ===
+
+impl Pending {
+    pub(super) fn new(most: usize) -> Self {
+        let (records, places) = (Vec::new(), HashMap::new());
+        Self { records, places, others: [None; _], most }
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Adds an event. It is described only if it is the first of its kind.
+    pub(super) fn add(&mut self, event: Event, describe: impl FnOnce() -> Record) {
+        let place = self.place(event.key, event.kind, event.at, describe);
+        if let Some((key, record)) = self.records.get_mut(place) {
+            record.absorb(1, event.at, event.at);
+            if key.is_some() && record.run.is_some() {
+                record.run = record.run.max(Some(event.run));
+            }
+        }
+    }
+
+    /// Takes all of them.
+    pub(super) fn take(&mut self) -> Vec<Waiting> {
+        self.places.clear();
+        self.others = [None; _];
+        core::mem::take(&mut self.records)
+    }
+
+    /// Puts back what could not be written, before what has come since.
+    pub(super) fn put_back(&mut self, earlier: Vec<Waiting>) {
+        let later = self.take();
+        for (key, record) in earlier.into_iter().chain(later) {
+            let (kind, count, run) = (record.kind, record.count, record.run);
+            let (first_at, last_at) = (record.first_at, record.last_at);
+            let describe = || Record { count: 0, ..record };
+            let place = self.place(key, kind, first_at, describe);
+            if let Some((key, record)) = self.records.get_mut(place) {
+                record.absorb(count, first_at, last_at);
+                if key.is_some() {
+                    record.run = record.run.max(run);
+                }
+            }
+        }
+    }
+
+    /// The place of the record for a key, which is made if there is none; beyond the bound, that of the
+    /// record for all others.
+    fn place(
+        &mut self,
+        key: Option<u64>,
+        kind: Kind,
+        at: Timestamp,
+        describe: impl FnOnce() -> Record,
+    ) -> usize {
+        let next = self.records.len();
+        if let Some(key) = key {
+            if let Some(place) = self.places.get(&key) {
+                return *place;
+            }
+            if self.places.len() < self.most {
+                self.places.insert(key, next);
+                self.records.push((Some(key), describe()));
+                return next;
+            }
+        }
+        let other = &mut self.others[kind as usize];
+        if other.is_none() {
+            self.records.push((None, Record::other(kind, at)));
+        }
+        *other.get_or_insert(next)
+    }
+}

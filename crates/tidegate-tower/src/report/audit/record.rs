@@ -1,0 +1,146 @@
+//! One record of the audit.
+
+use serde::{Serialize, Serializer};
+use tidegate_core::{Decision, Name, Prefix, Timestamp};
+
+use super::pending::Event;
+use crate::report::Ruled;
+use crate::report::escape::escaped;
+use crate::report::log::rfc3339;
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Somebody who is known was refused many times in a row.
+    RepeatedThrottling,
+    /// An address was kept away from where one becomes somebody.
+    AddressBlocked,
+}
+
+/// One record. It describes the first of the events it stands for; what a client can choose is escaped
+/// and cut as in the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Record {
+    /// What happened.
+    pub kind: Kind,
+    /// When it was decided, by the clock of the store.
+    #[serde(serialize_with = "time")]
+    pub at: Timestamp,
+    /// The organisation.
+    pub org_id: Option<Box<str>>,
+    /// Who acted: the user, or else the token.
+    pub actor_id: Option<Box<str>>,
+    /// The public id of the token.
+    pub token_id: Option<Box<str>>,
+    /// What the request is called.
+    pub request_id: Option<Box<str>>,
+    /// The trace it belongs to, or else its own name.
+    pub correlation_id: Option<Box<str>>,
+    /// The endpoint class.
+    #[serde(serialize_with = "name")]
+    pub endpoint_class: Option<Name>,
+    /// The template of the route.
+    pub route: Option<Box<str>>,
+    /// The policy that decided.
+    #[serde(serialize_with = "name")]
+    pub policy: Option<Name>,
+    /// The limit that decided.
+    #[serde(serialize_with = "name")]
+    pub limit: Option<Name>,
+    /// The address prefix, if it is an address that was blocked.
+    pub client: Option<Box<str>>,
+    /// Refusals in a row, up to the last of these events.
+    pub run: Option<u64>,
+    /// Whether this stands for several actors or addresses, because there were too many.
+    pub other: bool,
+    /// How many events this stands for.
+    pub count: u64,
+    /// When the first of them was decided.
+    #[serde(serialize_with = "time")]
+    pub first_at: Timestamp,
+    /// When the last of them was.
+    #[serde(serialize_with = "time")]
+    pub last_at: Timestamp,
+}
+
+// === impl Kind ===
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::RepeatedThrottling, Self::AddressBlocked];
+
+    /// The name used in records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RepeatedThrottling => "repeated_throttling",
+            Self::AddressBlocked => "address_blocked",
+        }
+    }
+}
+
+// === impl Record ===
+
+impl Record {
+    /// The record of one event.
+    pub(super) fn of(event: &Event, ruled: &Ruled<'_>) -> Self {
+        let (visit, identity, decision) = (ruled.visit, ruled.identity, ruled.decision);
+        let binding = decision.as_ref().and_then(Decision::binding);
+        let shown = |text: &str| Some(Box::from(&*escaped(text)));
+        let client = || Prefix::of(visit.client).to_string().into_boxed_str();
+        Self {
+            org_id: identity.and_then(|identity| shown(identity.org_id())),
+            actor_id: identity.and_then(|identity| shown(identity.actor_id()?)),
+            token_id: identity.and_then(|identity| shown(identity.token_id()?)),
+            request_id: shown(visit.request_id.as_str()),
+            correlation_id: shown(&visit.correlation_id()),
+            endpoint_class: Some(visit.endpoint.class.clone()),
+            route: shown(&visit.endpoint.template),
+            policy: decision.map(|decision| decision.policy().name().clone()),
+            limit: binding.map(|binding| binding.limit.name().clone()),
+            client: (event.kind == Kind::AddressBlocked).then(client),
+            run: (event.kind == Kind::RepeatedThrottling).then_some(event.run),
+            other: false,
+            ..Self::other(event.kind, event.at)
+        }
+    }
+
+    /// One that stands for everybody there is no room for.
+    pub(super) const fn other(kind: Kind, at: Timestamp) -> Self {
+        Self {
+            kind,
+            at,
+            org_id: None,
+            actor_id: None,
+            token_id: None,
+            request_id: None,
+            correlation_id: None,
+            endpoint_class: None,
+            route: None,
+            policy: None,
+            limit: None,
+            client: None,
+            run: None,
+            other: true,
+            count: 0,
+            first_at: at,
+            last_at: at,
+        }
+    }
+
+    /// Adds what happened later, or of others, to this one.
+    pub(super) fn absorb(&mut self, count: u64, first_at: Timestamp, last_at: Timestamp) {
+        self.count = self.count.saturating_add(count);
+        self.first_at = self.first_at.min(first_at);
+        self.last_at = self.last_at.max(last_at);
+    }
+}
+
+fn time<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&rfc3339(*at))
+}
+
+fn name<S: Serializer>(name: &Option<Name>, serializer: S) -> Result<S::Ok, S::Error> {
+    name.as_ref().map(Name::as_str).serialize(serializer)
+}

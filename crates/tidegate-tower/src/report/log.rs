@@ -1,0 +1,235 @@
+//! The log: one event for every request that was not let through, and some of the others.
+//!
+//! An event says who asked, what about, which limit decided and when to come back, in the words of
+//! `docs/observability.md`. What a client can choose freely is escaped; what could be a secret or a
+//! person, such as header fields, the path as it was sent or the address, is not there at all: a log
+//! goes further than anybody remembers.
+
+use std::borrow::Cow;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tidegate_core::{Decision, Mode, Retry, Timestamp, Verdict};
+use tracing::{Level, enabled, event};
+
+use super::escape::escaped;
+use super::{Ruled, Stage};
+use crate::answer::Code;
+use crate::request_id::RequestId;
+
+/// The target of all events.
+pub const TARGET: &str = "tidegate::throttle";
+
+/// Which of the requests that passed are told of: one in so many, or none.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    one_in: Option<NonZeroU32>,
+    passed: AtomicU32,
+}
+
+/// What an event says, ready to be written.
+struct Entry<'a> {
+    stage: &'static str,
+    org_id: Option<Cow<'a, str>>,
+    user_id: Option<Cow<'a, str>>,
+    token_id: Option<Cow<'a, str>>,
+    endpoint_class: &'a str,
+    route: Cow<'a, str>,
+    policy: Option<&'a str>,
+    limit: Option<&'a str>,
+    scope: Option<String>,
+    bucket: Option<String>,
+    request_id: Cow<'a, str>,
+    correlation_id: String,
+    error_code: Option<&'static str>,
+    status: Option<u16>,
+    verdict: Option<&'static str>,
+    mode: Option<&'static str>,
+    block: Option<&'static str>,
+    retry_after_ms: Option<u64>,
+    server_time: String,
+}
+
+/// An event of this level. The level is part of a place in the program, so each has its own.
+macro_rules! tell {
+    ($level:expr, $entry:expr, $message:literal) => {{
+        let entry: &Entry<'_> = &$entry;
+        event!(
+            target: TARGET,
+            $level,
+            stage = entry.stage,
+            org_id = entry.org_id.as_deref(),
+            user_id = entry.user_id.as_deref(),
+            token_id = entry.token_id.as_deref(),
+            endpoint_class = entry.endpoint_class,
+            route = &*entry.route,
+            policy = entry.policy,
+            limit = entry.limit,
+            scope = entry.scope.as_deref(),
+            bucket = entry.bucket.as_deref(),
+            request_id = &*entry.request_id,
+            correlation_id = entry.correlation_id.as_str(),
+            error_code = entry.error_code,
+            status = entry.status,
+            verdict = entry.verdict,
+            mode = entry.mode,
+            block = entry.block,
+            retry_after_ms = entry.retry_after_ms,
+            server_time = entry.server_time.as_str(),
+            $message
+        )
+    }};
+}
+
+// === impl Log ===
+
+impl Log {
+    pub(super) fn sampling(one_in: NonZeroU32) -> Self {
+        Self { one_in: Some(one_in), passed: AtomicU32::new(0) }
+    }
+
+    /// Tells of a ruling, if it is one to tell of.
+    #[inline]
+    pub(super) fn ruled(&self, ruled: &Ruled<'_>) {
+        if ruled.is_refused() || ruled.is_degraded() {
+            tell_refusal(ruled);
+        } else if let Some(one_in) = self.one_in {
+            self.passed(ruled, one_in);
+        }
+    }
+
+    #[inline(never)]
+    fn passed(&self, ruled: &Ruled<'_>, one_in: NonZeroU32) {
+        if enabled!(target: TARGET, Level::DEBUG)
+            && self.passed.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in.get())
+        {
+            tell!(Level::DEBUG, Entry::of(ruled), "request admitted");
+        }
+    }
+
+    /// Tells of a request of which little is known.
+    #[cold]
+    pub(super) fn unseen(&self, code: Code, request_id: &RequestId) {
+        let request_id = escaped(request_id.as_str());
+        let (request_id, error_code, status) = (&*request_id, code.name(), code.status().as_u16());
+        match level(code, None) {
+            Level::ERROR => {
+                event!(target: TARGET, Level::ERROR, request_id, error_code, status, "request refused");
+            }
+            _ => {
+                event!(target: TARGET, Level::INFO, request_id, error_code, status, "request refused");
+            }
+        }
+    }
+}
+
+#[cold]
+fn tell_refusal(ruled: &Ruled<'_>) {
+    let Some(code) = ruled.code else {
+        if enabled!(target: TARGET, Level::INFO) {
+            tell!(Level::INFO, Entry::of(ruled), "request degraded");
+        }
+        return;
+    };
+    match level(code, ruled.decision.as_ref()) {
+        Level::ERROR if enabled!(target: TARGET, Level::ERROR) => {
+            tell!(Level::ERROR, Entry::of(ruled), "request refused");
+        }
+        Level::WARN if enabled!(target: TARGET, Level::WARN) => {
+            tell!(Level::WARN, Entry::of(ruled), "request refused");
+        }
+        Level::INFO if enabled!(target: TARGET, Level::INFO) => {
+            tell!(Level::INFO, Entry::of(ruled), "request refused");
+        }
+        _ => {}
+    }
+}
+
+/// How much a refusal matters: what is only somebody's habit, what has another guarantee than usual, what
+/// only an operator can mend.
+fn level(code: Code, decision: Option<&Decision<'_>>) -> Level {
+    let unusual = |decision: &Decision<'_>| {
+        decision.block().is_some() || !matches!(decision.mode(), Mode::Normal)
+    };
+    match code {
+        Code::Misconfigured => Level::ERROR,
+        Code::EnforcementDegraded | Code::Unavailable => Level::WARN,
+        _ if decision.is_some_and(unusual) => Level::WARN,
+        _ => Level::INFO,
+    }
+}
+
+// === impl Entry ===
+
+impl<'a> Entry<'a> {
+    fn of(ruled: &Ruled<'a>) -> Self {
+        let (visit, identity, decision) = (ruled.visit, ruled.identity, ruled.decision);
+        let binding = decision.as_ref().and_then(Decision::binding);
+        let policy = decision.map(|decision| decision.policy().name().as_str());
+        let limit = binding.map(|binding| binding.limit.name().as_str());
+        let scope = binding.map(|binding| binding.limit.scope().to_string());
+        let bucket = match (policy, limit, &scope) {
+            (Some(policy), Some(limit), Some(scope)) => Some(format!("{policy}/{limit}/{scope}")),
+            _ => None,
+        };
+        Self {
+            stage: ruled.stage.name(),
+            org_id: identity.map(|identity| escaped(identity.org_id())),
+            user_id: identity.and_then(|identity| identity.user_id()).map(escaped),
+            token_id: identity.and_then(|identity| identity.token_id()).map(escaped),
+            endpoint_class: visit.endpoint.class.as_str(),
+            route: escaped(&visit.endpoint.template),
+            policy,
+            limit,
+            scope,
+            bucket,
+            request_id: escaped(visit.request_id.as_str()),
+            correlation_id: escaped(&visit.correlation_id()).into_owned(),
+            error_code: ruled.code.map(Code::name),
+            status: ruled.code.map(|code| code.status().as_u16()),
+            verdict: decision.map(|decision| decision.verdict().name()),
+            mode: decision.map(|decision| decision.mode().name()),
+            block: decision.and_then(|decision| decision.block()).map(|block| block.scope.name()),
+            retry_after_ms: decision.and_then(|decision| retry_after_ms(decision.verdict())),
+            server_time: rfc3339(ruled.at()),
+        }
+    }
+}
+
+// === impl Stage ===
+
+impl Stage {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Early, Self::Org, Self::Enqueue];
+
+    /// The name used in logs and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Early => "early",
+            Self::Org => "org",
+            Self::Enqueue => "enqueue",
+        }
+    }
+}
+
+/// How long to wait, rounded up; nothing if waiting does not help or is not asked for.
+fn retry_after_ms(verdict: Verdict) -> Option<u64> {
+    let wait = match verdict {
+        Verdict::Queue(wait) => wait,
+        Verdict::Deny(denial) => match denial.retry {
+            Retry::After(wait) => wait,
+            Retry::Never => return None,
+        },
+        Verdict::Admit | Verdict::Degrade => return None,
+    };
+    Some(wait.as_micros().div_ceil(1_000))
+}
+
+/// An instant as people and programs read it, `2026-01-31T23:59:59.000001Z`.
+pub(super) fn rfc3339(at: Timestamp) -> String {
+    let micros = i64::try_from(at.as_micros()).unwrap_or(i64::MAX);
+    // Every instant there can be is before the year 2256.
+    let at = jiff::Timestamp::from_microsecond(micros).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    format!("{at:.6}")
+}

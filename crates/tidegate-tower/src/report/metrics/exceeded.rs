@@ -1,0 +1,78 @@
+//! Refusals by what the limit counts by, and by endpoint class.
+//!
+//! Both come from the configuration, but it can change while we count. So each value takes the next
+//! free place when it is first seen, and keeps it; beyond the last place there is `other`.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use tidegate_core::{Decision, Name, Scope};
+
+/// The counters: a row for each scope, a column for each class, and one more of both.
+pub(super) struct Exceeded {
+    scopes: Seen<Scope, SCOPES>,
+    classes: Seen<Name, CLASSES>,
+    counts: Box<[AtomicU64]>,
+}
+
+/// Values in the order in which they were first seen.
+struct Seen<T, const N: usize>([OnceLock<T>; N]);
+
+const SCOPES: usize = 32;
+const CLASSES: usize = 64;
+const COLUMNS: usize = CLASSES + 1;
+
+// === impl Exceeded ===
+
+impl Exceeded {
+    pub(super) fn add_one(&self, decision: &Decision<'_>, class: &Name) {
+        let scope = scope(decision).map_or(SCOPES, |scope| self.scopes.place(&scope));
+        super::add_one(&self.counts[scope * COLUMNS + self.classes.place(class)]);
+    }
+
+    /// Every count that is not zero, with its labels.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (String, String, u64)> {
+        let counts = self.counts.iter().map(|count| count.load(Relaxed)).enumerate();
+        counts.filter(|(_, count)| *count > 0).map(|(place, count)| {
+            let scope = self.scopes.label(place / COLUMNS);
+            (scope, self.classes.label(place % COLUMNS), count)
+        })
+    }
+}
+
+impl Default for Exceeded {
+    fn default() -> Self {
+        let counts = (0..(SCOPES + 1) * COLUMNS).map(|_| AtomicU64::new(0));
+        Self { scopes: Seen::default(), classes: Seen::default(), counts: counts.collect() }
+    }
+}
+
+/// What the limit or the local cap that decided counts by.
+fn scope(decision: &Decision<'_>) -> Option<Scope> {
+    match decision.binding() {
+        Some(binding) => Some(binding.limit.scope()),
+        None => decision.guarded()?.cap.map(|cap| cap.by),
+    }
+}
+
+// === impl Seen ===
+
+impl<T: Clone + PartialEq + ToString, const N: usize> Seen<T, N> {
+    /// The place of a value, or the one after the last.
+    fn place(&self, value: &T) -> usize {
+        // Whoever is first to see a value takes the place; another may have taken it meanwhile.
+        let is_at = |place: &OnceLock<T>| place.get_or_init(|| value.clone()) == value;
+        self.0.iter().position(is_at).unwrap_or(N)
+    }
+
+    fn label(&self, place: usize) -> String {
+        let value = self.0.get(place).and_then(OnceLock::get);
+        value.map_or_else(|| super::collect::OTHER.to_owned(), ToString::to_string)
+    }
+}
+
+impl<T, const N: usize> Default for Seen<T, N> {
+    fn default() -> Self {
+        Self([const { OnceLock::new() }; N])
+    }
+}

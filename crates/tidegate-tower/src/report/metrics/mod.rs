@@ -1,0 +1,160 @@
+//! Metrics: what happened, added up.
+//!
+//! Every label is from a closed set: names in this program, in the routes and in the policies, and a
+//! bounded number of organisations. Nothing a client sends makes another series (threat T39, contract
+//! P83); what finds no room is counted as `other`. A request that passes costs three additions to
+//! counters that few threads share, and, under a quota, one lookup that is left out if somebody else is
+//! at it.
+
+mod busiest;
+mod collect;
+mod enforcement;
+mod exceeded;
+mod quotas;
+mod stripes;
+
+pub use enforcement::Enforcement;
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::registry::Registry;
+use tidegate_core::BlockScope;
+
+use super::Ruled;
+use crate::answer::Code;
+use busiest::Busiest;
+use collect::Collected;
+use exceeded::Exceeded;
+use quotas::Quotas;
+use stripes::Stripes;
+
+/// Counts rulings. Clones are the same counters.
+///
+/// ```
+/// use tidegate_tower::report::{Metrics, Reporter};
+///
+/// let metrics = Metrics::watching(["acme", "globex"]);
+/// let reporter = Reporter::default().measuring(metrics.clone());
+/// # let _ = reporter;
+/// // … Gate::builder(engine, routes).reporter(reporter).build()?, and then
+/// // registry.register_collector(Box::new(metrics.collector(gate.clone())));
+/// ```
+#[derive(Clone)]
+pub struct Metrics(Arc<Inner>);
+
+struct Inner {
+    stripes: Stripes,
+    exceeded: Exceeded,
+    /// Requests that a block kept out, by its scope.
+    blocked: [AtomicU64; BlockScope::ALL.len()],
+    refusals: [AtomicU64; Code::ALL.len()],
+    quotas: Quotas,
+}
+
+/// How many organisations have gauges of their own, unless it is said.
+const BUSIEST: NonZeroUsize = NonZeroUsize::MIN.saturating_add(31);
+
+// === impl Metrics ===
+
+impl Metrics {
+    /// Shows what these organisations have left of their quotas, and the rest together.
+    #[must_use]
+    pub fn watching<T: Into<Box<str>>>(orgs: impl IntoIterator<Item = T>) -> Self {
+        Self::of(Busiest::watching(orgs.into_iter().map(Into::into)))
+    }
+
+    /// Shows what so many organisations have left of their quotas, those that ask most, and the rest
+    /// together. The default shows 32.
+    #[must_use]
+    pub fn busiest(most: NonZeroUsize) -> Self {
+        Self::of(Busiest::new(most))
+    }
+
+    fn of(orgs: Busiest) -> Self {
+        Self(Arc::new(Inner {
+            stripes: Stripes::default(),
+            exceeded: Exceeded::default(),
+            blocked: Default::default(),
+            refusals: Default::default(),
+            quotas: Quotas::new(orgs),
+        }))
+    }
+
+    /// What a registry collects: these counters, and the modes of what a [`Gate`](crate::Gate) or an
+    /// engine enforces.
+    #[must_use]
+    pub fn collector(&self, of: impl Enforcement) -> impl Collector {
+        Collected { metrics: self.clone(), of }
+    }
+
+    /// All of it as `OpenMetrics` text; [`exposition`](super::exposition) has the older one.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written down, which does not happen.
+    pub fn encode(&self, of: impl Enforcement) -> Result<String, fmt::Error> {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(self.collector(of)));
+        let mut text = String::with_capacity(8 << 10);
+        prometheus_client::encoding::text::encode(&mut text, &registry)?;
+        Ok(text)
+    }
+
+    /// Counts a ruling.
+    #[inline]
+    pub(super) fn ruled(&self, ruled: &Ruled<'_>) {
+        let inner = &*self.0;
+        inner.stripes.ruled(ruled);
+        if let Some(code) = ruled.code {
+            inner.refused(code, ruled);
+        }
+        if let (Some(decision), Some(identity)) = (&ruled.decision, ruled.identity) {
+            inner.quotas.decided(decision, identity.org_id());
+        }
+    }
+
+    /// Counts a request of which little is known.
+    pub(super) fn unseen(&self, code: Code) {
+        add_one(&self.0.refusals[code as usize]);
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::busiest(BUSIEST)
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    #[cold]
+    fn refused(&self, code: Code, ruled: &Ruled<'_>) {
+        add_one(&self.refusals[code as usize]);
+        let Some(decision) = &ruled.decision else { return };
+        if matches!(code, Code::RateLimitExceeded | Code::EnforcementDegraded) {
+            self.exceeded.add_one(decision, ruled.class());
+        }
+        if let Some(block) = decision.block() {
+            add_one(&self.blocked[block.scope as usize]);
+        }
+    }
+}
+
+#[inline]
+fn add_one(counter: &AtomicU64) {
+    counter.fetch_add(1, Relaxed);
+}
+
+#[cfg(test)]
+mod tests;

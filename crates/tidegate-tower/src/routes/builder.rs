@@ -1,0 +1,254 @@
+//! Routes as they are written, and what can be wrong with them.
+
+use std::sync::Arc;
+
+use http::Method;
+use tidegate_core::{Cost, Name, NameError};
+
+use super::{Endpoint, Routes, Variant};
+use crate::path;
+
+/// An endpoint class, and which policies decide about its requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    pub(crate) name: Name,
+    /// Before authentication.
+    pub(crate) early: Name,
+    /// After it; none where nobody is known yet, as at a login.
+    pub(crate) policy: Option<Name>,
+}
+
+/// One route as it is written.
+#[derive(Clone, Debug)]
+pub struct Route {
+    path: Box<str>,
+    methods: Vec<Method>,
+    class: Box<str>,
+    scope: Option<Box<str>>,
+    cost: Cost,
+}
+
+/// Routes as they are written.
+#[derive(Clone, Debug)]
+pub struct RoutesBuilder {
+    classes: Vec<Class>,
+    routes: Vec<Route>,
+    jobs: Vec<Route>,
+}
+
+/// Why routes cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RoutesError {
+    /// A route of a class that was not declared.
+    #[error(
+        "route `{route}` is of class `{class}`, which is not declared; declare it with its policies"
+    )]
+    UnknownClass {
+        /// The route, or the job.
+        route: Box<str>,
+        /// The class.
+        class: Box<str>,
+    },
+    /// A class that was declared twice.
+    #[error("class `{0}` is declared twice")]
+    ClassTwice(Name),
+    /// A template that no canonical path can match.
+    #[error(
+        "no request can match `{0}`: write the path in its canonical form, `/v1/reports/{{id}}`"
+    )]
+    NotCanonical(Box<str>),
+    /// A template that cannot stand beside the others.
+    #[error("route `{route}`: {reason}")]
+    Conflict {
+        /// The route.
+        route: Box<str>,
+        /// Why.
+        reason: String,
+    },
+    /// A route and a method that were written twice.
+    #[error("route `{0}` is there twice for one method")]
+    Twice(Box<str>),
+    /// A job that was written twice.
+    #[error("job `{0}` is there twice")]
+    JobTwice(Box<str>),
+    /// A job of a class without a policy for those who are known.
+    #[error("job `{job}` is of class `{class}`, which has no policy for those who are known")]
+    NobodyKnown {
+        /// The job.
+        job: Box<str>,
+        /// The class.
+        class: Name,
+    },
+}
+
+// === impl Class ===
+
+impl Class {
+    /// A class whose requests are decided by this policy before anybody is known.
+    ///
+    /// # Errors
+    ///
+    /// If one of these is no name.
+    pub fn try_new(name: &str, early: &str) -> Result<Self, NameError> {
+        Ok(Self { name: Name::try_new(name)?, early: Name::try_new(early)?, policy: None })
+    }
+
+    /// Adds the policy that decides once it is known who asks.
+    ///
+    /// # Errors
+    ///
+    /// If it is no name.
+    pub fn then(mut self, policy: &str) -> Result<Self, NameError> {
+        self.policy = Some(Name::try_new(policy)?);
+        Ok(self)
+    }
+}
+
+// === impl Route ===
+
+impl Route {
+    /// Every method of a path: `/v1/reports`, `/v1/reports/{id}`, `/files/{*path}`.
+    #[must_use]
+    pub fn new(path: impl Into<Box<str>>, class: impl Into<Box<str>>) -> Self {
+        let (path, class) = (path.into(), class.into());
+        Self { path, class, methods: Vec::new(), scope: None, cost: Cost::ONE }
+    }
+
+    /// This method, and others that are added; HEAD comes with GET.
+    #[must_use]
+    pub fn method(mut self, method: Method) -> Self {
+        self.methods.push(method);
+        self
+    }
+
+    /// Only for whom this scope was granted.
+    #[must_use]
+    pub fn scope(mut self, scope: impl Into<Box<str>>) -> Self {
+        self.scope = Some(scope.into());
+        self
+    }
+
+    /// What one request weighs; one unless this is called.
+    #[must_use]
+    pub const fn cost(mut self, cost: Cost) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    fn endpoint(self, classes: &[Class]) -> Result<Endpoint, RoutesError> {
+        let place = classes.iter().position(|class| class.name.as_str() == &*self.class);
+        let Some(place) = place else {
+            return Err(RoutesError::UnknownClass { route: self.path, class: self.class });
+        };
+        let class = classes[place].name.clone();
+        Ok(Endpoint { template: self.path, class, scope: self.scope, cost: self.cost, place })
+    }
+}
+
+// === impl RoutesBuilder ===
+
+impl RoutesBuilder {
+    pub(super) fn new(unmatched: Class) -> Self {
+        Self { classes: vec![unmatched], routes: Vec::new(), jobs: Vec::new() }
+    }
+
+    /// Declares a class.
+    #[must_use]
+    pub fn class(mut self, class: Class) -> Self {
+        self.classes.push(class);
+        self
+    }
+
+    /// Adds a route.
+    #[must_use]
+    pub fn route(mut self, route: Route) -> Self {
+        self.routes.push(route);
+        self
+    }
+
+    /// Adds a kind of job that can be [enqueued](crate::Gate::enqueue): a route whose path is its name.
+    #[must_use]
+    pub fn job(mut self, job: Route) -> Self {
+        self.jobs.push(job);
+        self
+    }
+
+    /// Checks all of it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong.
+    pub fn build(self) -> Result<Routes, RoutesError> {
+        let classes = self.classes;
+        for (place, class) in classes.iter().enumerate() {
+            if classes[..place].iter().any(|earlier| earlier.name == class.name) {
+                return Err(RoutesError::ClassTwice(class.name.clone()));
+            }
+        }
+        let mut paths = Paths::default();
+        for route in self.routes {
+            paths.add(route, &classes)?;
+        }
+        let jobs = jobs(self.jobs, &classes)?;
+        let unmatched = Route::new(Routes::UNMATCHED, classes[0].name.as_str());
+        let unmatched = Arc::new(unmatched.endpoint(&classes)?);
+        Ok(Routes { paths: paths.build()?, unmatched, jobs, classes })
+    }
+}
+
+fn jobs(jobs: Vec<Route>, classes: &[Class]) -> Result<Vec<Arc<Endpoint>>, RoutesError> {
+    let mut list: Vec<Arc<Endpoint>> = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        let job = job.endpoint(classes)?;
+        if list.iter().any(|earlier| earlier.template == job.template) {
+            return Err(RoutesError::JobTwice(job.template));
+        }
+        if classes[job.place].policy.is_none() {
+            return Err(RoutesError::NobodyKnown { job: job.template, class: job.class });
+        }
+        list.push(Arc::new(job));
+    }
+    Ok(list)
+}
+
+/// Templates with what was written for each.
+#[derive(Default)]
+struct Paths(Vec<(Box<str>, Vec<Variant>)>);
+
+// === impl Paths ===
+
+impl Paths {
+    fn add(&mut self, route: Route, classes: &[Class]) -> Result<(), RoutesError> {
+        let template = route.path.clone();
+        // Braces are no part of a canonical path, so they are left out of the look at it.
+        let plain = template.replace(['{', '}', '*'], "");
+        if path::canonical(&plain).ok().as_deref() != Some(&*plain) {
+            return Err(RoutesError::NotCanonical(template));
+        }
+        let methods = route.methods.clone().into_boxed_slice();
+        let variant = Variant { methods, endpoint: Arc::new(route.endpoint(classes)?) };
+        let place = self.0.iter().position(|(known, _)| *known == template).unwrap_or_else(|| {
+            self.0.push((template.clone(), Vec::new()));
+            self.0.len() - 1
+        });
+        let variants = &mut self.0[place].1;
+        let clashes = |earlier: &Variant| {
+            let both_any = earlier.methods.is_empty() && variant.methods.is_empty();
+            both_any || earlier.methods.iter().any(|method| variant.methods.contains(method))
+        };
+        if variants.iter().any(clashes) {
+            return Err(RoutesError::Twice(template));
+        }
+        variants.push(variant);
+        Ok(())
+    }
+
+    fn build(self) -> Result<matchit::Router<Box<[Variant]>>, RoutesError> {
+        let mut router = matchit::Router::new();
+        for (route, variants) in self.0 {
+            let inserted = router.insert(&*route, variants.into_boxed_slice());
+            inserted.map_err(|error| RoutesError::Conflict { route, reason: error.to_string() })?;
+        }
+        Ok(router)
+    }
+}

@@ -1,0 +1,117 @@
+//! Routes and policies together: what would never limit, or limit the wrong ones.
+
+use tidegate_core::{Dimension, Limit, Name, Policy, PolicySet};
+
+use super::{Class, Routes};
+
+/// Why policies cannot decide about these routes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// There is no such policy.
+    #[error("class `{class}` is decided by policy `{policy}`, which does not exist")]
+    NoPolicy {
+        /// The class.
+        class: Name,
+        /// The policy.
+        policy: Name,
+    },
+    /// A limit on what is not known before authentication.
+    #[error(
+        "policy `{policy}` decides before authentication, but its limit `{limit}` counts by \
+         `{by}`, which is not known then; count by `ip`, `class`, `route` or `agent`"
+    )]
+    NotKnownYet {
+        /// The policy.
+        policy: Name,
+        /// The limit.
+        limit: Name,
+        /// What is not known.
+        by: &'static str,
+    },
+    /// A bucket that organisations would share.
+    #[error(
+        "policy `{policy}` decides about organisations, but its limit `{limit}` does not count by \
+         `org`: one organisation could exhaust it for the others; add `org` to what it counts by"
+    )]
+    SharedByOrgs {
+        /// The policy.
+        policy: Name,
+        /// The limit.
+        limit: Name,
+    },
+    /// A policy that may have nothing to say.
+    #[error(
+        "policy `{policy}`: no limit of it is certain to apply; add one by `{by}` alone, or with \
+         `class`, `route` or `ip`"
+    )]
+    MayNotApply {
+        /// The policy.
+        policy: Name,
+        /// What everybody has.
+        by: &'static str,
+    },
+}
+
+/// What is known of every request before authentication.
+const EARLY: [Dimension; 5] =
+    [Dimension::Ip, Dimension::Ip56, Dimension::Ip48, Dimension::Class, Dimension::Route];
+
+// === impl Routes ===
+
+impl Routes {
+    /// Finds what would not limit, or limit the wrong ones, under these policies.
+    ///
+    /// # Errors
+    ///
+    /// The first that is found.
+    pub(crate) fn check(&self, policies: &PolicySet) -> Result<(), Unfit> {
+        for class in &self.classes {
+            early(find(policies, class, &class.early)?)?;
+            if let Some(policy) = &class.policy {
+                org(find(policies, class, policy)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn find<'p>(policies: &'p PolicySet, class: &Class, policy: &Name) -> Result<&'p Policy, Unfit> {
+    let missing = || Unfit::NoPolicy { class: class.name.clone(), policy: policy.clone() };
+    policies.get(policy.as_str()).ok_or_else(missing)
+}
+
+fn early(policy: &Policy) -> Result<(), Unfit> {
+    for limit in policy.limits() {
+        let known = |by: &Dimension| EARLY.contains(by) || *by == Dimension::Agent;
+        if let Some(by) = limit.scope().dimensions().find(|by| !known(by)) {
+            let (policy, limit) = (policy.name().clone(), limit.name().clone());
+            return Err(Unfit::NotKnownYet { policy, limit, by: by.name() });
+        }
+    }
+    certain(policy, "ip", |by| EARLY.contains(&by))
+}
+
+fn org(policy: &Policy) -> Result<(), Unfit> {
+    for limit in policy.limits() {
+        if !limit.scope().contains(Dimension::Org) {
+            let (policy, limit) = (policy.name().clone(), limit.name().clone());
+            return Err(Unfit::SharedByOrgs { policy, limit });
+        }
+    }
+    certain(policy, "org", |by| by == Dimension::Org || EARLY.contains(&by))
+}
+
+/// Some limit has to apply to everybody, and refuse.
+fn certain(
+    policy: &Policy,
+    by: &'static str,
+    known: impl Fn(Dimension) -> bool,
+) -> Result<(), Unfit> {
+    let applies = |limit: &Limit| {
+        limit.scope().dimensions().all(&known) && limit.exempt().is_none() && !limit.is_shadow()
+    };
+    match policy.limits().iter().any(|limit| applies(limit)) {
+        true => Ok(()),
+        false => Err(Unfit::MayNotApply { policy: policy.name().clone(), by }),
+    }
+}

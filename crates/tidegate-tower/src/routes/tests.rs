@@ -1,0 +1,1 @@
+//! Which endpoint a request belongs to.

@@ -1,0 +1,238 @@
+//! The section as it is written: unknown fields are refused, and what is missing is said.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use http::Method;
+use http::header::HeaderName;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tidegate_core::{Cost, Store};
+use tidegate_engine::Engine;
+use tidegate_engine::file::{Door, Report};
+
+use super::units::{Header, Network};
+use crate::answer::{BodyProfile, HeaderProfile, Profile, Reset, RetryAfter};
+use crate::client::Trust;
+use crate::gate::{Gate, GateBuilder};
+use crate::routes::{Class, Route, Routes, RoutesBuilder};
+
+/// A policy file with the section `http` and no other beside the policies.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct HttpFile {
+    /// What the layers need to know.
+    pub http: Written,
+}
+
+/// The section `http`, as written.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Written {
+    /// The class of requests that no route matches. There is always one, so nothing is without a limit.
+    pub default: String,
+    /// The endpoint classes, and which policies decide about them.
+    pub classes: BTreeMap<String, WrittenClass>,
+    /// Which requests belong to which class. The first path that matches counts, whatever the order.
+    #[serde(default)]
+    pub routes: Vec<WrittenRoute>,
+    /// The kinds of jobs that can be enqueued.
+    #[serde(default)]
+    pub jobs: Vec<WrittenJob>,
+    /// The proxies that are believed about where a request came from. Default: none.
+    #[serde(default)]
+    pub trusted_proxies: Vec<Network>,
+    /// The one header field in which they say it. Default: x-forwarded-for.
+    pub client_header: Option<Header>,
+    /// The header field with the name of a request. Default: x-request-id.
+    pub request_id_header: Option<Header>,
+    /// What clients are told.
+    #[serde(default)]
+    pub answers: WrittenAnswers,
+}
+
+/// What clients are told, as written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenAnswers {
+    /// The families of header fields. Default: ratelimit and triple.
+    pub headers: Option<Vec<HeaderProfile>>,
+    /// How a reset is told: as seconds since the epoch, or from now. Default: epoch.
+    pub reset: Option<Reset>,
+    /// Which refusals say when to come back: those by bursts, or all. Default: burst.
+    pub retry_after: Option<RetryAfter>,
+    /// What the body of a refusal looks like. Default: envelope.
+    pub body: Option<BodyProfile>,
+}
+
+/// A class, as written.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenClass {
+    /// The policy that decides before it is known who asks.
+    pub early: String,
+    /// The policy that decides once it is known. Left out where nobody is known yet, as at a login.
+    pub policy: Option<String>,
+}
+
+/// A route, as written.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenRoute {
+    /// The path: `/v1/reports/{id}`, `/files/{*path}`.
+    pub path: String,
+    /// The methods; HEAD comes with GET. Default: all.
+    #[serde(default)]
+    pub methods: Vec<String>,
+    /// The class.
+    pub class: String,
+    /// The scope without which nobody may pass.
+    pub scope: Option<String>,
+    /// What one request weighs. Default: 1.
+    #[schemars(range(min = 1))]
+    pub cost: Option<u64>,
+}
+
+/// A kind of job, as written.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenJob {
+    /// Its name.
+    pub name: String,
+    /// The class, which has a policy for those who are known.
+    pub class: String,
+    /// The scope without which nobody may enqueue it.
+    pub scope: Option<String>,
+    /// What one job weighs. Default: 1.
+    #[schemars(range(min = 1))]
+    pub cost: Option<u64>,
+}
+
+/// Why the section cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("http.{field}: {problem}")]
+pub struct SettingsError {
+    /// The field, as a path below `http`.
+    pub field: String,
+    /// What is wrong with it, and what to write instead.
+    pub problem: String,
+}
+
+// === impl HttpFile ===
+
+impl Door for HttpFile {
+    fn check(&self, report: &mut Report<'_>) {
+        if let Err(error) = self.http.routes() {
+            report.say(&format!("http.{}", error.field), error.problem);
+        }
+    }
+}
+
+// === impl Written ===
+
+impl Written {
+    /// A gate with these settings. What the file does not say can still be added.
+    ///
+    /// # Errors
+    ///
+    /// If the settings make no sense.
+    pub fn gate<S: Store>(&self, engine: Arc<Engine<S>>) -> Result<GateBuilder<S>, SettingsError> {
+        let gate = Gate::builder(engine, self.routes()?)
+            .trust(self.trust())
+            .profile(self.answers.profile());
+        Ok(match &self.request_id_header {
+            Some(header) => gate.request_id(header.0.clone()),
+            None => gate,
+        })
+    }
+
+    fn trust(&self) -> Trust {
+        let usual = || HeaderName::from_static("x-forwarded-for");
+        let header = self.client_header.as_ref().map_or_else(usual, |header| header.0.clone());
+        Trust::proxies(self.trusted_proxies.iter().map(|network| network.0), header)
+    }
+
+    fn routes(&self) -> Result<Routes, SettingsError> {
+        let Some(unmatched) = self.classes.get(&self.default) else {
+            let problem = format!("there is no class `{}`; declare it in `classes`", self.default);
+            return Err(said("default", problem));
+        };
+        let mut routes = Routes::builder(unmatched.class(&self.default)?);
+        for (name, class) in self.classes.iter().filter(|(name, _)| **name != self.default) {
+            routes = routes.class(class.class(name)?);
+        }
+        for (place, route) in self.routes.iter().enumerate() {
+            routes = route.add(routes, &format!("routes[{place}]"))?;
+        }
+        for (place, job) in self.jobs.iter().enumerate() {
+            let route = Route::new(job.name.as_str(), job.class.as_str());
+            let field = format!("jobs[{place}]");
+            routes = routes.job(with(route, job.scope.as_deref(), job.cost, &field)?);
+        }
+        routes.build().map_err(|error| said("routes", error.to_string()))
+    }
+}
+
+// === impl WrittenAnswers ===
+
+impl WrittenAnswers {
+    fn profile(&self) -> Profile {
+        let profile = Profile::default()
+            .reset(self.reset.unwrap_or_default())
+            .retry_after(self.retry_after.unwrap_or_default())
+            .body(self.body.unwrap_or_default());
+        match &self.headers {
+            Some(headers) => profile.headers(headers.iter().copied()),
+            None => profile,
+        }
+    }
+}
+
+// === impl WrittenClass ===
+
+impl WrittenClass {
+    fn class(&self, name: &str) -> Result<Class, SettingsError> {
+        let class = Class::try_new(name, &self.early);
+        let class = match &self.policy {
+            Some(policy) => class.and_then(|class| class.then(policy)),
+            None => class,
+        };
+        class.map_err(|error| said(&format!("classes.{name}"), error.to_string()))
+    }
+}
+
+// === impl WrittenRoute ===
+
+impl WrittenRoute {
+    fn add(&self, routes: RoutesBuilder, field: &str) -> Result<RoutesBuilder, SettingsError> {
+        let mut route = Route::new(self.path.as_str(), self.class.as_str());
+        for method in &self.methods {
+            let known = Method::from_bytes(method.as_bytes()).ok();
+            // In lower case it would be another method, which nobody sends.
+            let known = known.filter(|_| !method.bytes().any(|byte| byte.is_ascii_lowercase()));
+            let Some(method) = known else {
+                let problem = format!("`{method}` is not a method; write GET, POST, …");
+                return Err(said(&format!("{field}.methods"), problem));
+            };
+            route = route.method(method);
+        }
+        Ok(routes.route(with(route, self.scope.as_deref(), self.cost, field)?))
+    }
+}
+
+fn with(
+    route: Route,
+    scope: Option<&str>,
+    cost: Option<u64>,
+    field: &str,
+) -> Result<Route, SettingsError> {
+    let route = scope.into_iter().fold(route, Route::scope);
+    let Some(cost) = cost else { return Ok(route) };
+    match Cost::try_new(cost) {
+        Ok(cost) => Ok(route.cost(cost)),
+        Err(error) => Err(said(&format!("{field}.cost"), error.to_string())),
+    }
+}
+
+fn said(field: &str, problem: String) -> SettingsError {
+    SettingsError { field: field.to_owned(), problem }
+}

@@ -1,0 +1,132 @@
+//! W3C trace context, levels 1 and 2: which trace a request belongs to.
+//!
+//! A trace of the caller goes on as it is; where there is none that can be read, one begins here, so
+//! that everything about one request can be found by its trace.
+
+use core::fmt;
+
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::unguessable::hex;
+
+/// The trace that a request belongs to, as its `traceparent` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TraceContext {
+    /// Not zero.
+    trace_id: u128,
+    /// Not zero.
+    parent_id: u64,
+    flags: u8,
+}
+
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// `00-<32 hex>-<16 hex>-<2 hex>`.
+const LEN: usize = 55;
+
+// === impl TraceContext ===
+
+impl TraceContext {
+    /// The context in these headers, if there is exactly one and it is valid.
+    #[must_use]
+    pub fn of(headers: &HeaderMap) -> Option<Self> {
+        let mut values = headers.get_all(TRACEPARENT).iter();
+        let (value, None) = (values.next()?, values.next()) else { return None };
+        Self::parse(value.as_bytes())
+    }
+
+    /// The context of a request, which goes on to whoever comes after. One that cannot be read is taken
+    /// away, with what vendors have said about it: whoever traces begins anew, as if there had been none.
+    pub(crate) fn adopt(headers: &mut HeaderMap) -> Option<Self> {
+        let context = Self::of(headers);
+        if context.is_none() && headers.remove(TRACEPARENT).is_some() {
+            headers.remove(TRACESTATE);
+        }
+        context
+    }
+
+    /// Parses `00-<32 hex>-<16 hex>-<2 hex>`, and of a later version what can be known of it: it begins
+    /// in the same way.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let (fields, rest) = text.split_at_checked(LEN)?;
+        let field = |from: usize, len: usize| number(&fields[from..from + len]);
+        let dashes = [2, 35, 52].iter().all(|place| fields[*place] == b'-');
+        let version = field(0, 2)?;
+        let ends_well = rest.is_empty() || (version > 0 && rest.starts_with(b"-"));
+        if !dashes || version == 0xff || !ends_well {
+            return None;
+        }
+        let [_, parent_id] = halves(field(36, 16)?);
+        let [.., flags] = field(53, 2)?.to_be_bytes();
+        let context = Self { trace_id: field(3, 32)?, parent_id, flags };
+        (context.trace_id != 0 && context.parent_id != 0).then_some(context)
+    }
+
+    /// As the header field `traceparent` has it.
+    #[must_use]
+    pub fn header_value(&self) -> HeaderValue {
+        // Digits and dashes may stand there.
+        HeaderValue::from_bytes(&self.text()).unwrap_or_else(|_| HeaderValue::from_static(""))
+    }
+
+    /// The trace.
+    #[must_use]
+    pub const fn trace_id(&self) -> u128 {
+        self.trace_id
+    }
+
+    /// The trace in hexadecimal, as other tools show it.
+    #[must_use]
+    pub fn trace_id_hex(&self) -> String {
+        hex::<32>(self.trace_id).map(char::from).iter().collect()
+    }
+
+    /// The span that made the request.
+    #[must_use]
+    pub const fn parent_id(&self) -> u64 {
+        self.parent_id
+    }
+
+    /// Whether the trace is sampled.
+    #[must_use]
+    pub const fn is_sampled(&self) -> bool {
+        self.flags & 1 == 1
+    }
+
+    fn text(&self) -> [u8; LEN] {
+        let mut text = *b"00-00000000000000000000000000000000-0000000000000000-00";
+        text[3..35].copy_from_slice(&hex::<32>(self.trace_id));
+        text[36..52].copy_from_slice(&hex::<16>(self.parent_id.into()));
+        text[53..].copy_from_slice(&hex::<2>(self.flags.into()));
+        text
+    }
+}
+
+impl fmt::Display for TraceContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(core::str::from_utf8(&self.text()).unwrap_or_default())
+    }
+}
+
+/// Digits in lower case, and nothing else; no more than fit.
+fn number(digits: &[u8]) -> Option<u128> {
+    digits.iter().try_fold(0, |number, digit| {
+        let digit = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' => digit - b'a' + 10,
+            _ => return None,
+        };
+        Some(number << 4 | u128::from(digit))
+    })
+}
+
+/// The upper and the lower half.
+fn halves(number: u128) -> [u64; 2] {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = number.to_be_bytes();
+    [[a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]].map(u64::from_be_bytes)
+}
+
+#[cfg(test)]
+mod tests;

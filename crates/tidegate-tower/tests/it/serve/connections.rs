@@ -1,0 +1,143 @@
+//! How many, how large, and how it ends.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tidegate_tower::accept::Refused;
+use tidegate_tower::serve::{Bounds, Serve, Stopped};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tower::service_fn;
+
+use super::{answer, piped};
+
+/// A listener on a port of its own.
+struct Site {
+    address: SocketAddr,
+    serve: Serve,
+    stop: oneshot::Sender<()>,
+    running: JoinHandle<Stopped>,
+}
+
+impl Site {
+    async fn start(bounds: Bounds) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let serve = Serve::new(bounds);
+        let running = tokio::spawn({
+            let serve = serve.clone();
+            async move { serve.run(listener, service_fn(answer), async { drop(stopped.await) }).await }
+        });
+        Self { address, serve, stop, running }
+    }
+
+    /// A connection that has been served once and is kept open.
+    async fn visit(&self, path: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream
+    }
+}
+
+/// Reads a part of an answer; nothing if there is none.
+async fn first(stream: &mut TcpStream) -> String {
+    let mut space = [0; 1024];
+    // A reset says the same as an end.
+    let count = stream.read(&mut space).await.unwrap_or(0);
+    String::from_utf8(space[..count].to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn t34_one_address_does_not_take_all_connections() {
+    let site = Site::start(Bounds::default().connections_of_one(2)).await;
+    let mut kept = Vec::new();
+    for _ in 0..2 {
+        let mut stream = site.visit("/").await;
+        assert!(first(&mut stream).await.starts_with("HTTP/1.1 200"));
+        kept.push(stream);
+    }
+    assert_eq!(first(&mut site.visit("/").await).await, "", "closed at once");
+    assert_eq!((site.serve.open(), site.serve.refused(Refused::Address)), (2, 1));
+    drop(kept.pop());
+    while site.serve.open() > 1 {
+        tokio::task::yield_now().await;
+    }
+    assert!(first(&mut site.visit("/").await).await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn there_are_never_more_connections_than_there_may_be() {
+    let site = Site::start(Bounds::default().connections(3)).await;
+    let mut kept = Vec::new();
+    for _ in 0..10 {
+        let mut stream = site.visit("/").await;
+        let answer = first(&mut stream).await;
+        kept.push((stream, answer.starts_with("HTTP/1.1 200")));
+    }
+    assert_eq!(kept.iter().filter(|(_, served)| *served).count(), 3);
+    assert_eq!((site.serve.open(), site.serve.refused(Refused::Total)), (3, 7));
+}
+
+#[tokio::test]
+async fn what_is_under_way_is_finished_when_the_listener_stops_and_what_is_idle_ends() {
+    let site = Site::start(Bounds::default()).await;
+    let mut idle = site.visit("/").await;
+    assert!(first(&mut idle).await.starts_with("HTTP/1.1 200"));
+    let mut busy = TcpStream::connect(site.address).await.unwrap();
+    busy.write_all(b"POST /upload HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nx")
+        .await
+        .unwrap();
+    while site.serve.open() < 2 {
+        tokio::task::yield_now().await;
+    }
+    site.stop.send(()).unwrap();
+    assert_eq!(first(&mut idle).await, "", "ended");
+    drop(idle);
+    busy.write_all(b"x").await.unwrap();
+    let answer = first(&mut busy).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with('2'), "{answer}");
+    assert!(answer.contains("connection: close"), "{answer}");
+    drop(busy);
+    assert_eq!(site.running.await.unwrap(), Stopped { cut: 0 });
+    assert!(TcpStream::connect(site.address).await.is_err(), "nobody listens");
+}
+
+#[tokio::test]
+async fn what_does_not_finish_in_time_is_cut_off() {
+    let site = Site::start(Bounds::default().drain(Duration::from_millis(50))).await;
+    let mut never = site.visit("/never").await;
+    while site.serve.open() < 1 {
+        tokio::task::yield_now().await;
+    }
+    site.stop.send(()).unwrap();
+    let stopped = site.running.await.unwrap();
+    assert_eq!(first(&mut never).await, "");
+    assert_eq!(stopped, Stopped { cut: 1 });
+}
+
+/// The status that a request with so many header fields of this length gets.
+async fn status(count: usize, length: usize) -> String {
+    let mut client = piped(Bounds::default());
+    let mut head = "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n".to_owned();
+    for number in 0..count {
+        write!(head, "x{number}: {}\r\n", "v".repeat(length)).unwrap();
+    }
+    // Whoever is refused may not be read to the end.
+    let _ = client.stream.write_all(format!("{head}\r\n").as_bytes()).await;
+    let (answer, _) = client.hear(10).await;
+    answer.split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn t36_heads_have_a_hundred_fields_and_16_kib_at_most() {
+    assert_eq!(status(98, 1).await, "200");
+    assert_eq!(status(99, 1).await, "431", "with `host` and `connection` these are 101");
+    assert_eq!(status(1, 15 << 10).await, "200");
+    assert_eq!(status(1, 17 << 10).await, "431");
+    assert_eq!(status(90, 200).await, "431", "many that are large together");
+}

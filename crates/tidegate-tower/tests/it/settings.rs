@@ -1,0 +1,89 @@
+//! The section `http`: what may be written, and what is said about the rest.
+
+use std::sync::Arc;
+
+use http::{Method, StatusCode};
+use http_body_util::Full;
+use tidegate_core::{ManualClock, Timestamp};
+use tidegate_engine::file::File;
+use tidegate_engine::memory::{Budget, MemoryStore};
+use tidegate_engine::{Engine, ready};
+use tidegate_tower::settings::HttpFile;
+use tower::{Layer, ServiceExt, service_fn};
+
+use crate::world::{POLICIES, acme, request};
+
+const HTTP: &str = "
+http:
+  default: write
+  classes:
+    read: { early: address, policy: read }
+    write: { early: address, policy: write }
+    bulk: { early: address, policy: bulk }
+    auth: { early: entrance }
+  routes:
+    - { path: /login, methods: [POST], class: auth }
+    - { path: '/reports/{id}', methods: [GET], class: read, scope: 'reports:read' }
+  jobs:
+    - { name: export, class: bulk, scope: 'reports:export', cost: 10 }
+  trusted_proxies: [198.51.100.0/24]
+  client_header: x-real-ip
+  request_id_header: x-correlation
+  answers: { headers: [x-ratelimit], reset: delta, retry_after: always, body: problem }
+";
+
+fn written(http: &str) -> String {
+    POLICIES.replacen("version: 1\n", &format!("version: 1{http}"), 1)
+}
+
+fn told(change: impl Fn(&str) -> String) -> String {
+    let text = written(&change(HTTP));
+    File::<HttpFile>::parse("policies.yaml", &text).map(drop).unwrap_err().to_string()
+}
+
+#[test]
+fn a_gate_is_made_from_a_file() {
+    let file: File<HttpFile> = File::parse("policies.yaml", &written(HTTP)).unwrap();
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
+    let store = MemoryStore::new(Budget::default(), Arc::clone(&clock));
+    let engine = Engine::new(store, file.policies().clone().build(None).unwrap());
+    let gate = file.door().http.gate(Arc::new(engine)).unwrap().timed_by(clock).build().unwrap();
+    let service = service_fn(async |_| {
+        Ok::<_, std::convert::Infallible>(http::Response::new(Full::<bytes::Bytes>::default()))
+    });
+    let stack = gate.early().layer(gate.org().layer(service));
+    let send = |client: &'static str| {
+        let mut request = request(Method::GET, "/reports/1", Some(acme()));
+        request.headers_mut().insert("x-real-ip", client.parse().unwrap());
+        ready(stack.clone().oneshot(request)).unwrap().unwrap()
+    };
+    let answers = ["203.0.113.1", "203.0.113.2", "203.0.113.3"].map(send);
+    let statuses = answers.each_ref().map(|answer| answer.status().as_u16());
+    assert_eq!(statuses, [200, 200, 429]);
+    let headers = answers[2].headers();
+    assert_eq!(headers["x-ratelimit-limit"], "2");
+    assert_eq!(headers["x-ratelimit-remaining"], "0");
+    assert_eq!(headers["x-ratelimit-reset"], "2");
+    assert_eq!(headers["retry-after"], "1");
+    assert_eq!(headers["content-type"], "application/problem+json");
+    assert!(headers.contains_key("x-correlation") && !headers.contains_key("ratelimit"));
+    assert_eq!(answers[0].status(), StatusCode::OK);
+}
+
+#[test]
+fn mistakes_are_shown_where_they_are() {
+    let unknown = told(|http| http.replace("default: write", "default: wrote"));
+    assert!(unknown.contains("there is no class `wrote`"), "{unknown}");
+    let class = told(|http| http.replace("methods: [POST], class: auth", "class: weird"));
+    assert!(class.contains("`weird`, which is not declared"), "{class}");
+    let method = told(|http| http.replace("[POST]", "[post]"));
+    assert!(method.contains("`post` is not a method"), "{method}");
+    let cost = told(|http| http.replace("cost: 10", "cost: 0"));
+    assert!(cost.contains("http.jobs[0].cost") || cost.contains("cost"), "{cost}");
+    let network = told(|http| http.replace("198.51.100.0/24", "198.51.100.7/24"));
+    assert!(network.contains("`198.51.100.0/24`"), "{network}");
+    let field = told(|http| http.replace("client_header", "client_heder"));
+    assert!(field.contains("client_heder"), "{field}");
+    let family = told(|http| http.replace("[x-ratelimit]", "[x-rate]"));
+    assert!(family.contains("x-rate"), "{family}");
+}

@@ -1,0 +1,126 @@
+//! The API: one table of endpoints, and the layers around it.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::{MethodFilter, MethodRouter, on};
+use tidegate::file::File;
+use tidegate::memory::MemoryStore;
+use tidegate::{Clock, Engine, Store};
+use tidegate_tower::answer::Code;
+use tidegate_tower::report::Reporter;
+use tidegate_tower::settings::{HttpFile, WrittenRoute};
+use tidegate_tower::{Gate, Visit};
+use tower::Layer;
+
+use super::handlers;
+use super::tokens::{Claim, Tokens};
+
+/// Everything a request needs.
+pub(crate) struct App<S> {
+    pub(crate) gate: Gate<S>,
+    pub(crate) tokens: Tokens,
+}
+
+/// One thing that the API does.
+pub(crate) struct Endpoint<S> {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    handler: MethodRouter<Arc<App<S>>>,
+}
+
+/// The API with the limits of a file, counted in memory; a fleet would share a `RedisStore`.
+pub(crate) fn app<C: Clock + Clone + 'static>(
+    file: &File<HttpFile>,
+    clock: C,
+    reporter: Reporter,
+    tokens: Tokens,
+) -> Result<Router, Box<dyn Error>> {
+    let http = &file.door().http;
+    let store = MemoryStore::try_new(file.budget(), clock.clone())?;
+    let engine = Engine::new(store, file.policies().clone().build(None)?);
+    let gate = http.gate(Arc::new(engine))?.reporter(reporter).timed_by(Arc::new(clock)).build()?;
+
+    let endpoints = endpoints()?;
+    agree(&endpoints, &http.routes)?;
+    let app = Arc::new(App { gate: gate.clone(), tokens });
+    let router = endpoints
+        .into_iter()
+        .fold(Router::new(), |router, endpoint| router.route(endpoint.path, endpoint.handler))
+        .with_state(Arc::clone(&app));
+
+    // Around the router, and not with `Router::layer`: that would come after the search for a route, and
+    // what is searched for has to be the path that was decided about.
+    let known = gate.org().layer(router);
+    let authenticated = from_fn_with_state(app, authenticate).layer(known);
+    Ok(Router::new().fallback_service(gate.early().layer(authenticated)))
+}
+
+/// The whole API. What is not here is not served.
+pub(crate) fn endpoints<S: Store + 'static>() -> Result<Vec<Endpoint<S>>, Box<dyn Error>> {
+    Ok(vec![
+        Endpoint::new(Method::GET, "/v1/reports", handlers::list)?,
+        Endpoint::new(Method::POST, "/v1/reports", handlers::create)?,
+        Endpoint::new(Method::GET, "/v1/reports/{id}", handlers::show)?,
+        Endpoint::new(Method::POST, "/v1/reports/{id}/export", handlers::export)?,
+        Endpoint::new(Method::DELETE, "/v1/admin/users/{id}", handlers::delete_user)?,
+        Endpoint::new(Method::POST, "/v1/login", handlers::login)?,
+        Endpoint::new(Method::GET, "/healthz", handlers::health)?,
+        Endpoint::new(Method::GET, "/metrics", handlers::metrics)?,
+    ])
+}
+
+/// What is served without a route of its own would have the limits of the default class, and ask for no
+/// scope (threat T06); so that is a mistake.
+pub(crate) fn agree<S>(endpoints: &[Endpoint<S>], routes: &[WrittenRoute]) -> Result<(), String> {
+    for Endpoint { method, path, .. } in endpoints {
+        let of_it = |route: &&WrittenRoute| {
+            route.path == *path && route.methods.iter().any(|listed| listed == method.as_str())
+        };
+        if !routes.iter().any(|route| of_it(&route)) {
+            return Err(format!("{method} {path} has no route in the policy file"));
+        }
+    }
+    Ok(())
+}
+
+/// Finds out who asks. Who says nothing is nobody, and gets no further than nobody may.
+async fn authenticate<S: Store + 'static>(
+    State(app): State<Arc<App<S>>>,
+    visit: Visit,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let identity = match Claim::of(request.headers()) {
+        Claim::Nobody => return next.run(request).await,
+        Claim::Bearer(secret) => app.tokens.find(secret).cloned(),
+        Claim::Unclear => None,
+    };
+    match identity {
+        Some(identity) => {
+            request.extensions_mut().insert(identity);
+            next.run(request).await
+        }
+        None => visit.refuse(Code::AuthenticationRequired).map(Body::from),
+    }
+}
+
+// === impl Endpoint ===
+
+impl<S: Store + 'static> Endpoint<S> {
+    fn new<H, T>(method: Method, path: &'static str, handler: H) -> Result<Self, Box<dyn Error>>
+    where
+        H: Handler<T, Arc<App<S>>>,
+        T: 'static,
+    {
+        let handler = on(MethodFilter::try_from(method.clone())?, handler);
+        Ok(Self { method, path, handler })
+    }
+}

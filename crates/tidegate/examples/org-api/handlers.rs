@@ -1,0 +1,89 @@
+//! What the API does, which is little: the limits are around it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tidegate::Store;
+use tidegate_tower::answer::Code;
+use tidegate_tower::report::exposition::Format;
+use tidegate_tower::{Identity, NotEnqueued, Visit};
+
+use super::app::App;
+
+pub(crate) async fn list(identity: Identity) -> Json<Value> {
+    Json(json!({ "org": identity.org_id(), "reports": ["r1", "r2"] }))
+}
+
+pub(crate) async fn show(identity: Identity, Path(id): Path<String>) -> Json<Value> {
+    Json(json!({ "org": identity.org_id(), "id": id }))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct NewReport {
+    title: String,
+}
+
+pub(crate) async fn create(visit: Visit, Json(report): Json<NewReport>) -> impl IntoResponse {
+    let created = json!({ "id": visit.request_id.as_str(), "title": report.title });
+    (StatusCode::CREATED, Json(created))
+}
+
+/// Counted twice, by different limits: as a request by the layers, and as a job by what it weighs.
+pub(crate) async fn export<S: Store + 'static>(
+    State(app): State<Arc<App<S>>>,
+    identity: Identity,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Result<Response, NotEnqueued> {
+    app.gate.enqueue("export", &identity, &visit).await?;
+    // … and now hand it to the queue. Workers rely on what was counted here.
+    let enqueued = json!({ "job": visit.request_id.as_str(), "report": id });
+    Ok((StatusCode::ACCEPTED, Json(enqueued)).into_response())
+}
+
+pub(crate) async fn delete_user(identity: Identity, Path(_): Path<String>) -> StatusCode {
+    match identity.has_role("admin") {
+        true => StatusCode::NO_CONTENT,
+        false => StatusCode::FORBIDDEN,
+    }
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Login {
+    user: String,
+    password: String,
+}
+
+/// Limited by address alone here; the guide to logins limits by account as well.
+pub(crate) async fn login(visit: Visit, Json(login): Json<Login>) -> Response {
+    if login.user == "ada" && login.password == "correct horse" {
+        return Json(json!({ "token": "ada-laptop" })).into_response();
+    }
+    visit.refuse(Code::AuthenticationRequired).map(Body::from)
+}
+
+pub(crate) async fn health() -> &'static str {
+    "ok"
+}
+
+/// For scrapers. On a real site it would be on a listener of its own.
+pub(crate) async fn metrics<S: Store + 'static>(
+    State(app): State<Arc<App<S>>>,
+    headers: HeaderMap,
+) -> Response {
+    let format = Format::accepted(&headers);
+    let metrics = app.gate.reporter().metrics();
+    match metrics.map(|metrics| metrics.encode(app.gate.clone())) {
+        Some(Ok(text)) => {
+            ([(CONTENT_TYPE, format.content_type())], format.of(&text)).into_response()
+        }
+        Some(Err(_)) | None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
