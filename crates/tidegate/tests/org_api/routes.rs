@@ -86,3 +86,19 @@ async fn what_is_not_served_is_limited_too() {
     }
     assert_eq!(refused, Some(100), "one bucket for all of it, that of the default class");
 }
+
+#[test]
+fn what_the_guide_shows_is_what_is_run() {
+    let guide = include_str!("../../../../docs/guides/org-api.md");
+    let program = [
+        include_str!("../../examples/org-api/main.rs"),
+        include_str!("../../examples/org-api/app.rs"),
+        include_str!("../../examples/org-api/handlers.rs"),
+    ];
+    let blocks: Vec<&str> = guide.split("```rust\n").skip(1).collect();
+    assert!(blocks.len() >= 6, "the guide shows the program");
+    for block in blocks {
+        let code = block.split("```").next().unwrap();
+        assert!(program.iter().any(|file| file.contains(code)), "not in the program:\n{code}");
+    }
+}
