@@ -37,16 +37,12 @@ pub(crate) struct Endpoint<S> {
 }
 
 /// The API with the limits of a file, counted in memory; a fleet would share a `RedisStore`.
-pub(crate) fn app<C: Clock + 'static>(
-    policies: &str,
+pub(crate) fn app<C: Clock + Clone + 'static>(
+    file: &File<HttpFile>,
     clock: C,
     reporter: Reporter,
     tokens: Tokens,
-) -> Result<Router, Box<dyn Error>>
-where
-    C: Clone,
-{
-    let file: File<HttpFile> = File::parse("policies.yaml", policies)?;
+) -> Result<Router, Box<dyn Error>> {
     let http = &file.door().http;
     let store = MemoryStore::try_new(file.budget(), clock.clone())?;
     let engine = Engine::new(store, file.policies().clone().build(None)?);

@@ -9,6 +9,7 @@ use std::error::Error;
 use std::net::SocketAddr;
 
 use tidegate::SystemClock;
+use tidegate::file::File;
 use tidegate_tower::report::{Audit, JsonLines, Metrics, Reporter};
 use tidegate_tower::serve::{Bounds, Serve};
 use tokio::net::TcpListener;
@@ -16,18 +17,16 @@ use tokio::net::TcpListener;
 use app::app;
 use tokens::Tokens;
 
-/// The limits, unless another file is named.
+/// The limits.
 pub(crate) const POLICIES: &str = include_str!("policies.yaml");
 
 #[tokio::main]
 #[allow(clippy::print_stdout, reason = "says where to find it")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // [policies.yaml] [audit.jsonl]
+    // [environment] [audit.jsonl]
     let mut arguments = std::env::args().skip(1);
-    let policies = match arguments.next() {
-        Some(path) => std::fs::read_to_string(path)?,
-        None => POLICIES.to_owned(),
-    };
+    let environment = arguments.next();
+    let file = File::parse_in("policies.yaml", POLICIES, environment.as_deref())?;
     let mut reporter = Reporter::default().measuring(Metrics::default());
     if let Some(path) = arguments.next() {
         reporter = reporter.auditing(Audit::builder().start(JsonLines::open(path)?)?);
@@ -35,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // The log: every refusal is an event of `tidegate::throttle`.
     tracing_subscriber::fmt().json().with_max_level(tracing::Level::INFO).init();
 
-    let api = app(&policies, SystemClock::new(), reporter, Tokens::example())?;
+    let api = app(&file, SystemClock::new(), reporter, Tokens::example())?;
     let address = SocketAddr::from(([127, 0, 0, 1], 3000));
     let listener = TcpListener::bind(address).await?;
     println!("curl -i http://{address}/v1/reports -H 'authorization: Bearer ada-laptop'");

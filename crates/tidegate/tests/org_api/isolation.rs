@@ -52,6 +52,14 @@ async fn an_organisation_as_a_whole_has_its_limit_and_another_has_bought_more() 
 }
 
 #[tokio::test]
+async fn another_environment_has_other_numbers() {
+    for (environment, expected) in [(None, 10), (Some("production"), 10), (Some("staging"), 15)] {
+        let site = Setting { environment, ..Setting::default() }.start().await;
+        assert_eq!(site.passed(&read("ada-laptop"), 17).await, expected, "{environment:?}");
+    }
+}
+
+#[tokio::test]
 async fn organisations_share_nothing_even_with_equal_token_ids() {
     let site = Site::start().await;
     assert_eq!(site.passed(&read("ada-laptop"), 12).await, 10);

@@ -48,6 +48,7 @@ fn t06_an_endpoint_without_a_route_stops_the_start() {
     let routes = POLICIES.lines().filter(|line| !line.contains("path: '/v1/admin"));
     let fewer = routes.collect::<Vec<_>>().join("\n");
     let clock = Arc::new(ManualClock::new(tidegate::Timestamp::from_micros(0)));
+    let fewer = File::parse("policies.yaml", &fewer).unwrap();
     let refused = app(&fewer, clock, Reporter::default(), Tokens::example()).unwrap_err();
     let expected = "DELETE /v1/admin/users/{id} has no route in the policy file";
     assert_eq!(refused.to_string(), expected);

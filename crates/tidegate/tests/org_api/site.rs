@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use serde_json::Value;
+use tidegate::file::File;
 use tidegate::{ManualClock, Span, Timestamp};
 use tidegate_tower::report::{Metrics, Reporter};
 use tidegate_tower::serve::{Bounds, Serve};
@@ -23,6 +24,7 @@ pub(crate) struct Site {
 /// What a test changes before the API starts.
 pub(crate) struct Setting {
     pub(crate) policies: String,
+    pub(crate) environment: Option<&'static str>,
     pub(crate) reporter: Reporter,
     pub(crate) tokens: Tokens,
     pub(crate) bounds: Bounds,
@@ -55,6 +57,7 @@ impl Default for Setting {
     fn default() -> Self {
         Self {
             policies: POLICIES.to_owned(),
+            environment: None,
             reporter: Reporter::default().measuring(Metrics::default()),
             tokens: Tokens::example(),
             bounds: Bounds::default(),
@@ -89,8 +92,9 @@ impl Setting {
     pub(crate) fn site(self) -> (axum::Router, Serve, Arc<ManualClock>) {
         let start = Timestamp::from_micros(START * 1_000_000);
         let clock = Arc::new(ManualClock::new(start));
-        let Self { policies, reporter, tokens, bounds } = self;
-        let api = app(&policies, Arc::clone(&clock), reporter, tokens).unwrap();
+        let Self { policies, environment, reporter, tokens, bounds } = self;
+        let file = File::parse_in("policies.yaml", &policies, environment).unwrap();
+        let api = app(&file, Arc::clone(&clock), reporter, tokens).unwrap();
         (api, Serve::new(bounds), clock)
     }
 
