@@ -117,6 +117,19 @@ pub(crate) fn spell(
     (set, place): (PolicySet, usize),
     secret: &Secret,
 ) -> Fallible<()> {
+    for request in requests {
+        request.names = names(request, &set, place, secret)?;
+    }
+    Ok(())
+}
+
+/// The names of the counters of one request.
+fn names(
+    request: &Request,
+    set: &PolicySet,
+    place: usize,
+    secret: &Secret,
+) -> Fallible<Vec<String>> {
     let spelled = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&spelled);
     // A store that is only listened to: it tells the names, and decides nothing.
@@ -125,21 +138,17 @@ pub(crate) fn spell(
         *heard.lock().unwrap_or_else(PoisonError::into_inner) = names;
         Vec::new()
     };
-    let store = RedisStore::scripted(secret, false, Box::new(run));
-    let engine = Engine::new(store, set);
-    for request in requests {
-        let policies = engine.policies();
-        let decided = {
-            let subject = request.subject();
-            let mut case = Case::new(&policies.policies()[place], &subject);
-            ready(engine.decide(&mut case)).is_some_and(|answer| answer.is_ok())
-        };
-        if decided {
-            return Err("nobody answered, and yet there was a decision".into());
-        }
-        request.names = spelled.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    // Only for this request: an engine soon stops asking a store that does not answer.
+    let engine = Engine::new(RedisStore::scripted(secret, false, Box::new(run)), set.clone());
+    let policies = engine.policies();
+    let subject = request.subject();
+    let mut case = Case::new(&policies.policies()[place], &subject);
+    let decision = ready(engine.decide(&mut case));
+    if decision.is_some_and(|it| it.is_ok_and(|decision| decision.failsafe().is_none())) {
+        return Err("nobody answered, and yet the store has decided".into());
     }
-    Ok(())
+    let names = spelled.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(names)
 }
 
 // === impl Request ===
