@@ -30,7 +30,7 @@ pub enum LimitError {
     OtherShape {
         /// The limit.
         limit: Name,
-        /// The name of the limit's [`Kind`].
+        /// The name of the limit's [`Kind`](crate::Kind).
         expected: &'static str,
         /// The name of the override's.
         found: &'static str,
