@@ -4,6 +4,7 @@ use arrayvec::ArrayVec;
 
 use crate::charge::{Charge, MAX_LIMITS};
 use crate::cost::Cost;
+use crate::limit::Names;
 use crate::policy::PolicySet;
 use crate::ticket::{Claim, Hold, TicketId};
 use crate::time::Timestamp;
@@ -25,7 +26,7 @@ pub struct Move<'a> {
     pub charge: Charge<'a>,
     /// Which way.
     pub way: Way,
-    /// The name of the counter, for stores that go by names.
+    /// The name of the counter when it was charged, for stores that go by names.
     pub key: Option<&'a str>,
 }
 
@@ -122,6 +123,13 @@ impl<'a> Settlement<'a> {
 // === impl Move ===
 
 impl<'a> Move<'a> {
+    /// All names of the counter, for stores that go by names: the present one may be another than when
+    /// the ticket was made.
+    #[must_use]
+    pub fn names(&self) -> Option<Names> {
+        self.key.map(|key| self.charge.limit().names_of(key))
+    }
+
     fn of(hold: &'a Hold, policies: &'a PolicySet, weight: Option<Cost>) -> Option<Self> {
         let limit = policies.limit(hold.limit)?;
         let cost = weight.map_or(0, |weight| limit.units(weight).get());

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Block, Blocks, Charge, Clock, Counter, Kept, KeyNames, Listed,
-    Outcome, Page, Readings, Receipt, Settled, Settlement, Shape, Store, StoreError, TicketId,
+    Amended, Amendment, Batch, Block, Blocks, Charge, Clock, Counter, Kept, Key, KeyNames, Listed,
+    Names, Outcome, Page, Readings, Receipt, Settled, Settlement, Shape, Store, StoreError, TicketId,
     Timestamp, plan,
 };
 
@@ -17,7 +17,7 @@ use tidegate_core::{
 pub struct PlainStore<C> {
     clock: C,
     /// With the limit each belongs to.
-    states: Mutex<BTreeMap<String, (u64, Kept)>>,
+    states: Mutex<States>,
     names: Option<KeyNames>,
     settled: Mutex<HashSet<TicketId>>,
 }
@@ -31,17 +31,17 @@ impl<C: Clock> PlainStore<C> {
         Self { clock, states: Mutex::default(), names: None, settled: Mutex::default() }
     }
 
-    /// One that goes by the names of counters, as shared stores do: a limit with another period has
-    /// another name.
+    /// One that goes by the names of counters, as shared stores do. A limit that a reload has given
+    /// another period has another name, and its counters are found under the former one.
     #[must_use]
     pub fn by_name(clock: C, names: KeyNames) -> Self {
         Self { names: Some(names), ..Self::new(clock) }
     }
 
-    fn name(&self, batch: &Batch<'_>, charge: &Charge<'_>) -> String {
+    fn names(&self, charge: &Charge<'_>, key: &Key<'_>) -> Names {
         match &self.names {
-            Some(names) => names.text(&batch.key(charge)),
-            None => charge.digest().to_string(),
+            Some(names) => names.names(key),
+            None => Names::only(charge.digest().to_string()),
         }
     }
 
@@ -55,7 +55,7 @@ impl<C: Clock> PlainStore<C> {
         let now = self.clock.now();
         let mut met = Vec::new();
         for (index, charge) in batch.charges().iter().enumerate() {
-            let kept = of(&states, &self.name(batch, charge));
+            let kept = of(&states, &self.names(charge, &batch.key(charge)));
             met.push(charge.look(kept, now).map_err(|stale| stale.of_charge(index))?);
         }
         let rooms = batch.charges().iter().zip(&met).map(|(charge, met)| (charge, met.room));
@@ -63,10 +63,10 @@ impl<C: Clock> PlainStore<C> {
         readings.begin(now);
         for (index, (charge, reading)) in batch.charges().iter().zip(met).enumerate() {
             if write && planned.writes(index) {
-                let name = self.name(batch, charge);
-                let taken = charge.take(of(&states, &name), now);
+                let names = self.names(charge, &batch.key(charge));
+                let taken = charge.take(of(&states, &names), now);
                 let (after, reading) = taken.map_err(|stale| stale.of_charge(index))?;
-                states.insert(name, (charge.limit().id(), after));
+                put(&mut states, names, (charge.limit().id(), after));
                 readings.push(reading);
             } else {
                 readings.push(reading);
@@ -95,21 +95,19 @@ impl<C: Clock> Store for PlainStore<C> {
         let mut moved = Settled::default();
         let mut after = Vec::new();
         for (index, step) in settlement.moves().iter().enumerate() {
-            let name = match step.key {
-                Some(key) => key.to_owned(),
-                None => step.charge.digest().to_string(),
-            };
-            let kept = of(&states, &name);
+            let digest = || Names::only(step.charge.digest().to_string());
+            let names = step.names().unwrap_or_else(digest);
+            let kept = of(&states, &names);
             let applied = step.apply(kept, settlement.decided_at(), now);
             let (kept, settled) = applied.map_err(|stale| stale.of_charge(index))?;
             moved += settled;
             let limit = step.charge.limit().id();
-            after.extend(kept.map(|kept| (name, (limit, kept))));
+            after.extend(kept.map(|kept| (names, (limit, kept))));
         }
         if !settled.insert(settlement.id()) {
             return Ok(Receipt::Before);
         }
-        states.extend(after);
+        after.into_iter().for_each(|(names, state)| put(&mut states, names, state));
         Ok(Receipt::Settled(moved))
     }
 
@@ -120,29 +118,25 @@ impl<C: Clock> Store for PlainStore<C> {
     ) -> Result<Amended, StoreError> {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.now();
-        let (name, shape, limit): (String, Option<&Shape>, u64) = match counter {
+        let (names, shape, limit): (Names, Option<&Shape>, u64) = match counter {
             Counter::Listed(name) => {
                 let limit = states.get(name).map_or(0, |(limit, _)| *limit);
-                (name.to_owned(), None, limit)
+                (Names::only(name.to_owned()), None, limit)
             }
             Counter::Of(charge, key) => {
-                let name = match &self.names {
-                    Some(names) => names.text(&key),
-                    None => charge.digest().to_string(),
-                };
-                (name, Some(charge.shape()), charge.limit().id())
+                (self.names(&charge, &key), Some(charge.shape()), charge.limit().id())
             }
         };
-        let outcome = amendment.apply(of(&states, &name), shape, now);
+        let outcome = amendment.apply(of(&states, &names), shape, now);
         let changed = outcome != Outcome::Same;
         match outcome {
             Outcome::Same => {}
-            Outcome::Gone => drop(states.remove(&name)),
+            Outcome::Gone => names.in_order().for_each(|name| drop(states.remove(name))),
             Outcome::Kept(state) => {
-                states.insert(name.clone(), (limit, Kept::Attempts(state)));
+                put(&mut states, names.clone(), (limit, Kept::Attempts(state)));
             }
         }
-        Ok(Amended { changed, block: block(of(&states, &name), now), at: now })
+        Ok(Amended { changed, block: block(of(&states, &names), now), at: now })
     }
 
     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
@@ -160,8 +154,17 @@ impl<C: Clock> Store for PlainStore<C> {
     }
 }
 
-fn of<'s>(states: &'s BTreeMap<String, (u64, Kept)>, name: &str) -> Option<&'s Kept> {
-    states.get(name).map(|(_, kept)| kept)
+type States = BTreeMap<String, (u64, Kept)>;
+
+/// The counter that counts: the first that is found under one of its names.
+fn of<'s>(states: &'s States, names: &Names) -> Option<&'s Kept> {
+    names.in_order().find_map(|name| states.get(name)).map(|(_, kept)| kept)
+}
+
+/// Writes a counter under its present name, and forgets what a reload that came back has left.
+fn put(states: &mut States, names: Names, state: (u64, Kept)) {
+    names.newer.iter().for_each(|name| drop(states.remove(name)));
+    states.insert(names.present, state);
 }
 
 fn block(kept: Option<&Kept>, now: Timestamp) -> Option<Block> {

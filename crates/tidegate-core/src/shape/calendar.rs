@@ -205,6 +205,15 @@ impl Calendar {
         Periods { bounds: starts.map(timestamp_of) }
     }
 
+    /// The end of the period that contains `at`. A period that is not remembered is from now on.
+    pub(super) fn end_of(&self, at: Timestamp) -> Timestamp {
+        let end = |periods: &Periods| periods.containing(at).map(|(_, end)| end);
+        end(&self.periods()).unwrap_or_else(|| {
+            self.refresh(at);
+            end(&self.around(at)).unwrap_or(at)
+        })
+    }
+
     /// The start of the hour after the one that starts at `start`.
     fn hour_after(&self, start: i64) -> i64 {
         self.full_hour_from(start + HOUR)

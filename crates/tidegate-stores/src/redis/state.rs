@@ -120,9 +120,10 @@ fn bucket(bytes: &mut &[u8]) -> Result<Kept, Garbled> {
 }
 
 fn quota(bytes: &mut &[u8]) -> Result<Kept, Garbled> {
-    let state = QuotaState { start: time(bytes)?, used: word(bytes)? };
-    let _expiry = word(bytes)?;
-    Ok(Kept::Quota(state))
+    let (start, used, expiry) = (time(bytes)?, word(bytes)?, word(bytes)?);
+    // Kept for a minute longer than its period (`SLACK` of the scripts).
+    let end = expiry.saturating_mul(1_000).saturating_sub(60_000_000);
+    Ok(Kept::Quota(QuotaState { start, used, end: Timestamp::from_micros(end) }))
 }
 
 fn ring(bytes: &mut &[u8], window: &Window) -> Result<Kept, Garbled> {

@@ -6,11 +6,13 @@
 //! the places of charges, and the same signature always gives the same text.
 
 mod attempts;
+mod former;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::signature::{Ask, Form, Part, Refused, Returns, Signature};
+use former::Former;
 
 /// The parts of one file, by the name that follows `--#`.
 struct Parts(HashMap<&'static str, String>);
@@ -56,8 +58,8 @@ fn numbered(text: String) -> String {
 
 fn composed(signature: &Signature) -> String {
     let mut text = head(signature);
-    for (place, part) in places(signature) {
-        text += &placed(&part.read(signature.ask), place);
+    for ((place, part), former) in places(signature).zip(former::places(signature)) {
+        text += &placed(&former.read(&part.read(signature.ask)), place);
     }
     text += &match signature.ask {
         Ask::Charge | Ask::Peek => charge(signature),
@@ -91,6 +93,7 @@ fn head(signature: &Signature) -> String {
         STEP.get("functions"),
         &format!("local {names} = unpack('{format}', ARGV[1])\n"),
         STEP.get("clock"),
+        former::begin(signature),
         if settles { STEP.get("begin settling") } else { "" },
     ]
     .concat()
@@ -107,8 +110,9 @@ fn charge(signature: &Signature) -> String {
     };
     let all: String = firm().map(|(place, _)| place.to_string()).collect();
     let mut text = format!("local done = '-'\nif {condition} then\ndone = '+{all}'\n");
+    let former = former::places(signature);
     let write = |(place, part): (usize, &Part)| match signature.ask {
-        Ask::Charge => placed(&part.count(), place),
+        Ask::Charge => placed(&part.count(&former[place - 1]), place),
         Ask::Peek | Ask::Settle => String::new(),
     };
     let one_more = |(place, part): (usize, &Part), condition: &str| {
@@ -142,11 +146,11 @@ fn charge(signature: &Signature) -> String {
 /// The ticket is marked, then everything is moved.
 fn settle(signature: &Signature) -> String {
     let mut text = placed(STEP.get("mark"), signature.parts.len() + 1);
-    for (place, part) in places(signature) {
+    for ((place, part), former) in places(signature).zip(former::places(signature)) {
         let given_back =
-            |back: &str| format!("do\n{back}if kept$ then\n{}end\nend\n", part.write());
+            |back: &str| format!("do\n{back}if kept$ then\n{}end\nend\n", part.write(&former));
         let moved = match (part.returns, part.form) {
-            (Returns::Nothing, _) => part.count(),
+            (Returns::Nothing, _) => part.count(&former),
             (Returns::Taken, _) => given_back(&part.back()),
             (Returns::All, Form::Attempts(log)) => given_back(&log.forgive()),
             (Returns::All, _) => String::new(),
@@ -257,10 +261,10 @@ impl Part {
     }
 
     /// Counts the cost and writes the counter.
-    fn count(&self) -> String {
+    fn count(&self, former: &Former) -> String {
         match self.form {
             Form::Attempts(log) => log.count(),
-            _ => format!("do\n{}{}end\n", self.take(), self.write()),
+            _ => format!("do\n{}{}end\n", self.take(), self.write(former)),
         }
     }
 
@@ -292,14 +296,15 @@ impl Part {
     }
 
     /// Writes the counter, with a time to live that covers all it has to remember.
-    fn write(&self) -> String {
-        match self.form {
-            Form::Bucket => BUCKET.get("write").to_owned(),
-            Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("write").to_owned(),
-            Form::Ring => WINDOW.get("write ring").to_owned(),
-            Form::Grid | Form::Backoff => WINDOW.get("write grid").to_owned(),
-            Form::Attempts(log) => log.write(),
-        }
+    fn write(&self, former: &Former) -> String {
+        let write = match self.form {
+            Form::Bucket => BUCKET.get("write"),
+            Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("write"),
+            Form::Ring => WINDOW.get("write ring"),
+            Form::Grid | Form::Backoff => WINDOW.get("write grid"),
+            Form::Attempts(log) => return log.write(),
+        };
+        former.write(self.form, write)
     }
 }
 
@@ -341,6 +346,8 @@ mod tests {
                 attempts,
                 own,
                 returns,
+                newer: 0,
+                older: 0,
             })
         })
     }
@@ -348,7 +355,11 @@ mod tests {
     fn signatures() -> impl Iterator<Item = Signature> {
         let refused = [None, Some(Refused::Here), Some(Refused::Globally)];
         let asks = [Ask::Charge, Ask::Peek, Ask::Settle];
-        parts().flat_map(move |part| {
+        let named = [(0, 0), (1, 1), (0, 2)];
+        let parts = parts().flat_map(move |part| {
+            named.map(|(newer, older)| Part { newer, older, ..part })
+        });
+        parts.flat_map(move |part| {
             asks.into_iter().flat_map(move |ask| {
                 refused.into_iter().flat_map(move |refused| {
                     [1, 8].map(|count| Signature {

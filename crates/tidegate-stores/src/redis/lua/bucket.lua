@@ -73,6 +73,7 @@ else
   local slack = cap$ / r$
   fresh = fresh + (slack > SLACK and SLACK or slack) / 1000
   fresh = fresh - fresh % 1 + 1
+  @least fresh
   call('SET', keys[$], pack('<HLLLLLL', 12642, r$, p$, full$, level$, now$, fresh), 'PXAT',
     string.format('%d', fresh))
 end

@@ -37,7 +37,17 @@ elseif third$ <= now$ and (now$ < fourth$ or now$ == MAX and fourth$ == MAX) the
 else @stale end
 --# room
 local used$ = 0
-if begun$ and begun$ >= start$ then start$, used$ = begun$, kept$ end
+if begun$ then
+  -- Whatever period is in force, what was used counts until its own would have ended, which its expiry
+  -- tells. If that is later than the end of the one in force, it stays so when more is used.
+  local lasts = kept$ > 0 and keeps$ * 1000 - SLACK or 0
+  if begun$ >= start$ or finish$ < lasts then
+    start$, used$ = begun$, kept$
+    if finish$ < lasts then finish$ = lasts end
+  elseif now$ < lasts then
+    used$ = kept$
+  end
+end
 local room$ = used$ + cost$ <= full$
 --# take
 used$ = used$ + cost$
