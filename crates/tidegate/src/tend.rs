@@ -73,7 +73,9 @@ mod tests {
     struct Probed(AtomicBool);
 
     impl Store for Probed {
-        const SHARED: bool = true;
+        fn name(&self) -> &'static str {
+            "probed"
+        }
 
         async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
             Err(StoreError::Unavailable)
@@ -87,7 +89,12 @@ mod tests {
             Err(StoreError::Unavailable)
         }
 
-        async fn amend(&self, _: Counter<'_>, _: Amendment) -> Result<Amended, StoreError> {
+        async fn amend(
+            &self,
+            _: Counter<'_>,
+            _: Amendment,
+            _within: Span,
+        ) -> Result<Amended, StoreError> {
             Err(StoreError::Unavailable)
         }
 

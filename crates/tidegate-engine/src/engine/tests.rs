@@ -19,7 +19,15 @@ fn a_decision_can_be_awaited_anywhere<S: Store>(
 struct Liar;
 
 impl Store for Liar {
-    async fn charge(&self, _: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+    const SHARED: bool = false;
+    const FALLIBLE: bool = false;
+    const WAITS: bool = false;
+
+    fn name(&self) -> &'static str {
+        "liar"
+    }
+
+    fn charge_now(&self, _: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         let room = tidegate_core::Room::Now;
         let none = tidegate_core::Span::ZERO;
         readings.push(tidegate_core::Reading {
@@ -33,11 +41,11 @@ impl Store for Liar {
         Err(StoreError::Timeout)
     }
 
-    async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
+    fn peek_now(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
         Err(StoreError::Unavailable)
     }
 
-    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
+    fn settle_now(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
         Err(StoreError::Unavailable)
     }
 
@@ -45,6 +53,7 @@ impl Store for Liar {
         &self,
         _: tidegate_core::Counter<'_>,
         _: tidegate_core::Amendment,
+        _within: tidegate_core::Span,
     ) -> Result<tidegate_core::Amended, StoreError> {
         Err(StoreError::Unavailable)
     }

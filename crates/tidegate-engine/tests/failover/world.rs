@@ -251,7 +251,9 @@ impl FaultyStore {
 }
 
 impl Store for FaultyStore {
-    const SHARED: bool = true;
+    fn name(&self) -> &'static str {
+        "faultystore"
+    }
 
     async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         poll_fn(|_| match self.held.load(Ordering::Relaxed) {
@@ -273,9 +275,14 @@ impl Store for FaultyStore {
         self.memory.settle(settlement).await
     }
 
-    async fn amend(&self, counter: Counter<'_>, what: Amendment) -> Result<Amended, StoreError> {
+    async fn amend(
+        &self,
+        counter: Counter<'_>,
+        what: Amendment,
+        within: Span,
+    ) -> Result<Amended, StoreError> {
         self.begin(Op::Amend)?;
-        self.memory.amend(counter, what).await
+        self.memory.amend(counter, what, within).await
     }
 
     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tidegate_core::{
     Attempts, Counts, Dimension, FailureMode, Limit, ManualClock, PolicySet, PolicySetBuilder,
-    PolicySpec, Scope, Shape, Span, Stage, Threshold, Window,
+    PolicySpec, Scope, Shape, Span, Stage, Store, Threshold, Window,
 };
 use tidegate_engine::memory::MemoryStore;
-use tidegate_server::Backend;
 
 use crate::limits::Unreachable;
 use crate::raw::{Client, Reply};
@@ -39,7 +38,7 @@ fn world() -> World {
 }
 
 /// One request to the admin listener, with these header lines.
-fn send<S: Backend>(world: &World<S>, line: &str, headers: &str, body: &str) -> Reply {
+fn send<S: Store + 'static>(world: &World<S>, line: &str, headers: &str, body: &str) -> Reply {
     let mut client = Client::connect(world.admin.unwrap());
     let length = body.len();
     let head = format!("{line} HTTP/1.1\r\nhost: t\r\n{headers}content-length: {length}\r\n\r\n");
@@ -51,11 +50,11 @@ fn bearer(token: &str) -> String {
     format!("authorization: Bearer {token}\r\n")
 }
 
-fn list<S: Backend>(world: &World<S>, query: &str) -> Reply {
+fn list<S: Store + 'static>(world: &World<S>, query: &str) -> Reply {
     send(world, &format!("GET /admin/blocks?{query}"), &bearer(TOKEN), "")
 }
 
-fn operate<S: Backend>(world: &World<S>, verb: &str, body: &Value) -> Reply {
+fn operate<S: Store + 'static>(world: &World<S>, verb: &str, body: &Value) -> Reply {
     send(world, &format!("POST /admin/{verb}"), &bearer(TOKEN), &body.to_string())
 }
 

@@ -11,7 +11,6 @@ use tidegate_core::{
 };
 use tidegate_engine::memory::MemoryStore;
 use tidegate_engine::ready;
-use tidegate_server::Backend;
 
 use crate::raw::Reply;
 use crate::world::{BUDGET, Memory, NOW, World};
@@ -34,7 +33,9 @@ impl Faulty {
 }
 
 impl Store for Faulty {
-    const SHARED: bool = true;
+    fn name(&self) -> &'static str {
+        "faulty"
+    }
 
     async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.try_it()?;
@@ -51,9 +52,14 @@ impl Store for Faulty {
         self.memory.settle(settlement).await
     }
 
-    async fn amend(&self, of: Counter<'_>, amendment: Amendment) -> Result<Amended, StoreError> {
+    async fn amend(
+        &self,
+        of: Counter<'_>,
+        amendment: Amendment,
+        within: Span,
+    ) -> Result<Amended, StoreError> {
         self.try_it()?;
-        self.memory.amend(of, amendment).await
+        self.memory.amend(of, amendment, within).await
     }
 
     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
@@ -63,12 +69,6 @@ impl Store for Faulty {
 
     async fn probe(&self, _: Span) -> Result<(), StoreError> {
         self.try_it()
-    }
-}
-
-impl Backend for Faulty {
-    fn name(&self) -> &'static str {
-        "faulty"
     }
 }
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use serde_json::json;
 use tidegate_core::{
     Amended, Amendment, Batch, Blocks, Counter, ManualClock, Page, Readings, Receipt, Settlement,
-    Store, StoreError,
+    Span, Store, StoreError,
 };
-use tidegate_server::Backend;
 
 use crate::raw::post;
 use crate::world::{NOW, World};
@@ -16,6 +15,13 @@ use crate::world::{NOW, World};
 pub(crate) struct Unreachable;
 
 impl Store for Unreachable {
+    const SHARED: bool = false;
+    const FALLIBLE: bool = false;
+
+    fn name(&self) -> &'static str {
+        "unreachable"
+    }
+
     async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
         Err(StoreError::Unavailable)
     }
@@ -28,18 +34,17 @@ impl Store for Unreachable {
         Err(StoreError::Unavailable)
     }
 
-    async fn amend(&self, _: Counter<'_>, _: Amendment) -> Result<Amended, StoreError> {
+    async fn amend(
+        &self,
+        _: Counter<'_>,
+        _: Amendment,
+        within: Span,
+    ) -> Result<Amended, StoreError> {
         Err(StoreError::Unavailable)
     }
 
     async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
         Err(StoreError::Unavailable)
-    }
-}
-
-impl Backend for Unreachable {
-    fn name(&self) -> &'static str {
-        "unreachable"
     }
 }
 

@@ -10,14 +10,13 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use tidegate_core::{
     Amended, Amendment, Batch, Blocks, Changes, Counter, ManualClock, Page, Readings, Receipt,
-    Settlement, Store, StoreError,
+    Settlement, Span, Store, StoreError,
 };
-use tidegate_server::Backend;
 
 use crate::raw::{Client, post};
 use crate::world::{NOW, World};
 
-fn scrape<S: Backend>(world: &World<S>) -> String {
+fn scrape<S: Store + 'static>(world: &World<S>) -> String {
     String::from_utf8(world.get("/metrics").body).unwrap()
 }
 
@@ -67,7 +66,9 @@ fn what_happened_is_counted() {
 struct Moved;
 
 impl Store for Moved {
-    const SHARED: bool = true;
+    fn name(&self) -> &'static str {
+        "moved"
+    }
 
     async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
         Err(StoreError::Timeout)
@@ -81,7 +82,12 @@ impl Store for Moved {
         Err(StoreError::Unavailable)
     }
 
-    async fn amend(&self, _: Counter<'_>, _: Amendment) -> Result<Amended, StoreError> {
+    async fn amend(
+        &self,
+        _: Counter<'_>,
+        _: Amendment,
+        within: Span,
+    ) -> Result<Amended, StoreError> {
         Err(StoreError::Unavailable)
     }
 
@@ -91,12 +97,6 @@ impl Store for Moved {
 
     fn changes(&self) -> Changes {
         Changes { restarts: 3, failovers: 2 }
-    }
-}
-
-impl Backend for Moved {
-    fn name(&self) -> &'static str {
-        "moved"
     }
 }
 

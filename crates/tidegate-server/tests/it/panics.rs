@@ -5,9 +5,8 @@ use std::sync::Arc;
 use serde_json::json;
 use tidegate_core::{
     Amended, Amendment, Batch, Blocks, Counter, ManualClock, Page, Readings, Receipt, Settlement,
-    Store, StoreError,
+    Span, Store, StoreError,
 };
-use tidegate_server::Backend;
 
 use crate::world::{NOW, World};
 
@@ -15,6 +14,13 @@ use crate::world::{NOW, World};
 struct Buggy;
 
 impl Store for Buggy {
+    const SHARED: bool = false;
+    const FALLIBLE: bool = false;
+
+    fn name(&self) -> &'static str {
+        "buggy"
+    }
+
     async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
         panic!("this is what the test is about")
     }
@@ -27,18 +33,17 @@ impl Store for Buggy {
         Err(StoreError::Unavailable)
     }
 
-    async fn amend(&self, _: Counter<'_>, _: Amendment) -> Result<Amended, StoreError> {
+    async fn amend(
+        &self,
+        _: Counter<'_>,
+        _: Amendment,
+        within: Span,
+    ) -> Result<Amended, StoreError> {
         Err(StoreError::Unavailable)
     }
 
     async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
         Err(StoreError::Unavailable)
-    }
-}
-
-impl Backend for Buggy {
-    fn name(&self) -> &'static str {
-        "buggy"
     }
 }
 

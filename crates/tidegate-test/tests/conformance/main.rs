@@ -183,6 +183,13 @@ async fn p70_groups_that_cannot_live_together_decide_as_one() {
 struct Settling(RedisStore);
 
 impl Store for Settling {
+    const SHARED: bool = false;
+    const FALLIBLE: bool = false;
+
+    fn name(&self) -> &'static str {
+        "settling"
+    }
+
     async fn charge(
         &self,
         batch: &tidegate_core::Batch<'_>,
@@ -214,8 +221,9 @@ impl Store for Settling {
         &self,
         counter: tidegate_core::Counter<'_>,
         amendment: tidegate_core::Amendment,
+        within: Span,
     ) -> Result<tidegate_core::Amended, tidegate_core::StoreError> {
-        self.0.amend(counter, amendment).await
+        self.0.amend(counter, amendment, within).await
     }
 
     async fn blocks(

@@ -22,6 +22,13 @@ use crate::memory;
 struct Late(MemoryStore<Arc<ManualClock>>);
 
 impl Store for Late {
+    const SHARED: bool = false;
+    const FALLIBLE: bool = false;
+
+    fn name(&self) -> &'static str {
+        "late"
+    }
+
     async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.0.charge(batch, readings).await?;
         tokio::task::yield_now().await;
@@ -40,8 +47,9 @@ impl Store for Late {
         &self,
         counter: Counter<'_>,
         amendment: Amendment,
+        within: Span,
     ) -> Result<Amended, StoreError> {
-        self.0.amend(counter, amendment).await
+        self.0.amend(counter, amendment, within).await
     }
 
     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {

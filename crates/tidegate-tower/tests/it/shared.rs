@@ -10,7 +10,7 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use tidegate_core::{
     Amended, Amendment, Batch, Blocks, Counter, ManualClock, Page, Readings, Receipt, Settlement,
-    Store, StoreError, Timestamp,
+    Span, Store, StoreError, Timestamp,
 };
 use tidegate_engine::Engine;
 use tidegate_engine::file::File;
@@ -53,7 +53,9 @@ impl Wired {
 }
 
 impl Store for Wired {
-    const SHARED: bool = true;
+    fn name(&self) -> &'static str {
+        "wired"
+    }
 
     async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.trip().await?;
@@ -71,9 +73,14 @@ impl Store for Wired {
         self.memory.settle(settlement).await
     }
 
-    async fn amend(&self, counter: Counter<'_>, what: Amendment) -> Result<Amended, StoreError> {
+    async fn amend(
+        &self,
+        counter: Counter<'_>,
+        what: Amendment,
+        within: Span,
+    ) -> Result<Amended, StoreError> {
         self.trip().await?;
-        self.memory.amend(counter, what).await
+        self.memory.amend(counter, what, within).await
     }
 
     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {

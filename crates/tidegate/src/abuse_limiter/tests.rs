@@ -99,7 +99,9 @@ fn in_shadow_everything_passes() {
 struct Failing(StoreError);
 
 impl Store for Failing {
-    const SHARED: bool = true;
+    fn name(&self) -> &'static str {
+        "failing"
+    }
 
     async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
         Err(self.0.clone())
@@ -113,7 +115,12 @@ impl Store for Failing {
         Err(self.0.clone())
     }
 
-    async fn amend(&self, _: Counter<'_>, _: Amendment) -> Result<Amended, StoreError> {
+    async fn amend(
+        &self,
+        _: Counter<'_>,
+        _: Amendment,
+        _within: Span,
+    ) -> Result<Amended, StoreError> {
         Err(self.0.clone())
     }
 

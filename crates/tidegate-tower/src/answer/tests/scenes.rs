@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tidegate_core::{
     Account, Amended, Amendment, Batch, Blocks, Case, Cost, Counter, Decision, ManualClock, Mode,
-    Page, PolicySet, Readings, Receipt, Settlement, Store, StoreError, Subject,
+    Page, PolicySet, Readings, Receipt, Settlement, Span, Store, StoreError, Subject,
 };
 use tidegate_engine::file::File;
 use tidegate_engine::memory::{Budget, MemoryStore};
@@ -194,7 +194,9 @@ fn last<S: Store, T>(
 // === impl Failing ===
 
 impl Store for Failing {
-    const SHARED: bool = true;
+    fn name(&self) -> &'static str {
+        "failing"
+    }
 
     async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
         Err(StoreError::Unavailable)
@@ -208,7 +210,12 @@ impl Store for Failing {
         Err(StoreError::Unavailable)
     }
 
-    async fn amend(&self, _: Counter<'_>, _: Amendment) -> Result<Amended, StoreError> {
+    async fn amend(
+        &self,
+        _: Counter<'_>,
+        _: Amendment,
+        _within: Span,
+    ) -> Result<Amended, StoreError> {
         Err(StoreError::Unavailable)
     }
 
