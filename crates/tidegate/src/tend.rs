@@ -70,7 +70,7 @@ mod tests {
         let name = |text| Name::try_new(text).unwrap();
         let shape = Shape::Bucket(Bucket::try_new(Rate::per_second(1).unwrap(), 1).unwrap());
         let limit = Limit::new(name("all"), Scope::GLOBAL, shape);
-        let spec = PolicySpec::new(name("p"), FailureMode::FailClosed).limit(limit);
+        let spec = PolicySpec::new(name("p"), FailureMode::FailOpen).limit(limit);
         let policies = PolicySet::builder().policy(spec).build(None).unwrap();
         let clock: Arc<ManualClock> = Arc::clone(clock);
         Arc::new(Engine::new(Stub::failing(StoreError::Unavailable), policies).timed_by(clock))

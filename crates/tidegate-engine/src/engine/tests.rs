@@ -18,10 +18,11 @@ fn a_decision_can_be_awaited_anywhere<S: Store>(
 
 #[test]
 fn readings_of_a_store_that_failed_admit_nothing() {
-    use tidegate_core::{Bucket, FailureMode, Limit, PolicySpec, Rate, Scope, Shape};
+    use tidegate_core::{Bucket, FailureMode, Limit, PolicySpec, Protects, Rate, Scope, Shape};
     let shape = Shape::Bucket(Bucket::try_new(Rate::per_second(1).unwrap(), 1).unwrap());
     let limit = Limit::new(Name::try_new("l").unwrap(), Scope::GLOBAL, shape);
     let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = spec.protecting(Protects::Auth);
     let set = PolicySet::builder().policy(spec.limit(limit)).build(None).unwrap();
     let store = Failing::failing(StoreError::Timeout);
     store.wire().lie();
@@ -47,7 +48,7 @@ fn a_clock_that_goes_back_by_days_is_no_reason_to_fail() {
         let scope = Scope::of([dimension]);
         Limit::new(Name::try_new(name).unwrap(), scope, Shape::Quota(quota))
     };
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed)
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen)
         .limit(daily("org", Dimension::Org))
         .limit(daily("user", Dimension::User));
     let set = PolicySet::builder().policy(spec).build(None).unwrap();

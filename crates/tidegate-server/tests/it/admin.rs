@@ -24,7 +24,7 @@ fn door() -> PolicySetBuilder {
     let tries = Threshold { block_at: 3, per: Span::MINUTE, block: Span::from_secs(30) };
     let all = Window::try_new(100, Span::MINUTE, Counts::Admitted).unwrap();
     let agents = Limit::new(name("agents"), Scope::of([Dimension::Agent]), bucket(9, 9));
-    let spec = PolicySpec::new(name("door"), FailureMode::FailClosed)
+    let spec = PolicySpec::new(name("door"), FailureMode::FailOpen)
         .limit(limit("tries", Shape::Attempts(Attempts::try_new(tries, None).unwrap())))
         .limit(limit("all", Shape::Window(all)).at_stage(Stage::Global))
         .limit(agents);

@@ -61,7 +61,7 @@ struct Both {
 }
 
 fn set(kinds: &[Kind], logs: &[Attempts], earlier: Option<&PolicySet>) -> PolicySet {
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen);
     let spec = (0..).zip(kinds.iter().zip(logs)).fold(spec, |spec, (place, (kind, log))| {
         let name = Name::try_new(&format!("l{place}")).unwrap();
         let scope = Scope::of([Dimension::Org]);
