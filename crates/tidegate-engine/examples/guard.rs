@@ -133,7 +133,7 @@ fn time(rounds: usize) -> Fallible<()> {
 }
 
 fn host<C: Clock>(limits: Vec<Limit>, clock: C) -> Fallible<Host<C>> {
-    let spec = PolicySpec::new(Name::try_new("guard")?, FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("guard")?, FailureMode::FailOpen);
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);
     let policies = PolicySet::builder().policy(spec).build(None)?;
     let place = policies.place("guard").ok_or("the policy is there")?;
