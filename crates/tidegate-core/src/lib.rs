@@ -131,7 +131,7 @@ pub use shape::{
     Quota, QuotaState, Rate, Reading, Ring, Room, SUB_COUNTS, Shape, ShapeError, Stale, Strategy,
     Tally, Threshold, Unit, Window, WindowState,
 };
-pub use store::{Changes, Store, StoreError};
+pub use store::{Changes, Store, StoreError, Usage};
 pub use subject::{Dimension, Fact, Scope, Subject};
 pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
 pub use tighten::{Allowance, Sharing, effective, tighten};

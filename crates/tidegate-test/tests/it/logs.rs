@@ -232,7 +232,7 @@ impl Both {
             _ => (Counter::Listed(name.as_str()), None),
         };
         let expected = self.rules.amend(&name, shape, what, self.clock.now());
-        prop_assert_eq!(ready(self.script.amend(counter, what)), Ok(expected));
+        prop_assert_eq!(ready(self.script.amend(counter, what, Span::SECOND)), Ok(expected));
         Ok(())
     }
 }
