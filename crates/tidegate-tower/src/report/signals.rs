@@ -43,6 +43,7 @@ fn log_signal(policy: &Name, signal: &Signal) {
         // Requests that meet it are decided in that mode, one by one; the policy stays as it is.
         Signal::Suspected { mode, .. } => (Mode::Normal.name(), mode.name(), 0),
         Signal::Prolonged { epoch, .. } => (Mode::Degraded.name(), Mode::Degraded.name(), epoch),
+        Signal::Reopened { epoch, .. } => (Mode::FailClosed.name(), Mode::Degraded.name(), epoch),
         Signal::Refused { .. } => ("", "", 0),
     };
     let (cause, text, severity) = (signal.name(), in_words(signal), signal.severity().name());
@@ -66,6 +67,10 @@ const fn in_words(signal: &Signal) -> &'static str {
     match signal {
         Signal::Suspected { .. } => "the store has failed a request; it is probed from now on",
         Signal::Prolonged { .. } => "local caps still decide: the store does not get well",
+        Signal::Reopened { .. } => {
+            "closed for half an hour and the store is still not well: the caps of one-time passwords \
+             decide"
+        }
         Signal::Refused { .. } => "the store refuses us: permissions or settings, mend them there",
         Signal::Changed(change) => match change.cause {
             Proven => "the store has answered for the first time, and decides",
