@@ -22,9 +22,10 @@ impl<S: Store> Engine<S> {
             // Built from the very set it replaces: two reloads at once would otherwise give the
             // same stamp to different numbers.
             let present = self.policies.load();
-            let next = policies.clone().at(self.now()).build(Some(&present)).inspect_err(|error| {
-                self.emit(|| Event::ReloadRefused { reason: error.to_string() });
-            })?;
+            let next =
+                policies.clone().at(self.now()).build(Some(&present)).inspect_err(|error| {
+                    self.emit(|| Event::ReloadRefused { reason: error.to_string() });
+                })?;
             let count = next.policies().len();
             if Arc::ptr_eq(&present, &self.policies.compare_and_swap(&present, Arc::new(next))) {
                 if S::FALLIBLE {

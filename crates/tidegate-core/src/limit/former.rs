@@ -159,11 +159,7 @@ impl Limit {
 
     /// The limit without the former endings that `taken` says are another's by now, and without those
     /// of which no counter is left at `now`; `None` if there are none of either.
-    pub(crate) fn forgetting(
-        &self,
-        now: Timestamp,
-        taken: impl Fn(&str) -> bool,
-    ) -> Option<Self> {
+    pub(crate) fn forgetting(&self, now: Timestamp, taken: impl Fn(&str) -> bool) -> Option<Self> {
         let keep = |ending: &Ending| now < ending.until && !taken(&ending.text);
         if self.former.list.iter().all(keep) {
             return None;

@@ -280,7 +280,8 @@ impl Building {
             let uses = keys.get(&limit.key_form()).map_or(&[][..], Vec::as_slice);
             let own = || uses.iter().filter(|used| used.id == limit.id());
             let taken = |ending: &str| {
-                let others = keys.get(&limit.key_form_ending(ending)).map_or(&[][..], Vec::as_slice);
+                let others =
+                    keys.get(&limit.key_form_ending(ending)).map_or(&[][..], Vec::as_slice);
                 others.iter().any(|other| own().any(|used| other.collides_with(used)))
             };
             limit.forgetting(Timestamp::ZERO, taken)

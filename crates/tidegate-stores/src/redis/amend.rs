@@ -48,8 +48,12 @@ pub(super) async fn amend(
     // Under which other name it might be found matters only to whoever forgets it: the names of abuse
     // logs do not change.
     let keys: ArrayVec<&str, MAX_KEYS> = match amendment {
-        Amendment::Reset => [named.names.present.as_str()].into_iter().chain(named.names.former()).collect(),
-        Amendment::Block { .. } | Amendment::Unblock => ArrayVec::from_iter([named.names.present.as_str()]),
+        Amendment::Reset => {
+            [named.names.present.as_str()].into_iter().chain(named.names.former()).collect()
+        }
+        Amendment::Block { .. } | Amendment::Unblock => {
+            ArrayVec::from_iter([named.names.present.as_str()])
+        }
     };
     store.call(store.scripts.amend(), &keys, args.bytes(), read).await?
 }

@@ -2,8 +2,8 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, Kept, MAX_FORMER, MAX_LIMITS, Names, Plan, Reading, Readings, Room, Settlement, Shape, Stage,
-    StoreError, Timestamp, plan,
+    Batch, Charge, Kept, MAX_FORMER, MAX_LIMITS, Names, Plan, Reading, Readings, Room, Settlement,
+    Shape, Stage, StoreError, Timestamp, plan,
 };
 
 use super::args::{Args, Nonce};

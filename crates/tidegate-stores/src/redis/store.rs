@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Changes, Counter, KeyNames, Page, Readings,
-    Receipt, Secret, Settlement, Span, Store, StoreError,
+    Amended, Amendment, Batch, Blocks, Changes, Counter, KeyNames, Page, Readings, Receipt, Secret,
+    Settlement, Span, Store, StoreError,
 };
 
 use super::args::{Args, Nonce};

@@ -356,9 +356,8 @@ mod tests {
         let refused = [None, Some(Refused::Here), Some(Refused::Globally)];
         let asks = [Ask::Charge, Ask::Peek, Ask::Settle];
         let named = [(0, 0), (1, 1), (0, 2)];
-        let parts = parts().flat_map(move |part| {
-            named.map(|(newer, older)| Part { newer, older, ..part })
-        });
+        let parts =
+            parts().flat_map(move |part| named.map(|(newer, older)| Part { newer, older, ..part }));
         parts.flat_map(move |part| {
             asks.into_iter().flat_map(move |ask| {
                 refused.into_iter().flat_map(move |refused| {

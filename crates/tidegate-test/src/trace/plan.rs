@@ -236,8 +236,7 @@ impl LimitPlan {
         let shape = self.built();
         let other = self.other.as_ref().and_then(|other| self.other_numbers(other, &shape));
         let mut capacity = shape.capacity();
-        let mut limit =
-            Limit::new(name(&self.name()), self.scope.build(), shape).at_stage(stage);
+        let mut limit = Limit::new(name(&self.name()), self.scope.build(), shape).at_stage(stage);
         if !self.nameless || self.name > 0 {
             limit = limit.with_named_key();
         }

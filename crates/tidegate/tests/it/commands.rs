@@ -124,7 +124,9 @@ fn validate_tells_good_from_bad_and_what_is_wrong_with_each() {
 
 /// The limits of one policy, in the form of a file.
 fn file_of(limits: &str) -> String {
-    format!("version: 1\npolicies:\n  - name: api\n    failure_mode: degraded\n    limits:\n{limits}")
+    format!(
+        "version: 1\npolicies:\n  - name: api\n    failure_mode: degraded\n    limits:\n{limits}"
+    )
 }
 
 #[test]
