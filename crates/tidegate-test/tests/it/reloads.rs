@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tidegate_core::{
     Bucket, Calendar, Case, Cost, Counts, Dimension, FailureMode, Limit, ManualClock, Name, Period,
-    PolicySet, PolicySetBuilder, PolicySpec, Quota, Rate, Retry, Scope, Shape, Span, Store,
+    PolicySet, PolicySetBuilder, PolicySpec, Protects, Quota, Rate, Retry, Scope, Shape, Span, Store,
     Subject, Timestamp, Unit, Verdict, Window,
 };
 use tidegate_engine::Engine;
@@ -53,7 +53,8 @@ fn limit(shape: Shape) -> Limit {
 }
 
 fn policies(limits: impl IntoIterator<Item = Limit>) -> PolicySetBuilder {
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed)
+        .protecting(Protects::Auth);
     PolicySet::builder().policy(limits.into_iter().fold(spec, PolicySpec::limit))
 }
 
