@@ -1,17 +1,20 @@
 //! What the log says about policies and their store: every change, once, at the severity it has.
 //!
-//! Policies and limits are named; keys, subjects and what a server said are not. Why the store fails is
-//! told beside it (`store/watch.rs`), where addresses may show and passwords never do.
+//! Policies and limits are named; keys, subjects and what a server said are not. A gate logs this by
+//! itself where its host has named nobody to be told
+//! ([`Engine::signalled_to`](tidegate_engine::Engine::signalled_to)).
 
 use tidegate_core::{Mode, Name, Severity, Signal};
 use tidegate_engine::Event;
 use tracing::{error, info, warn};
 
-/// What the lines are filtered by.
-const TARGET: &str = "tidegate::failover";
+/// The target of all events about failure modes.
+pub const TARGET: &str = "tidegate::failover";
 
-/// Logs a signal, and what else must not get lost and is told nowhere else.
-pub(super) fn log(event: &Event) {
+/// Logs how policies stand with their store, counters that were made anew, and signals that were too
+/// many to be kept; other events not. An [`Observer`](tidegate_engine::Observer) for
+/// [`Engine::signalled_to`](tidegate_engine::Engine::signalled_to).
+pub fn log(event: &Event) {
     match event {
         Event::Failover { policy, signal } => log_signal(policy, signal),
         Event::Recreated { policy, limit } => error!(
