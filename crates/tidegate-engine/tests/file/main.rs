@@ -10,6 +10,7 @@
 mod blocks;
 mod corpus;
 mod door;
+mod entrances;
 mod environments;
 mod examples;
 mod golden;
