@@ -108,6 +108,22 @@ pub enum Wrong {
         /// What it guards, in words.
         protects: String,
     },
+    /// A policy that says it guards something milder than its class stands for.
+    #[error(
+        "{policy} protects `{}`, but its class `{class}` stands for `{}`, which is stricter in an \
+         outage",
+        .protects.name(), .than.name()
+    )]
+    MilderThanClass {
+        /// The policy.
+        policy: String,
+        /// What it says it guards, by itself or by its preset.
+        protects: Protects,
+        /// Its class.
+        class: String,
+        /// What the class stands for.
+        than: Protects,
+    },
     /// A deadline for the store that is no time at all, or so long that an outage is noticed too late.
     #[error(
         "{policy} gives its store {deadline}; a deadline is at least {} and at most {}",
@@ -354,6 +370,8 @@ pub enum Wrong {
         protects: Protects,
         /// How many it lets through in the time of the cap.
         admits: u64,
+        /// How many it has to let through at least.
+        least: u64,
         /// The locked cap.
         cap: Cap,
     },
