@@ -407,8 +407,7 @@ impl Failover {
         }
     }
 
-    /// The trip that began the outage, if there has been one: not the latest trip, where the store has
-    /// been trusted for a short time in between.
+    /// The trip that began the outage; a short recovery after it does not count.
     #[must_use]
     pub const fn outage_since(&self) -> Option<Timestamp> {
         self.outage.since()
@@ -457,8 +456,7 @@ const fn degraded(now: Timestamp) -> Stand {
 
 impl Outputs {
     pub(super) fn tell(&mut self, signal: Signal) {
-        // A step has at most a change by time, a refusal, a suspicion, a change by what happened, and
-        // the end of a closure.
+        // At most a change by time, a refusal, a suspicion, a change by what happened, and an end.
         let _ = self.signals.try_push(signal);
     }
 }
