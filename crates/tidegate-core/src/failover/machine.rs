@@ -26,6 +26,8 @@ pub struct Failover {
     /// Counts the changes of whom to ask: what was begun before one has no bearing on what follows.
     generation: Generation,
     epoch: u64,
+    /// Whether the last thing heard of the store, while it is asked, was a failure.
+    failing: bool,
     /// The newest failures of the store.
     failures: ArrayVec<Timestamp, TRIP_FAILURES>,
     /// Counters that were unreadable, and when last.
@@ -138,6 +140,7 @@ impl Failover {
             stand: Stand::Unproven,
             generation: Generation(0),
             epoch: 0,
+            failing: false,
             failures: ArrayVec::new(),
             corrupt: ArrayVec::new(),
             entries: ArrayVec::new(),
@@ -186,7 +189,12 @@ impl Failover {
             (Stand::Unproven | Stand::Normal, Input::Probed(_, Err(why))) => {
                 self.fail(why, now, &mut out);
             }
-            (Stand::Normal, Input::Forgot) => self.fail(Failure::Backend, now, &mut out),
+            (Stand::Normal, Input::Answered(of)) if of == self.generation => {
+                self.clear(now, &mut out);
+            }
+            (Stand::Normal, Input::Probed(_, Ok(()))) => self.clear(now, &mut out),
+            // It has answered, with another memory than before.
+            (Stand::Normal, Input::Forgot) => self.count(now, &mut out),
             (Stand::Degraded { since, .. }, Input::Probed(_, result)) => {
                 self.hear(result, now, &mut out);
                 if now.since(since) >= MIN_DEGRADED && self.health.is_sustained(now) {
@@ -230,14 +238,30 @@ impl Failover {
     /// Counts a failure, and trips if it was one too many.
     fn fail(&mut self, why: Failure, now: Timestamp, out: &mut Outputs) {
         self.note_refusal(why, now, out);
-        if let Failure::Corrupt(counter) = why
-            && !self.blames_store(counter, now)
-        {
-            return;
+        match why {
+            Failure::Backend | Failure::Refused => self.suspect(now, out),
+            Failure::Corrupt(counter) if !self.blames_store(counter, now) => return,
+            Failure::Corrupt(_) => {}
         }
-        if self.failures.is_empty() && self.stand == Stand::Normal {
+        self.count(now, out);
+    }
+
+    /// Whoever meets a store that is asked and fails is decided in the primary mode.
+    fn suspect(&mut self, now: Timestamp, out: &mut Outputs) {
+        if self.stand == Stand::Normal && !self.failing {
+            self.failing = true;
             out.tell(Signal::Suspected { mode: self.primary.into(), at: now });
         }
+    }
+
+    /// The store has answered since it failed. The failure counts all the same.
+    fn clear(&mut self, now: Timestamp, out: &mut Outputs) {
+        if core::mem::take(&mut self.failing) {
+            out.tell(Signal::Cleared { at: now });
+        }
+    }
+
+    fn count(&mut self, now: Timestamp, out: &mut Outputs) {
         if self.next_probe.is_none() {
             self.next_probe = Some(now.after(SUSPECT_PROBE_EVERY));
         }
@@ -267,6 +291,7 @@ impl Failover {
         let from = self.mode();
         let asked = self.asks();
         self.stand = stand;
+        self.failing = false;
         if stand == Stand::Normal {
             self.outage.heal(now);
         }
@@ -358,7 +383,14 @@ impl Failover {
         }
     }
 
-    /// The mode: exactly one at any time.
+    /// The mode that a request meets now: the [mode](Self::mode), or the primary one while the store is
+    /// asked and the last thing heard of it was a failure.
+    #[must_use]
+    pub fn present_mode(&self) -> Mode {
+        if self.failing { self.primary.into() } else { self.mode() }
+    }
+
+    /// The mode as transitions tell it: exactly one at any time.
     #[must_use]
     pub fn mode(&self) -> Mode {
         match self.stand {
@@ -392,10 +424,15 @@ impl Failover {
         self.failures.len()
     }
 
-    /// Whether an answer of the store has to be told: nothing was known of it so far.
+    /// Whether an answer of the store has to be told: nothing was known of it so far, or nothing good.
     #[must_use]
-    pub const fn is_unproven(&self) -> bool {
-        matches!(self.stand, Stand::Unproven)
+    pub const fn wants_answers(&self) -> bool {
+        matches!(self.stand, Stand::Unproven) || self.failing
+    }
+
+    /// The time of the last step.
+    pub(super) const fn latest(&self) -> Timestamp {
+        self.latest
     }
 
     /// Since when local caps decide.

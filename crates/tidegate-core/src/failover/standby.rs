@@ -224,11 +224,13 @@ impl Standby {
         &mut self.mirror
     }
 
-    /// How the policy stands, as of the last step.
+    /// How the policy stands, as of the last step: its mode is the one that a request meets.
     #[must_use]
     pub fn standing(&self) -> Standing {
+        let closed = self.closed_for(self.failover.latest()).is_some();
+        let mode = if closed { Mode::FailClosed } else { self.failover.present_mode() };
         Standing {
-            mode: self.failover.mode(),
+            mode,
             epoch: self.failover.epoch(),
             failures: self.failover.failures(),
             degraded_since: self.failover.degraded_since(),
