@@ -3,7 +3,8 @@
 use super::contract::{CLOSED_AT_MOST, PROLONGED_AFTER};
 use super::failsafe::{self, Alarm, Failsafe, SOON};
 use super::guardrail::{Asked, Guardrails};
-use super::machine::{Course, Failover, Input, Outputs};
+use super::input::Input;
+use super::machine::{Course, Failover, Outputs};
 use super::mirror::Mirror;
 use super::signal::Signal;
 use crate::block::{Block, BlockScope, Level};
