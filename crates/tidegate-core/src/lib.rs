@@ -132,7 +132,7 @@ pub use shape::{
     Tally, Threshold, Unit, Window, WindowState,
 };
 pub use store::{Changes, Store, StoreError};
-pub use subject::{Dimension, Fact, Scope, Subject};
+pub use subject::{Dimension, Fact, Scope, Subject, Values};
 pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
 pub use tighten::{Allowance, Sharing, effective, tighten};
 pub use time::{Clock, MAX_EXACT, ManualClock, Span, Timestamp};

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use tidegate_core::{
-    Account, Dimension, Limit, LimitError, Override, OverrideError, Prefix, PrefixLength, Scope,
-    Shape,
+    Account, Dimension, Limit, LimitError, Override, OverrideError, Prefix, Scope, Shape, Values,
 };
 
 use super::Check;
@@ -107,7 +106,7 @@ impl Check {
             self.say(name.place, OverrideError::OutsideScope(dimension));
             return None;
         }
-        if value.value.is_empty() && dimension != Dimension::Account {
+        if value.value.is_empty() && dimension.values() != Values::Accounts {
             self.say(value.place, Wrong::EmptyMatch { dimension });
             return None;
         }
@@ -160,15 +159,14 @@ impl Selected<'_> {
 /// A text that is the same for values that are counted as one: addresses of one prefix, spellings of
 /// one login name.
 fn same_as(dimension: Dimension, value: &str) -> String {
-    let length = match dimension {
-        Dimension::Ip => PrefixLength::P64,
-        Dimension::Ip56 => PrefixLength::P56,
-        Dimension::Ip48 => PrefixLength::P48,
-        Dimension::Account => return Account::new(value).as_str().to_owned(),
-        _ => return value.to_owned(),
-    };
-    let prefix = value.parse().map(|ip| format!("{:?}", Prefix::rolled_up(ip, length)));
-    prefix.unwrap_or_else(|_| value.to_owned())
+    match dimension.values() {
+        Values::Text => value.to_owned(),
+        Values::Accounts => Account::new(value).as_str().to_owned(),
+        Values::Addresses(length) => {
+            let prefix = value.parse().map(|ip| format!("{:?}", Prefix::rolled_up(ip, length)));
+            prefix.unwrap_or_else(|_| value.to_owned())
+        }
+    }
 }
 
 /// What the core has against an override.
