@@ -96,6 +96,56 @@ type Logs = Shelf<LOG, LOG_WAYS>;
 /// Abuse logs to a group.
 const LOG_WAYS: usize = 7;
 
+/// Does something with the shelf of a kind, whatever its entries look like.
+macro_rules! on_shelf {
+    ($shelves:expr, $kind:expr, |$shelf:ident| $done:expr) => {
+        match $kind {
+            tidegate_core::Kind::Bucket => {
+                let $shelf = &$shelves.buckets;
+                $done
+            }
+            tidegate_core::Kind::Quota => {
+                let $shelf = &$shelves.quotas;
+                $done
+            }
+            tidegate_core::Kind::Window => {
+                let $shelf = &$shelves.windows;
+                $done
+            }
+            tidegate_core::Kind::Attempts => {
+                let $shelf = &$shelves.logs;
+                $done
+            }
+        }
+    };
+}
+
+/// Does something with the step of a shape on its shelf.
+macro_rules! on_step {
+    ($shelves:expr, $shape:expr, |$step:ident| $done:expr) => {
+        match $shape {
+            tidegate_core::Shape::Bucket(bucket) => {
+                let $step = $crate::memory::step::BucketStep { shelf: &$shelves.buckets, bucket };
+                $done
+            }
+            tidegate_core::Shape::Quota(quota) => {
+                let $step = $crate::memory::step::QuotaStep { shelf: &$shelves.quotas, quota };
+                $done
+            }
+            tidegate_core::Shape::Window(window) => {
+                let $step = $crate::memory::step::WindowStep { shelf: &$shelves.windows, window };
+                $done
+            }
+            tidegate_core::Shape::Attempts(attempts) => {
+                let $step = $crate::memory::log::LogStep { shelf: &$shelves.logs, attempts };
+                $done
+            }
+        }
+    };
+}
+
+use {on_shelf, on_step};
+
 /// The counters of all shapes.
 #[derive(Debug)]
 struct Shelves {
