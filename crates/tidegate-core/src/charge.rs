@@ -17,7 +17,7 @@ use crate::time::{Span, Timestamp};
 
 /// The most limits one decision can have. A policy with more is
 /// [refused](crate::PolicyError::TooManyLimits).
-pub const MAX_LIMITS: usize = 8;
+pub const MAX_LIMITS: usize = 12;
 
 /// What is asked of one counter: everything a store has to know, and nothing it has to ask for.
 ///

@@ -27,6 +27,7 @@ pub mod proxy;
 pub mod servers;
 pub mod sim;
 pub mod trace;
+pub mod twelve;
 pub mod vectors;
 
 use core::future::Future;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{Parts, STEP, placed};
+use super::{Parts, Place, STEP};
 use crate::redis::signature::{Log, Manner};
 
 static ATTEMPTS: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("../lua/attempts.lua")));
@@ -24,7 +24,7 @@ pub(super) fn amend() -> String {
         ATTEMPTS.get("state"),
         AMEND.get("amend"),
     ];
-    placed(&text.concat(), 1)
+    Place { number: 1, is_local: true }.put(&text.concat())
 }
 
 // === impl Log ===
