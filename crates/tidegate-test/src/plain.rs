@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{
     Amended, Amendment, Batch, Block, Blocks, Charge, Clock, Counter, Kept, KeyNames, Listed,
-    Outcome, Page, Readings, Receipt, Settled, Settlement, Shape, Store, StoreError, TicketId,
-    Timestamp, plan,
+    Outcome, Page, Readings, Receipt, Settled, Settlement, Shape, Span, Store, StoreError,
+    TicketId, Timestamp, plan,
 };
 
 /// A store of the core's states, by the digests of their keys or by their names.
@@ -77,15 +77,23 @@ impl<C: Clock> PlainStore<C> {
 }
 
 impl<C: Clock> Store for PlainStore<C> {
-    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+    const SHARED: bool = false;
+    const FALLIBLE: bool = false;
+    const WAITS: bool = false;
+
+    fn name(&self) -> &'static str {
+        "plainstore"
+    }
+
+    fn charge_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.decide(batch, true, readings)
     }
 
-    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+    fn peek_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.decide(batch, false, readings)
     }
 
-    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
+    fn settle_now(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         let mut settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.now();
@@ -117,6 +125,7 @@ impl<C: Clock> Store for PlainStore<C> {
         &self,
         counter: Counter<'_>,
         amendment: Amendment,
+        _within: Span,
     ) -> Result<Amended, StoreError> {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.now();
