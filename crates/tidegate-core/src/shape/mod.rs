@@ -240,6 +240,26 @@ impl Shape {
 }
 
 impl Shape {
+    /// How many requests of the lightest kind one key certainly gets through within `span`.
+    pub(crate) fn admits_within(&self, span: Span) -> u64 {
+        let times = |length: Span| (span.as_micros() / length.as_micros().max(1)).max(1);
+        match self {
+            Self::Bucket(bucket) => {
+                let refilled = u128::from(bucket.units_per_micro()) * u128::from(span.as_micros());
+                let refilled = refilled / u128::from(bucket.units_per_token().max(1));
+                bucket.burst().saturating_add(u64::try_from(refilled).unwrap_or(u64::MAX))
+            }
+            Self::Window(window) => window.count().saturating_mul(times(window.per())),
+            Self::Quota(quota) => match quota.period() {
+                Period::Fixed(length) | Period::FirstUse(length) => {
+                    quota.count().saturating_mul(times(*length))
+                }
+                Period::Calendar(_) => quota.count(),
+            },
+            Self::Attempts(_) => self.capacity(),
+        }
+    }
+
     /// Whether a length in the key tells it from others of its kind. An abuse log has none.
     pub(crate) const fn has_length(&self) -> bool {
         !matches!(self, Self::Attempts(_))

@@ -27,8 +27,8 @@ mod step;
 mod table;
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Clock, Counter, Page, Plan, Readings, Receipt, Settlement,
-    Span, Store, StoreError, Usage,
+    Amended, Amendment, Batch, Blocks, Clock, Counter, Kind, Page, Plan, Readings, Receipt,
+    Settlement, Span, Store, StoreError, Usage,
 };
 
 use crate::engine::unpredictable;
@@ -234,23 +234,16 @@ impl<C: Clock> MemoryStore<C> {
     /// What the store holds now. Looks at every entry: for metrics, not for requests.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        let Shelves { epoch, buckets, quotas, windows, logs, stubs } = &self.shelves;
+        let Shelves { epoch, stubs, .. } = &self.shelves;
         let now = epoch.clamp(self.clock.now());
-        Usage {
-            buckets: buckets.table().live(*epoch, now),
-            quotas: quotas.table().live(*epoch, now),
-            windows: windows.table().live(*epoch, now),
-            attempts: logs.table().live(*epoch, now),
-            max_bytes: [
-                buckets.bytes(),
-                quotas.bytes(),
-                windows.bytes(),
-                logs.bytes(),
-                stubs.bytes(),
-            ]
-            .iter()
-            .sum(),
+        let (mut entries, mut max_bytes) = ([0; Kind::ALL.len()], stubs.bytes());
+        for (kind, live) in Kind::ALL.into_iter().zip(&mut entries) {
+            max_bytes += on_shelf!(self.shelves, kind, |shelf| {
+                *live = shelf.table().live(*epoch, now);
+                shelf.bytes()
+            });
         }
+        Usage { entries, max_bytes }
     }
 
     #[inline]

@@ -11,8 +11,9 @@ mod names;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::form::Form;
 use super::reply::mark;
-use super::signature::{Ask, Form, Part, Refused, Returns, Signature};
+use super::signature::{Ask, Part, Refused, Returns, Signature};
 use names::Place;
 
 /// The parts of one file, by the name that follows `--#`.
@@ -200,10 +201,6 @@ impl Parts {
 // === impl Form ===
 
 impl Form {
-    const fn is_window(self) -> bool {
-        matches!(self, Self::Ring | Self::Grid | Self::Backoff)
-    }
-
     /// The names of all that a charge brings, in order.
     fn names(self) -> Vec<String> {
         let more = self.arguments().0.iter();
@@ -213,18 +210,6 @@ impl Form {
     /// How that is packed which a charge brings beside its cost and the most that fits.
     const fn packed(self) -> &'static str {
         self.arguments().1
-    }
-
-    /// What a charge brings beside its cost and the most that fits: names, and how they are packed.
-    const fn arguments(self) -> (&'static [&'static str], &'static str) {
-        match self {
-            Self::Bucket => (&["r", "p"], "LL"),
-            Self::Fixed | Self::FirstUse => (&["length"], "L"),
-            Self::Calendar => (&["first", "second", "third", "fourth"], "LLLL"),
-            Self::Ring | Self::Grid => (&["per"], "L"),
-            Self::Backoff => (&["per", "rows"], "Lc256"),
-            Self::Attempts(log) => log.arguments(),
-        }
     }
 }
 
@@ -311,8 +296,7 @@ impl Part {
 mod tests {
     //! Every script there can be of one counter, and some of the largest.
 
-    use super::super::signature::Log;
-    use super::super::signature::Manner;
+    use super::super::form::{Log, Manner};
     use super::*;
 
     const FORMS: [Form; 7] = [

@@ -7,8 +7,8 @@ use tidegate_core::{
 };
 
 use super::Check;
-use super::filled::{Filled, Given, filled, is_blank};
-use super::limit::{Frame, Numbers};
+use super::filled::{Filled, Given, Numbers, filled, is_blank};
+use super::limit::Frame;
 use crate::file::MAX_EXACT_OVERRIDES;
 use crate::file::place::{Place, Placed};
 use crate::file::written::limit as written;
@@ -131,7 +131,7 @@ impl Check {
         (owner, place): (&str, Place),
         usual: Option<Numbers<'_>>,
     ) -> Option<Filled> {
-        let given = self.one_shape(owner, place, given.numbers())?;
+        let given = self.one_shape(owner, place, &given.numbers())?;
         if is_blank(given) {
             let message =
                 format!("{owner} changes nothing; write the numbers that differ, or remove it");
