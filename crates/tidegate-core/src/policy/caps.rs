@@ -26,7 +26,8 @@ impl Protects {
             | Self::Read
             | Self::Write
             | Self::Bulk
-            | Self::Health => &[],
+            | Self::Health
+            | Self::Spend => &[],
         }
     }
 }

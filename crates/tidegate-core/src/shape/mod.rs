@@ -260,6 +260,33 @@ impl Shape {
         }
     }
 
+    /// A limit of `1 / of` of its numbers, and of one at least, that counts admitted requests only.
+    /// An abuse log becomes a window, which begins no block: what an outage shows is no reason for
+    /// one.
+    pub(crate) fn share(&self, of: u64) -> Result<Self, ShapeError> {
+        match self {
+            Self::Bucket(bucket) => bucket.share(of).map(Self::Bucket),
+            Self::Window(window) => {
+                let window =
+                    Window::try_new(share(window.count(), of), window.per(), Counts::Admitted);
+                window.map(Self::Window)
+            }
+            Self::Quota(quota) => {
+                let period = quota.period().clone();
+                Quota::try_new(share(quota.count(), of), period, Counts::Admitted).map(Self::Quota)
+            }
+            Self::Attempts(attempts) => {
+                // The smaller count of both windows, in the longer of them.
+                let passes =
+                    |threshold: &Threshold| u64::from(threshold.block_at.saturating_sub(1));
+                let temp = passes(attempts.temp());
+                let count = attempts.long().map_or(temp, |long| passes(long).min(temp));
+                let longest = attempts.longest();
+                Window::try_new(share(count, of), longest, Counts::Admitted).map(Self::Window)
+            }
+        }
+    }
+
     /// Whether a length in the key tells it from others of its kind. An abuse log has none.
     pub(crate) const fn has_length(&self) -> bool {
         !matches!(self, Self::Attempts(_))
@@ -355,6 +382,11 @@ impl Room {
     fn not_before(then: Timestamp, now: Timestamp) -> Self {
         Self::After(then.since(now).max(Span::from_micros(1)))
     }
+}
+
+/// `1 / of` of a number, rounded down, and one at least.
+fn share(number: u64, of: u64) -> u64 {
+    (number / of).max(1)
 }
 
 /// `count` as the signed number of a reading. Counts are below 2⁵³, so nothing is lost.
