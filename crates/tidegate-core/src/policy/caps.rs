@@ -11,9 +11,7 @@ use crate::cost::Cost;
 use crate::failover::contract::{self, Cap};
 use crate::limit::Limit;
 use crate::name::Name;
-use crate::shape::{Period, Shape};
 use crate::subject::{Dimension, Scope};
-use crate::time::Span;
 
 /// An address, as narrow or wide as it can be counted. That of IPv4 is one however wide.
 const PREFIXES: [Dimension; 3] = [Dimension::Ip, Dimension::Ip56, Dimension::Ip48];
@@ -79,30 +77,4 @@ fn bounding(caps: &'static [Cap], scope: Scope) -> Option<&'static Cap> {
     let counts_by = |by| scope.contains(by) || (has_prefix && PREFIXES.contains(&by));
     let bounding = caps.iter().filter(|cap| cap.by.dimensions().all(counts_by));
     bounding.min_by_key(|cap| cap.count)
-}
-
-// === impl Shape ===
-
-impl Shape {
-    /// How many requests of the lightest kind, which take `cost` each, one key certainly gets through
-    /// within `span`.
-    fn admits_within(&self, span: Span, cost: Cost) -> u64 {
-        let times = |length: Span| (span.as_micros() / length.as_micros().max(1)).max(1);
-        let of = |count: u64| count / cost.get();
-        match self {
-            Self::Bucket(bucket) => {
-                let refilled = u128::from(bucket.units_per_micro()) * u128::from(span.as_micros());
-                let refilled = refilled / u128::from(bucket.units_per_token().max(1));
-                of(bucket.burst().saturating_add(u64::try_from(refilled).unwrap_or(u64::MAX)))
-            }
-            Self::Window(window) => of(window.count()).saturating_mul(times(window.per())),
-            Self::Quota(quota) => match quota.period() {
-                Period::Fixed(length) | Period::FirstUse(length) => {
-                    of(quota.count()).saturating_mul(times(*length))
-                }
-                Period::Calendar(_) => of(quota.count()),
-            },
-            Self::Attempts(_) => self.capacity(),
-        }
-    }
 }

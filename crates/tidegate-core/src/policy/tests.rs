@@ -23,6 +23,24 @@ fn built(spec: PolicySpec) -> Result<Policy, PolicyError> {
 }
 
 #[test]
+fn a_policy_has_twelve_limits_and_a_thirteenth_is_refused() {
+    let with = |limits: u64| {
+        (1..limits).fold(spec(FailureMode::FailOpen), |spec, burst| {
+            let bucket = Bucket::try_new(Rate::per_second(1).unwrap(), burst).unwrap();
+            let limit =
+                Limit::new(name(&format!("l{burst}")), Scope::GLOBAL, Shape::Bucket(bucket));
+            spec.limit(limit.with_named_key())
+        })
+    };
+    assert_eq!(built(with(12)).unwrap().limits().len(), 12);
+    let refused = built(with(13)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "policy `p` has more than 12 limits, the most one decision can charge"
+    );
+}
+
+#[test]
 fn a35_only_entrances_and_spend_may_fail_closed() {
     let said = |protects: Option<Protects>| {
         let spec = spec(FailureMode::FailClosed);

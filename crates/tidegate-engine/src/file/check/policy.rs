@@ -3,6 +3,7 @@
 use tidegate_core::{FailureMode, MAX_LIMITS, Name, Overflow, PolicySpec, Preset, Protects, Span};
 
 use super::Check;
+use super::filled::Numbers;
 use super::limit::Sound;
 use crate::file::place::{Place, Placed};
 use crate::file::written::limit::Limit as WrittenLimit;
@@ -287,10 +288,7 @@ impl WrittenLimit {
         let fields = [
             at("name", &self.name),
             at("by", &self.by),
-            at("bucket", &self.bucket),
-            at("window", &self.window),
-            at("quota", &self.quota),
-            at("attempts", &self.attempts),
+            Numbers::of(self).first().map(|numbers| (numbers.kind(), numbers.place())),
             at("unless", &self.unless),
             at("distinct", &self.distinct),
             at("forgiving", &self.forgiving),

@@ -1,7 +1,7 @@
 //! What to do about it.
 
 use tidegate_core::{
-    CostError, Dimension, MAX_DISTINCT, OutcomesError, OverrideError, PolicyError, ShapeError,
+    CostError, MAX_DISTINCT, OutcomesError, OverrideError, PolicyError, ShapeError, Values,
 };
 
 use super::Wrong;
@@ -347,13 +347,13 @@ const fn of_override(error: &OverrideError) -> Option<&'static str> {
         OverrideError::OutsideScope(_) => {
             "match a dimension that the limit counts `by`, or `plan`; or let it count by this one"
         }
-        OverrideError::Duplicate(Dimension::Ip | Dimension::Ip56 | Dimension::Ip48) => {
-            "keep one of them: all addresses of an IPv6 prefix are one value"
-        }
-        OverrideError::Duplicate(Dimension::Account) => {
-            "keep one of them: all spellings of a login name are one account"
-        }
-        OverrideError::Duplicate(_) => "keep one of them",
+        OverrideError::Duplicate(dimension) => match dimension.values() {
+            Values::Text => "keep one of them",
+            Values::Accounts => "keep one of them: all spellings of a login name are one account",
+            Values::Addresses(_) => {
+                "keep one of them: all addresses of an IPv6 prefix are one value"
+            }
+        },
         OverrideError::NotAnAddress(_) => "write one address, such as `203.0.113.7`",
         OverrideError::NoPattern(_) => return None,
         OverrideError::TooManyPatterns => {
