@@ -53,7 +53,7 @@
 //! let bucket = Bucket::try_new(Rate::per_second(10)?, 20)?;
 //! let per_org =
 //!     Limit::new(Name::try_new("burst")?, Scope::of([Dimension::Org]), Shape::Bucket(bucket));
-//! let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailClosed).limit(per_org);
+//! let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailOpen).limit(per_org);
 //! let policies = PolicySet::builder().policy(api).build(None)?;
 //!
 //! let subject = Subject::new().org("acme");
@@ -136,7 +136,7 @@ pub use shape::{
     Tally, Threshold, Unit, Window, WindowState,
 };
 pub use step::{Met, Step, Stepped, Write, carry_over};
-pub use store::{Changes, Store, StoreError};
+pub use store::{Changes, Store, StoreError, Usage};
 pub use subject::{Dimension, Fact, Scope, Subject};
 pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
 pub use tighten::{Allowance, Sharing, effective, tighten};

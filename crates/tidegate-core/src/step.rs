@@ -17,6 +17,9 @@
 //!
 //! [Chapter 9](crate::book::ch9_where_state_lives) writes a store with them.
 
+#[cfg(test)]
+mod tests;
+
 use arrayvec::ArrayVec;
 
 use crate::amendment::{Amended, Amendment, Counter, Outcome};

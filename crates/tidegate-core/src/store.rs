@@ -13,9 +13,28 @@ use crate::time::{Span, Timestamp};
 /// A store executes the step it is sent, atomically and on its own clock. It holds no policy,
 /// knows no subject, chooses no failure mode and swallows no error. What that means for whoever
 /// writes one is in [chapter 9](crate::book::ch9_where_state_lives).
+///
+/// Three constants say what kind of store it is. Each is `true` unless the store says otherwise: a
+/// store that says nothing is taken for one that a fleet shares, over a network that fails.
+///
+/// A store that never waits (`WAITS = false`) writes [`charge_now`](Self::charge_now),
+/// [`peek_now`](Self::peek_now) and [`settle_now`](Self::settle_now) instead of their namesakes, and
+/// is only ever asked by these: a plain call cannot be begun, left and begun again, so nothing is
+/// counted twice.
 pub trait Store: Send + Sync {
-    /// Whether others than this process keep and change the counters.
-    const SHARED: bool = false;
+    /// Whether other processes change the counters, too. Then this one watches for
+    /// [changes](Self::changes) of who keeps them.
+    const SHARED: bool = true;
+
+    /// Whether a call can fail for any other reason than stale calendar periods. Then every policy
+    /// has a [standby](crate::Standby) that judges the store and takes its place.
+    const FALLIBLE: bool = true;
+
+    /// Whether a charge, a look or a settlement can wait for something.
+    const WAITS: bool = true;
+
+    /// The name of this kind of store, for operators: `memory`, `redis`, …
+    fn name(&self) -> &'static str;
 
     /// Charges a batch, all of it or none of it but what counts attempts, and fills in what was
     /// met: one reading for each charge, in order, all at one instant. [`plan`](crate::plan) says
@@ -29,7 +48,20 @@ pub trait Store: Send + Sync {
         &self,
         batch: &Batch<'_>,
         readings: &mut Readings,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        core::future::ready(self.charge_now(batch, readings))
+    }
+
+    /// [`charge`](Self::charge) of a store that never waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`charge`](Self::charge).
+    #[inline]
+    fn charge_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        let _ = (batch, readings);
+        Err(StoreError::Refused)
+    }
 
     /// Fills in what [`charge`](Self::charge) would meet, and changes nothing.
     ///
@@ -40,7 +72,20 @@ pub trait Store: Send + Sync {
         &self,
         batch: &Batch<'_>,
         readings: &mut Readings,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        core::future::ready(self.peek_now(batch, readings))
+    }
+
+    /// [`peek`](Self::peek) of a store that never waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`peek`](Self::peek).
+    #[inline]
+    fn peek_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        let _ = (batch, readings);
+        Err(StoreError::Refused)
+    }
 
     /// Settles a ticket: moves what is asked for and remembers that it did, in one step, so that it
     /// happens at most once.
@@ -56,9 +101,22 @@ pub trait Store: Send + Sync {
     fn settle(
         &self,
         settlement: &Settlement<'_>,
-    ) -> impl Future<Output = Result<Receipt, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Receipt, StoreError>> + Send {
+        core::future::ready(self.settle_now(settlement))
+    }
 
-    /// Does to one counter what an operator asks for: blocks it, lifts its block, or forgets it.
+    /// [`settle`](Self::settle) of a store that never waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`settle`](Self::settle).
+    fn settle_now(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        let _ = settlement;
+        Err(StoreError::Refused)
+    }
+
+    /// Does to one counter what an operator asks for: blocks it, lifts its block, or forgets it. It
+    /// answers `within` this long.
     ///
     /// # Errors
     ///
@@ -67,6 +125,7 @@ pub trait Store: Send + Sync {
         &self,
         counter: Counter<'_>,
         amendment: Amendment,
+        within: Span,
     ) -> impl Future<Output = Result<Amended, StoreError>> + Send;
 
     /// The blocks that hold now, some at a time and in no order. A page may be empty and not be the
@@ -94,6 +153,27 @@ pub trait Store: Send + Sync {
     fn changes(&self) -> Changes {
         Changes::default()
     }
+
+    /// What the store holds, if it can tell. Asked once for each scrape of metrics, away from the
+    /// threads that answer requests, so it may take a while.
+    fn usage(&self) -> Option<Usage> {
+        None
+    }
+}
+
+/// What a store in this process holds at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Buckets that differ from fresh ones.
+    pub buckets: usize,
+    /// Quotas that differ from fresh ones.
+    pub quotas: usize,
+    /// Windows that differ from fresh ones.
+    pub windows: usize,
+    /// Abuse logs that differ from fresh ones.
+    pub attempts: usize,
+    /// The most memory the store can take, in bytes.
+    pub max_bytes: usize,
 }
 
 /// How often the servers behind a store have changed, as far as it has noticed.

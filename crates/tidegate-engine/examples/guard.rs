@@ -46,7 +46,7 @@ fn main() -> Fallible<()> {
 }
 
 fn run((_, limits, step): &Scenario, iterations: u32) -> Fallible<()> {
-    let spec = PolicySpec::new(Name::try_new("guard")?, FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("guard")?, FailureMode::FailOpen);
     let spec = limits()?.into_iter().fold(spec, PolicySpec::limit);
     let policies = PolicySet::builder().policy(spec).build(None)?;
     let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000));

@@ -71,6 +71,10 @@ const PEEK: Ask = false;
 // === impl Engine ===
 
 impl<S: Store> Engine<S> {
+    /// Whether every decision is made by plain calls: the store neither waits nor fails. A future of
+    /// this engine is then ready whenever it is polled first.
+    pub const AT_ONCE: bool = !S::WAITS && !S::FALLIBLE;
+
     /// An engine with its own, unpredictable digests.
     pub fn new(store: S, policies: PolicySet) -> Self {
         Self::with_digests(store, policies, Digests::new([unpredictable(), unpredictable()]))
@@ -79,7 +83,7 @@ impl<S: Store> Engine<S> {
     /// An engine whose digests are known, so that a run can be repeated exactly.
     pub fn with_digests(store: S, policies: PolicySet, digests: Digests) -> Self {
         let clock = Time::Real(OnceLock::new());
-        let posts = if S::SHARED { Posts::of(&policies, clock.now()) } else { Posts::default() };
+        let posts = if S::FALLIBLE { Posts::of(&policies, clock.now()) } else { Posts::default() };
         let (policies, tickets) = (ArcSwap::from_pointee(policies), Tickets::new());
         let told = AtomicU64::new(0);
         let (outbox, signals) = (None, None);
@@ -179,33 +183,88 @@ impl<S: Store> Engine<S> {
     /// If no limit of the policy applies to the subject. That is no reason to let the request pass.
     #[inline]
     pub async fn decide<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
+        if Self::AT_ONCE {
+            return self.decide_at_once(case);
+        }
         case.resolve(&self.digests);
         if case.batch().charges().is_empty() {
             return Err(self.undecided(case.policy()));
         }
-        if S::SHARED {
-            return Ok(self.decide_shared(case, CHARGE).await);
+        if S::FALLIBLE {
+            return Ok(self.decide_watched(case, CHARGE).await);
         }
-        // Spelled out, and not by way of `ask`: every layer of futures shows in the profile here.
-        let policy = case.policy();
+        match self.ask(case, CHARGE, self.now()).await {
+            Ok(()) => Ok(self.decided(case, None)),
+            Err(error) => Ok(self.failed_unwatched(case, CHARGE, error)),
+        }
+    }
+
+    /// Decides a case as [`decide`](Self::decide) does, without a future. It compiles only for a store
+    /// that neither waits nor fails, as the one in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](Self::decide).
+    #[inline]
+    pub fn decide_now<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
+        const { assert!(Self::AT_ONCE, "this store may wait or fail: use `decide`") };
+        self.decide_at_once(case)
+    }
+
+    /// Decides a case by plain calls. Nothing of it can be left half done and be done again.
+    #[inline(always)]
+    fn decide_at_once<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
+        case.resolve(&self.digests);
+        if case.batch().charges().is_empty() {
+            return Err(self.undecided(case.policy()));
+        }
         let (batch, readings) = case.ask();
-        if let Err(error) = self.store.charge(batch, readings).await
-            && let Err(error) = self.send_again(CHARGE, policy, error, batch, readings).await
+        if let Err(error) = self.store.charge_now(batch, readings)
+            && let Err(error) = self.send_again_now(CHARGE, error, batch, readings)
         {
-            return Ok(self.failed_in_process(case, CHARGE, error));
+            return Ok(self.failed_unwatched(case, CHARGE, error));
         }
         Ok(self.decided(case, None))
     }
 
-    /// Asks the store about a resolved case.
+    /// Asks the store about a resolved case that began then.
+    ///
+    /// A store that finds the calendar periods of a charge stale says which ones it needs; sent again,
+    /// the batch brings them, in what is left of the deadline. All charges usually need the same, so
+    /// all are brought up to date the first time; after that each by itself, because a clock that went
+    /// back may leave one counter ahead of the others.
     #[inline]
-    pub(crate) async fn ask(&self, case: &mut Case<'_>, how: Ask) -> Result<(), StoreError> {
-        let policy = case.policy();
-        let (batch, readings) = case.ask();
-        match self.send(how, batch, readings).await {
-            Ok(()) => Ok(()),
-            Err(error) => self.send_again(how, policy, error, batch, readings).await,
+    pub(crate) async fn ask(
+        &self,
+        case: &mut Case<'_>,
+        how: Ask,
+        began: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut error = match self.send(how, case).await {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        for resent in 0..=case.batch().charges().len() {
+            let StoreError::Stale { charge, now } = error else { break };
+            refresh(case.batch(), (resent > 0).then_some(charge), now);
+            if S::FALLIBLE {
+                // Others may have found out meanwhile that the store is not to be asked any more.
+                if self.post(case.policy()).route() == Route::Local {
+                    break;
+                }
+                let Some(left) = self.time_left(case, began) else {
+                    error = StoreError::Timeout;
+                    break;
+                };
+                case.hurry(left);
+            }
+            match self.send(how, case).await {
+                Ok(()) => return Ok(()),
+                Err(again) => error = again,
+            }
         }
+        case.ask().1.clear();
+        Err(error)
     }
 
     /// What the store has decided, and counted.
@@ -237,7 +296,7 @@ impl<S: Store> Engine<S> {
         case: &'d mut Case<'_>,
     ) -> Result<Decision<'d>, StoreError> {
         case.resolve(&self.digests);
-        self.ask(case, CHARGE).await?;
+        self.ask(case, CHARGE, self.now()).await?;
         Ok(self.decided(case, None))
     }
 
@@ -248,7 +307,7 @@ impl<S: Store> Engine<S> {
         case: &'d mut Case<'_>,
     ) -> Result<Decision<'d>, StoreError> {
         case.resolve(&self.digests);
-        self.ask(case, PEEK).await?;
+        self.ask(case, PEEK, self.now()).await?;
         Ok(fold(case))
     }
 
@@ -293,12 +352,12 @@ impl<S: Store> Engine<S> {
         if case.batch().charges().is_empty() {
             return Err(nothing_applies(case.policy()));
         }
-        if S::SHARED {
-            return Ok(self.decide_shared(case, PEEK).await);
+        if S::FALLIBLE {
+            return Ok(self.decide_watched(case, PEEK).await);
         }
-        match self.ask(case, PEEK).await {
+        match self.ask(case, PEEK, self.now()).await {
             Ok(()) => Ok(fold(case)),
-            Err(error) => Ok(self.failed_in_process(case, PEEK, error)),
+            Err(error) => Ok(self.failed_unwatched(case, PEEK, error)),
         }
     }
 
@@ -323,15 +382,25 @@ impl<S: Store> Engine<S> {
     }
 
     #[inline]
-    async fn send(
+    async fn send(&self, how: Ask, case: &mut Case<'_>) -> Result<(), StoreError> {
+        let (batch, readings) = case.ask();
+        match how {
+            _ if !S::WAITS => self.send_now(how, batch, readings),
+            PEEK => self.store.peek(batch, readings).await,
+            CHARGE => self.store.charge(batch, readings).await,
+        }
+    }
+
+    /// Asks a store that never waits.
+    fn send_now(
         &self,
         how: Ask,
         batch: &Batch<'_>,
         readings: &mut Readings,
     ) -> Result<(), StoreError> {
         match how {
-            PEEK => self.store.peek(batch, readings).await,
-            CHARGE => self.store.charge(batch, readings).await,
+            PEEK => self.store.peek_now(batch, readings),
+            CHARGE => self.store.charge_now(batch, readings),
         }
     }
 
@@ -356,31 +425,19 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// A store that finds the calendar periods of a charge stale says which ones it needs; sent again,
-    /// the batch brings them. All charges usually need the same, so all are brought up to date the
-    /// first time; after that each by itself, because a clock that went back may leave one counter
-    /// ahead of the others.
+    /// Sends a batch again to a store that never waits, as [`ask`](Self::ask) does.
     #[cold]
-    async fn send_again(
+    fn send_again_now(
         &self,
         how: Ask,
-        policy: &Policy,
         mut error: StoreError,
         batch: &Batch<'_>,
         readings: &mut Readings,
     ) -> Result<(), StoreError> {
         for resent in 0..=batch.charges().len() {
             let StoreError::Stale { charge, now } = error else { break };
-            // Others may have found out meanwhile that the store is not to be asked any more.
-            if S::SHARED && self.post(policy).route() == Route::Local {
-                break;
-            }
-            for (place, stale) in batch.charges().iter().enumerate() {
-                if resent == 0 || place == charge {
-                    stale.refresh(now);
-                }
-            }
-            match self.send(how, batch, readings).await {
+            refresh(batch, (resent > 0).then_some(charge), now);
+            match self.send_now(how, batch, readings) {
                 Ok(()) => return Ok(()),
                 Err(again) => error = again,
             }
@@ -423,6 +480,15 @@ impl Reader<'_> {
     #[inline]
     pub fn policies(&mut self) -> &PolicySet {
         self.0.load()
+    }
+}
+
+/// Brings the calendar periods of one charge up to `now`, or those of all.
+fn refresh(batch: &Batch<'_>, only: Option<usize>, now: Timestamp) {
+    for (place, charge) in batch.charges().iter().enumerate() {
+        if only.is_none_or(|only| only == place) {
+            charge.refresh(now);
+        }
     }
 }
 

@@ -12,6 +12,9 @@ use crate::engine::Engine;
 use crate::event::Event;
 use crate::failover::Route;
 
+/// How long an operator waits for a store to do what is asked.
+const PATIENCE: Span = Span::from_secs(2);
+
 /// What became of one limit's counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -152,7 +155,7 @@ impl<S: Store> Engine<S> {
     pub async fn unblock_listed(&self, key: &str) -> Result<Amended, OperateError> {
         let amendment = Amendment::Unblock;
         self.logs_are_reachable()?;
-        let amended = self.store().amend(Counter::Listed(key), amendment).await;
+        let amended = self.store().amend(Counter::Listed(key), amendment, PATIENCE).await;
         let amended = amended.map_err(not_listed)?;
         self.tell_amended(None, None, amendment, amended);
         Ok(amended)
@@ -188,7 +191,7 @@ impl<S: Store> Engine<S> {
     fn logs_are_reachable(&self) -> Result<(), StoreError> {
         let policies = self.policies();
         let mut logs = policies.policies().iter().filter(|policy| policy.counts_attempts());
-        match S::SHARED && logs.any(|policy| self.post(policy).route() == Route::Local) {
+        match S::FALLIBLE && logs.any(|policy| self.post(policy).route() == Route::Local) {
             true => Err(StoreError::Unavailable),
             false => Ok(()),
         }
@@ -246,11 +249,11 @@ impl<S: Store> Engine<S> {
             return Err(OperateError::NotBlockable { limit, kind });
         }
         let post = self.post(case.policy());
-        if S::SHARED && post.route() == Route::Local {
+        if S::FALLIBLE && post.route() == Route::Local {
             return Err(StoreError::Unavailable.into());
         }
         let counter = Counter::Of(*charge, case.batch().key(charge));
-        let amended = self.store().amend(counter, amendment).await?;
+        let amended = self.store().amend(counter, amendment, PATIENCE).await?;
         self.learn_amended(charge, &amended, &post);
         self.tell_amended(Some(case.policy().name()), Some(&limit), amendment, amended);
         Ok(Change { limit, amended })

@@ -27,7 +27,7 @@ impl<S: Store> Engine<S> {
             })?;
             let count = next.policies().len();
             if Arc::ptr_eq(&present, &self.policies.compare_and_swap(&present, Arc::new(next))) {
-                if S::SHARED {
+                if S::FALLIBLE {
                     self.posts.renew(&self.policies.load(), self.now());
                 }
                 self.emit(|| Event::Reloaded { policies: count });

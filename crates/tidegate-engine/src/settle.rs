@@ -42,13 +42,17 @@ impl<S: Store> Engine<S> {
             _ => Some(Cost::try_new(weight)?),
         };
         let policies = self.policies.load_full();
-        if S::SHARED && !self.may_settle(&claim, &policies)? {
+        if S::FALLIBLE && !self.may_settle(&claim, &policies)? {
             return Ok(Settled::default());
         }
         let settlement = Settlement::new(&claim, &policies, weight);
         let mut resent = 0;
         let receipt = loop {
-            match self.store().settle(&settlement).await {
+            let settled = match S::WAITS {
+                true => self.store().settle(&settlement).await,
+                false => self.store().settle_now(&settlement),
+            };
+            match settled {
                 // A store that has just been told its periods asks for none again, unless they end
                 // in between.
                 Err(StoreError::Stale { charge, now }) if resent <= settlement.moves().len() => {

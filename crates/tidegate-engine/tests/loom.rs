@@ -33,7 +33,7 @@ fn bucket(name: &str, scope: &[Dimension], burst: u64) -> Limit {
 }
 
 fn policies(limits: impl IntoIterator<Item = Limit>) -> Arc<PolicySet> {
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen);
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);
     Arc::new(PolicySet::builder().policy(spec).build(None).unwrap())
 }
@@ -139,7 +139,9 @@ fn a_bucket_and_a_quota_are_charged_together() {
 struct Gone;
 
 impl Store for Gone {
-    const SHARED: bool = true;
+    fn name(&self) -> &'static str {
+        "gone"
+    }
 
     async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
         Err(StoreError::Unavailable)
@@ -153,7 +155,12 @@ impl Store for Gone {
         Err(StoreError::Unavailable)
     }
 
-    async fn amend(&self, _: Counter<'_>, _: Amendment) -> Result<Amended, StoreError> {
+    async fn amend(
+        &self,
+        _: Counter<'_>,
+        _: Amendment,
+        within: Span,
+    ) -> Result<Amended, StoreError> {
         Err(StoreError::Unavailable)
     }
 

@@ -18,10 +18,10 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 use crate::accept::{Accepted, Side};
-use crate::backend::Backend;
 use crate::service::{Door, Protocol};
 use crate::worker::Worker;
 use io::Socket;
+use tidegate_core::Store;
 use watch::{Phase, Watch};
 
 /// What an HTTP/2 client with prior knowledge begins with.
@@ -41,7 +41,7 @@ const WINDOW: u32 = 64 << 10;
 
 /// Serves one connection until it ends, is too slow, or the server stops. The count of open
 /// connections goes down when `accepted` is dropped, however that comes about.
-pub(crate) async fn serve<S: Backend>(worker: Arc<Worker<S>>, accepted: Accepted) {
+pub(crate) async fn serve<S: Store + 'static>(worker: Arc<Worker<S>>, accepted: Accepted) {
     let watch = worker.watches.begin();
     let served = {
         let mut connection =
@@ -62,7 +62,7 @@ pub(crate) async fn serve<S: Backend>(worker: Arc<Worker<S>>, accepted: Accepted
     drop(accepted.permit);
 }
 
-async fn connection<S: Backend>(
+async fn connection<S: Store + 'static>(
     worker: &Arc<Worker<S>>,
     stream: std::net::TcpStream,
     peer: IpAddr,
@@ -93,7 +93,7 @@ async fn connection<S: Backend>(
 
 /// Lets a connection go on until it ends. When the server stops, it is told once; the watch wakes us
 /// for that.
-async fn to_the_end<S: Backend, C: Future<Output = hyper::Result<()>>>(
+async fn to_the_end<S: Store + 'static, C: Future<Output = hyper::Result<()>>>(
     worker: &Worker<S>,
     mut connection: Pin<&mut C>,
     tell: impl Fn(Pin<&mut C>),
@@ -112,7 +112,7 @@ async fn to_the_end<S: Backend, C: Future<Output = hyper::Result<()>>>(
 /// Reads until it is clear which protocol the client speaks; `None` if it says nothing, or we are
 /// stopping before it did. hyper-util can do this too, at the price of a second kind of connection
 /// around the first for every poll.
-async fn sniff<S: Backend>(
+async fn sniff<S: Store + 'static>(
     worker: &Worker<S>,
     stream: &mut TcpStream,
     first: &mut Vec<u8>,
@@ -146,7 +146,7 @@ fn http1() -> http1::Builder {
     builder
 }
 
-fn http2<S: Backend>(worker: &Worker<S>) -> http2::Builder<TokioExecutor> {
+fn http2<S: Store + 'static>(worker: &Worker<S>) -> http2::Builder<TokioExecutor> {
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())

@@ -22,7 +22,6 @@ mod accept;
 mod admin;
 mod answer;
 mod attempts;
-mod backend;
 mod body;
 mod connection;
 #[doc(hidden)]
@@ -41,7 +40,6 @@ mod wire;
 mod worker;
 
 pub use admin::{AdminToken, AdminTokenError};
-pub use backend::Backend;
 pub use openapi::openapi;
 pub use problem::Problem;
 pub use server::{Drained, Handle, Server};

@@ -13,15 +13,15 @@ use tokio::net::TcpListener;
 
 use crate::accept::{Accepted, Admission, Side, accept, listen};
 use crate::admin::{AdminToken, Guard};
-use crate::backend::Backend;
 use crate::settings::Settings;
 use crate::threads::Threads;
 use crate::worker::Shared;
+use tidegate_core::Store;
 
 /// A server that is bound to its address and not yet running.
 ///
 /// ```no_run
-/// # async fn example<S: tidegate_server::Backend>(
+/// # async fn example<S: tidegate_core::Store + 'static>(
 /// #     engine: tidegate_engine::Engine<S>,
 /// #     stop: impl Future<Output = ()>,
 /// # ) -> std::io::Result<()> {
@@ -66,7 +66,7 @@ pub struct Handle<S>(Arc<Shared<S>>);
 
 // === impl Server ===
 
-impl<S: Backend> Server<S> {
+impl<S: Store + 'static> Server<S> {
     /// Binds the address. Connections are accepted from now on and answered once it
     /// [runs](Self::run).
     ///

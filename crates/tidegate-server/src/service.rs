@@ -13,13 +13,13 @@ use hyper::body::{Body, Incoming};
 use crate::accept::Side;
 use crate::admin::{self, AdminRoute, Guard};
 use crate::answer::{self, Answer, Payload, Stream};
-use crate::backend::Backend;
 use crate::body::{self, Deadline};
 use crate::connection::watch::{Phase, Watch};
 use crate::problem::{Kind, Problem};
 use crate::route::Route;
 use crate::routes;
 use crate::worker::Worker;
+use tidegate_core::Store;
 
 /// What a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ const MAX_FIELDS: usize = 100;
 
 // === impl Door ===
 
-impl<S: Backend> Door<S> {
+impl<S: Store + 'static> Door<S> {
     /// Answers one request, whatever it is.
     pub(crate) async fn answer(
         self: Arc<Self>,

@@ -18,9 +18,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
 use crate::accept::Accepted;
-use crate::backend::Backend;
 use crate::connection;
 use crate::worker::{Shared, Worker};
+use tidegate_core::Store;
 
 /// The threads that serve.
 pub(crate) struct Threads {
@@ -49,7 +49,7 @@ const SCRAPES: usize = 1;
 // === impl Threads ===
 
 impl Threads {
-    pub(crate) fn start<S: Backend>(shared: &Arc<Shared<S>>) -> io::Result<Self> {
+    pub(crate) fn start<S: Store + 'static>(shared: &Arc<Shared<S>>) -> io::Result<Self> {
         let count = shared.settings.threads.get();
         let lanes = if shared.settings.one_runtime {
             vec![Lane::start(shared, 0, || {
@@ -97,7 +97,7 @@ impl Threads {
 // === impl Lane ===
 
 impl Lane {
-    fn start<S: Backend>(
+    fn start<S: Store + 'static>(
         shared: &Arc<Shared<S>>,
         number: usize,
         runtime: impl FnOnce() -> io::Result<Runtime>,
@@ -121,7 +121,7 @@ impl Lane {
 
 /// Serves what comes until no more can come, then waits for what is open; how many are left after
 /// the time for that.
-async fn serve<S: Backend>(
+async fn serve<S: Store + 'static>(
     worker: Arc<Worker<S>>,
     mut incoming: mpsc::UnboundedReceiver<Accepted>,
     open: Arc<AtomicUsize>,

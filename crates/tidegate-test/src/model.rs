@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{
     Amended, Amendment, Batch, Blocks, Charge, Clock, Counter, Key, KeyNames, Page, Readings,
-    Receipt, Settlement, Store, StoreError,
+    Receipt, Settlement, Span, Store, StoreError,
 };
 
 use counter::Kept;
@@ -88,19 +88,27 @@ impl<C: Clock> ModelStore<C> {
 }
 
 impl<C: Clock> Store for ModelStore<C> {
-    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+    const SHARED: bool = false;
+    const FALLIBLE: bool = false;
+    const WAITS: bool = false;
+
+    fn name(&self) -> &'static str {
+        "modelstore"
+    }
+
+    fn charge_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.decide(batch, true, readings);
         Ok(())
     }
 
-    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+    fn peek_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.decide(batch, false, readings);
         Ok(())
     }
 
     /// A settlement names counters by digest, and the model knows them by their text: it says so.
     /// Settling is held to the [plain store](crate::plain) instead.
-    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
+    fn settle_now(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
         Err(StoreError::Refused)
     }
 
@@ -109,6 +117,7 @@ impl<C: Clock> Store for ModelStore<C> {
         &self,
         counter: Counter<'_>,
         amendment: Amendment,
+        _within: Span,
     ) -> Result<Amended, StoreError> {
         let Counter::Of(charge, key) = counter else { return Err(StoreError::Refused) };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

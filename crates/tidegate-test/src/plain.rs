@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{
     Amended, Amendment, Batch, Blocks, Clock, Counter, KeyNames, Naming, Page, Readings, Receipt,
-    Record, Settlement, Stepped, Store, StoreError, TicketId, Timestamp, Write,
+    Record, Settlement, Span, Stepped, Store, StoreError, TicketId, Timestamp, Write,
 };
 
 /// A store of the core's records, by the digests of their keys or by their names.
@@ -21,8 +21,12 @@ pub struct PlainStore<C> {
 impl<C: Clock> PlainStore<C> {
     /// A store that has seen nothing.
     pub fn new(clock: C) -> Self {
-        let (records, settled) = (Mutex::default(), Mutex::default());
-        Self { clock, naming: Naming::Digests, records, settled }
+        Self {
+            clock,
+            naming: Naming::Digests,
+            records: Mutex::default(),
+            settled: Mutex::default(),
+        }
     }
 
     /// A store that goes by names, as shared stores do: with another period a limit has another one.
@@ -48,20 +52,28 @@ impl<C: Clock> PlainStore<C> {
 }
 
 impl<C: Clock> Store for PlainStore<C> {
-    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+    const SHARED: bool = false;
+    const FALLIBLE: bool = false;
+    const WAITS: bool = false;
+
+    fn name(&self) -> &'static str {
+        "plain"
+    }
+
+    fn charge_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.take(batch.names(&self.naming), |found, now| batch.charge(found, now, readings))
     }
 
-    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+    fn peek_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.take(batch.names(&self.naming), |found, now| batch.peek(found, now, readings))
     }
 
-    async fn settle(&self, ticket: &Settlement<'_>) -> Result<Receipt, StoreError> {
+    fn settle_now(&self, ticket: &Settlement<'_>) -> Result<Receipt, StoreError> {
         let mut settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
         self.take(ticket.names(), |found, now| ticket.settle(found, now, |id| settled.insert(id)))
     }
 
-    async fn amend(&self, it: Counter<'_>, how: Amendment) -> Result<Amended, StoreError> {
+    async fn amend(&self, it: Counter<'_>, how: Amendment, _: Span) -> Result<Amended, StoreError> {
         self.take(vec![it.name(&self.naming)], |found, now| how.amend(&it, found, now))
     }
 

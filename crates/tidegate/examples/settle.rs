@@ -12,7 +12,7 @@ const POLICIES: &str = "
 version: 1
 policies:
   - name: model
-    failure_mode: fail_closed
+    failure_mode: fail_open
     limits:
       - name: tokens
         by: org

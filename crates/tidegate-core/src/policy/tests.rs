@@ -64,21 +64,21 @@ fn p05_a_failure_mode_is_never_a_default() {
 
 #[test]
 fn a_class_says_what_is_guarded_unless_the_policy_does() {
-    let of_class = |class| built(spec(FailureMode::FailClosed).class(name(class))).unwrap();
+    let of_class = |class, failure| built(spec(failure).class(name(class))).unwrap();
     let usual = [
-        ("read", Protects::Read),
-        ("write", Protects::Write),
-        ("bulk", Protects::Bulk),
-        ("admin", Protects::Admin),
-        ("auth", Protects::Auth),
-        ("health", Protects::Health),
-        ("metadata", Protects::Health),
+        ("read", Protects::Read, FailureMode::FailOpen),
+        ("write", Protects::Write, FailureMode::FailOpen),
+        ("bulk", Protects::Bulk, FailureMode::FailOpen),
+        ("admin", Protects::Admin, FailureMode::FailClosed),
+        ("auth", Protects::Auth, FailureMode::FailClosed),
+        ("health", Protects::Health, FailureMode::FailOpen),
+        ("metadata", Protects::Health, FailureMode::FailOpen),
     ];
-    for (class, protects) in usual {
-        assert_eq!(of_class(class).protects(), Some(protects), "{class}");
+    for (class, protects, failure) in usual {
+        assert_eq!(of_class(class, failure).protects(), Some(protects), "{class}");
     }
     for class in ["reads", "login", "otp", "step_up", "api_heavy"] {
-        assert_eq!(of_class(class).protects(), None, "{class}");
+        assert_eq!(of_class(class, FailureMode::FailOpen).protects(), None, "{class}");
     }
     let said = spec(FailureMode::FailOpen).class(name("read")).protecting(Protects::ApiHeavy);
     assert_eq!(built(said).unwrap().protects(), Some(Protects::ApiHeavy));
@@ -115,11 +115,14 @@ fn what_decides_without_a_store_follows_from_the_kind_and_the_mode() {
 #[test]
 fn p09_every_policy_has_a_deadline() {
     for protects in Protects::ALL {
-        let policy = built(spec(FailureMode::FailClosed).protecting(protects)).unwrap();
-        let millis = if protects.is_entrance() { 250 } else { 100 };
+        let (failure, millis) = match protects.is_entrance() {
+            true => (FailureMode::FailClosed, 250),
+            false => (FailureMode::FailOpen, 100),
+        };
+        let policy = built(spec(failure).protecting(protects)).unwrap();
         assert_eq!(policy.deadline(), Span::from_millis(millis), "{protects:?}");
     }
-    assert_eq!(built(spec(FailureMode::FailClosed)).unwrap().deadline(), Span::from_millis(100));
+    assert_eq!(built(spec(FailureMode::FailOpen)).unwrap().deadline(), Span::from_millis(100));
     let admin = spec(FailureMode::FailClosed).class(name("admin"));
     assert_eq!(built(admin).unwrap().deadline(), Span::from_millis(250));
 }
@@ -128,7 +131,7 @@ fn p09_every_policy_has_a_deadline() {
 fn p14_a_deadline_is_short_enough_for_an_outage_to_be_noticed() {
     let with = |micros| {
         let deadline = Span::from_micros(micros);
-        (built(spec(FailureMode::FailClosed).deadline(deadline)), deadline)
+        (built(spec(FailureMode::FailOpen).deadline(deadline)), deadline)
     };
     for micros in [1_000, 1_001, 2_000_000] {
         let (policy, deadline) = with(micros);

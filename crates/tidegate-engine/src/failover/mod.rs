@@ -49,7 +49,7 @@ impl<S: Store> Engine<S> {
     /// Whoever runs an engine on a shared store has to do this: without probes a policy whose store
     /// has failed is never told that it works again.
     pub fn poll(&self, now: Timestamp) -> Vec<Due> {
-        if !S::SHARED {
+        if !S::FALLIBLE {
             return Vec::new();
         }
         let policies = self.policies();
@@ -69,7 +69,7 @@ impl<S: Store> Engine<S> {
     /// When something is due next, if nothing happens before; `None` while all is well.
     #[must_use]
     pub fn next_poll(&self) -> Option<Timestamp> {
-        if !S::SHARED {
+        if !S::FALLIBLE {
             return None;
         }
         let policies = self.policies();
@@ -105,7 +105,7 @@ impl<S: Store> Engine<S> {
     pub fn standing(&self, policy: &str) -> Option<Standing> {
         let policies = self.policies();
         let policy = policies.get(policy)?;
-        if !S::SHARED {
+        if !S::FALLIBLE {
             return Some(Standing::NORMAL);
         }
         let post = self.post(policy);
@@ -121,8 +121,8 @@ impl<S: Store> Engine<S> {
         Some(self.post(policies.get(policy)?).counted.record())
     }
 
-    /// Decides a request with a store that can fail.
-    pub(crate) async fn decide_shared<'d>(
+    /// Decides a request with a store that can fail, and takes note of what became of it.
+    pub(crate) async fn decide_watched<'d>(
         &self,
         case: &'d mut Case<'_>,
         counted: bool,
@@ -135,7 +135,7 @@ impl<S: Store> Engine<S> {
                 Err(permit) => permit,
             },
         };
-        match self.ask(case, counted).await {
+        match self.ask(case, counted, began).await {
             Ok(()) => {
                 self.answered(case.policy().name(), &post, permit);
                 self.decided_by_store(case, counted, &post)
@@ -209,7 +209,10 @@ impl<S: Store> Engine<S> {
             return Err(self.failed(case, counted, post, permit, error));
         };
         let counter = Counter::Of(charge, case.batch().key(&charge));
-        let forgotten = self.store().amend(counter, Amendment::Reset).await;
+        let forgotten = match self.time_left(case, began) {
+            Some(left) => self.store().amend(counter, Amendment::Reset, left).await,
+            None => Err(StoreError::Timeout),
+        };
         let again = match forgotten {
             Ok(_) if asks() => self.ask_again(case, counted, began).await,
             Ok(_) => Err(error.clone()),
@@ -239,14 +242,20 @@ impl<S: Store> Engine<S> {
         counted: bool,
         began: Timestamp,
     ) -> Result<(), StoreError> {
-        let (deadline, passed) = (case.policy().deadline(), self.now().since(began));
-        match deadline.as_micros().checked_sub(passed.as_micros()).filter(|left| *left > 0) {
+        match self.time_left(case, began) {
             Some(left) => {
-                case.hurry(Span::from_micros(left));
-                self.ask(case, counted).await
+                case.hurry(left);
+                self.ask(case, counted, began).await
             }
             None => Err(StoreError::Timeout),
         }
+    }
+
+    /// What is left of the deadline of a decision that began then; `None` if nothing is.
+    pub(crate) fn time_left(&self, case: &Case<'_>, began: Timestamp) -> Option<Span> {
+        let (deadline, passed) = (case.policy().deadline(), self.now().since(began));
+        let left = deadline.as_micros().checked_sub(passed.as_micros());
+        left.filter(|left| *left > 0).map(Span::from_micros)
     }
 
     /// Takes note that the store has failed a request, and decides it by the policy's primary mode.
@@ -275,9 +284,10 @@ impl<S: Store> Engine<S> {
         post.change(fail, |outputs| self.tell(name, post, outputs))
     }
 
-    /// Decides a request that a store of this process could not: nothing is known of its health.
+    /// Decides a request that a store failed which is not [fallible](Store::FALLIBLE), by the policy's
+    /// primary mode: nothing is known of its health.
     #[cold]
-    pub(crate) fn failed_in_process<'d>(
+    pub(crate) fn failed_unwatched<'d>(
         &self,
         case: &'d mut Case<'_>,
         counted: bool,
@@ -338,7 +348,7 @@ impl<S: Store> Engine<S> {
 
     /// Remembers what an operator has done to a block, or forgets it.
     pub(crate) fn learn_amended(&self, charge: &Charge<'_>, amended: &Amended, post: &Post) {
-        if !S::SHARED {
+        if !S::FALLIBLE {
             return;
         }
         let now = self.now();

@@ -28,7 +28,7 @@ mod table;
 
 use tidegate_core::{
     Amended, Amendment, Batch, Blocks, Clock, Counter, Page, Plan, Readings, Receipt, Settlement,
-    Store, StoreError,
+    Span, Store, StoreError, Usage,
 };
 
 use crate::engine::unpredictable;
@@ -72,21 +72,6 @@ pub struct BudgetError {
 pub struct MemoryStore<C> {
     clock: C,
     shelves: Shelves,
-}
-
-/// What a store holds at one moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usage {
-    /// Buckets that differ from fresh ones.
-    pub buckets: usize,
-    /// Quotas that differ from fresh ones.
-    pub quotas: usize,
-    /// Windows that differ from fresh ones.
-    pub windows: usize,
-    /// Abuse logs that differ from fresh ones.
-    pub attempts: usize,
-    /// The most memory the store can take.
-    pub max_bytes: usize,
 }
 
 type Pairs = Shelf<PAIR, 5>;
@@ -230,17 +215,25 @@ impl<C: Clock> MemoryStore<C> {
 }
 
 impl<C: Clock> Store for MemoryStore<C> {
+    const SHARED: bool = false;
+    const FALLIBLE: bool = false;
+    const WAITS: bool = false;
+
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
     #[inline]
-    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+    fn charge_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.decide(batch, readings, |plan| plan)
     }
 
     #[inline]
-    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+    fn peek_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.decide(batch, readings, Plan::unwritten)
     }
 
-    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
+    fn settle_now(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
         self.shelves.settle(settlement, &self.clock)
     }
 
@@ -248,11 +241,16 @@ impl<C: Clock> Store for MemoryStore<C> {
         &self,
         counter: Counter<'_>,
         amendment: Amendment,
+        _within: Span,
     ) -> Result<Amended, StoreError> {
         self.shelves.amend(counter, amendment, &self.clock)
     }
 
     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
         self.shelves.blocks(page, &self.clock)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        Some(Self::usage(self))
     }
 }

@@ -237,8 +237,8 @@ fn shared_limits_are_one_counter_for_all_who_use_them() {
 version: 1
 shared: [{ name: all, by: global, bucket: { rate: 1/h, burst: 2 } }]
 policies:
-  - { name: a, failure_mode: fail_closed, limits: [{ shared: all }] }
-  - { name: b, failure_mode: fail_closed, limits: [{ shared: all }] }
+  - { name: a, failure_mode: fail_open, limits: [{ shared: all }] }
+  - { name: b, failure_mode: fail_open, limits: [{ shared: all }] }
 ";
     let set = parse(text).policies().clone().build(None).unwrap();
     let clock = ManualClock::new(Timestamp::from_micros(1_790_000_000_000_000));

@@ -11,11 +11,11 @@ use tidegate_engine::{Change, OperateError};
 use super::answers::{BlocksAnswer, ChangesAnswer};
 use super::requests::{self, Lift, Target};
 use crate::answer::{self, Answer};
-use crate::backend::Backend;
 use crate::problem::{Kind, Problem};
 use crate::routes::{unknown_policy, write};
 use crate::suggest::closest;
 use crate::worker::Worker;
+use tidegate_core::Store;
 
 /// What is done to the counters of a subject.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,10 @@ enum Verb {
 }
 
 /// Lists the blocks that hold, a page at a time.
-pub(crate) async fn blocks<S: Backend>(worker: &Worker<S>, query: &str) -> Result<Answer, Problem> {
+pub(crate) async fn blocks<S: Store + 'static>(
+    worker: &Worker<S>,
+    query: &str,
+) -> Result<Answer, Problem> {
     let listing = requests::listing(query)?;
     let page = Page { after: listing.after.as_deref(), at_most: listing.at_most };
     let blocks = worker.shared.engine.blocks(page).await;
@@ -35,7 +38,7 @@ pub(crate) async fn blocks<S: Backend>(worker: &Worker<S>, query: &str) -> Resul
 }
 
 /// Refuses a subject for a while.
-pub(crate) async fn block<S: Backend>(
+pub(crate) async fn block<S: Store + 'static>(
     worker: &Worker<S>,
     peer: IpAddr,
     body: &[u8],
@@ -45,7 +48,7 @@ pub(crate) async fn block<S: Backend>(
 }
 
 /// Lifts the blocks of a subject, or one from the list.
-pub(crate) async fn unblock<S: Backend>(
+pub(crate) async fn unblock<S: Store + 'static>(
     worker: &Worker<S>,
     peer: IpAddr,
     body: &[u8],
@@ -63,7 +66,7 @@ pub(crate) async fn unblock<S: Backend>(
 }
 
 /// Forgets what was counted of a subject.
-pub(crate) async fn reset<S: Backend>(
+pub(crate) async fn reset<S: Store + 'static>(
     worker: &Worker<S>,
     peer: IpAddr,
     body: &[u8],
@@ -72,7 +75,7 @@ pub(crate) async fn reset<S: Backend>(
 }
 
 /// Does something to the counters of a subject, logs and tells it.
-async fn operated<S: Backend>(
+async fn operated<S: Store + 'static>(
     worker: &Worker<S>,
     peer: IpAddr,
     verb: Verb,

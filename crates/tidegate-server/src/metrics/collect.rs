@@ -8,13 +8,11 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
-use tidegate_core::{BlockScope, Changes, Mode, PolicySet, Standing, Verdict};
+use tidegate_core::{BlockScope, Changes, Mode, PolicySet, Standing, Store, Usage, Verdict};
 use tidegate_engine::Record;
-use tidegate_engine::memory::Usage;
 
 use super::tally::{BOUNDS, CLASSES, Failure, PolicyTally, Tally};
 use crate::accept::{Admission, Refused};
-use crate::backend::Backend;
 use crate::route::Route;
 use crate::worker::Shared;
 
@@ -39,7 +37,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// How things are now.
-    pub(crate) fn of<S: Backend>(shared: &Shared<S>) -> Self {
+    pub(crate) fn of<S: Store + 'static>(shared: &Shared<S>) -> Self {
         let engine = &shared.engine;
         let policies = Guard::into_inner(engine.policies());
         let failover = policies.policies().iter().map(|policy| {

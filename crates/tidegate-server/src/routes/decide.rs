@@ -6,12 +6,12 @@ use tidegate_engine::DecideError;
 
 use crate::answer::{self, Answer};
 use crate::attempts;
-use crate::backend::Backend;
 use crate::problem::{Kind, Problem};
 use crate::wire::answers::DecisionAnswer;
 use crate::wire::ask::Ask;
 use crate::wire::requests;
 use crate::worker::Worker;
+use tidegate_core::Store;
 
 /// About as large as an ordinary answer, so that it is written without growing.
 const USUAL_ANSWER: usize = 1024;
@@ -19,14 +19,20 @@ const USUAL_ANSWER: usize = 1024;
 /// Decides a request, and counts it if it is admitted.
 ///
 /// Answers 200 whatever the verdict: a refusal is an answer, not an error.
-pub(crate) async fn decide<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result<Answer, Problem> {
+pub(crate) async fn decide<S: Store + 'static>(
+    worker: &Worker<S>,
+    body: &[u8],
+) -> Result<Answer, Problem> {
     let mut document = Vec::with_capacity(USUAL_ANSWER);
     charge(worker, &requests::ask(body)?, &mut document).await?;
     Ok(answer::json(document))
 }
 
 /// Says what a decision would be, and charges nothing.
-pub(crate) async fn peek<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result<Answer, Problem> {
+pub(crate) async fn peek<S: Store + 'static>(
+    worker: &Worker<S>,
+    body: &[u8],
+) -> Result<Answer, Problem> {
     let ask = requests::ask(body)?;
     let set = worker.shared.engine.policies();
     let policy = set.get(&ask.policy).ok_or_else(|| unknown_policy(&set, &ask.policy))?;
@@ -39,7 +45,10 @@ pub(crate) async fn peek<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result<
 }
 
 /// Decides many requests, each by itself; unless one of them cannot be read.
-pub(crate) async fn batch<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result<Answer, Problem> {
+pub(crate) async fn batch<S: Store + 'static>(
+    worker: &Worker<S>,
+    body: &[u8],
+) -> Result<Answer, Problem> {
     let requests = requests::batch(body)?;
     let mut document = Vec::with_capacity(USUAL_ANSWER * requests.len());
     document.extend_from_slice(b"{\"results\":[");
@@ -58,7 +67,7 @@ pub(crate) async fn batch<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result
 }
 
 /// Decides, counts, and writes the decision down.
-async fn charge<S: Backend>(
+async fn charge<S: Store + 'static>(
     worker: &Worker<S>,
     ask: &Ask<'_>,
     document: &mut Vec<u8>,

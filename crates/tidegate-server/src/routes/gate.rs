@@ -14,18 +14,18 @@ use tidegate_engine::DecideError;
 
 use crate::answer::{self, Answer};
 use crate::attempts;
-use crate::backend::Backend;
 use crate::problem::{Code, Kind, Problem};
 use crate::settings::Gate;
 use crate::wire::ask::MAX_FACT;
 use crate::wire::query::pairs;
 use crate::worker::Worker;
+use tidegate_core::Store;
 
 /// Tells a proxy that the request passes, but with a lower quality of service.
 const VERDICT: HeaderName = HeaderName::from_static("tidegate-verdict");
 
 /// Decides a request that a reverse proxy has: 200 if it may pass.
-pub(crate) async fn gate<S: Backend>(
+pub(crate) async fn gate<S: Store + 'static>(
     worker: &Worker<S>,
     name: &str,
     peer: IpAddr,

@@ -12,11 +12,11 @@ use utoipa::ToSchema;
 
 use super::decide::write;
 use crate::answer::{self, Answer};
-use crate::backend::Backend;
 use crate::metrics::{Format, Snapshot};
 use crate::problem::{Kind, Problem};
 use crate::wire::answers::modes;
 use crate::worker::Worker;
+use tidegate_core::Store;
 
 /// What is running, and how it is.
 #[derive(Serialize, ToSchema)]
@@ -56,7 +56,7 @@ pub(crate) fn livez() -> Answer {
 /// A server whose store fails takes requests, and decides them as its policies say. So do all the
 /// others that share the store: load balancers that left would make one outage a total one. Nothing is
 /// asked for it: whoever polls this must not be able to put load on the store.
-pub(crate) fn readyz<S: Backend>(worker: &Worker<S>) -> Result<Answer, Problem> {
+pub(crate) fn readyz<S: Store + 'static>(worker: &Worker<S>) -> Result<Answer, Problem> {
     let shared = &worker.shared;
     let set = shared.engine.policies();
     let standing = set.policies().iter().filter_map(|policy| {
@@ -98,7 +98,7 @@ const fn badness(mode: Mode) -> u8 {
 }
 
 /// Tells the metrics, as `OpenMetrics` to those who accept it and as Prometheus text to others.
-pub(crate) async fn metrics<S: Backend>(
+pub(crate) async fn metrics<S: Store + 'static>(
     worker: &Worker<S>,
     headers: &HeaderMap,
 ) -> Result<Answer, Problem> {

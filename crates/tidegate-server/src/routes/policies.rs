@@ -4,14 +4,14 @@ use tidegate_core::Case;
 
 use super::decide::{unknown_policy, write};
 use crate::answer::{self, Answer};
-use crate::backend::Backend;
 use crate::problem::Problem;
 use crate::wire::listing::{ExplainAnswer, PoliciesAnswer};
 use crate::wire::query;
 use crate::worker::Worker;
+use tidegate_core::Store;
 
 /// Lists the policies in force.
-pub(crate) fn policies<S: Backend>(worker: &Worker<S>) -> Result<Answer, Problem> {
+pub(crate) fn policies<S: Store + 'static>(worker: &Worker<S>) -> Result<Answer, Problem> {
     let set = worker.shared.engine.policies();
     let mut document = Vec::new();
     let standing = |name: &str| worker.shared.engine.standing(name);
@@ -20,7 +20,7 @@ pub(crate) fn policies<S: Backend>(worker: &Worker<S>) -> Result<Answer, Problem
 }
 
 /// Says which limits of a policy apply to a subject, with which numbers, and what they say now.
-pub(crate) async fn explain<S: Backend>(
+pub(crate) async fn explain<S: Store + 'static>(
     worker: &Worker<S>,
     name: &str,
     query: &str,

@@ -5,14 +5,17 @@ use tidegate_engine::SettleError;
 
 use super::decide::write;
 use crate::answer::{self, Answer};
-use crate::backend::Backend;
 use crate::problem::{Kind, Problem};
 use crate::wire::answers::SettledAnswer;
 use crate::wire::requests;
 use crate::worker::Worker;
+use tidegate_core::Store;
 
 /// Settles a request: what it was charged for becomes what it really cost.
-pub(crate) async fn settle<S: Backend>(worker: &Worker<S>, body: &[u8]) -> Result<Answer, Problem> {
+pub(crate) async fn settle<S: Store + 'static>(
+    worker: &Worker<S>,
+    body: &[u8],
+) -> Result<Answer, Problem> {
     let asked = requests::settle(body)?;
     let settled = worker.shared.engine.settle(&asked.ticket, asked.cost).await;
     let settled = settled.map_err(|error| unsettled(&error))?;

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use tidegate_core::{
     Bucket, Clock, Cost, CostRule, Counts, Dimension, FailureMode, Limit, ManualClock, Name,
     Overflow, Period, PolicySet, PolicySetBuilder, PolicySpec, Protects, Quota, Rate, Scope, Shape,
-    Span, Stage, Timestamp, Window,
+    Span, Stage, Store, Timestamp, Window,
 };
 use tidegate_engine::Engine;
 use tidegate_engine::memory::{Budget, MemoryStore};
-use tidegate_server::{AdminToken, Backend, Drained, Handle, Server, Settings, WrittenSettings};
+use tidegate_server::{AdminToken, Drained, Handle, Server, Settings, WrittenSettings};
 use tokio::sync::oneshot;
 
 use crate::raw::{Client, Reply};
@@ -20,7 +20,7 @@ use crate::raw::{Client, Reply};
 pub(crate) type Memory = MemoryStore<Arc<ManualClock>>;
 
 /// A running server. It is told to stop when this is dropped.
-pub(crate) struct World<S: Backend = Memory> {
+pub(crate) struct World<S: Store + 'static = Memory> {
     pub(crate) address: SocketAddr,
     /// Where operators are listened to, if they are.
     pub(crate) admin: Option<SocketAddr>,
@@ -54,7 +54,7 @@ impl World {
     }
 }
 
-impl<S: Backend> World<S> {
+impl<S: Store + 'static> World<S> {
     pub(crate) fn start(settings: &Value, store: S, clock: Arc<ManualClock>) -> Self {
         Self::serving(settings, store, clock, policies(), None)
     }
@@ -113,7 +113,7 @@ impl<S: Backend> World<S> {
     }
 }
 
-impl<S: Backend> Drop for World<S> {
+impl<S: Store + 'static> Drop for World<S> {
     fn drop(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
@@ -159,9 +159,10 @@ pub(crate) fn policies() -> PolicySetBuilder {
                 .in_shadow(),
         );
     let queue = PolicySpec::new(name("queue"), FailureMode::FailClosed)
+        .protecting(Protects::Auth)
         .overflow(Overflow::Queue)
         .limit(limit("slots", &[], bucket(1, 1)));
-    let degrade = PolicySpec::new(name("degrade"), FailureMode::FailClosed)
+    let degrade = PolicySpec::new(name("degrade"), FailureMode::FailOpen)
         .overflow(Overflow::Degrade)
         .limit(limit("seats", &[], bucket(1, 1)));
     PolicySet::builder().policy(api).policy(login).policy(tokens).policy(queue).policy(degrade)

@@ -130,7 +130,9 @@ impl RedisStore {
 }
 
 impl Store for RedisStore {
-    const SHARED: bool = true;
+    fn name(&self) -> &'static str {
+        "redis"
+    }
 
     async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.decide(batch, Ask::Charge, readings).await
@@ -148,8 +150,14 @@ impl Store for RedisStore {
         &self,
         counter: Counter<'_>,
         amendment: Amendment,
+        within: Span,
     ) -> Result<Amended, StoreError> {
-        super::amend::amend(&self.0, counter, amendment).await
+        let amending = super::amend::amend(&self.0, counter, amendment);
+        let Runner::Servers(_) = &self.0.runner else { return amending.await };
+        match tokio::time::timeout(within.into(), amending).await {
+            Ok(amended) => amended,
+            Err(_) => Err(StoreError::Timeout),
+        }
     }
 
     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {

@@ -19,8 +19,6 @@ pub(super) struct SimStore(pub(super) Arc<Hub>);
 
 /// How long it takes at most to settle a ticket, which nobody waits for.
 const SETTLES: u64 = 250_000;
-/// How long it takes at most to make a counter anew, which a request waits for.
-const AMENDS: u64 = 40_000;
 
 /// Ready when it is time.
 struct At<'h> {
@@ -58,7 +56,9 @@ impl SimStore {
 }
 
 impl Store for SimStore {
-    const SHARED: bool = true;
+    fn name(&self) -> &'static str {
+        "simstore"
+    }
 
     async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         let act = |state: &mut State, now: u64| {
@@ -90,12 +90,13 @@ impl Store for SimStore {
         &self,
         counter: Counter<'_>,
         amendment: Amendment,
+        within: Span,
     ) -> Result<Amended, StoreError> {
         let act = |state: &mut State, now: u64| {
             let now = state.store_time(now);
             state.counters.amend(&counter, amendment, now)
         };
-        self.run(OpKind::Amend, AMENDS, act, |_| 0).await
+        self.run(OpKind::Amend, within.as_micros(), act, |_| 0).await
     }
 
     async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {

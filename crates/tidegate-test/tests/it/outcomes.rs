@@ -45,7 +45,7 @@ fn shapes() -> Vec<Shape> {
 }
 
 fn policies(limits: impl IntoIterator<Item = Limit>) -> PolicySet {
-    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed);
+    let spec = PolicySpec::new(name("p"), FailureMode::FailOpen);
     let spec = limits.into_iter().fold(spec, |spec, limit| spec.limit(limit.with_named_key()));
     PolicySet::builder().policy(spec).build(None).unwrap()
 }

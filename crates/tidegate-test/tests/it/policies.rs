@@ -17,7 +17,7 @@ fn bucket(per_second: u64, burst: u64) -> Shape {
 }
 
 fn policy(title: &str, limit: Limit) -> PolicySpec {
-    PolicySpec::new(name(title), FailureMode::FailClosed).limit(limit)
+    PolicySpec::new(name(title), FailureMode::FailOpen).limit(limit)
 }
 
 fn text(set: &PolicySet, title: &str, subject: &Subject<'_>) -> String {

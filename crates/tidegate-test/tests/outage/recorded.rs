@@ -50,7 +50,9 @@ impl Recorded {
 }
 
 impl Store for Recorded {
-    const SHARED: bool = true;
+    fn name(&self) -> &'static str {
+        "recorded"
+    }
 
     async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         let asked = self.store.charge(batch, readings);
@@ -66,8 +68,13 @@ impl Store for Recorded {
         self.run(OpKind::Settle, self.store.settle(settlement), |_| 0).await
     }
 
-    async fn amend(&self, counter: Counter<'_>, what: Amendment) -> Result<Amended, StoreError> {
-        self.run(OpKind::Amend, self.store.amend(counter, what), |_| 0).await
+    async fn amend(
+        &self,
+        counter: Counter<'_>,
+        what: Amendment,
+        within: Span,
+    ) -> Result<Amended, StoreError> {
+        self.run(OpKind::Amend, self.store.amend(counter, what, within), |_| 0).await
     }
 
     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {

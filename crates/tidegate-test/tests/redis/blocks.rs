@@ -90,7 +90,8 @@ async fn lists(url: &str, servers: usize) {
     }
     let long = format!("abuse_limiter:attempts:{{{}", "a".repeat(3_000));
     for name in ["rl:{o1}:w60s", "abuse_limiter:seq:{o1}", "", long.as_str()] {
-        let amended = node.store().amend(Counter::Listed(name), Amendment::Reset).await;
+        let amended =
+            node.store().amend(Counter::Listed(name), Amendment::Reset, Span::SECOND).await;
         assert_eq!(amended, Err(StoreError::Refused), "{name}");
     }
 }

@@ -43,7 +43,10 @@ async fn operate(node: &Node) -> Result<(), StoreError> {
     let counter = Counter::Of(charge, case.batch().key(&charge));
     let block = Amendment::Block { lasts: Span::MINUTE, level: None };
     for (amendment, count) in [(block, 1), (Amendment::Unblock, 0), (Amendment::Reset, 0)] {
-        assert!(node.store().amend(counter, amendment).await?.changed, "{amendment:?}");
+        assert!(
+            node.store().amend(counter, amendment, Span::SECOND).await?.changed,
+            "{amendment:?}"
+        );
         let (mut listed, mut after) = (0, None::<String>);
         loop {
             let page = Page { after: after.as_deref(), at_most: 1_000 };

@@ -61,10 +61,10 @@ fn give_back<S: Store + 'static>(gate: Gate<S>, pending: Pending) -> Option<Sett
             warn!(%error, "an outcome that does not count could not be given back");
         }
     };
-    if S::SHARED {
+    if S::WAITS {
         return Some(Box::pin(settling));
     }
-    // A store within the process is done at once.
+    // Settled by a plain call, so it is done when it is polled first.
     ready(settling);
     None
 }

@@ -6,10 +6,10 @@ use core::task::{Context, Poll};
 use bytes::Bytes;
 use http::header::{CONNECTION, HeaderValue};
 use http::request::Parts;
-use http::{Request, Response, Version};
+use http::{Request, Response, StatusCode, Version};
 use http_body::Body as HttpBody;
 use tidegate_core::Store;
-use tidegate_engine::ready;
+use tidegate_engine::{Engine, ready};
 use tower_service::Service;
 
 use super::Side;
@@ -91,18 +91,21 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (mut head, body) = request.into_parts();
-        // A store within the process answers at once, so nothing has to be kept for later.
-        if !S::SHARED
-            && let Some(ruling) = ready(self.gate.rule_on(self.side, &mut head))
-        {
-            return match ruling {
-                Ruling::Pass(passage) => {
+        // An engine that answers at once is done when it is polled first, so nothing has to be kept
+        // for later. A request is never ruled on twice: it may have been counted.
+        if Engine::<S>::AT_ONCE {
+            return match ready(self.gate.rule_on(self.side, &mut head)) {
+                Some(Ruling::Pass(passage)) => {
                     let (future, after) = self.pass(head, body, passage);
                     GateFuture::passing(future, after)
                 }
-                Ruling::Refuse(response) => {
+                Some(Ruling::Refuse(response)) => {
                     self.release();
                     GateFuture::refused(refusal(*response, head.version, &body))
+                }
+                None => {
+                    self.release();
+                    GateFuture::refused(refusal(undecided(), head.version, &body))
                 }
             };
         }
@@ -117,6 +120,14 @@ where
         });
         GateFuture::deciding(judging, GateService::new(gate, side, inner), body)
     }
+}
+
+/// The answer to a request whose ruling waits although the engine never does, which would be a bug.
+#[cold]
+fn undecided() -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    response
 }
 
 /// A refusal as it is sent. What was not read of the request could be taken for another one, so a

@@ -14,7 +14,7 @@ use std::fmt;
 use tidegate_stores::redis::{Target, TargetError};
 
 pub(crate) use hidden::Hidden;
-pub(crate) use redis::{Redis, connected};
+pub(crate) use redis::connected;
 pub(crate) use secret::{Given, hidden_text, secret};
 pub(crate) use watch::Watch;
 

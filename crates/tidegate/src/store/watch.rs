@@ -13,11 +13,9 @@ use std::time::Duration;
 
 use tidegate_core::{Changes, Mode, Store};
 use tidegate_engine::Engine;
-use tidegate_stores::redis::Trouble;
+use tidegate_stores::redis::{RedisStore, Trouble};
 use tokio::time::sleep;
 use tracing::{info, warn};
-
-use super::Redis;
 
 /// From one look to the next.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -26,7 +24,7 @@ const QUIET: u64 = 40;
 
 /// A store that is looked at.
 pub(crate) struct Watch {
-    engine: Arc<Engine<Redis>>,
+    engine: Arc<Engine<RedisStore>>,
     said: Said<Trouble>,
 }
 
@@ -69,7 +67,7 @@ enum Word {
 // === impl Watch ===
 
 impl Watch {
-    pub(crate) fn new(engine: Arc<Engine<Redis>>) -> Self {
+    pub(crate) fn new(engine: Arc<Engine<RedisStore>>) -> Self {
         Self { engine, said: Said::default() }
     }
 

@@ -11,10 +11,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
+use tidegate_core::Store;
 use tidegate_engine::memory::MemoryStore;
 use tidegate_engine::{Engine, Event, Observer, SystemClock};
-use tidegate_server::{Backend, Server, Settings, WrittenAdmin};
-use tidegate_stores::redis::Target;
+use tidegate_server::{Server, Settings, WrittenAdmin};
+use tidegate_stores::redis::{RedisStore, Target};
 use tokio::sync::Notify;
 use tracing::{debug, error, info, warn};
 
@@ -25,7 +26,7 @@ use crate::cli::failure::{self, Failure};
 use crate::config::{Config, Overlay};
 use crate::log::Level;
 use crate::reload::Reloader;
-use crate::store::{self, Choice, Redis, Watch};
+use crate::store::{self, Choice, Watch};
 
 /// What a node is made of, but for its store.
 pub(super) struct Node<'a> {
@@ -55,7 +56,7 @@ impl Node<'_> {
         let engine = Engine::new(store, self.config.policies().clone()).sharing(&secret);
         let told: Vec<Box<dyn Observer>> = vec![Box::new(signals::log)];
         let engine = engine.signalled_to(told).context("starting the observers")?;
-        let watch = |engine: Arc<Engine<Redis>>| async {
+        let watch = |engine: Arc<Engine<RedisStore>>| async {
             let (tending, watching) =
                 (tidegate::tend(Arc::clone(&engine)), Watch::new(engine).run());
             tokio::select! {
@@ -66,7 +67,7 @@ impl Node<'_> {
         self.serve(engine, stops, &shown, watch).await
     }
 
-    async fn serve<S: Backend, W: Future<Output = Infallible>>(
+    async fn serve<S: Store + 'static, W: Future<Output = Infallible>>(
         self,
         engine: Engine<S>,
         stops: Stops,
@@ -96,7 +97,7 @@ impl Node<'_> {
 }
 
 /// Says where operators are listened to, or that somebody who may have meant to be one is not.
-fn tell_operators<S: Backend>(server: &Server<S>, config: &Config, overlay: &Overlay) {
+fn tell_operators<S: Store + 'static>(server: &Server<S>, config: &Config, overlay: &Overlay) {
     match server.admin_addr() {
         Some(address) => info!(%address, "the admin listener is on"),
         None if config.server(overlay).admin != WrittenAdmin::default() => warn!(
@@ -108,7 +109,7 @@ fn tell_operators<S: Backend>(server: &Server<S>, config: &Config, overlay: &Ove
 }
 
 /// Serves until a signal says to stop, reloading and watching meanwhile.
-async fn run<S: Backend>(
+async fn run<S: Store + 'static>(
     server: Server<S>,
     mut stops: Stops,
     mut reloader: Reloader<S>,
@@ -145,7 +146,7 @@ async fn run<S: Backend>(
 
 /// An engine that tells what it does. That has its price for every decision, so it is done only for
 /// who listens.
-fn observed<S: Backend>(engine: Engine<S>, level: Level) -> Result<Engine<S>> {
+fn observed<S: Store + 'static>(engine: Engine<S>, level: Level) -> Result<Engine<S>> {
     match level {
         Level::Debug | Level::Trace => {
             let observers: Vec<Box<dyn Observer>> = vec![Box::new(log_event)];
