@@ -12,7 +12,7 @@ use tidegate_core::{
 #[derive(Debug)]
 pub struct PlainStore<C> {
     clock: C,
-    naming: Naming,
+    names: Naming,
     /// What is kept, by the name of the counter.
     pub records: Mutex<BTreeMap<String, Record>>,
     settled: Mutex<HashSet<TicketId>>,
@@ -21,17 +21,12 @@ pub struct PlainStore<C> {
 impl<C: Clock> PlainStore<C> {
     /// A store that has seen nothing.
     pub fn new(clock: C) -> Self {
-        Self {
-            clock,
-            naming: Naming::Digests,
-            records: Mutex::default(),
-            settled: Mutex::default(),
-        }
+        Self { clock, names: Naming::Digests, records: Mutex::default(), settled: Mutex::default() }
     }
 
     /// A store that goes by names, as shared stores do: with another period a limit has another one.
     pub fn by_name(clock: C, names: KeyNames) -> Self {
-        Self { naming: Naming::Keys(names), ..Self::new(clock) }
+        Self { names: Naming::Keys(names), ..Self::new(clock) }
     }
 
     /// Reads the counters of these names, takes a step, and writes what comes of it; all as one.
@@ -61,11 +56,11 @@ impl<C: Clock> Store for PlainStore<C> {
     }
 
     fn charge_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.take(batch.names(&self.naming), |found, now| batch.charge(found, now, readings))
+        self.take(batch.names(&self.names), |found, now| batch.charge(found, now, readings))
     }
 
     fn peek_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.take(batch.names(&self.naming), |found, now| batch.peek(found, now, readings))
+        self.take(batch.names(&self.names), |found, now| batch.peek(found, now, readings))
     }
 
     fn settle_now(&self, ticket: &Settlement<'_>) -> Result<Receipt, StoreError> {
@@ -74,7 +69,7 @@ impl<C: Clock> Store for PlainStore<C> {
     }
 
     async fn amend(&self, it: Counter<'_>, how: Amendment, _: Span) -> Result<Amended, StoreError> {
-        self.take(vec![it.name(&self.naming)], |found, now| how.amend(&it, found, now))
+        self.take(vec![it.name(&self.names)], |found, now| how.amend(&it, found, now))
     }
 
     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {

@@ -32,7 +32,7 @@
 //!
 //! struct PlainStore<C> {
 //!     clock: C,
-//!     naming: Naming,
+//!     names: Naming,
 //!     records: Mutex<BTreeMap<String, Record>>,
 //!     settled: Mutex<HashSet<TicketId>>,
 //! }
@@ -65,11 +65,11 @@
 //!     }
 //!
 //!     fn charge_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-//!         self.take(batch.names(&self.naming), |found, now| batch.charge(found, now, readings))
+//!         self.take(batch.names(&self.names), |found, now| batch.charge(found, now, readings))
 //!     }
 //!
 //!     fn peek_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-//!         self.take(batch.names(&self.naming), |found, now| batch.peek(found, now, readings))
+//!         self.take(batch.names(&self.names), |found, now| batch.peek(found, now, readings))
 //!     }
 //!
 //!     fn settle_now(&self, ticket: &Settlement<'_>) -> Result<Receipt, StoreError> {
@@ -78,7 +78,7 @@
 //!     }
 //!
 //!     async fn amend(&self, it: Counter<'_>, how: Amendment, _: Span) -> Result<Amended, StoreError> {
-//!         self.take(vec![it.name(&self.naming)], |found, now| how.amend(&it, found, now))
+//!         self.take(vec![it.name(&self.names)], |found, now| how.amend(&it, found, now))
 //!     }
 //!
 //!     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
@@ -98,7 +98,7 @@
 //! # let subject = Subject::new().org("acme");
 //! let store = PlainStore {
 //!     clock: ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)),
-//!     naming: Naming::Digests,
+//!     names: Naming::Digests,
 //!     records: Mutex::default(),
 //!     settled: Mutex::default(),
 //! };

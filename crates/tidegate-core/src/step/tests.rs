@@ -1,4 +1,4 @@
-//! P05, P91: a step is taken as a whole, and what it says is what it writes.
+//! P96: a step is taken as a whole, and what it says is what it writes.
 
 use super::*;
 use crate::case::Case;
@@ -58,7 +58,7 @@ fn of_bucket(burst: u64, level: u64, expires_at_ms: u64) -> Record {
 }
 
 #[test]
-fn p05_a_charge_writes_all_counters_or_none() {
+fn p96_a_charge_writes_all_counters_or_none() {
     let set = policies([bucket(3), bucket(5)]);
     let (stepped, left) = charged(&set, &[None, None]);
     // Full after a second, three or five seconds of slack, and the next millisecond.
@@ -90,7 +90,7 @@ fn an_expiry_that_still_covers_stays_and_another_is_set_anew() {
 }
 
 #[test]
-fn p59_stale_periods_name_their_charge_and_nothing_is_told() {
+fn p96_stale_periods_name_their_charge_and_nothing_is_told() {
     let set = policies([bucket(3), month()]);
     let (stepped, left) = charged(&set, &[]);
     assert_eq!(stepped, Err(StoreError::Stale { charge: 1, now: NOW }));
