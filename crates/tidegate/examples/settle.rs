@@ -12,7 +12,8 @@ const POLICIES: &str = "
 version: 1
 policies:
   - name: model
-    failure_mode: fail_open
+    protects: spend
+    failure_mode: fail_closed
     limits:
       - name: tokens
         by: org

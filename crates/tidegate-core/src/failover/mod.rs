@@ -25,6 +25,7 @@ mod guardrail;
 mod health;
 mod machine;
 mod mirror;
+mod outage;
 mod signal;
 mod standby;
 #[cfg(test)]

@@ -20,11 +20,54 @@ fn built(spec: PolicySpec) -> Result<Policy, PolicyError> {
 }
 
 #[test]
+fn a35_only_entrances_and_spend_may_fail_closed() {
+    let said = |protects: Option<Protects>| {
+        let spec = spec(FailureMode::FailClosed);
+        built(protects.iter().fold(spec, |spec, what| spec.protecting(*what)))
+    };
+    let rows = [
+        (Some(Protects::Login), true),
+        (Some(Protects::Otp), true),
+        (Some(Protects::Auth), true),
+        (Some(Protects::StepUp), true),
+        (Some(Protects::Admin), true),
+        (Some(Protects::Spend), true),
+        (Some(Protects::ApiHeavy), false),
+        (Some(Protects::Read), false),
+        (Some(Protects::Write), false),
+        (Some(Protects::Bulk), false),
+        (Some(Protects::Health), false),
+        (None, false),
+    ];
+    assert_eq!(rows.len(), Protects::ALL.len() + 1);
+    for (protects, allowed) in rows {
+        match said(protects) {
+            Ok(policy) => assert!(allowed, "{:?}", policy.protects()),
+            Err(error) => {
+                assert!(!allowed, "{error}");
+                assert_eq!(error, PolicyError::NotCritical { policy: name("p"), protects });
+            }
+        }
+    }
+    assert_eq!(
+        said(None).unwrap_err().to_string(),
+        "policy `p` is `fail_closed` and protects nothing in particular: only an entrance (`login`, \
+         `otp`, `auth`, `step_up`, `admin`) or `spend` may be closed by an outage of the store; write \
+         `degraded` or `fail_open`, or `protects: spend` if it guards money or what cannot be undone"
+    );
+    let written = built(spec(FailureMode::FailClosed).class(name("write"))).unwrap_err();
+    assert!(written.to_string().contains("protects `write`: only"), "{written}");
+}
+
+#[test]
 fn p04_an_entrance_can_only_fail_closed() {
     for protects in Protects::ALL {
         for failure in FailureMode::ALL {
             let entrance = ["login", "otp", "auth", "step_up", "admin"].contains(&protects.name());
             let refused = entrance && failure != FailureMode::FailClosed;
+            if !entrance && failure == FailureMode::FailClosed {
+                continue;
+            }
             match built(spec(failure).protecting(protects)) {
                 Ok(policy) => {
                     assert!(!refused, "{protects:?} {failure:?}");
@@ -58,7 +101,8 @@ fn p04_a_class_that_is_an_entrance_makes_its_policy_one() {
 fn p05_a_failure_mode_is_never_a_default() {
     // There is no way to a specification without one; what was said is what holds.
     for failure in FailureMode::ALL {
-        assert_eq!(built(spec(failure)).unwrap().failure(), failure);
+        let spec = spec(failure).protecting(Protects::Spend);
+        assert_eq!(built(spec).unwrap().failure(), failure);
     }
 }
 
@@ -103,13 +147,16 @@ fn what_decides_without_a_store_follows_from_the_kind_and_the_mode() {
             Protects::Login => [Some(Fallback::Login), none, none],
             Protects::Otp | Protects::StepUp => [Some(Fallback::Otp), none, none],
             Protects::Auth | Protects::Admin => [closed, none, none],
-            Protects::ApiHeavy => [closed, Some(Fallback::Guarded), ceilings],
-            Protects::Read | Protects::Write | Protects::Bulk => [closed, ceilings, ceilings],
-            Protects::Health => [closed, Some(Fallback::Health), Some(Fallback::Health)],
+            Protects::ApiHeavy => [none, Some(Fallback::Guarded), ceilings],
+            Protects::Read | Protects::Write | Protects::Bulk => [none, ceilings, ceilings],
+            Protects::Health => [none, Some(Fallback::Health), Some(Fallback::Health)],
+            Protects::Spend => {
+                [Some(Fallback::Spend), Some(Fallback::Guarded), Some(Fallback::Spend)]
+            }
         };
         assert_eq!(fallbacks(Some(protects)), expected, "{protects:?}");
     }
-    assert_eq!(fallbacks(None), [closed, Some(Fallback::Guarded), ceilings]);
+    assert_eq!(fallbacks(None), [none, Some(Fallback::Guarded), ceilings]);
 }
 
 #[test]

@@ -17,6 +17,11 @@ fn a_decision_can_be_awaited_anywhere<S: Store>(
 }
 
 #[test]
+fn a_decision_or_its_error_fits_into_two_registers() {
+    assert_eq!(size_of::<Poll<Result<Decision<'_>, DecideError>>>(), 16);
+}
+
+#[test]
 fn readings_of_a_store_that_failed_admit_nothing() {
     use tidegate_core::{Bucket, FailureMode, Limit, PolicySpec, Protects, Rate, Scope, Shape};
     let shape = Shape::Bucket(Bucket::try_new(Rate::per_second(1).unwrap(), 1).unwrap());

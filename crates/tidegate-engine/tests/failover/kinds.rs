@@ -63,6 +63,7 @@ fn p50_a_caller_that_goes_away_feeds_nothing() {
 #[test]
 fn p50_one_unreadable_counter_is_made_anew_and_feeds_nothing() {
     let world = World::proven();
+    assert!(world.ask("api", "ann", HERE).admits());
     world.ops();
     for _ in 0..5 {
         next(&world, StoreError::Corrupt { charge: 0 });
@@ -74,6 +75,23 @@ fn p50_one_unreadable_counter_is_made_anew_and_feeds_nothing() {
     assert_eq!(ops, [Op::Charge, Op::Amend, Op::Charge].repeat(5), "p12");
     let recreated = |event: &Event| matches!(event, Event::Recreated { .. });
     assert_eq!(world.events.lock().unwrap().iter().filter(|event| recreated(event)).count(), 5);
+}
+
+/// A counter that could not be forgotten is as it was, and nobody is told otherwise.
+#[test]
+fn p79_a_counter_is_told_to_be_made_anew_only_if_it_was() {
+    let world = World::proven();
+    assert!(world.ask("api", "ann", HERE).admits());
+    world.events.lock().unwrap().clear();
+    let recreated = || world.engine.record("api").unwrap().recreated;
+    world.wire().fail_next([StoreError::Corrupt { charge: 0 }]);
+    world.fail(Some(StoreError::Unavailable));
+    let told = world.ask("api", "ann", HERE);
+    assert_eq!((told.admits(), told.mode), (true, Mode::FailOpen));
+    let events = std::mem::take(&mut *world.events.lock().unwrap());
+    let is_told = |event: &Event| matches!(event, Event::Recreated { .. });
+    assert_eq!((events.iter().any(is_told), recreated()), (false, 0));
+    assert_eq!(world.engine.record("api").unwrap().fail_open_admitted, 1, "p22");
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn p22_every_admission_of_a_policy_that_fails_open_is_counted() {
         ("tidegate_degraded_epochs_total{policy=\"api\"}", 1),
         ("tidegate_mode_changes_total{policy=\"api\",cause=\"degraded_entered\"}", 1),
         ("tidegate_store_failures_total{policy=\"api\",kind=\"unavailable\"}", 3),
-        ("tidegate_failure_contract_info{version=\"1\",spec=\"1.0.0\",hardening=\"1.2.0\"}", 1),
+        ("tidegate_failure_contract_info{version=\"2\",spec=\"1.0.0\",hardening=\"1.2.0\"}", 1),
     ] {
         assert_eq!(outage.metric(series), count, "{series}");
     }

@@ -111,6 +111,9 @@ fn p04_where_somebody_could_get_in_an_outage_opens_nothing() {
     for protects in Protects::ALL {
         for failure in FailureMode::ALL {
             let refused = protects.is_entrance() && failure != FailureMode::FailClosed;
+            if failure == FailureMode::FailClosed && !protects.allows(failure) {
+                continue;
+            }
             match build(protects, failure) {
                 Ok(set) => {
                     assert!(!refused, "{protects:?} may be {failure:?}");

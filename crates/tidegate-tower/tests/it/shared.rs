@@ -11,6 +11,7 @@ use tidegate_core::{ManualClock, StoreError, Timestamp};
 use tidegate_engine::Engine;
 use tidegate_engine::file::File;
 use tidegate_test::stub::{Call, Stub, Wire};
+use tidegate_tower::report::Metrics;
 use tidegate_tower::{Body, Gate};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -78,4 +79,20 @@ async fn without_the_store_each_class_does_as_its_policy_says() {
     let login = request(Method::POST, "/login", None);
     let answer = gate.early().layer(service).oneshot(login).await.unwrap();
     assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE, "an entrance fails closed");
+}
+
+#[tokio::test]
+async fn p22_requests_that_pass_because_a_policy_fails_open_are_counted_by_the_layers() {
+    let (gate, wire) = gate();
+    assert_eq!(send(&gate, "/reports/1").await.status(), StatusCode::OK);
+    let count = || {
+        let text = Metrics::default().encode(gate.clone()).unwrap();
+        let line =
+            text.lines().find(|line| line.contains("fail_open_admitted_total{policy=\"address\"}"));
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+    };
+    assert_eq!(count(), Some(0));
+    wire.fail(StoreError::Unavailable);
+    assert_eq!(send(&gate, "/reports/1").await.status(), StatusCode::OK);
+    assert_eq!(count(), Some(1), "the early policy fails open, the other one is degraded");
 }

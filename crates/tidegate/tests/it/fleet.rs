@@ -21,7 +21,8 @@ policies:
   limits:
   - { name: burst, by: org, bucket: { rate: 1/h, burst: 20 } }
 - name: model
-  failure_mode: fail_open
+  protects: spend
+  failure_mode: fail_closed
   deadline: 2s
   limits:
   - { name: tokens, by: org, quota: { count: 1000, per: day }, settles: true }
