@@ -35,6 +35,7 @@ use core::fmt;
 
 use siphasher::sip::SipHasher13;
 
+use crate::cost::Cost;
 use crate::time::{MAX_EXACT, Span, Timestamp};
 
 /// What a limit counts, with its numbers.
