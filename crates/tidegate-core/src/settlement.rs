@@ -113,6 +113,12 @@ impl<'a> Settlement<'a> {
         self.holds.iter().filter_map(|hold| hold.key.as_deref())
     }
 
+    /// The names of the counters, one for each move and in the same order.
+    #[must_use]
+    pub fn names(&self) -> Vec<Names> {
+        self.moves.iter().map(Move::names).collect()
+    }
+
     /// What to move. Empty if the request weighed what it was taken for.
     #[must_use]
     pub fn moves(&self) -> &[Move<'a>] {
@@ -123,11 +129,14 @@ impl<'a> Settlement<'a> {
 // === impl Move ===
 
 impl<'a> Move<'a> {
-    /// All names of the counter, for stores that go by names: the present one may be another than when
-    /// the ticket was made.
+    /// The names of the counter: a reload may have changed them since the ticket was made. Where the
+    /// ticket has no name, it is the digest.
     #[must_use]
-    pub fn names(&self) -> Option<Names> {
-        self.key.map(|key| self.charge.limit().names_of(key))
+    pub fn names(&self) -> Names {
+        match self.key {
+            Some(key) => self.charge.limit().names_of(key),
+            None => Names::only(self.charge.digest().to_string()),
+        }
     }
 
     fn of(hold: &'a Hold, policies: &'a PolicySet, weight: Option<Cost>) -> Option<Self> {

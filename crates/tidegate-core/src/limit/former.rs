@@ -13,7 +13,9 @@
 use arrayvec::ArrayVec;
 
 use super::Limit;
-use crate::shape::{Period, Shape, Unit};
+use crate::kept::Kept;
+use crate::record::Record;
+use crate::shape::Shape;
 use crate::time::{Span, Timestamp};
 
 /// The most former names of a counter that are looked at. A limit whose period is changed more often,
@@ -69,6 +71,33 @@ impl Names {
     pub fn in_order(&self) -> impl Iterator<Item = &str> {
         let present = core::iter::once(&self.present);
         self.newer.iter().chain(present).chain(&self.older).map(String::as_str)
+    }
+
+    /// What there is of the counter: what `get` finds first under its names.
+    pub fn find<R>(&self, get: impl FnMut(&str) -> Option<R>) -> Option<R> {
+        self.in_order().find_map(get)
+    }
+
+    /// What to keep under which name so that the counter is left as `record`, where `found` was found
+    /// under one of them; `None` is to be deleted. A counter that has former names expires no earlier
+    /// than what was found: it must not be forgotten while that is still there, or it would be found
+    /// again. The expiry of a quota tells the end of its period, and does so by itself.
+    #[must_use]
+    pub fn changes(
+        &self,
+        found: Option<&Record>,
+        record: Option<Record>,
+    ) -> Vec<(&str, Option<Record>)> {
+        let Some(mut record) = record else {
+            return self.in_order().map(|name| (name, None)).collect();
+        };
+        if let (Some(found), Some(_)) = (found, self.former().next())
+            && !matches!(record.kept, Kept::Quota(_))
+        {
+            record.expires_at_ms = record.expires_at_ms.max(found.expires_at_ms);
+        }
+        let newer = self.newer.iter().map(|name| (name.as_str(), None));
+        newer.chain([(self.present.as_str(), Some(record))]).collect()
     }
 
     /// All names but the present one.
@@ -169,33 +198,10 @@ impl Limit {
         Some(limit)
     }
 
-    /// The longest that any counter of its numbers in force is kept for.
+    /// The longest that any counter of its numbers in force is kept for. A backoff may hold for as long
+    /// as the window it is about, and a calendar's clocks may change.
     fn longest(&self) -> Span {
-        self.in_force().map(lasts).max().unwrap_or(Span::ZERO)
-    }
-}
-
-/// The longest that a counter of this shape differs from a new one.
-fn lasts(shape: &Shape) -> Span {
-    match shape {
-        Shape::Bucket(bucket) => {
-            let units = u128::from(bucket.burst()) * u128::from(bucket.units_per_token());
-            let micros = units.div_ceil(u128::from(bucket.units_per_micro()));
-            Span::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
-        }
-        // A charge counts for a sixtieth longer than the window, and a backoff for at most as long.
-        Shape::Window(window) => Span::from_micros(window.per().as_micros().saturating_mul(3)),
-        Shape::Quota(quota) => match quota.period() {
-            Period::Fixed(length) | Period::FirstUse(length) => *length,
-            // The longest there is, with all its changes of clocks.
-            Period::Calendar(calendar) => Span::from_secs(match calendar.unit() {
-                Unit::Hour => 3 * 3_600,
-                Unit::Day => 3 * 86_400,
-                Unit::Week => 9 * 86_400,
-                Unit::Month => 33 * 86_400,
-            }),
-        },
-        // The names of abuse logs have no period.
-        Shape::Attempts(_) => Span::ZERO,
+        let longest = self.in_force().map(Shape::span).max().unwrap_or(Span::ZERO);
+        Span::from_micros(longest.as_micros().saturating_mul(3))
     }
 }

@@ -22,6 +22,7 @@ mod outcomes;
 mod pitfalls;
 mod policies;
 mod presets;
+mod records;
 mod reloads;
 mod rollback;
 mod settling;
@@ -29,6 +30,7 @@ mod shared;
 mod spans;
 mod threats;
 mod tightening;
+mod twelve;
 mod vectors;
 mod waits;
 

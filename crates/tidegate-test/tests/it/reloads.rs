@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tidegate_core::{
     Bucket, Calendar, Case, Cost, Counts, Dimension, FailureMode, Limit, ManualClock, Name, Period,
-    PolicySet, PolicySetBuilder, PolicySpec, Protects, Quota, Rate, Retry, Scope, Shape, Span, Store,
-    Subject, Timestamp, Unit, Verdict, Window,
+    PolicySet, PolicySetBuilder, PolicySpec, Protects, Quota, Rate, Retry, Scope, Shape, Span,
+    Store, Subject, Timestamp, Unit, Verdict, Window,
 };
 use tidegate_engine::Engine;
 use tidegate_engine::memory::{Budget, MemoryStore};

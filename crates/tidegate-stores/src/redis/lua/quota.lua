@@ -55,19 +55,20 @@ used$ = used$ + cost$
 used$ = used$ + cost$
 if used$ > full$ + OVER then used$ = full$ + OVER end
 --# back
-local start$, finish$, used$ = begun$, -SLACK, kept$
+local start$, finish$, used$ = begun$, keeps$ * 1000 - SLACK, kept$
 if begun$ and begun$ <= taken then
   used$ = used$ - cost$
   if not (used$ > 0) then used$ = 0 end
 end
 kept$ = begun$
 --# write
--- Kept a minute longer: a clock that is set back by less does not begin the period anew.
+-- Kept a minute longer: a clock that is set back by less does not begin the period anew. And no longer
+-- than that, because the expiry tells the end of the period.
 local fresh = (finish$ + SLACK) / 1000
-if fresh <= keeps$ then
+fresh = fresh - fresh % 1
+if fresh == keeps$ then
   call('SETRANGE', keys[$], '2', pack('<LL', start$, used$))
 else
-  fresh = fresh - fresh % 1
   call('SET', keys[$], pack('<HLLL', 12657, start$, used$, fresh), 'PXAT',
     string.format('%d', fresh))
 end

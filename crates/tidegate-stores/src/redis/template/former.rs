@@ -2,8 +2,10 @@
 //!
 //! A script without such names is the same text as if there were none of this.
 
-use super::super::signature::{Ask, Form, Part, Signature};
 use core::ops::Range;
+
+use super::super::form::Form;
+use super::super::signature::{Ask, Part, Signature};
 
 /// The places of a counter's former names in `KEYS`.
 #[derive(Clone, Debug)]
@@ -28,8 +30,12 @@ pub(super) fn places(signature: &Signature) -> Vec<Former> {
 
 /// What a script with former names begins with: the places of counters that were found under one.
 pub(super) fn begin(signature: &Signature) -> &'static str {
-    let former = signature.parts.iter().any(|part| part.newer + part.older > 0);
-    if former { "local adopted = {}\n" } else { "" }
+    if signature.parts.iter().any(has_former) { "local adopted = {}\n" } else { "" }
+}
+
+/// Whether a counter has former names.
+pub(super) const fn has_former(part: &Part) -> bool {
+    part.newer + part.older > 0
 }
 
 // === impl Former ===
@@ -51,38 +57,29 @@ impl Former {
         read.replacen(PRESENT, &text, 1)
     }
 
-    /// Writes the counter whole if it was found under another name, and lets it live no shorter than it
-    /// would have there: else that one would be found again. Newer names are forgotten, by a time to
-    /// live that is over: a charge has no right to delete.
+    /// The text that writes a counter, for one that may have been found under another name: it is first
+    /// kept under the present one as it is. It lives no shorter than what was found, or that would be
+    /// found again. Newer names are forgotten, by a time to live that is over: a charge has no right to
+    /// delete.
     pub(super) fn write(&self, form: Form, write: &str) -> String {
-        if self.is_empty() {
-            return without_least(write);
+        if self.is_empty() || write.is_empty() {
+            return with_least(write, |_| String::new());
         }
-        let kept = match form {
+        let least = match form {
             Form::Bucket => "v$ and unpack('<L', v$, 43) or 0",
             _ => "keeps$",
         };
+        // What expires in this millisecond, some servers delete at once.
         let mut text = format!(
-            "local least = 0\nif adopted[$] then\nleast, keeps$ = {kept}, -1\n\
-             if not (least * 1000 > clock) then least = (clock - clock % 1000) / 1000 + 1 end\n"
+            "do\nlocal least = {least}\nif adopted[$] and v$ then\nlocal at = least\n\
+             if not (at * 1000 > clock + 1000) then at = (clock - clock % 1000) / 1000 + 2 end\n\
+             call('SET', keys[$], v$, 'PXAT', string.format('%d', at))\nend\n"
         );
-        if matches!(form, Form::Fixed | Form::FirstUse | Form::Calendar) {
-            // What is given back ends when it did.
-            text += "if finish$ < 0 then finish$ = least * 1000 - SLACK end\n";
-        }
-        text += "end\n";
-        for line in write.lines() {
-            match line.trim_start().strip_prefix("@least ") {
-                Some(name) => {
-                    text += &format!("if {name} < least then {name} = least end\n");
-                }
-                None => text.extend([line, "\n"]),
-            }
-        }
+        text += &with_least(write, |name| format!("if {name} < least then {name} = least end\n"));
         for place in self.newer.clone() {
             text += &format!("call('SET', keys[{place}], '', 'PXAT', '1')\n");
         }
-        text
+        text + "end\n"
     }
 
     fn is_empty(&self) -> bool {
@@ -90,7 +87,11 @@ impl Former {
     }
 }
 
-fn without_least(write: &str) -> String {
-    let lines = write.lines().filter(|line| !line.trim_start().starts_with("@least "));
-    lines.flat_map(|line| [line, "\n"]).collect()
+/// The text with something else in place of each line `@least` and a name.
+fn with_least(text: &str, line_of: impl Fn(&str) -> String) -> String {
+    let line = |line: &str| match line.trim_start().strip_prefix("@least ") {
+        Some(name) => line_of(name.trim_end()),
+        None => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(line).collect()
 }
