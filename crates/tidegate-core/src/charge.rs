@@ -7,6 +7,7 @@
 
 use arrayvec::ArrayVec;
 
+use crate::amendment::{Counter, Naming};
 use crate::cost::Cost;
 use crate::key::Key;
 use crate::limit::{Limit, Stage, Stamp};
@@ -267,6 +268,13 @@ impl<'a> Batch<'a> {
     #[must_use]
     pub const fn deadline(&self) -> Span {
         self.deadline
+    }
+
+    /// The names of the counters, one for each charge and in the same order.
+    #[must_use]
+    pub fn names(&self, naming: &Naming) -> Vec<String> {
+        let counter = |charge: &Charge<'a>| Counter::Of(*charge, self.key(charge));
+        self.charges.iter().map(|charge| counter(charge).name(naming)).collect()
     }
 
     /// The key of one of the charges, for stores that spell it out.

@@ -183,7 +183,7 @@ fn of_bucket(bucket: &Bucket, kept: Option<&Kept>, now: Timestamp) -> Option<Buc
     }
 }
 
-fn of_window(window: &Window, kept: Option<&Kept>) -> Option<WindowState> {
+pub(crate) fn of_window(window: &Window, kept: Option<&Kept>) -> Option<WindowState> {
     match kept {
         Some(Kept::Window(state, old)) if window != old => Some(window.inherit(old, state)),
         Some(Kept::Window(state, _)) => Some((**state).clone()),

@@ -14,14 +14,14 @@
 //!
 //! # Adding a shape
 //!
-//! Thirteen files, counted by adding one:
+//! Fifteen files, counted by adding one:
 //!
 //! | crate | files |
 //! |---|---|
-//! | `tidegate-core` | `shape/<name>.rs` (new: the arithmetic), `shape/mod.rs` (variants of [`Shape`] and [`Kind`], and what differs between shapes), `kept.rs` (what a store keeps of it) |
+//! | `tidegate-core` | `shape/<name>.rs` (new: the arithmetic), `shape/mod.rs` (variants of [`Shape`] and [`Kind`], and what differs between shapes), `kept.rs` (what a store keeps of it), `record/mod.rs`, `record/read.rs` and `record/expiry.rs` (its bytes in a shared store, and for how long) |
 //! | `tidegate-engine`, in memory | `memory/mod.rs` (a shelf), `memory/step.rs` (words in, words out) |
 //! | `tidegate-engine`, policy file | `file/written/limit.rs` (the fields), `file/check/filled.rs` and `file/check/shape.rs` (what they mean) |
-//! | `tidegate-stores` | `redis/lua/<name>.lua` (new: the script), `redis/form.rs` (what it is sent), `redis/template.rs` (which part when), `redis/state.rs` (the stored bytes) |
+//! | `tidegate-stores` | `redis/lua/<name>.lua` (new: the script), `redis/form.rs` (what it is sent), `redis/template.rs` (which part when) |
 //! | `tidegate-server` | `wire/listing.rs` (how it is listed) |
 //!
 //! Not needed, but kind: a budget of its own in the policy file (`file/written/mod.rs`,
@@ -49,6 +49,7 @@ use core::fmt;
 
 use siphasher::sip::SipHasher13;
 
+use crate::cost::Cost;
 use crate::time::{MAX_EXACT, Span, Timestamp};
 
 /// What a limit counts, with its numbers.
@@ -254,21 +255,23 @@ impl Shape {
 }
 
 impl Shape {
-    /// How many requests of the lightest kind one key certainly gets through within `span`.
-    pub(crate) fn admits_within(&self, span: Span) -> u64 {
+    /// How many requests of the lightest kind, which take `cost` each, one key certainly gets through
+    /// within `span`.
+    pub(crate) fn admits_within(&self, span: Span, cost: Cost) -> u64 {
         let times = |length: Span| (span.as_micros() / length.as_micros().max(1)).max(1);
+        let of = |count: u64| count / cost.get();
         match self {
             Self::Bucket(bucket) => {
                 let refilled = u128::from(bucket.units_per_micro()) * u128::from(span.as_micros());
                 let refilled = refilled / u128::from(bucket.units_per_token().max(1));
-                bucket.burst().saturating_add(u64::try_from(refilled).unwrap_or(u64::MAX))
+                of(bucket.burst().saturating_add(u64::try_from(refilled).unwrap_or(u64::MAX)))
             }
-            Self::Window(window) => window.count().saturating_mul(times(window.per())),
+            Self::Window(window) => of(window.count()).saturating_mul(times(window.per())),
             Self::Quota(quota) => match quota.period() {
                 Period::Fixed(length) | Period::FirstUse(length) => {
-                    quota.count().saturating_mul(times(*length))
+                    of(quota.count()).saturating_mul(times(*length))
                 }
-                Period::Calendar(_) => quota.count(),
+                Period::Calendar(_) => of(quota.count()),
             },
             Self::Attempts(_) => self.capacity(),
         }

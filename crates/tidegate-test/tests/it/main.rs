@@ -22,6 +22,7 @@ mod outcomes;
 mod pitfalls;
 mod policies;
 mod presets;
+mod records;
 mod rollback;
 mod settling;
 mod shared;
