@@ -25,6 +25,20 @@ pub enum Kept {
     Attempts(Box<AttemptsState>),
 }
 
+// === impl Kept ===
+
+impl Kept {
+    /// A counter of this shape of which nothing is left at a time.
+    pub(crate) fn exhausted(shape: &Shape, at: Timestamp) -> Self {
+        match shape {
+            Shape::Bucket(bucket) => Self::Bucket(bucket.exhausted(at), *bucket),
+            Shape::Window(window) => Self::Window(Box::new(window.exhausted(at)), window.clone()),
+            Shape::Quota(quota) => Self::Quota(quota.exhausted(at)),
+            Shape::Attempts(attempts) => Self::Attempts(Box::new(attempts.exhausted(at))),
+        }
+    }
+}
+
 // === impl Charge ===
 
 impl Charge<'_> {

@@ -129,15 +129,10 @@ pub use preset::Preset;
 pub use record::{Flaw, Head, Record};
 pub use secret::{Secret, SecretError};
 pub use settlement::{Move, Receipt, Settled, Settlement, Way};
-pub use shape::{
-    Attempt, Attempts, AttemptsState, Backoff, Bucket, BucketState, Calendar, CalendarError,
-    Counts, EXACT_WINDOW, Exponential, Grid, Kind, MAX_BLOCK_AT, MAX_DISTINCT, Period, Periods,
-    Quota, QuotaState, Rate, Reading, Ring, Room, SUB_COUNTS, Shape, ShapeError, Stale, Strategy,
-    Tally, Threshold, Unit, Window, WindowState,
-};
+pub use shape::*;
 pub use step::{Met, Step, Stepped, Write, carry_over};
 pub use store::{Changes, Store, StoreError, Usage};
-pub use subject::{Dimension, Fact, Scope, Subject};
+pub use subject::{Dimension, Fact, Scope, Subject, Values};
 pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
 pub use tighten::{Allowance, Sharing, effective, tighten};
 pub use time::{Clock, MAX_EXACT, ManualClock, Span, Timestamp};

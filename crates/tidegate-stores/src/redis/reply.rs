@@ -40,6 +40,15 @@ pub(crate) struct Done {
     pub(crate) found: Vec<Option<Record>>,
 }
 
+/// One letter for each place of a charge.
+const MARKS: [u8; MAX_LIMITS] = *b"123456789abc";
+
+/// The letter of a place, counted from one as Lua does.
+pub(super) fn mark(place: usize) -> char {
+    let mark = place.checked_sub(1).and_then(|index| MARKS.get(index));
+    mark.map_or('?', |mark| char::from(*mark))
+}
+
 // === impl Reply ===
 
 impl Reply {
@@ -82,10 +91,7 @@ impl Done {
         };
         let mut writes = 0;
         for place in places {
-            match place {
-                b'1'..=b'8' => writes |= 1 << (place - b'1'),
-                _ => return Err(Garbled),
-            }
+            writes |= 1 << MARKS.iter().position(|mark| mark == place).ok_or(Garbled)?;
         }
         let now = time(&mut rest)?;
         let mut found = Vec::with_capacity(MAX_LIMITS);
@@ -235,6 +241,23 @@ mod tests {
         assert_eq!(failed(b"+1"), StoreError::Timeout);
         assert_eq!(failed(b"-1"), StoreError::Timeout);
         assert_eq!(failed(b"+"), StoreError::Timeout, "a settlement");
+    }
+
+    #[test]
+    fn every_place_has_a_letter_of_its_own() {
+        let letters: String = (1..=MAX_LIMITS).map(mark).collect();
+        assert_eq!(letters, "123456789abc");
+        for (index, letter) in letters.chars().enumerate() {
+            let bytes = format!("7777-{letter} 1 1 ");
+            match Reply::read(bytes.as_bytes(), *b"7777", [].iter()) {
+                Ok(Reply::Done(done)) => assert_eq!(done.writes, 1 << index),
+                other => panic!("{other:?}"),
+            }
+        }
+        for letter in ['0', 'd', '?', 'A'] {
+            let bytes = format!("7777-{letter} 1 1 ");
+            assert!(Reply::read(bytes.as_bytes(), *b"7777", [].iter()).is_err(), "{letter}");
+        }
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod shared;
 mod spans;
 mod threats;
 mod tightening;
+mod twelve;
 mod vectors;
 mod waits;
 
