@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 use tidegate_core::{
     Account, Amended, Amendment, Batch, Blocks, Bucket, Case, Changes, Clock, Counter, Digests,
@@ -42,6 +42,8 @@ pub(crate) struct FaultyStore {
     pub(crate) probes_answer: AtomicBool,
     /// Whether charges wait.
     pub(crate) held: AtomicBool,
+    /// Who waits.
+    pub(crate) wakers: Arc<Mutex<Vec<Waker>>>,
     pub(crate) changes: Mutex<Changes>,
     pub(crate) ops: Mutex<Vec<(Timestamp, Op)>>,
 }
@@ -111,6 +113,7 @@ impl World {
             next: Mutex::default(),
             probes_answer: AtomicBool::new(false),
             held: AtomicBool::new(false),
+            wakers: Arc::default(),
             changes: Mutex::default(),
             ops: Mutex::default(),
         };
@@ -256,8 +259,11 @@ impl Store for FaultyStore {
     }
 
     async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        poll_fn(|_| match self.held.load(Ordering::Relaxed) {
-            true => Poll::Pending,
+        poll_fn(|context| match self.held.load(Ordering::Relaxed) {
+            true => {
+                self.wakers.lock().unwrap().push(context.waker().clone());
+                Poll::Pending
+            }
             false => Poll::Ready(()),
         })
         .await;

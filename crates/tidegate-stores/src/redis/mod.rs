@@ -36,6 +36,7 @@ mod state;
 mod store;
 mod template;
 mod trouble;
+mod turn;
 mod undo;
 mod url;
 

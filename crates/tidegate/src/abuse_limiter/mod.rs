@@ -240,7 +240,14 @@ fn unavailable(decision: &Decision<'_>, wait: Option<Span>) -> ErrorResponse {
 }
 
 fn undecided(error: &DecideError) -> ErrorResponse {
-    ErrorResponse::new(ErrorCode::InternalServerError).with_detail(error.to_string())
+    match error {
+        DecideError::NothingApplies { .. } => {
+            ErrorResponse::new(ErrorCode::InternalServerError).with_detail(error.to_string())
+        }
+        DecideError::Overloaded => ErrorResponse::new(ErrorCode::ServiceUnavailable)
+            .with_detail(error.to_string())
+            .with_retry_after(DecideError::RETRY_AFTER.as_secs_ceil()),
+    }
 }
 
 #[cfg(test)]
