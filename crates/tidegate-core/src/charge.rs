@@ -123,6 +123,14 @@ impl<'a> Charge<'a> {
         Self { limit, shape: limit.shape_at(applies.stamp), digest, cost, applies, member: 0 }
     }
 
+    /// The same charge of the same counter, under other numbers.
+    pub(crate) const fn under<'b>(&self, shape: &'b Shape) -> Charge<'b>
+    where
+        'a: 'b,
+    {
+        Charge { shape, ..*self }
+    }
+
     /// Says whose attempt it is, for a limit that counts [distinct](Limit::distinct) values.
     #[inline]
     pub(crate) const fn of_member(mut self, member: u64) -> Self {

@@ -52,7 +52,7 @@
 //! let bucket = Bucket::try_new(Rate::per_second(10)?, 20)?;
 //! let per_org =
 //!     Limit::new(Name::try_new("burst")?, Scope::of([Dimension::Org]), Shape::Bucket(bucket));
-//! let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailClosed).limit(per_org);
+//! let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailOpen).limit(per_org);
 //! let policies = PolicySet::builder().policy(api).build(None)?;
 //!
 //! let subject = Subject::new().org("acme");

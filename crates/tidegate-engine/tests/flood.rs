@@ -35,7 +35,7 @@ fn resident() -> usize {
 fn policies() -> PolicySet {
     let policy = |name: &str, shape| {
         let limit = Limit::new(Name::try_new(name).unwrap(), Scope::of([Dimension::User]), shape);
-        PolicySpec::new(Name::try_new(name).unwrap(), FailureMode::FailClosed).limit(limit)
+        PolicySpec::new(Name::try_new(name).unwrap(), FailureMode::FailOpen).limit(limit)
     };
     let bucket = Bucket::try_new(Rate::per_minute(1).unwrap(), 10).unwrap();
     let quota = Quota::try_new(10, Period::Fixed(Span::DAY), Counts::Admitted).unwrap();

@@ -11,13 +11,14 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, Guard};
 use http::{Extensions, HeaderName};
 use tidegate_core::{Clock, PolicyError, PolicySet, PolicySetBuilder, Store};
-use tidegate_engine::{Engine, SystemClock};
+use tidegate_engine::{Engine, Observer, SystemClock};
+use tracing::warn;
 
 use crate::answer::{Listings, Profile};
 use crate::client::Trust;
 use crate::layer::{GateLayer, Side};
 use crate::plan::LimitSource;
-use crate::report::Reporter;
+use crate::report::{self, Reporter};
 use crate::routes::{Class, Routes, Unfit};
 use crate::visit::Peer;
 
@@ -221,7 +222,8 @@ impl<S: Store> GateBuilder<S> {
         self
     }
 
-    /// Checks that routes and policies go together.
+    /// Checks that routes and policies go together. If the store can fail and nobody has been named to
+    /// be told how policies stand with it ([`Engine::signalled_to`]), it is logged from now on.
     ///
     /// # Errors
     ///
@@ -231,6 +233,12 @@ impl<S: Store> GateBuilder<S> {
         self.routes.check(&set)?;
         let handles = ArcSwap::from_pointee(Handles::of(&set, &self.routes.classes));
         drop(set);
+        if S::FALLIBLE {
+            let told: Vec<Box<dyn Observer>> = vec![Box::new(report::signals::log)];
+            if let Err(error) = self.engine.signalled_by_default_to(told) {
+                warn!(%error, "changes of failure modes are not logged: no thread can be started");
+            }
+        }
         let Self { engine, routes, trust, profile, reporter, source, request_id, peer, clock } =
             self;
         Ok(Gate(Arc::new(Inner {

@@ -38,7 +38,7 @@ enum View {
 
 impl Tidegate {
     pub(crate) fn new(shapes: Shapes, numbers: Numbers, keys: u32) -> Fallible<Self> {
-        let spec = PolicySpec::new(Name::try_new("bench")?, FailureMode::FailClosed);
+        let spec = PolicySpec::new(Name::try_new("bench")?, FailureMode::FailOpen);
         let spec = shapes.limits(numbers)?.into_iter().fold(spec, PolicySpec::limit);
         let set = PolicySet::builder().policy(spec).build(None)?;
         let place = set.place("bench").ok_or("the policy is missing from its set")?;

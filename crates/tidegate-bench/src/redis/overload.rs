@@ -152,12 +152,18 @@ fn report(engine: &Engine<RedisStore>, rows: &[Row], options: &Options) -> Falli
     let standing = engine.standing("api").ok_or("no such policy")?;
     let failures: u64 = engine.record("api").ok_or("no such policy")?.failures.iter().sum();
     let mode = standing.mode.name();
-    writeln!(text, "\nIn the end the policy is in the mode `{mode}`; the store has failed {failures} requests.")?;
+    writeln!(
+        text,
+        "\nIn the end the policy is in the mode `{mode}`; the store has failed {failures} requests."
+    )?;
     // Those that ask for more than the peak takes.
     let over = rows.iter().skip_while(|row| row.goodput() < peak);
     let least = over.map(|row| row.goodput() / peak).fold(1.0, f64::min);
     let met = if least >= BAR && standing.mode == Mode::Normal { "met" } else { "**MISSED**" };
-    writeln!(text, "Bar: goodput past the peak ≥ {BAR} of it, and normal; measured {least:.2}: {met}")?;
+    writeln!(
+        text,
+        "Bar: goodput past the peak ≥ {BAR} of it, and normal; measured {least:.2}: {met}"
+    )?;
     Ok(text)
 }
 

@@ -7,10 +7,12 @@
 use arrayvec::ArrayVec;
 
 use super::contract::{
-    BACKOFF, CORRUPT_COUNTERS, DEGRADED_PROBE_EVERY, MAX_REENTRIES, MIN_DEGRADED, PROLONGED_EVERY,
-    REENTRY_WITHIN, REFUSED_EVERY, SUSPECT_PROBE_EVERY, TRIP_FAILURES, TRIP_WITHIN,
+    BACKOFF, CORRUPT_COUNTERS, DEGRADED_PROBE_EVERY, MAX_REENTRIES, MIN_DEGRADED, MIN_HEALTHY,
+    PROLONGED_EVERY, REENTRY_WITHIN, REFUSED_EVERY, SUSPECT_PROBE_EVERY, TRIP_FAILURES,
+    TRIP_WITHIN,
 };
 use super::health::Health;
+use super::outage::Outage;
 use super::signal::{Cause, Signal, Transition};
 use crate::policy::{FailureMode, Mode};
 use crate::store::StoreError;
@@ -30,6 +32,7 @@ pub struct Failover {
     corrupt: ArrayVec<(u64, Timestamp), REMEMBERED_CORRUPT>,
     /// When the degraded mode was entered, since the last time nothing passed.
     entries: ArrayVec<Timestamp, ENTRIES>,
+    outage: Outage,
     health: Health,
     /// When the next probe is due.
     next_probe: Option<Timestamp>,
@@ -113,7 +116,7 @@ pub enum Course {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
     /// What is to be told, in order.
-    pub signals: ArrayVec<Signal, 4>,
+    pub signals: ArrayVec<Signal, 5>,
     /// A probe that is to be made, for [`Input::Poll`].
     pub probe: Option<Probe>,
 }
@@ -138,6 +141,7 @@ impl Failover {
             failures: ArrayVec::new(),
             corrupt: ArrayVec::new(),
             entries: ArrayVec::new(),
+            outage: Outage::default(),
             health: Health::default(),
             next_probe: Some(now),
             probe: 0,
@@ -246,6 +250,7 @@ impl Failover {
 
     fn trip(&mut self, now: Timestamp, out: &mut Outputs) {
         self.entries.retain(|at| now.since(*at) <= REENTRY_WITHIN);
+        self.outage.trip(now);
         match self.entries.try_push(now) {
             Ok(()) => {
                 self.epoch += 1;
@@ -262,6 +267,9 @@ impl Failover {
         let from = self.mode();
         let asked = self.asks();
         self.stand = stand;
+        if stand == Stand::Normal {
+            self.outage.heal(now);
+        }
         let to = self.mode();
         out.tell(Signal::Changed(Transition { from, to, cause, epoch: self.epoch, at: now }));
         // Whom to ask has not changed: requests, probes and what they have counted so far go on. A first
@@ -399,6 +407,26 @@ impl Failover {
         }
     }
 
+    /// The trip that began the outage, if there has been one: not the latest trip, where the store has
+    /// been trusted for a short time in between.
+    #[must_use]
+    pub const fn outage_since(&self) -> Option<Timestamp> {
+        self.outage.since()
+    }
+
+    /// How long local caps decide at least before the store is trusted again, whatever its probes will
+    /// say; `None` unless they decide.
+    #[must_use]
+    pub fn leaves_after(&self, now: Timestamp) -> Option<Span> {
+        let since = self.degraded_since()?;
+        // A probe that is under way may end at any time.
+        let probed =
+            self.next_probe.filter(|_| self.awaited.is_none()).map_or(now, |at| at.max(now));
+        let healthy = self.health.since(now).unwrap_or(probed).after(MIN_HEALTHY);
+        let leaves = since.after(MIN_DEGRADED).max(healthy).max(probed);
+        Some(leaves.since(now).max(Span::from_micros(1)))
+    }
+
     /// When something has to be done next, if nothing happens before.
     #[must_use]
     pub fn due(&self) -> Option<Timestamp> {
@@ -417,6 +445,7 @@ impl Failover {
             && self.failures.iter().all(|at| now.since(*at) > TRIP_WITHIN)
             && self.corrupt.iter().all(|(_, at)| now.since(*at) > TRIP_WITHIN)
             && self.entries.iter().all(|at| now.since(*at) > REENTRY_WITHIN)
+            && self.outage.is_over(now)
     }
 }
 
@@ -427,8 +456,9 @@ const fn degraded(now: Timestamp) -> Stand {
 // === impl Outputs ===
 
 impl Outputs {
-    fn tell(&mut self, signal: Signal) {
-        // A step has at most a change by time, a refusal, a suspicion and a change by what happened.
+    pub(super) fn tell(&mut self, signal: Signal) {
+        // A step has at most a change by time, a refusal, a suspicion, a change by what happened, and
+        // the end of a closure.
         let _ = self.signals.try_push(signal);
     }
 }

@@ -29,6 +29,7 @@ mod headroom;
 mod health;
 mod machine;
 mod mirror;
+mod outage;
 mod signal;
 mod standby;
 #[cfg(test)]

@@ -25,6 +25,16 @@ pub enum Signal {
         /// When.
         at: Timestamp,
     },
+    /// A policy that guards `auth` or `admin` has been closed for half an hour, and the store is still
+    /// not well: the caps of one-time passwords decide from now on. Told once in each outage.
+    Reopened {
+        /// When the outage began.
+        since: Timestamp,
+        /// Which stay.
+        epoch: u64,
+        /// When.
+        at: Timestamp,
+    },
     /// The store does not let us, and only an operator can help. Told at most once a minute.
     Refused {
         /// When.
@@ -84,7 +94,9 @@ impl Signal {
         match self {
             Self::Suspected { .. } => Severity::Warning,
             Self::Changed(transition) => transition.cause.severity(),
-            Self::Prolonged { .. } | Self::Refused { .. } => Severity::Critical,
+            Self::Prolonged { .. } | Self::Reopened { .. } | Self::Refused { .. } => {
+                Severity::Critical
+            }
         }
     }
 
@@ -95,6 +107,7 @@ impl Signal {
             Self::Suspected { .. } => "store_suspected",
             Self::Changed(transition) => transition.cause.name(),
             Self::Prolonged { .. } => "degraded_prolonged",
+            Self::Reopened { .. } => "closed_reopened",
             Self::Refused { .. } => "store_refused",
         }
     }
@@ -103,7 +116,10 @@ impl Signal {
     #[must_use]
     pub const fn at(&self) -> Timestamp {
         match self {
-            Self::Suspected { at, .. } | Self::Prolonged { at, .. } | Self::Refused { at } => *at,
+            Self::Suspected { at, .. }
+            | Self::Prolonged { at, .. }
+            | Self::Reopened { at, .. }
+            | Self::Refused { at } => *at,
             Self::Changed(transition) => transition.at,
         }
     }

@@ -28,7 +28,8 @@ impl Protects {
             | Self::Read
             | Self::Write
             | Self::Bulk
-            | Self::Health => &[],
+            | Self::Health
+            | Self::Spend => &[],
         }
     }
 }

@@ -43,6 +43,19 @@ pub enum PolicyError {
         /// What it would do.
         failure: FailureMode,
     },
+    /// A policy that an outage would close, although nothing critical is behind it.
+    #[error(
+        "policy `{policy}` is `fail_closed` and protects {}: only an entrance (`login`, `otp`, `auth`, \
+         `step_up`, `admin`) or `spend` may be closed by an outage of the store; write `degraded` or \
+         `fail_open`, or `protects: spend` if it guards money or what cannot be undone",
+        guarded(*.protects)
+    )]
+    NotCritical {
+        /// The policy.
+        policy: Name,
+        /// What it guards, if it says so.
+        protects: Option<Protects>,
+    },
     /// A deadline for the store that is no time at all, or so long that an outage is noticed too late.
     #[error(
         "policy `{policy}` gives its store {deadline}, but a deadline is at least {} and at most {}: \
@@ -172,6 +185,10 @@ pub enum PolicyError {
     /// A limit that is wrong by itself.
     #[error(transparent)]
     Limit(#[from] LimitError),
+}
+
+fn guarded(protects: Option<Protects>) -> String {
+    protects.map_or_else(|| "nothing in particular".into(), |what| format!("`{}`", what.name()))
 }
 
 fn named(limits: &[(Name, Kind)]) -> String {

@@ -31,13 +31,15 @@ pub enum Protects {
     Bulk,
     /// Asking whether all is well, or for metadata.
     Health,
+    /// Operations that are paid for or cannot be undone, such as a language model, or moving money.
+    Spend,
 }
 
 // === impl Protects ===
 
 impl Protects {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Login,
         Self::Otp,
         Self::Auth,
@@ -48,6 +50,7 @@ impl Protects {
         Self::Write,
         Self::Bulk,
         Self::Health,
+        Self::Spend,
     ];
 
     /// The name used in configuration and answers.
@@ -64,6 +67,7 @@ impl Protects {
             Self::Write => "write",
             Self::Bulk => "bulk",
             Self::Health => "health",
+            Self::Spend => "spend",
         }
     }
 
@@ -87,15 +91,27 @@ impl Protects {
     pub const fn is_entrance(self) -> bool {
         match self {
             Self::Login | Self::Otp | Self::Auth | Self::StepUp | Self::Admin => true,
-            Self::ApiHeavy | Self::Read | Self::Write | Self::Bulk | Self::Health => false,
+            Self::ApiHeavy | Self::Read | Self::Write | Self::Bulk | Self::Health | Self::Spend => {
+                false
+            }
         }
     }
 
-    /// Whether a policy that guards this may do so while its store fails. An entrance has no choice:
-    /// what is milder than a denial at its first failure is not for a policy to say.
+    /// Whether a policy that guards this may say that failure mode. An entrance has no choice: what
+    /// is milder than a denial at its first failure is not for a policy to say. Nor may an outage
+    /// close what is [not critical](Self::is_critical).
     #[must_use]
     pub const fn allows(self, failure: FailureMode) -> bool {
-        matches!(failure, FailureMode::FailClosed) || !self.is_entrance()
+        match failure {
+            FailureMode::FailClosed => self.is_critical(),
+            FailureMode::FailOpen | FailureMode::Degraded => !self.is_entrance(),
+        }
+    }
+
+    /// Whether an outage may close it: an entrance, or what is paid for or cannot be undone.
+    #[must_use]
+    pub const fn is_critical(self) -> bool {
+        self.is_entrance() || matches!(self, Self::Spend)
     }
 
     /// How long the store may take, unless the policy says it. Whoever logs in waits for a slow hash

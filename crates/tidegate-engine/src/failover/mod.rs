@@ -13,8 +13,8 @@ mod woken;
 
 use tidegate_core::{
     Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Generation,
-    Input, Name, Outputs, Policy, Probe, Protects, Signal, Span, Standby, Standing, Store, StoreError,
-    Timestamp, fold,
+    Input, Mode, Name, Outputs, Policy, Probe, Protects, Signal, Span, Standby, Standing, Store,
+    StoreError, Timestamp, fold,
 };
 
 pub(crate) use self::post::{Permit, Post, Route};
@@ -234,6 +234,14 @@ impl<S: Store> Engine<S> {
             Some(left) => self.store().amend(counter, Amendment::Reset, left).await,
             None => Err(StoreError::Timeout),
         };
+        // Told as soon as it is so, whatever becomes of the request: the counts are lost.
+        if forgotten.as_ref().is_ok_and(|amended| amended.changed) {
+            post.counted.recreated();
+            self.emit_surely(|| Event::Recreated {
+                policy: case.policy().name().clone(),
+                limit: charge.limit().name().clone(),
+            });
+        }
         let again = match forgotten {
             Ok(_) if asks() => match self.ask_again(case, counted, began).await {
                 // It is the unreadable counter that failed the request.
@@ -243,11 +251,6 @@ impl<S: Store> Engine<S> {
             Ok(_) | Err(StoreError::Contended) => Err(error.clone()),
             Err(error) => Err(error),
         };
-        post.counted.recreated();
-        self.emit_surely(|| Event::Recreated {
-            policy: case.policy().name().clone(),
-            limit: charge.limit().name().clone(),
-        });
         let lets_in = case.policy().protects().is_some_and(Protects::is_entrance);
         match again {
             Ok(()) if lets_in => Err(self.failed(case, counted, post, permit, error)),
@@ -336,6 +339,9 @@ impl<S: Store> Engine<S> {
     ) -> Decision<'d> {
         let decision = case.decided_without_store(failsafe);
         if counted {
+            if decision.mode() == Mode::FailOpen && decision.is_admitted() {
+                self.post(decision.policy()).counted.admitted_open();
+            }
             self.emit(|| Event::decided(&decision));
         }
         decision

@@ -20,6 +20,8 @@ pub struct Record {
     pub bad_probes: u64,
     /// Counters that could not be read, and were made anew.
     pub recreated: u64,
+    /// Requests admitted because the store failed and the policy fails open.
+    pub fail_open_admitted: u64,
     /// Requests that were shed: more came at once than the store could be asked about in time.
     pub shed: u64,
 }
@@ -32,6 +34,7 @@ pub(crate) struct Counted {
     good_probes: AtomicU64,
     bad_probes: AtomicU64,
     recreated: AtomicU64,
+    fail_open_admitted: AtomicU64,
     shed: AtomicU64,
     /// When it was last told that requests are shed, in microseconds.
     shed_told: AtomicU64,
@@ -64,6 +67,10 @@ impl Counted {
         add_one(&self.recreated);
     }
 
+    pub(crate) fn admitted_open(&self) {
+        add_one(&self.fail_open_admitted);
+    }
+
     /// Counts a request that was shed; how many there were, if that has not been told for a second.
     pub(crate) fn shed(&self, now: Timestamp) -> Option<u64> {
         let shed = self.shed.fetch_add(1, Relaxed) + 1;
@@ -82,6 +89,7 @@ impl Counted {
             good_probes: read(&self.good_probes),
             bad_probes: read(&self.bad_probes),
             recreated: read(&self.recreated),
+            fail_open_admitted: read(&self.fail_open_admitted),
             shed: read(&self.shed),
         }
     }

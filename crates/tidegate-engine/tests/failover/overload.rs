@@ -1,24 +1,24 @@
 //! A39: more requests at once than the store can be asked about in time are shed, and feed nothing.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use tidegate_core::{Account, Case, Mode, PolicySet, Span, StoreError, Subject};
-use tidegate_engine::{AttemptError, DecideError, Event, SettleError, ready};
+use tidegate_engine::{AttemptError, DecideError, Event, ready};
 
-use crate::world::{Op, World, name};
+use crate::world::{Op, World};
 
 const HERE: [u8; 4] = [203, 0, 113, 9];
 
 /// What a request of a flood came to: nothing yet, a decision in a mode, or that it was shed.
 type Came = Poll<Result<Mode, DecideError>>;
 
-/// Requests that are under way, to be polled by hand.
-type Asked<'w> = Vec<Pin<Box<dyn Future<Output = Result<Mode, DecideError>> + 'w>>>;
+/// A request that is under way, to be polled by hand.
+type Asked<'w> = Pin<Box<dyn Future<Output = Result<Mode, DecideError>> + 'w>>;
 
-fn ask<'w>(world: &'w World, policy: &'w str) -> Pin<Box<dyn Future<Output = Result<Mode, DecideError>> + 'w>> {
+fn ask<'w>(world: &'w World, policy: &'w str) -> Asked<'w> {
     Box::pin(async move {
         let set: Arc<PolicySet> = Arc::clone(&world.engine.policies());
         let account = Account::new("ann");
@@ -28,12 +28,12 @@ fn ask<'w>(world: &'w World, policy: &'w str) -> Pin<Box<dyn Future<Output = Res
     })
 }
 
-fn poll(asked: &mut Pin<Box<dyn Future<Output = Result<Mode, DecideError>> + '_>>) -> Came {
+fn poll(asked: &mut Asked<'_>) -> Came {
     asked.as_mut().poll(&mut Context::from_waker(Waker::noop()))
 }
 
 /// So many requests at once; those that were sent, and how many were shed.
-fn flood<'w>(world: &'w World, policy: &'w str, count: usize) -> (Asked<'w>, usize) {
+fn flood<'w>(world: &'w World, policy: &'w str, count: usize) -> (Vec<Asked<'w>>, usize) {
     let (mut sent, mut shed) = (Vec::new(), 0);
     for _ in 0..count {
         let mut asked = ask(world, policy);
@@ -50,7 +50,7 @@ fn flood<'w>(world: &'w World, policy: &'w str, count: usize) -> (Asked<'w>, usi
 }
 
 fn held(world: &World, holds: bool) {
-    world.store().held.store(holds, Ordering::Relaxed);
+    world.wire().hold(holds);
 }
 
 fn shed(world: &World, policy: &str) -> u64 {
@@ -126,7 +126,7 @@ fn a41_lost_swaps_are_shed_and_feed_nothing() {
     let world = World::proven();
     for policy in ["login", "api"] {
         for _ in 0..10 {
-            world.store().next.lock().unwrap().push_back(StoreError::Contended);
+            world.wire().fail_next([StoreError::Contended]);
             let decided = ready(ask(&world, policy)).unwrap();
             assert_eq!(decided, Err(DecideError::Overloaded));
         }
@@ -158,8 +158,13 @@ fn a39_a_flood_of_requests_keeps_no_settlement_out() {
     let (_, ticket) = world.ask_for("api", "ann", HERE, "agent");
     held(&world, true);
     let _flooded = (flood(&world, "api", 9_000), flood(&world, "login", 9_000));
-    let settled = ready(world.engine.settle(ticket.unwrap().as_str(), 0)).unwrap();
-    assert_eq!(settled.map(|settled| settled.returned), Ok::<_, SettleError>(1));
+    let ticket = ticket.unwrap();
+    let mut settling = Box::pin(world.engine.settle(ticket.as_str(), 0));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(settling.as_mut().poll(&mut context).is_pending(), "it is sent");
+    held(&world, false);
+    let settled = settling.as_mut().poll(&mut context).map_ok(|settled| settled.returned);
+    assert_eq!(settled, Poll::Ready(Ok(1)));
 }
 
 #[test]
@@ -200,17 +205,15 @@ fn a39_a_thread_that_comes_late_to_an_answer_does_not_blame_the_store() {
     let world = World::proven();
     let task = Arc::new(Task::default());
     let waker = Waker::from(Arc::clone(&task));
-    let kept: Arc<Mutex<Vec<Waker>>> = Arc::clone(&world.store().wakers);
     for round in 0..20 {
         held(&world, true);
-        let mut sent: Asked<'_> = (0..125).map(|_| ask(&world, "api")).collect();
+        let mut sent: Vec<Asked<'_>> = (0..125).map(|_| ask(&world, "api")).collect();
         for asked in &mut sent {
             let came = asked.as_mut().poll(&mut Context::from_waker(&waker));
             assert!(came.is_pending(), "round {round}: all of them are sent");
         }
         world.clock.advance(Span::from_millis(1));
         held(&world, false);
-        kept.lock().unwrap().drain(..).for_each(Waker::wake);
         world.clock.advance(Span::from_millis(80));
         for asked in &mut sent {
             let came = asked.as_mut().poll(&mut Context::from_waker(&waker));

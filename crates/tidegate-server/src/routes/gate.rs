@@ -87,7 +87,7 @@ fn code(decision: &Decision<'_>) -> Option<Code> {
     let prolonged = decision.failsafe()?.prolonged;
     let local = matches!(
         decision.policy().fallback(),
-        Fallback::Guarded | Fallback::Ceilings | Fallback::Health
+        Fallback::Guarded | Fallback::Ceilings | Fallback::Health | Fallback::Spend
     );
     (prolonged && local).then_some(Code::EnforcementDegraded)
 }

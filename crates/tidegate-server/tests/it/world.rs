@@ -159,9 +159,10 @@ pub(crate) fn policies() -> PolicySetBuilder {
                 .in_shadow(),
         );
     let queue = PolicySpec::new(name("queue"), FailureMode::FailClosed)
+        .protecting(Protects::Auth)
         .overflow(Overflow::Queue)
         .limit(limit("slots", &[], bucket(1, 1)));
-    let degrade = PolicySpec::new(name("degrade"), FailureMode::FailClosed)
+    let degrade = PolicySpec::new(name("degrade"), FailureMode::FailOpen)
         .overflow(Overflow::Degrade)
         .limit(limit("seats", &[], bucket(1, 1)));
     PolicySet::builder().policy(api).policy(login).policy(tokens).policy(queue).policy(degrade)

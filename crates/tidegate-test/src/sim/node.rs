@@ -196,6 +196,9 @@ fn translated(signal: Signal, ahead: u64) -> Signal {
         Signal::Prolonged { since, epoch, at } => {
             Signal::Prolonged { since: on(since), epoch, at: on(at) }
         }
+        Signal::Reopened { since, epoch, at } => {
+            Signal::Reopened { since: on(since), epoch, at: on(at) }
+        }
         Signal::Refused { at } => Signal::Refused { at: on(at) },
     }
 }

@@ -31,7 +31,7 @@ fn visits(keys: u8) -> impl Strategy<Value = Visits> {
 fn by_user(shape: &ShapePlan) -> PolicySet {
     let limit =
         Limit::new(Name::try_new("l").unwrap(), Scope::of([Dimension::User]), shape.build());
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed).limit(limit);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen).limit(limit);
     PolicySet::builder().policy(spec).build(None).unwrap()
 }
 

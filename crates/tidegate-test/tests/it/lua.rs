@@ -83,7 +83,7 @@ fn a_batch_of_eight_fits_a_script() {
         Shape::Bucket(bucket),
         Shape::Attempts(attempts),
     ] {
-        let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+        let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen);
         let spec = (0..MAX_LIMITS).fold(spec, |spec, place| {
             let name = Name::try_new(&format!("l{place}")).unwrap();
             spec.limit(Limit::new(name, Scope::GLOBAL, shape.clone()).settling().with_named_key())

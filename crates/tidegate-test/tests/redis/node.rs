@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use tidegate_core::{
     Account, Bucket, Case, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
-    PolicySpec, Quota, Rate, Scope, Secret, Shape, Span, StoreError, Subject, Window,
+    PolicySpec, Protects, Quota, Rate, Scope, Secret, Shape, Span, StoreError, Subject, Window,
 };
 use tidegate_engine::Engine;
 use tidegate_stores::redis::{RedisStore, Target};
@@ -125,7 +125,8 @@ pub(crate) fn set(limits: Vec<Limit>) -> PolicySet {
 
 /// The same with another deadline.
 pub(crate) fn set_within(deadline: Span, limits: Vec<Limit>) -> PolicySet {
-    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed).deadline(deadline);
+    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed).protecting(Protects::Auth);
+    let spec = spec.deadline(deadline);
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);
     PolicySet::builder().policy(spec).build(None).unwrap()
 }

@@ -344,7 +344,10 @@ fn is_degraded_for_long(decision: &Decision<'_>) -> bool {
 
 /// Whether a policy is decided by local guardrails while its store fails, and may say so.
 fn by_guardrails(policy: &Policy) -> bool {
-    matches!(policy.fallback(), Fallback::Guarded | Fallback::Ceilings | Fallback::Health)
+    matches!(
+        policy.fallback(),
+        Fallback::Guarded | Fallback::Ceilings | Fallback::Health | Fallback::Spend
+    )
 }
 
 fn speaks_grpc(headers: &HeaderMap) -> bool {

@@ -17,4 +17,5 @@ mod serve;
 mod settings;
 mod shared;
 mod stack;
+mod store;
 mod world;

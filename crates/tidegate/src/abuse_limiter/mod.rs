@@ -36,8 +36,8 @@ pub use tidegate_tower::answer::{ErrorCode, ErrorResponse};
 
 use tidegate_core::{
     Account, Attempts, BlockScope, Case, Decision, Dimension, FailureMode, Limit, Mode, Name,
-    NameError, PolicySpec, Scope, Shape, ShapeError, Span, Store, StoreError, Subject, Tally,
-    Threshold,
+    NameError, PolicySpec, Protects, Scope, Shape, ShapeError, Span, Store, StoreError, Subject,
+    Tally, Threshold,
 };
 use tidegate_engine::{DecideError, Engine};
 
@@ -179,7 +179,8 @@ impl LimiterConfig {
         let attempts = Shape::Attempts(Attempts::try_new(limits.temp, limits.long)?);
         let limit = Limit::new(name.clone(), Scope::of([Dimension::Account]), attempts);
         let limit = if self.shadow { limit.in_shadow() } else { limit };
-        Ok(PolicySpec::new(name, failure).limit(limit))
+        let spec = PolicySpec::new(name, failure).limit(limit);
+        Ok(if failure == FailureMode::FailClosed { spec.protecting(Protects::Auth) } else { spec })
     }
 }
 

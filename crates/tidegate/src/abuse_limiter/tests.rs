@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Counter, ManualClock, Page, PolicySet, Readings, Receipt,
-    Settlement, Span, Timestamp,
-};
+use tidegate_core::{ManualClock, PolicySet, Span, Timestamp};
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::ready;
+use tidegate_test::stub::Failing;
 
 use super::*;
 
@@ -95,46 +93,12 @@ fn in_shadow_everything_passes() {
     }
 }
 
-/// A store that others share, and that always fails like this.
-struct Failing(StoreError);
-
-impl Store for Failing {
-    fn name(&self) -> &'static str {
-        "failing"
-    }
-
-    async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-        Err(self.0.clone())
-    }
-
-    async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-        Err(self.0.clone())
-    }
-
-    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
-        Err(self.0.clone())
-    }
-
-    async fn amend(
-        &self,
-        _: Counter<'_>,
-        _: Amendment,
-        _within: Span,
-    ) -> Result<Amended, StoreError> {
-        Err(self.0.clone())
-    }
-
-    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
-        Err(self.0.clone())
-    }
-}
-
 fn failing(error: StoreError, failure: FailureMode) -> Engine<Failing> {
     let limits = Limits { temp: threshold(3, 60, 30), long: None };
     let policy = site().policy(limits, failure).unwrap();
     let policies = PolicySet::builder().policy(policy).build(None).unwrap();
     let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000));
-    Engine::new(Failing(error), policies).timed_by(Arc::new(clock))
+    Engine::new(Failing::failing(error), policies).timed_by(Arc::new(clock))
 }
 
 #[test]

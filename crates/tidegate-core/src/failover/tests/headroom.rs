@@ -154,7 +154,8 @@ fn a39_the_bound_grows_only_while_calls_are_shed() {
 
 #[test]
 fn p03_one_flooded_policy_leaves_half_and_one_that_is_quiet_may_always_ask() {
-    let share = |others: u64| (0..).take_while(|held| Headroom::admits(250, others + held, *held));
+    let share =
+        |others: u64| (0..).take_while(move |held| Headroom::admits(250, others + held, *held));
     assert_eq!(share(0).count(), 125, "alone");
     assert_eq!(share(125).count(), 63, "beside one that has half");
     assert_eq!(share(249).count(), 1);

@@ -231,7 +231,8 @@ fn p65_each_policy_and_node_has_a_state_of_its_own() {
     carried.heal_until(at(310));
     assert_eq!(login.machine, carried.machine);
     assert!(!login.machine.is_fresh(at(1_800)), "the entry would be missed");
-    assert!(login.machine.is_fresh(at(1_800).after(TICK)));
+    assert!(!login.machine.is_fresh(at(2_100)), "a trip would continue the outage");
+    assert!(login.machine.is_fresh(at(2_100).after(TICK)));
     otp.trip(at(310));
     assert!(!otp.machine.is_fresh(at(90_000)), "nor while the store is not asked");
 }

@@ -21,6 +21,8 @@ pub(super) struct Model {
     refusals: Vec<Timestamp>,
     /// Of this phase.
     prolonged: Vec<Timestamp>,
+    /// Since the start: when the store was not trusted any more (false), and when it was again (true).
+    trusted: Vec<(Timestamp, bool)>,
     pub(super) due: Option<Timestamp>,
     numbered: u64,
     now: Timestamp,
@@ -70,6 +72,7 @@ impl Model {
             entries: Vec::new(),
             refusals: Vec::new(),
             prolonged: Vec::new(),
+            trusted: Vec::new(),
             due: Some(START),
             numbered: 0,
             now: START,
@@ -210,6 +213,7 @@ impl Model {
         let (to, epoch, at) = (self.mode(), self.epoch, self.now);
         self.told.push(Signal::Changed(Transition { from, to, cause, epoch, at }));
         if asked != self.is_asked() {
+            self.trusted.push((self.now, !asked));
             self.generation += 1;
             self.failures.clear();
             self.unreadable.clear();
@@ -237,6 +241,10 @@ impl Model {
         })
     }
 
+    pub(super) const fn now(&self) -> Timestamp {
+        self.now
+    }
+
     pub(super) fn is_asked(&self) -> bool {
         matches!(self.phase, Phase::Unproven | Phase::Normal)
     }
@@ -256,6 +264,18 @@ impl Model {
             Phase::Degraded => Mode::Degraded,
             Phase::Backoff => Mode::FailClosed,
         }
+    }
+
+    /// The trip that began the outage: the latest one before which the store was trusted for more than
+    /// half an hour, or always.
+    pub(super) fn outage_since(&self) -> Option<Timestamp> {
+        let trips = self.trusted.iter().enumerate().filter(|(_, (_, trusted))| !trusted);
+        let begins = |place: usize, trip: Timestamp| {
+            let before = self.trusted[..place].last();
+            before.is_none_or(|(healed, _)| trip.since(*healed) > secs(1_800))
+        };
+        let first = trips.filter(|(place, (trip, _))| begins(*place, *trip)).last();
+        first.map(|(_, (trip, _))| *trip)
     }
 
     /// How long nothing passes.

@@ -110,12 +110,14 @@ impl Check {
             return None;
         }
         let failure = failure?;
-        // Where somebody could get in, an outage must not open the door.
-        if let Some(protects) = protects.filter(|protects| !protects.allows(failure)) {
+        // A preset that is not known says nothing about what is guarded.
+        if written.preset.is_some() != preset.is_some() {
+            return None;
+        }
+        if let Some(wrong) = not_allowed(called, protects, failure) {
             let other = at_protects(written).map(|place| (place, "what it guards"));
             let place = written.failure_mode.as_ref().map_or(place, |mode| mode.place);
-            let policy = called.to_owned();
-            self.note(place, other, Wrong::NotFailClosed { policy, protects, failure });
+            self.note(place, other, wrong);
             return None;
         }
         Some(Ways { failure, protects, overflow: overflow?, deadline: deadline? })
@@ -281,5 +283,23 @@ impl WrittenLimit {
             at("overrides", &self.overrides),
         ];
         fields.into_iter().flatten().next()
+    }
+}
+
+/// Why a policy that guards this may not fail like that: an outage must not open an entrance, nor close
+/// what is not critical.
+fn not_allowed(called: &str, protects: Option<Protects>, failure: FailureMode) -> Option<Wrong> {
+    let policy = called.to_owned();
+    match protects {
+        Some(protects) if protects.allows(failure) => None,
+        None if failure != FailureMode::FailClosed => None,
+        Some(protects) if protects.is_entrance() => {
+            Some(Wrong::NotFailClosed { policy, protects, failure })
+        }
+        Some(protects) => {
+            let protects = format!("`{}`", protects.name());
+            Some(Wrong::NotCritical { policy, protects })
+        }
+        None => Some(Wrong::NotCritical { policy, protects: "nothing in particular".to_owned() }),
     }
 }

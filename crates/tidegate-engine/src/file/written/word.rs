@@ -96,7 +96,7 @@ impl Words for FailureMode {
         (
             "fail_closed",
             Self::FailClosed,
-            "Deny at the first failure: an outage must not become a way in.",
+            "Deny at the first failure. For entrances, and for `protects: spend`.",
         ),
         ("fail_open", Self::FailOpen, "Admit, within local guardrails."),
         (
@@ -120,6 +120,7 @@ impl Words for Protects {
         ("write", Self::Write, "Writing."),
         ("bulk", Self::Bulk, "Reading or writing much at once."),
         ("health", Self::Health, "Asking whether all is well, or for metadata."),
+        ("spend", Self::Spend, "What is paid for or cannot be undone: a language model, money."),
     ];
 }
 

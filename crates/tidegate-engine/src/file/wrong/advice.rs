@@ -40,6 +40,7 @@ codes! {
     NoPolicies => "no-policies",
     NoFailureMode => "no-failure-mode",
     NotFailClosed => "not-fail-closed",
+    NotCritical => "not-critical",
     BadDeadline => "bad-deadline",
     NoLimits => "no-limits",
     TooManyLimits => "too-many-limits",
@@ -162,6 +163,11 @@ impl Wrong {
             }
             Self::NotFailClosed { .. } => {
                 "write `fail_closed`: otherwise an outage of the store is a way in"
+            }
+            Self::NotCritical { .. } => {
+                "write `degraded` or `fail_open`: only an entrance (`login`, `otp`, `auth`, `step_up`, \
+                 `admin`) or `spend` may be closed by an outage of the store. If this guards money, or \
+                 what cannot be undone, write `protects: spend`"
             }
             Self::BadDeadline { .. } => {
                 "write for example `100ms`: in less no store answers, with more an outage would not be \

@@ -100,6 +100,14 @@ pub enum Wrong {
         /// What it would do.
         failure: FailureMode,
     },
+    /// A policy that an outage would close, although nothing critical is behind it.
+    #[error("{policy} is `fail_closed`, but protects {protects}")]
+    NotCritical {
+        /// The policy.
+        policy: String,
+        /// What it guards, in words.
+        protects: String,
+    },
     /// A deadline for the store that is no time at all, or so long that an outage is noticed too late.
     #[error(
         "{policy} gives its store {deadline}; a deadline is at least {} and at most {}",

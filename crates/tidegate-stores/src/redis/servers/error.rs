@@ -19,9 +19,7 @@ pub(super) fn error_of(code: &str, text: &str) -> StoreError {
         // From within a script, but of a code that says what was not done.
         "BUSY" | "UNKILLABLE" | "LOADING" | "MISCONF" | "OOM" | "READONLY" | "NOREPLICAS"
         | "MASTERDOWN" | "CLUSTERDOWN" | "EXECABORT" | "NOSCRIPT" | "MOVED" | "ASK"
-        | "TRYAGAIN" => {
-            StoreError::Unavailable
-        }
+        | "TRYAGAIN" => StoreError::Unavailable,
         _ if is_from_script(text) => StoreError::Timeout,
         _ => StoreError::Unavailable,
     }

@@ -6,8 +6,9 @@ use tidegate_core::{FailureMode, Mode, Signal};
 
 use super::blocks::Blocks;
 use super::caps::Caps;
+use super::outage::Outage;
 use super::request::Request;
-use super::{Holds, Kind, Law, breaker, guard, recovery, request, told};
+use super::{Holds, Kind, Law, breaker, guard, outage, recovery, request, told};
 use crate::sim::trace::{By, OpKind, Outcome, Truth, What};
 
 /// What is known of one policy on one node, from the trace alone.
@@ -38,6 +39,7 @@ pub(super) struct Lane {
     /// All entries since the last backoff that was completed.
     pub(super) entries: Vec<u64>,
     pub(super) last_flap: Option<u64>,
+    pub(super) outage: Outage,
     /// The probes of the last while: when they ended, and whether they were good.
     pub(super) probes: VecDeque<(u64, bool)>,
     pub(super) last_probe: Option<u64>,
@@ -104,6 +106,7 @@ impl Lane {
             only_bad_since: None,
             entries: Vec::new(),
             last_flap: None,
+            outage: Outage::default(),
             probes: VecDeque::new(),
             last_probe: None,
             refused_at: None,
@@ -149,6 +152,7 @@ impl Lane {
             && self.failures.iter().all(|failed| at - failed > breaker::WITHIN)
             && self.corrupt.iter().all(|(_, seen)| at - seen > breaker::WITHIN)
             && self.entries.iter().all(|entered| at - entered > guard::WITHIN)
+            && self.outage.is_over(at)
             && self.caps.is_fresh(at)
             && self.blocks.is_fresh(at)
     }
@@ -212,7 +216,7 @@ impl Lane {
 
     /// The node has noticed that counts may be lost: where somebody could get in, that is a failure.
     pub(super) fn lost(&mut self, at: u64) -> Holds {
-        if self.law.kind.is_closed_at_first() && self.stand == Stand::Normal && self.in_force {
+        if self.law.kind.is_entrance() && self.stand == Stand::Normal && self.in_force {
             let bad = self.only_bad_since;
             breaker::fail(self, at, Outcome::Failed);
             // It counts, but the store has answered.
@@ -227,6 +231,9 @@ impl Lane {
             Signal::Suspected { mode, .. } => told::p22_the_first_failure_is_told(self, *mode),
             Signal::Refused { .. } => told::p79_refusals_are_told_once_a_minute(self, at),
             Signal::Prolonged { epoch, .. } => told::p79_long_stays_are_told(self, at, *epoch),
+            Signal::Reopened { since, epoch, .. } => {
+                outage::a35_the_end_of_a_closure_is_told_once(self, at, since.as_micros(), *epoch)
+            }
             Signal::Changed(transition) => told::changed(self, at, transition),
         }
     }
@@ -261,7 +268,7 @@ impl Lane {
 
 const fn primary(kind: Kind) -> FailureMode {
     match kind {
-        Kind::Login | Kind::Otp | Kind::Closed => FailureMode::FailClosed,
+        Kind::Login | Kind::Otp | Kind::Closed | Kind::Spend { .. } => FailureMode::FailClosed,
         Kind::Guarded => FailureMode::FailOpen,
         Kind::Ceilings { .. } => FailureMode::Degraded,
     }

@@ -111,6 +111,7 @@ fn enter(lane: &mut Lane, at: u64, stand: Stand, transition: &Transition) {
     lane.stand = stand;
     (lane.mode, lane.epoch) = (transition.to, transition.epoch);
     if asked != lane.asks() {
+        lane.outage.changed(at, lane.asks());
         lane.generation += 1;
         lane.halted_at = asked.then_some(at);
         lane.failures.clear();
