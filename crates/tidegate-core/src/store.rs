@@ -148,6 +148,12 @@ pub trait Store: Send + Sync {
         core::future::ready(Ok(()))
     }
 
+    /// How long a call may take at most, whatever the deadline of its policy; `None` if the deadline
+    /// alone decides. A node sends no more at once than is answered in a part of it.
+    fn patience(&self) -> Option<Span> {
+        None
+    }
+
     /// What has been noticed about who keeps the counters. Where the numbers grow, counts may have
     /// been lost: at most what was counted since they were last written elsewhere.
     fn changes(&self) -> Changes {

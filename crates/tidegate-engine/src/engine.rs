@@ -64,7 +64,7 @@ impl<S: Store> Engine<S> {
     /// An engine whose digests are known, so that a run can be repeated exactly.
     pub fn with_digests(store: S, policies: PolicySet, digests: Digests) -> Self {
         let clock = Time::real();
-        let traffic = Traffic::of(&policies);
+        let traffic = Traffic::of(&policies, store.patience());
         let posts = if S::FALLIBLE { Posts::of(&policies, clock.now()) } else { Posts::default() };
         let (policies, tickets) = (ArcSwap::from_pointee(policies), Tickets::new());
         let told = AtomicU64::new(0);

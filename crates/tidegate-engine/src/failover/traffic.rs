@@ -39,9 +39,9 @@ pub(crate) struct Underway<'t> {
 // === impl Traffic ===
 
 impl Traffic {
-    /// Nothing under way, to a store that these policies ask.
-    pub(crate) fn of(policies: &PolicySet) -> Self {
-        let rule = Headroom::new(shortest(policies));
+    /// Nothing under way, to a store that these policies ask and that has so much patience.
+    pub(crate) fn of(policies: &PolicySet, patience: Option<Span>) -> Self {
+        let rule = Headroom::new(shortest(policies, patience));
         Self {
             bound: AtomicU64::new(rule.bound().into()),
             quick: AtomicU64::new(rule.quick().as_micros()),
@@ -53,9 +53,9 @@ impl Traffic {
     }
 
     /// Takes over the deadlines of other policies.
-    pub(crate) fn follow(&self, policies: &PolicySet) {
+    pub(crate) fn follow(&self, policies: &PolicySet, patience: Option<Span>) {
         let mut rule = self.rule.lock().unwrap_or_else(PoisonError::into_inner);
-        rule.follow(shortest(policies));
+        rule.follow(shortest(policies, patience));
         self.quick.store(rule.quick().as_micros(), Ordering::Relaxed);
     }
 
@@ -126,8 +126,8 @@ impl Drop for Underway<'_> {
     }
 }
 
-/// The shortest deadline of these policies.
-fn shortest(policies: &PolicySet) -> Span {
+/// The shortest time in which a call has to be answered.
+fn shortest(policies: &PolicySet, patience: Option<Span>) -> Span {
     let deadlines = policies.policies().iter().map(Policy::deadline);
-    deadlines.min().unwrap_or(*PolicySpec::DEADLINES.end())
+    deadlines.chain(patience).min().unwrap_or(*PolicySpec::DEADLINES.end())
 }

@@ -166,6 +166,13 @@ impl Store for RedisStore {
         turn::within(within.into(), self.0.probe()).await.unwrap_or(Err(StoreError::Timeout))
     }
 
+    fn patience(&self) -> Option<Span> {
+        match &self.0.runner {
+            Runner::Servers(servers) => Some(servers.timeout().into()),
+            Runner::Scripted { .. } => None,
+        }
+    }
+
     fn changes(&self) -> Changes {
         match &self.0.runner {
             Runner::Servers(servers) => servers.changes(),

@@ -118,7 +118,9 @@ fn grpc_reads_its_status_from_the_head_and_there_is_no_body() {
         assert_eq!(response.headers()["content-type"], "application/grpc");
         assert_eq!(response.headers()["grpc-status"], status.to_string());
         let message = match code {
-            Code::Overloaded => "Too many requests at once to check this one. Try again in 1 second.",
+            Code::Overloaded => {
+                "Too many requests at once to check this one. Try again in 1 second."
+            }
             code => code.message(),
         };
         assert_eq!(response.headers()["grpc-message"], message);
