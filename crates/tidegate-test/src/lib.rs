@@ -29,6 +29,7 @@ pub mod servers;
 pub mod sim;
 pub mod stub;
 pub mod trace;
+pub mod twelve;
 pub mod vectors;
 
 use core::future::Future;

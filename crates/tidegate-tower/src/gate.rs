@@ -72,11 +72,14 @@ struct Handles {
     listings: Vec<Listings>,
 }
 
-/// Where a class finds its policies. None if a reload behind the gate's back has removed them.
+/// Where a class finds its policies. None if a reload behind the gate's back has removed them, or has
+/// left an entrance to a policy that guards none.
 #[derive(Clone, Copy)]
 struct Places {
     early: Option<usize>,
     org: Option<usize>,
+    /// Whether the early policy may have the last word, about requests of nobody.
+    early_suffices: bool,
 }
 
 // === impl Gate ===
@@ -227,7 +230,8 @@ impl<S: Store> GateBuilder<S> {
     ///
     /// # Errors
     ///
-    /// If a request could be without a limit, or meet one that it shares with other organisations.
+    /// If a request could be without a limit, or meet one that it shares with other organisations, or
+    /// if an outage of the store could open an entrance.
     pub fn build(self) -> Result<Gate<S>, GateError> {
         let set = self.engine.policies();
         self.routes.check(&set)?;
@@ -266,9 +270,16 @@ impl<S> fmt::Debug for GateBuilder<S> {
 
 impl Handles {
     fn of(set: &Arc<PolicySet>, classes: &[Class]) -> Self {
-        let places = classes.iter().map(|class| Places {
-            early: set.place(class.early.as_str()),
-            org: class.policy.as_ref().and_then(|policy| set.place(policy.as_str())),
+        let places = classes.iter().map(|class| {
+            let may_decide = |place: &usize| class.check_entrance(&set.policies()[*place]).is_ok();
+            let early = set.place(class.early.as_str());
+            let early_suffices = early.as_ref().is_some_and(may_decide);
+            let org = class.policy.as_ref().and_then(|policy| set.place(policy.as_str()));
+            Places {
+                early: early.filter(|_| early_suffices || class.policy.is_some()),
+                org: org.filter(may_decide),
+                early_suffices,
+            }
         });
         let listings = set.policies().iter().map(|_| Listings::default()).collect();
         Self { set: Arc::clone(set), classes: places.collect(), listings }

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tidegate_core::{Case, Dimension, FailureMode, Name, PolicySet, PolicySpec, Subject};
+use tidegate_core::{Case, Dimension, FailureMode, Kind, Name, PolicySet, PolicySpec, Subject};
 use tidegate_engine::memory::MemoryStore;
 use tidegate_engine::{Engine, SystemClock, ready};
 
@@ -53,7 +53,7 @@ impl Tidegate {
 
     /// How many buckets have an entry of their own.
     pub(crate) fn buckets_held(&self) -> usize {
-        self.engine.store().usage().buckets
+        self.engine.store().usage().of(Kind::Bucket)
     }
 
     /// Decides under the policies in force.

@@ -1,6 +1,6 @@
 //! Chapter 5. Several limits in one decision: all or nothing, and one answer.
 //!
-//! A [`Policy`](crate::Policy) has up to [eight](crate::MAX_LIMITS) limits: a burst per user, a
+//! A [`Policy`](crate::Policy) has up to [twelve](crate::MAX_LIMITS) limits: a burst per user, a
 //! budget per organisation, a ceiling for everybody. One request is one decision over all of them
 //! that apply.
 //!

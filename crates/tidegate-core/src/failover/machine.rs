@@ -12,10 +12,10 @@ use super::contract::{
     TRIP_WITHIN,
 };
 use super::health::Health;
+use super::input::{Failure, Generation, Input, Probe};
 use super::outage::Outage;
 use super::signal::{Cause, Signal, Transition};
 use crate::policy::{FailureMode, Mode};
-use crate::store::StoreError;
 use crate::time::{Span, Timestamp};
 
 /// How one policy stands with its store, on one node.
@@ -26,6 +26,8 @@ pub struct Failover {
     /// Counts the changes of whom to ask: what was begun before one has no bearing on what follows.
     generation: Generation,
     epoch: u64,
+    /// Whether the last thing heard of the store, while it is asked, was a failure.
+    failing: bool,
     /// The newest failures of the store.
     failures: ArrayVec<Timestamp, TRIP_FAILURES>,
     /// Counters that were unreadable, and when last.
@@ -60,45 +62,6 @@ enum Stand {
     Backoff {
         until: Timestamp,
     },
-}
-
-/// Tells what was begun before a change of course from what was begun after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Generation(u64);
-
-/// A probe that is to be made now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Probe {
-    generation: Generation,
-    number: u64,
-}
-
-/// What happens to the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// Time passes. Asked before every decision that is made without a store.
-    Tick,
-    /// Whoever makes the probes asks whether one is due.
-    Poll,
-    /// The store has answered a request that was sent in this generation.
-    Answered(Generation),
-    /// It has failed one. Each request counts at most once.
-    Failed(Generation, Failure),
-    /// A probe was good or bad.
-    Probed(Probe, Result<(), Failure>),
-    /// Counts may have been lost: another server has taken over, or one has begun anew.
-    Forgot,
-}
-
-/// What kind of failure it is: only those of the store are here, by type and not by text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// Not there, not in time, too busy, or not atomic.
-    Backend,
-    /// It does not let us.
-    Refused,
-    /// One counter, by its digest, is unreadable: no fault of the store, unless several are.
-    Corrupt(u64),
 }
 
 /// Whom a request is decided by.
@@ -138,6 +101,7 @@ impl Failover {
             stand: Stand::Unproven,
             generation: Generation(0),
             epoch: 0,
+            failing: false,
             failures: ArrayVec::new(),
             corrupt: ArrayVec::new(),
             entries: ArrayVec::new(),
@@ -186,7 +150,12 @@ impl Failover {
             (Stand::Unproven | Stand::Normal, Input::Probed(_, Err(why))) => {
                 self.fail(why, now, &mut out);
             }
-            (Stand::Normal, Input::Forgot) => self.fail(Failure::Backend, now, &mut out),
+            (Stand::Normal, Input::Answered(of)) if of == self.generation => {
+                self.clear(now, &mut out);
+            }
+            (Stand::Normal, Input::Probed(_, Ok(()))) => self.clear(now, &mut out),
+            // It has answered, with another memory than before.
+            (Stand::Normal, Input::Forgot) => self.count(now, &mut out),
             (Stand::Degraded { since, .. }, Input::Probed(_, result)) => {
                 self.hear(result, now, &mut out);
                 if now.since(since) >= MIN_DEGRADED && self.health.is_sustained(now) {
@@ -230,14 +199,30 @@ impl Failover {
     /// Counts a failure, and trips if it was one too many.
     fn fail(&mut self, why: Failure, now: Timestamp, out: &mut Outputs) {
         self.note_refusal(why, now, out);
-        if let Failure::Corrupt(counter) = why
-            && !self.blames_store(counter, now)
-        {
-            return;
+        match why {
+            Failure::Backend | Failure::Refused => self.suspect(now, out),
+            Failure::Corrupt(counter) if !self.blames_store(counter, now) => return,
+            Failure::Corrupt(_) => {}
         }
-        if self.failures.is_empty() && self.stand == Stand::Normal {
+        self.count(now, out);
+    }
+
+    /// Whoever meets a store that is asked and fails is decided in the primary mode.
+    fn suspect(&mut self, now: Timestamp, out: &mut Outputs) {
+        if self.stand == Stand::Normal && !self.failing {
+            self.failing = true;
             out.tell(Signal::Suspected { mode: self.primary.into(), at: now });
         }
+    }
+
+    /// The store has answered since it failed. The failure counts all the same.
+    fn clear(&mut self, now: Timestamp, out: &mut Outputs) {
+        if core::mem::take(&mut self.failing) {
+            out.tell(Signal::Cleared { at: now });
+        }
+    }
+
+    fn count(&mut self, now: Timestamp, out: &mut Outputs) {
         if self.next_probe.is_none() {
             self.next_probe = Some(now.after(SUSPECT_PROBE_EVERY));
         }
@@ -267,6 +252,7 @@ impl Failover {
         let from = self.mode();
         let asked = self.asks();
         self.stand = stand;
+        self.failing = false;
         if stand == Stand::Normal {
             self.outage.heal(now);
         }
@@ -358,7 +344,14 @@ impl Failover {
         }
     }
 
-    /// The mode: exactly one at any time.
+    /// The mode that a request meets now: the [mode](Self::mode), or the primary one while the store is
+    /// asked and the last thing heard of it was a failure.
+    #[must_use]
+    pub fn present_mode(&self) -> Mode {
+        if self.failing { self.primary.into() } else { self.mode() }
+    }
+
+    /// The mode as transitions tell it: exactly one at any time.
     #[must_use]
     pub fn mode(&self) -> Mode {
         match self.stand {
@@ -392,10 +385,15 @@ impl Failover {
         self.failures.len()
     }
 
-    /// Whether an answer of the store has to be told: nothing was known of it so far.
+    /// Whether an answer of the store has to be told: nothing was known of it so far, or nothing good.
     #[must_use]
-    pub const fn is_unproven(&self) -> bool {
-        matches!(self.stand, Stand::Unproven)
+    pub const fn wants_answers(&self) -> bool {
+        matches!(self.stand, Stand::Unproven) || self.failing
+    }
+
+    /// The time of the last step.
+    pub(super) const fn latest(&self) -> Timestamp {
+        self.latest
     }
 
     /// Since when local caps decide.
@@ -407,8 +405,7 @@ impl Failover {
         }
     }
 
-    /// The trip that began the outage, if there has been one: not the latest trip, where the store has
-    /// been trusted for a short time in between.
+    /// The trip that began the outage; a short recovery after it does not count.
     #[must_use]
     pub const fn outage_since(&self) -> Option<Timestamp> {
         self.outage.since()
@@ -457,43 +454,7 @@ const fn degraded(now: Timestamp) -> Stand {
 
 impl Outputs {
     pub(super) fn tell(&mut self, signal: Signal) {
-        // A step has at most a change by time, a refusal, a suspicion, a change by what happened, and
-        // the end of a closure.
+        // At most a change by time, a refusal, a suspicion, a change by what happened, and an end.
         let _ = self.signals.try_push(signal);
-    }
-}
-
-// === impl Failure ===
-
-impl Failure {
-    /// What a store error is to the machine; `None` for what is no fault of the store. `counter` is
-    /// the digest of the one that is unreadable.
-    #[must_use]
-    pub const fn of(error: &StoreError, counter: u64) -> Option<Self> {
-        match error {
-            StoreError::Unavailable | StoreError::Timeout => Some(Self::Backend),
-            StoreError::Refused => Some(Self::Refused),
-            StoreError::Corrupt { .. } => Some(Self::Corrupt(counter)),
-            StoreError::Contended | StoreError::Version { .. } | StoreError::Stale { .. } => None,
-        }
-    }
-}
-
-// === impl Generation ===
-
-impl Generation {
-    /// None that a machine is ever in: what is told with it has no bearing on anything.
-    pub const NONE: Self = Self(u64::MAX);
-
-    /// The one of this [number](Self::number).
-    #[must_use]
-    pub const fn of_number(number: u64) -> Self {
-        Self(number)
-    }
-
-    /// Its number: greater for a later one.
-    #[must_use]
-    pub const fn number(self) -> u64 {
-        self.0
     }
 }

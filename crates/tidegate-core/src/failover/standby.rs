@@ -3,7 +3,8 @@
 use super::contract::{CLOSED_AT_MOST, PROLONGED_AFTER};
 use super::failsafe::{self, Alarm, Failsafe, SOON};
 use super::guardrail::{Asked, Guardrails};
-use super::machine::{Course, Failover, Input, Outputs};
+use super::input::Input;
+use super::machine::{Course, Failover, Outputs};
 use super::mirror::Mirror;
 use super::signal::Signal;
 use crate::block::{Block, BlockScope, Level};
@@ -224,11 +225,13 @@ impl Standby {
         &mut self.mirror
     }
 
-    /// How the policy stands, as of the last step.
+    /// How the policy stands, as of the last step: its mode is the one that a request meets.
     #[must_use]
     pub fn standing(&self) -> Standing {
+        let closed = self.closed_for(self.failover.latest()).is_some();
+        let mode = if closed { Mode::FailClosed } else { self.failover.present_mode() };
         Standing {
-            mode: self.failover.mode(),
+            mode,
             epoch: self.failover.epoch(),
             failures: self.failover.failures(),
             degraded_since: self.failover.degraded_since(),

@@ -1,7 +1,8 @@
 //! What a policy guards, which decides what it may do while its store fails.
 //!
 //! Said by the policy, or by the endpoint class it is bound to: a policy for `admin` must not be
-//! looser in an outage only because nobody repeated what the class says already.
+//! looser in an outage only because nobody repeated what the class says already. Where both speak,
+//! the policy may be [stricter](Protects::is_milder_than) than its class, never milder.
 
 use super::FailureMode;
 use crate::name::Name;
@@ -71,11 +72,15 @@ impl Protects {
         }
     }
 
-    /// What a policy guards that is bound to an endpoint class and does not say it itself; nothing
-    /// for a class of one's own.
+    /// What an endpoint class stands for, and a policy bound to it guards at least; nothing for a
+    /// class of one's own.
     #[must_use]
     pub fn of_class(class: &Name) -> Option<Self> {
         Some(match class.as_str() {
+            "login" => Self::Login,
+            "otp" => Self::Otp,
+            // Both spellings are names, and only one of them guarding anything would be a trap.
+            "step_up" | "step-up" => Self::StepUp,
             "admin" => Self::Admin,
             "auth" => Self::Auth,
             "read" => Self::Read,
@@ -94,6 +99,38 @@ impl Protects {
             Self::ApiHeavy | Self::Read | Self::Write | Self::Bulk | Self::Health | Self::Spend => {
                 false
             }
+        }
+    }
+
+    /// Whether an outage admits more here than it does for `other`: the one order of strictness,
+    /// which every door goes by. From the mildest to the strictest:
+    ///
+    /// | guarded | admitted while the store is not trusted |
+    /// |---|---|
+    /// | `api_heavy` | 120 a minute for each address prefix |
+    /// | `read`, `write`, `bulk` | as much, and no more than a ceiling for each limit |
+    /// | `health` | 60 a minute for each address prefix |
+    /// | `spend` | nothing at first, then a tenth of each limit |
+    /// | `login` | nothing at first, then the locked caps of logins |
+    /// | `otp`, `step_up` | nothing at first, then the locked caps of one-time passwords |
+    /// | `auth`, `admin` | nothing for half an hour, then those of one-time passwords |
+    ///
+    /// Those on one line are equally strict: none is milder than another.
+    #[must_use]
+    pub const fn is_milder_than(self, other: Self) -> bool {
+        self.strictness() < other.strictness()
+    }
+
+    /// The place in the order of [`is_milder_than`](Self::is_milder_than).
+    const fn strictness(self) -> u8 {
+        match self {
+            Self::ApiHeavy => 0,
+            Self::Read | Self::Write | Self::Bulk => 1,
+            Self::Health => 2,
+            Self::Spend => 3,
+            Self::Login => 4,
+            Self::Otp | Self::StepUp => 5,
+            Self::Auth | Self::Admin => 6,
         }
     }
 

@@ -175,7 +175,7 @@ impl Building {
         spec: PolicySpec,
         shared: &BTreeMap<Name, Arc<Limit>>,
     ) -> Result<(), PolicyError> {
-        let protects = spec.guarded();
+        let protects = spec.guarded()?;
         let deadline = spec.deadline.unwrap_or(Protects::usual_deadline(protects));
         let PolicySpec { name, class, failure, overflow, limits: uses, .. } = spec;
         check_failure(&name, protects, failure)?;

@@ -28,7 +28,7 @@ use arc_swap::ArcSwap;
 use jiff::civil::{Date, Time};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
 
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// Seconds of an hour. Boundaries are whole seconds: offsets and changes of clocks are.
 const HOUR: i64 = 3_600;
@@ -121,6 +121,18 @@ impl Unit {
             Self::Week => "week",
             Self::Month => "month",
         }
+    }
+
+    /// The longest that a period of it lasts, give or take an hour: a month is 31 days.
+    #[must_use]
+    pub const fn longest(self) -> Span {
+        let days = match self {
+            Self::Hour => return Span::HOUR,
+            Self::Day => 1,
+            Self::Week => 7,
+            Self::Month => 31,
+        };
+        Span::from_secs(days * 86_400)
     }
 }
 

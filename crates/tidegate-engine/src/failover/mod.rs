@@ -201,8 +201,9 @@ impl<S: Store> Engine<S> {
         })
     }
 
+    /// Tells of an answer, if it is news now; it may not have been when the request was sent.
     fn answered(&self, policy: &Name, post: &Post, permit: Permit) {
-        if permit.tell {
+        if matches!(post.route(), Route::Ask(now) if now.tell) {
             self.step(policy, post, Input::Answered(permit.generation), self.now());
         }
     }

@@ -141,7 +141,7 @@ pub(crate) fn policies() -> PolicySetBuilder {
     use Dimension::{Account, Ip, Org, User};
     let api = PolicySpec::new(name("api"), FailureMode::FailOpen)
         .protecting(Protects::ApiHeavy)
-        .class(name("write"))
+        .class(name("export"))
         .limit(limit("burst", &[Org, User], bucket(10, 3)))
         .limit(limit("per-address", &[Ip], bucket(100, 100)));
     let counted = Counts::Attempts(None);

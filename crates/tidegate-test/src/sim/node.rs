@@ -189,6 +189,7 @@ fn translated(signal: Signal, ahead: u64) -> Signal {
     let on = |at: Timestamp| Timestamp::from_micros(on_trace(at, ahead));
     match signal {
         Signal::Suspected { mode, at } => Signal::Suspected { mode, at: on(at) },
+        Signal::Cleared { at } => Signal::Cleared { at: on(at) },
         Signal::Changed(mut transition) => {
             transition.at = on(transition.at);
             Signal::Changed(transition)

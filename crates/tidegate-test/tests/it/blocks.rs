@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use tidegate_core::{
-    Account, Attempts, Block, BlockScope, Case, Clock, Dimension, FailureMode, Ladder, Level,
+    Account, Attempts, Block, BlockScope, Case, Clock, Dimension, FailureMode, Kind, Ladder, Level,
     Limit, ManualClock, Name, PolicySet, PolicySpec, Reading, Scope, Shape, Span, Store, Subject,
     Threshold, Timestamp,
 };
@@ -308,7 +308,7 @@ fn memory_is_bounded_however_many_attempts_one_key_gets() {
             let _ = attempt(&engine, "a");
         }
         let after = engine.store().usage();
-        assert_eq!((after.attempts, after.max_bytes), (1, before.max_bytes));
+        assert_eq!((after.of(Kind::Attempts), after.max_bytes), (1, before.max_bytes));
     }
 }
 

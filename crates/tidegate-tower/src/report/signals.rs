@@ -45,8 +45,8 @@ pub fn log(event: &Event) {
 fn log_signal(policy: &Name, signal: &Signal) {
     let (from, to, epoch) = match *signal {
         Signal::Changed(change) => (change.from.name(), change.to.name(), change.epoch),
-        // Requests that meet it are decided in that mode, one by one; the policy stays as it is.
         Signal::Suspected { mode, .. } => (Mode::Normal.name(), mode.name(), 0),
+        Signal::Cleared { .. } => ("", Mode::Normal.name(), 0),
         Signal::Prolonged { epoch, .. } => (Mode::Degraded.name(), Mode::Degraded.name(), epoch),
         Signal::Reopened { epoch, .. } => (Mode::FailClosed.name(), Mode::Degraded.name(), epoch),
         Signal::Refused { .. } => ("", "", 0),
@@ -71,6 +71,7 @@ const fn in_words(signal: &Signal) -> &'static str {
     };
     match signal {
         Signal::Suspected { .. } => "the store has failed a request; it is probed from now on",
+        Signal::Cleared { .. } => "the store has answered again before it failed too often",
         Signal::Prolonged { .. } => "local caps still decide: the store does not get well",
         Signal::Reopened { .. } => {
             "closed for half an hour and the store is still not well: the caps of one-time passwords \

@@ -8,6 +8,7 @@
 
 mod budgets;
 mod enqueue;
+mod entrances;
 mod grpc;
 mod outcomes;
 mod plans;

@@ -8,7 +8,6 @@ use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::FixedState;
 
-use super::tenth::length;
 use crate::charge::Charge;
 use crate::cost::Cost;
 use crate::failover::contract::CEILING_SHARE;
@@ -117,13 +116,7 @@ impl Level {
 
 /// The ceiling of a limit of this shape: a tenth of its rate, and at least one a second.
 fn ceiling(shape: &Shape) -> Option<Bucket> {
-    let (tokens, per) = match shape {
-        Shape::Bucket(bucket) => (bucket.rate().tokens(), bucket.rate().per()),
-        Shape::Window(window) => (window.count(), window.per()),
-        // Of a calendar's periods the longest, give or take an hour.
-        Shape::Quota(quota) => (quota.count(), length(quota.period())),
-        Shape::Attempts(attempts) => (shape.capacity(), attempts.longest()),
-    };
+    let (tokens, per) = shape.rate();
     let micros = per.as_micros().saturating_mul(CEILING_SHARE);
     let share = Rate::try_new(tokens, Span::from_micros(micros));
     let least = Rate::per_second(1);

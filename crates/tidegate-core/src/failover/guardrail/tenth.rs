@@ -16,11 +16,8 @@ use crate::charge::Charge;
 use crate::failover::contract::{Cap, SPEND_SHARE};
 use crate::failover::failsafe::Guarded;
 use crate::kept::Kept;
-use crate::shape::{
-    Attempts, Bucket, Counts, Period, Quota, Rate, Reading, Room, Shape, ShapeError, Threshold,
-    Unit, Window,
-};
-use crate::time::{Span, Timestamp};
+use crate::shape::{Reading, Room, Shape};
+use crate::time::Timestamp;
 
 /// The keys that are counted by themselves, for each policy.
 const MOST_KEYS: usize = 16_384;
@@ -112,7 +109,7 @@ impl Tenths {
         let used = self.cells.get(&cell(charge))?;
         match used.tenth == *tenth {
             true => Some(used.kept.clone()),
-            false => Some(exhausted(tenth, used.at)),
+            false => Some(Kept::exhausted(tenth, used.at)),
         }
     }
 
@@ -133,92 +130,20 @@ fn cell(charge: &Charge<'_>) -> (u64, u64) {
     (charge.limit().id(), charge.digest() % CELLS)
 }
 
-/// A tenth of a limit, whatever of it was counted by refused attempts left out. Abuse logs become
-/// windows of admitted requests, which begin no block: what an outage shows is no reason for one.
+/// A tenth of a limit, whatever of it was counted by refused attempts left out.
 fn tenth(charge: &Charge<'_>, now: Timestamp) -> Option<Shape> {
     // Calendar periods are those of this node's time; the store is not asked.
     charge.refresh(now);
-    let made = match charge.shape() {
-        Shape::Bucket(bucket) => {
-            let Ok(rate) = Rate::try_new(share(bucket.rate().tokens()), bucket.rate().per()) else {
-                return None;
-            };
-            let burst = share(bucket.burst());
-            let smaller = |error| match error {
-                // The units of this rate are finer, so that fewer tokens fit.
-                ShapeError::TooLarge { largest_burst } => Bucket::try_new(rate, largest_burst),
-                other => Err(other),
-            };
-            Bucket::try_new(rate, burst).or_else(smaller).map(Shape::Bucket)
-        }
-        Shape::Window(window) => {
-            Window::try_new(share(window.count()), window.per(), Counts::Admitted)
-                .map(Shape::Window)
-        }
-        Shape::Quota(quota) => {
-            let period = quota.period().clone();
-            Quota::try_new(share(quota.count()), period, Counts::Admitted).map(Shape::Quota)
-        }
-        Shape::Attempts(attempts) => of_attempts(attempts).map(Shape::Window),
-    };
-    made.ok()
-}
-
-/// The smaller count of both windows of an abuse log, in the longer of them.
-fn of_attempts(attempts: &Attempts) -> Result<Window, ShapeError> {
-    let passes = |threshold: &Threshold| u64::from(threshold.block_at.saturating_sub(1));
-    let temp = passes(attempts.temp());
-    let count = attempts.long().map_or(temp, |long| passes(long).min(temp));
-    Window::try_new(share(count), attempts.longest(), Counts::Admitted)
-}
-
-/// A tenth, rounded down, and one at least.
-fn share(number: u64) -> u64 {
-    (number / SPEND_SHARE).max(1)
-}
-
-/// A tenth of which nothing is left at a time.
-fn exhausted(tenth: &Shape, at: Timestamp) -> Kept {
-    match tenth {
-        Shape::Bucket(bucket) => Kept::Bucket(bucket.exhausted(at), *bucket),
-        Shape::Window(window) => Kept::Window(Box::new(window.exhausted(at)), window.clone()),
-        Shape::Quota(quota) => Kept::Quota(quota.exhausted(at)),
-        // No tenth is one.
-        Shape::Attempts(attempts) => Kept::Attempts(Box::new(attempts.exhausted(at))),
-    }
+    charge.shape().share(SPEND_SHARE).ok()
 }
 
 /// A reading in the words of a cap: that of a bucket is its burst, in the time that fills it.
 fn guarded(charge: &Charge<'_>, tenth: &Shape, reading: Reading) -> Guarded {
-    let per = match tenth {
-        Shape::Bucket(bucket) => {
-            let (tokens, per) = (bucket.rate().tokens(), bucket.rate().per().as_micros());
-            let micros =
-                (u128::from(bucket.burst()) * u128::from(per)).div_ceil(u128::from(tokens));
-            Span::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
-        }
-        Shape::Window(window) => window.per(),
-        Shape::Quota(quota) => length(quota.period()),
-        Shape::Attempts(attempts) => attempts.longest(),
-    };
+    let per = tenth.span();
     Guarded {
         cap: Some(Cap { by: charge.limit().scope(), count: tenth.capacity(), per }),
         remaining: reading.remaining.max(0).unsigned_abs(),
         wait: reading.room.wait(),
         reset: reading.reset_after,
     }
-}
-
-/// The length of a quota's period, or the longest it may have.
-pub(super) fn length(period: &Period) -> Span {
-    let days = match period {
-        Period::Fixed(length) | Period::FirstUse(length) => return *length,
-        Period::Calendar(calendar) => match calendar.unit() {
-            Unit::Hour => return Span::HOUR,
-            Unit::Day => 1,
-            Unit::Week => 7,
-            Unit::Month => 31,
-        },
-    };
-    Span::from_secs(days * 86_400)
 }

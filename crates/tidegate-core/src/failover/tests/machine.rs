@@ -76,7 +76,7 @@ fn p10_at_the_start_nothing_is_known_and_a_probe_is_due_at_once() {
     ];
     for (primary, mode) in modes {
         let mut boot = Driven::new(primary);
-        assert_eq!((boot.mode(), boot.machine.is_unproven()), (mode, true));
+        assert_eq!((boot.mode(), boot.machine.wants_answers()), (mode, true));
         assert_eq!(boot.machine.due(), Some(START));
         let mut answered = boot.clone();
         answered.answer(at(1));

@@ -27,6 +27,8 @@ pub(super) struct Model {
     numbered: u64,
     now: Timestamp,
     told: Vec<Signal>,
+    /// Whether the last thing heard of the store, while it is asked, was a failure.
+    suspected: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +79,7 @@ impl Model {
             numbered: 0,
             now: START,
             told: Vec::new(),
+            suspected: false,
         }
     }
 
@@ -90,6 +93,8 @@ impl Model {
             Happens::Answered(of) => {
                 if self.phase == Phase::Unproven && of == self.generation {
                     self.enter(Phase::Normal, Cause::Proven);
+                } else if of == self.generation {
+                    self.cleared();
                 }
                 None
             }
@@ -105,7 +110,7 @@ impl Model {
             }
             Happens::Forgot => {
                 if self.phase == Phase::Normal {
-                    self.fail(Failure::Backend);
+                    self.failed();
                 }
                 None
             }
@@ -160,6 +165,7 @@ impl Model {
         probe.ended = Some((self.now, result.is_ok()));
         match (self.phase, result) {
             (Phase::Unproven, Ok(())) => self.enter(Phase::Normal, Cause::Proven),
+            (Phase::Normal, Ok(())) => self.cleared(),
             (Phase::Unproven | Phase::Normal, Err(why)) => self.fail(why),
             (Phase::Degraded | Phase::Backoff, Err(why)) => self.refused(why),
             (Phase::Degraded, Ok(()))
@@ -181,9 +187,22 @@ impl Model {
                 return;
             }
         }
-        if self.phase == Phase::Normal && self.failing() == 0 {
+        let heard = !matches!(why, Failure::Corrupt(_));
+        if self.phase == Phase::Normal && heard && !self.suspected {
+            self.suspected = true;
             self.told.push(Signal::Suspected { mode: self.primary.into(), at: self.now });
         }
+        self.failed();
+    }
+
+    fn cleared(&mut self) {
+        if self.phase == Phase::Normal && self.suspected {
+            self.suspected = false;
+            self.told.push(Signal::Cleared { at: self.now });
+        }
+    }
+
+    fn failed(&mut self) {
         self.due.get_or_insert(self.now.after(secs(2)));
         self.failures.push(self.now);
         if self.failing() >= 3 {
@@ -209,6 +228,7 @@ impl Model {
     fn enter(&mut self, phase: Phase, cause: Cause) {
         let (from, asked) = (self.mode(), self.is_asked());
         (self.phase, self.since) = (phase, self.now);
+        self.suspected = false;
         self.prolonged.clear();
         let (to, epoch, at) = (self.mode(), self.epoch, self.now);
         self.told.push(Signal::Changed(Transition { from, to, cause, epoch, at }));

@@ -31,6 +31,8 @@ pub(super) struct Lane {
     pub(super) generation: u64,
     /// What has to be told at this instant.
     pub(super) expected: Vec<Expected>,
+    /// Whether the last thing the store did, while it is asked, was to fail.
+    pub(super) suspected: bool,
     /// Failures that count, by the definition: never cleared but by a change of course.
     pub(super) failures: VecDeque<u64>,
     pub(super) corrupt: Vec<(u64, u64)>,
@@ -70,6 +72,7 @@ pub(super) enum Stand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     Suspected,
+    Cleared,
     Refused,
     Proven,
     Tripped,
@@ -101,6 +104,7 @@ impl Lane {
             halted_at: None,
             generation: 0,
             expected: Vec::new(),
+            suspected: false,
             failures: VecDeque::new(),
             corrupt: Vec::new(),
             only_bad_since: None,
@@ -217,10 +221,8 @@ impl Lane {
     /// The node has noticed that counts may be lost: where somebody could get in, that is a failure.
     pub(super) fn lost(&mut self, at: u64) -> Holds {
         if self.law.kind.is_entrance() && self.stand == Stand::Normal && self.in_force {
-            let bad = self.only_bad_since;
-            breaker::fail(self, at, Outcome::Failed);
             // It counts, but the store has answered.
-            self.only_bad_since = bad;
+            breaker::count(self, at);
         }
         Ok(())
     }
@@ -229,6 +231,7 @@ impl Lane {
         told::p59_times_are_those_of_the_node(self, at, signal)?;
         match signal {
             Signal::Suspected { mode, .. } => told::p22_the_first_failure_is_told(self, *mode),
+            Signal::Cleared { .. } => told::p79_an_end_of_suspicion_is_told(self, at),
             Signal::Refused { .. } => told::p79_refusals_are_told_once_a_minute(self, at),
             Signal::Prolonged { epoch, .. } => told::p79_long_stays_are_told(self, at, *epoch),
             Signal::Reopened { since, epoch, .. } => {

@@ -67,6 +67,17 @@ pub(super) fn a35_closed_is_bounded(lane: &Lane, at: u64, answer: &Answer) -> Ho
     Ok(())
 }
 
+/// Whether a policy is closed at a time; `None` at the very end of it.
+pub(super) fn is_closed(lane: &Lane, at: u64) -> Option<bool> {
+    let stays = matches!(lane.stand, Stand::Degraded(..)) && lane.law.kind == Kind::Closed;
+    let ends = lane.outage.ends();
+    match stays {
+        false => Some(false),
+        true if at.abs_diff(ends) < lane.slack => None,
+        true => Some(at < ends),
+    }
+}
+
 /// The end of a closure is told once in an outage, when its half hour is over.
 pub(super) fn a35_the_end_of_a_closure_is_told_once(
     lane: &mut Lane,

@@ -76,7 +76,7 @@ fn threshold(block_at: u16, per: Span) -> Threshold {
 }
 
 #[test]
-fn a35_a_tenth_is_rounded_down_and_one_at_least_in_every_shape() {
+fn p28_a35_a_tenth_is_rounded_down_and_one_at_least_in_every_shape() {
     // The shape, how many pass at once, and how long until one more does. It starts 11 days, 13 hours,
     // 46 minutes and 40 seconds into 1970, which was a Thursday's beginning.
     let attempts = Attempts::try_new(threshold(41, Span::MINUTE), None).unwrap();
@@ -110,7 +110,7 @@ fn a35_a_tenth_is_rounded_down_and_one_at_least_in_every_shape() {
 }
 
 #[test]
-fn a35_what_is_refused_takes_nothing_even_where_attempts_are_counted() {
+fn p38_a35_what_is_refused_takes_nothing_even_where_attempts_are_counted() {
     let counted = Window::try_new(50, Span::MINUTE, Counts::Attempts(None)).unwrap();
     let mut rack = Rack::new(Shape::Window(counted));
     assert_eq!(rack.burst("acme", at(0)), 5);
@@ -131,7 +131,7 @@ fn a35_the_full_cost_is_charged_and_one_above_the_tenth_never_fits() {
 }
 
 #[test]
-fn a35_changed_numbers_grant_nothing() {
+fn p33_a35_changed_numbers_grant_nothing() {
     let mut rack = Rack::new(window(100, Span::MINUTE));
     assert_eq!(rack.burst("acme", at(0)), 10);
     rack.reload(window(200, Span::MINUTE));

@@ -11,7 +11,7 @@ fn reopened(told: &[Signal]) -> Vec<Signal> {
 }
 
 #[test]
-fn a35_what_guards_administrators_is_closed_for_half_an_hour_and_then_held_to_caps() {
+fn p14_a35_what_guards_administrators_is_closed_for_half_an_hour_and_then_held_to_caps() {
     for protects in [Protects::Auth, Protects::Admin] {
         let mut node = Node::new(protects, FailureMode::FailClosed);
         let ada = Account::new("ada");
@@ -49,7 +49,7 @@ fn a35_what_guards_administrators_is_closed_for_half_an_hour_and_then_held_to_ca
 }
 
 #[test]
-fn a35_the_end_of_the_half_hour_is_told_once_and_is_critical() {
+fn p79_p81_a35_the_end_of_the_half_hour_is_told_once_and_is_critical() {
     let mut node = admin();
     node.down(at(0));
     assert_eq!(reopened(&node.fail_until(before(at(1_800)))), []);
@@ -64,7 +64,7 @@ fn a35_the_end_of_the_half_hour_is_told_once_and_is_critical() {
 }
 
 #[test]
-fn a35_while_closed_the_wait_is_the_earliest_instant_at_which_something_may_pass() {
+fn p88_a35_while_closed_the_wait_is_the_earliest_instant_at_which_something_may_pass() {
     // Every probe is bad: two good minutes are the least, and from 1,680 s on the half hour ends first.
     let mut node = admin();
     node.down(at(0));
@@ -99,7 +99,7 @@ fn a35_the_request_that_trips_is_told_how_long_it_is_closed() {
 }
 
 #[test]
-fn a35_an_outage_that_flaps_does_not_begin_its_half_hour_anew() {
+fn p14_a35_an_outage_that_flaps_does_not_begin_its_half_hour_anew() {
     let mut node = admin();
     node.heal_until(at(0));
     let mut told = Vec::new();
@@ -138,7 +138,7 @@ fn a35_half_an_hour_without_a_trip_ends_an_outage() {
 }
 
 #[test]
-fn a35_a_reload_neither_resets_the_half_hour_nor_the_counts() {
+fn p33_a35_a_reload_neither_resets_the_half_hour_nor_the_counts() {
     let mut node = admin();
     node.down(at(0));
     node.fail_until(at(1_800));

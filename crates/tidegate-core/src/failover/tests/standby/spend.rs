@@ -26,7 +26,7 @@ fn acme() -> Subject<'static> {
 }
 
 #[test]
-fn a35_spend_is_denied_before_the_trip_and_degraded_after_it() {
+fn p13_a35_spend_is_denied_before_the_trip_and_degraded_after_it() {
     let mut node = model(FailureMode::FailClosed);
     node.heal_until(at(0));
     for secs in 0..3 {
@@ -78,7 +78,7 @@ fn a35_a_cost_above_the_tenth_is_told_the_earliest_exit_and_takes_nothing() {
 }
 
 #[test]
-fn a35_counts_go_on_over_flapping_and_epochs_and_a_reload() {
+fn p33_p34_a35_counts_go_on_over_flapping_and_epochs_and_a_reload() {
     let mut node = model(FailureMode::FailClosed);
     node.heal_until(at(0));
     let mut spent = 0;
