@@ -12,5 +12,6 @@ mod blocks;
 mod kinds;
 mod modes;
 mod outside;
+mod overload;
 mod races;
 mod world;

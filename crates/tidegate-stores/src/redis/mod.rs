@@ -37,6 +37,7 @@ mod state;
 mod store;
 mod template;
 mod trouble;
+mod turn;
 mod undo;
 mod url;
 

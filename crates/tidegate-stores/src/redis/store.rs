@@ -24,6 +24,7 @@ use super::scripts::Scripts;
 use super::servers::{Garbled, Servers};
 use super::signature::Ask;
 use super::trouble::Trouble;
+use super::turn::{self, within};
 use super::url::{Target, TargetError};
 
 /// Counters in Redis or Valkey.
@@ -122,10 +123,7 @@ impl RedisStore {
             return decision.await;
         }
         let limit = timeout.min(deadline);
-        match tokio::time::timeout(limit, decision).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(servers.late(limit)),
-        }
+        within(limit, decision).await.unwrap_or_else(|| Err(servers.late(limit)))
     }
 }
 
@@ -165,9 +163,13 @@ impl Store for RedisStore {
     }
 
     async fn probe(&self, within: Span) -> Result<(), StoreError> {
-        match tokio::time::timeout(within.into(), self.0.probe()).await {
-            Ok(probed) => probed,
-            Err(_) => Err(StoreError::Timeout),
+        turn::within(within.into(), self.0.probe()).await.unwrap_or(Err(StoreError::Timeout))
+    }
+
+    fn patience(&self) -> Option<Span> {
+        match &self.0.runner {
+            Runner::Servers(servers) => Some(servers.timeout().into()),
+            Runner::Scripted { .. } => None,
         }
     }
 
