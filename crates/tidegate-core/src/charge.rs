@@ -123,6 +123,13 @@ impl<'a> Charge<'a> {
         Self { limit, shape: limit.shape_at(applies.stamp), digest, cost, applies, member: 0 }
     }
 
+    /// The charge of one probe: a single unit, and a single member where distinct ones are counted.
+    pub(crate) fn of_trial(limit: &'a Limit) -> Self {
+        let applies = limit.applies_to(0);
+        let charge = Self::new(limit, limit.id().max(1), Cost::ONE, applies);
+        charge.of_member(u64::from(limit.counted().is_some()))
+    }
+
     /// Says whose attempt it is, for a limit that counts [distinct](Limit::distinct) values.
     #[inline]
     pub(crate) const fn of_member(mut self, member: u64) -> Self {

@@ -140,7 +140,7 @@ impl Dimension {
     }
 
     /// Whether its values are more than text: what can be written in many ways is folded by a type.
-    const fn has_own_type(self) -> bool {
+    pub(crate) const fn has_own_type(self) -> bool {
         matches!(self, Self::Account | Self::Ip | Self::Ip56 | Self::Ip48)
     }
 

@@ -102,7 +102,7 @@ mod tests {
             Err(StoreError::Unavailable)
         }
 
-        async fn probe(&self, _: Span) -> Result<(), StoreError> {
+        async fn probe(&self, _: &Batch<'_>) -> Result<(), StoreError> {
             if self.0.load(Relaxed) { Ok(()) } else { Err(StoreError::Unavailable) }
         }
     }

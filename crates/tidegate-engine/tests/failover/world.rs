@@ -42,6 +42,10 @@ pub(crate) struct FaultyStore {
     pub(crate) probes_answer: AtomicBool,
     /// Whether charges wait.
     pub(crate) held: AtomicBool,
+    /// What the next operations of these kinds take, and what they then fail with.
+    pub(crate) script: Mutex<VecDeque<(Op, Span, Option<StoreError>)>>,
+    /// How long each operation was allowed to take, where that is said.
+    pub(crate) allowed: Mutex<Vec<(Op, Span)>>,
     pub(crate) changes: Mutex<Changes>,
     pub(crate) ops: Mutex<Vec<(Timestamp, Op)>>,
 }
@@ -111,6 +115,8 @@ impl World {
             next: Mutex::default(),
             probes_answer: AtomicBool::new(false),
             held: AtomicBool::new(false),
+            script: Mutex::default(),
+            allowed: Mutex::default(),
             changes: Mutex::default(),
             ops: Mutex::default(),
         };
@@ -235,12 +241,21 @@ impl Told {
 // === impl FaultyStore ===
 
 impl FaultyStore {
+    fn allow(&self, op: Op, within: Span) {
+        self.allowed.lock().unwrap().push((op, within));
+    }
+
     fn begin(&self, op: Op) -> Result<(), StoreError> {
         self.ops.lock().unwrap().push((self.clock.now(), op));
         if op == Op::Charge
             && let Some(error) = self.next.lock().unwrap().pop_front()
         {
             return Err(error);
+        }
+        let scripted = self.script.lock().unwrap().pop_front_if(|(kind, ..)| *kind == op);
+        if let Some((_, takes, error)) = scripted {
+            self.clock.advance(takes);
+            error.map_or(Ok(()), Err)?;
         }
         match &*self.fault.lock().unwrap() {
             Some(_) if op == Op::Probe && self.probes_answer.load(Ordering::Relaxed) => Ok(()),
@@ -261,6 +276,7 @@ impl Store for FaultyStore {
             false => Poll::Ready(()),
         })
         .await;
+        self.allow(Op::Charge, batch.deadline());
         self.begin(Op::Charge)?;
         self.memory.charge(batch, readings).await
     }
@@ -271,6 +287,7 @@ impl Store for FaultyStore {
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        self.allow(Op::Settle, settlement.deadline());
         self.begin(Op::Settle)?;
         self.memory.settle(settlement).await
     }
@@ -281,6 +298,7 @@ impl Store for FaultyStore {
         what: Amendment,
         within: Span,
     ) -> Result<Amended, StoreError> {
+        self.allow(Op::Amend, within);
         self.begin(Op::Amend)?;
         self.memory.amend(counter, what, within).await
     }
@@ -290,7 +308,8 @@ impl Store for FaultyStore {
         self.memory.blocks(page).await
     }
 
-    async fn probe(&self, _: Span) -> Result<(), StoreError> {
+    async fn probe(&self, trial: &Batch<'_>) -> Result<(), StoreError> {
+        self.allow(Op::Probe, trial.deadline());
         self.begin(Op::Probe)
     }
 

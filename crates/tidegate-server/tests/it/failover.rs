@@ -67,7 +67,7 @@ impl Store for Faulty {
         self.memory.blocks(page).await
     }
 
-    async fn probe(&self, _: Span) -> Result<(), StoreError> {
+    async fn probe(&self, _: &Batch<'_>) -> Result<(), StoreError> {
         self.try_it()
     }
 }

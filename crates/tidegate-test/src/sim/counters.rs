@@ -6,12 +6,12 @@
 use std::collections::{HashMap, HashSet};
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Counter, Kept, Outcome, Readings, Receipt, Settled, Settlement,
-    StoreError, TicketId, Timestamp, plan,
+    Amended, Amendment, Batch, Charge, Counter, Kept, Listed, Outcome, Readings, Receipt, Settled,
+    Settlement, StoreError, TicketId, Timestamp, plan,
 };
 
 /// What the store keeps.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Counters {
     states: HashMap<u64, Entry>,
     settled: HashSet<TicketId>,
@@ -19,9 +19,11 @@ pub(super) struct Counters {
     made: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     kept: Option<Kept>,
+    /// The limit that it counts for.
+    limit: u64,
     /// Which one it is, in the order they were made: the same in every run, as digests are not.
     number: u64,
     mark: Mark,
@@ -71,7 +73,7 @@ impl Counters {
             }
             let taken = charge.take(self.kept(charge.digest()), now);
             let (kept, reading) = taken.map_err(|stale| stale.of_charge(place))?;
-            self.keep(charge.digest(), kept);
+            self.keep(charge, kept);
             readings.push(reading);
         }
         Ok(())
@@ -86,18 +88,18 @@ impl Counters {
             return Ok(Receipt::Late);
         }
         let mut moved = Settled::default();
-        let mut after = Vec::new();
+        let mut after: Vec<(&Charge<'_>, Kept)> = Vec::new();
         for (place, step) in settlement.moves().iter().enumerate() {
             let digest = step.charge.digest();
             let applied = step.apply(self.kept(digest), settlement.decided_at(), now);
             let (kept, settled) = applied.map_err(|stale| stale.of_charge(place))?;
             moved += settled;
-            after.extend(kept.map(|kept| (digest, kept)));
+            after.extend(kept.map(|kept| (&step.charge, kept)));
         }
         if !self.settled.insert(settlement.id()) {
             return Ok(Receipt::Before);
         }
-        after.into_iter().for_each(|(digest, kept)| self.keep(digest, kept));
+        after.into_iter().for_each(|(charge, kept)| self.keep(charge, kept));
         Ok(Receipt::Settled(moved))
     }
 
@@ -108,23 +110,46 @@ impl Counters {
         amendment: Amendment,
         now: Timestamp,
     ) -> Result<Amended, StoreError> {
-        let Counter::Of(charge, _) = counter else { return Err(StoreError::Refused) };
-        let digest = charge.digest();
+        let (digest, shape) = match counter {
+            Counter::Of(charge, _) => (charge.digest(), Some(charge.shape())),
+            Counter::Listed(name) => (name.parse().map_err(|_| StoreError::Refused)?, None),
+        };
         let marked = self.states.get(&digest).is_some_and(|entry| entry.mark != Mark::Fine);
-        let outcome = amendment.apply(self.kept(digest), Some(charge.shape()), now);
+        let outcome = amendment.apply(self.kept(digest), shape, now);
         let changed = marked || outcome != Outcome::Same;
-        match outcome {
-            Outcome::Same => {}
-            Outcome::Gone => {
+        match (outcome, counter) {
+            (Outcome::Same, _) => {}
+            (Outcome::Gone, _) => {
                 self.states.remove(&digest);
             }
-            Outcome::Kept(state) => self.keep(digest, Kept::Attempts(state)),
+            (Outcome::Kept(state), Counter::Of(charge, _)) => {
+                self.keep(charge, Kept::Attempts(state));
+            }
+            (Outcome::Kept(state), Counter::Listed(_)) => {
+                if let Some(entry) = self.states.get_mut(&digest) {
+                    entry.kept = Some(Kept::Attempts(state));
+                }
+            }
         }
         let block = match self.kept(digest) {
             Some(Kept::Attempts(state)) => state.block().filter(|block| block.holds(now)),
             _ => None,
         };
         Ok(Amended { changed, block, at: now })
+    }
+
+    /// All blocks that hold, in the order in which their counters were made.
+    pub(super) fn blocks(&self, now: Timestamp) -> Vec<Listed> {
+        let mut found: Vec<(u64, Listed)> = Vec::new();
+        for (digest, entry) in &self.states {
+            let Some(Kept::Attempts(state)) = &entry.kept else { continue };
+            if let Some(block) = state.block().filter(|block| block.holds(now)) {
+                let listed = Listed { key: digest.to_string(), limit: entry.limit, block };
+                found.push((entry.number, listed));
+            }
+        }
+        found.sort_by_key(|(number, _)| *number);
+        found.into_iter().map(|(_, listed)| listed).collect()
     }
 
     /// Marks one in so many counters, beginning with a certain one.
@@ -145,11 +170,12 @@ impl Counters {
         self.states.get(&digest)?.kept.as_ref()
     }
 
-    fn keep(&mut self, digest: u64, kept: Kept) {
+    fn keep(&mut self, charge: &Charge<'_>, kept: Kept) {
         let made = &mut self.made;
-        let entry = self.states.entry(digest).or_insert_with(|| {
+        let entry = self.states.entry(charge.digest()).or_insert_with(|| {
             *made += 1;
-            Entry { kept: None, number: *made, mark: Mark::Fine }
+            let (limit, number) = (charge.limit().id(), *made);
+            Entry { kept: None, limit, number, mark: Mark::Fine }
         });
         entry.kept = Some(kept);
     }

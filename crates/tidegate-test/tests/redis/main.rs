@@ -21,6 +21,7 @@ mod hostile;
 mod node;
 mod permissions;
 mod place;
+mod probes;
 mod rotation;
 mod scripts;
 mod table;
