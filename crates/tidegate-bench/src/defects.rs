@@ -118,7 +118,7 @@ const fn clock() -> ManualClock {
 fn ours(clock: &ManualClock, burst: u64) -> Fallible<Ours<'_>> {
     let shape = Shape::Bucket(Bucket::try_new(Rate::per_second(10)?, burst)?);
     let limit = Limit::new(Name::try_new("burst")?, Scope::of([Dimension::Org]), shape);
-    let spec = PolicySpec::new(Name::try_new("api")?, FailureMode::FailClosed).limit(limit);
+    let spec = PolicySpec::new(Name::try_new("api")?, FailureMode::FailOpen).limit(limit);
     let set = PolicySet::builder().policy(spec).build(None)?;
     let store = MemoryStore::new(Budget { buckets: 10, quotas: 0, windows: 0, attempts: 0 }, clock);
     Ok(Ours { clock, engine: Engine::new(store, set) })

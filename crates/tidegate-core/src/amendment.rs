@@ -1,9 +1,13 @@
 //! What an operator does to a counter, and the blocks there are to be seen.
 
+use core::ops::Bound;
+use std::collections::BTreeMap;
+
 use crate::block::{Block, BlockScope, Level};
 use crate::charge::Charge;
 use crate::kept::Kept;
-use crate::key::Key;
+use crate::key::{Key, KeyNames};
+use crate::record::Record;
 use crate::shape::{AttemptsState, Shape};
 use crate::time::{Span, Timestamp};
 
@@ -31,6 +35,15 @@ pub enum Counter<'a> {
     Of(Charge<'a>, Key<'a>),
     /// One that [`Store::blocks`](crate::Store::blocks) has listed, by its name there.
     Listed(&'a str),
+}
+
+/// How a store names its counters.
+#[derive(Clone, Debug)]
+pub enum Naming {
+    /// By their digests, which no other process knows.
+    Digests,
+    /// By their keys, spelled out as every process of a fleet spells them.
+    Keys(KeyNames),
 }
 
 /// What came of it.
@@ -72,6 +85,36 @@ pub struct Listed {
     pub limit: u64,
     /// The block.
     pub block: Block,
+}
+
+// === impl Counter ===
+
+impl Counter<'_> {
+    /// The name of the counter: the one it was listed by, or the one it has by this naming.
+    #[must_use]
+    pub fn name(&self, naming: &Naming) -> String {
+        match (self, naming) {
+            (Self::Listed(name), _) => (*name).to_owned(),
+            (Self::Of(_, key), Naming::Keys(names)) => names.text(key),
+            (Self::Of(charge, _), Naming::Digests) => charge.digest().to_string(),
+        }
+    }
+}
+
+// === impl Blocks ===
+
+impl Blocks {
+    /// A page of the blocks that hold at `now` among records in the order of their names. The cursor
+    /// is the last name that was looked at.
+    #[must_use]
+    pub fn among(records: &BTreeMap<String, Record>, page: Page<'_>, now: Timestamp) -> Self {
+        let after = page.after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut rest = records.range::<str, _>((after, Bound::Unbounded));
+        let looked: Vec<_> = rest.by_ref().take(page.at_most.max(1)).collect();
+        let next = rest.next().and(looked.last()).map(|(name, _)| (*name).clone());
+        let list = looked.iter().filter_map(|(name, record)| record.listed(name, now));
+        Self { list: list.collect(), next }
+    }
 }
 
 // === impl Amendment ===

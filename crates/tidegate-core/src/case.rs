@@ -30,7 +30,7 @@ use crate::time::Span;
 /// let requests = Limit::new(Name::try_new("requests")?, Scope::GLOBAL, bucket(60)?)
 ///     .costing(CostRule::PerRequest(Cost::ONE));
 /// let tokens = Limit::new(Name::try_new("tokens")?, Scope::GLOBAL, bucket(100_000)?);
-/// # let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailClosed)
+/// # let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailOpen)
 /// #     .limit(requests)
 /// #     .limit(tokens.with_named_key());
 /// # let set = PolicySet::builder().policy(api).build(None)?;

@@ -7,6 +7,7 @@
 
 use arrayvec::ArrayVec;
 
+use crate::amendment::{Counter, Naming};
 use crate::cost::Cost;
 use crate::key::Key;
 use crate::limit::{Limit, Stage, Stamp};
@@ -17,11 +18,11 @@ use crate::time::{Span, Timestamp};
 
 /// The most limits one decision can have. A policy with more is
 /// [refused](crate::PolicyError::TooManyLimits).
-pub const MAX_LIMITS: usize = 8;
+pub const MAX_LIMITS: usize = 12;
 
 /// What is asked of one counter: everything a store has to know, and nothing it has to ask for.
 ///
-/// Small on purpose: a decision copies eight of them at worst, and nothing is allocated.
+/// Small on purpose: a decision makes up to [`MAX_LIMITS`] of them, and nothing is allocated.
 #[derive(Clone, Copy, Debug)]
 pub struct Charge<'a> {
     limit: &'a Limit,
@@ -130,6 +131,14 @@ impl<'a> Charge<'a> {
         charge.of_member(u64::from(limit.counted().is_some()))
     }
 
+    /// The same charge of the same counter, under other numbers.
+    pub(crate) const fn under<'b>(&self, shape: &'b Shape) -> Charge<'b>
+    where
+        'a: 'b,
+    {
+        Charge { shape, ..*self }
+    }
+
     /// Says whose attempt it is, for a limit that counts [distinct](Limit::distinct) values.
     #[inline]
     pub(crate) const fn of_member(mut self, member: u64) -> Self {
@@ -182,9 +191,7 @@ impl<'a> Charge<'a> {
     /// Moves the calendar of the quota to the periods around `now`, which a store has asked for with
     /// [`StoreError::Stale`](crate::StoreError::Stale).
     pub fn refresh(&self, now: Timestamp) {
-        if let Shape::Quota(quota) = self.shape
-            && let Some(calendar) = quota.calendar()
-        {
+        if let Some(calendar) = self.shape.calendar() {
             calendar.refresh(now);
         }
     }
@@ -210,10 +217,7 @@ impl<'a> Charge<'a> {
     #[must_use]
     #[inline]
     pub fn periods(&self) -> Option<Periods> {
-        match self.shape() {
-            Shape::Quota(quota) => quota.calendar().map(Calendar::periods),
-            Shape::Bucket(_) | Shape::Window(_) | Shape::Attempts(_) => None,
-        }
+        self.shape.calendar().map(Calendar::periods)
     }
 }
 
@@ -271,6 +275,13 @@ impl<'a> Batch<'a> {
     #[must_use]
     pub const fn deadline(&self) -> Span {
         self.deadline
+    }
+
+    /// The names of the counters, one for each charge and in the same order.
+    #[must_use]
+    pub fn names(&self, naming: &Naming) -> Vec<String> {
+        let counter = |charge: &Charge<'a>| Counter::Of(*charge, self.key(charge));
+        self.charges.iter().map(|charge| counter(charge).name(naming)).collect()
     }
 
     /// The key of one of the charges, for stores that spell it out.

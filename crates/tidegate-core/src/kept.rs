@@ -25,6 +25,20 @@ pub enum Kept {
     Attempts(Box<AttemptsState>),
 }
 
+// === impl Kept ===
+
+impl Kept {
+    /// A counter of this shape of which nothing is left at a time.
+    pub(crate) fn exhausted(shape: &Shape, at: Timestamp) -> Self {
+        match shape {
+            Shape::Bucket(bucket) => Self::Bucket(bucket.exhausted(at), *bucket),
+            Shape::Window(window) => Self::Window(Box::new(window.exhausted(at)), window.clone()),
+            Shape::Quota(quota) => Self::Quota(quota.exhausted(at)),
+            Shape::Attempts(attempts) => Self::Attempts(Box::new(attempts.exhausted(at))),
+        }
+    }
+}
+
 // === impl Charge ===
 
 impl Charge<'_> {
@@ -169,7 +183,7 @@ fn of_bucket(bucket: &Bucket, kept: Option<&Kept>, now: Timestamp) -> Option<Buc
     }
 }
 
-fn of_window(window: &Window, kept: Option<&Kept>) -> Option<WindowState> {
+pub(crate) fn of_window(window: &Window, kept: Option<&Kept>) -> Option<WindowState> {
     match kept {
         Some(Kept::Window(state, old)) if window != old => Some(window.inherit(old, state)),
         Some(Kept::Window(state, _)) => Some((**state).clone()),

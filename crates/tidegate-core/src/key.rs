@@ -25,7 +25,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::limit::Limit;
 use crate::secret::Secret;
-use crate::subject::{Dimension, Fact, Facts, Scope};
+use crate::subject::{Dimension, Fact, Facts, Scope, Values};
 
 /// The longest part of a key, in bytes once escaped; longer ones are hashed by [`KeyNames`].
 pub const MAX_PART: usize = 128;
@@ -121,7 +121,7 @@ impl KeyNames {
     fn write_trial(&self, limit: &Limit, node: u64, out: &mut impl fmt::Write) -> fmt::Result {
         let first = limit.scope().dimensions().next().map_or("*", Dimension::name);
         write!(out, "{}:{{!{first}}}:", limit.family())?;
-        match limit.scope().dimensions().find(|dimension| dimension.has_own_type()) {
+        match limit.scope().dimensions().find(|it| it.values() != Values::Text) {
             Some(dimension) => self.hash(dimension, &node.to_be_bytes(), out)?,
             None => write!(out, "{node:016x}")?,
         }

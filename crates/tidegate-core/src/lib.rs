@@ -35,6 +35,7 @@
 //! | check them together | [`PolicySpec`], [`PolicySetBuilder`], [`PolicySet`] |
 //! | say who asks | [`Subject`], [`Account`], [`Cost`], [`Case`] |
 //! | charge | [`Batch`] of [`Charge`]s, [`plan`], [`Readings`], [`StoreError`] |
+//! | keep | [`Record`] of a [`Kept`], [`Step`], [`Write`] |
 //! | answer | [`fold`], [`Decision`], [`Verdict`], [`Explanation`], [`Status`] |
 //! | correct | [`Ticket`], [`Settlement`], [`Receipt`]; [`Outcomes`] |
 //! | block, unblock, forget | [`Amendment`], [`Block`], [`Level`], [`Ladder`] |
@@ -52,7 +53,7 @@
 //! let bucket = Bucket::try_new(Rate::per_second(10)?, 20)?;
 //! let per_org =
 //!     Limit::new(Name::try_new("burst")?, Scope::of([Dimension::Org]), Shape::Bucket(bucket));
-//! let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailClosed).limit(per_org);
+//! let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailOpen).limit(per_org);
 //! let policies = PolicySet::builder().policy(api).build(None)?;
 //!
 //! let subject = Subject::new().org("acme");
@@ -91,9 +92,11 @@ mod outcome;
 mod overrides;
 mod policy;
 mod preset;
+mod record;
 mod secret;
 mod settlement;
 mod shape;
+mod step;
 mod store;
 mod subject;
 mod ticket;
@@ -103,7 +106,7 @@ mod trial;
 
 pub use account::Account;
 pub use address::{Prefix, PrefixLength};
-pub use amendment::{Amended, Amendment, Blocks, Counter, Listed, Outcome, Page};
+pub use amendment::{Amended, Amendment, Blocks, Counter, Listed, Naming, Outcome, Page};
 pub use block::{Block, BlockScope, Ladder, LadderError, Level};
 pub use case::Case;
 pub use charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan, plan_after};
@@ -124,16 +127,13 @@ pub use policy::{
     PolicySpec, Protects,
 };
 pub use preset::Preset;
+pub use record::{Flaw, Head, Record};
 pub use secret::{Secret, SecretError};
 pub use settlement::{Move, Receipt, Settled, Settlement, Way};
-pub use shape::{
-    Attempt, Attempts, AttemptsState, Backoff, Bucket, BucketState, Calendar, CalendarError,
-    Counts, EXACT_WINDOW, Exponential, Grid, Kind, MAX_BLOCK_AT, MAX_DISTINCT, Period, Periods,
-    Quota, QuotaState, Rate, Reading, Ring, Room, SUB_COUNTS, Shape, ShapeError, Stale, Strategy,
-    Tally, Threshold, Unit, Window, WindowState,
-};
+pub use shape::*;
+pub use step::{Met, Step, Stepped, Write, carry_over};
 pub use store::{Changes, Store, StoreError, Usage};
-pub use subject::{Dimension, Fact, Scope, Subject};
+pub use subject::{Dimension, Fact, Scope, Subject, Values};
 pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
 pub use tighten::{Allowance, Sharing, effective, tighten};
 pub use time::{Clock, MAX_EXACT, ManualClock, Span, Timestamp};

@@ -14,7 +14,7 @@ use crate::cost::{Cost, CostRule};
 use crate::name::Name;
 use crate::outcome::Outcomes;
 use crate::overrides::{Applies, Override, Overrides};
-use crate::shape::{Kind, Period, Shape};
+use crate::shape::Shape;
 use crate::subject::{Dimension, Facts, Scope};
 use special::Special;
 
@@ -358,31 +358,17 @@ impl Limit {
         }
     }
 
-    /// The family of its keys: `rq` for quotas, one of its own for abuse logs, `rl` for the rest.
+    /// The family of its keys.
     pub(crate) fn family(&self) -> &'static str {
-        match self.shape().kind() {
-            Kind::Quota => "rq",
-            Kind::Bucket | Kind::Window => "rl",
-            Kind::Attempts => "abuse_limiter:attempts",
-        }
+        self.shape().kind().family()
     }
 
     /// What follows the subject in a key.
     pub(crate) fn write_key_suffix(&self, out: &mut impl fmt::Write) -> fmt::Result {
-        // An abuse log has no length that would tell it from another.
-        if self.named_key || self.shape().kind() == Kind::Attempts {
+        if self.named_key || !self.shape().has_length() {
             write!(out, ":limit:{}", self.name)?;
         }
-        match self.shape() {
-            Shape::Bucket(bucket) => write!(out, ":w{}", bucket.rate().per()),
-            // Apart from a bucket of the same length: in a shared store they would overwrite each other.
-            Shape::Window(window) => write!(out, ":sw{}", window.per()),
-            Shape::Quota(quota) => match quota.period() {
-                Period::Fixed(length) | Period::FirstUse(length) => write!(out, ":w{length}"),
-                Period::Calendar(calendar) => write!(out, ":w{}", calendar.unit().name()),
-            },
-            Shape::Attempts(_) => Ok(()),
-        }
+        self.shape().write_length(out)
     }
 
     /// The place of `shape` in the list, which grows if it is new.

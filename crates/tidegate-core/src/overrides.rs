@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use siphasher::sip::SipHasher13;
 
 use crate::account::Account;
-use crate::address::{Prefix, PrefixLength};
+use crate::address::Prefix;
 use crate::limit::Stamp;
 use crate::shape::Shape;
-use crate::subject::{Dimension, Fact, Facts, Scope};
+use crate::subject::{Dimension, Fact, Facts, Scope, Values};
 
 /// Other numbers for the subjects it selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,18 +79,10 @@ impl Override {
     ///
     /// If the dimension is an address and the value is not.
     pub fn exact(dimension: Dimension, value: &str, shape: Shape) -> Result<Self, OverrideError> {
-        let length = match dimension {
-            Dimension::Ip => Some(PrefixLength::P64),
-            Dimension::Ip56 => Some(PrefixLength::P56),
-            Dimension::Ip48 => Some(PrefixLength::P48),
-            _ => None,
-        };
-        let value: Box<[u8]> = match length {
-            None if dimension == Dimension::Account => {
-                Account::new(value).as_str().as_bytes().into()
-            }
-            None => value.as_bytes().into(),
-            Some(length) => {
+        let value: Box<[u8]> = match dimension.values() {
+            Values::Text => value.as_bytes().into(),
+            Values::Accounts => Account::new(value).as_str().as_bytes().into(),
+            Values::Addresses(length) => {
                 let ip: IpAddr =
                     value.parse().map_err(|_| OverrideError::NotAnAddress(dimension))?;
                 Prefix::rolled_up(ip, length).to_bytes().into()
@@ -109,14 +101,12 @@ impl Override {
         pattern: &str,
         shape: Shape,
     ) -> Result<Self, OverrideError> {
-        match dimension {
-            Dimension::Ip | Dimension::Ip56 | Dimension::Ip48 | Dimension::Account => {
-                Err(OverrideError::NoPattern(dimension))
-            }
-            _ => Ok(Self {
+        match dimension.values() {
+            Values::Text => Ok(Self {
                 selector: Selector::Pattern(dimension, pattern.as_bytes().into()),
                 shape,
             }),
+            Values::Accounts | Values::Addresses(_) => Err(OverrideError::NoPattern(dimension)),
         }
     }
 }

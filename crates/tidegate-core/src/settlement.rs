@@ -126,6 +126,17 @@ impl<'a> Settlement<'a> {
         self.holds.iter().filter_map(|hold| hold.key.as_deref())
     }
 
+    /// The names of the counters, one for each move and in the same order: those on the ticket, or
+    /// digests where it has none.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let name = |step: &Move<'_>| match step.key {
+            Some(key) => key.to_owned(),
+            None => step.charge.digest().to_string(),
+        };
+        self.moves.iter().map(name).collect()
+    }
+
     /// What to move. Empty if the request weighed what it was taken for.
     #[must_use]
     pub fn moves(&self) -> &[Move<'a>] {

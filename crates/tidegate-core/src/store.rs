@@ -5,7 +5,7 @@ use core::future::Future;
 use crate::amendment::{Amended, Amendment, Blocks, Counter, Page};
 use crate::charge::{Batch, Readings};
 use crate::settlement::{Receipt, Settlement};
-use crate::shape::Stale;
+use crate::shape::{Kind, Stale};
 use crate::time::{Span, Timestamp};
 
 /// Where counters are kept.
@@ -165,16 +165,20 @@ pub trait Store: Send + Sync {
 /// What a store in this process holds at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Buckets that differ from fresh ones.
-    pub buckets: usize,
-    /// Quotas that differ from fresh ones.
-    pub quotas: usize,
-    /// Windows that differ from fresh ones.
-    pub windows: usize,
-    /// Abuse logs that differ from fresh ones.
-    pub attempts: usize,
+    /// Counters that differ from fresh ones, by kind in the order of [`Kind::ALL`].
+    pub entries: [usize; Kind::ALL.len()],
     /// The most memory the store can take, in bytes.
     pub max_bytes: usize,
+}
+
+// === impl Usage ===
+
+impl Usage {
+    /// Counters of one kind that differ from fresh ones.
+    #[must_use]
+    pub const fn of(&self, kind: Kind) -> usize {
+        self.entries[kind as usize]
+    }
 }
 
 /// How often the servers behind a store have changed, as far as it has noticed.

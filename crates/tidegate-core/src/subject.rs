@@ -14,46 +14,15 @@
 //! assert!(subject.covers(Scope::GLOBAL), "everybody is in the global scope");
 //! ```
 
+mod dimension;
+
+pub use dimension::{Dimension, Values};
+
 use core::fmt;
 use std::net::IpAddr;
 
 use crate::account::Account;
-use crate::address::{Prefix, PrefixLength};
-
-/// One kind of fact. The order is that of the parts in a key. Values appear there as they are,
-/// escaped, unless it says otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Dimension {
-    /// The organisation: the tenant whose limits these are.
-    Org,
-    /// The upstream a gateway forwards to.
-    Upstream,
-    /// The route, as its template and never as the raw path.
-    Route,
-    /// The user within the organisation.
-    User,
-    /// The token or API key, by its public id and never by its secret.
-    Token,
-    /// The account somebody tries to enter, by its login name ([`Account`]). Appears in keys only as
-    /// a keyed hash.
-    Account,
-    /// The device, by an id that the host vouches for.
-    Device,
-    /// The client's address prefix: IPv4 /32, IPv6 /64. Appears in keys only as a keyed hash.
-    Ip,
-    /// The wider IPv6 /56 around it, for limits that rotation inside a /56 must not escape.
-    Ip56,
-    /// The IPv6 /48 around that. IPv4 is not rolled up: for all three it is /32.
-    Ip48,
-    /// The user agent, which a client chooses: beside other dimensions, never alone.
-    Agent,
-    /// The endpoint class: read, write, admin, auth, … That of the policy if it is bound to one.
-    Class,
-    /// The plan of whoever is counted, as the host knows it. It only selects numbers, by overrides;
-    /// nothing counts by it, so it is in no key.
-    Plan,
-}
+use crate::address::Prefix;
 
 /// The dimensions a limit counts by. The empty scope counts everybody together.
 ///
@@ -94,59 +63,6 @@ pub(crate) struct Facts<'a> {
     pub(crate) subject: &'a Subject<'a>,
     /// The class the policy is bound to, which counts whatever the subject says.
     pub(crate) class: Option<&'a [u8]>,
-}
-
-// === impl Dimension ===
-
-impl Dimension {
-    /// How many dimensions there are.
-    pub const COUNT: usize = 13;
-
-    /// Every dimension, in the order of the parts in a key.
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::Org,
-        Self::Upstream,
-        Self::Route,
-        Self::User,
-        Self::Token,
-        Self::Account,
-        Self::Device,
-        Self::Ip,
-        Self::Ip56,
-        Self::Ip48,
-        Self::Agent,
-        Self::Class,
-        Self::Plan,
-    ];
-
-    /// The name used in configuration, keys and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Org => "org",
-            Self::Upstream => "upstream",
-            Self::Route => "route",
-            Self::User => "user",
-            Self::Token => "token",
-            Self::Account => "account",
-            Self::Device => "device",
-            Self::Ip => "ip",
-            Self::Ip56 => "ip56",
-            Self::Ip48 => "ip48",
-            Self::Agent => "agent",
-            Self::Class => "class",
-            Self::Plan => "plan",
-        }
-    }
-
-    /// Whether its values are more than text: what can be written in many ways is folded by a type.
-    pub(crate) const fn has_own_type(self) -> bool {
-        matches!(self, Self::Account | Self::Ip | Self::Ip56 | Self::Ip48)
-    }
-
-    const fn bit(self) -> u16 {
-        1 << self as u8
-    }
 }
 
 // === impl Scope ===
@@ -301,7 +217,7 @@ impl<'a> Subject<'a> {
     #[must_use]
     #[inline]
     pub fn with(mut self, dimension: Dimension, value: &'a [u8]) -> Self {
-        if !dimension.has_own_type() {
+        if dimension.values() == Values::Text {
             self.texts[dimension as usize] = (!value.is_empty()).then_some(value);
         }
         self
@@ -312,19 +228,14 @@ impl<'a> Subject<'a> {
     #[inline]
     pub fn get(&self, dimension: Dimension) -> Option<Fact<'a>> {
         match self.texts[dimension as usize] {
-            Some(text) if dimension == Dimension::Account => Some(Fact::Private(text)),
+            Some(text) if dimension.values() == Values::Accounts => Some(Fact::Private(text)),
             Some(text) => Some(Fact::Plain(text)),
             None => self.prefix(dimension).map(Fact::Address),
         }
     }
 
     fn prefix(&self, dimension: Dimension) -> Option<Prefix> {
-        let length = match dimension {
-            Dimension::Ip => PrefixLength::P64,
-            Dimension::Ip56 => PrefixLength::P56,
-            Dimension::Ip48 => PrefixLength::P48,
-            _ => return None,
-        };
+        let length = dimension.prefix_length()?;
         self.address.map(|ip| Prefix::rolled_up(ip, length))
     }
 

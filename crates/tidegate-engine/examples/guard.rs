@@ -1,24 +1,51 @@
-//! One decision, many times: what `cargo xtask guard` counts the instructions of.
+//! One decision, many times: what `cargo xtask guard` counts the instructions of, and times.
 //!
-//! `guard list` names the scenarios; `guard <scenario> <iterations>` runs one. Nothing here depends
-//! on chance or on the time of day, so two runs take the same instructions.
+//! `guard list` names the rows; `guard <row> <decisions>` makes so many decisions of one row, and
+//! nothing in it depends on chance or on the time of day, so two runs take the same instructions.
+//! `guard time <rounds>` times the hot decision beside the least that any limiter can do.
+//!
+//! A row is a scenario and a way to ask. Both ways are functions of their own that call the engine,
+//! as in a program that uses Tidegate: each is kept out of line, and neither is the only caller.
+//! Where there is a single call in the whole program, the compiler moves all of the engine into it,
+//! and the decision takes less than it does for users.
 
 #![expect(clippy::print_stdout, reason = "it is a command")]
 
 use std::error::Error;
 use std::hint::black_box;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tidegate_core::{
-    Bucket, Case, Counts, Digests, Dimension, FailureMode, Limit, ManualClock, Name, Period,
+    Bucket, Case, Clock, Counts, Digests, Dimension, FailureMode, Limit, ManualClock, Name, Period,
     PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Timestamp, Window,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
-use tidegate_engine::{Engine, ready};
+use tidegate_engine::{Engine, SystemClock, ready};
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// A scenario: its name, its limits, and how far time moves between two decisions.
 type Scenario = (&'static str, fn() -> Fallible<Vec<Limit>>, Span);
+
+/// An engine that counts in memory, and the place of its only policy.
+type Host<C> = (Engine<MemoryStore<C>>, usize);
+
+/// How a program asks for a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// An `async` function of the program awaits it, and a runtime polls that function.
+    Awaited,
+    /// An ordinary function of the program calls for it.
+    Called,
+}
+
+/// The least a limiter can do: read the clock and swap one word. The benchmarks have the same one.
+struct Floor {
+    /// When the bucket is full again, in microseconds.
+    full_at: AtomicU64,
+    clock: SystemClock,
+}
 
 const SCENARIOS: [Scenario; 5] = [
     ("one_bucket_admitted", one_bucket, Span::SECOND),
@@ -28,42 +55,173 @@ const SCENARIOS: [Scenario; 5] = [
     ("sliding_window_admitted", sliding_window, Span::SECOND),
 ];
 
+/// Decisions in one turn of the stopwatch, long enough for a clock of microseconds and short enough
+/// that most turns are not interrupted.
+const TURN: u64 = 4_000;
+/// The floor takes about an eighth of the time, so its turns are eight times as many calls.
+const FLOOR_TURN: u64 = 8 * TURN;
+
 fn main() -> Fallible<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.as_slice() {
-        [list] if list == "list" => {
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["list"] => {
             for (name, _, _) in SCENARIOS {
-                println!("{name}");
+                for way in Way::ALL {
+                    println!("{name}/{}", way.name());
+                }
             }
             Ok(())
         }
-        [name, iterations] => {
-            let scenario = SCENARIOS.iter().find(|(known, _, _)| known == name);
-            run(scenario.ok_or("no such scenario; try `guard list`")?, iterations.parse()?)
+        ["time", rounds] => time(rounds.parse()?),
+        [row, decisions] => {
+            let known = row.split_once('/').and_then(|(scenario, way)| {
+                let scenario = SCENARIOS.iter().find(|(name, _, _)| *name == scenario)?;
+                Some((scenario, Way::ALL.into_iter().find(|known| known.name() == way)?))
+            });
+            let (scenario, way) = known.ok_or("no such row; try `guard list`")?;
+            count(scenario, way, decisions.parse()?)
         }
-        _ => Err("usage: guard list | guard <scenario> <iterations>".into()),
+        _ => Err("usage: guard list | guard <row> <decisions> | guard time <rounds>".into()),
     }
 }
 
-fn run((_, limits, step): &Scenario, iterations: u32) -> Fallible<()> {
-    let spec = PolicySpec::new(Name::try_new("guard")?, FailureMode::FailClosed);
-    let spec = limits()?.into_iter().fold(spec, PolicySpec::limit);
-    let policies = PolicySet::builder().policy(spec).build(None)?;
+fn count((_, limits, step): &Scenario, way: Way, decisions: u32) -> Fallible<()> {
     let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000));
-    let budget = Budget { buckets: 1_000, quotas: 1_000, windows: 100, attempts: 16 };
-    let store = MemoryStore::new(budget, &clock);
-    let engine = Engine::with_digests(store, policies, Digests::new([1, 2]));
+    let host = host(limits()?, &clock)?;
     let subject = Subject::new().org("acme").user("u7").token("t-123456").class("read");
-    let mut reader = engine.reader();
-    let place = reader.policies().place("guard").ok_or("the policy is there")?;
-    for _ in 0..iterations {
+    warm_up(&host, &subject).ok_or("not decided")?;
+    for _ in 0..decisions {
         clock.advance(*step);
-        let policy = &reader.policies().policies()[place];
-        let mut case = Case::new(policy, black_box(&subject));
-        let decision = ready(engine.decide(&mut case)).ok_or("memory never waits")??;
-        black_box(decision.verdict());
+        way.decide(&host, black_box(&subject)).ok_or("not decided")?;
     }
     Ok(())
+}
+
+/// Prints, for the floor and each way, the median and the least time of one decision in picoseconds.
+///
+/// They take turns of a fraction of a millisecond, so whatever else the machine does slows all of
+/// them alike, or interrupts one turn that the median does not show.
+fn time(rounds: usize) -> Fallible<()> {
+    let roomy = Shape::Bucket(Bucket::try_new(Rate::per_second(1)?, 1_000_000_000)?);
+    let scope = Scope::of([Dimension::Org]);
+    let host = host(vec![Limit::new(Name::try_new("burst")?, scope, roomy)], SystemClock::new())?;
+    let subject = Subject::new().org("org_6ZQ4T0J8M2XK5N1V");
+    warm_up(&host, &subject).ok_or("not decided")?;
+    let floor = Floor { full_at: AtomicU64::new(0), clock: SystemClock::new() };
+    let clock = SystemClock::new();
+    let turn = |calls: u64, ask: &dyn Fn() -> Option<bool>| {
+        let start = clock.now();
+        let admitted = (0..calls).all(|_| ask() == Some(true));
+        let took = clock.now().since(start).as_micros() * 1_000_000 / calls;
+        if admitted { Ok(took) } else { Err("a roomy limit did not admit") }
+    };
+    let mut times: [Vec<u64>; 3] = Default::default();
+    for _ in 0..rounds {
+        times[0].push(turn(FLOOR_TURN, &|| Some(floor.admits(&subject)))?);
+        for (way, times) in Way::ALL.into_iter().zip(&mut times[1..]) {
+            times.push(turn(TURN, &|| way.decide(&host, black_box(&subject)))?);
+        }
+    }
+    let names = ["floor"].into_iter().chain(Way::ALL.map(Way::name));
+    for (name, times) in names.zip(&mut times) {
+        times.sort_unstable();
+        let (median, least) = (times.get(times.len() / 2), times.first());
+        let (median, least) = median.zip(least).ok_or("no rounds, no times")?;
+        println!("{name} {median} {least}");
+    }
+    Ok(())
+}
+
+fn host<C: Clock>(limits: Vec<Limit>, clock: C) -> Fallible<Host<C>> {
+    let spec = PolicySpec::new(Name::try_new("guard")?, FailureMode::FailOpen);
+    let spec = limits.into_iter().fold(spec, PolicySpec::limit);
+    let policies = PolicySet::builder().policy(spec).build(None)?;
+    let place = policies.place("guard").ok_or("the policy is there")?;
+    let budget = Budget { buckets: 1_000, quotas: 1_000, windows: 100, attempts: 16 };
+    let store = MemoryStore::new(budget, clock);
+    Ok((Engine::with_digests(store, policies, Digests::new([1, 2])), place))
+}
+
+/// Decides once in each way: the second caller that most programs have.
+#[inline(never)]
+fn warm_up<C: Clock>((engine, place): &Host<C>, subject: &Subject<'_>) -> Option<()> {
+    let policies = engine.policies();
+    let mut case = Case::new(&policies.policies()[*place], subject);
+    ready(engine.decide(&mut case))?.ok().map(drop)?;
+    engine.decide_now(&mut case).ok().map(drop)
+}
+
+/// A handler of a program that is `async`.
+async fn awaited<C: Clock>((engine, place): &Host<C>, subject: &Subject<'_>) -> Option<bool> {
+    let policies = engine.policies();
+    let mut case = Case::new(&policies.policies()[*place], subject);
+    let decision = engine.decide(&mut case).await.ok()?;
+    black_box(decision.binding().map(|binding| binding.reading.remaining));
+    Some(decision.is_admitted())
+}
+
+/// The runtime's part: it knows nothing of the future but how to poll it.
+#[inline(never)]
+fn poll(handler: Pin<&mut dyn Future<Output = Option<bool>>>) -> Option<bool> {
+    ready(black_box(handler)).flatten()
+}
+
+/// A function of a program that is not `async`.
+#[inline(never)]
+fn called<C: Clock>((engine, place): &Host<C>, subject: &Subject<'_>) -> Option<bool> {
+    let policies = engine.policies();
+    let mut case = Case::new(&policies.policies()[*place], subject);
+    let decision = engine.decide_now(&mut case).ok()?;
+    black_box(decision.binding().map(|binding| binding.reading.remaining));
+    Some(decision.is_admitted())
+}
+
+// === impl Way ===
+
+impl Way {
+    const ALL: [Self; 2] = [Self::Awaited, Self::Called];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Awaited => "awaited",
+            Self::Called => "called",
+        }
+    }
+
+    /// Whether the request is admitted; `None` if it was not decided.
+    #[inline]
+    fn decide<C: Clock>(self, host: &Host<C>, subject: &Subject<'_>) -> Option<bool> {
+        match self {
+            Self::Awaited => poll(pin!(awaited(host, subject))),
+            Self::Called => called(host, subject),
+        }
+    }
+}
+
+// === impl Floor ===
+
+impl Floor {
+    #[inline(never)]
+    fn admits(&self, subject: &Subject<'_>) -> bool {
+        black_box(subject);
+        let now = self.clock.now().as_micros();
+        let mut full_at = self.full_at.load(Ordering::Relaxed);
+        loop {
+            let next = full_at.max(now) + 1_000_000;
+            if next - now > 1_000_000_000_000_000 {
+                return false;
+            }
+            match self.full_at.compare_exchange_weak(
+                full_at,
+                next,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return true,
+                Err(other) => full_at = other,
+            }
+        }
+    }
 }
 
 fn one_bucket() -> Fallible<Vec<Limit>> {

@@ -60,7 +60,7 @@ fn policies() -> PolicySet {
             ("tried-window", window(50, backoff())),
         ]
     };
-    let spec = |name: &str| PolicySpec::new(Name::try_new(name).unwrap(), FailureMode::FailClosed);
+    let spec = |name: &str| PolicySpec::new(Name::try_new(name).unwrap(), FailureMode::FailOpen);
     let mut builder = PolicySet::builder();
     for (name, shape) in shapes() {
         builder = builder.policy(spec(name).limit(limit(name, shape)));

@@ -33,7 +33,7 @@ fn bucket(name: &str, scope: &[Dimension], burst: u64) -> Limit {
 }
 
 fn policies(limits: impl IntoIterator<Item = Limit>) -> Arc<PolicySet> {
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen);
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);
     Arc::new(PolicySet::builder().policy(spec).build(None).unwrap())
 }

@@ -198,11 +198,11 @@ impl Gate {
             Some(_) => return Err(error("gate.deny_status", "write 429 or 403")),
         };
         let headers = &written.headers;
-        let facts: Vec<_> = facts(headers)
-            .into_iter()
-            .filter_map(|(dimension, header)| Some((dimension, header.as_ref()?.0.clone())))
-            .collect();
-        let ip = headers.ip.as_ref().map(|header| header.0.clone());
+        let header = |dimension| Some((dimension, headers.get(dimension)?.0.clone()));
+        let (addresses, facts): (Vec<_>, Vec<_>) = Dimension::told()
+            .filter_map(header)
+            .partition(|(dimension, _)| dimension.prefix_length().is_some());
+        let ip = addresses.into_iter().next().map(|(_, header)| header);
         let trusted: Vec<IpNet> = written.trusted_peers.iter().map(|network| network.0).collect();
         if trusted.is_empty() && (ip.is_some() || !facts.is_empty()) {
             let problem = "headers are believed only from `trusted_peers`; list your proxies there";
@@ -210,21 +210,6 @@ impl Gate {
         }
         Ok(Self { trust: Trust::proxies(trusted, ip), facts, deny })
     }
-}
-
-fn facts(headers: &WrittenHeaders) -> [(Dimension, &Option<Header>); 10] {
-    [
-        (Dimension::Org, &headers.org),
-        (Dimension::Upstream, &headers.upstream),
-        (Dimension::Route, &headers.route),
-        (Dimension::User, &headers.user),
-        (Dimension::Token, &headers.token),
-        (Dimension::Account, &headers.account),
-        (Dimension::Device, &headers.device),
-        (Dimension::Agent, &headers.agent),
-        (Dimension::Class, &headers.class),
-        (Dimension::Plan, &headers.plan),
-    ]
 }
 
 // === the checks ===

@@ -4,7 +4,8 @@
 //! down twice more here, in other ways: as a slow [`model`] that knows the definitions and no
 //! tricks, and as the [`vectors`] that say in data what the documents mean. [`trace`] makes up
 //! policies and steps nobody would think of, [`drive`] walks them through any [`Store`], and
-//! [`plain`] is the smallest store there is: the pure rules of the core around a map.
+//! [`plain`] is the smallest store there is: the pure rules of the core around a map. [`stub`] is a
+//! store that waits, fails and is written down as a test says.
 //!
 //! Shared stores are judged on real [`servers`] that are killed, stopped and restarted, and behind
 //! a [`proxy`] that breaks the wire in between.
@@ -26,7 +27,9 @@ pub mod plain;
 pub mod proxy;
 pub mod servers;
 pub mod sim;
+pub mod stub;
 pub mod trace;
+pub mod twelve;
 pub mod vectors;
 
 use core::future::Future;

@@ -6,7 +6,7 @@
 
 mod pack;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mlua::{Function, Lua, MultiValue, Table, Value};
@@ -23,9 +23,9 @@ pub enum Expired {
     Stays,
 }
 
-/// The keys of the server that is not there.
-#[derive(Debug, Default)]
-struct Keys(HashMap<Vec<u8>, (Vec<u8>, u64)>);
+/// The keys of the server that is not there, each with its value and its expiry in milliseconds.
+#[derive(Clone, Debug, Default)]
+pub struct Keys(Arc<Mutex<BTreeMap<Vec<u8>, (Vec<u8>, u64)>>>);
 
 /// The secret of tests.
 ///
@@ -45,7 +45,22 @@ pub fn secret() -> Secret {
 /// If a script fails, or leaves a key without a time to live.
 #[must_use]
 pub fn store(clock: Arc<dyn Clock>, expired: Expired, grouped: bool) -> RedisStore {
-    let machine = Mutex::new(Machine::new(clock, expired));
+    store_over(clock, expired, grouped, &Keys::default())
+}
+
+/// The same store over keys that can be looked at.
+///
+/// # Panics
+///
+/// If a script fails, or leaves a key without a time to live.
+#[must_use]
+pub fn store_over(
+    clock: Arc<dyn Clock>,
+    expired: Expired,
+    grouped: bool,
+    keys: &Keys,
+) -> RedisStore {
+    let machine = Mutex::new(Machine::new(clock, expired, keys.clone()));
     let run = move |text: &str, keys: &[&str], arg: &[u8]| {
         let mut machine = machine.lock().unwrap_or_else(PoisonError::into_inner);
         machine.run(text, keys, arg).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -62,12 +77,10 @@ struct Machine {
 // === impl Machine ===
 
 impl Machine {
-    fn new(clock: Arc<dyn Clock>, expired: Expired) -> Self {
+    fn new(clock: Arc<dyn Clock>, expired: Expired, keys: Keys) -> Self {
         let lua = Lua::new();
-        let keys = Mutex::new(Keys::default());
         let call = move |lua: &Lua, args: MultiValue| {
             let args = args.iter().map(text_of).collect::<Vec<_>>();
-            let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
             keys.call(lua, &args, clock.now().as_micros(), expired)
         };
         let install = || -> mlua::Result<()> {
@@ -105,50 +118,49 @@ impl Machine {
 // === impl Keys ===
 
 impl Keys {
-    fn call(
-        &mut self,
-        lua: &Lua,
-        args: &[Vec<u8>],
-        now: u64,
-        expired: Expired,
-    ) -> mlua::Result<Value> {
+    /// Every key with its value and its expiry in milliseconds.
+    #[must_use]
+    pub fn all(&self) -> BTreeMap<Vec<u8>, (Vec<u8>, u64)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn call(&self, lua: &Lua, args: &[Vec<u8>], now: u64, expired: Expired) -> mlua::Result<Value> {
         let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if expired == Expired::Gone
             && let Some(key) = args.get(1)
-            && self.0.get(*key).is_some_and(|(_, expiry)| now / 1_000 > *expiry)
+            && keys.get(*key).is_some_and(|(_, expiry)| now / 1_000 > *expiry)
         {
-            self.0.remove(*key);
+            keys.remove(*key);
         }
         match args.as_slice() {
             [b"TIME"] => {
                 let time = [(now / 1_000_000).to_string(), (now % 1_000_000).to_string()];
                 Ok(Value::Table(lua.create_sequence_from(time)?))
             }
-            [b"GET", key] => match self.0.get(*key) {
+            [b"GET", key] => match keys.get(*key) {
                 Some((value, _)) => Ok(Value::String(lua.create_string(value)?)),
                 None => Ok(Value::Boolean(false)),
             },
             [b"SET", key, value, b"PXAT", expiry] => {
-                self.0.insert(key.to_vec(), (value.to_vec(), whole(expiry, now)));
+                keys.insert(key.to_vec(), (value.to_vec(), whole(expiry, now)));
                 Ok(Value::Boolean(true))
             }
             [b"SET", key, value, b"KEEPTTL"] => {
-                let kept = self.0.get_mut(*key).expect("only what is there has a time to live");
+                let kept = keys.get_mut(*key).expect("only what is there has a time to live");
                 kept.0 = value.to_vec();
                 Ok(Value::Boolean(true))
             }
             [b"SET", key, value, b"NX", b"PXAT", expiry] => {
-                if self.0.contains_key(*key) {
+                if keys.contains_key(*key) {
                     return Ok(Value::Boolean(false));
                 }
-                self.0.insert(key.to_vec(), (value.to_vec(), whole(expiry, now)));
+                keys.insert(key.to_vec(), (value.to_vec(), whole(expiry, now)));
                 Ok(Value::Table(lua.create_table()?))
             }
-            [b"DEL", key] => {
-                Ok(Value::Number(if self.0.remove(*key).is_some() { 1.0 } else { 0.0 }))
-            }
+            [b"DEL", key] => Ok(Value::Number(if keys.remove(*key).is_some() { 1.0 } else { 0.0 })),
             [b"SETRANGE", key, from, value] => {
-                let (kept, _) = self.0.get_mut(*key).expect("only what is there is changed");
+                let (kept, _) = keys.get_mut(*key).expect("only what is there is changed");
                 let from = usize::try_from(number(from)).expect("a place in a string");
                 kept[from..from + value.len()].copy_from_slice(value);
                 Ok(Value::Boolean(true))

@@ -11,13 +11,14 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, Guard};
 use http::{Extensions, HeaderName};
 use tidegate_core::{Clock, PolicyError, PolicySet, PolicySetBuilder, Store};
-use tidegate_engine::{Engine, SystemClock};
+use tidegate_engine::{Engine, Observer, SystemClock};
+use tracing::warn;
 
 use crate::answer::{Listings, Profile};
 use crate::client::Trust;
 use crate::layer::{GateLayer, Side};
 use crate::plan::LimitSource;
-use crate::report::Reporter;
+use crate::report::{self, Reporter};
 use crate::routes::{Class, Routes, Unfit};
 use crate::visit::Peer;
 
@@ -71,11 +72,14 @@ struct Handles {
     listings: Vec<Listings>,
 }
 
-/// Where a class finds its policies. None if a reload behind the gate's back has removed them.
+/// Where a class finds its policies. None if a reload behind the gate's back has removed them, or has
+/// left an entrance to a policy that guards none.
 #[derive(Clone, Copy)]
 struct Places {
     early: Option<usize>,
     org: Option<usize>,
+    /// Whether the early policy may have the last word, about requests of nobody.
+    early_suffices: bool,
 }
 
 // === impl Gate ===
@@ -221,16 +225,24 @@ impl<S: Store> GateBuilder<S> {
         self
     }
 
-    /// Checks that routes and policies go together.
+    /// Checks that routes and policies go together. If the store can fail and nobody has been named to
+    /// be told how policies stand with it ([`Engine::signalled_to`]), it is logged from now on.
     ///
     /// # Errors
     ///
-    /// If a request could be without a limit, or meet one that it shares with other organisations.
+    /// If a request could be without a limit, or meet one that it shares with other organisations, or
+    /// if an outage of the store could open an entrance.
     pub fn build(self) -> Result<Gate<S>, GateError> {
         let set = self.engine.policies();
         self.routes.check(&set)?;
         let handles = ArcSwap::from_pointee(Handles::of(&set, &self.routes.classes));
         drop(set);
+        if S::FALLIBLE {
+            let told: Vec<Box<dyn Observer>> = vec![Box::new(report::signals::log)];
+            if let Err(error) = self.engine.signalled_by_default_to(told) {
+                warn!(%error, "changes of failure modes are not logged: no thread can be started");
+            }
+        }
         let Self { engine, routes, trust, profile, reporter, source, request_id, peer, clock } =
             self;
         Ok(Gate(Arc::new(Inner {
@@ -258,9 +270,16 @@ impl<S> fmt::Debug for GateBuilder<S> {
 
 impl Handles {
     fn of(set: &Arc<PolicySet>, classes: &[Class]) -> Self {
-        let places = classes.iter().map(|class| Places {
-            early: set.place(class.early.as_str()),
-            org: class.policy.as_ref().and_then(|policy| set.place(policy.as_str())),
+        let places = classes.iter().map(|class| {
+            let may_decide = |place: &usize| class.check_entrance(&set.policies()[*place]).is_ok();
+            let early = set.place(class.early.as_str());
+            let early_suffices = early.as_ref().is_some_and(may_decide);
+            let org = class.policy.as_ref().and_then(|policy| set.place(policy.as_str()));
+            Places {
+                early: early.filter(|_| early_suffices || class.policy.is_some()),
+                org: org.filter(may_decide),
+                early_suffices,
+            }
         });
         let listings = set.policies().iter().map(|_| Listings::default()).collect();
         Self { set: Arc::clone(set), classes: places.collect(), listings }

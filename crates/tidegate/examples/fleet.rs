@@ -13,7 +13,7 @@ const POLICIES: &str = "
 version: 1
 policies:
   - name: api
-    failure_mode: fail_closed
+    failure_mode: fail_open
     limits:
       - { name: burst, by: org, bucket: { rate: 1/min, burst: 2 } }
 ";

@@ -12,6 +12,7 @@ const POLICIES: &str = "
 version: 1
 policies:
   - name: model
+    protects: spend
     failure_mode: fail_closed
     limits:
       - name: tokens

@@ -54,13 +54,11 @@ fn pause<S: Store>(engine: &Engine<S>) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
     use tidegate_core::{
-        Amended, Amendment, Batch, Blocks, Bucket, Counter, FailureMode, Limit, ManualClock, Mode,
-        Name, Page, PolicySet, PolicySpec, Rate, Readings, Receipt, Scope, Settlement, Shape,
-        StoreError, Timestamp,
+        Bucket, FailureMode, Limit, ManualClock, Mode, Name, PolicySet, PolicySpec, Rate, Scope,
+        Shape, StoreError, Timestamp,
     };
+    use tidegate_test::stub::Stub;
     use tokio::time::timeout;
 
     use super::*;
@@ -68,57 +66,18 @@ mod tests {
     /// Longer than anything here takes.
     const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// A store that is probed, and works or not.
-    #[derive(Default)]
-    struct Probed(AtomicBool);
-
-    impl Store for Probed {
-        fn name(&self) -> &'static str {
-            "probed"
-        }
-
-        async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-            Err(StoreError::Unavailable)
-        }
-
-        async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-            Err(StoreError::Unavailable)
-        }
-
-        async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
-            Err(StoreError::Unavailable)
-        }
-
-        async fn amend(
-            &self,
-            _: Counter<'_>,
-            _: Amendment,
-            _within: Span,
-        ) -> Result<Amended, StoreError> {
-            Err(StoreError::Unavailable)
-        }
-
-        async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
-            Err(StoreError::Unavailable)
-        }
-
-        async fn probe(&self, _: &Batch<'_>) -> Result<(), StoreError> {
-            if self.0.load(Relaxed) { Ok(()) } else { Err(StoreError::Unavailable) }
-        }
-    }
-
-    fn engine(clock: &Arc<ManualClock>) -> Arc<Engine<Probed>> {
+    fn engine(clock: &Arc<ManualClock>) -> Arc<Engine<Stub>> {
         let name = |text| Name::try_new(text).unwrap();
         let shape = Shape::Bucket(Bucket::try_new(Rate::per_second(1).unwrap(), 1).unwrap());
         let limit = Limit::new(name("all"), Scope::GLOBAL, shape);
-        let spec = PolicySpec::new(name("p"), FailureMode::FailClosed).limit(limit);
+        let spec = PolicySpec::new(name("p"), FailureMode::FailOpen).limit(limit);
         let policies = PolicySet::builder().policy(spec).build(None).unwrap();
         let clock: Arc<ManualClock> = Arc::clone(clock);
-        Arc::new(Engine::new(Probed::default(), policies).timed_by(clock))
+        Arc::new(Engine::new(Stub::failing(StoreError::Unavailable), policies).timed_by(clock))
     }
 
     /// Waits until it is so many.
-    async fn probed(engine: &Engine<Probed>, times: u64) {
+    async fn probed(engine: &Engine<Stub>, times: u64) {
         let told = || engine.record("p").map_or(0, |it| it.good_probes + it.bad_probes);
         let waited = async {
             while told() < times {
@@ -139,7 +98,7 @@ mod tests {
             clock.advance(Span::from_secs(2));
         }
         assert_eq!(mode(), Some(Mode::Degraded), "three probes were bad");
-        engine.store().0.store(true, Relaxed);
+        engine.store().wire().fail(None);
         clock.advance(Span::from_secs(5));
         probed(&engine, 4).await;
         assert_eq!(engine.record("p").map(|record| record.good_probes), Some(1));
@@ -151,7 +110,7 @@ mod tests {
     async fn while_all_is_well_nothing_is_asked() {
         let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
         let engine = engine(&clock);
-        engine.store().0.store(true, Relaxed);
+        engine.store().wire().fail(None);
         let tending = tokio::spawn(tend(Arc::clone(&engine)));
         probed(&engine, 1).await;
         clock.advance(Span::HOUR);

@@ -2,27 +2,38 @@
 //!
 //! Wall time on a shared machine swings by a factor of two to four, so a test on it either cries
 //! wolf or sleeps. Instructions executed under callgrind are nearly the same on every run. Each
-//! scenario of `crates/tidegate-engine/examples/guard.rs` runs twice, with different numbers of
+//! row of `crates/tidegate-engine/examples/guard.rs` runs twice, with different numbers of
 //! decisions; the difference leaves start-up out, and what remains is compared with committed
-//! figures.
+//! figures. The hot decision is timed as well, beside the least a limiter can do: see `time.rs`.
 
 mod callgrind;
 mod figures;
+mod time;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::shell::{Cmd, Failure, root, target_dir};
 use figures::{Comparison, Figures};
+use time::Times;
 
-/// What is measured: `guard list` names its scenarios, `guard <scenario> <n>` decides n times.
+/// The program that is measured: `guard list` names its rows, `guard <row> <n>` decides n times,
+/// `guard time <rounds>` times the hot decision.
 pub(crate) const EXAMPLE: &str = "crates/tidegate-engine/examples/guard.rs";
 
 /// Where the accepted figures are kept.
 const FIGURES: &str = "xtask/instructions.txt";
 
-/// Decisions of the shorter run; the longer one makes twice as many.
-const DECISIONS: u64 = 2_000;
+/// Decisions of the shorter run: enough that newcomers have their places.
+const FEW: u64 = 200;
+/// How many more the longer run makes. Many more: where a counter lies in the store's table is drawn
+/// anew in each run, and what that costs the shorter run is so divided by many.
+const MORE: u64 = 4_000;
+
+/// Turns of each contender when the hot decision is timed: about a second in all.
+const ROUNDS: &str = "1000";
+/// Where the times are kept, under the target directory.
+const TIMES: &str = "guard/time.txt";
 
 /// What to do with the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +44,7 @@ pub(crate) enum Mode {
     Bless,
 }
 
-/// Counts the instructions of every scenario, then compares or blesses.
+/// Counts the instructions of every row and times the hot decision, then compares or blesses.
 pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
     Cmd::cargo(&["build", "--release", "--locked", "--package", "tidegate-engine"])
         .args(["--example", "guard"].map(ToOwned::to_owned))
@@ -43,6 +54,7 @@ pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
     let now = measure()?;
     let comparison = Comparison::new(&committed, &now);
     println!("\ninstructions per decision:\n\n{comparison}");
+    time()?;
     match mode {
         Mode::Bless => bless(&now, &compiler),
         Mode::Check => {
@@ -89,40 +101,54 @@ fn compiler() -> Result<String, Failure> {
 }
 
 fn measure() -> Result<Vec<(String, u64)>, Failure> {
-    let binary = root().join(target_dir()).join("release/examples/guard").display().to_string();
-    let listing = Cmd::new(&binary, &["list"]).read()?;
-    let scenarios: Vec<&str> = listing.split_whitespace().collect();
-    if scenarios.is_empty() {
-        return Err(failed(format!("`guard list` names no scenario; see {EXAMPLE}")));
+    let listing = Cmd::new(binary(), &["list"]).read()?;
+    let rows: Vec<&str> = listing.split_whitespace().collect();
+    if rows.is_empty() {
+        return Err(failed(format!("`guard list` names no row; see {EXAMPLE}")));
     }
-    scenarios
-        .into_iter()
-        .map(|scenario| Ok((scenario.to_owned(), per_decision(&binary, scenario)?)))
-        .collect()
+    rows.into_iter().map(|row| Ok((row.to_owned(), per_decision(row)?))).collect()
 }
 
-fn per_decision(binary: &str, scenario: &str) -> Result<u64, Failure> {
-    let few = count(binary, scenario, DECISIONS)?;
-    let many = count(binary, scenario, 2 * DECISIONS)?;
-    callgrind::per_decision(few, many, DECISIONS)
-        .ok_or_else(|| failed(format!("scenario {scenario}: more decisions took no more work")))
+/// Times the hot decision, prints its multiple of the floor and keeps it for whoever compares runs.
+fn time() -> Result<(), Failure> {
+    let cmd = Cmd::new(binary(), &["time", ROUNDS]);
+    let times = Times::parse(&cmd.read()?).map_err(|e| failed(format!("`{cmd}`: {e}")))?;
+    let path = target_dir().join(TIMES);
+    println!("time per decision (not judged: time on a shared machine swings):\n\n{times}");
+    fs::write(root().join(&path), times.to_string())
+        .map_err(|e| failed(format!("{}: {e}", path.display())))?;
+    match times.absurd() {
+        None => Ok(()),
+        Some(row) => Err(failed(format!("hot/{row}: no noise explains its multiple of the floor"))),
+    }
+}
+
+fn binary() -> String {
+    root().join(target_dir()).join("release/examples/guard").display().to_string()
+}
+
+fn per_decision(row: &str) -> Result<u64, Failure> {
+    let few = count(row, FEW)?;
+    let many = count(row, FEW + MORE)?;
+    callgrind::per_decision(few, many, MORE)
+        .ok_or_else(|| failed(format!("row {row}: more decisions took no more work")))
 }
 
 /// All instructions of one run of the example.
-fn count(binary: &str, scenario: &str, decisions: u64) -> Result<u64, Failure> {
-    let out = out_file(scenario, decisions)?;
+fn count(row: &str, decisions: u64) -> Result<u64, Failure> {
+    let out = out_file(row, decisions)?;
     let sink = format!("--callgrind-out-file={}", out.display());
     Cmd::new("valgrind", &["--quiet", "--tool=callgrind", &sink])
-        .args([binary.to_owned(), scenario.to_owned(), decisions.to_string()])
+        .args([binary(), row.to_owned(), decisions.to_string()])
         .run()?;
     callgrind::total(&read(&root().join(&out))?)
         .ok_or_else(|| failed(format!("{} holds no total", out.display())))
 }
 
-fn out_file(scenario: &str, decisions: u64) -> Result<PathBuf, Failure> {
+fn out_file(row: &str, decisions: u64) -> Result<PathBuf, Failure> {
     let dir = target_dir().join("guard");
     fs::create_dir_all(root().join(&dir)).map_err(|e| failed(format!("{}: {e}", dir.display())))?;
-    Ok(dir.join(format!("{}-{decisions}.callgrind", scenario.replace('/', "-"))))
+    Ok(dir.join(format!("{}-{decisions}.callgrind", row.replace('/', "-"))))
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

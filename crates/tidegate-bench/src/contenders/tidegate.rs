@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tidegate_core::{Case, Dimension, FailureMode, Name, PolicySet, PolicySpec, Subject};
+use tidegate_core::{Case, Dimension, FailureMode, Kind, Name, PolicySet, PolicySpec, Subject};
 use tidegate_engine::memory::MemoryStore;
 use tidegate_engine::{Engine, SystemClock, ready};
 
@@ -38,7 +38,7 @@ enum View {
 
 impl Tidegate {
     pub(crate) fn new(shapes: Shapes, numbers: Numbers, keys: u32) -> Fallible<Self> {
-        let spec = PolicySpec::new(Name::try_new("bench")?, FailureMode::FailClosed);
+        let spec = PolicySpec::new(Name::try_new("bench")?, FailureMode::FailOpen);
         let spec = shapes.limits(numbers)?.into_iter().fold(spec, PolicySpec::limit);
         let set = PolicySet::builder().policy(spec).build(None)?;
         let place = set.place("bench").ok_or("the policy is missing from its set")?;
@@ -53,7 +53,7 @@ impl Tidegate {
 
     /// How many buckets have an entry of their own.
     pub(crate) fn buckets_held(&self) -> usize {
-        self.engine.store().usage().buckets
+        self.engine.store().usage().of(Kind::Bucket)
     }
 
     /// Decides under the policies in force.

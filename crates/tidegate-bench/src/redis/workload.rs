@@ -178,7 +178,7 @@ fn key(rank: u64) -> String {
 /// A policy of these limits: the set it is in, and its place there.
 pub(crate) fn policy(limits: Vec<Limit>) -> Fallible<(PolicySet, usize)> {
     // Askers that are late are measured, not cut off.
-    let spec = PolicySpec::new(Name::try_new(POLICY)?, FailureMode::FailClosed)
+    let spec = PolicySpec::new(Name::try_new(POLICY)?, FailureMode::FailOpen)
         .deadline(*PolicySpec::DEADLINES.end());
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);
     let set = PolicySet::builder().policy(spec).build(None)?;

@@ -37,7 +37,7 @@ const POLICIES: &str = "\
 version: 1
 policies:
   - name: api
-    failure_mode: fail_closed
+    failure_mode: fail_open
     limits:
       - name: per-user
         by: user

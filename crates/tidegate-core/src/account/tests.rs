@@ -20,7 +20,7 @@ fn per_account() -> Limit {
 
 /// The text and the digest of the key, and the numbers that hold, for a name as it was typed.
 fn counted(limit: Limit, typed: &str) -> (String, u64, Shape) {
-    let spec = PolicySpec::new(Name::try_new("login").unwrap(), FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("login").unwrap(), FailureMode::FailOpen);
     let set = PolicySet::builder().policy(spec.limit(limit)).build(None).unwrap();
     let account = Account::new(typed);
     let subject = Subject::new().account(&account);

@@ -25,6 +25,8 @@
 //! A request that meets a failure is decided by the policy's [`FailureMode`](crate::FailureMode): a
 //! login is denied, an interface that fails open is admitted within its guardrails. From the first
 //! failure on the store is probed every two seconds, so that an outage is noticed even if nobody asks.
+//! A probe is a charge of all limits of the policy ([`Trial`](crate::Trial)), on counters of its own that
+//! are gone within ten seconds: a store that would fail a request fails the probe, whatever the reason.
 //! Three failures within ten seconds trip the breaker, whatever was answered between them.
 //!
 //! [`Failover`](crate::Failover) is a value: what happens goes in with its time, what follows comes out.
@@ -101,8 +103,34 @@
 //! ([`Mirror`](crate::Mirror)), until their own end. None is begun or raised, and no level above the
 //! second is told. Nothing of all this is ever written to the store.
 //!
-//! A policy that is none of these goes by its [`Fallback`](crate::Fallback): administration and other
-//! entrances stay closed, reads and writes get a tenth of each limit's rate on top of the guardrails.
+//! A policy that is none of these goes by its [`Fallback`](crate::Fallback). Reads and writes get a tenth
+//! of each limit's rate on top of the guardrails. What is paid for or cannot be undone, such as a language
+//! model, protects [`Spend`](crate::Protects::Spend): it goes on with a tenth of the count, rate and burst
+//! of each of its limits, in their own shapes, and nothing else. Administration and other entrances stay
+//! closed, but not for ever: whoever has to mend the store may have to get in. Half an hour after the trip
+//! that began the outage, the caps of one-time passwords decide, and a critical signal says so. A store
+//! that recovers and fails again within half an hour continues the outage, so flapping does not begin
+//! that time anew.
+//!
+//! Nothing else may fail closed: a limiter that is down must not take down what nobody would attack.
+//!
+//! ```
+//! use tidegate_core::{
+//!     Bucket, FailureMode, Fallback, Limit, Name, PolicyError, PolicySet, PolicySpec, Protects, Rate,
+//!     Scope, Shape,
+//! };
+//!
+//! let tokens = Shape::Bucket(Bucket::try_new(Rate::per_minute(100_000)?, 20_000)?);
+//! let limit = Limit::new(Name::try_new("tokens")?, Scope::GLOBAL, tokens);
+//! let model = PolicySpec::new(Name::try_new("model")?, FailureMode::FailClosed).limit(limit);
+//!
+//! let refused = PolicySet::builder().policy(model.clone()).build(None);
+//! assert!(matches!(refused, Err(PolicyError::NotCritical { .. })), "it protects nothing");
+//! let set = PolicySet::builder().policy(model.protecting(Protects::Spend)).build(None)?;
+//! let model = set.get("model").ok_or("no such policy")?;
+//! assert_eq!(model.fallback(), Fallback::Spend, "10,000 a minute, and 2,000 at once");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # The way back
 //!

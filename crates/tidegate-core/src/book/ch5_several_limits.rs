@@ -1,6 +1,6 @@
 //! Chapter 5. Several limits in one decision: all or nothing, and one answer.
 //!
-//! A [`Policy`](crate::Policy) has up to [eight](crate::MAX_LIMITS) limits: a burst per user, a
+//! A [`Policy`](crate::Policy) has up to [twelve](crate::MAX_LIMITS) limits: a burst per user, a
 //! budget per organisation, a ceiling for everybody. One request is one decision over all of them
 //! that apply.
 //!
@@ -26,7 +26,7 @@
 //! # };
 //! let burst = Shape::Bucket(Bucket::try_new(Rate::per_second(1)?, 5)?);
 //! let daily = Shape::Quota(Quota::try_new(1_000, Period::Fixed(Span::DAY), Counts::Admitted)?);
-//! let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailClosed)
+//! let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailOpen)
 //!     .limit(Limit::new(Name::try_new("burst")?, Scope::of([Dimension::User]), burst))
 //!     .limit(Limit::new(Name::try_new("daily")?, Scope::of([Dimension::Org]), daily));
 //! let set = PolicySet::builder().policy(api).build(None)?;
@@ -66,7 +66,7 @@
 //! let per_hour = Shape::Quota(Quota::try_new(1, Period::Fixed(Span::HOUR), Counts::Admitted)?);
 //! let hourly = Limit::new(Name::try_new("hourly")?, Scope::GLOBAL, per_hour);
 //! let overall = Limit::new(Name::try_new("overall")?, Scope::GLOBAL, per_second);
-//! let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailClosed)
+//! let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailOpen)
 //!     .limit(hourly)
 //!     .limit(overall.at_stage(Stage::Global));
 //! let set = PolicySet::builder().policy(api).build(None)?;

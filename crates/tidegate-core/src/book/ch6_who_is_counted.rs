@@ -46,7 +46,7 @@
 //! #     PolicySpec, Rate, Scope, Shape, Subject,
 //! # };
 //! # let bucket = Shape::Bucket(Bucket::try_new(Rate::per_minute(60)?, 10)?);
-//! # let login = PolicySpec::new(Name::try_new("login")?, FailureMode::FailClosed)
+//! # let login = PolicySpec::new(Name::try_new("login")?, FailureMode::FailOpen)
 //! #     .limit(Limit::new(Name::try_new("user")?, Scope::of([Dimension::Org, Dimension::User]), bucket.clone()))
 //! #     .limit(Limit::new(Name::try_new("address")?, Scope::of([Dimension::Ip]), bucket.clone()))
 //! #     .limit(Limit::new(Name::try_new("account")?, Scope::of([Dimension::Account]), bucket));

@@ -14,6 +14,120 @@
 //!    attempts;
 //! 4. write those, and return one [`Reading`](crate::Reading) for each charge, in order.
 //!
+//! # A store, step by step
+//!
+//! What a store has to do to its counters is the same for all of them, so it is here, in this crate: a
+//! pure step over what was found. The store reads, hands what it read to the step together with its
+//! own time, and writes what the step gives back. All that is its own is where the records are kept,
+//! and how several of them are changed as one.
+//!
+//! ```
+//! use std::collections::{BTreeMap, HashSet};
+//! use std::sync::{Mutex, PoisonError};
+//!
+//! use tidegate_core::{
+//!     Amended, Amendment, Batch, Blocks, Clock, Counter, Naming, Page, Readings, Receipt, Record,
+//!     Settlement, Span, Stepped, Store, StoreError, TicketId, Timestamp, Write,
+//! };
+//!
+//! struct PlainStore<C> {
+//!     clock: C,
+//!     names: Naming,
+//!     records: Mutex<BTreeMap<String, Record>>,
+//!     settled: Mutex<HashSet<TicketId>>,
+//! }
+//!
+//! impl<C: Clock> PlainStore<C> {
+//!     /// Reads the counters of these names, takes a step, and writes what comes of it; all as one.
+//!     fn take<T>(
+//!         &self,
+//!         names: Vec<String>,
+//!         step: impl FnOnce(&[Option<Record>], Timestamp) -> Stepped<T>,
+//!     ) -> Result<T, StoreError> {
+//!         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+//!         let found: Vec<_> = names.iter().map(|name| records.get(name).cloned()).collect();
+//!         let (answer, writes) = step(&found, self.clock.now())?;
+//!         for Write { place, record } in writes {
+//!             records.remove(&names[place]);
+//!             records.extend(record.map(|record| (names[place].clone(), record)));
+//!         }
+//!         Ok(answer)
+//!     }
+//! }
+//!
+//! impl<C: Clock> Store for PlainStore<C> {
+//!     const SHARED: bool = false;
+//!     const FALLIBLE: bool = false;
+//!     const WAITS: bool = false;
+//!
+//!     fn name(&self) -> &'static str {
+//!         "plain"
+//!     }
+//!
+//!     fn charge_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+//!         self.take(batch.names(&self.names), |found, now| batch.charge(found, now, readings))
+//!     }
+//!
+//!     fn peek_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+//!         self.take(batch.names(&self.names), |found, now| batch.peek(found, now, readings))
+//!     }
+//!
+//!     fn settle_now(&self, ticket: &Settlement<'_>) -> Result<Receipt, StoreError> {
+//!         let mut settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
+//!         self.take(ticket.names(), |found, now| ticket.settle(found, now, |id| settled.insert(id)))
+//!     }
+//!
+//!     async fn amend(&self, it: Counter<'_>, how: Amendment, _: Span) -> Result<Amended, StoreError> {
+//!         self.take(vec![it.name(&self.names)], |found, now| how.amend(&it, found, now))
+//!     }
+//!
+//!     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
+//!         let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+//!         Ok(Blocks::among(&records, page, self.clock.now()))
+//!     }
+//! }
+//! #
+//! # use tidegate_core::{
+//! #     Bucket, Case, Digests, Dimension, FailureMode, Limit, ManualClock, Name, PolicySet,
+//! #     PolicySpec, Rate, Scope, Shape, Subject, fold,
+//! # };
+//! # let bucket = Shape::Bucket(Bucket::try_new(Rate::per_second(1)?, 2)?);
+//! # let limit = Limit::new(Name::try_new("burst")?, Scope::of([Dimension::Org]), bucket);
+//! # let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailClosed).limit(limit);
+//! # let policies = PolicySet::builder().policy(api).build(None)?;
+//! # let subject = Subject::new().org("acme");
+//! let store = PlainStore {
+//!     clock: ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)),
+//!     names: Naming::Digests,
+//!     records: Mutex::default(),
+//!     settled: Mutex::default(),
+//! };
+//! // A bucket of two, and three requests.
+//! let mut admitted = Vec::new();
+//! for _ in 0..3 {
+//!     let mut case = Case::new(policies.get("api").ok_or("no such policy")?, &subject);
+//!     case.resolve(&Digests::new([7, 11]));
+//!     let (batch, readings) = case.ask();
+//!     store.charge_now(batch, readings)?;
+//!     admitted.push(fold(&mut case).is_admitted());
+//! }
+//! assert_eq!(admitted, [true, true, false]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Every step has the same form: it is given what was found, in the order of the names, and the time;
+//! it gives its answer and the [`Write`](crate::Write)s, or an error and nothing at all. So a store
+//! cannot write one half of a decision and fail in the other.
+//!
+//! A database is the same store with another `take`. It keeps the bytes of
+//! [`Record::encode`](crate::Record::encode), and reads them with
+//! [`Record::decode`](crate::Record::decode), which checks every number in them: what cannot be read
+//! is a [`Flaw`](crate::Flaw), and the error [of its charge](crate::Flaw::of_charge). It takes the
+//! time from its server, in the same statement that reads. Where there is no lock, it writes on the
+//! condition that nothing has changed since it read, and takes the step again if something has. And it
+//! forgets a record once the time of its own server has reached
+//! [`expires_at_ms`](crate::Record::expires_at_ms), and no earlier.
+//!
 //! # What a store must never do
 //!
 //! | never | because |
@@ -27,7 +141,8 @@
 //!
 //! Two of these are held by the shapes themselves. A state remembers the latest instant it has
 //! seen, and an earlier one counts as that. And `fresh_at` says from when on a counter may be
-//! dropped without changing any decision: only then is it equal to one that was never used.
+//! dropped without changing any decision: only then is it equal to one that was never used. The
+//! expiry of a record is never earlier than that, and at most a minute later.
 //!
 //! ```
 //! use tidegate_core::{Bucket, Cost, Rate, Span, Timestamp};

@@ -9,8 +9,9 @@ use crate::block::Level;
 use crate::subject::{Dimension, Scope};
 use crate::time::Span;
 
-/// The version of the numbers below.
-pub const VERSION: u32 = 1;
+/// The version of the contract. Version 2 holds the readings A34 to A42; it is released once all of
+/// them are in, and is not changed by those that come later (A40, A41).
+pub const VERSION: u32 = 2;
 /// The version of the specification they come from.
 pub const SPEC_DOC: &str = "1.0.0";
 /// The version of the constraints added to it, all of which hold.
@@ -45,6 +46,11 @@ pub const DEGRADED_PROBE_EVERY: Span = Span::from_secs(5);
 pub const PROLONGED_EVERY: Span = Span::from_secs(1_800);
 /// After how long an outage is a prolonged one for those who are refused.
 pub const PROLONGED_AFTER: Span = Span::from_secs(300);
+/// How long a policy that guards `auth` or `admin` answers "unavailable", counted from the trip that
+/// began the outage; then the caps of one-time passwords decide.
+pub const CLOSED_AT_MOST: Span = Span::from_secs(1_800);
+/// A trip at most this long after a recovery continues the outage before it.
+pub const SAME_OUTAGE_WITHIN: Span = REENTRY_WITHIN;
 /// How many different counters have to be unreadable, within [`TRIP_WITHIN`], for that to be the
 /// store's fault.
 pub const CORRUPT_COUNTERS: usize = 3;
@@ -86,6 +92,9 @@ pub const HEALTH: [Cap; 1] = [Cap { by: PREFIX, count: 60, per: Span::from_secs(
 
 /// The share of a limit's rate that is left to one node where local ceilings decide: one in this many.
 pub const CEILING_SHARE: u64 = 10;
+/// The share of a limit's count, rate and burst that is left to one node where a policy guards
+/// `spend`: one in this many, rounded down, and one per period at least.
+pub const SPEND_SHARE: u64 = 10;
 
 // One-time passwords are guarded more strictly than logins, whatever is counted by.
 const _: () = {

@@ -1,6 +1,6 @@
 //! The answer to a request that the store has not decided.
 
-use super::contract::{Cap, DEGRADED_PROBE_EVERY, MIN_DEGRADED, TRIP_WITHIN};
+use super::contract::{Cap, TRIP_WITHIN};
 use crate::block::{Block, Level};
 use crate::decision::{Denial, Retry, Verdict};
 use crate::limit::Stage;
@@ -52,13 +52,16 @@ pub enum Alarm {
     Refused,
     /// A counter could not be read, and was made anew.
     Corrupt,
+    /// The policy was closed for half an hour, and the store is still not well: the caps of one-time
+    /// passwords decide.
+    Reopened,
 }
 
 // === impl Alarm ===
 
 impl Alarm {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Flapped, Self::Refused, Self::Corrupt];
+    pub const ALL: [Self; 4] = [Self::Flapped, Self::Refused, Self::Corrupt, Self::Reopened];
 
     /// The name used in answers and metrics.
     #[must_use]
@@ -67,6 +70,7 @@ impl Alarm {
             Self::Flapped => "flapped",
             Self::Refused => "refused",
             Self::Corrupt => "corrupt",
+            Self::Reopened => "reopened",
         }
     }
 }
@@ -134,12 +138,6 @@ impl Failsafe {
 /// When to come back to a policy whose store has just failed: by then it is asked again, or local caps
 /// decide.
 pub(super) const SOON: Span = TRIP_WITHIN;
-
-/// When to come back to a policy without local caps, whose store has not been asked since then.
-pub(super) fn until_recovered(since: Option<Timestamp>, now: Timestamp) -> Span {
-    let end = since.map_or(now, |since| since.after(MIN_DEGRADED));
-    end.since(now).max(DEGRADED_PROBE_EVERY)
-}
 
 /// The highest level that is told.
 pub(super) fn bounded(level: Option<Level>) -> Option<Level> {

@@ -30,6 +30,11 @@ impl Health {
         self.0 = None;
     }
 
+    /// Since when probes have been good, up to now.
+    pub(super) fn since(&self, now: Timestamp) -> Option<Timestamp> {
+        self.0.filter(|run| now.since(run.last) <= HEALTHY_GAP).map(|run| run.since)
+    }
+
     /// Whether probes have been good for long enough, up to now.
     pub(super) fn is_sustained(&self, now: Timestamp) -> bool {
         self.0.is_some_and(|run| {

@@ -7,13 +7,15 @@
 use arrayvec::ArrayVec;
 
 use super::contract::{
-    BACKOFF, CORRUPT_COUNTERS, DEGRADED_PROBE_EVERY, MAX_REENTRIES, MIN_DEGRADED, PROLONGED_EVERY,
-    REENTRY_WITHIN, REFUSED_EVERY, SUSPECT_PROBE_EVERY, TRIP_FAILURES, TRIP_WITHIN,
+    BACKOFF, CORRUPT_COUNTERS, DEGRADED_PROBE_EVERY, MAX_REENTRIES, MIN_DEGRADED, MIN_HEALTHY,
+    PROLONGED_EVERY, REENTRY_WITHIN, REFUSED_EVERY, SUSPECT_PROBE_EVERY, TRIP_FAILURES,
+    TRIP_WITHIN,
 };
 use super::health::Health;
+use super::input::{Failure, Generation, Input, Probe};
+use super::outage::Outage;
 use super::signal::{Cause, Signal, Transition};
 use crate::policy::{FailureMode, Mode};
-use crate::store::StoreError;
 use crate::time::{Span, Timestamp};
 
 /// How one policy stands with its store, on one node.
@@ -24,12 +26,15 @@ pub struct Failover {
     /// Counts the changes of whom to ask: what was begun before one has no bearing on what follows.
     generation: Generation,
     epoch: u64,
+    /// Whether the last thing heard of the store, while it is asked, was a failure.
+    failing: bool,
     /// The newest failures of the store.
     failures: ArrayVec<Timestamp, TRIP_FAILURES>,
     /// Counters that were unreadable, and when last.
     corrupt: ArrayVec<(u64, Timestamp), REMEMBERED_CORRUPT>,
     /// When the degraded mode was entered, since the last time nothing passed.
     entries: ArrayVec<Timestamp, ENTRIES>,
+    outage: Outage,
     health: Health,
     /// When the next probe is due.
     next_probe: Option<Timestamp>,
@@ -59,45 +64,6 @@ enum Stand {
     },
 }
 
-/// Tells what was begun before a change of course from what was begun after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Generation(u64);
-
-/// A probe that is to be made now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Probe {
-    generation: Generation,
-    number: u64,
-}
-
-/// What happens to the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// Time passes. Asked before every decision that is made without a store.
-    Tick,
-    /// Whoever makes the probes asks whether one is due.
-    Poll,
-    /// The store has answered a request that was sent in this generation.
-    Answered(Generation),
-    /// It has failed one. Each request counts at most once.
-    Failed(Generation, Failure),
-    /// A probe was good or bad.
-    Probed(Probe, Result<(), Failure>),
-    /// Counts may have been lost: another server has taken over, or one has begun anew.
-    Forgot,
-}
-
-/// What kind of failure it is: only those of the store are here, by type and not by text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// Not there, not in time, too busy, or not atomic.
-    Backend,
-    /// It does not let us.
-    Refused,
-    /// One counter, by its digest, is unreadable: no fault of the store, unless several are.
-    Corrupt(u64),
-}
-
 /// Whom a request is decided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
@@ -113,7 +79,7 @@ pub enum Course {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
     /// What is to be told, in order.
-    pub signals: ArrayVec<Signal, 4>,
+    pub signals: ArrayVec<Signal, 5>,
     /// A probe that is to be made, for [`Input::Poll`].
     pub probe: Option<Probe>,
 }
@@ -135,9 +101,11 @@ impl Failover {
             stand: Stand::Unproven,
             generation: Generation(0),
             epoch: 0,
+            failing: false,
             failures: ArrayVec::new(),
             corrupt: ArrayVec::new(),
             entries: ArrayVec::new(),
+            outage: Outage::default(),
             health: Health::default(),
             next_probe: Some(now),
             probe: 0,
@@ -182,7 +150,12 @@ impl Failover {
             (Stand::Unproven | Stand::Normal, Input::Probed(_, Err(why))) => {
                 self.fail(why, now, &mut out);
             }
-            (Stand::Normal, Input::Forgot) => self.fail(Failure::Backend, now, &mut out),
+            (Stand::Normal, Input::Answered(of)) if of == self.generation => {
+                self.clear(now, &mut out);
+            }
+            (Stand::Normal, Input::Probed(_, Ok(()))) => self.clear(now, &mut out),
+            // It has answered, with another memory than before.
+            (Stand::Normal, Input::Forgot) => self.count(now, &mut out),
             (Stand::Degraded { since, .. }, Input::Probed(_, result)) => {
                 self.hear(result, now, &mut out);
                 if now.since(since) >= MIN_DEGRADED && self.health.is_sustained(now) {
@@ -226,14 +199,30 @@ impl Failover {
     /// Counts a failure, and trips if it was one too many.
     fn fail(&mut self, why: Failure, now: Timestamp, out: &mut Outputs) {
         self.note_refusal(why, now, out);
-        if let Failure::Corrupt(counter) = why
-            && !self.blames_store(counter, now)
-        {
-            return;
+        match why {
+            Failure::Backend | Failure::Refused => self.suspect(now, out),
+            Failure::Corrupt(counter) if !self.blames_store(counter, now) => return,
+            Failure::Corrupt(_) => {}
         }
-        if self.failures.is_empty() && self.stand == Stand::Normal {
+        self.count(now, out);
+    }
+
+    /// Whoever meets a store that is asked and fails is decided in the primary mode.
+    fn suspect(&mut self, now: Timestamp, out: &mut Outputs) {
+        if self.stand == Stand::Normal && !self.failing {
+            self.failing = true;
             out.tell(Signal::Suspected { mode: self.primary.into(), at: now });
         }
+    }
+
+    /// The store has answered since it failed. The failure counts all the same.
+    fn clear(&mut self, now: Timestamp, out: &mut Outputs) {
+        if core::mem::take(&mut self.failing) {
+            out.tell(Signal::Cleared { at: now });
+        }
+    }
+
+    fn count(&mut self, now: Timestamp, out: &mut Outputs) {
         if self.next_probe.is_none() {
             self.next_probe = Some(now.after(SUSPECT_PROBE_EVERY));
         }
@@ -246,6 +235,7 @@ impl Failover {
 
     fn trip(&mut self, now: Timestamp, out: &mut Outputs) {
         self.entries.retain(|at| now.since(*at) <= REENTRY_WITHIN);
+        self.outage.trip(now);
         match self.entries.try_push(now) {
             Ok(()) => {
                 self.epoch += 1;
@@ -262,6 +252,10 @@ impl Failover {
         let from = self.mode();
         let asked = self.asks();
         self.stand = stand;
+        self.failing = false;
+        if stand == Stand::Normal {
+            self.outage.heal(now);
+        }
         let to = self.mode();
         out.tell(Signal::Changed(Transition { from, to, cause, epoch: self.epoch, at: now }));
         // Whom to ask has not changed: requests, probes and what they have counted so far go on. A first
@@ -350,7 +344,14 @@ impl Failover {
         }
     }
 
-    /// The mode: exactly one at any time.
+    /// The mode that a request meets now: the [mode](Self::mode), or the primary one while the store is
+    /// asked and the last thing heard of it was a failure.
+    #[must_use]
+    pub fn present_mode(&self) -> Mode {
+        if self.failing { self.primary.into() } else { self.mode() }
+    }
+
+    /// The mode as transitions tell it: exactly one at any time.
     #[must_use]
     pub fn mode(&self) -> Mode {
         match self.stand {
@@ -384,10 +385,15 @@ impl Failover {
         self.failures.len()
     }
 
-    /// Whether an answer of the store has to be told: nothing was known of it so far.
+    /// Whether an answer of the store has to be told: nothing was known of it so far, or nothing good.
     #[must_use]
-    pub const fn is_unproven(&self) -> bool {
-        matches!(self.stand, Stand::Unproven)
+    pub const fn wants_answers(&self) -> bool {
+        matches!(self.stand, Stand::Unproven) || self.failing
+    }
+
+    /// The time of the last step.
+    pub(super) const fn latest(&self) -> Timestamp {
+        self.latest
     }
 
     /// Since when local caps decide.
@@ -397,6 +403,25 @@ impl Failover {
             Stand::Degraded { since, .. } => Some(since),
             _ => None,
         }
+    }
+
+    /// The trip that began the outage; a short recovery after it does not count.
+    #[must_use]
+    pub const fn outage_since(&self) -> Option<Timestamp> {
+        self.outage.since()
+    }
+
+    /// How long local caps decide at least before the store is trusted again, whatever its probes will
+    /// say; `None` unless they decide.
+    #[must_use]
+    pub fn leaves_after(&self, now: Timestamp) -> Option<Span> {
+        let since = self.degraded_since()?;
+        // A probe that is under way may end at any time.
+        let probed =
+            self.next_probe.filter(|_| self.awaited.is_none()).map_or(now, |at| at.max(now));
+        let healthy = self.health.since(now).unwrap_or(probed).after(MIN_HEALTHY);
+        let leaves = since.after(MIN_DEGRADED).max(healthy).max(probed);
+        Some(leaves.since(now).max(Span::from_micros(1)))
     }
 
     /// When something has to be done next, if nothing happens before.
@@ -417,6 +442,7 @@ impl Failover {
             && self.failures.iter().all(|at| now.since(*at) > TRIP_WITHIN)
             && self.corrupt.iter().all(|(_, at)| now.since(*at) > TRIP_WITHIN)
             && self.entries.iter().all(|at| now.since(*at) > REENTRY_WITHIN)
+            && self.outage.is_over(now)
     }
 }
 
@@ -427,45 +453,8 @@ const fn degraded(now: Timestamp) -> Stand {
 // === impl Outputs ===
 
 impl Outputs {
-    fn tell(&mut self, signal: Signal) {
-        // A step has at most a change by time, a refusal, a suspicion and a change by what happened.
+    pub(super) fn tell(&mut self, signal: Signal) {
+        // At most a change by time, a refusal, a suspicion, a change by what happened, and an end.
         let _ = self.signals.try_push(signal);
-    }
-}
-
-// === impl Failure ===
-
-impl Failure {
-    /// What a store error is to the machine; `None` for what is no fault of the store. `counter` is
-    /// the digest of the one that is unreadable.
-    #[must_use]
-    pub const fn of(error: &StoreError, counter: u64) -> Option<Self> {
-        match error {
-            StoreError::Unavailable | StoreError::Timeout | StoreError::Contended => {
-                Some(Self::Backend)
-            }
-            StoreError::Refused => Some(Self::Refused),
-            StoreError::Corrupt { .. } => Some(Self::Corrupt(counter)),
-            StoreError::Version { .. } | StoreError::Stale { .. } => None,
-        }
-    }
-}
-
-// === impl Generation ===
-
-impl Generation {
-    /// None that a machine is ever in: what is told with it has no bearing on anything.
-    pub const NONE: Self = Self(u64::MAX);
-
-    /// The one of this [number](Self::number).
-    #[must_use]
-    pub const fn of_number(number: u64) -> Self {
-        Self(number)
-    }
-
-    /// Its number: greater for a later one.
-    #[must_use]
-    pub const fn number(self) -> u64 {
-        self.0
     }
 }

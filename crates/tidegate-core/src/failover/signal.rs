@@ -6,11 +6,17 @@ use crate::time::Timestamp;
 /// Something about one policy on one node that somebody has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// The store has failed for the first time in a while; requests that meet this are decided in
-    /// this mode, one by one, and the store is probed.
+    /// The store has failed after it had answered: requests that meet this are decided in this mode,
+    /// one by one, and the store is probed. It lasts until the store is [cleared](Self::Cleared) or the
+    /// mode changes.
     Suspected {
         /// In which mode.
         mode: Mode,
+        /// When.
+        at: Timestamp,
+    },
+    /// The store has answered again before it failed too often.
+    Cleared {
         /// When.
         at: Timestamp,
     },
@@ -19,6 +25,16 @@ pub enum Signal {
     /// Local caps have been deciding for a long time. Told again every half hour.
     Prolonged {
         /// Since when.
+        since: Timestamp,
+        /// Which stay.
+        epoch: u64,
+        /// When.
+        at: Timestamp,
+    },
+    /// A policy that guards `auth` or `admin` has been closed for half an hour, and the store is still
+    /// not well: the caps of one-time passwords decide from now on. Told once in each outage.
+    Reopened {
+        /// When the outage began.
         since: Timestamp,
         /// Which stay.
         epoch: u64,
@@ -83,8 +99,11 @@ impl Signal {
     pub const fn severity(&self) -> Severity {
         match self {
             Self::Suspected { .. } => Severity::Warning,
+            Self::Cleared { .. } => Severity::Info,
             Self::Changed(transition) => transition.cause.severity(),
-            Self::Prolonged { .. } | Self::Refused { .. } => Severity::Critical,
+            Self::Prolonged { .. } | Self::Reopened { .. } | Self::Refused { .. } => {
+                Severity::Critical
+            }
         }
     }
 
@@ -93,8 +112,10 @@ impl Signal {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Suspected { .. } => "store_suspected",
+            Self::Cleared { .. } => "store_cleared",
             Self::Changed(transition) => transition.cause.name(),
             Self::Prolonged { .. } => "degraded_prolonged",
+            Self::Reopened { .. } => "closed_reopened",
             Self::Refused { .. } => "store_refused",
         }
     }
@@ -103,7 +124,11 @@ impl Signal {
     #[must_use]
     pub const fn at(&self) -> Timestamp {
         match self {
-            Self::Suspected { at, .. } | Self::Prolonged { at, .. } | Self::Refused { at } => *at,
+            Self::Suspected { at, .. }
+            | Self::Cleared { at }
+            | Self::Prolonged { at, .. }
+            | Self::Reopened { at, .. }
+            | Self::Refused { at } => *at,
             Self::Changed(transition) => transition.at,
         }
     }

@@ -1,10 +1,12 @@
 //! What one node knows of one policy, so that it can go on without the store.
 
-use super::contract::PROLONGED_AFTER;
+use super::contract::{CLOSED_AT_MOST, PROLONGED_AFTER};
 use super::failsafe::{self, Alarm, Failsafe, SOON};
 use super::guardrail::{Asked, Guardrails};
-use super::machine::{Course, Failover, Input, Outputs};
+use super::input::Input;
+use super::machine::{Course, Failover, Outputs};
 use super::mirror::Mirror;
+use super::signal::Signal;
 use crate::block::{Block, BlockScope, Level};
 use crate::policy::{FailureMode, Fallback, Mode};
 use crate::store::StoreError;
@@ -19,6 +21,8 @@ pub struct Standby {
     /// By what it falls back on, and has fallen back on before it was changed.
     guardrails: Vec<(Fallback, Guardrails)>,
     mirror: Mirror,
+    /// The outage, by when it began, of which it was told that it is too long to stay closed.
+    reopened: Option<Timestamp>,
 }
 
 /// How a policy stands, for whoever asks.
@@ -55,6 +59,7 @@ impl Standby {
             failover: Failover::new(failure, now),
             guardrails: vec![(fallback.family(), Guardrails::new(fallback))],
             mirror: Mirror::default(),
+            reopened: None,
         }
     }
 
@@ -80,12 +85,23 @@ impl Standby {
     /// Takes note of what happens.
     pub fn step(&mut self, input: Input, now: Timestamp) -> Outputs {
         // A value goes in and a value comes out; what is left meanwhile is never looked at.
-        let (failover, outputs) = self.failover.clone().step(input, now);
+        let (failover, mut outputs) = self.failover.clone().step(input, now);
         self.failover = failover;
+        self.tell_reopened(now, &mut outputs);
         if input == Input::Poll {
             self.guardrails.iter_mut().for_each(|(_, rails)| rails.tidy(now));
         }
         outputs
+    }
+
+    /// Tells, once in each outage, that a policy is closed no longer although the store is not well.
+    fn tell_reopened(&mut self, now: Timestamp, outputs: &mut Outputs) {
+        let since = self.failover.outage_since();
+        if let Some(since) = since.filter(|_| self.is_reopened(now) && self.reopened != since) {
+            self.reopened = Some(since);
+            let signal = Signal::Reopened { since, epoch: self.failover.epoch(), at: now };
+            outputs.tell(signal);
+        }
     }
 
     /// The state machine, as of the last step.
@@ -103,13 +119,11 @@ impl Standby {
         now: Timestamp,
     ) -> Failsafe {
         let mode: Mode = self.failover.primary().into();
-        let mut failsafe = match self.fallback {
-            Fallback::Closed | Fallback::Login | Fallback::Otp => {
-                Failsafe::denied(mode, self.denies_for().unwrap_or(SOON), now)
-            }
-            Fallback::Guarded | Fallback::Ceilings | Fallback::Health => {
-                self.guarded(mode, asked, counted, now)
-            }
+        let mut failsafe = if self.is_entrance() || mode == Mode::FailClosed {
+            let wait = self.denies_for().or_else(|| self.closed_for(now)).unwrap_or(SOON);
+            Failsafe::denied(mode, wait, now)
+        } else {
+            self.guarded(mode, asked, counted, now)
         };
         failsafe.alarm = match (self.failover.course(), &error) {
             (Course::Deny(_), _) => Some(Alarm::Flapped),
@@ -143,18 +157,21 @@ impl Standby {
     ) -> Failsafe {
         let since = self.failover.degraded_since();
         let prolonged = since.is_some_and(|since| now.since(since) > PROLONGED_AFTER);
-        if self.fallback == Fallback::Closed {
-            let wait = failsafe::until_recovered(since, now);
+        if let Some(wait) = self.closed_for(now) {
             return Failsafe { prolonged, ..Failsafe::denied(Mode::FailClosed, wait, now) };
         }
+        let alarm = self.is_reopened(now).then_some(Alarm::Reopened);
         if let Some(block) = self.known_block(asked, now) {
             let wait = block.until.since(now);
             let block = Block { level: failsafe::bounded(block.level), ..block };
-            return Failsafe { prolonged, block: Some(block), ..Failsafe::denied(mode, wait, now) };
+            let denied = Failsafe::denied(mode, wait, now);
+            return Failsafe { prolonged, block: Some(block), alarm, ..denied };
         }
-        let guarded = self.guardrails().take(asked, counted, now);
+        let leaves = self.failover.leaves_after(now).unwrap_or(SOON);
+        let guarded = self.guardrails().take_until(leaves, asked, counted, now);
         let mut failsafe = Failsafe::guarded(mode, guarded, now);
         failsafe.prolonged = prolonged;
+        failsafe.alarm = alarm;
         if self.is_entrance() && !guarded.admits() {
             let level = if guarded.wait > Level::L1.lasts() { Level::L2 } else { Level::L1 };
             let until = now.after(guarded.wait);
@@ -168,18 +185,39 @@ impl Standby {
         if self.mirror.is_empty() {
             return None;
         }
-        let is_entrance = self.is_entrance();
+        let by_any = self.is_entrance() || self.fallback == Fallback::Spend;
         let enforced = asked.batch.charges().iter().filter(|charge| {
             // Interfaces are not guarded by account while local caps decide.
             let by_account = charge.limit().scope().contains(Dimension::Account);
-            !charge.limit().is_shadow() && (is_entrance || !by_account)
+            !charge.limit().is_shadow() && (by_any || !by_account)
         });
         let known = enforced.filter_map(|charge| self.mirror.get(charge.digest(), now));
         known.max_by_key(|block| block.until)
     }
 
     const fn is_entrance(&self) -> bool {
-        matches!(self.fallback, Fallback::Login | Fallback::Otp)
+        matches!(self.fallback, Fallback::Login | Fallback::Otp | Fallback::Closed)
+    }
+
+    /// How long nothing passes under a policy that is [closed](Fallback::Closed) at first, unless the
+    /// store is asked: until it may be trusted again, or until the outage has lasted too long.
+    fn closed_for(&self, now: Timestamp) -> Option<Span> {
+        let until = self.closed_until()?;
+        let leaves = self.failover.leaves_after(now)?;
+        (now < until).then(|| until.since(now).min(leaves))
+    }
+
+    /// Whether a policy that was closed at first is so no longer, while the store is not well.
+    fn is_reopened(&self, now: Timestamp) -> bool {
+        self.closed_until().is_some_and(|until| now >= until)
+    }
+
+    /// The end of the time in which nothing passes under a closed policy, while local caps decide
+    /// elsewhere.
+    fn closed_until(&self) -> Option<Timestamp> {
+        let closes = self.fallback == Fallback::Closed && self.failover.degraded_since().is_some();
+        let since = self.failover.outage_since().filter(|_| closes)?;
+        Some(since.after(CLOSED_AT_MOST))
     }
 
     /// The blocks this node knows of.
@@ -187,11 +225,13 @@ impl Standby {
         &mut self.mirror
     }
 
-    /// How the policy stands, as of the last step.
+    /// How the policy stands, as of the last step: its mode is the one that a request meets.
     #[must_use]
     pub fn standing(&self) -> Standing {
+        let closed = self.closed_for(self.failover.latest()).is_some();
+        let mode = if closed { Mode::FailClosed } else { self.failover.present_mode() };
         Standing {
-            mode: self.failover.mode(),
+            mode,
             epoch: self.failover.epoch(),
             failures: self.failover.failures(),
             degraded_since: self.failover.degraded_since(),

@@ -1,17 +1,20 @@
 //! The caps that hold for logins and one-time passwords while their store is not trusted.
 //!
 //! They are locked: constants of the contract, the same on every node, out of reach of any
-//! configuration. A policy that admits no more than this when all is well would be looser in an outage
-//! than without one, so it is refused when it is loaded.
+//! configuration. A limit that admits less than this when all is well would make an outage the better
+//! time to guess, so its policy is refused when it is loaded.
 
 use std::sync::Arc;
 
 use super::{PolicyError, Protects};
+use crate::cost::Cost;
 use crate::failover::contract::{self, Cap};
 use crate::limit::Limit;
 use crate::name::Name;
-use crate::shape::{Period, Shape};
-use crate::time::Span;
+use crate::subject::{Dimension, Scope};
+
+/// An address, as narrow or wide as it can be counted. That of IPv4 is one however wide.
+const PREFIXES: [Dimension; 3] = [Dimension::Ip, Dimension::Ip56, Dimension::Ip48];
 
 // === impl Protects ===
 
@@ -28,59 +31,50 @@ impl Protects {
             | Self::Read
             | Self::Write
             | Self::Bulk
-            | Self::Health => &[],
+            | Self::Health
+            | Self::Spend => &[],
         }
+    }
+
+    /// Whether locked caps take over as soon as an outage is noticed: at logins and one-time passwords,
+    /// whose limits are therefore compared with them.
+    const fn is_capped_at_once(self) -> bool {
+        matches!(self, Self::Login | Self::Otp | Self::StepUp)
     }
 }
 
-/// Refuses limits that admit no more than the locked caps do.
+/// Refuses limits that admit less than the locked caps of logins and one-time passwords do.
+///
+/// Every set of numbers is compared, that of each override too: it holds for somebody. A shadow limit
+/// is not, because it refuses nothing.
 pub(super) fn check(
     policy: &Name,
     protects: Option<Protects>,
     limits: &[Arc<Limit>],
 ) -> Result<(), PolicyError> {
-    let Some(protects) = protects else { return Ok(()) };
-    for cap in protects.locked_caps() {
-        let capped = |limit: &&Arc<Limit>| {
-            limit.scope() == cap.by && !limit.is_shadow() && limit.counted().is_none()
-        };
-        for limit in limits.iter().filter(capped) {
-            let admits = limit.in_force().map(|shape| shape.admits_within(cap.per)).min();
-            if let Some(admits) = admits.filter(|admits| *admits <= cap.count) {
-                let (policy, limit) = (policy.clone(), limit.name().clone());
-                return Err(PolicyError::NotAboveCap {
-                    policy,
-                    limit,
-                    protects,
-                    admits,
-                    cap: *cap,
-                });
-            }
+    let Some(protects) = protects.filter(|what| what.is_capped_at_once()) else { return Ok(()) };
+    for limit in limits.iter().filter(|limit| !limit.is_shadow()) {
+        let Some(cap) = bounding(protects.locked_caps(), limit.scope()) else { continue };
+        // What counts exactly as the cap does has to be above it. Anything else may be as much: the
+        // cap then refuses no later than the limit.
+        let is_alike = limit.scope() == cap.by && limit.counted().is_none();
+        let least = cap.count.saturating_add(u64::from(is_alike));
+        let cost = limit.units(Cost::ONE);
+        let admits = limit.in_force().map(|shape| shape.admits_within(cap.per, cost)).min();
+        if let Some(admits) = admits.filter(|admits| *admits < least) {
+            let (policy, limit, cap) = (policy.clone(), limit.name().clone(), *cap);
+            return Err(PolicyError::NotAboveCap { policy, limit, protects, admits, least, cap });
         }
     }
     Ok(())
 }
 
-// === impl Shape ===
-
-impl Shape {
-    /// How many requests of the lightest kind one key certainly gets through within `span`.
-    fn admits_within(&self, span: Span) -> u64 {
-        let times = |length: Span| (span.as_micros() / length.as_micros().max(1)).max(1);
-        match self {
-            Self::Bucket(bucket) => {
-                let refilled = u128::from(bucket.units_per_micro()) * u128::from(span.as_micros());
-                let refilled = refilled / u128::from(bucket.units_per_token().max(1));
-                bucket.burst().saturating_add(u64::try_from(refilled).unwrap_or(u64::MAX))
-            }
-            Self::Window(window) => window.count().saturating_mul(times(window.per())),
-            Self::Quota(quota) => match quota.period() {
-                Period::Fixed(length) | Period::FirstUse(length) => {
-                    quota.count().saturating_mul(times(*length))
-                }
-                Period::Calendar(_) => quota.count(),
-            },
-            Self::Attempts(_) => self.capacity(),
-        }
-    }
+/// The cap that bounds each key of a limit in an outage: of several, as of a limit by account and
+/// address, the one that admits least, since all of them hold. None if no cap does, as for a limit by
+/// user.
+fn bounding(caps: &'static [Cap], scope: Scope) -> Option<&'static Cap> {
+    let has_prefix = PREFIXES.iter().any(|prefix| scope.contains(*prefix));
+    let counts_by = |by| scope.contains(by) || (has_prefix && PREFIXES.contains(&by));
+    let bounding = caps.iter().filter(|cap| cap.by.dimensions().all(counts_by));
+    bounding.min_by_key(|cap| cap.count)
 }

@@ -43,6 +43,35 @@ pub enum PolicyError {
         /// What it would do.
         failure: FailureMode,
     },
+    /// A policy that an outage would close, although nothing critical is behind it.
+    #[error(
+        "policy `{policy}` is `fail_closed` and protects {}: only an entrance (`login`, `otp`, `auth`, \
+         `step_up`, `admin`) or `spend` may be closed by an outage of the store; write `degraded` or \
+         `fail_open`, or `protects: spend` if it guards money or what cannot be undone",
+        guarded(*.protects)
+    )]
+    NotCritical {
+        /// The policy.
+        policy: Name,
+        /// What it guards, if it says so.
+        protects: Option<Protects>,
+    },
+    /// A policy that is said to guard something milder than its class, its preset or an earlier call
+    /// says.
+    #[error(
+        "policy `{policy}` cannot protect `{}`: its class, its preset or an earlier call says `{}`, \
+         which is stricter in an outage, and may be made stricter only; protect `{}`, or change what \
+         says so",
+        .protects.name(), .than.name(), .than.name()
+    )]
+    Milder {
+        /// The policy.
+        policy: Name,
+        /// What it would guard.
+        protects: Protects,
+        /// The stricter one that was said.
+        than: Protects,
+    },
     /// A deadline for the store that is no time at all, or so long that an outage is noticed too late.
     #[error(
         "policy `{policy}` gives its store {deadline}, but a deadline is at least {} and at most {}: \
@@ -58,8 +87,8 @@ pub enum PolicyError {
     /// A policy that would be looser in an outage than without one.
     #[error(
         "limit `{limit}` of policy `{policy}` lets {admits} attempts in {} through, but while the \
-         store is down a policy that protects `{}` admits {} for each `{}`: that must be less than \
-         when all is well; raise the limit",
+         store is down a policy that protects `{}` admits {} for each `{}`, and an outage must not be \
+         the better time to guess; let the limit admit at least {least}",
         .cap.per, .protects.name(), .cap.count, .cap.by
     )]
     NotAboveCap {
@@ -71,6 +100,8 @@ pub enum PolicyError {
         protects: Protects,
         /// How many attempts the limit lets through in the time of the cap.
         admits: u64,
+        /// How many it has to let through at least.
+        least: u64,
         /// The locked cap.
         cap: Cap,
     },
@@ -172,6 +203,10 @@ pub enum PolicyError {
     /// A limit that is wrong by itself.
     #[error(transparent)]
     Limit(#[from] LimitError),
+}
+
+fn guarded(protects: Option<Protects>) -> String {
+    protects.map_or_else(|| "nothing in particular".into(), |what| format!("`{}`", what.name()))
 }
 
 fn named(limits: &[(Name, Kind)]) -> String {

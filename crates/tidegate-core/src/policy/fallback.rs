@@ -9,8 +9,9 @@ use super::{FailureMode, Policy, Protects};
 /// What decides under a policy while its store is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fallback {
-    /// Nothing passes, from the first failure until the store is trusted again: the answer is
-    /// "unavailable".
+    /// Nothing passes for the first half hour of an outage: the answer is "unavailable". Then the
+    /// caps of one-time passwords decide, with a critical signal, so that whoever has to mend things
+    /// gets in.
     Closed,
     /// Nothing passes at first; once the failures have persisted, the [locked caps](crate::Cap) of
     /// logins decide, on this node alone.
@@ -25,6 +26,10 @@ pub enum Fallback {
     Ceilings,
     /// Sixty in a minute by address prefix: enough to ask whether all is well.
     Health,
+    /// A tenth of the count, rate and burst of each limit, in its own shape and on its own keys: for
+    /// what is paid for or cannot be undone. A policy that fails closed denies until the failures have
+    /// persisted.
+    Spend,
 }
 
 // === impl Fallback ===
@@ -34,15 +39,19 @@ impl Fallback {
     #[must_use]
     pub const fn of(guarded: Option<Protects>, failure: FailureMode) -> Self {
         use FailureMode::{Degraded, FailClosed, FailOpen};
-        use Protects::{Admin, ApiHeavy, Auth, Bulk, Health, Login, Otp, Read, StepUp, Write};
+        use Protects::{
+            Admin, ApiHeavy, Auth, Bulk, Health, Login, Otp, Read, Spend, StepUp, Write,
+        };
         match (guarded, failure) {
             (Some(Login), _) => Self::Login,
             (Some(Otp | StepUp), _) => Self::Otp,
-            (_, FailClosed) | (Some(Auth | Admin), _) => Self::Closed,
+            (Some(Spend), FailClosed | Degraded) => Self::Spend,
+            // Nothing else that fails closed can be built.
+            (Some(Auth | Admin), _) | (_, FailClosed) => Self::Closed,
             (Some(Health), FailOpen | Degraded) => Self::Health,
             (Some(Read | Write | Bulk), FailOpen | Degraded)
             | (Some(ApiHeavy) | None, Degraded) => Self::Ceilings,
-            (Some(ApiHeavy) | None, FailOpen) => Self::Guarded,
+            (Some(ApiHeavy | Spend) | None, FailOpen) => Self::Guarded,
         }
     }
 
@@ -50,6 +59,7 @@ impl Fallback {
     pub(crate) const fn family(self) -> Self {
         match self {
             Self::Ceilings => Self::Guarded,
+            Self::Closed => Self::Otp,
             other => other,
         }
     }

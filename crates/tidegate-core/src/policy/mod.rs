@@ -51,6 +51,8 @@ pub struct PolicySpec {
     name: Name,
     class: Option<Name>,
     protects: Option<Protects>,
+    /// The strictest of what it was said to guard before that.
+    at_least: Option<Protects>,
     failure: FailureMode,
     overflow: Overflow,
     /// The usual one of what is guarded, if it is not said.
@@ -124,6 +126,7 @@ impl PolicySpec {
             name,
             class: None,
             protects: None,
+            at_least: None,
             failure,
             overflow: Overflow::Reject,
             deadline: None,
@@ -156,8 +159,17 @@ impl PolicySpec {
 
     /// Says what the policy guards; see [`Protects`] for what follows from it. Unless this is called,
     /// the endpoint class says it, if it is one of the [usual ones](Protects::of_class).
+    ///
+    /// It may be stricter than the class, or than what a [preset](crate::Preset) or an earlier call
+    /// has said. A set with a policy that is made [milder](Protects::is_milder_than) is
+    /// [refused](PolicyError::Milder).
     #[must_use]
     pub const fn protecting(mut self, what: Protects) -> Self {
+        self.at_least = match (self.at_least, self.protects) {
+            (Some(strictest), Some(said)) if said.is_milder_than(strictest) => Some(strictest),
+            (strictest, None) => strictest,
+            (_, said) => said,
+        };
         self.protects = Some(what);
         self
     }
@@ -177,9 +189,15 @@ impl PolicySpec {
         self
     }
 
-    /// What it guards: what was said, or what its class stands for.
-    fn guarded(&self) -> Option<Protects> {
-        self.protects.or_else(|| Protects::of_class(self.class.as_ref()?))
+    /// What it guards: what was said last, or what its class stands for.
+    fn guarded(&self) -> Result<Option<Protects>, PolicyError> {
+        let class = self.class.as_ref().and_then(Protects::of_class);
+        let Some(protects) = self.protects else { return Ok(class) };
+        let mut others = [class, self.at_least].into_iter().flatten();
+        match others.find(|other| protects.is_milder_than(*other)) {
+            Some(than) => Err(PolicyError::Milder { policy: self.name.clone(), protects, than }),
+            None => Ok(Some(protects)),
+        }
     }
 }
 

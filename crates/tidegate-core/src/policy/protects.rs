@@ -1,7 +1,8 @@
 //! What a policy guards, which decides what it may do while its store fails.
 //!
 //! Said by the policy, or by the endpoint class it is bound to: a policy for `admin` must not be
-//! looser in an outage only because nobody repeated what the class says already.
+//! looser in an outage only because nobody repeated what the class says already. Where both speak,
+//! the policy may be [stricter](Protects::is_milder_than) than its class, never milder.
 
 use super::FailureMode;
 use crate::name::Name;
@@ -31,13 +32,15 @@ pub enum Protects {
     Bulk,
     /// Asking whether all is well, or for metadata.
     Health,
+    /// Operations that are paid for or cannot be undone, such as a language model, or moving money.
+    Spend,
 }
 
 // === impl Protects ===
 
 impl Protects {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Login,
         Self::Otp,
         Self::Auth,
@@ -48,6 +51,7 @@ impl Protects {
         Self::Write,
         Self::Bulk,
         Self::Health,
+        Self::Spend,
     ];
 
     /// The name used in configuration and answers.
@@ -64,14 +68,19 @@ impl Protects {
             Self::Write => "write",
             Self::Bulk => "bulk",
             Self::Health => "health",
+            Self::Spend => "spend",
         }
     }
 
-    /// What a policy guards that is bound to an endpoint class and does not say it itself; nothing
-    /// for a class of one's own.
+    /// What an endpoint class stands for, and a policy bound to it guards at least; nothing for a
+    /// class of one's own.
     #[must_use]
     pub fn of_class(class: &Name) -> Option<Self> {
         Some(match class.as_str() {
+            "login" => Self::Login,
+            "otp" => Self::Otp,
+            // Both spellings are names, and only one of them guarding anything would be a trap.
+            "step_up" | "step-up" => Self::StepUp,
             "admin" => Self::Admin,
             "auth" => Self::Auth,
             "read" => Self::Read,
@@ -87,15 +96,59 @@ impl Protects {
     pub const fn is_entrance(self) -> bool {
         match self {
             Self::Login | Self::Otp | Self::Auth | Self::StepUp | Self::Admin => true,
-            Self::ApiHeavy | Self::Read | Self::Write | Self::Bulk | Self::Health => false,
+            Self::ApiHeavy | Self::Read | Self::Write | Self::Bulk | Self::Health | Self::Spend => {
+                false
+            }
         }
     }
 
-    /// Whether a policy that guards this may do so while its store fails. An entrance has no choice:
-    /// what is milder than a denial at its first failure is not for a policy to say.
+    /// Whether an outage admits more here than it does for `other`: the one order of strictness,
+    /// which every door goes by. From the mildest to the strictest:
+    ///
+    /// | guarded | admitted while the store is not trusted |
+    /// |---|---|
+    /// | `api_heavy` | 120 a minute for each address prefix |
+    /// | `read`, `write`, `bulk` | as much, and no more than a ceiling for each limit |
+    /// | `health` | 60 a minute for each address prefix |
+    /// | `spend` | nothing at first, then a tenth of each limit |
+    /// | `login` | nothing at first, then the locked caps of logins |
+    /// | `otp`, `step_up` | nothing at first, then the locked caps of one-time passwords |
+    /// | `auth`, `admin` | nothing for half an hour, then those of one-time passwords |
+    ///
+    /// Those on one line are equally strict: none is milder than another.
+    #[must_use]
+    pub const fn is_milder_than(self, other: Self) -> bool {
+        self.strictness() < other.strictness()
+    }
+
+    /// The place in the order of [`is_milder_than`](Self::is_milder_than).
+    const fn strictness(self) -> u8 {
+        match self {
+            Self::ApiHeavy => 0,
+            Self::Read | Self::Write | Self::Bulk => 1,
+            Self::Health => 2,
+            Self::Spend => 3,
+            Self::Login => 4,
+            Self::Otp | Self::StepUp => 5,
+            Self::Auth | Self::Admin => 6,
+        }
+    }
+
+    /// Whether a policy that guards this may say that failure mode. An entrance has no choice: what
+    /// is milder than a denial at its first failure is not for a policy to say. Nor may an outage
+    /// close what is [not critical](Self::is_critical).
     #[must_use]
     pub const fn allows(self, failure: FailureMode) -> bool {
-        matches!(failure, FailureMode::FailClosed) || !self.is_entrance()
+        match failure {
+            FailureMode::FailClosed => self.is_critical(),
+            FailureMode::FailOpen | FailureMode::Degraded => !self.is_entrance(),
+        }
+    }
+
+    /// Whether an outage may close it: an entrance, or what is paid for or cannot be undone.
+    #[must_use]
+    pub const fn is_critical(self) -> bool {
+        self.is_entrance() || matches!(self, Self::Spend)
     }
 
     /// How long the store may take, unless the policy says it. Whoever logs in waits for a slow hash

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::plans::Plans;
-use super::{LimitUse, MAX_LIMITS, Policy, PolicyError, PolicySpec, Protects, caps, outcomes};
+use super::{
+    FailureMode, LimitUse, MAX_LIMITS, Policy, PolicyError, PolicySpec, Protects, caps, outcomes,
+};
 use crate::limit::Limit;
 use crate::name::Name;
 use crate::shape::Kind;
@@ -128,6 +130,24 @@ impl PolicySet {
     }
 }
 
+/// Checks that a policy may do this while its store fails: an entrance denies, and nothing else does
+/// unless it is critical.
+fn check_failure(
+    policy: &Name,
+    protects: Option<Protects>,
+    failure: FailureMode,
+) -> Result<(), PolicyError> {
+    let policy = || policy.clone();
+    match protects {
+        Some(protects) if protects.allows(failure) => Ok(()),
+        Some(protects) if protects.is_entrance() => {
+            Err(PolicyError::NotFailClosed { policy: policy(), protects, failure })
+        }
+        None if failure != FailureMode::FailClosed => Ok(()),
+        protects => Err(PolicyError::NotCritical { policy: policy(), protects }),
+    }
+}
+
 /// A set under construction.
 struct Building {
     set: PolicySet,
@@ -155,12 +175,10 @@ impl Building {
         spec: PolicySpec,
         shared: &BTreeMap<Name, Arc<Limit>>,
     ) -> Result<(), PolicyError> {
-        let protects = spec.guarded();
+        let protects = spec.guarded()?;
         let deadline = spec.deadline.unwrap_or(Protects::usual_deadline(protects));
         let PolicySpec { name, class, failure, overflow, limits: uses, .. } = spec;
-        if let Some(protects) = protects.filter(|what| !what.allows(failure)) {
-            return Err(PolicyError::NotFailClosed { policy: name, protects, failure });
-        }
+        check_failure(&name, protects, failure)?;
         if !PolicySpec::DEADLINES.contains(&deadline) {
             return Err(PolicyError::Deadline { policy: name, deadline });
         }

@@ -1,5 +1,8 @@
 //! What a policy may do while its store fails, and what then decides.
 
+mod entrances;
+mod lower;
+
 use super::*;
 use crate::shape::{Rate, Shape};
 use crate::{Bucket, Scope};
@@ -20,68 +23,96 @@ fn built(spec: PolicySpec) -> Result<Policy, PolicyError> {
 }
 
 #[test]
-fn p04_an_entrance_can_only_fail_closed() {
-    for protects in Protects::ALL {
-        for failure in FailureMode::ALL {
-            let entrance = ["login", "otp", "auth", "step_up", "admin"].contains(&protects.name());
-            let refused = entrance && failure != FailureMode::FailClosed;
-            match built(spec(failure).protecting(protects)) {
-                Ok(policy) => {
-                    assert!(!refused, "{protects:?} {failure:?}");
-                    assert_eq!(policy.protects(), Some(protects));
-                    assert_eq!(policy.failure(), failure);
-                }
-                Err(error) => {
-                    assert!(refused, "{protects:?} {failure:?}: {error}");
-                    assert!(error.to_string().ends_with("write `fail_closed`"), "{error}");
-                    let policy = name("p");
-                    assert_eq!(error, PolicyError::NotFailClosed { policy, protects, failure });
-                }
-            }
-        }
-    }
+fn a_policy_has_twelve_limits_and_a_thirteenth_is_refused() {
+    let with = |limits: u64| {
+        (1..limits).fold(spec(FailureMode::FailOpen), |spec, burst| {
+            let bucket = Bucket::try_new(Rate::per_second(1).unwrap(), burst).unwrap();
+            let limit =
+                Limit::new(name(&format!("l{burst}")), Scope::GLOBAL, Shape::Bucket(bucket));
+            spec.limit(limit.with_named_key())
+        })
+    };
+    assert_eq!(built(with(12)).unwrap().limits().len(), 12);
+    let refused = built(with(13)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "policy `p` has more than 12 limits, the most one decision can charge"
+    );
 }
 
 #[test]
-fn p04_a_class_that_is_an_entrance_makes_its_policy_one() {
-    for (class, protects) in [("admin", Protects::Admin), ("auth", Protects::Auth)] {
-        for failure in [FailureMode::FailOpen, FailureMode::Degraded] {
-            let policy = name("p");
-            let refused = PolicyError::NotFailClosed { policy, protects, failure };
-            assert_eq!(built(spec(failure).class(name(class))).unwrap_err(), refused);
+fn a35_only_entrances_and_spend_may_fail_closed() {
+    let said = |protects: Option<Protects>| {
+        let spec = spec(FailureMode::FailClosed);
+        built(protects.iter().fold(spec, |spec, what| spec.protecting(*what)))
+    };
+    let rows = [
+        (Some(Protects::Login), true),
+        (Some(Protects::Otp), true),
+        (Some(Protects::Auth), true),
+        (Some(Protects::StepUp), true),
+        (Some(Protects::Admin), true),
+        (Some(Protects::Spend), true),
+        (Some(Protects::ApiHeavy), false),
+        (Some(Protects::Read), false),
+        (Some(Protects::Write), false),
+        (Some(Protects::Bulk), false),
+        (Some(Protects::Health), false),
+        (None, false),
+    ];
+    assert_eq!(rows.len(), Protects::ALL.len() + 1);
+    for (protects, allowed) in rows {
+        match said(protects) {
+            Ok(policy) => assert!(allowed, "{:?}", policy.protects()),
+            Err(error) => {
+                assert!(!allowed, "{error}");
+                assert_eq!(error, PolicyError::NotCritical { policy: name("p"), protects });
+            }
         }
-        built(spec(FailureMode::FailClosed).class(name(class))).unwrap();
     }
+    assert_eq!(
+        said(None).unwrap_err().to_string(),
+        "policy `p` is `fail_closed` and protects nothing in particular: only an entrance (`login`, \
+         `otp`, `auth`, `step_up`, `admin`) or `spend` may be closed by an outage of the store; write \
+         `degraded` or `fail_open`, or `protects: spend` if it guards money or what cannot be undone"
+    );
+    let written = built(spec(FailureMode::FailClosed).class(name("write"))).unwrap_err();
+    assert!(written.to_string().contains("protects `write`: only"), "{written}");
 }
 
 #[test]
 fn p05_a_failure_mode_is_never_a_default() {
     // There is no way to a specification without one; what was said is what holds.
     for failure in FailureMode::ALL {
-        assert_eq!(built(spec(failure)).unwrap().failure(), failure);
+        let spec = spec(failure).protecting(Protects::Spend);
+        assert_eq!(built(spec).unwrap().failure(), failure);
     }
 }
 
 #[test]
 fn a_class_says_what_is_guarded_unless_the_policy_does() {
-    let of_class = |class| built(spec(FailureMode::FailClosed).class(name(class))).unwrap();
+    let of_class = |class, failure| built(spec(failure).class(name(class))).unwrap();
     let usual = [
-        ("read", Protects::Read),
-        ("write", Protects::Write),
-        ("bulk", Protects::Bulk),
-        ("admin", Protects::Admin),
-        ("auth", Protects::Auth),
-        ("health", Protects::Health),
-        ("metadata", Protects::Health),
+        ("read", Protects::Read, FailureMode::FailOpen),
+        ("write", Protects::Write, FailureMode::FailOpen),
+        ("bulk", Protects::Bulk, FailureMode::FailOpen),
+        ("admin", Protects::Admin, FailureMode::FailClosed),
+        ("auth", Protects::Auth, FailureMode::FailClosed),
+        ("login", Protects::Login, FailureMode::FailClosed),
+        ("otp", Protects::Otp, FailureMode::FailClosed),
+        ("step_up", Protects::StepUp, FailureMode::FailClosed),
+        ("step-up", Protects::StepUp, FailureMode::FailClosed),
+        ("health", Protects::Health, FailureMode::FailOpen),
+        ("metadata", Protects::Health, FailureMode::FailOpen),
     ];
-    for (class, protects) in usual {
-        assert_eq!(of_class(class).protects(), Some(protects), "{class}");
+    for (class, protects, failure) in usual {
+        assert_eq!(of_class(class, failure).protects(), Some(protects), "{class}");
     }
-    for class in ["reads", "login", "otp", "step_up", "api_heavy"] {
-        assert_eq!(of_class(class).protects(), None, "{class}");
+    for class in ["reads", "api_heavy"] {
+        assert_eq!(of_class(class, FailureMode::FailOpen).protects(), None, "{class}");
     }
-    let said = spec(FailureMode::FailOpen).class(name("read")).protecting(Protects::ApiHeavy);
-    assert_eq!(built(said).unwrap().protects(), Some(Protects::ApiHeavy));
+    let said = spec(FailureMode::FailOpen).class(name("read")).protecting(Protects::Bulk);
+    assert_eq!(built(said).unwrap().protects(), Some(Protects::Bulk));
     assert_eq!(built(spec(FailureMode::FailOpen)).unwrap().protects(), None);
 }
 
@@ -103,23 +134,29 @@ fn what_decides_without_a_store_follows_from_the_kind_and_the_mode() {
             Protects::Login => [Some(Fallback::Login), none, none],
             Protects::Otp | Protects::StepUp => [Some(Fallback::Otp), none, none],
             Protects::Auth | Protects::Admin => [closed, none, none],
-            Protects::ApiHeavy => [closed, Some(Fallback::Guarded), ceilings],
-            Protects::Read | Protects::Write | Protects::Bulk => [closed, ceilings, ceilings],
-            Protects::Health => [closed, Some(Fallback::Health), Some(Fallback::Health)],
+            Protects::ApiHeavy => [none, Some(Fallback::Guarded), ceilings],
+            Protects::Read | Protects::Write | Protects::Bulk => [none, ceilings, ceilings],
+            Protects::Health => [none, Some(Fallback::Health), Some(Fallback::Health)],
+            Protects::Spend => {
+                [Some(Fallback::Spend), Some(Fallback::Guarded), Some(Fallback::Spend)]
+            }
         };
         assert_eq!(fallbacks(Some(protects)), expected, "{protects:?}");
     }
-    assert_eq!(fallbacks(None), [closed, Some(Fallback::Guarded), ceilings]);
+    assert_eq!(fallbacks(None), [none, Some(Fallback::Guarded), ceilings]);
 }
 
 #[test]
 fn p09_every_policy_has_a_deadline() {
     for protects in Protects::ALL {
-        let policy = built(spec(FailureMode::FailClosed).protecting(protects)).unwrap();
-        let millis = if protects.is_entrance() { 250 } else { 100 };
+        let (failure, millis) = match protects.is_entrance() {
+            true => (FailureMode::FailClosed, 250),
+            false => (FailureMode::FailOpen, 100),
+        };
+        let policy = built(spec(failure).protecting(protects)).unwrap();
         assert_eq!(policy.deadline(), Span::from_millis(millis), "{protects:?}");
     }
-    assert_eq!(built(spec(FailureMode::FailClosed)).unwrap().deadline(), Span::from_millis(100));
+    assert_eq!(built(spec(FailureMode::FailOpen)).unwrap().deadline(), Span::from_millis(100));
     let admin = spec(FailureMode::FailClosed).class(name("admin"));
     assert_eq!(built(admin).unwrap().deadline(), Span::from_millis(250));
 }
@@ -128,7 +165,7 @@ fn p09_every_policy_has_a_deadline() {
 fn p14_a_deadline_is_short_enough_for_an_outage_to_be_noticed() {
     let with = |micros| {
         let deadline = Span::from_micros(micros);
-        (built(spec(FailureMode::FailClosed).deadline(deadline)), deadline)
+        (built(spec(FailureMode::FailOpen).deadline(deadline)), deadline)
     };
     for micros in [1_000, 1_001, 2_000_000] {
         let (policy, deadline) = with(micros);

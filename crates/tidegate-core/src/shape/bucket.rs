@@ -21,7 +21,7 @@
 //! ```
 
 use super::divisor::Divisor;
-use super::{Reading, Room, ShapeError, signed};
+use super::{Reading, Room, ShapeError, share, signed};
 use crate::cost::Cost;
 use crate::time::{MAX_EXACT, Span, Timestamp};
 
@@ -126,6 +126,16 @@ impl Rate {
 // === impl Bucket ===
 
 impl Bucket {
+    /// A bucket of `1 / of` of the rate and of the burst, and of one token at least.
+    pub(super) fn share(&self, of: u64) -> Result<Self, ShapeError> {
+        let rate = Rate::try_new(share(self.rate().tokens(), of), self.rate().per())?;
+        Self::try_new(rate, share(self.burst(), of)).or_else(|error| match error {
+            // The units of this rate are finer, so that fewer tokens fit.
+            ShapeError::TooLarge { largest_burst } => Self::try_new(rate, largest_burst),
+            other => Err(other),
+        })
+    }
+
     /// A bucket that refills at `rate` and holds `burst` tokens.
     ///
     /// # Errors

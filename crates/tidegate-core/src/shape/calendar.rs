@@ -128,6 +128,18 @@ impl Unit {
             Self::Month => "month",
         }
     }
+
+    /// The longest that a period of it lasts, give or take an hour: a month is 31 days.
+    #[must_use]
+    pub const fn longest(self) -> Span {
+        let days = match self {
+            Self::Hour => return Span::HOUR,
+            Self::Day => 1,
+            Self::Week => 7,
+            Self::Month => 31,
+        };
+        Span::from_secs(days * 86_400)
+    }
 }
 
 // === impl Calendar ===

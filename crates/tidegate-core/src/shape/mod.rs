@@ -31,8 +31,11 @@ pub use calendar::{Calendar, CalendarError, Periods, Unit};
 pub use quota::{Period, Quota, QuotaState};
 pub use window::{EXACT_WINDOW, Grid, Ring, SUB_COUNTS, Window, WindowState};
 
+use core::fmt;
+
 use siphasher::sip::SipHasher13;
 
+use crate::cost::Cost;
 use crate::time::{MAX_EXACT, Span, Timestamp};
 
 /// What a limit counts, with its numbers.
@@ -190,6 +193,51 @@ impl Shape {
     pub const fn counts_own_refusals(&self) -> bool {
         matches!(self, Self::Attempts(_))
     }
+
+    /// Whether what is taken beyond what is left is lost, as of a bucket, which is never below empty.
+    /// Everything else counts it.
+    #[must_use]
+    pub const fn stops_at_empty(&self) -> bool {
+        matches!(self, Self::Bucket(_))
+    }
+
+    /// The calendar whose periods a charge has to bring; `None` for every shape but a quota by one.
+    #[must_use]
+    #[inline]
+    pub fn calendar(&self) -> Option<&Calendar> {
+        match self {
+            Self::Quota(quota) => quota.calendar(),
+            Self::Bucket(_) | Self::Window(_) | Self::Attempts(_) => None,
+        }
+    }
+
+    /// The rate it admits in the long run: so many units in this span. Of a calendar the span is the
+    /// longest that a period lasts, give or take an hour.
+    #[must_use]
+    pub fn rate(&self) -> (u64, Span) {
+        match self {
+            Self::Bucket(bucket) => (bucket.rate().tokens(), bucket.rate().per()),
+            Self::Window(window) => (window.count(), window.per()),
+            Self::Quota(quota) => (quota.count(), quota.period().length()),
+            Self::Attempts(attempts) => (self.capacity(), attempts.longest()),
+        }
+    }
+
+    /// The span in which it admits its capacity: what an empty bucket needs to be full, the length of
+    /// a window or period, the longer window of an abuse log.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Bucket(bucket) => {
+                bucket.fresh_at(bucket.exhausted(Timestamp::ZERO)).since(Timestamp::ZERO)
+            }
+            Self::Window(window) => window.per(),
+            Self::Quota(quota) => quota.period().length(),
+            Self::Attempts(attempts) => {
+                attempts.long().map_or(attempts.temp().per, |long| long.per)
+            }
+        }
+    }
 }
 
 impl Shape {
@@ -222,6 +270,74 @@ impl Shape {
         })
     }
 
+    /// How many requests of the lightest kind, which take `cost` each, one key certainly gets through
+    /// within `span`.
+    pub(crate) fn admits_within(&self, span: Span, cost: Cost) -> u64 {
+        let times = |length: Span| (span.as_micros() / length.as_micros().max(1)).max(1);
+        let of = |count: u64| count / cost.get();
+        match self {
+            Self::Bucket(bucket) => {
+                let refilled = u128::from(bucket.units_per_micro()) * u128::from(span.as_micros());
+                let refilled = refilled / u128::from(bucket.units_per_token().max(1));
+                of(bucket.burst().saturating_add(u64::try_from(refilled).unwrap_or(u64::MAX)))
+            }
+            Self::Window(window) => of(window.count()).saturating_mul(times(window.per())),
+            Self::Quota(quota) => match quota.period() {
+                Period::Fixed(length) | Period::FirstUse(length) => {
+                    of(quota.count()).saturating_mul(times(*length))
+                }
+                Period::Calendar(_) => of(quota.count()),
+            },
+            Self::Attempts(_) => self.capacity(),
+        }
+    }
+
+    /// A limit of `1 / of` of its numbers, and of one at least, that counts admitted requests only.
+    /// An abuse log becomes a window, which begins no block: what an outage shows is no reason for
+    /// one.
+    pub(crate) fn share(&self, of: u64) -> Result<Self, ShapeError> {
+        match self {
+            Self::Bucket(bucket) => bucket.share(of).map(Self::Bucket),
+            Self::Window(window) => {
+                let window =
+                    Window::try_new(share(window.count(), of), window.per(), Counts::Admitted);
+                window.map(Self::Window)
+            }
+            Self::Quota(quota) => {
+                let period = quota.period().clone();
+                Quota::try_new(share(quota.count(), of), period, Counts::Admitted).map(Self::Quota)
+            }
+            Self::Attempts(attempts) => {
+                // The smaller count of both windows, in the longer of them.
+                let passes =
+                    |threshold: &Threshold| u64::from(threshold.block_at.saturating_sub(1));
+                let temp = passes(attempts.temp());
+                let count = attempts.long().map_or(temp, |long| passes(long).min(temp));
+                let longest = attempts.longest();
+                Window::try_new(share(count, of), longest, Counts::Admitted).map(Self::Window)
+            }
+        }
+    }
+
+    /// Whether a length in the key tells it from others of its kind. An abuse log has none.
+    pub(crate) const fn has_length(&self) -> bool {
+        !matches!(self, Self::Attempts(_))
+    }
+
+    /// Writes the length into a key, in the form of the kind: a window apart from a bucket of the same
+    /// length, which would overwrite each other in a shared store.
+    pub(crate) fn write_length(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        match self {
+            Self::Bucket(bucket) => write!(out, ":w{}", bucket.rate().per()),
+            Self::Window(window) => write!(out, ":sw{}", window.per()),
+            Self::Quota(quota) => match quota.period() {
+                Period::Fixed(length) | Period::FirstUse(length) => write!(out, ":w{length}"),
+                Period::Calendar(calendar) => write!(out, ":w{}", calendar.unit().name()),
+            },
+            Self::Attempts(_) => Ok(()),
+        }
+    }
+
     /// Tells the period of a quota from others, in every process alike; zero for other shapes.
     pub(crate) fn period_print(&self) -> u64 {
         let Self::Quota(quota) = self else { return 0 };
@@ -251,6 +367,18 @@ impl Reading {
 // === impl Kind ===
 
 impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Bucket, Self::Window, Self::Quota, Self::Attempts];
+
+    /// The family of keys: `rq` for quotas, one of its own for abuse logs, `rl` for the rest.
+    pub(crate) const fn family(self) -> &'static str {
+        match self {
+            Self::Quota => "rq",
+            Self::Bucket | Self::Window => "rl",
+            Self::Attempts => "abuse_limiter:attempts",
+        }
+    }
+
     /// The name used in configuration, keys and metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -286,6 +414,11 @@ impl Room {
     fn not_before(then: Timestamp, now: Timestamp) -> Self {
         Self::After(then.since(now).max(Span::from_micros(1)))
     }
+}
+
+/// `1 / of` of a number, rounded down, and one at least.
+fn share(number: u64, of: u64) -> u64 {
+    (number / of).max(1)
 }
 
 /// `count` as the signed number of a reading. Counts are below 2⁵³, so nothing is lost.

@@ -54,6 +54,19 @@ struct Current {
     used: u64,
 }
 
+// === impl Period ===
+
+impl Period {
+    /// How long it lasts; of a calendar, the longest that one lasts ([`Unit::longest`](super::Unit::longest)).
+    #[must_use]
+    pub const fn length(&self) -> Span {
+        match self {
+            Self::Fixed(length) | Self::FirstUse(length) => *length,
+            Self::Calendar(calendar) => calendar.unit().longest(),
+        }
+    }
+}
+
 // === impl Quota ===
 
 impl Quota {

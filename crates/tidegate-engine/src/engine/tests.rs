@@ -1,6 +1,7 @@
 //! What callers rely on without seeing it.
 
-use tidegate_core::{Policy, Receipt, Settlement, Subject};
+use tidegate_core::{Policy, Subject};
+use tidegate_test::stub::Failing;
 
 use super::*;
 
@@ -15,65 +16,22 @@ fn a_decision_can_be_awaited_anywhere<S: Store>(
     sendable(async move { engine.decide(&mut Case::new(policy, subject)).await.is_ok() });
 }
 
-/// A store that says there is room and then fails.
-struct Liar;
-
-impl Store for Liar {
-    const SHARED: bool = false;
-    const FALLIBLE: bool = false;
-    const WAITS: bool = false;
-
-    fn name(&self) -> &'static str {
-        "liar"
-    }
-
-    fn charge_now(&self, _: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        let room = tidegate_core::Room::Now;
-        let none = tidegate_core::Span::ZERO;
-        readings.push(tidegate_core::Reading {
-            room,
-            wait: none,
-            remaining: 1,
-            reset_after: none,
-            backoff: none,
-            attempts: None,
-        });
-        Err(StoreError::Timeout)
-    }
-
-    fn peek_now(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    fn settle_now(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn amend(
-        &self,
-        _: tidegate_core::Counter<'_>,
-        _: tidegate_core::Amendment,
-        _within: tidegate_core::Span,
-    ) -> Result<tidegate_core::Amended, StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn blocks(
-        &self,
-        _: tidegate_core::Page<'_>,
-    ) -> Result<tidegate_core::Blocks, StoreError> {
-        Err(StoreError::Unavailable)
-    }
+#[test]
+fn a_decision_or_its_error_fits_into_two_registers() {
+    assert_eq!(size_of::<Poll<Result<Decision<'_>, DecideError>>>(), 16);
 }
 
 #[test]
 fn readings_of_a_store_that_failed_admit_nothing() {
-    use tidegate_core::{Bucket, FailureMode, Limit, PolicySpec, Rate, Scope, Shape};
+    use tidegate_core::{Bucket, FailureMode, Limit, PolicySpec, Protects, Rate, Scope, Shape};
     let shape = Shape::Bucket(Bucket::try_new(Rate::per_second(1).unwrap(), 1).unwrap());
     let limit = Limit::new(Name::try_new("l").unwrap(), Scope::GLOBAL, shape);
     let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = spec.protecting(Protects::Auth);
     let set = PolicySet::builder().policy(spec.limit(limit)).build(None).unwrap();
-    let engine = Engine::new(Liar, set.clone());
+    let store = Failing::failing(StoreError::Timeout);
+    store.wire().lie();
+    let engine = Engine::new(store, set.clone());
     let subject = Subject::new();
     let mut case = Case::new(set.get("p").unwrap(), &subject);
     let decision = ready(engine.decide(&mut case)).unwrap().unwrap();
@@ -95,7 +53,7 @@ fn a_clock_that_goes_back_by_days_is_no_reason_to_fail() {
         let scope = Scope::of([dimension]);
         Limit::new(Name::try_new(name).unwrap(), scope, Shape::Quota(quota))
     };
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed)
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen)
         .limit(daily("org", Dimension::Org))
         .limit(daily("user", Dimension::User));
     let set = PolicySet::builder().policy(spec).build(None).unwrap();

@@ -21,7 +21,7 @@ fn name(text: &str) -> Name {
 fn policies(burst: u64) -> tidegate_core::PolicySetBuilder {
     let shape = Shape::Bucket(Bucket::try_new(Rate::per_minute(1).unwrap(), burst).unwrap());
     let limit = Limit::new(name("all"), Scope::GLOBAL, shape).settling();
-    PolicySet::builder().policy(PolicySpec::new(name("p"), FailureMode::FailClosed).limit(limit))
+    PolicySet::builder().policy(PolicySpec::new(name("p"), FailureMode::FailOpen).limit(limit))
 }
 
 fn engine(clock: &ManualClock) -> Engine<MemoryStore<&ManualClock>> {

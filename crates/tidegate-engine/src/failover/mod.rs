@@ -11,8 +11,8 @@ mod record;
 
 use tidegate_core::{
     Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Generation,
-    Input, Name, Outputs, Probe, Protects, Signal, Span, Standby, Standing, Store, StoreError,
-    Timestamp, Trial, fold,
+    Input, Mode, Name, Outputs, Probe, Protects, Signal, Span, Standby, Standing, Store,
+    StoreError, Timestamp, Trial, fold,
 };
 
 pub(crate) use self::post::{Permit, Post, Route};
@@ -181,8 +181,9 @@ impl<S: Store> Engine<S> {
         })
     }
 
+    /// Tells of an answer, if it is news now; it may not have been when the request was sent.
     fn answered(&self, policy: &Name, post: &Post, permit: Permit) {
-        if permit.tell {
+        if matches!(post.route(), Route::Ask(now) if now.tell) {
             self.step(policy, post, Input::Answered(permit.generation), self.now());
         }
     }
@@ -214,16 +215,19 @@ impl<S: Store> Engine<S> {
             Some(left) => self.store().amend(counter, Amendment::Reset, left).await,
             None => Err(StoreError::Timeout),
         };
+        // Told as soon as it is so, whatever becomes of the request: the counts are lost.
+        if forgotten.as_ref().is_ok_and(|amended| amended.changed) {
+            post.counted.recreated();
+            self.emit_surely(|| Event::Recreated {
+                policy: case.policy().name().clone(),
+                limit: charge.limit().name().clone(),
+            });
+        }
         let again = match forgotten {
             Ok(_) if asks() => self.ask_again(case, counted, began).await,
             Ok(_) => Err(error.clone()),
             Err(error) => Err(error),
         };
-        post.counted.recreated();
-        self.emit_surely(|| Event::Recreated {
-            policy: case.policy().name().clone(),
-            limit: charge.limit().name().clone(),
-        });
         let lets_in = case.policy().protects().is_some_and(Protects::is_entrance);
         match again {
             Ok(()) if lets_in => Err(self.failed(case, counted, post, permit, error)),
@@ -313,6 +317,9 @@ impl<S: Store> Engine<S> {
     ) -> Decision<'d> {
         let decision = case.decided_without_store(failsafe);
         if counted {
+            if decision.mode() == Mode::FailOpen && decision.is_admitted() {
+                self.post(decision.policy()).counted.admitted_open();
+            }
             self.emit(|| Event::decided(&decision));
         }
         decision

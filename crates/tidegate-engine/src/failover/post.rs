@@ -115,7 +115,7 @@ fn word(standby: &Standby) -> u64 {
     let failover = standby.failover();
     match failover.course() {
         Course::Ask(generation) => {
-            let kind = if failover.is_unproven() { TELL } else { QUIET };
+            let kind = if failover.wants_answers() { TELL } else { QUIET };
             generation.number() << 2 | kind
         }
         Course::Guard | Course::Deny(_) => LOCAL,

@@ -20,6 +20,8 @@ pub struct Record {
     pub bad_probes: u64,
     /// Counters that could not be read, and were made anew.
     pub recreated: u64,
+    /// Requests admitted because the store failed and the policy fails open.
+    pub fail_open_admitted: u64,
 }
 
 /// The same, while it is being counted.
@@ -30,6 +32,7 @@ pub(crate) struct Counted {
     good_probes: AtomicU64,
     bad_probes: AtomicU64,
     recreated: AtomicU64,
+    fail_open_admitted: AtomicU64,
 }
 
 // === impl Counted ===
@@ -59,6 +62,10 @@ impl Counted {
         add_one(&self.recreated);
     }
 
+    pub(crate) fn admitted_open(&self) {
+        add_one(&self.fail_open_admitted);
+    }
+
     pub(crate) fn record(&self) -> Record {
         let read = |counter: &AtomicU64| counter.load(Relaxed);
         Record {
@@ -67,6 +74,7 @@ impl Counted {
             good_probes: read(&self.good_probes),
             bad_probes: read(&self.bad_probes),
             recreated: read(&self.recreated),
+            fail_open_admitted: read(&self.fail_open_admitted),
         }
     }
 }

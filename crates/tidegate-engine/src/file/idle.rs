@@ -81,13 +81,14 @@ pub(super) fn is_idle_beside(idle: Ruled<'_>, other: Ruled<'_>, given: Scope) ->
 fn is_charged_with(a: Ruled<'_>, b: Ruled<'_>, given: Scope) -> bool {
     let counts_attempts = b.shapes.iter().any(Shape::counts_attempts);
     let (a, b) = (a.limit, b.limit);
-    let follows = |dimension: Dimension| {
-        let finer: &[Dimension] = match dimension {
-            Dimension::Ip56 => &[Dimension::Ip56, Dimension::Ip],
-            Dimension::Ip48 => &[Dimension::Ip48, Dimension::Ip56, Dimension::Ip],
-            _ => &[dimension],
+    // An address tells the wider prefixes around it.
+    let is_within =
+        |fine: Dimension, wide: Dimension| match (fine.prefix_length(), wide.prefix_length()) {
+            (Some(fine), Some(wide)) => fine <= wide,
+            _ => fine == wide,
         };
-        given.contains(dimension) || finer.iter().any(|finer| b.scope().contains(*finer))
+    let follows = |dimension: Dimension| {
+        given.contains(dimension) || b.scope().dimensions().any(|finer| is_within(finer, dimension))
     };
     let enforced = !a.is_shadow() && !b.is_shadow();
     // Whom A leaves alone, B must leave alone too. (Those who count distinct values are abuse logs,
@@ -103,26 +104,28 @@ fn is_charged_with(a: Ruled<'_>, b: Ruled<'_>, given: Scope) -> bool {
 /// Whether a counter of shape `b` has room for whatever one of shape `a` admits.
 fn implies(a: &Shape, b: &Shape) -> bool {
     match (a, b) {
-        // What an abuse log does depends on blocks that no other limit knows of.
-        (Shape::Attempts(_), _) | (_, Shape::Attempts(_)) => false,
         (Shape::Bucket(a), Shape::Bucket(b)) if !b.rate().is_slower_than(a.rate()) => {
             a.burst() <= b.burst()
         }
         (Shape::Window(a), Shape::Window(b)) if forgets_like(a, b) => a.count() <= b.count(),
         (Shape::Quota(a), Shape::Quota(b)) if renews_like(a, b) => a.count() <= b.count(),
-        (a, Shape::Bucket(b)) => Through::of(a).fills(b),
+        (a, Shape::Bucket(b)) => Through::of(a).is_some_and(|through| through.fills(b)),
         (a, Shape::Window(b)) => {
             let per = u128::from(b.per().as_micros());
             let (units, of) = if b.is_exact() { (per, 1) } else { (61 * per, 60) };
-            Through::of(a).is_at_most(b.count(), units, of)
+            Through::of(a).is_some_and(|through| through.is_at_most(b.count(), units, of))
         }
         (Shape::Quota(a), Shape::Quota(b)) if let Some(times) = nested(a, b) => {
             a.count().checked_mul(times).is_some_and(|most| most <= b.count())
         }
         (a, Shape::Quota(b)) => {
             let (_, longest) = lengths(b.period());
-            Through::of(a).is_at_most(b.count(), longest.into(), 1)
+            let longest = longest.into();
+            Through::of(a).is_some_and(|through| through.is_at_most(b.count(), longest, 1))
         }
+        // What an abuse log does depends on blocks that no other limit knows of. Of a shape that is
+        // not compared here nothing is claimed.
+        _ => false,
     }
 }
 
@@ -180,8 +183,9 @@ fn lengths(period: &Period) -> (u64, u64) {
 // === impl Through ===
 
 impl Through {
-    fn of(shape: &Shape) -> Self {
-        match shape {
+    /// What comes through a limit of this shape; `None` where nothing is claimed about that.
+    fn of(shape: &Shape) -> Option<Self> {
+        Some(match shape {
             Shape::Bucket(bucket) => Self::Smooth {
                 burst: bucket.burst(),
                 tokens: bucket.rate().tokens(),
@@ -194,9 +198,8 @@ impl Through {
                 let (every, _) = lengths(quota.period());
                 Self::Stepped { count: quota.count(), every, more: 1 }
             }
-            // Never asked for; were it, an abuse log would be taken to let everything through.
-            Shape::Attempts(_) => Self::Stepped { count: u64::MAX, every: 1, more: 0 },
-        }
+            _ => return None,
+        })
     }
 
     /// Whether at most `count` units come through in `time / of` microseconds.

@@ -1,17 +1,17 @@
 //! What an operator does to a counter, and the blocks there are.
 
 use tidegate_core::{
-    Amended, Amendment, Blocks, Charge, Clock, Counter, Kept, Kind, Listed, Outcome, Page, Shape,
+    Amended, Amendment, Blocks, Charge, Clock, Counter, Kept, Listed, Outcome, Page, Shape,
     StoreError, Timestamp,
 };
 
-use super::Shelves;
 use super::commit::{Spots, kind_of};
 use super::locks::{Held, Locks};
 use super::log::LogStep;
 use super::shelf::Spot;
 use super::step::Here;
 use super::table::Slot;
+use super::{Shelves, on_shelf};
 
 /// Entries to a group of abuse logs.
 const WAYS: usize = super::LOG_WAYS;
@@ -89,12 +89,7 @@ impl Shelves {
     /// Makes an entry one that was never used.
     fn empty(&self, charge: &Charge<'_>, spot: Spot) {
         let Spot::Entry(slot) = spot else { return };
-        match kind_of(charge) {
-            Kind::Bucket => self.buckets.table().empty(slot),
-            Kind::Quota => self.quotas.table().empty(slot),
-            Kind::Window => self.windows.table().empty(slot),
-            Kind::Attempts => self.logs.table().empty(slot),
-        }
+        on_shelf!(self, kind_of(charge), |shelf| shelf.table().empty(slot));
     }
 
     fn amend_listed(

@@ -6,17 +6,16 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, Clock, Kind, MAX_LIMITS, Period, Periods, Plan, Reading, Readings, Room, Shape,
-    Stale, StoreError, Timestamp, plan,
+    Batch, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Reading, Readings, Room, Stale,
+    StoreError, Timestamp, plan,
 };
 
-use super::Shelves;
 use super::in_place::InPlace;
 use super::locks::Locks;
-use super::log::LogStep;
 use super::shelf::Spot;
-use super::step::{BucketStep, Here, QuotaStep, WindowStep};
+use super::step::{Here, Step as _};
 use super::table::Slot;
+use super::{Shelves, on_shelf, on_step};
 
 /// Where a charge's key was seen without a lock.
 pub(crate) type Glimpse = Option<Slot>;
@@ -96,17 +95,8 @@ impl Shelves {
     fn keep_in_cells(&self, charges: &[Charge<'_>], spots: &mut Spots, now: Timestamp) {
         for (charge, spot) in charges.iter().zip(spots) {
             let Spot::Newcomer(_, Some(cell)) = *spot else { continue };
-            let stays = match charge.shape() {
-                Shape::Quota(quota) => {
-                    matches!(quota.period(), Period::FirstUse(_))
-                        && self.quotas.counts(cell, self.epoch, now)
-                }
-                // What another limit has written says nothing about how long it counts for this one.
-                Shape::Attempts(_) => {
-                    self.logs.counts(cell, self.epoch, now) || self.logs.is_foreign(cell, charge)
-                }
-                Shape::Bucket(_) | Shape::Window(_) => false,
-            };
+            let here = Here { charge, periods: None, spot: *spot, epoch: self.epoch, now };
+            let stays = on_step!(self, charge.shape(), |step| step.stays_in(cell, here));
             if stays {
                 *spot = Spot::Overflow(cell);
             }
@@ -145,21 +135,11 @@ impl Shelves {
 
     #[inline]
     pub(crate) fn glimpse(&self, charge: &Charge<'_>) -> Glimpse {
-        match kind_of(charge) {
-            Kind::Bucket => self.buckets.table().glance(charge.digest()),
-            Kind::Quota => self.quotas.table().glance(charge.digest()),
-            Kind::Window => self.windows.table().glance(charge.digest()),
-            Kind::Attempts => self.logs.table().glance(charge.digest()),
-        }
+        on_shelf!(self, kind_of(charge), |shelf| shelf.table().glance(charge.digest()))
     }
 
     pub(crate) fn homes(&self, charge: &Charge<'_>) -> [u32; 2] {
-        match kind_of(charge) {
-            Kind::Bucket => self.buckets.table().homes(charge.digest()),
-            Kind::Quota => self.quotas.table().homes(charge.digest()),
-            Kind::Window => self.windows.table().homes(charge.digest()),
-            Kind::Attempts => self.logs.table().homes(charge.digest()),
-        }
+        on_shelf!(self, kind_of(charge), |shelf| shelf.table().homes(charge.digest()))
     }
 
     /// The spot of each charge whose groups are locked: the one its key was seen in, or both.
@@ -196,13 +176,7 @@ impl Shelves {
 
     #[inline]
     fn is_at(&self, charge: &Charge<'_>, slot: Slot) -> bool {
-        let digest = charge.digest();
-        match kind_of(charge) {
-            Kind::Bucket => self.buckets.table().is_at(slot, digest),
-            Kind::Quota => self.quotas.table().is_at(slot, digest),
-            Kind::Window => self.windows.table().is_at(slot, digest),
-            Kind::Attempts => self.logs.table().is_at(slot, digest),
-        }
+        on_shelf!(self, kind_of(charge), |shelf| shelf.table().is_at(slot, charge.digest()))
     }
 
     /// The spot of a key that is not in the table. The places of the other charges of the decision
@@ -222,42 +196,22 @@ impl Shelves {
                 taken.extend(*place);
             }
         }
-        match kind {
-            Kind::Bucket => self.buckets.settle_on(charge, &taken, self.epoch, now),
-            Kind::Quota => self.quotas.settle_on(charge, &taken, self.epoch, now),
-            Kind::Window => self.windows.settle_on(charge, &taken, self.epoch, now),
-            Kind::Attempts => self.logs.settle_on(charge, &taken, self.epoch, now),
-        }
+        on_shelf!(self, kind, |shelf| shelf.settle_on(charge, &taken, self.epoch, now))
     }
 
     #[inline]
     pub(crate) fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
-        match here.charge.shape() {
-            Shape::Bucket(bucket) => Ok(BucketStep { shelf: &self.buckets, bucket }.room(here)),
-            Shape::Quota(quota) => QuotaStep { shelf: &self.quotas, quota }.room(here),
-            Shape::Window(window) => Ok(WindowStep { shelf: &self.windows, window }.room(here)),
-            Shape::Attempts(attempts) => Ok(LogStep { shelf: &self.logs, attempts }.room(here)),
-        }
+        on_step!(self, here.charge.shape(), |step| step.room(here))
     }
 
     #[inline]
     pub(crate) fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
-        match here.charge.shape() {
-            Shape::Bucket(bucket) => Ok(BucketStep { shelf: &self.buckets, bucket }.look(here)),
-            Shape::Quota(quota) => QuotaStep { shelf: &self.quotas, quota }.look(here),
-            Shape::Window(window) => Ok(WindowStep { shelf: &self.windows, window }.look(here)),
-            Shape::Attempts(attempts) => Ok(LogStep { shelf: &self.logs, attempts }.look(here)),
-        }
+        on_step!(self, here.charge.shape(), |step| step.look(here))
     }
 
     #[inline]
     pub(crate) fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
-        match here.charge.shape() {
-            Shape::Bucket(bucket) => Ok(BucketStep { shelf: &self.buckets, bucket }.take(here)),
-            Shape::Quota(quota) => QuotaStep { shelf: &self.quotas, quota }.take(here),
-            Shape::Window(window) => Ok(WindowStep { shelf: &self.windows, window }.take(here)),
-            Shape::Attempts(attempts) => Ok(LogStep { shelf: &self.logs, attempts }.take(here)),
-        }
+        on_step!(self, here.charge.shape(), |step| step.take(here))
     }
 }
 

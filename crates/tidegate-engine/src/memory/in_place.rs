@@ -77,7 +77,7 @@ impl Shelves {
             let shelf = match charge.shape() {
                 Shape::Bucket(_) => &self.buckets,
                 Shape::Quota(_) => &self.quotas,
-                Shape::Window(_) | Shape::Attempts(_) => return InPlace::Not,
+                _ => return InPlace::Not,
             };
             let table = shelf.table();
             let Some(slot) = table.glance(charge.digest()) else { return InPlace::Not };
@@ -145,7 +145,7 @@ impl Shelves {
                 readings.push(reading);
             }
             Shape::Quota(quota) => readings.push(quota.look(Some(state), cost, now, periods)?),
-            Shape::Window(_) | Shape::Attempts(_) => {}
+            _ => {}
         }
         Ok(())
     }
@@ -194,6 +194,6 @@ fn room(
         Shape::Bucket(bucket) => Ok(bucket.room(Some(head.bucket()), charge.cost(), now)),
         Shape::Quota(quota) => quota.room(Some(head.quota()), charge.cost(), now, periods),
         // Never in place; were it, nothing would be admitted.
-        Shape::Window(_) | Shape::Attempts(_) => Ok(Room::Never),
+        _ => Ok(Room::Never),
     }
 }

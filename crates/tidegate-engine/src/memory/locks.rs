@@ -7,11 +7,11 @@
 use arrayvec::ArrayVec;
 use tidegate_core::{Charge, Kind, MAX_LIMITS};
 
-use super::Shelves;
 use super::commit::{Glimpse, kind_of};
 use super::shelf::Spot;
 use super::sketch::Cell;
 use super::table::{acquire, release};
+use super::{Shelves, on_shelf};
 use crate::sync::AtomicU64;
 
 /// Locks that are held, in the order they were taken. Dropping gives all of them back.
@@ -29,21 +29,11 @@ pub(crate) struct Held<'s>(&'s AtomicU64);
 impl Shelves {
     #[inline]
     pub(crate) fn group_lock(&self, (kind, group): (Kind, u32)) -> &AtomicU64 {
-        match kind {
-            Kind::Bucket => self.buckets.table().lock(group),
-            Kind::Quota => self.quotas.table().lock(group),
-            Kind::Window => self.windows.table().lock(group),
-            Kind::Attempts => self.logs.table().lock(group),
-        }
+        on_shelf!(self, kind, |shelf| shelf.table().lock(group))
     }
 
     fn cell_lock(&self, (kind, cell): (Kind, Cell)) -> &AtomicU64 {
-        match kind {
-            Kind::Bucket => self.buckets.cell_lock(cell),
-            Kind::Quota => self.quotas.cell_lock(cell),
-            Kind::Window => self.windows.cell_lock(cell),
-            Kind::Attempts => self.logs.cell_lock(cell),
-        }
+        on_shelf!(self, kind, |shelf| shelf.cell_lock(cell))
     }
 }
 

@@ -9,13 +9,14 @@
 
 use tidegate_core::{
     Attempt, Attempts, AttemptsState, Block, BlockScope, Level, MAX_BLOCK_AT, MAX_DISTINCT,
-    Reading, Room, Timestamp,
+    Reading, Room, Stale, Timestamp,
 };
 
 use super::Logs;
 use super::entry::{Epoch, Head, PAIR};
 use super::shelf::{Kept, Spot};
-use super::step::Here;
+use super::sketch::Cell;
+use super::step::{Here, Step};
 
 /// Words of an abuse log.
 pub(crate) const LOG: usize = FIRST + MAX_BLOCK_AT as usize;
@@ -37,16 +38,16 @@ pub(crate) struct LogStep<'s> {
 
 // === impl LogStep ===
 
-impl LogStep<'_> {
-    pub(crate) fn room(&self, here: Here<'_>) -> Room {
-        self.attempts.room(self.state(here).as_ref(), here.charge.member(), here.now)
+impl Step for LogStep<'_> {
+    fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
+        Ok(self.attempts.room(self.state(here).as_ref(), here.charge.member(), here.now))
     }
 
-    pub(crate) fn look(&self, here: Here<'_>) -> Reading {
-        self.attempts.look(self.state(here).as_ref(), here.charge.member(), here.now)
+    fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
+        Ok(self.attempts.look(self.state(here).as_ref(), here.charge.member(), here.now))
     }
 
-    pub(crate) fn take(&self, here: Here<'_>) -> Reading {
+    fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (state, member) = (self.state(here), here.charge.member());
         let (state, reading) = match here.spot {
             Spot::Overflow(_) => self.attempts.take_shared(state.as_ref(), member, here.now),
@@ -55,11 +56,10 @@ impl LogStep<'_> {
             }
         };
         self.write(here, &state);
-        reading
+        Ok(reading)
     }
 
-    /// Takes out the attempt made at `taken_at`; how many that was.
-    pub(crate) fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
+    fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let member = here.charge.member();
         self.change(here, |state| self.attempts.give_back(&state, member, taken_at, here.now))
     }
@@ -67,7 +67,7 @@ impl LogStep<'_> {
     /// Takes an attempt out of a cell that it shares with those of other keys, if it is there: exactly
     /// the one made at `taken_at`, because a later one may be another's. Without this, those who get in
     /// would use up what a cell lets through, and keep out everybody else in it.
-    pub(crate) fn give_back_shared(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
+    fn give_back_shared(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let Kept::Words(words) = self.shelf.load(here.spot, here.charge) else { return 0 };
         let member = here.charge.member();
         let is_it = |attempt: &Attempt| attempt.at == taken_at && attempt.member == member;
@@ -77,11 +77,18 @@ impl LogStep<'_> {
         }
     }
 
-    /// Forgets all attempts; how many there were.
-    pub(crate) fn forgive(&self, here: Here<'_>) -> u64 {
+    fn forgive(&self, here: Here<'_>) -> u64 {
         self.change(here, AttemptsState::forgiven)
     }
 
+    /// The block that a log would begin with is not its own, and what another limit has written says
+    /// nothing about how long it counts for this one.
+    fn stays_in(&self, cell: Cell, here: Here<'_>) -> bool {
+        self.shelf.counts(cell, here.epoch, here.now) || self.shelf.is_foreign(cell, here.charge)
+    }
+}
+
+impl LogStep<'_> {
     fn change(
         &self,
         here: Here<'_>,

@@ -27,8 +27,8 @@ mod step;
 mod table;
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Clock, Counter, Page, Plan, Readings, Receipt, Settlement,
-    Span, Store, StoreError, Usage,
+    Amended, Amendment, Batch, Blocks, Clock, Counter, Kind, Page, Plan, Readings, Receipt,
+    Settlement, Span, Store, StoreError, Usage,
 };
 
 use crate::engine::unpredictable;
@@ -80,6 +80,56 @@ type Logs = Shelf<LOG, LOG_WAYS>;
 
 /// Abuse logs to a group.
 const LOG_WAYS: usize = 7;
+
+/// Does something with the shelf of a kind, whatever its entries look like.
+macro_rules! on_shelf {
+    ($shelves:expr, $kind:expr, |$shelf:ident| $done:expr) => {
+        match $kind {
+            tidegate_core::Kind::Bucket => {
+                let $shelf = &$shelves.buckets;
+                $done
+            }
+            tidegate_core::Kind::Quota => {
+                let $shelf = &$shelves.quotas;
+                $done
+            }
+            tidegate_core::Kind::Window => {
+                let $shelf = &$shelves.windows;
+                $done
+            }
+            tidegate_core::Kind::Attempts => {
+                let $shelf = &$shelves.logs;
+                $done
+            }
+        }
+    };
+}
+
+/// Does something with the step of a shape on its shelf.
+macro_rules! on_step {
+    ($shelves:expr, $shape:expr, |$step:ident| $done:expr) => {
+        match $shape {
+            tidegate_core::Shape::Bucket(bucket) => {
+                let $step = $crate::memory::step::BucketStep { shelf: &$shelves.buckets, bucket };
+                $done
+            }
+            tidegate_core::Shape::Quota(quota) => {
+                let $step = $crate::memory::step::QuotaStep { shelf: &$shelves.quotas, quota };
+                $done
+            }
+            tidegate_core::Shape::Window(window) => {
+                let $step = $crate::memory::step::WindowStep { shelf: &$shelves.windows, window };
+                $done
+            }
+            tidegate_core::Shape::Attempts(attempts) => {
+                let $step = $crate::memory::log::LogStep { shelf: &$shelves.logs, attempts };
+                $done
+            }
+        }
+    };
+}
+
+use {on_shelf, on_step};
 
 /// The counters of all shapes.
 #[derive(Debug)]
@@ -184,23 +234,16 @@ impl<C: Clock> MemoryStore<C> {
     /// What the store holds now. Looks at every entry: for metrics, not for requests.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        let Shelves { epoch, buckets, quotas, windows, logs, stubs } = &self.shelves;
+        let Shelves { epoch, stubs, .. } = &self.shelves;
         let now = epoch.clamp(self.clock.now());
-        Usage {
-            buckets: buckets.table().live(*epoch, now),
-            quotas: quotas.table().live(*epoch, now),
-            windows: windows.table().live(*epoch, now),
-            attempts: logs.table().live(*epoch, now),
-            max_bytes: [
-                buckets.bytes(),
-                quotas.bytes(),
-                windows.bytes(),
-                logs.bytes(),
-                stubs.bytes(),
-            ]
-            .iter()
-            .sum(),
+        let (mut entries, mut max_bytes) = ([0; Kind::ALL.len()], stubs.bytes());
+        for (kind, live) in Kind::ALL.into_iter().zip(&mut entries) {
+            max_bytes += on_shelf!(self.shelves, kind, |shelf| {
+                *live = shelf.table().live(*epoch, now);
+                shelf.bytes()
+            });
         }
+        Usage { entries, max_bytes }
     }
 
     #[inline]

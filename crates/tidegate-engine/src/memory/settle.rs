@@ -7,16 +7,15 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Charge, Clock, MAX_LIMITS, Periods, Receipt, Settled, Settlement, Shape, Stale, StoreError,
-    TicketId, Timestamp, Way,
+    Charge, Clock, MAX_LIMITS, Periods, Receipt, Settled, Settlement, Stale, StoreError, TicketId,
+    Timestamp, Way,
 };
 
-use super::Shelves;
 use super::commit::{Glimpse, Spots};
 use super::locks::Locks;
-use super::log::LogStep;
 use super::shelf::Spot;
-use super::step::{BucketStep, Here, QuotaStep, WindowStep};
+use super::step::{Here, Step as _};
+use super::{Shelves, on_step};
 use crate::sync::{AtomicU64, Ordering, zeroed_words};
 
 /// Which tickets of one engine have been settled.
@@ -131,46 +130,28 @@ impl Shelves {
     /// Gives back to a key's own entry. A cell is shared, so only what is known to be the key's own is
     /// given back to it, and a key that is in neither has nothing that counts.
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
-        match (here.spot, here.charge.shape()) {
-            (Spot::Entry(_), _) => {}
-            (Spot::Overflow(_), Shape::Attempts(attempts)) => {
-                return LogStep { shelf: &self.logs, attempts }.give_back_shared(here, taken_at);
-            }
-            _ => return 0,
-        }
-        match here.charge.shape() {
-            Shape::Bucket(bucket) => {
-                BucketStep { shelf: &self.buckets, bucket }.give_back(here, taken_at)
-            }
-            Shape::Quota(quota) => {
-                QuotaStep { shelf: &self.quotas, quota }.give_back(here, taken_at)
-            }
-            Shape::Window(window) => {
-                WindowStep { shelf: &self.windows, window }.give_back(here, taken_at)
-            }
-            Shape::Attempts(attempts) => {
-                LogStep { shelf: &self.logs, attempts }.give_back(here, taken_at)
-            }
-        }
+        on_step!(self, here.charge.shape(), |step| match here.spot {
+            Spot::Entry(_) => step.give_back(here, taken_at),
+            Spot::Overflow(_) => step.give_back_shared(here, taken_at),
+            Spot::Newcomer(..) => 0,
+        })
     }
 
     /// Forgets the attempts in a key's own log; in a cell, the one that is settled.
     fn forgive(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
-        match (here.spot, here.charge.shape()) {
-            (Spot::Entry(_), Shape::Attempts(attempts)) => {
-                LogStep { shelf: &self.logs, attempts }.forgive(here)
-            }
-            (Spot::Overflow(_), _) => self.give_back(here, taken_at),
-            _ => 0,
+        match here.spot {
+            Spot::Entry(_) => on_step!(self, here.charge.shape(), |step| step.forgive(here)),
+            Spot::Overflow(_) => self.give_back(here, taken_at),
+            Spot::Newcomer(..) => 0,
         }
     }
 
     /// Takes what the request cost in addition: of a bucket at most what is in it.
     fn take_more(&self, here: Here<'_>, index: usize) -> Result<u64, StoreError> {
         let stale = |stale: Stale| stale.of_charge(index);
-        let there = match here.charge.shape() {
-            Shape::Bucket(_) => self.look(here).map_err(stale)?.remaining.max(0).unsigned_abs(),
-            Shape::Quota(_) | Shape::Window(_) | Shape::Attempts(_) => u64::MAX,
+        let there = match here.charge.shape().stops_at_empty() {
+            true => self.look(here).map_err(stale)?.remaining.max(0).unsigned_abs(),
+            false => u64::MAX,
         };
         let _ = self.take(here).map_err(stale)?;
         Ok(here.charge.cost().get().min(there))

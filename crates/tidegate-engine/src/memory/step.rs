@@ -2,6 +2,7 @@
 
 use super::entry::{Epoch, Head, PAIR, WIDE};
 use super::shelf::{Kept, Spot};
+use super::sketch::Cell;
 use super::{Pairs, Wides};
 use tidegate_core::{
     Bucket, BucketState, Charge, Period, Periods, Quota, QuotaState, Reading, Room, Shape, Span,
@@ -43,31 +44,62 @@ pub(crate) struct Here<'c> {
     pub(crate) now: Timestamp,
 }
 
+/// A charge of one shape, where it is counted. Every shape has such a step.
+pub(crate) trait Step {
+    /// Whether there is room.
+    fn room(&self, here: Here<'_>) -> Result<Room, Stale>;
+
+    /// The reading, without a charge.
+    fn look(&self, here: Here<'_>) -> Result<Reading, Stale>;
+
+    /// Charges, and gives the reading.
+    fn take(&self, here: Here<'_>) -> Result<Reading, Stale>;
+
+    /// Gives back what the charge says to an entry, and says how much that was.
+    fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64;
+
+    /// The same for a cell. It is shared, so only what is known to be the key's own is given back.
+    fn give_back_shared(&self, _: Here<'_>, _: Timestamp) -> u64 {
+        0
+    }
+
+    /// Forgets all attempts that an entry has counted, and says how many those were.
+    fn forgive(&self, _: Here<'_>) -> u64 {
+        0
+    }
+
+    /// Whether a key that could have a place of its own is counted in its cell for now, because it
+    /// would begin with something of the cell that is not its own.
+    fn stays_in(&self, _: Cell, _: Here<'_>) -> bool {
+        false
+    }
+}
+
 // === impl BucketStep ===
 
-impl BucketStep<'_> {
+impl Step for BucketStep<'_> {
     #[inline]
-    pub(crate) fn room(&self, here: Here<'_>) -> Room {
+    fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
         let (cost, now) = (here.charge.cost(), here.now);
-        match self.state(here) {
+        Ok(match self.state(here) {
             Held::Nothing => self.bucket.room(None, cost, now),
             Held::Current(state) => self.bucket.room(Some(state), cost, now),
             Held::Inherited(old, state) => self.bucket.look_inherited(old, state, cost, now).room,
-        }
+        })
     }
 
     #[inline]
-    pub(crate) fn look(&self, here: Here<'_>) -> Reading {
+    fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (cost, now) = (here.charge.cost(), here.now);
-        match self.state(here) {
+        Ok(match self.state(here) {
             Held::Nothing => self.bucket.look(None, cost, now),
             Held::Current(state) => self.bucket.look(Some(state), cost, now),
             Held::Inherited(old, state) => self.bucket.look_inherited(old, state, cost, now),
-        }
+        })
     }
 
     #[inline]
-    pub(crate) fn take(&self, here: Here<'_>) -> Reading {
+    fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let state = match self.state(here) {
             Held::Nothing => None,
             Held::Current(state) => Some(state),
@@ -75,11 +107,10 @@ impl BucketStep<'_> {
         };
         let (state, reading) = self.bucket.take(state, here.charge.cost(), here.now);
         self.write(here, state);
-        reading
+        Ok(reading)
     }
 
-    /// Gives back what the charge says, and says how much that was.
-    pub(crate) fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
+    fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let state = match self.state(here) {
             Held::Nothing => None,
             Held::Current(state) => Some(state),
@@ -90,7 +121,9 @@ impl BucketStep<'_> {
         self.write(here, state);
         units
     }
+}
 
+impl BucketStep<'_> {
     #[inline]
     fn write(&self, here: Here<'_>, state: BucketState) {
         let head = here.head(state.last, state.level);
@@ -116,17 +149,17 @@ impl BucketStep<'_> {
 
 // === impl QuotaStep ===
 
-impl QuotaStep<'_> {
+impl Step for QuotaStep<'_> {
     #[inline]
-    pub(crate) fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
+    fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
         self.quota.room(self.state(here), here.charge.cost(), here.now, here.periods)
     }
 
-    pub(crate) fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
+    fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
         self.quota.look(self.state(here), here.charge.cost(), here.now, here.periods)
     }
 
-    pub(crate) fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
+    fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (cost, periods) = (here.charge.cost(), here.periods);
         let mut state = self.state(here);
         if let (Some(state), Spot::Overflow(_), Period::FirstUse(length)) =
@@ -144,8 +177,8 @@ impl QuotaStep<'_> {
         Ok(reading)
     }
 
-    /// Gives back what the charge says, and says how much that was. The entry ends when it did.
-    pub(crate) fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
+    /// The entry ends when it did.
+    fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let Kept::Words(words) = self.shelf.load(here.spot, here.charge) else { return 0 };
         let head = here.epoch.unpack(words);
         let (state, units) = self.quota.give_back(head.quota(), here.charge.cost(), taken_at);
@@ -155,6 +188,14 @@ impl QuotaStep<'_> {
         units
     }
 
+    /// The period that a quota from first use would begin with is not its own.
+    fn stays_in(&self, cell: Cell, here: Here<'_>) -> bool {
+        matches!(self.quota.period(), Period::FirstUse(_))
+            && self.shelf.counts(cell, here.epoch, here.now)
+    }
+}
+
+impl QuotaStep<'_> {
     /// What was used is a fact, whatever the numbers were: it needs no conversion.
     fn state(&self, here: Here<'_>) -> Option<QuotaState> {
         match self.shelf.load(here.spot, here.charge) {
@@ -167,16 +208,16 @@ impl QuotaStep<'_> {
 
 // === impl WindowStep ===
 
-impl WindowStep<'_> {
-    pub(crate) fn room(&self, here: Here<'_>) -> Room {
-        self.window.room(self.state(here).as_ref(), here.charge.cost(), here.now)
+impl Step for WindowStep<'_> {
+    fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
+        Ok(self.window.room(self.state(here).as_ref(), here.charge.cost(), here.now))
     }
 
-    pub(crate) fn look(&self, here: Here<'_>) -> Reading {
-        self.window.look(self.state(here).as_ref(), here.charge.cost(), here.now)
+    fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
+        Ok(self.window.look(self.state(here).as_ref(), here.charge.cost(), here.now))
     }
 
-    pub(crate) fn take(&self, here: Here<'_>) -> Reading {
+    fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (mut state, mut reading) =
             self.window.take(self.state(here).as_ref(), here.charge.cost(), here.now);
         if let (WindowState::Grid(grid), Spot::Overflow(_)) = (&mut state, here.spot) {
@@ -186,17 +227,18 @@ impl WindowStep<'_> {
             reading.wait = self.window.room(Some(&state), here.charge.cost(), here.now).wait();
         }
         self.write(here, &state);
-        reading
+        Ok(reading)
     }
 
-    /// Gives back what the charge says, and says how much that was.
-    pub(crate) fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
+    fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let Some(state) = self.state(here) else { return 0 };
         let (state, units) = self.window.give_back(&state, here.charge.cost(), taken_at, here.now);
         self.write(here, &state);
         units
     }
+}
 
+impl WindowStep<'_> {
     fn write(&self, here: Here<'_>, state: &WindowState) {
         let stamp = here.charge.stamp().get();
         let words = here.epoch.pack_window(state, stamp, self.window.fresh_at(state));

@@ -1,6 +1,5 @@
 //! What each kind of failure means, by its type.
 
-use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
 
 use tidegate_core::{
@@ -13,7 +12,7 @@ use crate::world::{Op, World};
 const HERE: [u8; 4] = [203, 0, 113, 9];
 
 fn next(world: &World, error: StoreError) {
-    world.store().next.lock().unwrap().push_back(error);
+    world.wire().fail_next([error]);
 }
 
 fn failures(world: &World, policy: &str) -> usize {
@@ -49,7 +48,7 @@ fn p50_what_is_no_fault_of_the_store_feeds_nothing() {
 #[test]
 fn p50_a_caller_that_goes_away_feeds_nothing() {
     let world = World::proven();
-    world.store().held.store(true, Ordering::Relaxed);
+    world.wire().hold(true);
     world.fail(Some(StoreError::Unavailable));
     let (set, account) = (world.engine.policies(), Account::new("ann"));
     let subject = Subject::new().account(&account).ip(HERE.into());
@@ -64,6 +63,7 @@ fn p50_a_caller_that_goes_away_feeds_nothing() {
 #[test]
 fn p50_one_unreadable_counter_is_made_anew_and_feeds_nothing() {
     let world = World::proven();
+    assert!(world.ask("api", "ann", HERE).admits());
     world.ops();
     for _ in 0..5 {
         next(&world, StoreError::Corrupt { charge: 0 });
@@ -75,6 +75,23 @@ fn p50_one_unreadable_counter_is_made_anew_and_feeds_nothing() {
     assert_eq!(ops, [Op::Charge, Op::Amend, Op::Charge].repeat(5), "p12");
     let recreated = |event: &Event| matches!(event, Event::Recreated { .. });
     assert_eq!(world.events.lock().unwrap().iter().filter(|event| recreated(event)).count(), 5);
+}
+
+/// A counter that could not be forgotten is as it was, and nobody is told otherwise.
+#[test]
+fn p79_a_counter_is_told_to_be_made_anew_only_if_it_was() {
+    let world = World::proven();
+    assert!(world.ask("api", "ann", HERE).admits());
+    world.events.lock().unwrap().clear();
+    let recreated = || world.engine.record("api").unwrap().recreated;
+    world.wire().fail_next([StoreError::Corrupt { charge: 0 }]);
+    world.fail(Some(StoreError::Unavailable));
+    let told = world.ask("api", "ann", HERE);
+    assert_eq!((told.admits(), told.mode), (true, Mode::FailOpen));
+    let events = std::mem::take(&mut *world.events.lock().unwrap());
+    let is_told = |event: &Event| matches!(event, Event::Recreated { .. });
+    assert_eq!((events.iter().any(is_told), recreated()), (false, 0));
+    assert_eq!(world.engine.record("api").unwrap().fail_open_admitted, 1, "p22");
 }
 
 #[test]
@@ -133,7 +150,7 @@ fn p79_a_store_that_refuses_us_counts_and_is_critical_once_a_minute() {
 #[test]
 fn p75_counts_that_may_be_lost_are_a_failure_where_somebody_could_get_in() {
     let world = World::proven();
-    *world.store().changes.lock().unwrap() = Changes { restarts: 1, failovers: 0 };
+    world.wire().change(Changes { restarts: 1, failovers: 0 });
     assert!(world.ask("api", "ann", HERE).admits());
     for (policy, counted) in [("login", 1), ("otp", 1), ("admin", 1), ("api", 0), ("read", 0)] {
         assert_eq!(failures(&world, policy), counted, "{policy}");

@@ -2,7 +2,6 @@
 
 use std::future::Future as _;
 use std::pin::pin;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
 use tidegate_core::{
@@ -70,7 +69,7 @@ fn p11_a_failure_is_a_typed_denial_and_no_error() {
 fn p03_p51_what_happens_to_one_policy_concerns_no_other() {
     let world = World::proven();
     for _ in 0..3 {
-        world.store().next.lock().unwrap().push_back(StoreError::Unavailable);
+        world.wire().fail_next([StoreError::Unavailable]);
         assert!(!world.ask("login", "ann", HERE).admits());
     }
     assert_eq!(world.mode("login"), Mode::Degraded);
@@ -90,10 +89,10 @@ fn p08_p58_a_request_that_was_under_way_is_decided_in_the_mode_it_began_in_and_c
     let subject = Subject::new().account(&account).ip(HERE.into());
     let mut case = Case::new(set.get("login").unwrap(), &subject);
     let mut late = pin!(world.engine.decide(&mut case));
-    world.store().held.store(true, Ordering::Relaxed);
+    world.wire().hold(true);
     let mut context = Context::from_waker(Waker::noop());
     assert!(late.as_mut().poll(&mut context).is_pending());
-    world.store().held.store(false, Ordering::Relaxed);
+    world.wire().hold(false);
     world.trip("login");
     world.fail(None);
     world.pass(Span::from_secs(400));

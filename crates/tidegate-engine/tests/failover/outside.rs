@@ -1,6 +1,6 @@
 //! What the host can see: every change once, in order, and the same as what it can ask for.
 
-use tidegate_core::{Mode, Signal, Span, StoreError};
+use tidegate_core::{Mode, Name, Signal, Span, StoreError};
 use tidegate_engine::Event;
 
 use crate::world::World;
@@ -11,7 +11,7 @@ const HERE: [u8; 4] = [203, 0, 113, 9];
 fn p79_p80_what_was_told_and_what_can_be_asked_for_agree_at_all_times() {
     let world = World::new();
     let mut told = Mode::FailClosed;
-    let mut epoch = 0;
+    let (mut epoch, mut suspected) = (0, None);
     let mut random = 7_u64;
     for step in 0..4_000 {
         random =
@@ -26,24 +26,50 @@ fn p79_p80_what_was_told_and_what_can_be_asked_for_agree_at_all_times() {
             _ => world.pass(Span::from_secs((random >> 50) % 400)),
         }
         let mut last = None;
-        for (policy, signal) in world.signals() {
-            let Signal::Changed(change) = signal else { continue };
-            if policy.as_str() != "login" {
-                continue;
-            }
-            assert_eq!(change.from, told, "step {step}");
-            assert!(last <= Some(change.at));
-            (told, epoch, last) = (change.to, change.epoch, Some(change.at));
-        }
         let standing = world.engine.standing("login").unwrap();
-        for (policy, signal) in world.signals() {
-            if let (Signal::Changed(change), "login") = (signal, policy.as_str()) {
-                (told, epoch) = (change.to, change.epoch);
+        for (_, signal) in world.signals().into_iter().filter(|(of, _)| of.as_str() == "login") {
+            assert!(last <= Some(signal.at()));
+            last = Some(signal.at());
+            match signal {
+                Signal::Suspected { mode, .. } => suspected = Some(mode),
+                Signal::Cleared { .. } => suspected = None,
+                Signal::Changed(change) => {
+                    assert_eq!(change.from, told, "step {step}");
+                    (told, epoch, suspected) = (change.to, change.epoch, None);
+                }
+                _ => {}
             }
         }
-        assert_eq!((standing.mode, standing.epoch), (told, epoch), "step {step}");
+        let mode = suspected.unwrap_or(told);
+        assert_eq!((standing.mode, standing.epoch), (mode, epoch), "step {step}");
     }
     assert!(epoch > 3, "it was degraded {epoch} times");
+}
+
+/// The gauge of modes says what requests meet, from the first failure to the first answer.
+#[test]
+fn p80_the_mode_is_true_before_the_trip() {
+    for (policy, primary) in
+        [("login", Mode::FailClosed), ("api", Mode::FailOpen), ("read", Mode::Degraded)]
+    {
+        let world = World::proven();
+        assert_eq!(world.mode(policy), Mode::Normal);
+        world.wire().fail_next([StoreError::Timeout]);
+        assert_eq!(world.ask(policy, "ann", HERE).mode, primary);
+        assert_eq!(world.mode(policy), primary, "what the last request met");
+        assert_eq!(world.ask(policy, "ann", HERE).mode, Mode::Normal);
+        assert_eq!(world.mode(policy), Mode::Normal, "it has answered since");
+        assert_eq!(world.engine.standing(policy).unwrap().failures, 1, "which clears no failure");
+        world.wire().fail_next([StoreError::Timeout]);
+        let _ = world.ask(policy, "ann", HERE);
+        world.pass(Span::from_secs(2));
+        assert_eq!(world.mode(policy), Mode::Normal, "a good probe is an answer, too");
+        let of_policy = |(of, signal): (Name, Signal)| (of.as_str() == policy).then_some(signal);
+        let told: Vec<_> = world.signals().into_iter().filter_map(of_policy).collect();
+        let names: Vec<_> = told.iter().map(Signal::name).collect();
+        let pair = ["store_suspected", "store_cleared"];
+        assert_eq!(names, [&["store_proven"][..], &pair, &pair].concat(), "{policy}");
+    }
 }
 
 #[test]

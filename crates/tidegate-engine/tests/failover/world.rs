@@ -1,58 +1,23 @@
 //! A node on a shared store that fails on command, and a clock that moves on command.
 
-use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::Poll;
 
 use tidegate_core::{
-    Account, Amended, Amendment, Batch, Blocks, Bucket, Case, Changes, Clock, Counter, Digests,
-    Dimension, FailureMode, Limit, ManualClock, Mode, Name, Page, PolicySet, PolicySetBuilder,
-    PolicySpec, Preset, Protects, Rate, Readings, Receipt, Scope, Settlement, Shape, Signal, Span,
-    Store, StoreError, Subject, Ticket, Timestamp, Verdict,
+    Account, Bucket, Case, Clock, Digests, Dimension, FailureMode, Limit, ManualClock, Mode, Name,
+    PolicySet, PolicySetBuilder, PolicySpec, Preset, Protects, Rate, Scope, Shape, Signal, Span,
+    StoreError, Subject, Ticket, Timestamp, Verdict,
 };
-use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, Event, ready};
-
-/// What the store was asked to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Op {
-    Charge,
-    Peek,
-    Settle,
-    Amend,
-    Blocks,
-    Probe,
-}
+pub(crate) use tidegate_test::stub::Call as Op;
+use tidegate_test::stub::{Stub, Wire};
 
 /// The time all worlds begin at.
 pub(crate) const START: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 
-/// A memory that others could share, and its faults.
-pub(crate) struct FaultyStore {
-    memory: MemoryStore<Arc<ManualClock>>,
-    clock: Arc<ManualClock>,
-    /// What everything fails with.
-    pub(crate) fault: Mutex<Option<StoreError>>,
-    /// What the next charges fail with, before anything else.
-    pub(crate) next: Mutex<VecDeque<StoreError>>,
-    /// Whether probes are good all the same.
-    pub(crate) probes_answer: AtomicBool,
-    /// Whether charges wait.
-    pub(crate) held: AtomicBool,
-    /// What the next operations of these kinds take, and what they then fail with.
-    pub(crate) script: Mutex<VecDeque<(Op, Span, Option<StoreError>)>>,
-    /// How long each operation was allowed to take, where that is said.
-    pub(crate) allowed: Mutex<Vec<(Op, Span)>>,
-    pub(crate) changes: Mutex<Changes>,
-    pub(crate) ops: Mutex<Vec<(Timestamp, Op)>>,
-}
-
 pub(crate) struct World {
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) engine: Engine<FaultyStore>,
+    pub(crate) engine: Engine<Stub>,
     pub(crate) events: Arc<Mutex<Vec<Event>>>,
 }
 
@@ -107,19 +72,8 @@ impl World {
 
     pub(crate) fn with(set: PolicySet) -> Self {
         let clock = Arc::new(ManualClock::new(START));
-        let budget = Budget { buckets: 64, quotas: 16, windows: 16, attempts: 256 };
-        let store = FaultyStore {
-            memory: MemoryStore::new(budget, Arc::clone(&clock)),
-            clock: Arc::clone(&clock),
-            fault: Mutex::new(None),
-            next: Mutex::default(),
-            probes_answer: AtomicBool::new(false),
-            held: AtomicBool::new(false),
-            script: Mutex::default(),
-            allowed: Mutex::default(),
-            changes: Mutex::default(),
-            ops: Mutex::default(),
-        };
+        let store = Stub::in_memory(&clock);
+        store.wire().wait(0, 0);
         let events: Arc<Mutex<Vec<Event>>> = Arc::default();
         let heard = Arc::clone(&events);
         let engine = Engine::with_digests(store, set, Digests::new([1, 2]))
@@ -135,12 +89,12 @@ impl World {
         world
     }
 
-    pub(crate) fn store(&self) -> &FaultyStore {
-        self.engine.store()
+    pub(crate) fn wire(&self) -> &Wire {
+        self.engine.store().wire()
     }
 
     pub(crate) fn fail(&self, error: Option<StoreError>) {
-        *self.store().fault.lock().unwrap() = error;
+        self.wire().fail(error);
     }
 
     /// Makes the probes that are due.
@@ -226,7 +180,7 @@ impl World {
     }
 
     pub(crate) fn ops(&self) -> Vec<(Timestamp, Op)> {
-        std::mem::take(&mut *self.store().ops.lock().unwrap())
+        self.wire().take_calls()
     }
 }
 
@@ -235,85 +189,5 @@ impl World {
 impl Told {
     pub(crate) fn admits(&self) -> bool {
         self.verdict == Verdict::Admit
-    }
-}
-
-// === impl FaultyStore ===
-
-impl FaultyStore {
-    fn allow(&self, op: Op, within: Span) {
-        self.allowed.lock().unwrap().push((op, within));
-    }
-
-    fn begin(&self, op: Op) -> Result<(), StoreError> {
-        self.ops.lock().unwrap().push((self.clock.now(), op));
-        if op == Op::Charge
-            && let Some(error) = self.next.lock().unwrap().pop_front()
-        {
-            return Err(error);
-        }
-        let scripted = self.script.lock().unwrap().pop_front_if(|(kind, ..)| *kind == op);
-        if let Some((_, takes, error)) = scripted {
-            self.clock.advance(takes);
-            error.map_or(Ok(()), Err)?;
-        }
-        match &*self.fault.lock().unwrap() {
-            Some(_) if op == Op::Probe && self.probes_answer.load(Ordering::Relaxed) => Ok(()),
-            Some(error) => Err(error.clone()),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Store for FaultyStore {
-    fn name(&self) -> &'static str {
-        "faultystore"
-    }
-
-    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        poll_fn(|_| match self.held.load(Ordering::Relaxed) {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
-        })
-        .await;
-        self.allow(Op::Charge, batch.deadline());
-        self.begin(Op::Charge)?;
-        self.memory.charge(batch, readings).await
-    }
-
-    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.begin(Op::Peek)?;
-        self.memory.peek(batch, readings).await
-    }
-
-    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
-        self.allow(Op::Settle, settlement.deadline());
-        self.begin(Op::Settle)?;
-        self.memory.settle(settlement).await
-    }
-
-    async fn amend(
-        &self,
-        counter: Counter<'_>,
-        what: Amendment,
-        within: Span,
-    ) -> Result<Amended, StoreError> {
-        self.allow(Op::Amend, within);
-        self.begin(Op::Amend)?;
-        self.memory.amend(counter, what, within).await
-    }
-
-    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
-        self.begin(Op::Blocks)?;
-        self.memory.blocks(page).await
-    }
-
-    async fn probe(&self, trial: &Batch<'_>) -> Result<(), StoreError> {
-        self.allow(Op::Probe, trial.deadline());
-        self.begin(Op::Probe)
-    }
-
-    fn changes(&self) -> Changes {
-        *self.changes.lock().unwrap()
     }
 }

@@ -12,7 +12,7 @@ const EVERYTHING: &str = "
 version: 1
 policies:
   - name: code
-    failure_mode: fail_closed
+    failure_mode: fail_open
     limits:
       - name: codes
         by: account

@@ -10,12 +10,14 @@
 mod blocks;
 mod corpus;
 mod door;
+mod entrances;
 mod environments;
 mod examples;
 mod golden;
 mod loaded;
 mod made;
 mod schema;
+mod versions;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! The JSON schema says the same as the reader, as far as a schema can.
 
 use serde_json::Value;
+use tidegate_core::Dimension;
 use tidegate_engine::file::{File, NoDoor, schema};
 
 use crate::door::Sections;
@@ -48,6 +49,25 @@ fn objections(validator: &jsonschema::Validator, text: &str) -> Option<Vec<Strin
             .map(|error| format!("{}: {error}", error.instance_path()))
             .collect(),
     )
+}
+
+#[test]
+fn every_fact_that_is_counted_can_be_written_and_no_other() {
+    let validator = validator();
+    for dimension in Dimension::ALL {
+        let name = dimension.name();
+        let text = format!(
+            "version: 1\npolicies:\n  - name: api\n    failure_mode: fail_open\n    limits:\n\
+             \x20     - {{ name: l, by: {name}, bucket: {{ rate: 1/s, burst: 9 }} }}\n"
+        );
+        let objections = objections(&validator, &text).unwrap();
+        assert_eq!(objections.is_empty(), dimension.is_counted(), "{name}: {objections:?}");
+        assert_eq!(File::<Sections>::parse("f.yaml", &text).is_ok(), dimension.is_counted());
+    }
+    let schema = schema::<Sections>().as_value().to_string();
+    for dimension in Dimension::ALL {
+        assert!(schema.contains(dimension.meaning()), "{}", dimension.name());
+    }
 }
 
 #[test]

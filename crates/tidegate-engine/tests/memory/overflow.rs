@@ -2,7 +2,7 @@
 //!
 //! The smallest cases in which keys that share a batch, a cell or a reload could lose a charge.
 
-use tidegate_core::{Dimension, Override, PolicySet, Shape, Span, Subject};
+use tidegate_core::{Dimension, Kind, Override, PolicySet, Shape, Span, Subject};
 
 use crate::world::{
     ONE_GROUP, START, World, attempts, bucket, ladder, limit, per_user, policy, quota,
@@ -170,7 +170,7 @@ fn a_quota_whose_period_began_before_the_store_is_forgotten_with_its_period() {
     let week = 7 * Span::DAY.as_micros();
     let end = (START.as_micros() / week + 1) * week;
     world.clock.set(START.after(Span::from_micros(end - START.as_micros() + week / 16)));
-    assert_eq!(world.engine.store().usage().quotas, 0, "the week is over");
+    assert_eq!(world.engine.store().usage().of(Kind::Quota), 0, "the week is over");
 }
 
 #[test]

@@ -150,7 +150,7 @@ pub(crate) fn per_user(shape: Shape) -> PolicySet {
 }
 
 pub(crate) fn spec(of: &str, limits: impl IntoIterator<Item = Limit>) -> PolicySpec {
-    let spec = PolicySpec::new(name(of), FailureMode::FailClosed);
+    let spec = PolicySpec::new(name(of), FailureMode::FailOpen);
     limits.into_iter().fold(spec, PolicySpec::limit)
 }
 

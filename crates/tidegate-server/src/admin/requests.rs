@@ -173,12 +173,12 @@ impl<'a> Order<'a> {
 impl Field {
     fn of(name: &str) -> Option<(Self, &'static str)> {
         Some(match name {
-            "policy" => (Self::Policy, "/policy"),
-            "subject" => (Self::Subject, "/subject"),
-            "limit" => (Self::Limit, "/limit"),
-            "for" => (Self::For, "/for"),
-            "level" => (Self::Level, "/level"),
-            "key" => (Self::Key, "/key"),
+            "policy" => (Self::Policy, "policy"),
+            "subject" => (Self::Subject, "subject"),
+            "limit" => (Self::Limit, "limit"),
+            "for" => (Self::For, "for"),
+            "level" => (Self::Level, "level"),
+            "key" => (Self::Key, "key"),
             _ => return None,
         })
     }
@@ -201,7 +201,7 @@ impl<'de> Visitor<'de> for OrderVisitor<'_> {
             match field {
                 Field::Subject => {
                     let value = map.next_value_seed(FactsSeed(trail))?;
-                    trail.at("/subject");
+                    trail.at("", "subject");
                     once(trail, &mut order.facts, value)?;
                 }
                 Field::Policy | Field::Limit => {

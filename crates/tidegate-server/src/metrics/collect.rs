@@ -8,7 +8,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
-use tidegate_core::{BlockScope, Changes, Mode, PolicySet, Standing, Store, Usage, Verdict};
+use tidegate_core::{BlockScope, Changes, Kind, Mode, PolicySet, Standing, Store, Usage, Verdict};
 use tidegate_engine::Record;
 
 use super::tally::{BOUNDS, CLASSES, Failure, PolicyTally, Tally};
@@ -237,14 +237,9 @@ impl Snapshot {
             None,
             MetricType::Gauge,
         )?;
-        let entries = [
-            ("bucket", usage.buckets),
-            ("window", usage.windows),
-            ("quota", usage.quotas),
-            ("attempts", usage.attempts),
-        ];
-        for (shape, count) in entries {
-            metric.encode_family(&[("shape", shape)])?.encode_gauge(&to_u64(count))?;
+        for kind in Kind::ALL {
+            let entries = to_u64(usage.of(kind));
+            metric.encode_family(&[("shape", kind.name())])?.encode_gauge(&entries)?;
         }
         let help = "The most memory the store can take";
         gauge(encoder, "tidegate_store_max_bytes", help, to_u64(usage.max_bytes))

@@ -13,9 +13,6 @@ use tidegate_engine::Record;
 
 use super::collect::{Snapshot, counter};
 
-/// The place of admissions among the verdicts.
-const ADMIT: usize = 0;
-
 // === impl Snapshot ===
 
 impl Snapshot {
@@ -67,9 +64,8 @@ impl Snapshot {
         // Named by the contract.
         let help = "Requests admitted because the store failed and the policy fails open";
         let mut metric = counting(encoder, "fail_open_admitted", help)?;
-        for (policy, tallies) in self.by_policy() {
-            let count = tallies.iter().map(|tally| tally.decisions(Mode::FailOpen, ADMIT)).sum();
-            counter(&mut metric, &[("policy", policy)], count)?;
+        for (policy, _, record) in self.by_standing() {
+            counter(&mut metric, &[("policy", policy)], record.fail_open_admitted)?;
         }
         Ok(())
     }

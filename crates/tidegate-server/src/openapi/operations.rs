@@ -1,6 +1,7 @@
 //! What each endpoint takes, and everything it may answer.
 
 use serde_json::{Value, json};
+use tidegate_core::Dimension;
 use utoipa::openapi::path::{
     Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn,
 };
@@ -11,10 +12,9 @@ use utoipa::openapi::{
 };
 
 use super::examples;
-use super::schemas::{address, cost, fact, meaning, named, policy};
+use super::schemas::{cost, fact, named, policy};
 use crate::problem::Kind;
 use crate::route::Route;
-use crate::wire::ask::TEXTS;
 
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain";
@@ -110,11 +110,11 @@ fn explain() -> OperationBuilder {
             .description(Some(description))
             .schema(Some(schema))
     };
-    let facts = TEXTS.map(|dimension| query(dimension.name(), meaning(dimension), fact().into()));
+    let facts = Dimension::told()
+        .map(|dimension| query(dimension.name(), dimension.meaning(), fact(dimension).into()));
     let operation = about(Route::Explain, "explain", summary)
         .parameter(policy_parameter())
         .parameters(Some(facts))
-        .parameter(query("ip", "The client's address", address().into()))
         .parameter(query("cost", "What the request weighs", cost(1).into()))
         .response("200", answer("Every limit of the policy, in order", "Explanation", None));
     let kinds = [Kind::InvalidField, Kind::UnknownPolicy];

@@ -2,7 +2,7 @@
 //! constants their readers use.
 
 use serde_json::json;
-use tidegate_core::{Dimension, MAX_EXACT, Name, Ticket};
+use tidegate_core::{Dimension, MAX_EXACT, Name, Ticket, Values};
 use utoipa::openapi::schema::{
     AdditionalProperties, AnyOfBuilder, ArrayBuilder, KnownFormat, Object, ObjectBuilder,
     OneOfBuilder, Schema, SchemaFormat, Type,
@@ -14,7 +14,7 @@ use super::examples;
 use crate::problem::Problem;
 use crate::routes::ReadyAnswer;
 use crate::wire::answers::{DecisionAnswer, SettledAnswer};
-use crate::wire::ask::{MAX_FACT, TEXTS};
+use crate::wire::ask::MAX_FACT;
 use crate::wire::listing::{ExplainAnswer, PoliciesAnswer};
 use crate::wire::requests::MAX_BATCH;
 
@@ -70,13 +70,9 @@ fn ask() -> Object {
 }
 
 fn subject() -> Object {
-    let facts = TEXTS.into_iter().fold(strict(), |facts, dimension| {
-        facts.property(dimension.name(), fact().description(Some(meaning(dimension))))
-    });
-    facts
-        .description(Some("What is known about who asks. An empty value is none."))
-        .property("ip", address())
-        .build()
+    let facts = Dimension::told()
+        .fold(strict(), |facts, dimension| facts.property(dimension.name(), fact(dimension)));
+    facts.description(Some("What is known about who asks. An empty value is none.")).build()
 }
 
 fn batch() -> Object {
@@ -140,23 +136,25 @@ pub(super) fn policy() -> ObjectBuilder {
         .examples([json!("api")])
 }
 
-/// A fact that is a text.
-pub(super) fn fact() -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::String).max_length(Some(MAX_FACT))
-}
-
-/// An address.
-pub(super) fn address() -> AnyOfBuilder {
-    let of = |format| {
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .format(Some(SchemaFormat::KnownFormat(format)))
-    };
-    AnyOfBuilder::new()
-        .item(of(KnownFormat::Ipv4))
-        .item(of(KnownFormat::Ipv6))
-        .description(Some("The client's address; IPv6 counts by its /64"))
-        .examples([json!("203.0.113.7")])
+/// A fact.
+pub(super) fn fact(dimension: Dimension) -> Schema {
+    let text = || ObjectBuilder::new().schema_type(Type::String);
+    let meaning = Some(dimension.meaning());
+    let example = [json!(dimension.example())];
+    match dimension.values() {
+        Values::Text | Values::Accounts => {
+            text().max_length(Some(MAX_FACT)).description(meaning).examples(example).into()
+        }
+        Values::Addresses(_) => {
+            let of = |format| text().format(Some(SchemaFormat::KnownFormat(format)));
+            AnyOfBuilder::new()
+                .item(of(KnownFormat::Ipv4))
+                .item(of(KnownFormat::Ipv6))
+                .description(meaning)
+                .examples(example)
+                .into()
+        }
+    }
 }
 
 /// A number of units.
@@ -167,22 +165,4 @@ pub(super) fn cost(least: u64) -> ObjectBuilder {
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
         .minimum(Some(least as f64))
         .maximum(Some(MAX_EXACT as f64))
-}
-
-pub(super) const fn meaning(dimension: Dimension) -> &'static str {
-    match dimension {
-        Dimension::Org => "The organisation",
-        Dimension::Upstream => "The upstream a gateway forwards to",
-        Dimension::Route => "The route, as its template",
-        Dimension::User => "The user",
-        Dimension::Token => "The token, by its public id and never by its secret",
-        Dimension::Account => {
-            "The account somebody tries to enter, as typed; every spelling of a name is one account"
-        }
-        Dimension::Device => "The device",
-        Dimension::Agent => "The user agent",
-        Dimension::Class => "The endpoint class; that of the policy counts if it has one",
-        Dimension::Plan => "The plan, by which limits choose numbers; nothing counts by it",
-        Dimension::Ip | Dimension::Ip56 | Dimension::Ip48 => "The client's address",
-    }
 }

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use http::header::HeaderValue;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
-use tidegate_core::{Account, Case, Decision, Dimension, Fallback, Mode, Retry, Subject, Verdict};
+use tidegate_core::{Account, Case, Decision, Fallback, Mode, Retry, Subject, Values, Verdict};
 use tidegate_engine::DecideError;
 
 use crate::answer::{self, Answer};
@@ -87,7 +87,7 @@ fn code(decision: &Decision<'_>) -> Option<Code> {
     let prolonged = decision.failsafe()?.prolonged;
     let local = matches!(
         decision.policy().fallback(),
-        Fallback::Guarded | Fallback::Ceilings | Fallback::Health
+        Fallback::Guarded | Fallback::Ceilings | Fallback::Health | Fallback::Spend
     );
     (prolonged && local).then_some(Code::EnforcementDegraded)
 }
@@ -139,7 +139,7 @@ fn subject<'h>(
         if values.next().is_some() || value.len() > MAX_FACT {
             return Err(Kind::Malformed.problem("a header field is there twice, or is too long"));
         }
-        if *dimension == Dimension::Account {
+        if dimension.values() == Values::Accounts {
             account = Some(login_name(value)?);
         } else {
             subject = subject.with(*dimension, value.as_bytes());
@@ -160,7 +160,7 @@ mod tests {
 
     use http::HeaderValue;
     use proptest::prelude::*;
-    use tidegate_core::Fact;
+    use tidegate_core::{Dimension, Fact};
     use tidegate_tower::client::Trust;
 
     use super::*;

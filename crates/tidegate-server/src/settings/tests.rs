@@ -61,6 +61,28 @@ fn unknown_fields_are_refused() {
 }
 
 #[test]
+fn every_fact_that_is_told_can_have_a_header() {
+    let schema = schemars::schema_for!(WrittenHeaders).to_value();
+    let properties = schema["properties"].as_object().unwrap();
+    assert_eq!(schema["additionalProperties"], false);
+    for dimension in Dimension::ALL {
+        let name = dimension.name();
+        assert_eq!(properties.contains_key(name), dimension.is_told(), "{name}");
+        let json = format!(
+            r#"{{"gate": {{"trusted_peers": ["192.0.2.0/24"], "headers": {{"{name}": "x-it"}}}}}}"#
+        );
+        if !dimension.is_told() {
+            assert!(check(&json).unwrap_err().contains("unknown field"), "{name}");
+            continue;
+        }
+        assert!(properties[name]["description"].is_string(), "{name}");
+        let gate = check(&json).unwrap().gate;
+        let is_address = dimension == Dimension::Ip;
+        assert_eq!(gate.facts.iter().any(|(fact, _)| *fact == dimension), !is_address, "{name}");
+    }
+}
+
+#[test]
 fn the_schema_names_every_field() {
     let schema = schemars::schema_for!(WrittenSettings).to_value();
     let written = schema["properties"].as_object().unwrap();

@@ -1,12 +1,18 @@
 //! The section `server` as it is written: every field may be left out, none may be unknown.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use tidegate_core::Dimension;
 
 use tidegate_tower::settings::{Header, Length, Network, Size};
+
+use crate::wire::ask::FactNames;
 
 /// The section `server` of the policy file, as written. [`Settings`](super::Settings) is what the
 /// server works with; flags and the environment are laid over this one first.
@@ -69,29 +75,89 @@ pub struct WrittenGate {
 }
 
 /// The section `server.gate.headers`, as written: a header for each fact that comes in one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct WrittenHeaders {
-    /// The organisation.
-    pub org: Option<Header>,
-    /// The upstream.
-    pub upstream: Option<Header>,
-    /// The route, as its template.
-    pub route: Option<Header>,
-    /// The user.
-    pub user: Option<Header>,
-    /// The token, by its public id.
-    pub token: Option<Header>,
-    /// The account somebody tries to enter.
-    pub account: Option<Header>,
-    /// The device.
-    pub device: Option<Header>,
-    /// The client's address: `x-forwarded-for`, `forwarded`, or a header with one address.
-    pub ip: Option<Header>,
-    /// The user agent.
-    pub agent: Option<Header>,
-    /// The endpoint class.
-    pub class: Option<Header>,
-    /// The plan, by which limits choose numbers.
-    pub plan: Option<Header>,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WrittenHeaders([Option<Header>; Dimension::COUNT]);
+
+// === impl WrittenHeaders ===
+
+impl WrittenHeaders {
+    /// The header that carries a fact, if one does.
+    #[must_use]
+    pub const fn get(&self, dimension: Dimension) -> Option<&Header> {
+        self.0[dimension as usize].as_ref()
+    }
+}
+
+impl<'de> Deserialize<'de> for WrittenHeaders {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(HeadersVisitor)
+    }
+}
+
+impl JsonSchema for WrittenHeaders {
+    fn schema_name() -> Cow<'static, str> {
+        "WrittenHeaders".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties = serde_json::Map::new();
+        for dimension in Dimension::told() {
+            let mut header = generator.subschema_for::<Option<Header>>();
+            header.insert("description".to_owned(), dimension.meaning().into());
+            properties.insert(dimension.name().to_owned(), header.to_value());
+        }
+        json_schema!({
+            "description": "A header for each fact that comes in one.",
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": false,
+        })
+    }
+}
+
+/// The name of one fact.
+struct Told(Dimension);
+
+struct ToldVisitor;
+
+struct HeadersVisitor;
+
+impl<'de> Deserialize<'de> for Told {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_identifier(ToldVisitor)
+    }
+}
+
+impl Visitor<'_> for ToldVisitor {
+    type Value = Told;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a fact")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Told, E> {
+        Dimension::told_as(name).map(Told).ok_or_else(|| {
+            E::custom(format_args!("unknown field `{name}`, expected one of {FactNames}"))
+        })
+    }
+}
+
+impl<'de> Visitor<'de> for HeadersVisitor {
+    type Value = WrittenHeaders;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a header for each fact that comes in one")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<WrittenHeaders, M::Error> {
+        let mut headers = WrittenHeaders::default();
+        while let Some(Told(dimension)) = map.next_key()? {
+            let slot = &mut headers.0[dimension as usize];
+            if slot.is_some() {
+                return Err(M::Error::duplicate_field(dimension.name()));
+            }
+            *slot = map.next_value()?;
+        }
+        Ok(headers)
+    }
 }

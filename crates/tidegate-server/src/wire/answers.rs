@@ -401,7 +401,7 @@ pub(crate) fn stages() -> Object {
 }
 
 fn shapes() -> Object {
-    one_of([Kind::Bucket, Kind::Window, Kind::Quota, Kind::Attempts].map(Kind::name))
+    one_of(Kind::ALL.map(Kind::name))
 }
 
 pub(crate) fn levels() -> Object {

@@ -1,9 +1,10 @@
 //! What a request asks: a policy, the facts about who asks, and what it weighs.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::net::IpAddr;
 
-use tidegate_core::{Account, Cost, Dimension, Subject};
+use tidegate_core::{Account, Cost, Dimension, Subject, Values};
 
 /// One request for a decision, however it came.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,35 +17,26 @@ pub(crate) struct Ask<'a> {
 /// The facts about who asks, borrowed from the request wherever possible.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Facts<'a> {
-    /// In the order of [`TEXTS`], without the account.
-    texts: [Option<Cow<'a, str>>; TEXTS.len()],
+    /// The facts that are plain text, by their dimension.
+    texts: [Option<Cow<'a, str>>; Dimension::COUNT],
     account: Option<Account<'a>>,
     ip: Option<IpAddr>,
 }
 
-/// A fact as requests name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FactName {
-    /// The address of the client.
-    Ip,
-    /// One of [`TEXTS`], by its place.
-    Text(usize),
-}
+/// Writes the names of all facts that can be told, for messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FactNames;
 
-/// The facts that are texts. The wider prefixes of an address are not among them: they follow from
-/// the address.
-pub(crate) const TEXTS: [Dimension; 10] = [
-    Dimension::Org,
-    Dimension::Upstream,
-    Dimension::Route,
-    Dimension::User,
-    Dimension::Token,
-    Dimension::Account,
-    Dimension::Device,
-    Dimension::Agent,
-    Dimension::Class,
-    Dimension::Plan,
-];
+/// Why a fact is not taken as it was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// The text is longer than [`MAX_FACT`].
+    TooLong,
+    /// The text is not an address, and has to be.
+    NotAnAddress,
+    /// The same fact was told before.
+    Twice,
+}
 
 /// The most characters of a fact. Characters and not bytes, because that is what a JSON schema can
 /// say; in bytes it is at most four times as much.
@@ -53,32 +45,24 @@ pub(crate) const MAX_FACT: usize = 256;
 // === impl Facts ===
 
 impl<'a> Facts<'a> {
-    /// Adds a text; whether there was none before.
-    #[must_use]
-    pub(crate) fn set(&mut self, place: usize, text: Cow<'a, str>) -> bool {
-        if TEXTS.get(place) == Some(&Dimension::Account) {
-            return self.account.replace(Account::from(text)).is_none();
-        }
-        match self.texts.get_mut(place) {
-            Some(slot @ None) => {
-                *slot = Some(text);
-                true
+    /// Adds one fact, as its text.
+    pub(crate) fn tell(&mut self, dimension: Dimension, text: Cow<'a, str>) -> Result<(), Unfit> {
+        let is_first = match dimension.values() {
+            Values::Addresses(_) => {
+                self.ip.replace(text.parse().map_err(|_| Unfit::NotAnAddress)?).is_none()
             }
-            _ => false,
-        }
-    }
-
-    /// Adds the address; whether there was none before.
-    #[must_use]
-    pub(crate) fn set_ip(&mut self, ip: IpAddr) -> bool {
-        self.ip.replace(ip).is_none()
+            Values::Text | Values::Accounts if !fits(&text) => return Err(Unfit::TooLong),
+            Values::Accounts => self.account.replace(Account::from(text)).is_none(),
+            Values::Text => self.texts[dimension as usize].replace(text).is_none(),
+        };
+        if is_first { Ok(()) } else { Err(Unfit::Twice) }
     }
 
     /// The same as the rules want it.
     #[inline]
     pub(crate) fn subject(&self) -> Subject<'_> {
         let mut subject = Subject::new();
-        for (dimension, text) in TEXTS.into_iter().zip(&self.texts) {
+        for (dimension, text) in Dimension::ALL.into_iter().zip(&self.texts) {
             if let Some(text) = text {
                 subject = subject.with(dimension, text.as_bytes());
             }
@@ -93,22 +77,43 @@ impl<'a> Facts<'a> {
     }
 }
 
-// === impl FactName ===
+// === impl Unfit ===
 
-impl FactName {
-    /// The fact of this name, if there is one.
-    #[inline]
-    pub(crate) fn of(name: &str) -> Option<Self> {
-        if name == "ip" {
-            return Some(Self::Ip);
+impl Unfit {
+    /// What is wrong, told of a `field` or a `parameter`.
+    #[cold]
+    pub(crate) fn detail(self, noun: &str) -> String {
+        match self {
+            Self::TooLong => format!("a fact has at most {MAX_FACT} characters"),
+            Self::NotAnAddress => NOT_AN_ADDRESS.to_owned(),
+            Self::Twice => format!("this {noun} is there twice"),
         }
-        TEXTS.iter().position(|dimension| dimension.name() == name).map(Self::Text)
+    }
+}
+
+const NOT_AN_ADDRESS: &str =
+    "this is not an IP address; write 203.0.113.7 or 2001:db8::7, without port, prefix or brackets";
+
+// === impl FactNames ===
+
+impl fmt::Display for FactNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let last = Dimension::told().last();
+        for (place, dimension) in Dimension::told().enumerate() {
+            let separator = match place {
+                0 => "",
+                _ if Some(dimension) == last => " and ",
+                _ => ", ",
+            };
+            write!(f, "{separator}`{}`", dimension.name())?;
+        }
+        Ok(())
     }
 }
 
 /// Whether a text is short enough for a fact.
 #[inline]
-pub(crate) fn fits(text: &str) -> bool {
+fn fits(text: &str) -> bool {
     // Most are so short in bytes that nobody has to count characters.
     text.len() <= MAX_FACT || (text.len() <= 4 * MAX_FACT && text.chars().count() <= MAX_FACT)
 }
@@ -133,22 +138,36 @@ mod tests {
     }
 
     #[test]
-    fn every_dimension_but_the_derived_ones_can_be_told() {
-        for dimension in Dimension::ALL {
-            let derived = matches!(dimension, Dimension::Ip56 | Dimension::Ip48);
-            assert_eq!(FactName::of(dimension.name()).is_none(), derived, "{}", dimension.name());
+    fn every_dimension_that_is_told_reaches_the_rules_as_that_dimension() {
+        for dimension in Dimension::told() {
+            let mut facts = Facts::default();
+            assert_eq!(facts.tell(dimension, dimension.example().into()), Ok(()));
+            let told = facts.subject();
+            for other in Dimension::ALL {
+                let is_same = other == dimension
+                    || (dimension == Dimension::Ip && ["ip56", "ip48"].contains(&other.name()));
+                let name = other.name();
+                assert_eq!(told.get(other).is_some(), is_same, "{name} of {}", dimension.name());
+            }
         }
-        assert_eq!(FactName::of("organisation"), None);
     }
 
     #[test]
     fn nothing_is_told_twice() {
-        let mut facts = Facts::default();
-        assert!(facts.set(0, "acme".into()));
-        assert!(!facts.set(0, "other".into()));
-        assert!(facts.set_ip(IpAddr::from([192, 0, 2, 1])));
-        assert!(!facts.set_ip(IpAddr::from([192, 0, 2, 2])));
-        assert!(facts.subject().get(Dimension::Org).is_some());
-        assert!(facts.subject().get(Dimension::Ip48).is_some());
+        for dimension in Dimension::told() {
+            let mut facts = Facts::default();
+            assert_eq!(facts.tell(dimension, dimension.example().into()), Ok(()));
+            let again = facts.tell(dimension, dimension.example().into());
+            assert_eq!(again, Err(Unfit::Twice), "{}", dimension.name());
+        }
+    }
+
+    #[test]
+    fn messages_name_every_fact() {
+        assert_eq!(
+            FactNames.to_string(),
+            "`org`, `upstream`, `route`, `user`, `token`, `account`, `device`, `ip`, `agent`, \
+             `class` and `plan`"
+        );
     }
 }

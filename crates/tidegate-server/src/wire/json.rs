@@ -275,7 +275,7 @@ mod tests {
         let long = Threshold { block_at: 12, per: Span::HOUR, block: Span::HOUR };
         let two_windows = Shape::Attempts(Attempts::try_new(temp, Some(long)).unwrap());
         let every = Scope::of([Dimension::Org, Dimension::User, Dimension::Class]);
-        let spec = PolicySpec::new(name("a.b-c_9"), FailureMode::FailClosed)
+        let spec = PolicySpec::new(name("a.b-c_9"), FailureMode::FailOpen)
             .overflow(overflow)
             .limit(Limit::new(name("one"), Scope::GLOBAL, bucket.clone()).settling())
             .limit(Limit::new(name("two"), every, window.clone()).at_stage(Stage::Global))

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use tidegate_core::Cost;
+use tidegate_core::{Cost, Dimension};
 
-use super::ask::{FactName, Facts, fits};
-use super::requests::{FACT_NAMES, NOT_AN_ADDRESS, too_long};
+use super::ask::{FactNames, Facts};
 use crate::problem::{Kind, Problem, brief};
 
 /// The facts and the cost in a query.
@@ -17,18 +16,12 @@ pub(crate) fn facts(query: &str) -> Result<(Facts<'_>, Cost), Problem> {
             let units = value.parse::<Cost>().map_err(|error| wrong(&name, error.to_string()))?;
             cost.replace(units).is_none()
         } else {
-            match FactName::of(&name) {
-                Some(FactName::Ip) => {
-                    facts.set_ip(value.parse().map_err(|_| wrong(&name, NOT_AN_ADDRESS))?)
-                }
-                Some(FactName::Text(_)) if !fits(&value) => return Err(wrong(&name, too_long())),
-                Some(FactName::Text(place)) => facts.set(place, value),
-                None => {
-                    let known =
-                        format!("there is no such parameter; there are {FACT_NAMES} and `cost`");
-                    return Err(wrong(&name, known));
-                }
-            }
+            let Some(fact) = Dimension::told_as(&name) else {
+                let known = format!("there is no such parameter; there are {FactNames} and `cost`");
+                return Err(wrong(&name, known));
+            };
+            facts.tell(fact, value).map_err(|unfit| wrong(&name, unfit.detail("parameter")))?;
+            true
         };
         if !first {
             return Err(wrong(&name, "this parameter is there twice"));
@@ -83,10 +76,8 @@ fn hex(digit: u8) -> Option<u8> {
 mod tests {
     //! Forms that are read, and what is said about the others.
 
-    use proptest::prelude::*;
-    use tidegate_core::Dimension;
-
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn facts_are_decoded() {
@@ -98,6 +89,16 @@ mod tests {
         assert!(subject.get(Dimension::Ip).is_some());
         assert_eq!(cost.get(), 7);
         assert_eq!(super::facts("").unwrap().1, Cost::ONE);
+    }
+
+    #[test]
+    fn every_fact_that_is_told_is_read_from_a_query_and_no_other() {
+        for dimension in Dimension::ALL {
+            let example = dimension.example().replace('/', "%2F");
+            let read = facts(&format!("{}={example}", dimension.name()));
+            let known = read.is_ok_and(|(facts, _)| facts.subject().get(dimension).is_some());
+            assert_eq!(known, dimension.is_told(), "{}", dimension.name());
+        }
     }
 
     #[test]

@@ -4,13 +4,12 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::net::IpAddr;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use tidegate_core::{Cost, CostError, MAX_EXACT, Name, Ticket};
+use tidegate_core::{Cost, CostError, Dimension, MAX_EXACT, Name, Ticket};
 
-use super::ask::{Ask, FactName, Facts, MAX_FACT, TEXTS, fits};
+use super::ask::{Ask, FactNames, Facts};
 use super::strict::{Key, Text, Trail, read};
 use crate::problem::Problem;
 
@@ -82,9 +81,9 @@ impl<'de> Visitor<'de> for AskVisitor<'_> {
             trail,
             within: "",
             of: |name: &str| match name {
-                "policy" => Some((AskField::Policy, "/policy")),
-                "subject" => Some((AskField::Subject, "/subject")),
-                "cost" => Some((AskField::Cost, "/cost")),
+                "policy" => Some((AskField::Policy, "policy")),
+                "subject" => Some((AskField::Subject, "subject")),
+                "cost" => Some((AskField::Cost, "cost")),
                 _ => None,
             },
             names: "`policy`, `subject` and `cost`",
@@ -100,7 +99,7 @@ impl<'de> Visitor<'de> for AskVisitor<'_> {
                 }
                 AskField::Subject => {
                     let value = map.next_value_seed(FactsSeed(trail))?;
-                    trail.at("/subject");
+                    trail.at("", "subject");
                     once(trail, &mut facts, value)?;
                 }
                 AskField::Cost => {
@@ -109,7 +108,7 @@ impl<'de> Visitor<'de> for AskVisitor<'_> {
                 }
             }
         }
-        let policy = required(trail, "/policy", policy)?;
+        let policy = required(trail, "policy", policy)?;
         let cost = Cost::try_new(cost.unwrap_or(1)).map_err(|error| wrong_cost(trail, error))?;
         Ok(Ask { policy, facts: facts.unwrap_or_default(), cost })
     }
@@ -136,7 +135,7 @@ pub(crate) fn once<T, E: Error>(trail: &Trail, slot: &mut Option<T>, value: T) -
 
 fn required<T, E: Error>(trail: &Trail, field: &'static str, value: Option<T>) -> Result<T, E> {
     value.ok_or_else(|| {
-        trail.at(field);
+        trail.at("", field);
         trail.wrong("this field is required")
     })
 }
@@ -146,23 +145,6 @@ fn wrong_cost<E: Error>(trail: &Trail, error: CostError) -> E {
 }
 
 // === impl FactsSeed ===
-
-/// The pointers to the facts, in the order of [`TEXTS`].
-const POINTERS: [&str; TEXTS.len()] = [
-    "/subject/org",
-    "/subject/upstream",
-    "/subject/route",
-    "/subject/user",
-    "/subject/token",
-    "/subject/account",
-    "/subject/device",
-    "/subject/agent",
-    "/subject/class",
-    "/subject/plan",
-];
-
-pub(crate) const FACT_NAMES: &str = "`org`, `upstream`, `route`, `user`, `token`, `account`, \
-                                     `device`, `agent`, `class`, `plan` and `ip`";
 
 impl<'de> DeserializeSeed<'de> for FactsSeed<'_> {
     type Value = Facts<'de>;
@@ -186,39 +168,15 @@ impl<'de> Visitor<'de> for FactsSeed<'_> {
         let key = || Key {
             trail,
             within: "/subject",
-            of: |name: &str| {
-                let fact = FactName::of(name)?;
-                Some(match fact {
-                    FactName::Ip => (fact, "/subject/ip"),
-                    FactName::Text(place) => (fact, POINTERS[place]),
-                })
-            },
-            names: FACT_NAMES,
+            of: |name: &str| Dimension::told_as(name).map(|fact| (fact, fact.name())),
+            names: FactNames,
         };
-        while let Some(name) = map.next_key_seed(key())? {
+        while let Some(fact) = map.next_key_seed(key())? {
             let text = map.next_value_seed(Text)?;
-            let first = match name {
-                FactName::Ip => facts.set_ip(address(trail, &text)?),
-                FactName::Text(_) if !fits(&text) => return Err(trail.wrong(too_long())),
-                FactName::Text(place) => facts.set(place, text),
-            };
-            if !first {
-                return Err(trail.wrong("this field is there twice"));
-            }
+            facts.tell(fact, text).map_err(|unfit| trail.wrong(unfit.detail("field")))?;
         }
         Ok(facts)
     }
-}
-
-fn address<E: Error>(trail: &Trail, text: &str) -> Result<IpAddr, E> {
-    text.parse().map_err(|_| trail.wrong(NOT_AN_ADDRESS))
-}
-
-pub(crate) const NOT_AN_ADDRESS: &str =
-    "this is not an IP address; write 203.0.113.7 or 2001:db8::7, without port, prefix or brackets";
-
-pub(crate) fn too_long() -> String {
-    format!("a fact has at most {MAX_FACT} characters")
 }
 
 // === impl CostSeed ===
@@ -289,8 +247,8 @@ impl<'de> Visitor<'de> for SettleVisitor<'_> {
             trail,
             within: "",
             of: |name: &str| match name {
-                "ticket" => Some((SettleField::Ticket, "/ticket")),
-                "cost" => Some((SettleField::Cost, "/cost")),
+                "ticket" => Some((SettleField::Ticket, "ticket")),
+                "cost" => Some((SettleField::Cost, "cost")),
                 _ => None,
             },
             names: "`ticket` and `cost`",
@@ -310,8 +268,8 @@ impl<'de> Visitor<'de> for SettleVisitor<'_> {
                 }
             }
         }
-        let ticket = required(trail, "/ticket", ticket)?;
-        let cost = required(trail, "/cost", cost)?;
+        let ticket = required(trail, "ticket", ticket)?;
+        let cost = required(trail, "cost", cost)?;
         Ok(Settle { ticket, cost })
     }
 }
@@ -331,13 +289,13 @@ impl<'de> Visitor<'de> for BatchVisitor<'_> {
         let key = || Key {
             trail,
             within: "",
-            of: |name: &str| (name == "requests").then_some(((), "/requests")),
+            of: |name: &str| (name == "requests").then_some(((), "requests")),
             names: "`requests` only",
         };
         while map.next_key_seed(key())?.is_some() {
             once(trail, &mut requests, map.next_value_seed(RequestsSeed(trail))?)?;
         }
-        required(trail, "/requests", requests)
+        required(trail, "requests", requests)
     }
 }
 

@@ -17,7 +17,8 @@ use crate::problem::{Kind, Problem, brief};
 /// Where a reader is, and what it found wrong.
 #[derive(Default)]
 pub(crate) struct Trail {
-    field: Cell<&'static str>,
+    /// The object that a value is in, as a pointer, and the name of the field that has it.
+    field: Cell<(&'static str, &'static str)>,
     found: RefCell<Option<Problem>>,
 }
 
@@ -25,14 +26,14 @@ pub(crate) struct Trail {
 pub(crate) struct Text;
 
 /// Reads the name of a field, checked against those there are.
-pub(crate) struct Key<'t, F> {
+pub(crate) struct Key<'t, F, N> {
     pub(crate) trail: &'t Trail,
     /// Where the fields are: a pointer, empty at the top.
     pub(crate) within: &'static str,
-    /// The field of a name, with the pointer to its value.
+    /// The field of a name, with that name.
     pub(crate) of: F,
     /// The names there are, for the message.
-    pub(crate) names: &'static str,
+    pub(crate) names: N,
 }
 
 /// Reads a document of one kind from all of `bytes`. That they are UTF-8 is found out first, for all
@@ -55,23 +56,32 @@ pub(crate) type Json<'de> = serde_json::Deserializer<serde_json::de::StrRead<'de
 // === impl Trail ===
 
 impl Trail {
-    /// The value of this field comes next.
+    /// The value of this field comes next, of the object that the pointer `within` leads to.
     #[inline]
-    pub(crate) fn at(&self, field: &'static str) {
-        self.field.set(field);
+    pub(crate) fn at(&self, within: &'static str, field: &'static str) {
+        self.field.set((within, field));
+    }
+
+    /// The pointer to the field that was read last; empty if none was.
+    #[cold]
+    fn pointer(&self) -> String {
+        match self.field.get() {
+            (_, "") => String::new(),
+            (within, field) => format!("{within}/{field}"),
+        }
     }
 
     /// Something is wrong with the field that was read last.
     #[cold]
     pub(crate) fn wrong<E: Error>(&self, detail: impl Into<Cow<'static, str>>) -> E {
-        let problem = Kind::InvalidField.problem(detail).about(self.field.get());
+        let problem = Kind::InvalidField.problem(detail).about(self.pointer());
         self.found.replace(Some(problem));
         E::custom("")
     }
 
     /// A field is there that nobody knows.
     #[cold]
-    fn unknown<E: Error>(&self, within: &str, name: &str, names: &str) -> E {
+    fn unknown<E: Error>(&self, within: &str, name: &str, names: impl fmt::Display) -> E {
         let name = brief(name, 64);
         let detail = format!("there is no field `{name}` here; there are {names}");
         // A pointer escapes what would divide it (RFC 6901).
@@ -91,7 +101,7 @@ impl Trail {
             Category::Data => {
                 let place = format!(" at line {} column {}", error.line(), error.column());
                 let detail = text.strip_suffix(&place).unwrap_or(&text).to_owned();
-                Kind::InvalidField.problem(detail).about(self.field.get())
+                Kind::InvalidField.problem(detail).about(self.pointer())
             }
             Category::Syntax | Category::Eof | Category::Io => Kind::NotJson.problem(text),
         }
@@ -128,7 +138,10 @@ impl<'de> Visitor<'de> for Text {
 
 // === impl Key ===
 
-impl<'de, T, F: Fn(&str) -> Option<(T, &'static str)>> DeserializeSeed<'de> for Key<'_, F> {
+impl<'de, T, F, N: fmt::Display> DeserializeSeed<'de> for Key<'_, F, N>
+where
+    F: Fn(&str) -> Option<(T, &'static str)>,
+{
     type Value = T;
 
     #[inline]
@@ -137,7 +150,10 @@ impl<'de, T, F: Fn(&str) -> Option<(T, &'static str)>> DeserializeSeed<'de> for 
     }
 }
 
-impl<T, F: Fn(&str) -> Option<(T, &'static str)>> Visitor<'_> for Key<'_, F> {
+impl<T, F, N: fmt::Display> Visitor<'_> for Key<'_, F, N>
+where
+    F: Fn(&str) -> Option<(T, &'static str)>,
+{
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,8 +163,8 @@ impl<T, F: Fn(&str) -> Option<(T, &'static str)>> Visitor<'_> for Key<'_, F> {
     #[inline]
     fn visit_str<E: Error>(self, name: &str) -> Result<T, E> {
         match (self.of)(name) {
-            Some((field, pointer)) => {
-                self.trail.at(pointer);
+            Some((field, name)) => {
+                self.trail.at(self.within, name);
                 Ok(field)
             }
             None => Err(self.trail.unknown(self.within, name, self.names)),

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tidegate_core::{
     Attempts, Counts, Dimension, FailureMode, Limit, ManualClock, PolicySet, PolicySetBuilder,
-    PolicySpec, Scope, Shape, Span, Stage, Store, Threshold, Window,
+    PolicySpec, Scope, Shape, Span, Stage, Store, StoreError, Threshold, Window,
 };
 use tidegate_engine::memory::MemoryStore;
+use tidegate_test::stub::Waiting;
 
-use crate::limits::Unreachable;
 use crate::raw::{Client, Reply};
 use crate::world::{BUDGET, Memory, NOW, World, bucket, name};
 
@@ -24,7 +24,7 @@ fn door() -> PolicySetBuilder {
     let tries = Threshold { block_at: 3, per: Span::MINUTE, block: Span::from_secs(30) };
     let all = Window::try_new(100, Span::MINUTE, Counts::Admitted).unwrap();
     let agents = Limit::new(name("agents"), Scope::of([Dimension::Agent]), bucket(9, 9));
-    let spec = PolicySpec::new(name("door"), FailureMode::FailClosed)
+    let spec = PolicySpec::new(name("door"), FailureMode::FailOpen)
         .limit(limit("tries", Shape::Attempts(Attempts::try_new(tries, None).unwrap())))
         .limit(limit("all", Shape::Window(all)).at_stage(Stage::Global))
         .limit(agents);
@@ -307,7 +307,8 @@ fn the_admin_listener_is_as_hard_as_the_other() {
 #[test]
 fn a_store_that_fails_is_told_to_operators_too() {
     let clock = Arc::new(ManualClock::new(NOW));
-    let world = World::serving(&json!({}), Unreachable, clock, door(), Some(TOKEN));
+    let store = Waiting::failing(StoreError::Unavailable);
+    let world = World::serving(&json!({}), store, clock, door(), Some(TOKEN));
     assert_eq!(list(&world, "").status, 503);
     for verb in ["unblock", "reset"] {
         let reply = operate(&world, verb, &on("alice"));

@@ -18,7 +18,7 @@ fn world() -> World {
     let long = Threshold { block_at: 5, per: Span::HOUR, block: Span::HOUR };
     let codes = Shape::Attempts(Attempts::try_new(temp, Some(long)).unwrap());
     let codes = Limit::new(name("codes"), Scope::of([Dimension::Account]), codes);
-    let voucher = PolicySpec::new(name("voucher"), FailureMode::FailClosed).limit(codes);
+    let voucher = PolicySpec::new(name("voucher"), FailureMode::FailOpen).limit(codes);
     let login = Preset::Login.policy(name("login"), FailureMode::FailClosed);
     let policies = PolicySet::builder().policy(login).policy(voucher);
     World::serving(&json!({}), store, clock, policies, None)

@@ -24,7 +24,7 @@ fn policies_are_listed_with_their_numbers() {
     assert_eq!(
         policies[0],
         json!({
-            "name": "api", "failure_mode": "fail_open", "protects": "api_heavy", "class": "write",
+            "name": "api", "failure_mode": "fail_open", "protects": "api_heavy", "class": "export",
             "deadline_us": 100_000, "standing": {"mode": "normal", "epoch": 0, "failures": 0},
             "overflow": "reject",
             "limits": [

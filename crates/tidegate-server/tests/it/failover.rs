@@ -2,80 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Counter, ManualClock, Mode, Page, Readings, Receipt,
-    Settlement, Span, Store, StoreError,
-};
-use tidegate_engine::memory::MemoryStore;
+use tidegate_core::{ManualClock, Mode, Span, StoreError};
 use tidegate_engine::ready;
+use tidegate_test::stub::{Stub, Wire};
 
 use crate::raw::Reply;
-use crate::world::{BUDGET, Memory, NOW, World};
-
-/// What the store fails with, if it does.
-type Fault = Arc<Mutex<Option<StoreError>>>;
-
-/// A store that others share, and that fails when it is told to.
-struct Faulty {
-    memory: Memory,
-    fault: Fault,
-}
-
-// === impl Faulty ===
-
-impl Faulty {
-    fn try_it(&self) -> Result<(), StoreError> {
-        self.fault.lock().unwrap().clone().map_or(Ok(()), Err)
-    }
-}
-
-impl Store for Faulty {
-    fn name(&self) -> &'static str {
-        "faulty"
-    }
-
-    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.try_it()?;
-        self.memory.charge(batch, readings).await
-    }
-
-    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.try_it()?;
-        self.memory.peek(batch, readings).await
-    }
-
-    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
-        self.try_it()?;
-        self.memory.settle(settlement).await
-    }
-
-    async fn amend(
-        &self,
-        of: Counter<'_>,
-        amendment: Amendment,
-        within: Span,
-    ) -> Result<Amended, StoreError> {
-        self.try_it()?;
-        self.memory.amend(of, amendment, within).await
-    }
-
-    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
-        self.try_it()?;
-        self.memory.blocks(page).await
-    }
-
-    async fn probe(&self, _: &Batch<'_>) -> Result<(), StoreError> {
-        self.try_it()
-    }
-}
+use crate::world::{NOW, World};
 
 /// A server on such a store, and what makes it fail.
 struct Outage {
-    world: World<Faulty>,
-    fault: Fault,
+    world: World<Stub>,
+    wire: Arc<Wire>,
 }
 
 // === impl Outage ===
@@ -83,17 +23,18 @@ struct Outage {
 impl Outage {
     /// With a store that fails like this from the start.
     fn of(error: Option<StoreError>) -> Self {
-        let (clock, fault) = (Arc::new(ManualClock::new(NOW)), Arc::new(Mutex::new(error)));
-        let memory = MemoryStore::new(BUDGET, Arc::clone(&clock));
+        let clock = Arc::new(ManualClock::new(NOW));
+        let store = Stub::in_memory(&clock);
+        let wire = Arc::clone(store.wire());
+        wire.fail(error);
         let gate = json!({"trusted_peers": ["127.0.0.0/8"], "headers": {
             "org": "x-org", "user": "x-user", "account": "x-login", "ip": "x-forwarded-for",
         }});
-        let store = Faulty { memory, fault: Arc::clone(&fault) };
-        Self { world: World::start(&json!({ "gate": gate }), store, clock), fault }
+        Self { world: World::start(&json!({ "gate": gate }), store, clock), wire }
     }
 
     fn fails_with(&self, error: Option<StoreError>) {
-        *self.fault.lock().unwrap() = error;
+        self.wire.fail(error);
     }
 
     /// Makes the probes that are due.
@@ -186,7 +127,7 @@ fn p22_every_admission_of_a_policy_that_fails_open_is_counted() {
         ("tidegate_degraded_epochs_total{policy=\"api\"}", 1),
         ("tidegate_mode_changes_total{policy=\"api\",cause=\"degraded_entered\"}", 1),
         ("tidegate_store_failures_total{policy=\"api\",kind=\"unavailable\"}", 3),
-        ("tidegate_failure_contract_info{version=\"1\",spec=\"1.0.0\",hardening=\"1.2.0\"}", 1),
+        ("tidegate_failure_contract_info{version=\"2\",spec=\"1.0.0\",hardening=\"1.2.0\"}", 1),
     ] {
         assert_eq!(outage.metric(series), count, "{series}");
     }
@@ -313,7 +254,7 @@ fn clean(reply: &Reply) {
     }
     let text = text.replace("throttling.enforcement_degraded", "").replace("no-store", "");
     let modes = Mode::ALL.map(Mode::name).into_iter().filter(|name| *name != "normal");
-    let others = ["c4n4ry", "store", "faulty", "guardrail", "policy", "epoch", "login", "tokens"];
+    let others = ["c4n4ry", "store", "stub", "guardrail", "policy", "epoch", "login", "tokens"];
     // The words of the status itself.
     let text = text.replace("service unavailable", "");
     for internal in modes.chain(others).chain(StoreError::NAMES) {

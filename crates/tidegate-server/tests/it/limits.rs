@@ -3,55 +3,20 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Counter, ManualClock, Page, Readings, Receipt, Settlement,
-    Span, Store, StoreError,
-};
+use tidegate_core::{ManualClock, StoreError};
+use tidegate_test::stub::Waiting;
 
 use crate::raw::post;
 use crate::world::{NOW, World};
 
-/// A store that cannot be reached.
-pub(crate) struct Unreachable;
-
-impl Store for Unreachable {
-    const SHARED: bool = false;
-    const FALLIBLE: bool = false;
-
-    fn name(&self) -> &'static str {
-        "unreachable"
-    }
-
-    async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn amend(
-        &self,
-        _: Counter<'_>,
-        _: Amendment,
-        within: Span,
-    ) -> Result<Amended, StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
-        Err(StoreError::Unavailable)
-    }
-}
-
 /// A server whose store cannot be reached.
-pub(crate) fn failing_world() -> World<Unreachable> {
+pub(crate) fn failing_world() -> World<Waiting> {
     let settings = json!({"gate": {"trusted_peers": ["127.0.0.1"], "headers": {"org": "x-org"}}});
-    World::start(&settings, Unreachable, Arc::new(ManualClock::new(NOW)))
+    World::start(
+        &settings,
+        Waiting::failing(StoreError::Unavailable),
+        Arc::new(ManualClock::new(NOW)),
+    )
 }
 
 #[test]

@@ -8,10 +8,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
-use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Changes, Counter, ManualClock, Page, Readings, Receipt,
-    Settlement, Span, Store, StoreError,
-};
+use tidegate_core::{Changes, ManualClock, Store, StoreError};
+use tidegate_test::stub::Stub;
 
 use crate::raw::{Client, post};
 use crate::world::{NOW, World};
@@ -62,47 +60,11 @@ fn what_happened_is_counted() {
     assert!(metrics.contains("tidegate_build_info{version=\""));
 }
 
-/// A store of several nodes, whose servers are not what they were.
-struct Moved;
-
-impl Store for Moved {
-    fn name(&self) -> &'static str {
-        "moved"
-    }
-
-    async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-        Err(StoreError::Timeout)
-    }
-
-    async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn amend(
-        &self,
-        _: Counter<'_>,
-        _: Amendment,
-        within: Span,
-    ) -> Result<Amended, StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    fn changes(&self) -> Changes {
-        Changes { restarts: 3, failovers: 2 }
-    }
-}
-
 #[test]
 fn changes_of_a_shared_store_are_counted() {
-    let world = World::start(&json!({}), Moved, Arc::new(ManualClock::new(NOW)));
+    let store = Stub::<_>::failing(StoreError::Timeout);
+    store.wire().change(Changes { restarts: 3, failovers: 2 });
+    let world = World::start(&json!({}), store, Arc::new(ManualClock::new(NOW)));
     assert_eq!(world.post("/v1/decide", &json!({"policy": "queue"})).json()["trouble"], "timeout");
     let metrics = scrape(&world);
     for line in [

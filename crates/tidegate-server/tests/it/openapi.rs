@@ -1,6 +1,7 @@
 //! `/openapi.json` holds every answer to what it promises.
 
 use serde_json::{Value, json};
+use tidegate_core::Dimension;
 
 use crate::raw::{Client, Reply};
 use crate::world::World;
@@ -40,6 +41,27 @@ impl Description {
         let errors: Vec<_> =
             validator.iter_errors(document).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{said}: {errors:?} in {document:#}");
+    }
+}
+
+#[test]
+fn every_fact_that_is_told_is_described_and_no_other() {
+    let described = Description::of(&World::new()).0;
+    let body = described["components"]["schemas"]["Subject"]["properties"].as_object().unwrap();
+    let parameters = described["paths"]["/v1/explain/{policy}"]["get"]["parameters"].as_array();
+    let in_query = |name: &str| {
+        let of_name = |one: &&Value| one["name"] == name && one["in"] == "query";
+        parameters.unwrap().iter().find(of_name)
+    };
+    for dimension in Dimension::ALL {
+        let name = dimension.name();
+        assert_eq!(body.contains_key(name), dimension.is_told(), "{name}");
+        assert_eq!(in_query(name).is_some(), dimension.is_told(), "{name}");
+        if let Some(parameter) = in_query(name) {
+            assert_eq!(body[name]["description"], dimension.meaning());
+            assert_eq!(body[name]["examples"][0], dimension.example());
+            assert_eq!(parameter["description"], dimension.meaning());
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::world::{World, bucket, name};
 
 fn with_burst(burst: u64) -> tidegate_core::PolicySetBuilder {
     let limit = Limit::new(name("burst"), Scope::of([Dimension::Org]), bucket(1, burst));
-    let api = PolicySpec::new(name("api"), FailureMode::FailClosed).limit(limit);
+    let api = PolicySpec::new(name("api"), FailureMode::FailOpen).limit(limit);
     PolicySet::builder().policy(api)
 }
 

@@ -141,7 +141,7 @@ pub(crate) fn policies() -> PolicySetBuilder {
     use Dimension::{Account, Ip, Org, User};
     let api = PolicySpec::new(name("api"), FailureMode::FailOpen)
         .protecting(Protects::ApiHeavy)
-        .class(name("write"))
+        .class(name("export"))
         .limit(limit("burst", &[Org, User], bucket(10, 3)))
         .limit(limit("per-address", &[Ip], bucket(100, 100)));
     let counted = Counts::Attempts(None);
@@ -159,9 +159,10 @@ pub(crate) fn policies() -> PolicySetBuilder {
                 .in_shadow(),
         );
     let queue = PolicySpec::new(name("queue"), FailureMode::FailClosed)
+        .protecting(Protects::Auth)
         .overflow(Overflow::Queue)
         .limit(limit("slots", &[], bucket(1, 1)));
-    let degrade = PolicySpec::new(name("degrade"), FailureMode::FailClosed)
+    let degrade = PolicySpec::new(name("degrade"), FailureMode::FailOpen)
         .overflow(Overflow::Degrade)
         .limit(limit("seats", &[], bucket(1, 1)));
     PolicySet::builder().policy(api).policy(login).policy(tokens).policy(queue).policy(degrade)

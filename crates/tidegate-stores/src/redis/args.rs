@@ -4,9 +4,9 @@
 //! they come from keep them below 2⁵³, but for identities, which nobody counts with. The first four
 //! bytes come back with the answer, so that it is known to be the answer to this and to nothing else.
 
-use tidegate_core::{
-    Attempts, Charge, Counts, Level, Period, Periods, Shape, Span, Threshold, Timestamp,
-};
+use tidegate_core::{Charge, Level, Span, Timestamp};
+
+use super::form;
 
 /// The argument of one call.
 #[derive(Debug)]
@@ -62,57 +62,22 @@ impl Args {
     fn counter(&mut self, charge: &Charge<'_>) {
         self.put(charge.cost().get());
         self.put(charge.shape().capacity());
-        match charge.shape() {
-            Shape::Bucket(bucket) => {
-                self.put(bucket.units_per_micro());
-                self.put(bucket.units_per_token());
-            }
-            Shape::Quota(quota) => match quota.period() {
-                Period::Fixed(length) | Period::FirstUse(length) => self.span(*length),
-                Period::Calendar(calendar) => self.periods(&calendar.periods()),
-            },
-            Shape::Window(window) => {
-                self.span(window.per());
-                if let Counts::Attempts(Some(backoff)) = window.counts() {
-                    backoff.rows().iter().for_each(|row| self.span(*row));
-                }
-            }
-            Shape::Attempts(attempts) => {
-                self.put(charge.limit().id());
-                self.attempts(attempts);
-            }
-        }
+        form::pack(charge, self);
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    fn attempts(&mut self, attempts: &Attempts) {
-        let Threshold { per, block, .. } = attempts.temp();
-        self.span(*per);
-        if let Some(ladder) = attempts.ladder() {
-            self.0.extend([ladder.from().get(), ladder.to().get()]);
-            Level::ALL.iter().for_each(|level| self.span(level.lasts()));
-            return;
-        }
-        self.span(*block);
-        if let Some(Threshold { block_at, per, block }) = attempts.long() {
-            self.put(u64::from(*block_at) - 1);
-            self.span(*per);
-            self.span(*block);
-        }
-    }
-
-    fn periods(&mut self, periods: &Periods) {
-        periods.bounds().iter().for_each(|bound| self.put(bound.as_micros()));
-    }
-
-    fn span(&mut self, span: Span) {
+    pub(super) fn span(&mut self, span: Span) {
         self.put(span.as_micros());
     }
 
-    fn put(&mut self, number: u64) {
+    pub(super) fn byte(&mut self, byte: u8) {
+        self.0.push(byte);
+    }
+
+    pub(super) fn put(&mut self, number: u64) {
         self.0.extend(number.to_le_bytes());
     }
 }

@@ -6,11 +6,10 @@
 //! twice, as is the way of `SCAN`; what holds from the first page to the last is listed.
 
 use redis::{Pipeline, Value};
-use tidegate_core::{Block, Blocks, Listed, Page, StoreError, Timestamp};
+use tidegate_core::{Block, Blocks, Head, Listed, Page, StoreError, Timestamp};
 
 use super::amend::{LOGS, is_log};
 use super::servers::{Keeper, Servers};
-use super::state::Head;
 use super::store::{Inner, Runner};
 
 /// The most counters that are looked at for one page, about: for so long a server is busy.
@@ -72,7 +71,7 @@ async fn heads(
     let replies = servers.look(keeper, &commands).await?;
     for (key, reply) in keys.iter().zip(replies) {
         let head = match reply {
-            Value::BulkString(bytes) => Head::read(&bytes).ok(),
+            Value::BulkString(bytes) => Head::decode(&bytes).ok(),
             Value::ServerError(error) => match error.code() {
                 "WRONGTYPE" => None,
                 // With another server by now.

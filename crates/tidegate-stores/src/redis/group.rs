@@ -2,8 +2,8 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, Kept, KeyNames, MAX_LIMITS, Plan, Reading, Readings, Room, Settlement, Shape,
-    Stage, StoreError, Timestamp, plan,
+    Batch, Charge, KeyNames, MAX_LIMITS, Met, Reading, Readings, Room, Settlement, Shape, Stage,
+    Step, StoreError, Timestamp,
 };
 
 use super::args::{Args, Nonce};
@@ -41,7 +41,7 @@ pub(super) async fn decide(
         true => by_tag(names.iter().map(String::as_str)),
         false => ArrayVec::from_iter([(0..names.len()).collect()]),
     };
-    let mut met: [Option<Met>; MAX_LIMITS] = [None; MAX_LIMITS];
+    let mut met: [Option<Met>; MAX_LIMITS] = [const { None }; MAX_LIMITS];
     // Of several groups the earliest: from then on, what was taken is found in all of them.
     let (mut decided_at, mut refused) = (Timestamp::MAX, None);
     let mut taken = undo::Taken::new(store, batch, &names);
@@ -58,14 +58,14 @@ pub(super) async fn decide(
             }
         };
         decided_at = decided_at.min(done.now);
-        for (place, said) in places.iter().zip(group.readings(batch, &done)?) {
-            met[*place] = Some(said);
+        for (place, one) in places.iter().zip(group.met(batch, &done)?.into_met()) {
+            met[*place] = Some(one);
         }
         refused = refused.max(group.refusal(batch, &met));
         // A peek says what would be written, and writes nothing.
         if ask == Ask::Charge {
             taken.note(&places, &done, |place| {
-                let room = met[place].map_or(Room::Now, |met| met.looked.room);
+                let room = met[place].as_ref().map_or(Room::Now, |met| met.looked.room);
                 undo::is_for_good(&batch.charges()[place], room)
             });
         }
@@ -75,7 +75,7 @@ pub(super) async fn decide(
     }
     readings.begin(decided_at);
     for (charge, met) in batch.charges().iter().zip(met.into_iter().flatten()) {
-        readings.push(met.reading(charge, refused));
+        readings.push(told(&met, charge, refused));
     }
     Ok(())
 }
@@ -87,24 +87,12 @@ pub(super) fn names(names: &KeyNames, batch: &Batch<'_>) -> Names {
     batch.charges().iter().map(|charge| names.text(&batch.key(charge))).collect()
 }
 
-/// What one charge met.
-#[derive(Clone, Copy, Debug)]
-struct Met {
-    /// As it was found.
-    looked: Reading,
-    /// As it was left, if it was counted.
-    taken: Option<Reading>,
-}
-
-// === impl Met ===
-
-impl Met {
-    /// What to tell. What was counted for a decision that was refused is given back, but for attempts.
-    fn reading(self, charge: &Charge<'_>, refused: Option<Refused>) -> Reading {
-        let stays = refused.is_none_or(|refused| undo::stays_counted(charge, refused))
-            || undo::is_for_good(charge, self.looked.room);
-        self.taken.filter(|_| stays).unwrap_or(self.looked)
-    }
+/// What to tell a charge. What was counted for a decision that was refused is given back, but for
+/// attempts.
+fn told(met: &Met, charge: &Charge<'_>, refused: Option<Refused>) -> Reading {
+    let stays = refused.is_none_or(|refused| undo::stays_counted(charge, refused))
+        || undo::is_for_good(charge, met.looked.room);
+    if stays { met.reading() } else { met.looked }
 }
 
 /// The places of the counters of one group.
@@ -194,43 +182,46 @@ impl<'a, 'k> Group<'a, 'k> {
 
     /// What each charge met, by the rules of the core. The script has decided by the same rules; if
     /// it had not, what it wrote is anybody's guess.
-    fn readings(&self, batch: &Batch<'_>, done: &Done) -> Result<Vec<Met>, StoreError> {
-        let charges = || self.places.iter().map(|place| &batch.charges()[*place]);
-        let mut met = Vec::with_capacity(self.places.len());
-        for (charge, kept) in charges().zip(&done.kept) {
-            met.push(Met { looked: look(charge, kept.as_ref(), done.now)?, taken: None });
-        }
-        let planned = self.planned(charges().zip(met.iter().map(|met| met.looked.room)));
+    fn met(&self, batch: &Batch<'_>, done: &Done) -> Result<Step, StoreError> {
+        let step = self.step(batch, done)?;
         let is_written = |place: usize| done.writes >> place & 1 == 1;
-        let agreed = (0..met.len()).all(|place| planned.writes(place) == is_written(place));
-        if !agreed || planned.is_admitted() != done.admitted {
-            return Err(StoreError::Timeout);
+        let mut places = 0..self.places.len();
+        let agreed = places.all(|place| step.plan().writes(place) == is_written(place));
+        match agreed && step.plan().is_admitted() == done.admitted {
+            true if self.signature.ask == Ask::Charge => Ok(step),
+            true => Ok(step.unwritten()),
+            false => Err(StoreError::Timeout),
         }
-        if self.signature.ask == Ask::Charge {
-            for (place, (charge, kept)) in charges().zip(&done.kept).enumerate() {
-                if planned.writes(place) {
-                    met[place].taken = Some(take(charge, kept.as_ref(), done.now)?);
-                }
-            }
-        }
-        Ok(met)
     }
 
-    fn planned<'c, 'b: 'c>(
-        &self,
-        met: impl Iterator<Item = (&'c Charge<'b>, Room)> + Clone,
-    ) -> Plan {
-        match self.signature.refused {
-            None => plan(met),
-            Some(refused) => tidegate_core::plan_after(refused == Refused::Globally, met),
+    /// Calendar periods may have moved on since they were sent; those of the time it was decided at are
+    /// the same, whenever they are looked up.
+    fn step(&self, batch: &Batch<'_>, done: &Done) -> Result<Step, StoreError> {
+        let charges = self.places.iter().map(|place| &batch.charges()[*place]);
+        for _ in 0..=self.places.len() {
+            let (charges, found, now) = (charges.clone(), done.found.as_slice(), done.now);
+            let step = match self.signature.refused {
+                None => Step::of(charges, found, now),
+                Some(refused) => {
+                    Step::after_refusal(refused == Refused::Globally, charges, found, now)
+                }
+            };
+            match step {
+                Err(StoreError::Stale { charge, now }) => {
+                    batch.charges()[self.places[charge]].refresh(now);
+                }
+                other => return other,
+            }
         }
+        Err(StoreError::Timeout)
     }
 
     /// Whether this group has refused, and how.
     fn refusal(&self, batch: &Batch<'_>, met: &[Option<Met>]) -> Option<Refused> {
         let refusing = |place: &usize| {
             let limit = batch.charges()[*place].limit();
-            let no_room = met[*place].is_some_and(|met| !met.looked.room.is_now());
+            let met = met[*place].as_ref();
+            let no_room = met.is_some_and(|met| !met.looked.room.is_now());
             (no_room && !limit.is_shadow()).then(|| match limit.stage() {
                 Stage::Global => Refused::Globally,
                 Stage::Action => Refused::Here,
@@ -238,20 +229,4 @@ impl<'a, 'k> Group<'a, 'k> {
         };
         self.places.iter().filter_map(refusing).max()
     }
-}
-
-/// Calendar periods may have moved on since they were sent; those of the time it was decided at are
-/// the same, whenever they are looked up.
-fn look(charge: &Charge<'_>, kept: Option<&Kept>, now: Timestamp) -> Result<Reading, StoreError> {
-    charge.look(kept, now).or_else(|stale| {
-        charge.refresh(stale.now);
-        charge.look(kept, now).map_err(|_| StoreError::Timeout)
-    })
-}
-
-fn take(charge: &Charge<'_>, kept: Option<&Kept>, now: Timestamp) -> Result<Reading, StoreError> {
-    charge.take(kept, now).map(|(_, reading)| reading).or_else(|stale| {
-        charge.refresh(stale.now);
-        charge.take(kept, now).map(|(_, reading)| reading).map_err(|_| StoreError::Timeout)
-    })
 }

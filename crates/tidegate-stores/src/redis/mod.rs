@@ -24,6 +24,7 @@ mod amend;
 mod args;
 mod blocks;
 mod carry;
+mod form;
 #[doc(hidden)]
 pub mod fuzz;
 mod group;

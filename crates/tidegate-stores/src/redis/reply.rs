@@ -8,11 +8,11 @@
 //! nonce corrupt 2   nonce version 1   nonce stale 1 1794752623478029
 //! ```
 
-use tidegate_core::{Amended, Kept, MAX_LIMITS, Shape, StoreError, Timestamp};
+use tidegate_core::{Amended, Flaw, MAX_LIMITS, Record, Shape, StoreError, Timestamp};
 
 use super::args::Nonce;
 use super::servers::Garbled;
-use super::state::{self, Flaw};
+use super::state;
 
 /// An answer, taken apart.
 #[derive(Debug)]
@@ -36,8 +36,17 @@ pub(crate) struct Done {
     pub(crate) admitted: bool,
     /// Which charges were written, by place.
     pub(crate) writes: u16,
-    /// What was kept for each charge before.
-    pub(crate) kept: Vec<Option<Kept>>,
+    /// The record that was found for each charge.
+    pub(crate) found: Vec<Option<Record>>,
+}
+
+/// One letter for each place of a charge.
+const MARKS: [u8; MAX_LIMITS] = *b"123456789abc";
+
+/// The letter of a place, counted from one as Lua does.
+pub(super) fn mark(place: usize) -> char {
+    let mark = place.checked_sub(1).and_then(|index| MARKS.get(index));
+    mark.map_or('?', |mark| char::from(*mark))
 }
 
 // === impl Reply ===
@@ -82,17 +91,14 @@ impl Done {
         };
         let mut writes = 0;
         for place in places {
-            match place {
-                b'1'..=b'8' => writes |= 1 << (place - b'1'),
-                _ => return Err(Garbled),
-            }
+            writes |= 1 << MARKS.iter().position(|mark| mark == place).ok_or(Garbled)?;
         }
         let now = time(&mut rest)?;
-        let mut kept = Vec::with_capacity(MAX_LIMITS);
+        let mut found = Vec::with_capacity(MAX_LIMITS);
         for (charge, shape) in shapes.enumerate() {
             match state::read(&mut rest, shape) {
-                Ok(state) => kept.push(state),
-                Err(Flaw::Garbled) => return Err(Garbled),
+                Ok(record) => found.push(record),
+                Err(Flaw::Garbled | Flaw::Version) => return Err(Garbled),
                 // Only known now, after the script: what it wrote is written.
                 Err(Flaw::Disorder) if admitted || writes != 0 => {
                     return Ok(Reply::Failed(StoreError::Timeout));
@@ -103,7 +109,7 @@ impl Done {
         if !rest.is_empty() {
             return Err(Garbled);
         }
-        Ok(Reply::Done(Self { now, admitted, writes, kept }))
+        Ok(Reply::Done(Self { now, admitted, writes, found }))
     }
 }
 
@@ -156,7 +162,8 @@ mod tests {
 
     use proptest::prelude::*;
     use tidegate_core::{
-        Attempts, BlockScope, Bucket, Counts, Ladder, Level, Period, Quota, Rate, Span, Window,
+        Attempts, BlockScope, Bucket, Counts, Kept, Ladder, Level, Period, Quota, Rate, Span,
+        Window,
     };
 
     use super::*;
@@ -208,9 +215,11 @@ mod tests {
         let Ok(Reply::Done(done)) = read(&answer()) else { panic!("it is an answer") };
         assert_eq!((done.admitted, done.writes), (true, 0b11));
         assert_eq!(done.now, Timestamp::from_micros(1_794_752_623_478_029));
-        let kept = done.kept.iter().map(Option::is_some).collect::<Vec<_>>();
-        assert_eq!(kept, [true, true, true, false, true]);
-        let Some(Kept::Attempts(state)) = &done.kept[4] else { panic!("it is a log") };
+        let found = done.found.iter().map(Option::is_some).collect::<Vec<_>>();
+        assert_eq!(found, [true, true, true, false, true]);
+        let Some(Kept::Attempts(state)) = done.found[4].as_ref().map(|found| &found.kept) else {
+            panic!("it is a log")
+        };
         let members = state.attempts().iter().map(|attempt| attempt.member);
         assert_eq!(members.collect::<Vec<_>>(), [11, 12]);
         let block = state.block().unwrap();
@@ -232,6 +241,23 @@ mod tests {
         assert_eq!(failed(b"+1"), StoreError::Timeout);
         assert_eq!(failed(b"-1"), StoreError::Timeout);
         assert_eq!(failed(b"+"), StoreError::Timeout, "a settlement");
+    }
+
+    #[test]
+    fn every_place_has_a_letter_of_its_own() {
+        let letters: String = (1..=MAX_LIMITS).map(mark).collect();
+        assert_eq!(letters, "123456789abc");
+        for (index, letter) in letters.chars().enumerate() {
+            let bytes = format!("7777-{letter} 1 1 ");
+            match Reply::read(bytes.as_bytes(), *b"7777", [].iter()) {
+                Ok(Reply::Done(done)) => assert_eq!(done.writes, 1 << index),
+                other => panic!("{other:?}"),
+            }
+        }
+        for letter in ['0', 'd', '?', 'A'] {
+            let bytes = format!("7777-{letter} 1 1 ");
+            assert!(Reply::read(bytes.as_bytes(), *b"7777", [].iter()).is_err(), "{letter}");
+        }
     }
 
     #[test]

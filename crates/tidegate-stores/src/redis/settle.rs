@@ -69,9 +69,10 @@ fn moved(
     done: &Done,
 ) -> Result<Settled, StoreError> {
     let mut settled = Settled::default();
-    for (place, kept) in group.places.iter().zip(&done.kept) {
+    for (place, found) in group.places.iter().zip(&done.found) {
+        let kept = found.as_ref().map(|found| &found.kept);
         let step = &settlement.moves()[*place];
-        let apply = || step.apply(kept.as_ref(), settlement.decided_at(), done.now);
+        let apply = || step.apply(kept, settlement.decided_at(), done.now);
         let (_, moved) = apply().or_else(|stale| {
             step.charge.refresh(stale.now);
             apply().map_err(|_| StoreError::Timeout)

@@ -4,40 +4,9 @@
 //! all apply to everybody, and their texts are the same in every process of every node.
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Attempts, Charge, Counts, MAX_LIMITS, Period, Shape, Stage, Way};
+use tidegate_core::{Charge, MAX_LIMITS, Stage, Way};
 
-/// The form in which a counter is kept and asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Form {
-    Bucket,
-    Fixed,
-    FirstUse,
-    Calendar,
-    Ring,
-    Grid,
-    /// A grid whose charge brings the table of a backoff.
-    Backoff,
-    Attempts(Log),
-}
-
-/// What is done with an abuse log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Log {
-    pub(crate) manner: Manner,
-    /// The charge says whose attempt it is, and each counts once.
-    pub(crate) distinct: bool,
-}
-
-/// How attempts are counted, and how long they are blocked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Manner {
-    /// In one window, with blocks of one length.
-    Temp,
-    /// In two.
-    Dual,
-    /// In one, with blocks that grow.
-    Ladder,
-}
+use super::form::Form;
 
 /// What is done to one counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,41 +57,6 @@ pub(crate) struct Signature {
     pub(crate) parts: ArrayVec<Part, MAX_LIMITS>,
 }
 
-// === impl Form ===
-
-impl Form {
-    fn of(shape: &Shape, member: u64) -> Self {
-        match shape {
-            Shape::Bucket(_) => Self::Bucket,
-            Shape::Quota(quota) => match quota.period() {
-                Period::Fixed(_) => Self::Fixed,
-                Period::FirstUse(_) => Self::FirstUse,
-                Period::Calendar(_) => Self::Calendar,
-            },
-            Shape::Window(window) if window.is_exact() => Self::Ring,
-            Shape::Window(window) => match window.counts() {
-                Counts::Attempts(Some(_)) => Self::Backoff,
-                Counts::Attempts(None) | Counts::Admitted => Self::Grid,
-            },
-            Shape::Attempts(attempts) => {
-                Self::Attempts(Log { manner: Manner::of(attempts), distinct: member != 0 })
-            }
-        }
-    }
-}
-
-// === impl Manner ===
-
-impl Manner {
-    const fn of(attempts: &Attempts) -> Self {
-        match (attempts.ladder(), attempts.long()) {
-            (Some(_), _) => Self::Ladder,
-            (None, Some(_)) => Self::Dual,
-            (None, None) => Self::Temp,
-        }
-    }
-}
-
 // === impl Signature ===
 
 impl Signature {
@@ -133,7 +67,7 @@ impl Signature {
         charges: impl Iterator<Item = &'c Charge<'a>>,
     ) -> Self {
         let part = |charge: &Charge<'_>| Part {
-            form: Form::of(charge.shape(), charge.member()),
+            form: Form::of(charge),
             shadow: charge.limit().is_shadow(),
             global: charge.limit().stage() == Stage::Global,
             attempts: charge.shape().counts_attempts(),
@@ -146,7 +80,7 @@ impl Signature {
     /// Of moves, as a settlement makes them.
     pub(crate) fn of_moves<'c, 'a: 'c>(moves: impl Iterator<Item = (&'c Charge<'a>, Way)>) -> Self {
         let parts = moves.map(|(charge, way)| Part {
-            form: Form::of(charge.shape(), charge.member()),
+            form: Form::of(charge),
             shadow: false,
             global: false,
             // What is taken has passed already, whether or not there is room.

@@ -6,11 +6,15 @@
 //! the places of charges, and the same signature always gives the same text.
 
 mod attempts;
+mod names;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::signature::{Ask, Form, Part, Refused, Returns, Signature};
+use super::form::Form;
+use super::reply::mark;
+use super::signature::{Ask, Part, Refused, Returns, Signature};
+use names::Place;
 
 /// The parts of one file, by the name that follows `--#`.
 struct Parts(HashMap<&'static str, String>);
@@ -54,13 +58,13 @@ fn numbered(text: String) -> String {
 fn composed(signature: &Signature) -> String {
     let mut text = head(signature);
     for (place, part) in places(signature) {
-        text += &placed(&part.read(signature.ask), place);
+        text += &place.put(&part.read(signature.ask != Ask::Settle));
     }
     text += &match signature.ask {
         Ask::Charge | Ask::Peek => charge(signature),
         Ask::Settle => settle(signature),
     };
-    let states = places(signature).map(|(place, _)| format!(" .. (v{place} or '-')"));
+    let states = places(signature).map(|(place, _)| place.put(" .. (v$ or '-')"));
     text + "return nonce .. done .. ' ' .. time[1] .. ' ' .. time[2] .. ' '"
         + &states.collect::<String>()
         + "\n"
@@ -75,18 +79,25 @@ fn head(signature: &Signature) -> String {
         names += ", taken, late";
         format += "LL";
     }
+    let mut tables = String::new();
     for (place, part) in places(signature) {
-        let (more, of_form) = part.form.arguments();
-        for name in ["cost", "full"].iter().chain(more) {
-            names += &format!(", {name}{place}");
+        let (own, packed) = (place.put(&part.form.names().join(", ")), part.form.packed());
+        if place.is_local {
+            names += &[", ", &own].concat();
+            format += &["LL", packed].concat();
+        } else {
+            let table = place.table();
+            tables += &format!("{table} = {{}}\n{own}, at = unpack('<LL{packed}', ARGV[1], at)\n");
         }
-        format += "LL";
-        format += of_form;
+    }
+    if !tables.is_empty() {
+        names += ", at";
     }
     [
         if windows { STEP.get("begin windows") } else { "" },
         STEP.get("functions"),
         &format!("local {names} = unpack('{format}', ARGV[1])\n"),
+        &tables,
         STEP.get("clock"),
         if settles { STEP.get("begin settling") } else { "" },
     ]
@@ -96,49 +107,49 @@ fn head(signature: &Signature) -> String {
 /// Which charges are written, as [`plan`](tidegate_core::plan) says, and their writes.
 fn charge(signature: &Signature) -> String {
     let firm = || places(signature).filter(|(_, part)| !part.shadow);
-    let rooms: Vec<String> = firm().map(|(place, _)| format!("room{place}")).collect();
+    let rooms: Vec<String> = firm().map(|(place, _)| place.put("room$")).collect();
     let condition = match signature.refused {
         Some(_) => "false".to_owned(),
         None if rooms.is_empty() => "true".to_owned(),
         None => rooms.join(" and "),
     };
-    let all: String = firm().map(|(place, _)| place.to_string()).collect();
+    let all: String = firm().map(|(place, _)| mark(place.number)).collect();
     let mut text = format!("local done = '-'\nif {condition} then\ndone = '+{all}'\n");
-    let write = |(place, part): (usize, &Part)| match signature.ask {
-        Ask::Charge => placed(&part.count(), place),
+    let write = |(place, part): (Place, &Part)| match signature.ask {
+        Ask::Charge => place.put(&part.count()),
         Ask::Peek | Ask::Settle => String::new(),
     };
-    let one_more = |(place, part): (usize, &Part), condition: &str| {
+    let one_more = |(place, part): (Place, &Part), condition: &str| {
+        let (condition, mark) = (place.put(condition), mark(place.number));
         let write = write((place, part));
-        format!("if {condition} then\ndone = done .. '{place}'\n{write}end\n")
+        format!("if {condition} then\ndone = done .. '{mark}'\n{write}end\n")
     };
     text.extend(firm().map(write));
     for (place, part) in places(signature).filter(|(_, part)| part.shadow) {
-        text += &one_more((place, part), &format!("room{place}"));
+        text += &one_more((place, part), "room$");
     }
     text += "else\n";
-    let globals: String = firm()
-        .filter(|(_, part)| part.global)
-        .map(|(place, _)| format!(" and room{place}"))
-        .collect();
+    let globals: String =
+        firm().filter(|(_, part)| part.global).map(|(place, _)| place.put(" and room$")).collect();
     let counting = |part: &Part| {
         (part.attempts || part.own) && (part.global || signature.refused != Some(Refused::Globally))
     };
     for (place, part) in firm().filter(|(_, part)| counting(part)) {
         let unless_global = if part.global { "" } else { &globals };
         let counts = match part.form {
-            Form::Attempts(_) if part.attempts => "true".to_owned(),
-            Form::Attempts(_) => format!("not room{place}"),
-            _ => format!("cost{place} <= full{place}"),
+            Form::Attempts(_) if part.attempts => "true",
+            Form::Attempts(_) => "not room$",
+            _ => "cost$ <= full$",
         };
-        text += &one_more((place, part), &[&counts, unless_global].concat());
+        text += &one_more((place, part), &[counts, unless_global].concat());
     }
     text + "end\n"
 }
 
 /// The ticket is marked, then everything is moved.
 fn settle(signature: &Signature) -> String {
-    let mut text = placed(STEP.get("mark"), signature.parts.len() + 1);
+    let ticket = Place { number: signature.parts.len() + 1, is_local: true };
+    let mut text = ticket.put(STEP.get("mark"));
     for (place, part) in places(signature) {
         let given_back =
             |back: &str| format!("do\n{back}if kept$ then\n{}end\nend\n", part.write());
@@ -148,31 +159,14 @@ fn settle(signature: &Signature) -> String {
             (Returns::All, Form::Attempts(log)) => given_back(&log.forgive()),
             (Returns::All, _) => String::new(),
         };
-        text += &placed(&moved, place);
+        text += &place.put(&moved);
     }
     text + "local done = '+'\n"
 }
 
-/// The parts with their places, which begin with one as those of `KEYS` do.
-fn places(signature: &Signature) -> impl Iterator<Item = (usize, &Part)> {
-    (1..).zip(&signature.parts)
-}
-
-/// A part at its place.
-fn placed(text: &str, place: usize) -> String {
-    let mut expanded = String::with_capacity(text.len());
-    for line in text.lines() {
-        let (before, rest) = line.split_once('@').unwrap_or((line, ""));
-        let (name, after) = rest.split_once(' ').unwrap_or((rest, ""));
-        expanded += before;
-        match name {
-            "" => {}
-            "other" => expanded += &STEP.get(name).replace("OWN", after),
-            _ => expanded += &[STEP.get(name).trim_end(), " ", after].concat(),
-        }
-        expanded.push('\n');
-    }
-    expanded.replace('$', &place.to_string())
+/// The parts with their places.
+fn places(signature: &Signature) -> impl Iterator<Item = (Place, &Part)> {
+    names::places(&signature.parts)
 }
 
 // === impl Parts ===
@@ -204,30 +198,25 @@ impl Parts {
 // === impl Form ===
 
 impl Form {
-    const fn is_window(self) -> bool {
-        matches!(self, Self::Ring | Self::Grid | Self::Backoff)
+    /// The names of all that a charge brings, in order.
+    fn names(self) -> Vec<String> {
+        let more = self.arguments().0.iter();
+        ["cost", "full"].iter().chain(more).map(|name| format!("{name}$")).collect()
     }
 
-    /// What a charge brings beside its cost and the most that fits: names, and how they are packed.
-    const fn arguments(self) -> (&'static [&'static str], &'static str) {
-        match self {
-            Self::Bucket => (&["r", "p"], "LL"),
-            Self::Fixed | Self::FirstUse => (&["length"], "L"),
-            Self::Calendar => (&["first", "second", "third", "fourth"], "LLLL"),
-            Self::Ring | Self::Grid => (&["per"], "L"),
-            Self::Backoff => (&["per", "rows"], "Lc256"),
-            Self::Attempts(log) => log.arguments(),
-        }
+    /// How that is packed which a charge brings beside its cost and the most that fits.
+    const fn packed(self) -> &'static str {
+        self.arguments().1
     }
 }
 
 // === impl Part ===
 
 impl Part {
-    /// Reads the counter, checks it, and sees whether there is room.
-    fn read(&self, ask: Ask) -> String {
+    /// Reads the counter, checks it, and sees whether there is room: in a charge always.
+    fn read(&self, is_charge: bool) -> String {
         // What is given back is taken out of the state as it is, wherever the time has got to.
-        let counts = ask != Ask::Settle || self.returns == Returns::Nothing;
+        let counts = is_charge || self.returns == Returns::Nothing;
         let room = |text: &'static str| if counts { text } else { "" };
         let window = |is_ring: &str, names: &str, read: &str| {
             let (charges, read) = (WINDOW.get("read charges"), WINDOW.get(read));
@@ -304,8 +293,7 @@ impl Part {
 mod tests {
     //! Every script there can be of one counter, and some of the largest.
 
-    use super::super::signature::Log;
-    use super::super::signature::Manner;
+    use super::super::form::{Log, Manner};
     use super::*;
 
     const FORMS: [Form; 7] = [
@@ -348,7 +336,7 @@ mod tests {
         parts().flat_map(move |part| {
             asks.into_iter().flat_map(move |ask| {
                 refused.into_iter().flat_map(move |refused| {
-                    [1, 8].map(|count| Signature {
+                    [1, 8, 12].map(|count| Signature {
                         ask,
                         refused,
                         parts: core::iter::repeat_n(part, count).collect(),

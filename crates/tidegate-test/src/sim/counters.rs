@@ -6,8 +6,8 @@
 use std::collections::{HashMap, HashSet};
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Charge, Counter, Kept, Listed, Outcome, Readings, Receipt, Settled,
-    Settlement, StoreError, TicketId, Timestamp, plan,
+    Amended, Amendment, Batch, Charge, Counter, Flaw, Listed, Readings, Receipt, Record,
+    Settlement, StoreError, TicketId, Timestamp, Write,
 };
 
 /// What the store keeps.
@@ -21,9 +21,7 @@ pub(super) struct Counters {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    kept: Option<Kept>,
-    /// The limit that it counts for.
-    limit: u64,
+    record: Record,
     /// Which one it is, in the order they were made: the same in every run, as digests are not.
     number: u64,
     mark: Mark,
@@ -51,31 +49,14 @@ impl Counters {
         readings: &mut Readings,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        for (place, charge) in batch.charges().iter().enumerate() {
-            match self.states.get(&charge.digest()).map(|entry| entry.mark) {
-                Some(Mark::Corrupt) => return Err(StoreError::Corrupt { charge: place }),
-                Some(Mark::Version) => return Err(StoreError::Version { charge: place }),
-                Some(Mark::Fine) | None => {}
-            }
-        }
-        readings.begin(now);
-        for (place, charge) in batch.charges().iter().enumerate() {
-            let met = charge.look(self.kept(charge.digest()), now);
-            readings.push(met.map_err(|stale| stale.of_charge(place))?);
-        }
-        let met: Vec<_> = readings.list().to_vec();
-        let planned = plan(batch.charges().iter().zip(met.iter().map(|met| met.room)));
-        readings.begin(now);
-        for (place, (charge, met)) in batch.charges().iter().zip(met).enumerate() {
-            if !write || !planned.writes(place) {
-                readings.push(met);
-                continue;
-            }
-            let taken = charge.take(self.kept(charge.digest()), now);
-            let (kept, reading) = taken.map_err(|stale| stale.of_charge(place))?;
-            self.keep(charge, kept);
-            readings.push(reading);
-        }
+        let digests: Vec<u64> = batch.charges().iter().map(Charge::digest).collect();
+        let read = |(place, digest)| self.read(digest).map_err(|flaw| flaw.of_charge(place));
+        let found = digests.iter().copied().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+        let ((), writes) = match write {
+            true => batch.charge(&found, now, readings)?,
+            false => batch.peek(&found, now, readings)?,
+        };
+        self.write(&digests, writes);
         Ok(())
     }
 
@@ -84,23 +65,12 @@ impl Counters {
         settlement: &Settlement<'_>,
         now: Timestamp,
     ) -> Result<Receipt, StoreError> {
-        if now >= settlement.expires_at() {
-            return Ok(Receipt::Late);
-        }
-        let mut moved = Settled::default();
-        let mut after: Vec<(&Charge<'_>, Kept)> = Vec::new();
-        for (place, step) in settlement.moves().iter().enumerate() {
-            let digest = step.charge.digest();
-            let applied = step.apply(self.kept(digest), settlement.decided_at(), now);
-            let (kept, settled) = applied.map_err(|stale| stale.of_charge(place))?;
-            moved += settled;
-            after.extend(kept.map(|kept| (&step.charge, kept)));
-        }
-        if !self.settled.insert(settlement.id()) {
-            return Ok(Receipt::Before);
-        }
-        after.into_iter().for_each(|(charge, kept)| self.keep(charge, kept));
-        Ok(Receipt::Settled(moved))
+        let digests: Vec<u64> =
+            settlement.moves().iter().map(|step| step.charge.digest()).collect();
+        let found: Vec<_> = digests.iter().map(|digest| self.found(*digest).cloned()).collect();
+        let (receipt, writes) = settlement.settle(&found, now, |id| self.settled.insert(id))?;
+        self.write(&digests, writes);
+        Ok(receipt)
     }
 
     /// Does what an operator asks for. What cannot be read is forgotten all the same.
@@ -110,44 +80,21 @@ impl Counters {
         amendment: Amendment,
         now: Timestamp,
     ) -> Result<Amended, StoreError> {
-        let (digest, shape) = match counter {
-            Counter::Of(charge, _) => (charge.digest(), Some(charge.shape())),
-            Counter::Listed(name) => (name.parse().map_err(|_| StoreError::Refused)?, None),
+        let digest = match counter {
+            Counter::Of(charge, _) => charge.digest(),
+            Counter::Listed(name) => name.parse().map_err(|_| StoreError::Refused)?,
         };
-        let marked = self.states.get(&digest).is_some_and(|entry| entry.mark != Mark::Fine);
-        let outcome = amendment.apply(self.kept(digest), shape, now);
-        let changed = marked || outcome != Outcome::Same;
-        match (outcome, counter) {
-            (Outcome::Same, _) => {}
-            (Outcome::Gone, _) => {
-                self.states.remove(&digest);
-            }
-            (Outcome::Kept(state), Counter::Of(charge, _)) => {
-                self.keep(charge, Kept::Attempts(state));
-            }
-            (Outcome::Kept(state), Counter::Listed(_)) => {
-                if let Some(entry) = self.states.get_mut(&digest) {
-                    entry.kept = Some(Kept::Attempts(state));
-                }
-            }
-        }
-        let block = match self.kept(digest) {
-            Some(Kept::Attempts(state)) => state.block().filter(|block| block.holds(now)),
-            _ => None,
-        };
-        Ok(Amended { changed, block, at: now })
+        let (amended, writes) = amendment.amend(counter, &[self.found(digest).cloned()], now)?;
+        self.write(&[digest], writes);
+        Ok(amended)
     }
 
     /// All blocks that hold, in the order in which their counters were made.
     pub(super) fn blocks(&self, now: Timestamp) -> Vec<Listed> {
-        let mut found: Vec<(u64, Listed)> = Vec::new();
-        for (digest, entry) in &self.states {
-            let Some(Kept::Attempts(state)) = &entry.kept else { continue };
-            if let Some(block) = state.block().filter(|block| block.holds(now)) {
-                let listed = Listed { key: digest.to_string(), limit: entry.limit, block };
-                found.push((entry.number, listed));
-            }
-        }
+        let listed = |(digest, entry): (&u64, &Entry)| {
+            Some((entry.number, entry.record.listed(&digest.to_string(), now)?))
+        };
+        let mut found: Vec<(u64, Listed)> = self.states.iter().filter_map(listed).collect();
         found.sort_by_key(|(number, _)| *number);
         found.into_iter().map(|(_, listed)| listed).collect()
     }
@@ -166,17 +113,31 @@ impl Counters {
         self.states.clear();
     }
 
-    fn kept(&self, digest: u64) -> Option<&Kept> {
-        self.states.get(&digest)?.kept.as_ref()
+    fn found(&self, digest: u64) -> Option<&Record> {
+        self.states.get(&digest).map(|entry| &entry.record)
     }
 
-    fn keep(&mut self, charge: &Charge<'_>, kept: Kept) {
-        let made = &mut self.made;
-        let entry = self.states.entry(charge.digest()).or_insert_with(|| {
-            *made += 1;
-            let (limit, number) = (charge.limit().id(), *made);
-            Entry { kept: None, limit, number, mark: Mark::Fine }
-        });
-        entry.kept = Some(kept);
+    /// The record of a counter, as far as it can be read.
+    fn read(&self, digest: u64) -> Result<Option<Record>, Flaw> {
+        match self.states.get(&digest) {
+            Some(Entry { mark: Mark::Corrupt, .. }) => Err(Flaw::Garbled),
+            Some(Entry { mark: Mark::Version, .. }) => Err(Flaw::Version),
+            entry => Ok(entry.map(|entry| entry.record.clone())),
+        }
+    }
+
+    fn write(&mut self, digests: &[u64], writes: Vec<Write>) {
+        for Write { place, record } in writes {
+            let digest = digests[place];
+            match (record, self.states.get_mut(&digest)) {
+                (Some(record), Some(entry)) => entry.record = record,
+                (Some(record), None) => {
+                    self.made += 1;
+                    let entry = Entry { record, number: self.made, mark: Mark::Fine };
+                    self.states.insert(digest, entry);
+                }
+                (None, _) => drop(self.states.remove(&digest)),
+            }
+        }
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Log {
     pub(super) micros: u64,
     /// Changes of mode, by their causes.
     pub(super) changes: [u64; Cause::ALL.len()],
+    /// Closures that came to their end during an outage.
+    pub(super) reopened: u64,
     /// One digest for each policy: they have nothing to do with each other.
     digests: [u64; POLICIES],
     marks: Marks,
@@ -49,6 +51,7 @@ impl Log {
             last: None,
             micros: 0,
             changes: [0; Cause::ALL.len()],
+            reopened: 0,
             digests: [0; POLICIES],
             marks: Marks::default(),
             trace: keeps_trace.then(Vec::new),
@@ -100,6 +103,7 @@ impl Log {
                 if let Signal::Changed(transition) = signal {
                     self.changed(at, transition.cause);
                 }
+                self.reopened += u64::from(matches!(signal, Signal::Reopened { .. }));
                 let place = signal.name().bytes().fold(0, |sum, byte| mix(sum ^ u64::from(byte)));
                 self.digest(record, place, signal.at().as_micros());
             }

@@ -234,12 +234,16 @@ fn translated(signal: Signal, ahead: u64) -> Signal {
     let on = |at: Timestamp| Timestamp::from_micros(on_trace(at, ahead));
     match signal {
         Signal::Suspected { mode, at } => Signal::Suspected { mode, at: on(at) },
+        Signal::Cleared { at } => Signal::Cleared { at: on(at) },
         Signal::Changed(mut transition) => {
             transition.at = on(transition.at);
             Signal::Changed(transition)
         }
         Signal::Prolonged { since, epoch, at } => {
             Signal::Prolonged { since: on(since), epoch, at: on(at) }
+        }
+        Signal::Reopened { since, epoch, at } => {
+            Signal::Reopened { since: on(since), epoch, at: on(at) }
         }
         Signal::Refused { at } => Signal::Refused { at: on(at) },
     }

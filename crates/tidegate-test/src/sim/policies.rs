@@ -2,14 +2,14 @@
 
 use tidegate_core::{
     Bucket, Calendar, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
-    PolicySetBuilder, PolicySpec, Preset, Protects, Quota, Rate, Scope, Shape, Unit,
+    PolicySetBuilder, PolicySpec, Preset, Protects, Quota, Rate, Scope, Shape, Span, Unit, Window,
 };
 
 use super::checks::{Kind, Law};
 use super::hub::{DEADLINES, POLICIES};
 
 /// Their names, in order.
-pub(super) const NAMES: [&str; POLICIES] = ["login", "otp", "api", "admin", "read"];
+pub(super) const NAMES: [&str; POLICIES] = ["login", "otp", "api", "admin", "read", "spend"];
 
 /// All of them are in force.
 pub(super) const ALL: u32 = (1 << POLICIES) - 1;
@@ -23,6 +23,9 @@ const HOURLY: u64 = 20;
 /// The policy with the quota, and how much it is: for the checks.
 pub const QUOTA: (u8, u64) = (2, HOURLY);
 
+/// What is left of the window of `spend` to one node, for each address prefix: a tenth.
+const SPEND_TENTH: u64 = 4;
+
 /// What the checks have to know of them.
 #[must_use]
 pub fn laws() -> Vec<Law> {
@@ -32,6 +35,7 @@ pub fn laws() -> Vec<Law> {
         Kind::Guarded,
         Kind::Closed,
         Kind::Ceilings { per_second: READ_CEILING },
+        Kind::Spend { per_minute: SPEND_TENTH },
     ];
     let law = |place| Law { name: NAMES[place], kind: kinds[place], deadline: DEADLINES[place] };
     (0..POLICIES).map(law).collect()
@@ -66,10 +70,14 @@ fn spec(place: usize) -> PolicySpec {
             .protecting(Protects::Admin)
             .limit(limit("admin-prefix", &[Dimension::Ip], 100))
             .limit(limit("admin-all", &[], 1_000)),
-        _ => PolicySpec::new(name, FailureMode::Degraded)
+        4 => PolicySpec::new(name, FailureMode::Degraded)
             .protecting(Protects::Read)
             .limit(limit("read-prefix", &[Dimension::Ip], 10 * READ_CEILING))
             .limit(limit("read-account", &[Dimension::Account], 10)),
+        _ => PolicySpec::new(name, FailureMode::FailClosed)
+            .protecting(Protects::Spend)
+            .limit(window("spend-prefix", &[Dimension::Ip], 10 * SPEND_TENTH + 9))
+            .limit(limit("spend-all", &[], 100_000)),
     }
 }
 
@@ -84,6 +92,11 @@ fn hourly(text: &str, by: &[Dimension]) -> Limit {
     let hours = Calendar::try_new(Unit::Hour, "UTC", None).expect("a calendar");
     let quota = Quota::try_new(HOURLY, Period::Calendar(hours), Counts::Admitted).expect("a quota");
     Limit::new(name(text), Scope::of(by.iter().copied()), Shape::Quota(quota)).with_named_key()
+}
+
+fn window(text: &str, by: &[Dimension], per_minute: u64) -> Limit {
+    let window = Window::try_new(per_minute, Span::MINUTE, Counts::Admitted).expect("a window");
+    Limit::new(name(text), Scope::of(by.iter().copied()), Shape::Window(window)).with_named_key()
 }
 
 fn name(text: &str) -> Name {

@@ -23,6 +23,8 @@ pub struct Figures {
     pub micros: u64,
     /// Changes of mode, in the order of [`Cause::ALL`].
     pub changes: [u64; Cause::ALL.len()],
+    /// Closures that came to their end during an outage.
+    pub reopened: u64,
 }
 
 /// What came of a run.
@@ -112,6 +114,7 @@ fn ran(schedule: &Schedule, variant: Variant) -> Ran {
             decisions: log.decisions,
             micros: log.micros,
             changes: log.changes,
+            reopened: log.reopened,
         },
         digests: log.digests(),
         trace: log.trace.unwrap_or_default(),
@@ -178,6 +181,7 @@ impl AddAssign for Figures {
         self.steps += more.steps;
         self.decisions += more.decisions;
         self.micros += more.micros;
+        self.reopened += more.reopened;
         for (sum, more) in self.changes.iter_mut().zip(more.changes) {
             *sum += more;
         }

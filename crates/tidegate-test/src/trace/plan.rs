@@ -121,7 +121,7 @@ impl PolicyPlan {
     #[must_use]
     pub fn build(&self, earlier: Option<&PolicySet>) -> PolicySet {
         // Whether a busy machine is quick is not what is judged.
-        let spec = PolicySpec::new(name("policy"), FailureMode::FailClosed)
+        let spec = PolicySpec::new(name("policy"), FailureMode::FailOpen)
             .deadline(*PolicySpec::DEADLINES.end());
         let spec = self.limits.iter().fold(spec, |spec, limit| spec.limit(limit.build()));
         PolicySet::builder().policy(spec).build(earlier).expect("plans make valid policies")

@@ -54,7 +54,7 @@ fn key(text: &KeyText) -> String {
     }
     let name = |text| Name::try_new(text).expect("the name is valid");
     let limit = Limit::new(name("limit"), Scope::of(dimensions), shape);
-    let spec = PolicySpec::new(name("policy"), FailureMode::FailClosed).limit(limit);
+    let spec = PolicySpec::new(name("policy"), FailureMode::FailOpen).limit(limit);
     let set = PolicySet::builder().policy(spec).build(None).expect("one limit makes a policy");
     let mut case = Case::new(&set.policies()[0], &subject);
     case.resolve(&digests());

@@ -18,6 +18,7 @@ use tidegate_stores::redis::{RedisStore, Target};
 use tidegate_test::lua::{self, Expired};
 use tidegate_test::plain::PlainStore;
 use tidegate_test::servers::{Cluster, Flavour, Server};
+use tidegate_test::stub::Waiting;
 use tidegate_test::trace::{
     PeriodPlan, ScopePlan, ShapePlan, StagePlan, Step, Trace, judged, traces, with_reloads,
 };
@@ -172,67 +173,14 @@ async fn p70_groups_that_cannot_live_together_decide_as_one() {
         let trace = globals_first(trace.forward());
         let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
         let now: Arc<dyn tidegate_core::Clock> = Arc::<ManualClock>::clone(&clock);
-        let store = Settling(lua::store(now, Expired::Gone, true));
+        // It is waited for until what runs in the background is done.
+        let store = Waiting::over(lua::store(now, Expired::Gone, true));
+        store.wire().wait(0, 8);
         let judge = PlainStore::by_name(Arc::clone(&clock), lua::secret().names());
         clock.advance(Span::SECOND);
         for (answer, expected) in judged(&trace, &store, &clock, &judge).await {
             assert_eq!(answer, expected, "trace {index}: {trace:#?}");
         }
-    }
-}
-
-/// A store that is waited for until what runs in the background is done.
-struct Settling(RedisStore);
-
-impl Store for Settling {
-    const SHARED: bool = false;
-    const FALLIBLE: bool = false;
-
-    fn name(&self) -> &'static str {
-        "settling"
-    }
-
-    async fn charge(
-        &self,
-        batch: &tidegate_core::Batch<'_>,
-        readings: &mut tidegate_core::Readings,
-    ) -> Result<(), tidegate_core::StoreError> {
-        let done = self.0.charge(batch, readings).await;
-        for _ in 0..8 {
-            tokio::task::yield_now().await;
-        }
-        done
-    }
-
-    async fn peek(
-        &self,
-        batch: &tidegate_core::Batch<'_>,
-        readings: &mut tidegate_core::Readings,
-    ) -> Result<(), tidegate_core::StoreError> {
-        self.0.peek(batch, readings).await
-    }
-
-    async fn settle(
-        &self,
-        settlement: &tidegate_core::Settlement<'_>,
-    ) -> Result<tidegate_core::Receipt, tidegate_core::StoreError> {
-        self.0.settle(settlement).await
-    }
-
-    async fn amend(
-        &self,
-        counter: tidegate_core::Counter<'_>,
-        amendment: tidegate_core::Amendment,
-        within: Span,
-    ) -> Result<tidegate_core::Amended, tidegate_core::StoreError> {
-        self.0.amend(counter, amendment, within).await
-    }
-
-    async fn blocks(
-        &self,
-        page: tidegate_core::Page<'_>,
-    ) -> Result<tidegate_core::Blocks, tidegate_core::StoreError> {
-        self.0.blocks(page).await
     }
 }
 

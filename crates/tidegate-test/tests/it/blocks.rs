@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use tidegate_core::{
-    Account, Attempts, Block, BlockScope, Case, Clock, Dimension, FailureMode, Ladder, Level,
+    Account, Attempts, Block, BlockScope, Case, Clock, Dimension, FailureMode, Kind, Ladder, Level,
     Limit, ManualClock, Name, PolicySet, PolicySpec, Reading, Scope, Shape, Span, Store, Subject,
     Threshold, Timestamp,
 };
@@ -43,7 +43,7 @@ pub(crate) fn by_account(title: &str, attempts: Attempts) -> Limit {
 
 /// One policy, `p`.
 pub(crate) fn policies(limits: impl IntoIterator<Item = Limit>) -> PolicySet {
-    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed);
+    let spec = PolicySpec::new(name("p"), FailureMode::FailOpen);
     let spec = limits.into_iter().fold(spec, |spec, limit| spec.limit(limit.with_named_key()));
     PolicySet::builder().policy(spec).build(None).unwrap()
 }
@@ -308,7 +308,7 @@ fn memory_is_bounded_however_many_attempts_one_key_gets() {
             let _ = attempt(&engine, "a");
         }
         let after = engine.store().usage();
-        assert_eq!((after.attempts, after.max_bytes), (1, before.max_bytes));
+        assert_eq!((after.of(Kind::Attempts), after.max_bytes), (1, before.max_bytes));
     }
 }
 
@@ -326,7 +326,7 @@ fn a_log_keeps_no_more_than_its_threshold() {
 /// What is counted once is told apart by whom it was; a limit that counts everything need not.
 #[test]
 fn a_log_of_members_that_becomes_one_of_attempts_goes_on_counting() {
-    let spec = |limit: Limit| PolicySpec::new(name("p"), FailureMode::FailClosed).limit(limit);
+    let spec = |limit: Limit| PolicySpec::new(name("p"), FailureMode::FailOpen).limit(limit);
     let scope = Scope::of([Dimension::Ip]);
     let log = |block_at| Limit::new(name("l"), scope, Shape::Attempts(temp(block_at)));
     let distinct = PolicySet::builder().policy(spec(log(50).distinct(Dimension::Account)));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tidegate_core::{
-    Clock, Cost, Dimension, FailureMode, Limit, ManualClock, Name, PolicySet, PolicySpec, Room,
-    Scope, Span, Store, Subject,
+    Clock, Cost, Dimension, FailureMode, Kind, Limit, ManualClock, Name, PolicySet, PolicySpec,
+    Room, Scope, Span, Store, Subject,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_test::drive::{Answer, Ask, ask};
@@ -31,7 +31,7 @@ fn visits(keys: u8) -> impl Strategy<Value = Visits> {
 fn by_user(shape: &ShapePlan) -> PolicySet {
     let limit =
         Limit::new(Name::try_new("l").unwrap(), Scope::of([Dimension::User]), shape.build());
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed).limit(limit);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen).limit(limit);
     PolicySet::builder().policy(spec).build(None).unwrap()
 }
 
@@ -150,12 +150,16 @@ fn pitfall_f_the_table_does_not_grow() {
             admitted += usize::from(visit(&memory, &set, key, 1).is_admitted());
         }
         let usage = memory.usage();
-        assert!(usage.buckets <= 15, "round {round}: {usage:?}");
+        assert!(usage.of(Kind::Bucket) <= 15, "round {round}: {usage:?}");
         assert_eq!(usage.max_bytes, before);
     }
     assert!(admitted >= 8, "the first have places of their own");
     clock.advance(Span::from_secs(3));
-    assert_eq!(memory.usage().buckets, 0, "and places are given up without anybody asking");
+    assert_eq!(
+        memory.usage().of(Kind::Bucket),
+        0,
+        "and places are given up without anybody asking"
+    );
     let answer = visit(&memory, &set, 0, 1);
     assert_eq!(answer.of("l").room, Room::Now);
 }

@@ -135,7 +135,7 @@ proptest! {
 fn overflowing(overflow: Overflow) -> PolicySet {
     let bucket = Bucket::try_new(Rate::per_second(1).unwrap(), 1).unwrap();
     let limit = Limit::new(Name::try_new("l").unwrap(), Scope::GLOBAL, Shape::Bucket(bucket));
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen);
     PolicySet::builder().policy(spec.limit(limit).overflow(overflow)).build(None).unwrap()
 }
 
@@ -186,7 +186,7 @@ fn p02_the_status_of_a_decision_says_the_same_as_the_decision() {
         let limit = Limit::new(Name::try_new(name).unwrap(), Scope::GLOBAL, Shape::Bucket(bucket));
         limit.at_stage(stage).with_named_key()
     };
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed)
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen)
         .limit(limit("everybody", Stage::Global, 2))
         .limit(limit("action", Stage::Action, 9));
     let set = PolicySet::builder().policy(spec).build(None).unwrap();

@@ -81,7 +81,7 @@ impl Parts {
     fn key(&self, secret: u8) -> (String, u64) {
         let bucket = Bucket::try_new(Rate::per_minute(1).unwrap(), 1).unwrap();
         let limit = Limit::new(Name::try_new("l").unwrap(), self.scope(), Shape::Bucket(bucket));
-        let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+        let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen);
         let set = PolicySet::builder().policy(spec.limit(limit)).build(None).unwrap();
         let typed = self.texts.iter().find(|(dimension, _)| *dimension == Dimension::Account);
         let account = typed.map(|(_, typed)| account(typed));

@@ -61,7 +61,7 @@ struct Both {
 }
 
 fn set(kinds: &[Kind], logs: &[Attempts], earlier: Option<&PolicySet>) -> PolicySet {
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen);
     let spec = (0..).zip(kinds.iter().zip(logs)).fold(spec, |spec, (place, (kind, log))| {
         let name = Name::try_new(&format!("l{place}")).unwrap();
         let scope = Scope::of([Dimension::Org]);
@@ -232,10 +232,7 @@ impl Both {
             _ => (Counter::Listed(name.as_str()), None),
         };
         let expected = self.rules.amend(&name, shape, what, self.clock.now());
-        prop_assert_eq!(
-            ready(self.script.amend(counter, what, tidegate_core::Span::SECOND)),
-            Ok(expected)
-        );
+        prop_assert_eq!(ready(self.script.amend(counter, what, Span::SECOND)), Ok(expected));
         Ok(())
     }
 }

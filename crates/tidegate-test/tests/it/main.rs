@@ -22,12 +22,14 @@ mod outcomes;
 mod pitfalls;
 mod policies;
 mod presets;
+mod records;
 mod rollback;
 mod settling;
 mod shared;
 mod spans;
 mod threats;
 mod tightening;
+mod twelve;
 mod vectors;
 mod waits;
 

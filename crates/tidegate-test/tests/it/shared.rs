@@ -26,7 +26,7 @@ fn limit(name: &str, by: Dimension, shape: Shape) -> Limit {
 }
 
 fn policies(limits: impl IntoIterator<Item = Limit>) -> PolicySet {
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen);
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);
     PolicySet::builder().policy(spec).build(None).unwrap()
 }

@@ -5,56 +5,21 @@ use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
-use tidegate_core::{
-    Account, Amended, Amendment, Batch, Blocks, Case, Cost, Counter, Dimension, ManualClock, Page,
-    PolicySet, Readings, Receipt, Settlement, Span, Store, StoreError, Subject,
-};
+use tidegate_core::{Account, Case, Cost, Dimension, ManualClock, PolicySet, Span, Subject};
 use tidegate_engine::Engine;
-use tidegate_engine::memory::MemoryStore;
 use tidegate_test::drive::digests;
 use tidegate_test::ready;
+use tidegate_test::stub::Waiting;
 use tidegate_test::trace::START;
 
 use crate::blocks::{attempt, by_account, climbing, dual, engine, hammer, policies};
 use crate::memory;
 
 /// A store whose answer comes a moment after it is done, so that whoever asked can be gone by then.
-struct Late(MemoryStore<Arc<ManualClock>>);
-
-impl Store for Late {
-    const SHARED: bool = false;
-    const FALLIBLE: bool = false;
-
-    fn name(&self) -> &'static str {
-        "late"
-    }
-
-    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.0.charge(batch, readings).await?;
-        tokio::task::yield_now().await;
-        Ok(())
-    }
-
-    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.0.peek(batch, readings).await
-    }
-
-    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
-        self.0.settle(settlement).await
-    }
-
-    async fn amend(
-        &self,
-        counter: Counter<'_>,
-        amendment: Amendment,
-        within: Span,
-    ) -> Result<Amended, StoreError> {
-        self.0.amend(counter, amendment, within).await
-    }
-
-    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
-        self.0.blocks(page).await
-    }
+fn late(clock: Arc<ManualClock>) -> Waiting {
+    let store = Waiting::over(memory::roomy(clock));
+    store.wire().wait(0, 1);
+    store
 }
 
 fn forgiving() -> PolicySet {
@@ -64,7 +29,7 @@ fn forgiving() -> PolicySet {
 /// Somebody who sends many guesses at once and hangs up before any is answered.
 #[test]
 fn t16_an_attempt_counts_though_nobody_waits_for_the_answer() {
-    let (_, engine) = engine(forgiving(), |clock| Late(memory::roomy(clock)));
+    let (_, engine) = engine(forgiving(), late);
     let who = Account::new("a");
     let (set, subject) = (engine.policies(), Subject::new().account(&who));
     for _ in 0..3 {

@@ -136,5 +136,8 @@ async fn p61_p64_a_store_that_stays_broken_leaves_local_caps_after_ten_minutes()
     // However long it goes on, nothing closes again.
     cut.world.pass(Span::from_secs(3_000)).await;
     cut.world.all_stand(Mode::Degraded);
+    let told = cut.world.nodes[0].ask(policies::ADMIN, OWNER).await;
+    assert_eq!((told.admitted, told.mode), (true, Mode::Degraded), "a35: nor stays closed");
+    assert_eq!(told.alarm, Some(Alarm::Reopened));
     cut.world.tape.finish();
 }

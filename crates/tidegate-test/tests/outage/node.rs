@@ -92,8 +92,10 @@ impl Node {
         FOR.scope(of, self.engine.probe(due)).await;
     }
 
+    /// The mode of a policy; degraded also for one that is closed for the first half hour of it.
     pub(crate) fn mode(&self, policy: u8) -> Mode {
-        self.engine.standing(NAMES[usize::from(policy)]).unwrap().mode
+        let standing = self.engine.standing(NAMES[usize::from(policy)]).unwrap();
+        if standing.degraded_since.is_some() { Mode::Degraded } else { standing.mode }
     }
 
     pub(crate) fn failures(&self, policy: u8) -> usize {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tidegate_core::{Dimension, PolicySet, Shape};
 use tidegate_test::servers::{Flavour, Server, wait};
+use tidegate_test::twelve;
 
 use crate::node::{Node, PATIENT, bucket, limit, policies, quota, set, window};
 use crate::place;
@@ -61,11 +62,25 @@ async fn all_or_nothing(url: &str) {
     assert_eq!(counted(url, several(), "batch").await, [64; 4], "the others count what passed");
 }
 
+/// As many limits as there can be, of every shape, in both orders: the ninth request is the last.
+async fn twelve_limits(url: &str) {
+    for (is_reversed, org) in [(false, "twelve"), (true, "reversed")] {
+        let node = Node::with(url, PATIENT, twelve::policies(9, is_reversed));
+        let mut admitted = Vec::new();
+        for _ in 0..11 {
+            admitted.push(node.decide(org).await.unwrap());
+        }
+        assert_eq!(admitted, [[true; 9].as_slice(), &[false; 2]].concat());
+        assert_eq!(node.left(org).await.unwrap().len(), 12);
+    }
+}
+
 async fn holds_on(flavour: Flavour) {
     let server = place::builder().flavour(flavour).start().await;
     let url = place::url(server.addr());
     exactly_the_limit(&url).await;
     all_or_nothing(&url).await;
+    twelve_limits(&url).await;
     assert_eq!(place::left_for_ever(&[&server]).await, Vec::<String>::new());
 }
 

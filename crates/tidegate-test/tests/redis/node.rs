@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use tidegate_core::{
     Account, Bucket, Case, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
-    PolicySpec, Quota, Rate, Scope, Secret, Shape, Span, Store as _, StoreError, Subject, Trial,
-    Window,
+    PolicySpec, Protects, Quota, Rate, Scope, Secret, Shape, Span, Store as _, StoreError, Subject,
+    Trial, Window,
 };
 use tidegate_engine::Engine;
 use tidegate_stores::redis::{RedisStore, Target};
@@ -133,7 +133,8 @@ pub(crate) fn set(limits: Vec<Limit>) -> PolicySet {
 
 /// The same with another deadline.
 pub(crate) fn set_within(deadline: Span, limits: Vec<Limit>) -> PolicySet {
-    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed).deadline(deadline);
+    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed).protecting(Protects::Auth);
+    let spec = spec.deadline(deadline);
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);
     PolicySet::builder().policy(spec).build(None).unwrap()
 }

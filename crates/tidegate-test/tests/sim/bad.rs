@@ -1,9 +1,11 @@
 //! Traces that break one property each: a check that cannot fail checks nothing.
 
-use tidegate_core::{Cause, Level, Mode, Signal, Span, Standing, Timestamp};
+use tidegate_core::{Alarm, Cause, Level, Mode, Signal, Span, Standing, Timestamp};
 use tidegate_test::sim::trace::{Answer, By, Counters, OpKind, Outcome, Truth, What, Who};
 
-use crate::trace::{ADMIN, API, LOGIN, OTP, READ, SECOND, Trace, admitted, denied, flapped, who};
+use crate::trace::{
+    ADMIN, API, LOGIN, OTP, READ, SECOND, SPEND, Trace, admitted, denied, flapped, who,
+};
 
 /// A trace, up to what is wrong with it.
 type Bad = fn() -> Trace;
@@ -428,6 +430,55 @@ const TABLE: &[(&str, &str, Bad)] = &[
     ("P86", "more than the ceiling in a second", || {
         let mut trace = Trace::degraded(READ);
         (0..9).for_each(|taken| trace.admit(who(1), 59 - taken));
+        trace
+    }),
+    ("A35", "administrators let in before half an hour is over", || {
+        let mut trace = Trace::degraded(ADMIN);
+        trace.admit(who(1), 1);
+        trace
+    }),
+    ("A35", "administrators kept out after it", || {
+        let mut trace = Trace::prolonged(ADMIN);
+        let request = trace.ask(who(1));
+        trace.decide(request, denied(Mode::FailClosed, SECOND));
+        trace
+    }),
+    ("A35", "a wait that is longer than they are kept out", || {
+        let mut trace = Trace::degraded(ADMIN);
+        let request = trace.ask(who(1));
+        trace.decide(request, denied(Mode::FailClosed, 1_800 * SECOND + 1));
+        trace
+    }),
+    ("A35", "let in, and nobody was told", || {
+        let mut trace = Trace::prolonged(ADMIN);
+        let request = trace.ask(who(1));
+        trace.decide(request, Answer { alarm: Some(Alarm::Reopened), ..admitted(1) });
+        trace
+    }),
+    ("A35", "let in without the alarm", || {
+        let mut trace = Trace::prolonged(ADMIN);
+        trace.reopened();
+        trace.admit(who(1), 1);
+        trace
+    }),
+    ("A35", "told twice that they are let in", || {
+        let mut trace = Trace::prolonged(ADMIN);
+        (0..2).for_each(|_| trace.reopened());
+        trace
+    }),
+    ("A35", "told before half an hour is over", || {
+        let mut trace = Trace::degraded(ADMIN);
+        trace.reopened();
+        trace
+    }),
+    ("A35", "told of what was never closed", || {
+        let mut trace = Trace::prolonged(LOGIN);
+        trace.reopened();
+        trace
+    }),
+    ("A35", "more than a tenth of what may be spent", || {
+        let mut trace = Trace::degraded(SPEND);
+        [3, 2, 1, 0, 0].into_iter().for_each(|left| trace.admit(who(1), left));
         trace
     }),
 ];

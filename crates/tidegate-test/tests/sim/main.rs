@@ -40,6 +40,7 @@ fn p01_to_p66_hold_for_some_hundred_seeds() {
     let figures = seeds(0, 150, run);
     assert!(figures.decisions > 10_000, "{figures:?}");
     assert!(figures.changes.iter().all(|count| *count > 0), "every change happens: {figures:?}");
+    assert!(figures.reopened > 0, "a35: {figures:?}");
 }
 
 #[test]

@@ -7,12 +7,13 @@ use tidegate_test::sim::{QUOTA, laws};
 
 pub(crate) const SECOND: u64 = 1_000_000;
 
-/// Login, one-time passwords, an interface, administration, reading.
+/// Login, one-time passwords, an interface, administration, reading, spending.
 pub(crate) const LOGIN: u8 = 0;
 pub(crate) const OTP: u8 = 1;
 pub(crate) const API: u8 = 2;
 pub(crate) const ADMIN: u8 = 3;
 pub(crate) const READ: u8 = 4;
+pub(crate) const SPEND: u8 = 5;
 
 /// A trace that grows.
 pub(crate) struct Trace {
@@ -52,6 +53,20 @@ impl Trace {
         let mut trace = Self::proven(policy);
         trace.trip(Cause::Tripped);
         trace
+    }
+
+    /// One whose store has not been asked for half an hour.
+    pub(crate) fn prolonged(policy: u8) -> Self {
+        let mut trace = Self::degraded(policy);
+        trace.at += 1_800 * SECOND;
+        let (since, at) = (Timestamp::ZERO, Timestamp::from_micros(trace.at));
+        trace.push(What::Told(Signal::Prolonged { since, epoch: 1, at }));
+        trace
+    }
+
+    pub(crate) fn reopened(&mut self) {
+        let (since, at) = (Timestamp::ZERO, Timestamp::from_micros(self.at));
+        self.push(What::Told(Signal::Reopened { since, epoch: 1, at }));
     }
 
     /// One for which nothing passes.

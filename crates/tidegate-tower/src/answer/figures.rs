@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use tidegate_core::{
-    Cap, Decision, Explanation, Guarded, Kind, Name, Period, Retry, Shape, Span, Timestamp, Unit,
-    Verdict,
+    Cap, Decision, Explanation, Guarded, Kind, Name, Retry, Span, Timestamp, Verdict,
 };
 
 use super::listing::{Listing, Listings};
@@ -161,32 +160,7 @@ impl Figures {
 
 impl Limited {
     pub(super) fn of(said: &Explanation<'_>, name: Option<Name>) -> Self {
-        Self { name, capacity: said.shape.capacity(), window: window(said.shape) }
-    }
-}
-
-/// The span in which a shape admits its capacity, in whole seconds. Of a calendar that is the usual
-/// length, and the longest month: a day may have 23 hours or 25.
-fn window(shape: &Shape) -> u64 {
-    match shape {
-        Shape::Bucket(bucket) => {
-            // What an empty one needs to be full.
-            let full_at = bucket.fresh_at(bucket.exhausted(Timestamp::ZERO));
-            whole(full_at.since(Timestamp::ZERO))
-        }
-        Shape::Window(window) => whole(window.per()),
-        Shape::Quota(quota) => match quota.period() {
-            Period::Fixed(length) | Period::FirstUse(length) => whole(*length),
-            Period::Calendar(calendar) => match calendar.unit() {
-                Unit::Hour => 3_600,
-                Unit::Day => 86_400,
-                Unit::Week => 7 * 86_400,
-                Unit::Month => 31 * 86_400,
-            },
-        },
-        Shape::Attempts(attempts) => {
-            whole(attempts.long().map_or(attempts.temp().per, |long| long.per))
-        }
+        Self { name, capacity: said.shape.capacity(), window: whole(said.shape.span()) }
     }
 }
 

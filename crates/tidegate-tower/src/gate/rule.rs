@@ -140,7 +140,7 @@ impl<S: Store> Gate<S> {
         }
         if self.0.routes.classes[endpoint.place].policy.is_none() {
             // A class without a policy for those who are known: the early layer has decided.
-            return Ruling::Pass(Passage::default());
+            return self.pass_after_early(asked);
         }
         match &self.plan(identity) {
             None => self.rule(asked, subject, |places| places.org, cost).await,
@@ -174,20 +174,27 @@ impl<S: Store> Gate<S> {
         self.refuse(asked, Code::InsufficientScope, None)
     }
 
-    /// Nobody has said who asks. Where nobody needs to be known, the early layer has decided.
+    /// Nobody has said who asks. Where nobody needs to be known, the early layer has decided; at an
+    /// entrance only if its policy fails closed.
     fn rule_unknown(&self, asked: &Asked<'_>) -> Ruling {
-        if asked.visit.endpoint.scope.is_some() {
+        let endpoint = &asked.visit.endpoint;
+        if endpoint.scope.is_some() || !self.handles().classes[endpoint.place].early_suffices {
             return self.refuse(asked, Code::AuthenticationRequired, None);
         }
-        if !asked.visit.was_early {
-            error!(
-                "a request without an Identity has reached the org layer and no early layer before \
-                 it, so nothing has limited it; it is refused. Put the early layer around \
-                 authentication, or let authentication refuse whom it does not know"
-            );
-            return self.refuse(asked, Code::Misconfigured, None);
+        self.pass_after_early(asked)
+    }
+
+    /// Lets a request pass that only the early layer decides about, if there was one.
+    fn pass_after_early(&self, asked: &Asked<'_>) -> Ruling {
+        if asked.visit.was_early {
+            return Ruling::Pass(Passage::default());
         }
-        Ruling::Pass(Passage::default())
+        error!(
+            "a request that only an early layer limits has reached the org layer and no early layer \
+             before it, so it is refused. Put the early layer around authentication, or let \
+             authentication refuse requests without an Identity"
+        );
+        self.refuse(asked, Code::Misconfigured, None)
     }
 
     async fn rule(
@@ -287,13 +294,14 @@ impl<S: Store> Gate<S> {
         response
     }
 
-    /// The policy is gone: somebody has reloaded the engine behind the gate.
+    /// The policy is gone, or must not decide: somebody has reloaded the engine behind the gate.
     #[cold]
     fn lost(&self, asked: &Asked<'_>) -> Ruling {
         let class = asked.visit.endpoint.class.as_str();
         error!(
             class,
-            "the policy of a class is gone, so its requests are refused; use Gate::reload"
+            "the policy of a class is gone, or guards no entrance although the class is one, so its \
+             requests are refused; use Gate::reload"
         );
         self.refuse(asked, Code::Misconfigured, None)
     }
@@ -332,7 +340,10 @@ fn is_degraded_for_long(decision: &Decision<'_>) -> bool {
 
 /// Whether a policy is decided by local guardrails while its store fails, and may say so.
 fn by_guardrails(policy: &Policy) -> bool {
-    matches!(policy.fallback(), Fallback::Guarded | Fallback::Ceilings | Fallback::Health)
+    matches!(
+        policy.fallback(),
+        Fallback::Guarded | Fallback::Ceilings | Fallback::Health | Fallback::Spend
+    )
 }
 
 fn speaks_grpc(headers: &HeaderMap) -> bool {

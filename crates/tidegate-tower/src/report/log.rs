@@ -1,4 +1,5 @@
-//! The log: one event for every request that was not let through, and some of the others.
+//! The log: one event for every request that was not let through or passed only because its policy fails
+//! open, and some of the others.
 //!
 //! An event says who asked, what about, which limit decided and when to come back, in the words of
 //! `docs/observability.md`. What a client can choose freely is escaped; what could be a secret or a
@@ -91,8 +92,8 @@ impl Log {
     /// Tells of a ruling, if it is one to tell of.
     #[inline]
     pub(super) fn ruled(&self, ruled: &Ruled<'_>) {
-        if ruled.is_refused() || ruled.is_degraded() {
-            tell_refusal(ruled);
+        if ruled.is_refused() || ruled.is_degraded() || ruled.is_open() {
+            tell_unusual(ruled);
         } else if let Some(one_in) = self.one_in {
             self.passed(ruled, one_in);
         }
@@ -124,9 +125,13 @@ impl Log {
 }
 
 #[cold]
-fn tell_refusal(ruled: &Ruled<'_>) {
+fn tell_unusual(ruled: &Ruled<'_>) {
     let Some(code) = ruled.code else {
-        if enabled!(target: TARGET, Level::INFO) {
+        if ruled.is_open() {
+            if enabled!(target: TARGET, Level::WARN) {
+                tell!(Level::WARN, Entry::of(ruled), "request admitted without the store");
+            }
+        } else if enabled!(target: TARGET, Level::INFO) {
             tell!(Level::INFO, Entry::of(ruled), "request degraded");
         }
         return;

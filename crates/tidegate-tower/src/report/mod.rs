@@ -2,7 +2,7 @@
 //!
 //! | | about | may be lost | bounded by |
 //! |---|---|---|---|
-//! | log | every refusal; one in so many of the others | by whoever collects it | length of each value |
+//! | log | every refusal, every request that passed because its policy fails open; one in so many of the others | by whoever collects it | length of each value |
 //! | metrics | all rulings, added up | no | closed sets of labels |
 //! | spans | all rulings in traces that are sampled | when too many wait | spans that wait; closed sets of attributes |
 //! | audit | what may have to be proven later | no: equal records are counted together | distinct records that wait |
@@ -18,6 +18,7 @@ mod log;
 mod metrics;
 #[cfg(feature = "otel")]
 pub mod otel;
+pub mod signals;
 
 pub use audit::{Audit, AuditBuilder, JsonLines, Kind, Record, Sink};
 pub use log::TARGET;
@@ -25,7 +26,7 @@ pub use metrics::{Enforcement, Metrics};
 
 use std::num::NonZeroU32;
 
-use tidegate_core::{Decision, Name, Span, Timestamp, Verdict};
+use tidegate_core::{Decision, Mode, Name, Span, Timestamp, Verdict};
 
 use crate::answer::Code;
 use crate::identity::Identity;
@@ -159,6 +160,12 @@ impl Ruled<'_> {
     /// Whether it may not pass.
     pub(crate) const fn is_refused(&self) -> bool {
         self.code.is_some()
+    }
+
+    /// Whether it passes only because the store failed and its policy fails open.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.is_refused()
+            && self.decision.is_some_and(|decision| decision.mode() == Mode::FailOpen)
     }
 
     /// Whether it passes with a lower quality of service.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use tidegate_core::{
     Attempts, Bucket, Case, Cost, Counts, Dimension, FailureMode, Ladder, Limit, ManualClock, Name,
-    Overflow, Period, PolicySet, PolicySpec, Protects, Quota, Rate, Scope, Shape, Span, Subject,
-    Timestamp,
+    Overflow, Period, PolicySet, PolicySpec, Protects, Quota, Rate, Scope, Shape, Span, Store,
+    Subject, Timestamp,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, ready};
@@ -76,41 +76,50 @@ impl World {
 
     /// Decides a request.
     pub(super) fn rule<T>(&self, ask: &Ask, tell: impl FnOnce(&Ruled<'_>) -> T) -> T {
-        let endpoint = Endpoint {
-            template: ask.route.clone(),
-            class: name(ask.class),
-            scope: None,
-            cost: Cost::ONE,
-            place: ask.place,
-        };
-        let visit = Visit {
-            request_id: RequestId::generate(),
-            trace: TraceContext::parse(TRACE),
-            client: ask.client,
-            endpoint: Arc::new(endpoint),
-            at: NOW,
-            was_early: true,
-            profile: Profile::default(),
-        };
-        let subject = Subject::new().ip(ask.client).class(ask.class);
-        let subject = match &ask.identity {
-            Some(identity) => identity.describe(subject),
-            None => subject,
-        };
-        let set = self.engine.policies();
-        let mut case = Case::new(set.get(ask.policy).unwrap(), &subject);
-        let decision = ready(self.engine.decide(&mut case)).unwrap().unwrap();
-        let code = decision.status().blocked.then_some(Code::RateLimitExceeded);
-        tell(&Ruled {
-            stage: ask.stage,
-            visit: &visit,
-            identity: ask.identity.as_ref(),
-            decision: Some(decision),
-            code,
-            began: NOW,
-            took: Span::from_micros(30),
-        })
+        rule(&self.engine, ask, tell)
     }
+}
+
+/// Decides a request by an engine whose store answers when it is polled first.
+pub(super) fn rule<S: Store, T>(
+    engine: &Engine<S>,
+    ask: &Ask,
+    tell: impl FnOnce(&Ruled<'_>) -> T,
+) -> T {
+    let endpoint = Endpoint {
+        template: ask.route.clone(),
+        class: name(ask.class),
+        scope: None,
+        cost: Cost::ONE,
+        place: ask.place,
+    };
+    let visit = Visit {
+        request_id: RequestId::generate(),
+        trace: TraceContext::parse(TRACE),
+        client: ask.client,
+        endpoint: Arc::new(endpoint),
+        at: NOW,
+        was_early: true,
+        profile: Profile::default(),
+    };
+    let subject = Subject::new().ip(ask.client).class(ask.class);
+    let subject = match &ask.identity {
+        Some(identity) => identity.describe(subject),
+        None => subject,
+    };
+    let set = engine.policies();
+    let mut case = Case::new(set.get(ask.policy).unwrap(), &subject);
+    let decision = ready(engine.decide(&mut case)).unwrap().unwrap();
+    let code = decision.status().blocked.then_some(Code::RateLimitExceeded);
+    tell(&Ruled {
+        stage: ask.stage,
+        visit: &visit,
+        identity: ask.identity.as_ref(),
+        decision: Some(decision),
+        code,
+        began: NOW,
+        took: Span::from_micros(30),
+    })
 }
 
 // === impl Ask ===

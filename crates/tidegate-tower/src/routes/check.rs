@@ -1,6 +1,6 @@
 //! Routes and policies together: what would never limit, or limit the wrong ones.
 
-use tidegate_core::{Dimension, Limit, Name, Policy, PolicySet};
+use tidegate_core::{Dimension, Limit, Name, Policy, PolicySet, Protects};
 
 use super::{Class, Routes};
 
@@ -39,6 +39,23 @@ pub enum Unfit {
         /// The limit.
         limit: Name,
     },
+    /// An entrance that is decided by a policy that guards none, so that an outage could open it.
+    #[error(
+        "class `{class}` is an entrance (`{}`), but policy `{policy}`, which decides about it, protects \
+         {}: an outage of the store could be a way in; write `failure_mode: fail_closed` and \
+         `protects: {}` in that policy, or let a policy like that decide",
+        .stands_for.name(), protected(*.protects), .stands_for.name()
+    )]
+    OpenEntrance {
+        /// The class.
+        class: Name,
+        /// What the class stands for.
+        stands_for: Protects,
+        /// The policy that decides alone: behind authentication, or early if there is no other.
+        policy: Name,
+        /// What the policy guards.
+        protects: Option<Protects>,
+    },
     /// A policy that may have nothing to say.
     #[error(
         "policy `{policy}`: no limit of it is certain to apply; add one by `{by}` alone, or with \
@@ -66,13 +83,41 @@ impl Routes {
     /// The first that is found.
     pub(crate) fn check(&self, policies: &PolicySet) -> Result<(), Unfit> {
         for class in &self.classes {
-            early(find(policies, class, &class.early)?)?;
+            let mut deciding = find(policies, class, &class.early)?;
+            early(deciding)?;
             if let Some(policy) = &class.policy {
-                org(find(policies, class, policy)?)?;
+                deciding = find(policies, class, policy)?;
+                org(deciding)?;
             }
+            class.check_entrance(deciding)?;
         }
         Ok(())
     }
+}
+
+// === impl Class ===
+
+impl Class {
+    /// Whether a policy may have the last word about requests of this class. At an entrance it has to
+    /// guard one, whichever: then it fails closed. One that stands in front of another may do as it likes.
+    pub(crate) fn check_entrance(&self, policy: &Policy) -> Result<(), Unfit> {
+        let is_entrance = |what: &Protects| what.is_entrance();
+        let Some(stands_for) = Protects::of_class(&self.name).filter(is_entrance) else {
+            return Ok(());
+        };
+        match policy.protects() {
+            Some(what) if what.is_entrance() => Ok(()),
+            protects => {
+                let (class, policy) = (self.name.clone(), policy.name().clone());
+                Err(Unfit::OpenEntrance { class, stands_for, policy, protects })
+            }
+        }
+    }
+}
+
+/// What a policy guards, in the words of an error.
+fn protected(what: Option<Protects>) -> String {
+    what.map_or_else(|| "nothing that it names".to_owned(), |what| format!("`{}`", what.name()))
 }
 
 fn find<'p>(policies: &'p PolicySet, class: &Class, policy: &Name) -> Result<&'p Policy, Unfit> {

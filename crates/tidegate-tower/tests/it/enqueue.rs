@@ -1,11 +1,10 @@
 //! Jobs are counted where they are enqueued.
 
 use http::{Method, StatusCode};
-use tidegate_engine::ready;
 use tidegate_tower::answer::Code;
 use tidegate_tower::{Identity, NotEnqueued, Visit};
 
-use crate::world::{World, acme, request};
+use crate::world::{World, acme, finish, request};
 
 /// The visit that a request of this world is.
 fn visit(world: &World) -> Visit {
@@ -18,12 +17,12 @@ fn visit(world: &World) -> Visit {
             Ok::<_, std::convert::Infallible>(response)
         });
     let request = request(Method::GET, "/public", None);
-    let answer = ready(world.gate.early().layer(seen).oneshot(request)).unwrap().unwrap();
+    let answer = finish(world.gate.early().layer(seen).oneshot(request)).unwrap();
     answer.extensions().get::<Option<Visit>>().cloned().flatten().unwrap()
 }
 
 fn enqueue(world: &World, job: &str, identity: &Identity) -> Result<(), NotEnqueued> {
-    ready(world.gate.enqueue(job, identity, &visit(world))).unwrap()
+    finish(world.gate.enqueue(job, identity, &visit(world)))
 }
 
 #[test]

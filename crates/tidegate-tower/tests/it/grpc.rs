@@ -7,7 +7,6 @@ use http::{Extensions, Request};
 use tidegate_core::{ManualClock, Span, Timestamp};
 use tidegate_engine::Engine;
 use tidegate_engine::file::File;
-use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_tower::settings::HttpFile;
 use tidegate_tower::{Gate, Identity};
 use tokio::net::TcpListener;
@@ -21,7 +20,7 @@ use tonic_health::pb::health_client::HealthClient;
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tower::util::MapRequestLayer;
 
-use crate::world::Store;
+use crate::world::{Store, store};
 
 const FILE: &str = "
 version: 1
@@ -90,7 +89,7 @@ impl Drop for Served {
 
 fn gate(clock: &Arc<ManualClock>) -> Gate<Store> {
     let file: File<HttpFile> = File::parse("policies.yaml", FILE).unwrap();
-    let store = MemoryStore::new(Budget::default(), Arc::clone(clock));
+    let store = store(clock);
     let engine = Engine::new(store, file.policies().clone().build(None).unwrap());
     let gate = file.door().http.gate(Arc::new(engine)).unwrap();
     gate.timed_by(clock.clone()).peer(peer).build().unwrap()

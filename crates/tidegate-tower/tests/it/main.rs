@@ -8,6 +8,7 @@
 
 mod budgets;
 mod enqueue;
+mod entrances;
 mod grpc;
 mod outcomes;
 mod plans;
@@ -17,4 +18,5 @@ mod serve;
 mod settings;
 mod shared;
 mod stack;
+mod store;
 mod world;

@@ -7,12 +7,11 @@ use http_body_util::Full;
 use tidegate_core::ManualClock;
 use tidegate_engine::Engine;
 use tidegate_engine::file::File;
-use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_tower::routes::{Class, Route, Unfit};
 use tidegate_tower::{Gate, GateError, Routes, RoutesError};
 use tower::{Layer, ServiceExt, service_fn};
 
-use crate::world::{POLICIES, World, acme, request};
+use crate::world::{POLICIES, World, acme, finish, request, store};
 
 #[test]
 fn t10_without_the_address_of_the_peer_nothing_passes() {
@@ -39,10 +38,10 @@ fn the_org_layer_alone_lets_no_stranger_through() {
     });
     let stack = world.gate.org().layer(service);
     let stranger = request(Method::GET, "/public", None);
-    let answer = tidegate_engine::ready(stack.clone().oneshot(stranger)).unwrap().unwrap();
+    let answer = finish(stack.clone().oneshot(stranger)).unwrap();
     assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR, "nothing has limited it");
     let known = request(Method::GET, "/public", Some(acme()));
-    let answer = tidegate_engine::ready(stack.oneshot(known)).unwrap().unwrap();
+    let answer = finish(stack.oneshot(known)).unwrap();
     assert_eq!(answer.status(), StatusCode::OK);
     assert!(answer.headers().contains_key("ratelimit"), "and says what is left");
 }
@@ -61,9 +60,9 @@ fn t06_a_policy_that_is_gone_lets_nothing_through() {
 }
 
 fn refused(policies: &str) -> String {
-    let clock = ManualClock::new(tidegate_core::Timestamp::from_micros(0));
+    let clock = Arc::new(ManualClock::new(tidegate_core::Timestamp::from_micros(0)));
     let file: File = File::parse("policies.yaml", policies).unwrap();
-    let store = MemoryStore::new(Budget::default(), clock);
+    let store = store(&clock);
     let engine = Engine::new(store, file.policies().clone().build(None).unwrap());
     let gate = Gate::builder(Arc::new(engine), crate::world::routes()).build();
     gate.map(drop).unwrap_err().to_string()

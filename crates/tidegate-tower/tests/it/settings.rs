@@ -5,13 +5,12 @@ use std::sync::Arc;
 use http::{Method, StatusCode};
 use http_body_util::Full;
 use tidegate_core::{ManualClock, Timestamp};
+use tidegate_engine::Engine;
 use tidegate_engine::file::File;
-use tidegate_engine::memory::{Budget, MemoryStore};
-use tidegate_engine::{Engine, ready};
 use tidegate_tower::settings::HttpFile;
 use tower::{Layer, ServiceExt, service_fn};
 
-use crate::world::{POLICIES, acme, request};
+use crate::world::{POLICIES, acme, finish, request, store};
 
 const HTTP: &str = "
 http:
@@ -45,7 +44,7 @@ fn told(change: impl Fn(&str) -> String) -> String {
 fn a_gate_is_made_from_a_file() {
     let file: File<HttpFile> = File::parse("policies.yaml", &written(HTTP)).unwrap();
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
-    let store = MemoryStore::new(Budget::default(), Arc::clone(&clock));
+    let store = store(&clock);
     let engine = Engine::new(store, file.policies().clone().build(None).unwrap());
     let gate = file.door().http.gate(Arc::new(engine)).unwrap().timed_by(clock).build().unwrap();
     let service = service_fn(async |_| {
@@ -55,7 +54,7 @@ fn a_gate_is_made_from_a_file() {
     let send = |client: &'static str| {
         let mut request = request(Method::GET, "/reports/1", Some(acme()));
         request.headers_mut().insert("x-real-ip", client.parse().unwrap());
-        ready(stack.clone().oneshot(request)).unwrap().unwrap()
+        finish(stack.clone().oneshot(request)).unwrap()
     };
     let answers = ["203.0.113.1", "203.0.113.2", "203.0.113.3"].map(send);
     let statuses = answers.each_ref().map(|answer| answer.status().as_u16());

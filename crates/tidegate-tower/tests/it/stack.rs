@@ -14,7 +14,7 @@ use http_body_util::Full;
 use tidegate_tower::{Degraded, Peer};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
-use crate::world::{PEER, POLICIES, World, acme, request};
+use crate::world::{PEER, POLICIES, World, acme, finish, request};
 
 /// A service with one place, which is taken by whoever is told that it is ready.
 struct OnePlace {
@@ -75,7 +75,7 @@ fn a_refused_request_holds_no_place_of_the_service_within() {
         let is_ready = Service::<Request<Full<Bytes>>>::poll_ready(&mut stack, &mut context);
         assert!(is_ready.is_ready(), "nobody holds the place");
         let call = stack.call(request(Method::GET, "/reports/1", Some(acme())));
-        let answer = tidegate_engine::ready(call).unwrap().unwrap();
+        let answer = finish(call).unwrap();
         assert_eq!(answer.status().as_u16(), expected);
         assert_eq!(free.load(Ordering::Relaxed), 1, "the place is free again");
     }
@@ -133,7 +133,7 @@ fn refused_upload(length: Option<u64>, version: Version) -> Option<String> {
         let (mut head, _) = request(Method::POST, "/reports", Some(acme())).into_parts();
         head.version = version;
         let upload = Request::from_parts(head, Untouchable(length));
-        tidegate_engine::ready(stack.clone().oneshot(upload)).unwrap().unwrap()
+        finish(stack.clone().oneshot(upload)).unwrap()
     });
     let refused = answers.find(|answer| answer.status() == StatusCode::TOO_MANY_REQUESTS).unwrap();
     Some(refused.headers().get("connection")?.to_str().unwrap().to_owned())
@@ -161,7 +161,7 @@ fn what_passes_with_a_lower_quality_says_so_to_the_service() {
     let answers: Vec<String> = (0..3)
         .map(|_| {
             let call = stack.clone().oneshot(request(Method::POST, "/reports", Some(acme())));
-            let answer = tidegate_engine::ready(call).unwrap().unwrap();
+            let answer = finish(call).unwrap();
             format!("{:?}", answer.into_body())
         })
         .collect();

@@ -30,14 +30,18 @@
 //! To roll it out, put the policy [into shadow](LimiterConfig::in_shadow) first: every call passes and
 //! the log says what it would have come to. Nothing else changes at the call site.
 //!
+//! A call site that answers [`ErrorCode::TooManyAttempts`] is an entrance: its policy protects
+//! [`Protects::Auth`], or what [`PolicySpec::protecting`] says, and can be built only with
+//! [`FailureMode::FailClosed`]. With another code it is an ordinary one.
+//!
 //! The name of who tries is counted as an account is: normalised, and in keys only as a keyed hash.
 
 pub use tidegate_tower::answer::{ErrorCode, ErrorResponse};
 
 use tidegate_core::{
     Account, Attempts, BlockScope, Case, Decision, Dimension, FailureMode, Limit, Mode, Name,
-    NameError, PolicySpec, Scope, Shape, ShapeError, Span, Store, StoreError, Subject, Tally,
-    Threshold,
+    NameError, PolicySpec, Protects, Scope, Shape, ShapeError, Span, Store, StoreError, Subject,
+    Tally, Threshold,
 };
 use tidegate_engine::{DecideError, Engine};
 
@@ -94,7 +98,8 @@ pub enum ConfigError {
 ///
 /// [`ErrorCode::ServiceUnavailable`] if the policy fails closed and its store does not decide: that says
 /// nothing about who tries. It names the seconds until it may be otherwise.
-/// [`ErrorCode::InternalServerError`] if the policy is missing. The reason is told in debug builds only.
+/// [`ErrorCode::InternalServerError`] if the policy is missing, or guards no entrance although the call
+/// site is one. The reason is logged, and told to clients of debug builds only.
 pub async fn check<S: Store>(
     engine: &Engine<S>,
     key_prefix: &str,
@@ -102,9 +107,15 @@ pub async fn check<S: Store>(
 ) -> Result<LimiterDecision, ErrorResponse> {
     let (policies, account) = (engine.policies(), Account::new(key_prefix));
     let Some(policy) = policies.get(&config.policy) else {
-        let detail = format!("there is no policy `{}`", config.policy);
-        return Err(ErrorResponse::new(ErrorCode::InternalServerError).with_detail(detail));
+        return Err(misconfigured(format!("there is no policy `{}`", config.policy)));
     };
+    if config.is_entrance() && !policy.protects().is_some_and(Protects::is_entrance) {
+        return Err(misconfigured(format!(
+            "policy `{}` guards `{}`, which is an entrance, but does not say so; write \
+             `failure_mode: fail_closed` and `protects: auth`",
+            config.policy, config.action
+        )));
+    }
     let subject = Subject::new().account(&account);
     let mut case = Case::new(policy, &subject);
     let decided = engine.decide(&mut case).await;
@@ -168,8 +179,10 @@ impl LimiterConfig {
         self
     }
 
-    /// The policy for this call site, to be put into the engine's set. A policy of the same name from a
-    /// file does as well, if it has a limit of the shape `attempts` by `account`.
+    /// The policy for this call site, to be put into the engine's set. Where the call site is an
+    /// entrance the policy protects [`Protects::Auth`], so that its set is refused unless `failure` is
+    /// [`FailureMode::FailClosed`]. A policy of the same name from a file does as well, if it has a limit
+    /// of the shape `attempts` by `account`, and protects an entrance where this is one.
     ///
     /// # Errors
     ///
@@ -179,7 +192,13 @@ impl LimiterConfig {
         let attempts = Shape::Attempts(Attempts::try_new(limits.temp, limits.long)?);
         let limit = Limit::new(name.clone(), Scope::of([Dimension::Account]), attempts);
         let limit = if self.shadow { limit.in_shadow() } else { limit };
-        Ok(PolicySpec::new(name, failure).limit(limit))
+        let spec = PolicySpec::new(name, failure).limit(limit);
+        Ok(if self.is_entrance() { spec.protecting(Protects::Auth) } else { spec })
+    }
+
+    /// Whether the call site is about identity, as its answer says.
+    const fn is_entrance(&self) -> bool {
+        matches!(self.code, ErrorCode::TooManyAttempts)
     }
 }
 
@@ -240,7 +259,13 @@ fn unavailable(decision: &Decision<'_>, wait: Option<Span>) -> ErrorResponse {
 }
 
 fn undecided(error: &DecideError) -> ErrorResponse {
-    ErrorResponse::new(ErrorCode::InternalServerError).with_detail(error.to_string())
+    misconfigured(error.to_string())
+}
+
+/// The response while policies and call sites do not go together.
+fn misconfigured(detail: String) -> ErrorResponse {
+    tracing::error!(target: "tidegate::attempts", detail, "an attempt is refused: mend the policies");
+    ErrorResponse::new(ErrorCode::InternalServerError).with_detail(detail)
 }
 
 #[cfg(test)]

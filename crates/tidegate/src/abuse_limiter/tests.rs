@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Counter, ManualClock, Page, PolicySet, Readings, Receipt,
-    Settlement, Span, Timestamp,
-};
+use tidegate_core::{ManualClock, PolicyError, PolicySet, Span, Timestamp};
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::ready;
+use tidegate_test::stub::Failing;
 
 use super::*;
 
@@ -21,10 +19,20 @@ fn site() -> LimiterConfig {
 
 type Site = (Engine<MemoryStore<Arc<ManualClock>>>, Arc<ManualClock>);
 
+fn limits() -> Limits {
+    Limits { temp: threshold(3, 60, 30), long: Some(threshold(6, 600, 3600)) }
+}
+
 fn guarded(config: &LimiterConfig) -> Site {
+    guarded_by(config, FailureMode::FailClosed)
+}
+
+fn guarded_by(config: &LimiterConfig, failure: FailureMode) -> Site {
+    engine_of(config.policy(limits(), failure).unwrap())
+}
+
+fn engine_of(policy: PolicySpec) -> Site {
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
-    let limits = Limits { temp: threshold(3, 60, 30), long: Some(threshold(6, 600, 3600)) };
-    let policy = config.policy(limits, FailureMode::FailClosed).unwrap();
     let policies = PolicySet::builder().policy(policy).build(None).unwrap();
     let budget = Budget { buckets: 8, quotas: 8, windows: 8, attempts: 64 };
     (Engine::new(MemoryStore::new(budget, Arc::clone(&clock)), policies), clock)
@@ -81,7 +89,7 @@ fn a_refusal_is_a_response_that_names_the_action_and_the_seconds() {
 #[test]
 fn outside_of_identity_it_is_rate_limited() {
     let config = site().with_code(ErrorCode::RateLimited);
-    let site = guarded(&config);
+    let site = guarded_by(&config, FailureMode::FailOpen);
     let refused = (0..3).find_map(|_| ready(limiter(&site.0, "report:u7", &config)).unwrap().err());
     assert_eq!(refused.unwrap().body()["code"], "RateLimited");
 }
@@ -95,52 +103,18 @@ fn in_shadow_everything_passes() {
     }
 }
 
-/// A store that others share, and that always fails like this.
-struct Failing(StoreError);
-
-impl Store for Failing {
-    fn name(&self) -> &'static str {
-        "failing"
-    }
-
-    async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-        Err(self.0.clone())
-    }
-
-    async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-        Err(self.0.clone())
-    }
-
-    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
-        Err(self.0.clone())
-    }
-
-    async fn amend(
-        &self,
-        _: Counter<'_>,
-        _: Amendment,
-        _within: Span,
-    ) -> Result<Amended, StoreError> {
-        Err(self.0.clone())
-    }
-
-    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
-        Err(self.0.clone())
-    }
-}
-
-fn failing(error: StoreError, failure: FailureMode) -> Engine<Failing> {
+fn failing(error: StoreError, config: &LimiterConfig, failure: FailureMode) -> Engine<Failing> {
     let limits = Limits { temp: threshold(3, 60, 30), long: None };
-    let policy = site().policy(limits, failure).unwrap();
+    let policy = config.policy(limits, failure).unwrap();
     let policies = PolicySet::builder().policy(policy).build(None).unwrap();
     let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000));
-    Engine::new(Failing(error), policies).timed_by(Arc::new(clock))
+    Engine::new(Failing::failing(error), policies).timed_by(Arc::new(clock))
 }
 
 #[test]
 fn p11_while_nobody_can_tell_it_is_unavailable_and_its_details_are_for_debug_builds() {
     for error in [StoreError::Unavailable, StoreError::Refused, StoreError::Corrupt { charge: 0 }] {
-        let engine = failing(error, FailureMode::FailClosed);
+        let engine = failing(error, &site(), FailureMode::FailClosed);
         // Before and after the store is given up: the first of them have met the failure themselves.
         for time in 0..6 {
             let refused = ready(limiter(&engine, "verify:u7", &site())).unwrap().unwrap_err();
@@ -158,11 +132,12 @@ fn p11_while_nobody_can_tell_it_is_unavailable_and_its_details_are_for_debug_bui
 
 #[test]
 fn p18_local_caps_refuse_with_the_usual_code() {
-    let engine = failing(StoreError::Timeout, FailureMode::FailOpen);
-    let passed = (0..70).filter(|_| ready(limiter(&engine, "verify:u7", &site())).unwrap().is_ok());
+    let config = site().with_code(ErrorCode::RateLimited);
+    let engine = failing(StoreError::Timeout, &config, FailureMode::FailOpen);
+    let passed = (0..70).filter(|_| ready(limiter(&engine, "report:u7", &config)).unwrap().is_ok());
     assert_eq!(passed.count(), 60, "the locked cap");
-    let refused = ready(limiter(&engine, "verify:u7", &site())).unwrap().unwrap_err();
-    assert_eq!((refused.code(), refused.retry_after()), (ErrorCode::TooManyAttempts, Some(60)));
+    let refused = ready(limiter(&engine, "report:u7", &config)).unwrap().unwrap_err();
+    assert_eq!((refused.code(), refused.retry_after()), (ErrorCode::RateLimited, Some(60)));
     assert_eq!(http::Response::<String>::from(refused).status(), 429);
 }
 
@@ -171,6 +146,68 @@ fn a_missing_policy_is_an_error_and_no_way_in() {
     let (engine, _clock) = guarded(&site());
     let other = LimiterConfig::new("nobody-wrote-this", "anything");
     let refused = ready(limiter(&engine, "x:y", &other)).unwrap().unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::InternalServerError);
+}
+
+#[test]
+fn p04_a34_a_call_site_about_identity_can_only_fail_closed() {
+    use ErrorCode::{RateLimited, TooManyAttempts};
+    use FailureMode::{Degraded, FailClosed, FailOpen};
+    for (code, said, failure, told) in [
+        (TooManyAttempts, None, FailClosed, "Some(Auth)"),
+        (TooManyAttempts, None, FailOpen, "not fail-closed"),
+        (TooManyAttempts, None, Degraded, "not fail-closed"),
+        (TooManyAttempts, Some(Protects::Admin), FailClosed, "Some(Admin)"),
+        (TooManyAttempts, Some(Protects::Admin), FailOpen, "not fail-closed"),
+        (TooManyAttempts, Some(Protects::ApiHeavy), FailOpen, "milder"),
+        (TooManyAttempts, Some(Protects::Read), Degraded, "milder"),
+        (RateLimited, None, FailOpen, "None"),
+        (RateLimited, None, Degraded, "None"),
+        (RateLimited, Some(Protects::Auth), FailClosed, "Some(Auth)"),
+        (RateLimited, Some(Protects::Auth), FailOpen, "not fail-closed"),
+    ] {
+        for config in [site().with_code(code), site().with_code(code).in_shadow()] {
+            let spec = config.policy(limits(), failure).unwrap();
+            let spec = said.into_iter().fold(spec, PolicySpec::protecting);
+            let found = match PolicySet::builder().policy(spec).build(None) {
+                Ok(set) => format!("{:?}", set.policies()[0].protects()),
+                Err(PolicyError::NotFailClosed { .. }) => "not fail-closed".into(),
+                Err(PolicyError::Milder { .. }) => "milder".into(),
+                Err(other) => panic!("{other}"),
+            };
+            assert_eq!(found, told, "{code:?} {said:?} {failure:?}");
+        }
+    }
+}
+
+#[test]
+fn p04_a34_a_call_site_about_identity_lets_nobody_through_by_a_policy_that_is_no_entrance() {
+    use FailureMode::{FailClosed, FailOpen};
+    // As from a file, or made for a call site that answers otherwise.
+    for (protects, failure, passes) in [
+        (None, FailOpen, false),
+        (Some(Protects::ApiHeavy), FailOpen, false),
+        (Some(Protects::Health), FailOpen, false),
+        (Some(Protects::Auth), FailClosed, true),
+        (Some(Protects::Login), FailClosed, true),
+        (Some(Protects::Otp), FailClosed, true),
+        (Some(Protects::Admin), FailClosed, true),
+    ] {
+        let roomy = Limits { temp: threshold(9, 60, 30), long: None };
+        let spec = site().with_code(ErrorCode::RateLimited).policy(roomy, failure).unwrap();
+        let (engine, _clock) = engine_of(protects.into_iter().fold(spec, PolicySpec::protecting));
+        let asked = ready(limiter(&engine, "verify:u7", &site())).unwrap();
+        let code = asked.err().map(|refused| refused.code());
+        let expected = (!passes).then_some(ErrorCode::InternalServerError);
+        assert_eq!(code, expected, "{protects:?}");
+    }
+    let site = site();
+    let (engine, _clock) = guarded(&site);
+    assert_eq!(ready(limiter(&engine, "verify:u7", &site)).unwrap(), Ok(()));
+    // A reload that exchanges the policy.
+    let open = site.clone().with_code(ErrorCode::RateLimited).policy(limits(), FailOpen).unwrap();
+    engine.reload(&PolicySet::builder().policy(open)).unwrap();
+    let refused = ready(limiter(&engine, "verify:u7", &site)).unwrap().unwrap_err();
     assert_eq!(refused.code(), ErrorCode::InternalServerError);
 }
 

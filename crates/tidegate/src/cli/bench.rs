@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use tidegate_core::Dimension;
 use tidegate_server::Length;
 use tokio::runtime::Runtime;
 
@@ -154,18 +155,20 @@ impl Args {
     /// The facts of the subject with this number: those given, or made up so that every limit
     /// applies.
     fn facts(&self, number: u32) -> Result<Value> {
-        let given = serde_json::to_value(&self.subject)?;
-        if given.as_object().is_some_and(|facts| !facts.is_empty()) {
-            return Ok(given);
+        if !self.subject.is_empty() {
+            return Ok(serde_json::to_value(&self.subject)?);
         }
         let name = format!("u{number}");
         // The addresses that are set aside for benchmarks: 198.18.0.0/15.
-        let ip = std::net::Ipv4Addr::from(0xc612_0000 | (number & 0x1_ffff));
-        let facts = ["user", "token", "account", "device"].map(|fact| (fact, name.as_str()));
-        let common = ["org", "route", "upstream", "agent", "class"].map(|fact| (fact, "bench"));
-        let mut made_up = json!({ "ip": ip });
-        for (fact, value) in facts.into_iter().chain(common) {
-            made_up[fact] = value.into();
+        let ip = std::net::Ipv4Addr::from(0xc612_0000 | (number & 0x1_ffff)).to_string();
+        let mut made_up = json!({});
+        for dimension in Dimension::told().filter(|dimension| dimension.is_counted()) {
+            let value = match dimension.prefix_length() {
+                Some(_) => ip.as_str(),
+                None if dimension.is_common() => "bench",
+                None => name.as_str(),
+            };
+            made_up[dimension.name()] = value.into();
         }
         Ok(made_up)
     }
@@ -181,8 +184,7 @@ async fn prepare(args: &Args, peer: &Peer) -> Result<Vec<Vec<u8>>> {
         Some(policy) => policy.clone(),
         None => first_policy(peer).await?,
     };
-    let given = serde_json::to_value(&args.subject)?;
-    let made_up = given.as_object().is_none_or(serde_json::Map::is_empty);
+    let made_up = args.subject.is_empty();
     let body = |number| {
         let mut body = json!({ "policy": policy, "subject": args.facts(number)? });
         if let Some(cost) = args.cost {

@@ -1,7 +1,6 @@
 //! `tidegate serve`: decisions over HTTP until it is told to stop.
 
 mod node;
-mod signals;
 mod stop;
 mod welcome;
 

@@ -3,7 +3,7 @@
 //!
 //! Nothing here asks the store. What calls and probes have met is looked at, four times a second, so
 //! that each thing is told once and not by every request. How policies stand is told by the engine, as
-//! signals (`cli/serve/signals.rs`).
+//! signals (`report/signals.rs` of `tidegate-tower`).
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

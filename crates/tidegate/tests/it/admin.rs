@@ -15,7 +15,7 @@ const POLICIES: &str = "
 version: 1
 policies:
   - name: door
-    failure_mode: fail_closed
+    failure_mode: fail_open
     limits:
       - name: tries
         by: account
@@ -26,7 +26,7 @@ policies:
         stage: global
         window: { count: 50, per: 10min }
   - name: watch
-    failure_mode: fail_closed
+    failure_mode: fail_open
     limits:
       - name: spray
         by: ip

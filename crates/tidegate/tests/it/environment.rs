@@ -66,7 +66,7 @@ version: 1
 environments: [production, staging]
 policies:
 - name: report
-  failure_mode: fail_closed
+  failure_mode: fail_open
   limits:
   - name: once
     by: org

@@ -15,16 +15,19 @@ const POLICIES: &str = "
 version: 1
 policies:
 - name: twenty
+  protects: auth
   failure_mode: fail_closed
   deadline: 2s
   limits:
   - { name: burst, by: org, bucket: { rate: 1/h, burst: 20 } }
 - name: model
+  protects: spend
   failure_mode: fail_closed
   deadline: 2s
   limits:
   - { name: tokens, by: org, quota: { count: 1000, per: day }, settles: true }
 - name: login
+  protects: auth
   failure_mode: fail_closed
   deadline: 2s
   limits:

@@ -13,7 +13,7 @@ const RELOADED: &str = "reloaded; the policies of the file are in force";
 /// A policy that admits `burst` reports at once.
 fn policies(burst: u32) -> String {
     format!(
-        "version: 1\npolicies:\n- name: report\n  failure_mode: fail_closed\n  limits:\n  \
+        "version: 1\npolicies:\n- name: report\n  failure_mode: fail_open\n  limits:\n  \
          - {{ name: once, by: org, bucket: {{ rate: 1/h, burst: {burst} }} }}\n"
     )
 }
@@ -147,7 +147,7 @@ fn no_decision_is_wrong_while_policies_are_reloaded() {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
     let text = |burst: u32| {
         format!(
-            "version: 1\npolicies:\n- name: report\n  failure_mode: fail_closed\n  limits:\n  \
+            "version: 1\npolicies:\n- name: report\n  failure_mode: fail_open\n  limits:\n  \
              - {{ name: total, by: org, quota: {{ count: 500, per: 1d }} }}\n  \
              - {{ name: wide, by: global, bucket: {{ rate: 1000000/s, burst: {burst} }} }}\n"
         )

@@ -20,7 +20,7 @@ server:
     headers: { org: x-org-id, ip: x-forwarded-for }
 policies:
 - name: api
-  failure_mode: fail_closed
+  failure_mode: fail_open
   limits:
   - { name: per-org, by: org, bucket: { rate: 1/h, burst: 3 } }
 ";

@@ -12,9 +12,9 @@ use crate::process::Server;
 /// `steady` stays as it is; `moving` changes with every reload.
 fn policies(burst: u64) -> String {
     format!(
-        "version: 1\npolicies:\n- name: steady\n  failure_mode: fail_closed\n  limits:\n  \
+        "version: 1\npolicies:\n- name: steady\n  failure_mode: fail_open\n  limits:\n  \
          - {{ name: l, by: org, bucket: {{ rate: 1/d, burst: 40 }} }}\n\
-         - name: moving\n  failure_mode: fail_closed\n  limits:\n  \
+         - name: moving\n  failure_mode: fail_open\n  limits:\n  \
          - {{ name: l, by: org, quota: {{ count: {burst}, per: 1d }} }}\n"
     )
 }

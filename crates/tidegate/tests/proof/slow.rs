@@ -16,7 +16,7 @@ fn started(dir: &tempfile::TempDir, name: &str, header_timeout: &str) -> (Server
     let file: PathBuf = dir.path().join(name);
     let text = format!(
         "version: 1\nserver: {{ header_timeout: {header_timeout}, body_timeout: 120s, idle_timeout: 120s }}\n\
-         policies:\n- name: api\n  failure_mode: fail_closed\n  limits:\n  \
+         policies:\n- name: api\n  failure_mode: fail_open\n  limits:\n  \
          - {{ name: l, by: user, bucket: {{ rate: 1000000/s, burst: 1000000 }} }}\n"
     );
     std::fs::write(&file, text).unwrap();

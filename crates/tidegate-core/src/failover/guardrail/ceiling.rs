@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use crate::charge::Charge;
 use crate::cost::Cost;
 use crate::failover::contract::CEILING_SHARE;
-use crate::shape::{Bucket, BucketState, Period, Rate, Room, Shape, Unit};
+use crate::shape::{Bucket, BucketState, Rate, Room, Shape};
 use crate::time::{Span, Timestamp};
 
 /// The keys that are counted by themselves, for each policy.
@@ -116,15 +116,7 @@ impl Level {
 
 /// The ceiling of a limit of this shape: a tenth of its rate, and at least one a second.
 fn ceiling(shape: &Shape) -> Option<Bucket> {
-    let (tokens, per) = match shape {
-        Shape::Bucket(bucket) => (bucket.rate().tokens(), bucket.rate().per()),
-        Shape::Window(window) => (window.count(), window.per()),
-        Shape::Quota(quota) => match quota.period() {
-            Period::Fixed(length) | Period::FirstUse(length) => (quota.count(), *length),
-            Period::Calendar(calendar) => (quota.count(), longest(calendar.unit())),
-        },
-        Shape::Attempts(attempts) => (shape.capacity(), attempts.longest()),
-    };
+    let (tokens, per) = shape.rate();
     let micros = per.as_micros().saturating_mul(CEILING_SHARE);
     let share = Rate::try_new(tokens, Span::from_micros(micros));
     let least = Rate::per_second(1);
@@ -138,17 +130,6 @@ fn ceiling(shape: &Shape) -> Option<Bucket> {
     // A fraction that is too fine to be counted in is rounded down to whole requests a second.
     let (floor, ceil) = (whole(a_second / per), whole(a_second.div_ceil(per)));
     Bucket::try_new(rate, ceil).or_else(|_| Bucket::try_new(Rate::per_second(floor)?, floor)).ok()
-}
-
-/// The longest that a period of the calendar lasts, give or take an hour.
-const fn longest(unit: Unit) -> Span {
-    let days = match unit {
-        Unit::Hour => return Span::HOUR,
-        Unit::Day => 1,
-        Unit::Week => 7,
-        Unit::Month => 31,
-    };
-    Span::from_secs(days * 86_400)
 }
 
 /// A request that weighs more than a second brings takes all of it.

@@ -6,6 +6,7 @@
 
 mod ceiling;
 mod rail;
+mod tenth;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +14,8 @@ use arrayvec::ArrayVec;
 
 use self::ceiling::Ceilings;
 use self::rail::{MOST_KEYS, Rail};
-use super::contract::{API, Cap, HEALTH, LOGIN, OTP};
+use self::tenth::Tenths;
+use super::contract::{API, Cap, HEALTH, LOGIN, MIN_DEGRADED, OTP};
 use super::failsafe::Guarded;
 use crate::charge::{Batch, Charge};
 use crate::key::Digests;
@@ -26,6 +28,8 @@ use crate::time::{Span, Timestamp};
 pub struct Guardrails {
     rails: ArrayVec<Rail, 2>,
     ceilings: Option<Ceilings>,
+    /// In the place of everything else, for a policy that guards `spend`.
+    tenths: Option<Tenths>,
 }
 
 /// A request, as local caps see it.
@@ -51,6 +55,11 @@ impl<'a> Asked<'a> {
         })
     }
 
+    /// The charges that a tenth of their limit bounds: all but shadows.
+    fn bounded(&self) -> impl Iterator<Item = &'a Charge<'a>> {
+        self.batch.charges().iter().filter(|charge| !charge.limit().is_shadow())
+    }
+
     /// The key of a scope. An unknown account is not counted. An unknown address is one that all who
     /// have none share, and so is an unknown agent: to leave them out must not be a way around.
     fn key(&self, scope: Scope) -> Option<u64> {
@@ -73,9 +82,9 @@ impl Guardrails {
 
     fn with_room_for(fallback: Fallback, keys: usize) -> Self {
         let (caps, has_ceilings): (&[Cap], bool) = match fallback {
-            Fallback::Closed => (&[], false),
             Fallback::Login => (&LOGIN, false),
-            Fallback::Otp => (&OTP, false),
+            Fallback::Otp | Fallback::Closed => (&OTP, false),
+            Fallback::Spend => (&[], false),
             Fallback::Guarded => (&API, false),
             Fallback::Ceilings => (&API, true),
             Fallback::Health => (&HEALTH, false),
@@ -83,6 +92,7 @@ impl Guardrails {
         Self {
             rails: caps.iter().map(|cap| Rail::new(*cap, keys)).collect(),
             ceilings: has_ceilings.then(Ceilings::default),
+            tenths: (fallback == Fallback::Spend).then(|| Tenths::with_room_for(keys)),
         }
     }
 
@@ -99,6 +109,20 @@ impl Guardrails {
 
     /// Whether a request may pass at `now`; if so and it is to be counted, it is, under every key.
     pub fn take(&mut self, asked: &Asked<'_>, counted: bool, now: Timestamp) -> Guarded {
+        self.take_until(MIN_DEGRADED, asked, counted, now)
+    }
+
+    /// The same, where the store is not trusted for at least as long as `leaves`.
+    pub(super) fn take_until(
+        &mut self,
+        leaves: Span,
+        asked: &Asked<'_>,
+        counted: bool,
+        now: Timestamp,
+    ) -> Guarded {
+        if let Some(tenths) = &mut self.tenths {
+            return take_tenths(tenths, leaves, asked, counted, now);
+        }
         let mut keys: ArrayVec<(usize, u64), 2> = ArrayVec::new();
         let mut tightest: Option<Guarded> = None;
         for (place, rail) in self.rails.iter_mut().enumerate() {
@@ -145,5 +169,31 @@ impl Guardrails {
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         self.rails.iter().all(|rail| rail.is_fresh(now))
             && self.ceilings.as_ref().is_none_or(|ceilings| ceilings.is_fresh(now))
+            && self.tenths.as_ref().is_none_or(|tenths| tenths.is_fresh(now))
     }
+}
+
+/// Decides by a tenth of each limit alone. What no limit bounds does not pass.
+fn take_tenths(
+    tenths: &mut Tenths,
+    leaves: Span,
+    asked: &Asked<'_>,
+    counted: bool,
+    now: Timestamp,
+) -> Guarded {
+    // A wait of nothing would be room.
+    let leaves = leaves.max(Span::from_micros(1));
+    let mut tightest: Option<Guarded> = None;
+    for charge in asked.bounded() {
+        match tenths.left(charge, now) {
+            Ok(left) => tightest = Some(tightest.map_or(left, |other| other.tighter(left))),
+            Err(never) => return Guarded { wait: leaves, ..never },
+        }
+    }
+    let guarded = tightest.unwrap_or(Guarded { wait: leaves, ..Guarded::NOTHING });
+    if !guarded.admits() || !counted {
+        return guarded;
+    }
+    let left = asked.bounded().map(|charge| tenths.take(charge, now));
+    left.reduce(Guarded::tighter).map_or(guarded, |left| Guarded { wait: Span::ZERO, ..left })
 }

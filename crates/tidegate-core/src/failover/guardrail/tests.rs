@@ -4,6 +4,7 @@ mod caps;
 mod ceiling;
 mod keys;
 mod rail;
+mod tenth;
 
 use super::super::contract::{API, Cap, HEALTH, LOGIN, OTP};
 use super::{Asked, Guardrails};

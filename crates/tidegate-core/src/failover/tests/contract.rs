@@ -27,6 +27,8 @@ fn text() -> String {
         ("probes when degraded", secs(DEGRADED_PROBE_EVERY)),
         ("tells a long outage", secs(PROLONGED_EVERY)),
         ("outage is prolonged after", secs(PROLONGED_AFTER)),
+        ("auth and admin closed at most", secs(CLOSED_AT_MOST)),
+        ("same outage within", secs(SAME_OUTAGE_WITHIN)),
         ("unreadable counters blamed", CORRUPT_COUNTERS.to_string()),
         ("tells a refusal", secs(REFUSED_EVERY)),
     ];
@@ -37,6 +39,7 @@ fn text() -> String {
         rows.extend(caps.iter().map(told));
     }
     rows.push(("ceilings", format!("1/{CEILING_SHARE} of the rate")));
+    rows.push(("spend", format!("1/{SPEND_SHARE} of count, rate and burst")));
     rows.iter().fold(String::new(), |mut text, (name, value)| {
         writeln!(text, "{name:30}{value}").unwrap();
         text
@@ -51,8 +54,8 @@ fn secs(span: crate::time::Span) -> String {
 #[test]
 fn p30_a_locked_number_changes_only_with_the_version() {
     let golden = match VERSION {
-        1 => include_str!("../contract/v1.txt"),
-        other => panic!("version {other} needs a text beside that of version 1"),
+        2 => include_str!("../contract/v2.txt"),
+        other => panic!("version {other} needs a text beside that of version 2"),
     };
     assert_eq!(
         text(),
@@ -60,6 +63,15 @@ fn p30_a_locked_number_changes_only_with_the_version() {
         "what has been promised changes with VERSION, a new text beside the \
          old one and a line in the changelog"
     );
+}
+
+#[test]
+fn p30_version_2_keeps_every_number_of_version_1() {
+    let (first, second) = (include_str!("../contract/v1.txt"), include_str!("../contract/v2.txt"));
+    for line in first.lines().filter(|line| !line.starts_with("version")) {
+        assert!(second.lines().any(|kept| kept == line), "{line:?} is gone");
+    }
+    assert_eq!((SPEC_DOC, HARDENING), ("1.0.0", "1.2.0"));
 }
 
 #[test]

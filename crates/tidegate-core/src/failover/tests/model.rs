@@ -21,10 +21,14 @@ pub(super) struct Model {
     refusals: Vec<Timestamp>,
     /// Of this phase.
     prolonged: Vec<Timestamp>,
+    /// Since the start: when the store was not trusted any more (false), and when it was again (true).
+    trusted: Vec<(Timestamp, bool)>,
     pub(super) due: Option<Timestamp>,
     numbered: u64,
     now: Timestamp,
     told: Vec<Signal>,
+    /// Whether the last thing heard of the store, while it is asked, was a failure.
+    suspected: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,10 +74,12 @@ impl Model {
             entries: Vec::new(),
             refusals: Vec::new(),
             prolonged: Vec::new(),
+            trusted: Vec::new(),
             due: Some(START),
             numbered: 0,
             now: START,
             told: Vec::new(),
+            suspected: false,
         }
     }
 
@@ -87,6 +93,8 @@ impl Model {
             Happens::Answered(of) => {
                 if self.phase == Phase::Unproven && of == self.generation {
                     self.enter(Phase::Normal, Cause::Proven);
+                } else if of == self.generation {
+                    self.cleared();
                 }
                 None
             }
@@ -102,7 +110,7 @@ impl Model {
             }
             Happens::Forgot => {
                 if self.phase == Phase::Normal {
-                    self.fail(Failure::Backend);
+                    self.failed();
                 }
                 None
             }
@@ -157,6 +165,7 @@ impl Model {
         probe.ended = Some((self.now, result.is_ok()));
         match (self.phase, result) {
             (Phase::Unproven, Ok(())) => self.enter(Phase::Normal, Cause::Proven),
+            (Phase::Normal, Ok(())) => self.cleared(),
             (Phase::Unproven | Phase::Normal, Err(why)) => self.fail(why),
             (Phase::Degraded | Phase::Backoff, Err(why)) => self.refused(why),
             (Phase::Degraded, Ok(()))
@@ -178,9 +187,22 @@ impl Model {
                 return;
             }
         }
-        if self.phase == Phase::Normal && self.failing() == 0 {
+        let heard = !matches!(why, Failure::Corrupt(_));
+        if self.phase == Phase::Normal && heard && !self.suspected {
+            self.suspected = true;
             self.told.push(Signal::Suspected { mode: self.primary.into(), at: self.now });
         }
+        self.failed();
+    }
+
+    fn cleared(&mut self) {
+        if self.phase == Phase::Normal && self.suspected {
+            self.suspected = false;
+            self.told.push(Signal::Cleared { at: self.now });
+        }
+    }
+
+    fn failed(&mut self) {
         self.due.get_or_insert(self.now.after(secs(2)));
         self.failures.push(self.now);
         if self.failing() >= 3 {
@@ -206,10 +228,12 @@ impl Model {
     fn enter(&mut self, phase: Phase, cause: Cause) {
         let (from, asked) = (self.mode(), self.is_asked());
         (self.phase, self.since) = (phase, self.now);
+        self.suspected = false;
         self.prolonged.clear();
         let (to, epoch, at) = (self.mode(), self.epoch, self.now);
         self.told.push(Signal::Changed(Transition { from, to, cause, epoch, at }));
         if asked != self.is_asked() {
+            self.trusted.push((self.now, !asked));
             self.generation += 1;
             self.failures.clear();
             self.unreadable.clear();
@@ -237,6 +261,10 @@ impl Model {
         })
     }
 
+    pub(super) const fn now(&self) -> Timestamp {
+        self.now
+    }
+
     pub(super) fn is_asked(&self) -> bool {
         matches!(self.phase, Phase::Unproven | Phase::Normal)
     }
@@ -256,6 +284,18 @@ impl Model {
             Phase::Degraded => Mode::Degraded,
             Phase::Backoff => Mode::FailClosed,
         }
+    }
+
+    /// The trip that began the outage: the latest one before which the store was trusted for more than
+    /// half an hour, or always.
+    pub(super) fn outage_since(&self) -> Option<Timestamp> {
+        let trips = self.trusted.iter().enumerate().filter(|(_, (_, trusted))| !trusted);
+        let begins = |place: usize, trip: Timestamp| {
+            let before = self.trusted[..place].last();
+            before.is_none_or(|(healed, _)| trip.since(*healed) > secs(1_800))
+        };
+        let first = trips.filter(|(place, (trip, _))| begins(*place, *trip)).last();
+        first.map(|(_, (trip, _))| *trip)
     }
 
     /// How long nothing passes.

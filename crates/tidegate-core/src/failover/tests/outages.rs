@@ -95,11 +95,14 @@ fn p57_without_a_failure_nothing_is_done() {
 fn p57_a_suspicion_that_proves_wrong_ends() {
     let mut node = Driven::normal();
     node.fail(at(0));
+    assert_eq!(node.machine.present_mode(), Mode::FailClosed, "that is what requests meet");
     node.heal_until(at(100));
     assert_eq!((node.mode(), node.machine.due()), (Mode::Normal, None));
-    assert_eq!(node.told.len(), 1);
+    assert_eq!(node.machine.present_mode(), Mode::Normal);
     node.fail(at(100));
-    assert_eq!(node.told.len(), 2, "the next one is told again");
+    let told: Vec<_> = node.told.iter().map(|signal| (signal.name(), signal.at())).collect();
+    let suspected = |seconds| ("store_suspected", at(seconds));
+    assert_eq!(told, [suspected(0), ("store_cleared", at(2)), suspected(100)]);
     assert_eq!(node.machine.due(), Some(at(102)), "and probed");
 }
 

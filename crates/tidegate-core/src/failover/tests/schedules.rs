@@ -88,6 +88,8 @@ struct Pair {
     generations: Vec<Generation>,
     probes: Vec<(Probe, u64)>,
     replayed: Mode,
+    /// The latest instant before which it was told, during this stay, that none would end it.
+    leaves: Timestamp,
 }
 
 impl Pair {
@@ -95,7 +97,8 @@ impl Pair {
         let node = Driven::new(primary);
         let generations = vec![node.now()];
         let (model, replayed) = (Model::new(primary), primary.into());
-        Self { node, model, now: START, generations, probes: Vec::new(), replayed }
+        let (probes, leaves) = (Vec::new(), START);
+        Self { node, model, now: START, generations, probes, replayed, leaves }
     }
 
     /// One input for both, and every question that can be asked of them afterwards.
@@ -107,6 +110,7 @@ impl Pair {
         self.probes.extend(outputs.probe.zip(begun));
         let (machine, model) = (&self.node.machine, &self.model);
         assert_eq!(machine.mode(), model.mode());
+        assert_eq!(machine.outage_since(), model.outage_since());
         assert_eq!((machine.epoch(), machine.failures()), (model.epoch, model.failing()));
         match machine.course() {
             Course::Ask(generation) => {
@@ -123,6 +127,26 @@ impl Pair {
             assert!(machine.due() <= model.due, "a probe would be late");
         }
         self.replay(&told);
+        self.leave(&told);
+    }
+
+    /// No stay ends before the instant that was told, and one tick is told at least.
+    fn leave(&mut self, told: &[Signal]) {
+        let left = told.iter().find_map(|signal| match signal {
+            Signal::Changed(change) if change.cause == Cause::Recovered => Some(change.at),
+            _ => None,
+        });
+        if let Some(left) = left {
+            assert!(left.after(TICK) >= self.leaves, "left before the earliest instant told");
+        }
+        let now = self.model.now();
+        let leaves = self.node.machine.leaves_after(now);
+        assert_eq!(leaves.is_some(), self.node.machine.degraded_since().is_some());
+        self.leaves = match leaves {
+            Some(wait) => self.leaves.max(now.after(wait)),
+            None => START,
+        };
+        assert_ne!(leaves, Some(Span::ZERO));
     }
 
     /// What is told is enough to know the mode at any time.

@@ -1,6 +1,8 @@
 //! A policy on one node: what its requests are told while the store fails.
 
 mod blocks;
+mod closed;
+mod spend;
 
 use super::super::{Alarm, Asked, Failsafe, Standby};
 use super::*;
@@ -35,6 +37,8 @@ struct Node {
     policies: PolicySet,
     standby: Standby,
     digests: Digests,
+    /// What each request weighs.
+    cost: Cost,
 }
 
 impl Node {
@@ -46,7 +50,7 @@ impl Node {
     fn of(policies: PolicySet) -> Self {
         let policy = policies.get("p").unwrap();
         let standby = Standby::new(policy.failure(), policy.fallback(), START);
-        Self { policies, standby, digests: Digests::new([3, 5]) }
+        Self { policies, standby, digests: Digests::new([3, 5]), cost: Cost::ONE }
     }
 
     /// A request that the store fails, and what becomes of it; nothing if the store is not asked.
@@ -72,7 +76,7 @@ impl Node {
         subject: &Subject<'_>,
         act: impl FnOnce(&mut Standby, &Asked<'_>) -> T,
     ) -> T {
-        let mut case = Case::new(self.policies.get("p").unwrap(), subject).weighing(Cost::ONE);
+        let mut case = Case::new(self.policies.get("p").unwrap(), subject).weighing(self.cost);
         case.resolve(&self.digests);
         let (batch, _) = case.ask();
         act(&mut self.standby, &Asked::new(batch, &self.digests))
@@ -86,11 +90,24 @@ impl Node {
 
     /// Lets time pass with every probe good.
     fn heal_until(&mut self, end: Timestamp) {
+        self.probe_until(end, Ok(()));
+    }
+
+    /// Lets time pass with every probe bad, and hands back what was told.
+    fn fail_until(&mut self, end: Timestamp) -> Vec<Signal> {
+        self.probe_until(end, Err(Failure::Backend))
+    }
+
+    fn probe_until(&mut self, end: Timestamp, result: Result<(), Failure>) -> Vec<Signal> {
+        let mut told = Vec::new();
         while let Some(due) = self.standby.failover().due().filter(|due| *due <= end) {
-            if let Some(probe) = self.standby.step(Input::Poll, due).probe {
-                self.standby.step(Input::Probed(probe, Ok(())), due);
+            let outputs = self.standby.step(Input::Poll, due);
+            told.extend(outputs.signals);
+            if let Some(probe) = outputs.probe {
+                told.extend(self.standby.step(Input::Probed(probe, result), due).signals);
             }
         }
+        told
     }
 }
 
@@ -297,16 +314,4 @@ fn p03_what_happens_to_one_policy_is_nothing_to_another() {
     }
     assert_eq!(login.standby.standing().mode, Mode::Degraded);
     assert_eq!(beside.standby.standing(), alone.standby.standing());
-}
-
-#[test]
-fn what_has_no_caps_stays_closed_and_says_when_that_is_prolonged() {
-    let mut node = Node::new(Protects::Admin, FailureMode::FailClosed);
-    node.down(at(0));
-    for (secs, told) in [(1, 299), (294, 6), (295, 5), (300, 5), (5_000, 5)] {
-        let denied = node.asks(&someone(), at(secs)).unwrap();
-        assert_eq!((denied.mode, denied.guarded), (Mode::FailClosed, None));
-        assert_eq!(wait(&denied), Some(Span::from_secs(told)), "after {secs} s");
-        assert_eq!(denied.prolonged, secs > 300);
-    }
 }

@@ -24,7 +24,7 @@ fn limit(title: &str, shape: Shape) -> Limit {
 }
 
 fn spec(title: &str, limits: impl IntoIterator<Item = Limit>) -> PolicySpec {
-    let spec = PolicySpec::new(name(title), FailureMode::FailClosed);
+    let spec = PolicySpec::new(name(title), FailureMode::FailOpen);
     limits.into_iter().fold(spec, PolicySpec::limit)
 }
 
@@ -165,7 +165,8 @@ fn numbers_that_would_be_refused_in_a_policy_are_refused_in_a_plan() {
     assert_eq!(refused, LimitError::Override { limit: name("burst"), error }.into());
 
     let account = Limit::new(name("tries"), Scope::of([Dimension::Account]), window(10));
-    let login = spec("p", [account]).protecting(Protects::Login);
+    let login = PolicySpec::new(name("p"), FailureMode::FailClosed).limit(account);
+    let login = login.protecting(Protects::Login);
     let login = PolicySet::builder().policy(login).build(None).unwrap();
     let refused = login.learning("gold", &[(name("tries"), window(3))]).unwrap_err();
     assert!(matches!(refused, PolicyError::NotAboveCap { .. }), "{refused}");

@@ -159,6 +159,15 @@ impl Attempts {
         if refused { Room::not_before(self.passes_at(state, member, now), now) } else { Room::Now }
     }
 
+    /// Whether an attempt at `now` leaves a trace: not during a long block, and on a ladder not during
+    /// any.
+    pub(crate) fn records(&self, state: &AttemptsState, now: Timestamp) -> bool {
+        match state.held(state.now(now)) {
+            None => true,
+            Some(block) => self.ladder.is_none() && block.scope != BlockScope::Long,
+        }
+    }
+
     /// What an attempt of `member` would meet at `now`.
     pub fn look(&self, state: Option<&AttemptsState>, member: u64, now: Timestamp) -> Reading {
         let room = self.room(state, member, now);

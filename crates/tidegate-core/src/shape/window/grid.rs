@@ -110,6 +110,12 @@ impl Grid {
         self.until.max(left)
     }
 
+    /// When the current slot has left and no backoff holds any more: no earlier than
+    /// [`fresh_at`](Self::fresh_at), which looks for the newest charge.
+    pub(crate) fn left_at(&self, per: Span) -> Timestamp {
+        leaves(slot_of(self.last, per), per).max(self.until)
+    }
+
     /// Moves on to `now`: slots that have left are emptied.
     fn advance(&mut self, per: Span, now: Timestamp) {
         let now = now.max(self.last);

@@ -6,7 +6,7 @@ use tidegate_core::{
 };
 
 use super::Check;
-use super::limit::Numbers;
+use super::filled::Numbers;
 use crate::file::place::{Place, Placed};
 use crate::file::written::attempts::{
     AttemptsNumbers, LADDER, LadderText, Levels, ThresholdNumbers,

@@ -1,10 +1,22 @@
 //! What an override or an environment says, made whole with the numbers of its limit.
 
-use super::limit::Numbers;
-use crate::file::place::Placed;
+use tidegate_core::Shape;
+
+use super::Check;
+use crate::file::place::{Place, Placed};
 use crate::file::written::attempts::{AttemptsNumbers, ThresholdNumbers};
-use crate::file::written::elsewhere::Elsewhere;
-use crate::file::written::limit::{Bucket, Override, Partly, QuotaNumbers, WindowNumbers};
+use crate::file::written::limit::{
+    Bucket, Elsewhere, Limit, Override, Partly, QuotaNumbers, WindowNumbers,
+};
+
+/// The numbers of a shape as written, whichever it is.
+#[derive(Clone, Copy)]
+pub(super) enum Numbers<'w> {
+    Bucket(&'w Placed<Bucket>),
+    Window(&'w Placed<WindowNumbers>),
+    Quota(&'w Placed<QuotaNumbers>),
+    Attempts(&'w Placed<AttemptsNumbers>),
+}
 
 /// Some numbers as they are given, perhaps of several shapes or of none.
 pub(super) struct Given {
@@ -20,6 +32,64 @@ pub(super) enum Filled {
     Window(Placed<WindowNumbers>),
     Quota(Placed<QuotaNumbers>),
     Attempts(Placed<AttemptsNumbers>),
+}
+
+// === impl Numbers ===
+
+impl<'w> Numbers<'w> {
+    /// All that a limit gives: those of one shape, if it is in order.
+    pub(super) fn of(limit: &'w Limit) -> Vec<Self> {
+        let given = [
+            limit.bucket.as_ref().map(Self::Bucket),
+            limit.window.as_ref().map(Self::Window),
+            limit.quota.as_ref().map(Self::Quota),
+            limit.attempts.as_ref().map(Self::Attempts),
+        ];
+        given.into_iter().flatten().collect()
+    }
+
+    pub(super) const fn kind(self) -> &'static str {
+        match self {
+            Self::Bucket(_) => "bucket",
+            Self::Window(_) => "window",
+            Self::Quota(_) => "quota",
+            Self::Attempts(_) => "attempts",
+        }
+    }
+
+    pub(super) const fn place(self) -> Place {
+        match self {
+            Self::Bucket(bucket) => bucket.place,
+            Self::Window(window) => window.place,
+            Self::Quota(quota) => quota.place,
+            Self::Attempts(attempts) => attempts.place,
+        }
+    }
+
+    /// Where the most that fits at once is written.
+    pub(super) fn at_capacity(self) -> Place {
+        let number = match self {
+            Self::Bucket(bucket) => bucket.value.burst.as_ref(),
+            Self::Window(window) => window.value.count.as_ref(),
+            Self::Quota(quota) => quota.value.count.as_ref(),
+            Self::Attempts(attempts) => attempts.value.block_at(),
+        };
+        number.map_or_else(|| self.place(), |number| number.place)
+    }
+}
+
+// === impl Check ===
+
+impl Check {
+    /// The shape of these numbers; of attempts, whether distinct values are counted matters.
+    pub(super) fn shape(&mut self, numbers: Numbers<'_>, is_distinct: bool) -> Option<Shape> {
+        match numbers {
+            Numbers::Bucket(bucket) => self.bucket(&bucket.value, bucket.place),
+            Numbers::Window(window) => self.window(&window.value, window.place),
+            Numbers::Quota(quota) => self.quota(&quota.value, quota.place),
+            Numbers::Attempts(attempts) => self.attempts(attempts, is_distinct),
+        }
+    }
 }
 
 // === impl Given ===
@@ -43,13 +113,14 @@ impl Given {
         }
     }
 
-    pub(super) fn numbers(&self) -> [Option<Numbers<'_>>; 4] {
-        [
+    pub(super) fn numbers(&self) -> Vec<Numbers<'_>> {
+        let given = [
             self.bucket.as_ref().map(Numbers::Bucket),
             self.window.as_ref().map(Numbers::Window),
             self.quota.as_ref().map(Numbers::Quota),
             self.attempts.as_ref().map(Numbers::Attempts),
-        ]
+        ];
+        given.into_iter().flatten().collect()
     }
 }
 

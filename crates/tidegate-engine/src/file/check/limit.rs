@@ -1,10 +1,10 @@
 //! One limit: its name, scope, shape, and how it is charged.
 
-use tidegate_core::{Cost, CostRule, Dimension, Limit, Name, Scope, Shape, Stage};
+use tidegate_core::{Cost, CostRule, Dimension, Kind, Limit, Name, Scope, Shape, Stage};
 
 use super::Check;
+use super::filled::Numbers;
 use crate::file::place::{Place, Placed};
-use crate::file::written::attempts::AttemptsNumbers;
 use crate::file::written::limit::{self as written, By};
 use crate::file::written::scalar::Number;
 use crate::file::written::word::{CountedBy, Word};
@@ -19,15 +19,6 @@ pub(super) struct Sound {
     pub(super) shapes: Vec<Shape>,
     /// Where its name stands.
     pub(super) place: Place,
-}
-
-/// The numbers of a shape as written, whichever it is.
-#[derive(Clone, Copy)]
-pub(super) enum Numbers<'w> {
-    Bucket(&'w Placed<written::Bucket>),
-    Window(&'w Placed<written::WindowNumbers>),
-    Quota(&'w Placed<written::QuotaNumbers>),
-    Attempts(&'w Placed<AttemptsNumbers>),
 }
 
 /// What overrides of a limit are judged by, as far as it is in order.
@@ -58,13 +49,7 @@ impl Check {
         let scope = by.and_then(|by| self.scope(by));
         let cost = self.cost(written.cost.as_ref());
         let stage = self.word_or(written.stage.as_ref(), Stage::Action);
-        let given = [
-            written.bucket.as_ref().map(Numbers::Bucket),
-            written.window.as_ref().map(Numbers::Window),
-            written.quota.as_ref().map(Numbers::Quota),
-            written.attempts.as_ref().map(Numbers::Attempts),
-        ];
-        let numbers = self.one_shape(&called, place, given);
+        let numbers = self.one_shape(&called, place, &Numbers::of(written));
         let special = self.special(written, scope, numbers);
         let here = self.numbers_here(written, numbers);
         let numbers = match &here {
@@ -99,11 +84,10 @@ impl Check {
         &mut self,
         owner: &str,
         place: Place,
-        given: [Option<Numbers<'w>>; 4],
+        given: &[Numbers<'w>],
     ) -> Option<Numbers<'w>> {
         let owner = owner.to_owned();
-        let given: Vec<Numbers<'_>> = given.into_iter().flatten().collect();
-        match given.as_slice() {
+        match given {
             [] => self.say(place, Wrong::NoShape { owner }),
             [one] => return Some(*one),
             [first, second, ..] => {
@@ -121,15 +105,11 @@ impl Check {
         numbers: Numbers<'_>,
         frame: Frame<'_>,
     ) -> Option<Shape> {
-        let shape = match numbers {
-            Numbers::Bucket(bucket) => self.bucket(&bucket.value, bucket.place),
-            Numbers::Window(window) => self.window(&window.value, window.place),
-            Numbers::Quota(quota) => self.quota(&quota.value, quota.place),
-            Numbers::Attempts(attempts) => {
-                // An attempt is one, whatever it costs.
-                return self.attempts(attempts, frame.is_distinct);
-            }
-        }?;
+        let shape = self.shape(numbers, frame.is_distinct)?;
+        // An attempt is one, whatever it costs.
+        if shape.kind() == Kind::Attempts {
+            return Some(shape);
+        }
         let (cost, capacity) = (frame.cost?.units(Cost::ONE), shape.capacity());
         if cost.get() > capacity {
             let other = frame.at_cost.map(|place| (place, "what a request costs"));
@@ -210,39 +190,6 @@ impl Check {
     /// The name of a limit that is named only to be told apart, without judging it.
     pub(super) fn called(limit: &written::Limit) -> Option<Name> {
         limit.name.as_ref().and_then(|name| Name::try_new(&name.value.0).ok())
-    }
-}
-
-// === impl Numbers ===
-
-impl Numbers<'_> {
-    pub(super) const fn kind(self) -> &'static str {
-        match self {
-            Self::Bucket(_) => "bucket",
-            Self::Window(_) => "window",
-            Self::Quota(_) => "quota",
-            Self::Attempts(_) => "attempts",
-        }
-    }
-
-    pub(super) const fn place(self) -> Place {
-        match self {
-            Self::Bucket(bucket) => bucket.place,
-            Self::Window(window) => window.place,
-            Self::Quota(quota) => quota.place,
-            Self::Attempts(attempts) => attempts.place,
-        }
-    }
-
-    /// Where the most that fits at once is written.
-    pub(super) fn at_capacity(self) -> Place {
-        let number = match self {
-            Self::Bucket(bucket) => bucket.value.burst.as_ref(),
-            Self::Window(window) => window.value.count.as_ref(),
-            Self::Quota(quota) => quota.value.count.as_ref(),
-            Self::Attempts(attempts) => attempts.value.block_at(),
-        };
-        number.map_or_else(|| self.place(), |number| number.place)
     }
 }
 

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 
 use tidegate_core::{
-    Account, Dimension, Limit, LimitError, Override, OverrideError, Prefix, PrefixLength, Scope,
-    Shape,
+    Account, Dimension, Limit, LimitError, Override, OverrideError, Prefix, Scope, Shape, Values,
 };
 
 use super::Check;
-use super::filled::{Filled, Given, filled, is_blank};
-use super::limit::{Frame, Numbers};
+use super::filled::{Filled, Given, Numbers, filled, is_blank};
+use super::limit::Frame;
 use crate::file::MAX_EXACT_OVERRIDES;
 use crate::file::place::{Place, Placed};
 use crate::file::written::limit as written;
@@ -107,7 +106,7 @@ impl Check {
             self.say(name.place, OverrideError::OutsideScope(dimension));
             return None;
         }
-        if value.value.is_empty() && dimension != Dimension::Account {
+        if value.value.is_empty() && dimension.values() != Values::Accounts {
             self.say(value.place, Wrong::EmptyMatch { dimension });
             return None;
         }
@@ -132,7 +131,7 @@ impl Check {
         (owner, place): (&str, Place),
         usual: Option<Numbers<'_>>,
     ) -> Option<Filled> {
-        let given = self.one_shape(owner, place, given.numbers())?;
+        let given = self.one_shape(owner, place, &given.numbers())?;
         if is_blank(given) {
             let message =
                 format!("{owner} changes nothing; write the numbers that differ, or remove it");
@@ -160,15 +159,14 @@ impl Selected<'_> {
 /// A text that is the same for values that are counted as one: addresses of one prefix, spellings of
 /// one login name.
 fn same_as(dimension: Dimension, value: &str) -> String {
-    let length = match dimension {
-        Dimension::Ip => PrefixLength::P64,
-        Dimension::Ip56 => PrefixLength::P56,
-        Dimension::Ip48 => PrefixLength::P48,
-        Dimension::Account => return Account::new(value).as_str().to_owned(),
-        _ => return value.to_owned(),
-    };
-    let prefix = value.parse().map(|ip| format!("{:?}", Prefix::rolled_up(ip, length)));
-    prefix.unwrap_or_else(|_| value.to_owned())
+    match dimension.values() {
+        Values::Text => value.to_owned(),
+        Values::Accounts => Account::new(value).as_str().to_owned(),
+        Values::Addresses(length) => {
+            let prefix = value.parse().map(|ip| format!("{:?}", Prefix::rolled_up(ip, length)));
+            prefix.unwrap_or_else(|_| value.to_owned())
+        }
+    }
 }
 
 /// What the core has against an override.

@@ -3,6 +3,7 @@
 use tidegate_core::{FailureMode, MAX_LIMITS, Name, Overflow, PolicySpec, Preset, Protects, Span};
 
 use super::Check;
+use super::filled::Numbers;
 use super::limit::Sound;
 use crate::file::place::{Place, Placed};
 use crate::file::written::limit::Limit as WrittenLimit;
@@ -98,27 +99,50 @@ impl Check {
         let protects = written.protects.as_ref().map(|protects| self.word(protects));
         let overflow = self.word_or(written.overflow.as_ref(), Overflow::Reject);
         let deadline = self.deadline(written, called);
-        let protects = match protects {
+        let said = match protects {
             Some(protects) => Some(protects?),
-            None => preset.map(|preset| preset.value.protects()).or_else(|| of_class(written)),
+            None => preset.map(|preset| preset.value.protects()),
         };
-        if let (Some(protects), Some(preset)) = (protects, preset)
+        if let (Some(protects), Some(preset)) = (said, preset)
             && preset.value.protects() != protects
         {
             let other = at_protects(written).map(|place| (place, "what it guards"));
             self.note(preset.place, other, Wrong::OtherPreset { preset: preset.value, protects });
             return None;
         }
+        let is_milder = self.is_milder(written, said, called);
+        let protects = said.filter(|_| !is_milder).or_else(|| of_class(written));
         let failure = failure?;
-        // Where somebody could get in, an outage must not open the door.
-        if let Some(protects) = protects.filter(|protects| !protects.allows(failure)) {
-            let other = at_protects(written).map(|place| (place, "what it guards"));
-            let place = written.failure_mode.as_ref().map_or(place, |mode| mode.place);
-            let policy = called.to_owned();
-            self.note(place, other, Wrong::NotFailClosed { policy, protects, failure });
+        // A preset that is not known says nothing about what is guarded.
+        if written.preset.is_some() != preset.is_some() {
             return None;
         }
-        Some(Ways { failure, protects, overflow: overflow?, deadline: deadline? })
+        if let Some(wrong) = not_allowed(called, protects, failure) {
+            let of_class = written.class.as_ref().filter(|_| is_milder).map(|class| class.place);
+            let other = of_class.or(at_protects(written)).map(|place| (place, "what it guards"));
+            let place = written.failure_mode.as_ref().map_or(place, |mode| mode.place);
+            self.note(place, other, wrong);
+            return None;
+        }
+        let ways = Ways { failure, protects, overflow: overflow?, deadline: deadline? };
+        (!is_milder).then_some(ways)
+    }
+
+    /// Whether a policy, or its preset, says that it guards something milder than its class stands
+    /// for, which is told.
+    fn is_milder(&mut self, written: &Written, said: Option<Protects>, called: &str) -> bool {
+        let (Some(protects), Some(than), Some(class)) = (said, of_class(written), &written.class)
+        else {
+            return false;
+        };
+        if !protects.is_milder_than(than) {
+            return false;
+        }
+        let place = at_protects(written).unwrap_or(class.place);
+        let (policy, name) = (called.to_owned(), short(&class.value.0));
+        let wrong = Wrong::MilderThanClass { policy, protects, class: name, than };
+        self.say_of_two(place, (class.place, "its class"), wrong);
+        true
     }
 
     /// The deadline that was given, if one was; nothing if it is wrong.
@@ -264,10 +288,7 @@ impl WrittenLimit {
         let fields = [
             at("name", &self.name),
             at("by", &self.by),
-            at("bucket", &self.bucket),
-            at("window", &self.window),
-            at("quota", &self.quota),
-            at("attempts", &self.attempts),
+            Numbers::of(self).first().map(|numbers| (numbers.kind(), numbers.place())),
             at("unless", &self.unless),
             at("distinct", &self.distinct),
             at("forgiving", &self.forgiving),
@@ -281,5 +302,23 @@ impl WrittenLimit {
             at("overrides", &self.overrides),
         ];
         fields.into_iter().flatten().next()
+    }
+}
+
+/// Why a policy that guards this may not fail like that: an outage must not open an entrance, nor close
+/// what is not critical.
+fn not_allowed(called: &str, protects: Option<Protects>, failure: FailureMode) -> Option<Wrong> {
+    let policy = called.to_owned();
+    match protects {
+        Some(protects) if protects.allows(failure) => None,
+        None if failure != FailureMode::FailClosed => None,
+        Some(protects) if protects.is_entrance() => {
+            Some(Wrong::NotFailClosed { policy, protects, failure })
+        }
+        Some(protects) => {
+            let protects = format!("`{}`", protects.name());
+            Some(Wrong::NotCritical { policy, protects })
+        }
+        None => Some(Wrong::NotCritical { policy, protects: "nothing in particular".to_owned() }),
     }
 }

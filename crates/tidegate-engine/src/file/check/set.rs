@@ -156,11 +156,11 @@ impl Check {
                     let other = first.map(|(_, _, place)| (place, "the other limit"));
                     (second, other, Wrong::SameCounters(error))
                 }
-                PolicyError::NotAboveCap { policy, limit, protects, admits, cap } => {
+                PolicyError::NotAboveCap { policy, limit, protects, admits, least, cap } => {
                     let found = find(&policies, &format!("{policy}/{limit}"))?;
                     let at_protects = policies[found.0].at_protects;
                     let other = at_protects.map(|place| (place, "what it guards"));
-                    (found, other, Wrong::NotAboveCap { limit, protects, admits, cap })
+                    (found, other, Wrong::NotAboveCap { limit, protects, admits, least, cap })
                 }
                 PolicyError::OtherOutcomes { ref policy, ref first, ref second } => {
                     of_two(&policies, policy, (second, first, "the other limit"), error.clone())?

@@ -34,7 +34,7 @@ fn is_idle(idle: &Limit, other: &Limit) -> bool {
 
 /// Whether the second limit ever refuses what the first does not, in a policy with both.
 fn refuses_alone(first: &Limit, second: &Limit, requests: &[Request]) -> bool {
-    let policy = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed)
+    let policy = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen)
         .limit(first.clone())
         .limit(second.clone());
     let set = PolicySet::builder().policy(policy).build(None).unwrap();

@@ -7,30 +7,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::attempts::AttemptsNumbers;
-use super::limit::{Bucket, Partly, QuotaNumbers, WindowNumbers};
+use super::limit::Elsewhere;
 use super::scalar::NameText;
-use super::schemas::exactly_one_shape;
 use crate::file::place::Placed;
 
 /// Environments, each with the numbers that hold there.
 #[derive(Clone, Debug)]
 pub(in crate::file) struct In(pub(in crate::file) Vec<(Placed<String>, Placed<Elsewhere>)>);
-
-/// The numbers of one environment, in the shape of their limit. What is left out is as the limit says.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(transform = exactly_one_shape)]
-pub(in crate::file) struct Elsewhere {
-    /// The numbers, if the limit is a bucket.
-    pub(in crate::file) bucket: Option<Placed<Partly<Bucket>>>,
-    /// The numbers, if the limit is a window.
-    pub(in crate::file) window: Option<Placed<Partly<WindowNumbers>>>,
-    /// The numbers, if the limit is a quota.
-    pub(in crate::file) quota: Option<Placed<Partly<QuotaNumbers>>>,
-    /// The numbers, if the limit counts attempts.
-    pub(in crate::file) attempts: Option<Placed<Partly<AttemptsNumbers>>>,
-}
 
 struct InVisitor;
 

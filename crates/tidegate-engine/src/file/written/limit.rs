@@ -206,6 +206,21 @@ pub(in crate::file) struct CostRule {
     pub(in crate::file) per_unit: Option<Placed<Number>>,
 }
 
+/// The numbers of one environment, in the shape of their limit. What is left out is as the limit says.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = exactly_one_shape)]
+pub(in crate::file) struct Elsewhere {
+    /// The numbers, if the limit is a bucket.
+    pub(in crate::file) bucket: Option<Placed<Partly<Bucket>>>,
+    /// The numbers, if the limit is a window.
+    pub(in crate::file) window: Option<Placed<Partly<WindowNumbers>>>,
+    /// The numbers, if the limit is a quota.
+    pub(in crate::file) quota: Option<Placed<Partly<QuotaNumbers>>>,
+    /// The numbers, if the limit counts attempts.
+    pub(in crate::file) attempts: Option<Placed<Partly<AttemptsNumbers>>>,
+}
+
 /// Dimensions and values; exactly one pair is meant.
 #[derive(Clone, Debug)]
 pub(in crate::file) struct Match(pub(in crate::file) Vec<(Placed<String>, Placed<String>)>);

@@ -3,14 +3,17 @@
 use schemars::transform::RecursiveTransform;
 use schemars::{Schema, transform::Transform};
 use serde_json::{Value, json};
+use tidegate_core::Kind;
 
-/// The fields of which a limit or an override has exactly one.
-const SHAPES: [&str; 4] = ["bucket", "window", "quota", "attempts"];
+/// The fields of which a limit or an override has exactly one: the names of the shapes.
+fn shapes() -> [&'static str; Kind::ALL.len()] {
+    Kind::ALL.map(Kind::name)
+}
 
 /// A limit within a policy: a shared one by its name alone, or one of its own.
 pub(in crate::file) fn limit_in_policy(schema: &mut Schema) {
     let mut forms = vec![json!({ "required": ["shared"], "maxProperties": 1 })];
-    forms.extend(SHAPES.map(|shape| own(&["name", "by"], shape)));
+    forms.extend(shapes().map(|shape| own(&["name", "by"], shape)));
     schema.insert("oneOf".into(), forms.into());
 }
 
@@ -22,7 +25,7 @@ pub(in crate::file) fn limits_or_preset(schema: &mut Schema) {
 
 /// A limit of the list `shared`, which cannot name another one.
 pub(in crate::file) fn limit_of_its_own(schema: &mut Schema) {
-    let forms = SHAPES.map(|shape| own(&["name", "by"], shape));
+    let forms = shapes().map(|shape| own(&["name", "by"], shape));
     schema.insert("oneOf".into(), Value::from_iter(forms));
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.remove("shared");
@@ -47,7 +50,7 @@ pub(in crate::file) fn one_manner(schema: &mut Schema) {
 
 /// An override.
 pub(in crate::file) fn exactly_one_shape(schema: &mut Schema) {
-    let forms = SHAPES.map(|shape| own(&[], shape));
+    let forms = shapes().map(|shape| own(&[], shape));
     schema.insert("oneOf".into(), Value::from_iter(forms));
 }
 
@@ -83,7 +86,7 @@ pub(in crate::file) fn tidied(schema: &mut Schema) {
 
 fn own(with: &[&str], shape: &str) -> Value {
     let required: Vec<&str> = with.iter().copied().chain([shape]).collect();
-    let mut refused = SHAPES.to_vec();
+    let mut refused = shapes().to_vec();
     refused.retain(|other| *other != shape);
     let refused: serde_json::Map<String, Value> =
         refused.into_iter().chain(["shared"]).map(|name| (name.to_owned(), false.into())).collect();

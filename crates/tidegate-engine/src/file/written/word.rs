@@ -38,7 +38,7 @@ pub(in crate::file) enum Starts {
     FirstUse,
 }
 
-/// What a limit counts by: a dimension other than the plan, or everybody together.
+/// What a limit counts by: a dimension that is counted, or everybody together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::file) enum CountedBy {
     Everybody,
@@ -96,7 +96,7 @@ impl Words for FailureMode {
         (
             "fail_closed",
             Self::FailClosed,
-            "Deny at the first failure: an outage must not become a way in.",
+            "Deny at the first failure. For entrances, and for `protects: spend`.",
         ),
         ("fail_open", Self::FailOpen, "Admit, within local guardrails."),
         (
@@ -120,6 +120,7 @@ impl Words for Protects {
         ("write", Self::Write, "Writing."),
         ("bulk", Self::Bulk, "Reading or writing much at once."),
         ("health", Self::Health, "Asking whether all is well, or for metadata."),
+        ("spend", Self::Spend, "What is paid for or cannot be undone: a language model, money."),
     ];
 }
 
@@ -170,36 +171,37 @@ impl Words for Starts {
 
 impl Words for Dimension {
     const WHAT: &'static str = "a dimension";
-    const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("org", Self::Org, "The organisation."),
-        ("upstream", Self::Upstream, "The upstream a gateway forwards to."),
-        ("route", Self::Route, "The route's template."),
-        ("user", Self::User, "The user within the organisation."),
-        ("token", Self::Token, "The token or API key, by its public id."),
-        ("account", Self::Account, "The account somebody tries to enter."),
-        ("device", Self::Device, "The device, by an id the host vouches for."),
-        ("ip", Self::Ip, "The address prefix: IPv4 /32, IPv6 /64."),
-        ("ip56", Self::Ip56, "The IPv6 /56 around it."),
-        ("ip48", Self::Ip48, "The IPv6 /48 around that."),
-        ("agent", Self::Agent, "The user agent, which a client chooses."),
-        ("class", Self::Class, "The endpoint class."),
-        ("plan", Self::Plan, "The plan: it selects numbers, and nothing counts by it."),
-    ];
+    const ALL: &'static [(&'static str, Self, &'static str)] = &{
+        let mut all = [("", Self::Org, ""); Self::COUNT];
+        let mut index = 0;
+        while index < Self::COUNT {
+            let dimension = Self::ALL[index];
+            all[index] = (dimension.name(), dimension, dimension.meaning());
+            index += 1;
+        }
+        all
+    };
 }
 
 impl Words for CountedBy {
     const WHAT: &'static str = Dimension::WHAT;
-    const ALL: &'static [(&'static str, Self, &'static str)] = &{
-        let everybody = ("global", Self::Everybody, "Everybody together: one counter.");
-        // The plan comes last, and its place is taken.
-        let mut all = [everybody; Dimension::COUNT];
-        let mut index = 0;
-        while index < Dimension::COUNT - 1 {
-            let (word, dimension, meaning) = <Dimension as Words>::ALL[index];
-            all[index] = (word, Self::One(dimension), meaning);
-            index += 1;
-        }
-        all
+    const ALL: &'static [(&'static str, Self, &'static str)] = {
+        const EVERYBODY: (&str, CountedBy, &str) =
+            ("global", CountedBy::Everybody, "Everybody together: one counter.");
+        const BY: ([(&str, CountedBy, &str); Dimension::COUNT + 1], usize) = {
+            let (mut all, mut counted, mut index) = ([EVERYBODY; Dimension::COUNT + 1], 0, 0);
+            while index < Dimension::COUNT {
+                let dimension = Dimension::ALL[index];
+                if dimension.is_counted() {
+                    all[counted] =
+                        (dimension.name(), CountedBy::One(dimension), dimension.meaning());
+                    counted += 1;
+                }
+                index += 1;
+            }
+            (all, counted + 1)
+        };
+        BY.0.split_at(BY.1).0
     };
 }
 

@@ -1,7 +1,7 @@
 //! What to do about it.
 
 use tidegate_core::{
-    CostError, Dimension, MAX_DISTINCT, OutcomesError, OverrideError, PolicyError, ShapeError,
+    CostError, MAX_DISTINCT, OutcomesError, OverrideError, PolicyError, ShapeError, Values,
 };
 
 use super::Wrong;
@@ -40,6 +40,8 @@ codes! {
     NoPolicies => "no-policies",
     NoFailureMode => "no-failure-mode",
     NotFailClosed => "not-fail-closed",
+    NotCritical => "not-critical",
+    MilderThanClass => "milder-than-class",
     BadDeadline => "bad-deadline",
     NoLimits => "no-limits",
     TooManyLimits => "too-many-limits",
@@ -124,6 +126,12 @@ impl Wrong {
                 let advice = "to the limits of a policy, or remove it here";
                 return Some(format!("add `- shared: {name}` {advice}"));
             }
+            Self::NotAboveCap { least, cap, .. } => {
+                let advice = "raise its `count`, `burst` or `block_at`, or let a request cost less";
+                let why = "an outage must not be the better time to guess";
+                let per = cap.per;
+                return Some(format!("let {least} or more through in {per}: {advice}; {why}"));
+            }
             Self::BadNumbers(error) => of_numbers(*error)?,
             Self::BadOverride(error) => of_override(error)?,
             Self::BadOutcome(error) => of_outcome(*error),
@@ -162,6 +170,15 @@ impl Wrong {
             }
             Self::NotFailClosed { .. } => {
                 "write `fail_closed`: otherwise an outage of the store is a way in"
+            }
+            Self::NotCritical { .. } => {
+                "write `degraded` or `fail_open`: only an entrance (`login`, `otp`, `auth`, `step_up`, \
+                 `admin`) or `spend` may be closed by an outage of the store. If this guards money, or \
+                 what cannot be undone, write `protects: spend`"
+            }
+            Self::MilderThanClass { .. } => {
+                "protect something as strict, or name another `class`: a policy may be stricter than \
+                 its class, never milder"
             }
             Self::BadDeadline { .. } => {
                 "write for example `100ms`: in less no store answers, with more an outage would not be \
@@ -268,10 +285,6 @@ impl Wrong {
                 "remove it: what `outcome` takes is given back by the answer, and by nothing else"
             }
             Self::NeverApplies { .. } => "remove `unless`, or name another dimension",
-            Self::NotAboveCap { .. } => {
-                "raise its `count`, `burst` or `block_at`: an outage must not be the better time to \
-                 guess"
-            }
             Self::OtherPreset { .. } => "remove `protects`: the preset says it",
             Self::PresetTwice { .. } => {
                 "let one policy serve both, or give the other one limits with names of their own"
@@ -334,13 +347,13 @@ const fn of_override(error: &OverrideError) -> Option<&'static str> {
         OverrideError::OutsideScope(_) => {
             "match a dimension that the limit counts `by`, or `plan`; or let it count by this one"
         }
-        OverrideError::Duplicate(Dimension::Ip | Dimension::Ip56 | Dimension::Ip48) => {
-            "keep one of them: all addresses of an IPv6 prefix are one value"
-        }
-        OverrideError::Duplicate(Dimension::Account) => {
-            "keep one of them: all spellings of a login name are one account"
-        }
-        OverrideError::Duplicate(_) => "keep one of them",
+        OverrideError::Duplicate(dimension) => match dimension.values() {
+            Values::Text => "keep one of them",
+            Values::Accounts => "keep one of them: all spellings of a login name are one account",
+            Values::Addresses(_) => {
+                "keep one of them: all addresses of an IPv6 prefix are one value"
+            }
+        },
         OverrideError::NotAnAddress(_) => "write one address, such as `203.0.113.7`",
         OverrideError::NoPattern(_) => return None,
         OverrideError::TooManyPatterns => {

@@ -4,13 +4,15 @@
 //! numbers it has said both already, and its words are used.
 
 mod advice;
+mod words;
 
 use tidegate_core::{
     CalendarError, Cap, Cost, CostError, Dimension, FailureMode, LadderError, MAX_DISTINCT,
-    MAX_LIMITS, Name, Outcomes, OutcomesError, OverrideError, PolicyError, PolicySpec, Preset,
-    Protects, ShapeError, Span,
+    MAX_LIMITS, Name, OutcomesError, OverrideError, PolicyError, PolicySpec, Preset, Protects,
+    ShapeError, Span,
 };
 
+use self::words::{mixed_outcomes, numbers, outcome, same_counters};
 use super::suggest::nearest;
 use super::yaml::short;
 use super::{MAX_BYTES, MAX_ENVIRONMENTS, MAX_EXACT_OVERRIDES, MAX_TEXT};
@@ -99,6 +101,30 @@ pub enum Wrong {
         protects: Protects,
         /// What it would do.
         failure: FailureMode,
+    },
+    /// A policy that an outage would close, although nothing critical is behind it.
+    #[error("{policy} is `fail_closed`, but protects {protects}")]
+    NotCritical {
+        /// The policy.
+        policy: String,
+        /// What it guards, in words.
+        protects: String,
+    },
+    /// A policy that says it guards something milder than its class stands for.
+    #[error(
+        "{policy} protects `{}`, but its class `{class}` stands for `{}`, which is stricter in an \
+         outage",
+        .protects.name(), .than.name()
+    )]
+    MilderThanClass {
+        /// The policy.
+        policy: String,
+        /// What it says it guards, by itself or by its preset.
+        protects: Protects,
+        /// Its class.
+        class: String,
+        /// What the class stands for.
+        than: Protects,
     },
     /// A deadline for the store that is no time at all, or so long that an outage is noticed too late.
     #[error(
@@ -346,6 +372,8 @@ pub enum Wrong {
         protects: Protects,
         /// How many it lets through in the time of the cap.
         admits: u64,
+        /// How many it has to let through at least.
+        least: u64,
         /// The locked cap.
         cap: Cap,
     },
@@ -439,56 +467,5 @@ impl Wrong {
         let known: Vec<String> = known.iter().map(|name| name.as_ref().to_owned()).collect();
         let suggestion = nearest(field, known.iter().map(String::as_str)).map(str::to_owned);
         Self::UnknownField { field: short(field), suggestion, known }
-    }
-}
-
-/// Without the core's advice, which does not know how a file says it.
-fn same_counters(error: &PolicyError) -> String {
-    match error {
-        PolicyError::SameKey { first, second, key } => {
-            format!("limits `{first}` and `{second}` would share the counters `{key}`")
-        }
-        other => other.to_string(),
-    }
-}
-
-/// Likewise.
-fn mixed_outcomes(error: &PolicyError) -> String {
-    match error {
-        PolicyError::OtherOutcomes { first, second, .. } => format!(
-            "limits `{first}` and `{second}` count by different outcomes, but a request is given \
-             back to all limits of its policy or to none"
-        ),
-        PolicyError::SettlesBesideOutcomes { limit, counting, .. } => format!(
-            "limit `{counting}` counts by outcome, and `{limit}` settles, but a ticket settles both \
-             by one weight"
-        ),
-        PolicyError::RefusalsAsOutcomes { counting, limit, .. } => format!(
-            "limit `{counting}` counts by outcome, but refused attempts too: each refusal by \
-             `{limit}` would count and never be given back"
-        ),
-        other => other.to_string(),
-    }
-}
-
-/// The core's words, but for a number that may be larger than the core ever sees.
-fn outcome(error: OutcomesError) -> String {
-    match error {
-        OutcomesError::Empty => "the list of outcomes is empty, so nothing would count".into(),
-        OutcomesError::TooMany => {
-            format!("a limit counts at most {} different status codes", Outcomes::MAX)
-        }
-        OutcomesError::NotAStatus(_) => "no answer has this HTTP status code".into(),
-    }
-}
-
-/// The core's words, but for a length in microseconds that nobody writes.
-fn numbers(error: ShapeError) -> String {
-    match error {
-        ShapeError::OutOfRange { what, largest } if what.starts_with("period") => {
-            let days = largest / Span::DAY.as_micros();
-            format!("the longest period that is counted exactly is {days}d")
-        }
-        other => other.to_string(),
     }
 }

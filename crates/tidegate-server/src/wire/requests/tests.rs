@@ -182,8 +182,23 @@ fn addresses_are_addresses() {
 }
 
 #[test]
+fn every_fact_that_is_told_is_read_from_a_body_and_no_other() {
+    for dimension in Dimension::ALL {
+        let (name, example) = (dimension.name(), dimension.example());
+        let body = format!(r#"{{"policy":"api","subject":{{"{name}":"{example}"}}}}"#);
+        match ask(body.as_bytes()) {
+            Ok(read) => {
+                assert!(dimension.is_told(), "{name}");
+                assert!(read.facts.subject().get(dimension).is_some(), "{name}");
+            }
+            Err(_) => check_ask(&body, "invalid-field", &format!("/subject/{name}")),
+        }
+    }
+}
+
+#[test]
 fn t12_facts_that_are_too_long_are_named() {
-    for dimension in TEXTS {
+    for dimension in Dimension::told().filter(|it| it.prefix_length().is_none()) {
         let name = dimension.name();
         let body = |length| {
             format!(r#"{{"policy":"api","subject":{{"{name}":"{}"}}}}"#, "x".repeat(length))

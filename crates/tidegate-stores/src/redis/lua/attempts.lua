@@ -172,6 +172,7 @@ if place$ > 0 and now$ - taken < span then
   if pairs$ == 1 then log = log .. string.sub(v$, past + cut) end
   count$ = count$ - 1
   newest$ = count$ > 0 and unpack('<L', log, 8 * count$ - 7) or 0
+  if count$ == 0 then pairs$ = 0 end
 elseif v$ then
   log = string.sub(v$, 31)
 end

@@ -64,14 +64,17 @@ if r$ * (clock > taken and clock - taken or 0) < cap$ then
   if not (level$ < cap$) then level$ = cap$ end
 end
 --# write
--- In milliseconds. A key whose expiry has come when it is written is gone at once, so that is rounded
--- up to the next one.
-local fresh = (now$ + (cap$ - level$) / r$) / 1000
-if fresh <= keeps$ then
+-- The expiry is worked out in whole microseconds, as the core does. A key whose expiry has come when
+-- it is written is gone at once, so that is rounded up to the next millisecond.
+local fresh = (cap$ - level$) / r$
+fresh = now$ + (fresh + -fresh % 1)
+if fresh > MAX then fresh = MAX end
+if fresh <= keeps$ * 1000 then
   call('SETRANGE', keys[$], '26', pack('<LL', level$, now$))
 else
   local slack = cap$ / r$
-  fresh = fresh + (slack > SLACK and SLACK or slack) / 1000
+  slack = slack > SLACK and SLACK or slack + -slack % 1
+  fresh = (fresh + slack) / 1000
   fresh = fresh - fresh % 1 + 1
   call('SET', keys[$], pack('<HLLLLLL', 12642, r$, p$, full$, level$, now$, fresh), 'PXAT',
     string.format('%d', fresh))

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use super::{Parts, STEP, placed};
-use crate::redis::signature::{Log, Manner};
+use super::{Parts, Place, STEP};
+use crate::redis::form::{Log, Manner};
 
 static ATTEMPTS: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("../lua/attempts.lua")));
 
@@ -24,30 +24,12 @@ pub(super) fn amend() -> String {
         ATTEMPTS.get("state"),
         AMEND.get("amend"),
     ];
-    placed(&text.concat(), 1)
+    Place { number: 1, is_local: true }.put(&text.concat())
 }
 
 // === impl Log ===
 
 impl Log {
-    /// What a charge brings beside its cost and the most that fits: names, and how they are packed.
-    pub(super) const fn arguments(self) -> (&'static [&'static str], &'static str) {
-        match (self.manner, self.distinct) {
-            (Manner::Temp, false) => (&["id", "per", "block"], "c8LL"),
-            (Manner::Temp, true) => (&["id", "per", "block", "member"], "c8LLc8"),
-            (Manner::Dual, false) => {
-                (&["id", "per", "block", "fulls", "pers", "blocks"], "c8LLLLL")
-            }
-            (Manner::Dual, true) => {
-                (&["id", "per", "block", "fulls", "pers", "blocks", "member"], "c8LLLLLc8")
-            }
-            (Manner::Ladder, false) => (&["id", "per", "from", "to", "lasts"], "c8LBBc48"),
-            (Manner::Ladder, true) => {
-                (&["id", "per", "from", "to", "lasts", "member"], "c8LBBc48c8")
-            }
-        }
-    }
-
     /// Reads the log and checks its head; with `room`, sees whether one more passes.
     pub(super) fn read(self, room: bool) -> String {
         let get = |name| ATTEMPTS.get(name);

@@ -45,8 +45,13 @@ pub(super) fn probed(lane: &mut Lane, at: u64, sent: Sent, outcome: Outcome) -> 
 
 fn prove(lane: &mut Lane) {
     lane.only_bad_since = None;
-    if lane.stand == Stand::Unproven {
-        lane.expected.push(Expected::Proven);
+    match lane.stand {
+        Stand::Unproven => lane.expected.push(Expected::Proven),
+        Stand::Normal if lane.suspected => {
+            lane.suspected = false;
+            lane.expected.push(Expected::Cleared);
+        }
+        _ => {}
     }
 }
 
@@ -76,10 +81,17 @@ pub(super) fn fail(lane: &mut Lane, at: u64, outcome: Outcome) {
             lane.only_bad_since.get_or_insert(at);
         }
     }
-    lane.failures.retain(|failed| at - failed <= WITHIN);
-    if lane.failures.is_empty() && lane.stand == Stand::Normal {
+    let heard = matches!(outcome, Outcome::Failed | Outcome::Refused);
+    if heard && lane.stand == Stand::Normal && !lane.suspected {
+        lane.suspected = true;
         lane.expected.push(Expected::Suspected);
     }
+    count(lane, at);
+}
+
+/// Counts a failure of whatever kind.
+pub(super) fn count(lane: &mut Lane, at: u64) {
+    lane.failures.retain(|failed| at - failed <= WITHIN);
     lane.failures.push_back(at);
     if lane.failures.len() >= FAILURES {
         lane.expected.push(guard::what_follows(lane, at));

@@ -66,14 +66,14 @@ impl Caps {
         };
         let caps = match kind {
             Kind::Login => vec![cap("P24", 3, 10), cap("P25", 20, 10)],
-            Kind::Otp => vec![cap("P26", 2, 15), cap("P27", 10, 15)],
+            Kind::Otp | Kind::Closed => vec![cap("P26", 2, 15), cap("P27", 10, 15)],
             Kind::Guarded => vec![cap("P17", 120, 1), cap("P17", 60, 1)],
             Kind::Ceilings { per_second } => {
                 let mut ceiling = cap("P86", 2 * per_second, 1);
                 ceiling.per = SECOND;
                 vec![cap("P17", 120, 1), cap("P17", 60, 1), ceiling]
             }
-            Kind::Closed => Vec::new(),
+            Kind::Spend { per_minute } => vec![cap("A35", per_minute, 1)],
         };
         Self { kind, caps, hours: HashMap::new(), last: [None; 2] }
     }
@@ -82,13 +82,13 @@ impl Caps {
     fn keys(&self, who: &Who) -> [Option<u64>; 3] {
         let prefix = who.prefix.unwrap_or(NOBODY);
         match self.kind {
-            Kind::Login | Kind::Otp => [who.account, Some(prefix), None],
+            Kind::Login | Kind::Otp | Kind::Closed => [who.account, Some(prefix), None],
             Kind::Guarded | Kind::Ceilings { .. } => {
                 // Interfaces are not guarded by account, whoever it is.
                 let agent = who.agent.map_or(0, |agent| agent + 1);
                 [Some(prefix), Some(prefix << 16 | agent), who.prefix]
             }
-            Kind::Closed => [None; 3],
+            Kind::Spend { .. } => [who.prefix, None, None],
         }
     }
 
@@ -105,6 +105,10 @@ impl Caps {
             if let Some(key) = key {
                 rooms.push((cap.property, cap.room(key, at)));
             }
+        }
+        if rooms.is_empty() {
+            // Only a limit applies that is too large to be met here.
+            return Ok(());
         }
         let has_ceiling = matches!(self.kind, Kind::Ceilings { .. });
         if answer.admitted {

@@ -6,8 +6,9 @@ use tidegate_core::{FailureMode, Mode, Signal};
 
 use super::blocks::Blocks;
 use super::caps::Caps;
+use super::outage::Outage;
 use super::request::Request;
-use super::{Holds, Kind, Law, breaker, guard, recovery, request, told};
+use super::{Holds, Kind, Law, breaker, guard, outage, recovery, request, told};
 use crate::sim::trace::{By, OpKind, Outcome, Truth, What};
 
 /// What is known of one policy on one node, from the trace alone.
@@ -30,6 +31,8 @@ pub(super) struct Lane {
     pub(super) generation: u64,
     /// What has to be told at this instant.
     pub(super) expected: Vec<Expected>,
+    /// Whether the last thing the store did, while it is asked, was to fail.
+    pub(super) suspected: bool,
     /// Failures that count, by the definition: never cleared but by a change of course.
     pub(super) failures: VecDeque<u64>,
     pub(super) corrupt: Vec<(u64, u64)>,
@@ -38,6 +41,7 @@ pub(super) struct Lane {
     /// All entries since the last backoff that was completed.
     pub(super) entries: Vec<u64>,
     pub(super) last_flap: Option<u64>,
+    pub(super) outage: Outage,
     /// The probes of the last while: when they ended, and whether they were good.
     pub(super) probes: VecDeque<(u64, bool)>,
     pub(super) last_probe: Option<u64>,
@@ -68,6 +72,7 @@ pub(super) enum Stand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     Suspected,
+    Cleared,
     Refused,
     Proven,
     Tripped,
@@ -99,11 +104,13 @@ impl Lane {
             halted_at: None,
             generation: 0,
             expected: Vec::new(),
+            suspected: false,
             failures: VecDeque::new(),
             corrupt: Vec::new(),
             only_bad_since: None,
             entries: Vec::new(),
             last_flap: None,
+            outage: Outage::default(),
             probes: VecDeque::new(),
             last_probe: None,
             refused_at: None,
@@ -149,6 +156,7 @@ impl Lane {
             && self.failures.iter().all(|failed| at - failed > breaker::WITHIN)
             && self.corrupt.iter().all(|(_, seen)| at - seen > breaker::WITHIN)
             && self.entries.iter().all(|entered| at - entered > guard::WITHIN)
+            && self.outage.is_over(at)
             && self.caps.is_fresh(at)
             && self.blocks.is_fresh(at)
     }
@@ -215,11 +223,9 @@ impl Lane {
 
     /// The node has noticed that counts may be lost: where somebody could get in, that is a failure.
     pub(super) fn lost(&mut self, at: u64) -> Holds {
-        if self.law.kind.is_closed_at_first() && self.stand == Stand::Normal && self.in_force {
-            let bad = self.only_bad_since;
-            breaker::fail(self, at, Outcome::Failed);
+        if self.law.kind.is_entrance() && self.stand == Stand::Normal && self.in_force {
             // It counts, but the store has answered.
-            self.only_bad_since = bad;
+            breaker::count(self, at);
         }
         Ok(())
     }
@@ -228,8 +234,12 @@ impl Lane {
         told::p59_times_are_those_of_the_node(self, at, signal)?;
         match signal {
             Signal::Suspected { mode, .. } => told::p22_the_first_failure_is_told(self, *mode),
+            Signal::Cleared { .. } => told::p79_an_end_of_suspicion_is_told(self, at),
             Signal::Refused { .. } => told::p79_refusals_are_told_once_a_minute(self, at),
             Signal::Prolonged { epoch, .. } => told::p79_long_stays_are_told(self, at, *epoch),
+            Signal::Reopened { since, epoch, .. } => {
+                outage::a35_the_end_of_a_closure_is_told_once(self, at, since.as_micros(), *epoch)
+            }
             Signal::Changed(transition) => told::changed(self, at, transition),
         }
     }
@@ -264,7 +274,7 @@ impl Lane {
 
 const fn primary(kind: Kind) -> FailureMode {
     match kind {
-        Kind::Login | Kind::Otp | Kind::Closed => FailureMode::FailClosed,
+        Kind::Login | Kind::Otp | Kind::Closed | Kind::Spend { .. } => FailureMode::FailClosed,
         Kind::Guarded => FailureMode::FailOpen,
         Kind::Ceilings { .. } => FailureMode::Degraded,
     }

@@ -14,6 +14,7 @@
 //! | `recovery.rs` | when it is asked again |
 //! | `caps.rs` | what local caps admit meanwhile |
 //! | `blocks.rs` | the blocks a node knew of before |
+//! | `outage.rs` | how long closed policies stay closed |
 //! | `quota.rs` | what a store that loses counts admits |
 //! | `told.rs` | what observers and hosts are told |
 
@@ -22,6 +23,7 @@ mod breaker;
 mod caps;
 mod guard;
 mod lane;
+mod outage;
 mod quota;
 mod recovery;
 mod request;
@@ -60,8 +62,13 @@ pub enum Kind {
         /// So many in a second.
         per_second: u64,
     },
-    /// Nothing passes.
+    /// Nothing passes for the first half hour of an outage; then the caps of one-time passwords.
     Closed,
+    /// A tenth of a window by address prefix, after a while in which nothing passes.
+    Spend {
+        /// So many in any minute.
+        per_minute: u64,
+    },
 }
 
 /// A property that does not hold.
@@ -228,6 +235,11 @@ impl fmt::Display for Broken {
 impl Kind {
     /// Whether nothing passes at the first failure.
     pub(super) const fn is_closed_at_first(self) -> bool {
+        self.is_entrance() || matches!(self, Self::Spend { .. })
+    }
+
+    /// Whether somebody could get in.
+    pub(super) const fn is_entrance(self) -> bool {
         matches!(self, Self::Login | Self::Otp | Self::Closed)
     }
 }

@@ -3,7 +3,7 @@
 use tidegate_core::{Alarm, Level, Mode};
 
 use super::lane::{Lane, Sent, Stand};
-use super::{Holds, Kind, SECOND, guard, holds};
+use super::{Holds, Kind, SECOND, guard, holds, outage};
 use crate::sim::trace::{Answer, By, OpKind, Outcome, Who};
 
 /// How much longer than the store an answer may take.
@@ -130,6 +130,9 @@ pub(super) fn decided(lane: &mut Lane, at: u64, number: u32, answer: &Answer) ->
     p10_p11_p13_closed_is_closed(lane, &request, answer)?;
     p14_closed_is_not_for_ever(lane, &request, answer)?;
     p41_levels_are_low(answer)?;
+    if request.progress == Progress::New {
+        outage::a35_closed_is_bounded(lane, at, answer)?;
+    }
     if matches!(lane.stand, Stand::Backoff(_)) && request.progress == Progress::New {
         p62_denials_carry_the_alarm(answer)?;
         return guard::p15_the_wait_is_what_remains(lane, at, answer.wait);
@@ -142,9 +145,9 @@ pub(super) fn decided(lane: &mut Lane, at: u64, number: u32, answer: &Answer) ->
     }
     let local = request.progress == Progress::New;
     let by_caps = match lane.law.kind {
-        Kind::Login | Kind::Otp => local,
+        Kind::Login | Kind::Otp | Kind::Spend { .. } => local,
         Kind::Guarded | Kind::Ceilings { .. } => true,
-        Kind::Closed => false,
+        Kind::Closed => local && answer.mode == Mode::Degraded,
     };
     if !by_caps {
         return Ok(());
@@ -191,12 +194,14 @@ fn p22_the_decision_is_the_one_observed(
 /// A request is decided in one mode: that of the store if it answered, the primary one if it failed,
 /// and otherwise the one the policy was in.
 fn p01_p08_a31_one_mode(lane: &Lane, request: &Request, answer: &Answer) -> Holds {
-    let recreated = if lane.law.kind.is_closed_at_first() { lane.primary() } else { Mode::Normal };
+    let recreated = if lane.law.kind.is_entrance() { lane.primary() } else { Mode::Normal };
     let expected = match request.progress {
         Progress::Answered => Mode::Normal,
         Progress::AnsweredAnew => recreated,
         Progress::New => match (lane.stand, lane.law.kind) {
-            (Stand::Backoff(_), _) | (Stand::Degraded(..), Kind::Closed) => Mode::FailClosed,
+            (Stand::Backoff(_), _) => Mode::FailClosed,
+            // Which of both it has to be is for A35 to say.
+            (Stand::Degraded(..), Kind::Closed) if answer.mode == Mode::FailClosed => answer.mode,
             (Stand::Degraded(..), _) => Mode::Degraded,
             (Stand::Unproven | Stand::Normal, _) => {
                 holds!(false, "P01", "decided without the store, which is to be asked");
@@ -217,7 +222,7 @@ fn p10_p11_p13_closed_is_closed(lane: &Lane, request: &Request, answer: &Answer)
     let local = request.progress == Progress::New;
     let entrance = lane.law.kind.is_closed_at_first();
     let backoff = matches!(lane.stand, Stand::Backoff(_)) && local;
-    let closed = backoff || lane.law.kind == Kind::Closed && local;
+    let closed = backoff || answer.mode == Mode::FailClosed && local;
     if closed || entrance && !answered && !local {
         let stand = request.stand;
         holds!(!answer.admitted, "P13", "admitted by a policy that was {stand:?} and is closed");
@@ -229,7 +234,7 @@ fn p10_p11_p13_closed_is_closed(lane: &Lane, request: &Request, answer: &Answer)
 /// A store that only fails closes a login for ten seconds at most, before local caps decide.
 fn p14_closed_is_not_for_ever(lane: &Lane, request: &Request, answer: &Answer) -> Holds {
     let by_failure = matches!(request.progress, Progress::Failed(failed) if failed.blames_store());
-    let entrance = matches!(lane.law.kind, Kind::Login | Kind::Otp);
+    let entrance = matches!(lane.law.kind, Kind::Login | Kind::Otp | Kind::Spend { .. });
     if answer.mode == Mode::FailClosed && by_failure && entrance {
         let since = lane.only_bad_since.unwrap_or(request.at).max(lane.in_force_since);
         let lasted = request.at.saturating_sub(since);

@@ -3,7 +3,7 @@
 use tidegate_core::{Cause, Mode, Signal, Standing, Transition};
 
 use super::lane::{Expected, Lane, Stand};
-use super::{Holds, SECOND, breaker, guard, holds, recovery};
+use super::{Holds, SECOND, breaker, guard, holds, outage, recovery};
 
 /// How often it is told that local caps go on deciding.
 const PROLONGED: u64 = 1_800 * SECOND;
@@ -29,6 +29,12 @@ pub(super) fn p22_the_first_failure_is_told(lane: &mut Lane, mode: Mode) -> Hold
     let primary = lane.primary();
     holds!(lane.expects(Expected::Suspected), "P22", "suspected without a first failure");
     holds!(mode == primary, "P22", "suspected in {mode:?}, and the policy is {primary:?}");
+    Ok(())
+}
+
+/// That the store has answered again is told, and only then.
+pub(super) fn p79_an_end_of_suspicion_is_told(lane: &mut Lane, at: u64) -> Holds {
+    holds!(lane.expects(Expected::Cleared), "P79", "cleared at {at}, and nothing was answered");
     Ok(())
 }
 
@@ -68,6 +74,7 @@ pub(super) fn p79_long_stays_are_told_in_time(lane: &Lane, now: u64) -> Holds {
 /// The mode has changed.
 pub(super) fn changed(lane: &mut Lane, at: u64, transition: &Transition) -> Holds {
     p01_p79_transitions_join(lane, transition)?;
+    lane.suspected = false;
     let stand = match transition.cause {
         Cause::Proven => {
             let expected = Expected::Proven;
@@ -111,6 +118,7 @@ fn enter(lane: &mut Lane, at: u64, stand: Stand, transition: &Transition) {
     lane.stand = stand;
     (lane.mode, lane.epoch) = (transition.to, transition.epoch);
     if asked != lane.asks() {
+        lane.outage.changed(at, lane.asks());
         lane.generation += 1;
         lane.halted_at = asked.then_some(at);
         lane.failures.clear();
@@ -150,7 +158,14 @@ fn p01_p79_transitions_join(lane: &Lane, transition: &Transition) -> Holds {
 
 /// Whoever asks how the policy stands hears what the signals have said.
 pub(super) fn p80_the_host_sees_what_was_told(lane: &Lane, at: u64, said: &Standing) -> Holds {
-    holds!(said.mode == lane.mode, "P80", "stands {:?}, told {:?}", said.mode, lane.mode);
+    let closed = outage::is_closed(lane, at);
+    let mode = match closed {
+        Some(true) => Mode::FailClosed,
+        _ if lane.suspected => lane.primary(),
+        _ => lane.mode,
+    };
+    let agrees = said.mode == mode || closed.is_none() && said.mode == Mode::FailClosed;
+    holds!(agrees, "P80", "stands {:?}, told {mode:?}", said.mode);
     holds!(said.epoch == lane.epoch, "P80", "stay {}, told {}", said.epoch, lane.epoch);
     let failures = breaker::counted(lane, at);
     holds!(said.failures == failures, "P80", "{} failures, seen {failures}", said.failures);

@@ -4,12 +4,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use tidegate_core::{
-    Account, Amended, Amendment, Batch, Blocks, Case, Cost, Counter, Decision, ManualClock, Mode,
-    Page, PolicySet, Readings, Receipt, Settlement, Span, Store, StoreError, Subject,
+    Account, Case, Cost, Decision, ManualClock, Mode, PolicySet, Store, StoreError, Subject,
 };
 use tidegate_engine::file::File;
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, ready};
+use tidegate_test::stub::Failing;
 
 use super::{Code, NOW};
 
@@ -27,6 +27,7 @@ policies:
       - shared: trial
   - name: plan
     failure_mode: fail_closed
+    protects: auth
     limits:
       - shared: burst
       - { name: monthly, by: org, quota: { count: 30, per: month, zone: Europe/Berlin } }
@@ -78,9 +79,6 @@ pub(super) enum Scene {
     Unavailable,
     ShadowOnly,
 }
-
-/// A store that others share, and that always fails.
-struct Failing;
 
 // === impl Scene ===
 
@@ -160,7 +158,7 @@ impl Scene {
 }
 
 fn failing(policies: PolicySet, clock: Arc<ManualClock>) -> Engine<Failing> {
-    Engine::new(Failing, policies).timed_by(clock)
+    Engine::new(Failing::failing(StoreError::Unavailable), policies).timed_by(clock)
 }
 
 fn last<S: Store, T>(
@@ -189,37 +187,4 @@ fn last<S: Store, T>(
         (Err(_), _) => Some(Code::RateLimitExceeded),
     };
     then(&decision, code)
-}
-
-// === impl Failing ===
-
-impl Store for Failing {
-    fn name(&self) -> &'static str {
-        "failing"
-    }
-
-    async fn charge(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn peek(&self, _: &Batch<'_>, _: &mut Readings) -> Result<(), StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn settle(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn amend(
-        &self,
-        _: Counter<'_>,
-        _: Amendment,
-        _within: Span,
-    ) -> Result<Amended, StoreError> {
-        Err(StoreError::Unavailable)
-    }
-
-    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
-        Err(StoreError::Unavailable)
-    }
 }

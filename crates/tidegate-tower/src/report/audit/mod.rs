@@ -25,7 +25,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidegate_core::{Decision, Dimension, Prefix, Protects};
+use tidegate_core::{Decision, Prefix, Protects};
 
 use super::Ruled;
 use crate::answer::Code;
@@ -166,9 +166,8 @@ fn guards_entrance(decision: &Decision<'_>, ruled: &Ruled<'_>) -> bool {
 
 /// Whether it was a limit on addresses that refused.
 fn by_address(decision: &Decision<'_>) -> bool {
-    let addresses = [Dimension::Ip, Dimension::Ip56, Dimension::Ip48];
     let scope = decision.binding().map(|binding| binding.limit.scope());
-    scope.is_some_and(|scope| addresses.into_iter().any(|address| scope.contains(address)))
+    scope.is_some_and(|scope| scope.dimensions().any(|by| by.prefix_length().is_some()))
 }
 
 // === impl AuditBuilder ===

@@ -41,6 +41,7 @@ impl<E: Enforcement> Collector for Collected<E> {
         inner.durations(&mut encoder)?;
         inner.quotas(&mut encoder, &policies)?;
         modes(&mut encoder, &policies, &self.of)?;
+        records(&mut encoder, &policies, &self.of)?;
         self.of.audit().map_or(Ok(()), |audit| written(&mut encoder, audit))
     }
 }
@@ -133,6 +134,26 @@ fn modes(
             let labels = [("policy", name), ("mode", mode.name())];
             metric.encode_family(&labels)?.encode_gauge(&u64::from(mode == present))?;
         }
+    }
+    Ok(())
+}
+
+/// What the engine has counted of each policy, under the names that the server uses too.
+fn records(
+    encoder: &mut DescriptorEncoder<'_>,
+    policies: &PolicySet,
+    of: &impl Enforcement,
+) -> fmt::Result {
+    let names = || policies.policies().iter().map(|policy| policy.name().as_str());
+    let help = "Requests admitted because the store failed and the policy fails open";
+    let mut metric = counters(encoder, "fail_open_admitted", help)?;
+    for policy in names() {
+        counter(&mut metric, &[("policy", policy)], of.record(policy).fail_open_admitted)?;
+    }
+    let help = "Counters that could not be read, and were made anew";
+    let mut metric = counters(encoder, "tidegate_counters_recreated", help)?;
+    for policy in names() {
+        counter(&mut metric, &[("policy", policy)], of.record(policy).recreated)?;
     }
     Ok(())
 }

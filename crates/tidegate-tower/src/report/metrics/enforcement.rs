@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::Guard;
 use tidegate_core::{PolicySet, Standing, Store};
-use tidegate_engine::Engine;
+use tidegate_engine::{Engine, Record};
 
 use crate::gate::Gate;
 use crate::report::Audit;
@@ -17,6 +17,9 @@ pub trait Enforcement: Send + Sync + 'static {
 
     /// How a policy stands with its store.
     fn standing(&self, policy: &str) -> Standing;
+
+    /// What has happened between a policy and its store.
+    fn record(&self, policy: &str) -> Record;
 
     /// The audit, if one is kept.
     fn audit(&self) -> Option<&Audit> {
@@ -32,6 +35,10 @@ impl<S: Store + 'static> Enforcement for Engine<S> {
     fn standing(&self, policy: &str) -> Standing {
         Engine::standing(self, policy).unwrap_or(Standing::NORMAL)
     }
+
+    fn record(&self, policy: &str) -> Record {
+        Engine::record(self, policy).unwrap_or_default()
+    }
 }
 
 impl<S: Store + 'static> Enforcement for Gate<S> {
@@ -41,6 +48,10 @@ impl<S: Store + 'static> Enforcement for Gate<S> {
 
     fn standing(&self, policy: &str) -> Standing {
         Enforcement::standing(&**self.engine(), policy)
+    }
+
+    fn record(&self, policy: &str) -> Record {
+        Enforcement::record(&**self.engine(), policy)
     }
 
     fn audit(&self) -> Option<&Audit> {
@@ -55,6 +66,10 @@ impl<T: Enforcement + ?Sized> Enforcement for Arc<T> {
 
     fn standing(&self, policy: &str) -> Standing {
         (**self).standing(policy)
+    }
+
+    fn record(&self, policy: &str) -> Record {
+        (**self).record(policy)
     }
 
     fn audit(&self) -> Option<&Audit> {

@@ -228,6 +228,10 @@ impl Enforcement for Elsewhere {
     fn standing(&self, _policy: &str) -> Standing {
         Standing { mode: Mode::Degraded, ..Standing::NORMAL }
     }
+
+    fn record(&self, _policy: &str) -> tidegate_engine::Record {
+        tidegate_engine::Record { fail_open_admitted: 7, ..Default::default() }
+    }
 }
 
 #[test]
@@ -241,6 +245,7 @@ fn modes_are_told_as_they_are_and_quotas_that_are_gone_are_not() {
     let text = metrics.encode(Elsewhere(Arc::new(set.unwrap()))).unwrap();
     assert!(text.contains("tidegate_mode{policy=\"only\",mode=\"degraded\"} 1\n"), "{text}");
     assert!(text.contains("tidegate_mode{policy=\"only\",mode=\"normal\"} 0\n"), "{text}");
+    assert!(text.contains("fail_open_admitted_total{policy=\"only\"} 7\n"), "{text}");
     assert!(!text.contains("tidegate_quota_remaining{"), "{text}");
     world.ask(&reporter, &Ask::of(Identity::new("acme")));
     assert_has(
@@ -261,6 +266,10 @@ impl Enforcement for Audited {
 
     fn standing(&self, policy: &str) -> Standing {
         Enforcement::standing(&self.0, policy)
+    }
+
+    fn record(&self, policy: &str) -> tidegate_engine::Record {
+        Enforcement::record(&self.0, policy)
     }
 
     fn audit(&self) -> Option<&Audit> {

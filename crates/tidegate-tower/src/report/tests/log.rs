@@ -10,6 +10,9 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Empty;
 use serde_json::Value;
+use tidegate_core::{ManualClock, StoreError};
+use tidegate_engine::Engine;
+use tidegate_test::stub::Failing;
 use tower::ServiceExt as _;
 use tower_layer::Layer as _;
 use tracing::Level;
@@ -189,6 +192,23 @@ fn t40_p84_hostile_ids_stay_on_their_line() {
         assert_eq!(line["level"], "INFO");
         assert!(line["fields"]["org_id"].as_str().unwrap().chars().count() <= 129 * 8);
     }
+}
+
+/// Every policy stands open: each request that passes is told of, with its mode.
+#[test]
+fn p22_a_request_that_passes_because_its_policy_fails_open_is_logged() {
+    let (json, _) = logged(Level::WARN, || {
+        let clock = Arc::new(ManualClock::new(super::NOW));
+        let store = Failing::failing(StoreError::Unavailable);
+        let engine = Engine::new(store, super::policies()).timed_by(clock);
+        super::rule(&engine, &Ask::of(acme()), |ruled| Reporter::default().ruled(ruled));
+    });
+    let [line] = json.as_slice() else { panic!("one line: {json:?}") };
+    assert_eq!(line["level"], "WARN");
+    assert_eq!(line["fields"]["message"], "request admitted without the store");
+    assert_eq!(line["fields"]["mode"], "fail_open");
+    assert_eq!(line["fields"]["policy"], "api");
+    assert_eq!(line["fields"]["org_id"], "acme");
 }
 
 #[test]

@@ -53,10 +53,29 @@ enum Cost {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 enum Shape {
-    Bucket { units: u64, per_us: u64, burst: u64 },
-    Window { count: u64, per_us: u64, counts_attempts: bool },
-    Quota { count: u64, period: Period, counts_attempts: bool },
-    Attempts { temp: Threshold, long: Option<Threshold>, ladder: Option<Ladder> },
+    Bucket {
+        units: u64,
+        per_us: u64,
+        burst: u64,
+    },
+    Window {
+        count: u64,
+        per_us: u64,
+        counts_attempts: bool,
+    },
+    Quota {
+        count: u64,
+        period: Period,
+        counts_attempts: bool,
+    },
+    Attempts {
+        temp: Threshold,
+        long: Option<Threshold>,
+        ladder: Option<Ladder>,
+    },
+    /// A shape that this command knows no words for: its fields as they are.
+    #[serde(untagged)]
+    Other(serde_json::Map<String, serde_json::Value>),
 }
 
 #[derive(Debug, Deserialize)]
@@ -185,6 +204,11 @@ impl fmt::Display for Shape {
             }
             Self::Attempts { temp, long: Some(long), .. } => write!(f, "block {temp}, {long}"),
             Self::Attempts { temp, .. } => write!(f, "block {temp}"),
+            Self::Other(fields) => {
+                let told: Vec<String> =
+                    fields.iter().map(|(name, value)| format!("{name} {value}")).collect();
+                f.write_str(&told.join(", "))
+            }
         }
     }
 }

@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use tracing::{debug, error, info, warn};
 
 use super::stop::Stops;
-use super::{signals, welcome};
+use super::welcome;
 use crate::cli::Source;
 use crate::cli::failure::{self, Failure};
 use crate::config::{Config, Overlay};
@@ -54,7 +54,7 @@ impl Node<'_> {
         let shown = target.to_string();
         let store = store::connected(target, &secret).await?;
         let engine = Engine::new(store, self.config.policies().clone()).sharing(&secret);
-        let told: Vec<Box<dyn Observer>> = vec![Box::new(signals::log)];
+        let told: Vec<Box<dyn Observer>> = vec![Box::new(tidegate_tower::report::signals::log)];
         let engine = engine.signalled_to(told).context("starting the observers")?;
         let watch = |engine: Arc<Engine<RedisStore>>| async {
             let (tending, watching) =

@@ -1,17 +1,20 @@
 //! What the log says about policies and their store: every change, once, at the severity it has.
 //!
-//! Policies and limits are named; keys, subjects and what a server said are not. Why the store fails is
-//! told beside it (`store/watch.rs`), where addresses may show and passwords never do.
+//! Policies and limits are named; keys, subjects and what a server said are not. A gate logs this by
+//! itself where its host has named nobody to be told
+//! ([`Engine::signalled_to`](tidegate_engine::Engine::signalled_to)).
 
 use tidegate_core::{Mode, Name, Severity, Signal};
 use tidegate_engine::Event;
 use tracing::{error, info, warn};
 
-/// What the lines are filtered by.
-const TARGET: &str = "tidegate::failover";
+/// The target of all events about failure modes.
+pub const TARGET: &str = "tidegate::failover";
 
-/// Logs a signal, and what else must not get lost and is told nowhere else.
-pub(super) fn log(event: &Event) {
+/// Logs how policies stand with their store, counters that were made anew, and signals that were too
+/// many to be kept; other events not. An [`Observer`](tidegate_engine::Observer) for
+/// [`Engine::signalled_to`](tidegate_engine::Engine::signalled_to).
+pub fn log(event: &Event) {
     match event {
         Event::Failover { policy, signal } => log_signal(policy, signal),
         Event::Recreated { policy, limit } => error!(
@@ -37,9 +40,10 @@ pub(super) fn log(event: &Event) {
 fn log_signal(policy: &Name, signal: &Signal) {
     let (from, to, epoch) = match *signal {
         Signal::Changed(change) => (change.from.name(), change.to.name(), change.epoch),
-        // Requests that meet it are decided in that mode, one by one; the policy stays as it is.
         Signal::Suspected { mode, .. } => (Mode::Normal.name(), mode.name(), 0),
+        Signal::Cleared { .. } => ("", Mode::Normal.name(), 0),
         Signal::Prolonged { epoch, .. } => (Mode::Degraded.name(), Mode::Degraded.name(), epoch),
+        Signal::Reopened { epoch, .. } => (Mode::FailClosed.name(), Mode::Degraded.name(), epoch),
         Signal::Refused { .. } => ("", "", 0),
     };
     let (cause, text, severity) = (signal.name(), in_words(signal), signal.severity().name());
@@ -62,7 +66,12 @@ const fn in_words(signal: &Signal) -> &'static str {
     };
     match signal {
         Signal::Suspected { .. } => "the store has failed a request; it is probed from now on",
+        Signal::Cleared { .. } => "the store has answered again before it failed too often",
         Signal::Prolonged { .. } => "local caps still decide: the store does not get well",
+        Signal::Reopened { .. } => {
+            "closed for half an hour and the store is still not well: the caps of one-time passwords \
+             decide"
+        }
         Signal::Refused { .. } => "the store refuses us: permissions or settings, mend them there",
         Signal::Changed(change) => match change.cause {
             Proven => "the store has answered for the first time, and decides",

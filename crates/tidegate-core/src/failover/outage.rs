@@ -1,0 +1,54 @@
+//! How long an outage has lasted, however often the store recovers and fails again meanwhile.
+//!
+//! A policy that answers "unavailable" must not do so for ever. Its time is counted from the trip
+//! that began the outage and not from the latest one: otherwise an attacker who can make a store fail
+//! and recover in turn would begin that time anew with each trip, and keep out those who have to mend
+//! it.
+
+use super::contract::SAME_OUTAGE_WITHIN;
+use crate::time::Timestamp;
+
+/// The outage that goes on, or the latest one; none before the first trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outage(Option<Lasting>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Lasting {
+    /// The trip that began the outage.
+    since: Timestamp,
+    /// When the store was trusted again, if it is.
+    healed: Option<Timestamp>,
+}
+
+// === impl Outage ===
+
+impl Outage {
+    /// Takes note that the store is not trusted any more. A trip soon after a recovery continues the
+    /// outage before it.
+    pub(super) fn trip(&mut self, now: Timestamp) {
+        let since = if self.is_over(now) { now } else { self.since().unwrap_or(now) };
+        self.0 = Some(Lasting { since, healed: None });
+    }
+
+    /// Takes note that the store is trusted again.
+    pub(super) const fn heal(&mut self, now: Timestamp) {
+        if let Some(lasting) = &mut self.0 {
+            lasting.healed = Some(now);
+        }
+    }
+
+    /// The trip that began the outage.
+    pub(super) const fn since(&self) -> Option<Timestamp> {
+        match self.0 {
+            Some(lasting) => Some(lasting.since),
+            None => None,
+        }
+    }
+
+    /// Whether a trip at `now` would begin another outage.
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
+        self.0.is_none_or(|lasting| {
+            lasting.healed.is_some_and(|healed| now.since(healed) > SAME_OUTAGE_WITHIN)
+        })
+    }
+}

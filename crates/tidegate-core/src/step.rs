@@ -1,0 +1,317 @@
+//! What every store does with the counters it found, as one pure step.
+//!
+//! A store reads the records of some counters and its own time, hands both to a step, and is told what
+//! to answer and what to write. A step hands out nothing before all of it is computed. So whoever
+//! writes all of it or nothing, under a lock, in a transaction, or by swapping what was found for what
+//! comes next, keeps the promise of the port: a decision applies as a whole or not at all.
+//!
+//! | asked of the store | step | over what was found for |
+//! |---|---|---|
+//! | charge | [`Batch::charge`] | each charge, in order |
+//! | peek | [`Batch::peek`] | the same |
+//! | settle | [`Settlement::settle`] | each move, in order |
+//! | amend | [`Amendment::amend`] | the one counter |
+//! | use another name for a counter | [`carry_over`] | its previous name, and its current one |
+//!
+//! Where not all counters of a decision can be seen together, a [`Step`] is a part of it.
+//!
+//! [Chapter 9](crate::book::ch9_where_state_lives) writes a store with them.
+
+#[cfg(test)]
+mod tests;
+
+use arrayvec::ArrayVec;
+
+use crate::amendment::{Amended, Amendment, Counter, Outcome};
+use crate::charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan, plan_after};
+use crate::kept::Kept;
+use crate::record::Record;
+use crate::settlement::{Receipt, Settled, Settlement};
+use crate::shape::{Reading, Shape, Stale};
+use crate::store::StoreError;
+use crate::ticket::TicketId;
+use crate::time::Timestamp;
+
+/// What the charges of a decision meet in the counters that were found, and what they leave there.
+#[derive(Clone, Debug)]
+pub struct Step {
+    now: Timestamp,
+    plan: Plan,
+    met: ArrayVec<Met, MAX_LIMITS>,
+}
+
+/// What one charge meets.
+#[derive(Clone, Debug)]
+pub struct Met {
+    /// The reading of the counter as it was found.
+    pub looked: Reading,
+    /// The reading of the counter as it is left, if the charge is counted.
+    pub taken: Option<Reading>,
+    /// The record to write, if the counter is left as another one than was found.
+    pub record: Option<Record>,
+}
+
+/// What a step comes to: the answer, and the writes that make it true.
+pub type Stepped<T> = Result<(T, Vec<Write>), StoreError>;
+
+/// A change to one of the counters a step was asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// The place of the counter among those that were found.
+    pub place: usize,
+    /// What is kept from now on; `None` if the counter is to be forgotten.
+    pub record: Option<Record>,
+}
+
+/// Moves what is kept of a counter to the name it has now; `previous` and `current` are what was found
+/// under both names, and have the places 0 and 1.
+///
+/// A counter so goes on where it was. If both names are in use the current one stands: adding them up
+/// would count requests twice.
+#[must_use]
+pub fn carry_over(previous: Option<Record>, current: Option<&Record>) -> Vec<Write> {
+    let Some(previous) = previous else { return Vec::new() };
+    let mut writes = vec![Write { place: 0, record: None }];
+    if current.is_none() {
+        writes.push(Write { place: 1, record: Some(previous) });
+    }
+    writes
+}
+
+// === impl Step ===
+
+impl Step {
+    /// Decides charges at `now`, from what was found for each of them in the same order.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Stale`] if the calendar periods of a charge do not cover `now`.
+    pub fn of<'c, 'a: 'c>(
+        charges: impl IntoIterator<Item = &'c Charge<'a>, IntoIter: Clone>,
+        found: &[Option<Record>],
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        Self::planned(None, charges.into_iter(), found, now)
+    }
+
+    /// Decides charges after others of the same decision were refused, `globally` if by a global
+    /// limit: where not all counters can be seen together. Only what counts attempts is taken.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Stale`] if the calendar periods of a charge do not cover `now`.
+    pub fn after_refusal<'c, 'a: 'c>(
+        globally: bool,
+        charges: impl IntoIterator<Item = &'c Charge<'a>, IntoIter: Clone>,
+        found: &[Option<Record>],
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        Self::planned(Some(globally), charges.into_iter(), found, now)
+    }
+
+    fn planned<'c, 'a: 'c>(
+        refused: Option<bool>,
+        charges: impl Iterator<Item = &'c Charge<'a>> + Clone,
+        found: &[Option<Record>],
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        // What nobody has found is not there.
+        let found = found.iter().map(Option::as_ref).chain(core::iter::repeat(None));
+        let each = || charges.clone().zip(found.clone()).enumerate();
+        let mut met = ArrayVec::new();
+        for (place, (charge, before)) in each() {
+            let looked = charge.look(before.map(|before| &before.kept), now);
+            let looked = looked.map_err(|stale| stale.of_charge(place))?;
+            // A batch has no more charges than there is room for.
+            let _ = met.try_push(Met { looked, taken: None, record: None });
+        }
+        let rooms = charges.clone().zip(met.iter().map(|met| met.looked.room));
+        let plan = match refused {
+            None => plan(rooms),
+            Some(globally) => plan_after(globally, rooms),
+        };
+        for ((place, (charge, before)), met) in each().zip(&mut met) {
+            if plan.writes(place) {
+                let taken = take(charge, before, now).map_err(|stale| stale.of_charge(place))?;
+                (met.record, met.taken) = (taken.0, Some(taken.1));
+            }
+        }
+        Ok(Self { now, plan, met })
+    }
+
+    /// The same charges, of which none is counted.
+    #[must_use]
+    pub fn unwritten(mut self) -> Self {
+        self.plan = self.plan.unwritten();
+        self.met.iter_mut().for_each(|met| (met.taken, met.record) = (None, None));
+        self
+    }
+
+    /// Whether the charges are admitted, and which of them are counted.
+    #[must_use]
+    pub const fn plan(&self) -> Plan {
+        self.plan
+    }
+
+    /// What each charge meets, in order.
+    pub fn into_met(self) -> impl Iterator<Item = Met> {
+        self.met.into_iter()
+    }
+
+    /// Fills in the readings, and gives the writes that make them true. A counter that stays as it was
+    /// is not among them.
+    pub fn tell(self, readings: &mut Readings) -> Vec<Write> {
+        readings.begin(self.now);
+        let mut writes = Vec::with_capacity(self.met.len());
+        for (place, met) in self.met.into_iter().enumerate() {
+            readings.push(met.reading());
+            writes.extend(met.record.map(|record| Write { place, record: Some(record) }));
+        }
+        writes
+    }
+}
+
+// === impl Met ===
+
+impl Met {
+    /// What the charge is told: the counter as it leaves it.
+    pub fn reading(&self) -> Reading {
+        self.taken.unwrap_or(self.looked)
+    }
+}
+
+// === impl Batch ===
+
+impl Batch<'_> {
+    /// Decides the batch at `now`, from what was found for each charge, and fills in the readings.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Stale`] if the calendar periods of a charge do not cover `now`.
+    pub fn charge(
+        &self,
+        found: &[Option<Record>],
+        now: Timestamp,
+        readings: &mut Readings,
+    ) -> Stepped<()> {
+        Ok(((), Step::of(self.charges(), found, now)?.tell(readings)))
+    }
+
+    /// Fills in the readings that [`charge`](Self::charge) would meet; there is nothing to write.
+    ///
+    /// # Errors
+    ///
+    /// As [`charge`](Self::charge).
+    pub fn peek(
+        &self,
+        found: &[Option<Record>],
+        now: Timestamp,
+        readings: &mut Readings,
+    ) -> Stepped<()> {
+        Ok(((), Step::of(self.charges(), found, now)?.unwritten().tell(readings)))
+    }
+}
+
+// === impl Settlement ===
+
+impl Settlement<'_> {
+    /// Settles the ticket at `now`, from what was found for each move. `marks` is called if it is not
+    /// too late: it marks the ticket as settled, together with the writes, and says whether it was not
+    /// marked before. Then nothing is moved again.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Stale`] if the calendar periods of a move do not cover `now`.
+    pub fn settle(
+        &self,
+        found: &[Option<Record>],
+        now: Timestamp,
+        marks: impl FnOnce(TicketId) -> bool,
+    ) -> Stepped<Receipt> {
+        if now >= self.expires_at() {
+            return Ok((Receipt::Late, Vec::new()));
+        }
+        let found = found.iter().map(Option::as_ref).chain(core::iter::repeat(None));
+        let (mut settled, mut writes) = (Settled::default(), Vec::new());
+        for (place, (step, before)) in self.moves().iter().zip(found).enumerate() {
+            let kept = before.map(|before| &before.kept);
+            let applied = step.apply(kept, self.decided_at(), now).and_then(|(kept, moved)| {
+                settled += moved;
+                changed(&step.charge, before, kept, now)
+            });
+            let record = applied.map_err(|stale| stale.of_charge(place))?;
+            writes.extend(record.map(|record| Write { place, record: Some(record) }));
+        }
+        match marks(self.id()) {
+            true => Ok((Receipt::Settled(settled), writes)),
+            false => Ok((Receipt::Before, Vec::new())),
+        }
+    }
+}
+
+// === impl Amendment ===
+
+impl Amendment {
+    /// Amends a counter at `now`, from what was found for it. There is nothing to write if nothing
+    /// changes.
+    ///
+    /// # Errors
+    ///
+    /// None. It has the form of the other steps.
+    pub fn amend(
+        self,
+        counter: &Counter<'_>,
+        found: &[Option<Record>],
+        now: Timestamp,
+    ) -> Stepped<Amended> {
+        let found = found.first().and_then(Option::as_ref);
+        let charge = match counter {
+            Counter::Of(charge, _) => Some(charge),
+            Counter::Listed(_) => None,
+        };
+        let kept = found.map(|found| &found.kept);
+        let after = match self.apply(kept, charge.map(Charge::shape), now) {
+            Outcome::Same => {
+                let block = found.and_then(|found| found.block(now));
+                return Ok((Amended { changed: false, block, at: now }, Vec::new()));
+            }
+            Outcome::Gone => None,
+            Outcome::Kept(state) => {
+                let limit = charge.map(|charge| charge.limit().id());
+                let limit = limit.or(found.map(|found| found.limit)).unwrap_or_default();
+                Some(Record::amended(limit, found, state, now))
+            }
+        };
+        let block = after.as_ref().and_then(|after| after.block(now));
+        let write = Write { place: 0, record: after };
+        Ok((Amended { changed: true, block, at: now }, vec![write]))
+    }
+}
+
+fn take(
+    charge: &Charge<'_>,
+    before: Option<&Record>,
+    now: Timestamp,
+) -> Result<(Option<Record>, Reading), Stale> {
+    let (kept, reading) = charge.take(before.map(|before| &before.kept), now)?;
+    Ok((changed(charge, before, Some(kept), now)?, reading))
+}
+
+/// The record of what a charge leaves, unless that is what was found: nothing is written then. An
+/// attempt that leaves no trace does not even make an abuse log last longer.
+fn changed(
+    charge: &Charge<'_>,
+    before: Option<&Record>,
+    after: Option<Kept>,
+    now: Timestamp,
+) -> Result<Option<Record>, Stale> {
+    let Some(after) = after else { return Ok(None) };
+    if let (Shape::Attempts(attempts), Kept::Attempts(state)) = (charge.shape(), &after)
+        && before.is_some_and(|before| before.kept == after)
+        && !attempts.records(state, now)
+    {
+        return Ok(None);
+    }
+    let after = Record::left_by(charge, before, after, now)?;
+    Ok(Some(after).filter(|after| Some(after) != before))
+}

@@ -1,0 +1,331 @@
+//! One store for tests of everything above it: the counters of another store, behind a wire that does
+//! what a test tells it to.
+//!
+//! What kind of store it is ([`Store::SHARED`], [`Store::FALLIBLE`], [`Store::WAITS`]) is part of its
+//! type, as it is for real ones. Everything else is told to its [`Wire`] while it is in use.
+
+use core::future::poll_fn;
+use core::task::Poll;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tidegate_core::{
+    Amended, Amendment, Batch, Blocks, Changes, Clock, Counter, ManualClock, Page, Reading,
+    Readings, Receipt, Room, Settlement, Span, Store, StoreError, Timestamp, Usage,
+};
+use tidegate_engine::memory::{Budget, MemoryStore};
+
+/// A store whose calls wait, fail, panic and are written down as its [`Wire`] says.
+#[derive(Debug)]
+pub struct Stub<
+    S = MemoryStore<Arc<ManualClock>>,
+    const SHARED: bool = true,
+    const FALLIBLE: bool = true,
+    const WAITS: bool = true,
+> {
+    inner: S,
+    wire: Arc<Wire>,
+}
+
+/// A store in another thread of this process: it waits, and it neither fails nor is shared.
+pub type Waiting<S = MemoryStore<Arc<ManualClock>>> = Stub<S, false, false, true>;
+
+/// A store that answers at once and can fail.
+pub type Failing<S = MemoryStore<Arc<ManualClock>>> = Stub<S, true, true, false>;
+
+/// What lies between a stub and its counters. All of it can be changed while calls are under way.
+#[derive(Debug, Default)]
+pub struct Wire {
+    clock: Option<Arc<ManualClock>>,
+    fault: Mutex<Option<StoreError>>,
+    next: Mutex<VecDeque<StoreError>>,
+    changes: Mutex<Changes>,
+    calls: Mutex<Vec<(Timestamp, Call)>>,
+    slow: Mutex<VecDeque<(Call, Span, Option<StoreError>)>>,
+    allowed: Mutex<Vec<(Call, Span)>>,
+    probes_answer: AtomicBool,
+    held: AtomicBool,
+    lies: AtomicBool,
+    panics: AtomicBool,
+    before: AtomicU32,
+    after: AtomicU32,
+}
+
+/// What a store can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// [`Store::charge`].
+    Charge,
+    /// [`Store::peek`].
+    Peek,
+    /// [`Store::settle`].
+    Settle,
+    /// [`Store::amend`].
+    Amend,
+    /// [`Store::blocks`].
+    Blocks,
+    /// [`Store::probe`].
+    Probe,
+}
+
+// === impl Wire ===
+
+impl Wire {
+    /// Fails every call with this error, until told otherwise.
+    pub fn fail(&self, error: impl Into<Option<StoreError>>) {
+        *lock(&self.fault) = error.into();
+    }
+
+    /// Fails the next charges with these errors, one each.
+    pub fn fail_next(&self, errors: impl IntoIterator<Item = StoreError>) {
+        lock(&self.next).extend(errors);
+    }
+
+    /// Lets probes succeed while everything else fails.
+    pub fn let_probes_answer(&self, answer: bool) {
+        self.probes_answer.store(answer, Relaxed);
+    }
+
+    /// Keeps calls waiting from now on, or lets them go on when they are polled next.
+    pub fn hold(&self, held: bool) {
+        self.held.store(held, Relaxed);
+    }
+
+    /// Fills in a reading that has room before a charge fails.
+    pub fn lie(&self) {
+        self.lies.store(true, Relaxed);
+    }
+
+    /// Panics in every charge.
+    pub fn panic(&self) {
+        self.panics.store(true, Relaxed);
+    }
+
+    /// Makes every call come back this often before the counters are asked, and this often after.
+    pub fn wait(&self, before: u32, after: u32) {
+        self.before.store(before, Relaxed);
+        self.after.store(after, Relaxed);
+    }
+
+    /// Says that the servers have changed this often.
+    pub fn change(&self, changes: Changes) {
+        *lock(&self.changes) = changes;
+    }
+
+    /// The calls that have reached the counters' side of the wire, with the time of each where the stub
+    /// has a clock.
+    pub fn calls(&self) -> Vec<(Timestamp, Call)> {
+        lock(&self.calls).clone()
+    }
+
+    /// Forgets the calls made so far, and says what they were.
+    pub fn take_calls(&self) -> Vec<(Timestamp, Call)> {
+        core::mem::take(&mut lock(&self.calls))
+    }
+
+    /// How many calls of this kind there were.
+    pub fn count(&self, call: Call) -> usize {
+        lock(&self.calls).iter().filter(|(_, made)| *made == call).count()
+    }
+
+    /// Makes the next calls of these kinds take this long, one each and in this order, and then fail
+    /// with this error or succeed. The clock of the stub is moved for it.
+    pub fn slow(&self, steps: impl IntoIterator<Item = (Call, Span, Option<StoreError>)>) {
+        lock(&self.slow).extend(steps);
+    }
+
+    /// How long each call was allowed to take, where that is said; and forgets it.
+    pub fn take_allowed(&self) -> Vec<(Call, Span)> {
+        core::mem::take(&mut lock(&self.allowed))
+    }
+
+    fn allow(&self, call: Call, within: Span) {
+        lock(&self.allowed).push((call, within));
+    }
+
+    /// Writes a call down, and says what becomes of it.
+    fn begin(&self, call: Call) -> Result<(), StoreError> {
+        let now = self.clock.as_ref().map_or(Timestamp::ZERO, |clock| clock.now());
+        lock(&self.calls).push((now, call));
+        if call == Call::Charge {
+            assert!(!self.panics.load(Relaxed), "this is what the test is about");
+            if let Some(error) = lock(&self.next).pop_front() {
+                return Err(error);
+            }
+        }
+        let slow = lock(&self.slow).pop_front_if(|(kind, ..)| *kind == call);
+        if let Some((_, takes, error)) = slow {
+            self.clock.iter().for_each(|clock| clock.advance(takes));
+            error.map_or(Ok(()), Err)?;
+        }
+        match &*lock(&self.fault) {
+            Some(_) if call == Call::Probe && self.probes_answer.load(Relaxed) => Ok(()),
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Comes back so often before it is done, as from a socket.
+    async fn trip(&self, times: &AtomicU32) {
+        let mut left = times.load(Relaxed);
+        poll_fn(|context| match left.checked_sub(1) {
+            _ if self.held.load(Relaxed) => Poll::Pending,
+            None => Poll::Ready(()),
+            Some(fewer) => {
+                left = fewer;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+        })
+        .await;
+    }
+
+    fn tell_a_lie(&self, readings: &mut Readings) {
+        if self.lies.load(Relaxed) {
+            readings.push(Reading {
+                room: Room::Now,
+                wait: Span::ZERO,
+                remaining: 1,
+                reset_after: Span::ZERO,
+                backoff: Span::ZERO,
+                attempts: None,
+            });
+        }
+    }
+}
+
+// === impl Stub ===
+
+impl<const SHARED: bool, const FALLIBLE: bool, const WAITS: bool>
+    Stub<MemoryStore<Arc<ManualClock>>, SHARED, FALLIBLE, WAITS>
+{
+    /// A stub with counters in memory and in the time of this clock.
+    #[must_use]
+    pub fn in_memory(clock: &Arc<ManualClock>) -> Self {
+        let budget = Budget { buckets: 10_000, quotas: 10_000, windows: 500, attempts: 500 };
+        let inner = MemoryStore::new(budget, Arc::clone(clock));
+        let wire = Wire { clock: Some(Arc::clone(clock)), ..Wire::default() };
+        wire.wait(u32::from(WAITS), 0);
+        Self { inner, wire: Arc::new(wire) }
+    }
+
+    /// A stub that fails every call with this error.
+    #[must_use]
+    pub fn failing(error: StoreError) -> Self {
+        let stub = Self::in_memory(&Arc::new(ManualClock::new(Timestamp::ZERO)));
+        stub.wire.fail(error);
+        stub
+    }
+}
+
+impl<S, const SHARED: bool, const FALLIBLE: bool, const WAITS: bool>
+    Stub<S, SHARED, FALLIBLE, WAITS>
+{
+    /// A stub over the counters of another store, which comes back once before each answer if it waits.
+    #[must_use]
+    pub fn over(inner: S) -> Self {
+        let wire = Wire::default();
+        wire.wait(u32::from(WAITS), 0);
+        Self { inner, wire: Arc::new(wire) }
+    }
+
+    /// What the stub is told by.
+    #[must_use]
+    pub const fn wire(&self) -> &Arc<Wire> {
+        &self.wire
+    }
+
+    /// The store that counts.
+    #[must_use]
+    pub const fn inner(&self) -> &S {
+        &self.inner
+    }
+}
+
+impl<S: Store, const SHARED: bool, const FALLIBLE: bool, const WAITS: bool> Store
+    for Stub<S, SHARED, FALLIBLE, WAITS>
+{
+    const SHARED: bool = SHARED;
+    const FALLIBLE: bool = FALLIBLE;
+    const WAITS: bool = WAITS;
+
+    fn name(&self) -> &'static str {
+        "stub"
+    }
+
+    async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        self.wire.trip(&self.wire.before).await;
+        self.wire.tell_a_lie(readings);
+        self.wire.allow(Call::Charge, batch.deadline());
+        self.wire.begin(Call::Charge)?;
+        let charged = self.inner.charge(batch, readings).await;
+        self.wire.trip(&self.wire.after).await;
+        charged
+    }
+
+    fn charge_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        self.wire.tell_a_lie(readings);
+        self.wire.begin(Call::Charge)?;
+        self.inner.charge_now(batch, readings)
+    }
+
+    async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        self.wire.trip(&self.wire.before).await;
+        self.wire.begin(Call::Peek)?;
+        self.inner.peek(batch, readings).await
+    }
+
+    fn peek_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
+        self.wire.begin(Call::Peek)?;
+        self.inner.peek_now(batch, readings)
+    }
+
+    async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        self.wire.trip(&self.wire.before).await;
+        self.wire.allow(Call::Settle, settlement.deadline());
+        self.wire.begin(Call::Settle)?;
+        self.inner.settle(settlement).await
+    }
+
+    fn settle_now(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
+        self.wire.begin(Call::Settle)?;
+        self.inner.settle_now(settlement)
+    }
+
+    async fn amend(
+        &self,
+        counter: Counter<'_>,
+        amendment: Amendment,
+        within: Span,
+    ) -> Result<Amended, StoreError> {
+        self.wire.trip(&self.wire.before).await;
+        self.wire.allow(Call::Amend, within);
+        self.wire.begin(Call::Amend)?;
+        self.inner.amend(counter, amendment, within).await
+    }
+
+    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
+        self.wire.trip(&self.wire.before).await;
+        self.wire.begin(Call::Blocks)?;
+        self.inner.blocks(page).await
+    }
+
+    async fn probe(&self, trial: &Batch<'_>) -> Result<(), StoreError> {
+        self.wire.allow(Call::Probe, trial.deadline());
+        self.wire.begin(Call::Probe)?;
+        self.inner.probe(trial).await
+    }
+
+    fn changes(&self) -> Changes {
+        *lock(&self.wire.changes)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.inner.usage()
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}

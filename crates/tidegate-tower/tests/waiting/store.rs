@@ -1,0 +1,12 @@
+//! The store of this run of the suite: it comes back once before each answer.
+
+use std::sync::Arc;
+
+use tidegate_core::ManualClock;
+use tidegate_test::stub::Waiting;
+
+pub(crate) type Store = Waiting;
+
+pub(crate) fn store(clock: &Arc<ManualClock>) -> Store {
+    Waiting::in_memory(clock)
+}
