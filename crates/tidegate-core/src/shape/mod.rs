@@ -12,7 +12,21 @@
 //! | [`Quota`] | so many per hour, day, week, month or fixed length | start of the period, used | `quota.rs` |
 //! | [`Attempts`] | too many tries begin a block | the newest attempts, the block | `attempts/` |
 //!
-//! A new shape is a new file here, a variant of [`Shape`], and a table in each store.
+//! # Adding a shape
+//!
+//! Fifteen files, counted by adding one:
+//!
+//! | crate | files |
+//! |---|---|
+//! | `tidegate-core` | `shape/<name>.rs` (new: the arithmetic), `shape/mod.rs` (variants of [`Shape`] and [`Kind`], and what differs between shapes), `kept.rs` (what a store keeps of it), `record/mod.rs`, `record/read.rs` and `record/expiry.rs` (its bytes in a shared store, and for how long) |
+//! | `tidegate-engine`, in memory | `memory/mod.rs` (a shelf), `memory/step.rs` (words in, words out) |
+//! | `tidegate-engine`, policy file | `file/written/limit.rs` (the fields), `file/check/filled.rs` and `file/check/shape.rs` (what they mean) |
+//! | `tidegate-stores` | `redis/lua/<name>.lua` (new: the script), `redis/form.rs` (what it is sent), `redis/template.rs` (which part when) |
+//! | `tidegate-server` | `wire/listing.rs` (how it is listed) |
+//!
+//! Not needed, but kind: a budget of its own in the policy file (`file/written/mod.rs`,
+//! `file/check/budget.rs`), words for `tidegate explain` (`cli/explain/told.rs`, which otherwise shows
+//! the fields as they are), and a line in `file/idle.rs`, which otherwise claims nothing about it.
 
 mod attempts;
 mod backoff;

@@ -41,7 +41,7 @@ pub(super) async fn decide(
         true => by_tag(names.iter().map(String::as_str)),
         false => ArrayVec::from_iter([(0..names.len()).collect()]),
     };
-    let mut met: [Option<Met>; MAX_LIMITS] = [const { None }; MAX_LIMITS];
+    let mut met: [Option<Met>; MAX_LIMITS] = [None; MAX_LIMITS];
     // Of several groups the earliest: from then on, what was taken is found in all of them.
     let (mut decided_at, mut refused) = (Timestamp::MAX, None);
     let mut taken = undo::Taken::new(store, batch, &names);
@@ -58,14 +58,14 @@ pub(super) async fn decide(
             }
         };
         decided_at = decided_at.min(done.now);
-        for (place, one) in places.iter().zip(group.met(batch, &done)?.into_met()) {
-            met[*place] = Some(one);
+        for (place, one) in places.iter().zip(group.met(batch, &done)?.met()) {
+            met[*place] = Some(*one);
         }
         refused = refused.max(group.refusal(batch, &met));
         // A peek says what would be written, and writes nothing.
         if ask == Ask::Charge {
             taken.note(&places, &done, |place| {
-                let room = met[place].as_ref().map_or(Room::Now, |met| met.looked.room);
+                let room = met[place].map_or(Room::Now, |met| met.looked.room);
                 undo::is_for_good(&batch.charges()[place], room)
             });
         }
@@ -220,8 +220,7 @@ impl<'a, 'k> Group<'a, 'k> {
     fn refusal(&self, batch: &Batch<'_>, met: &[Option<Met>]) -> Option<Refused> {
         let refusing = |place: &usize| {
             let limit = batch.charges()[*place].limit();
-            let met = met[*place].as_ref();
-            let no_room = met.is_some_and(|met| !met.looked.room.is_now());
+            let no_room = met[*place].is_some_and(|met| !met.looked.room.is_now());
             (no_room && !limit.is_shadow()).then(|| match limit.stage() {
                 Stage::Global => Refused::Globally,
                 Stage::Action => Refused::Here,
