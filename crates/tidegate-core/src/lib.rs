@@ -102,6 +102,7 @@ mod subject;
 mod ticket;
 mod tighten;
 mod time;
+mod trial;
 
 pub use account::Account;
 pub use address::{Prefix, PrefixLength};
@@ -136,3 +137,4 @@ pub use subject::{Dimension, Fact, Scope, Subject, Values};
 pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
 pub use tighten::{Allowance, Sharing, effective, tighten};
 pub use time::{Clock, MAX_EXACT, ManualClock, Span, Timestamp};
+pub use trial::Trial;

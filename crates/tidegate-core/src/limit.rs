@@ -2,6 +2,7 @@
 
 mod error;
 mod special;
+mod trial;
 
 pub use error::LimitError;
 
@@ -49,6 +50,8 @@ pub struct Limit {
     current: Stamp,
     overrides: Overrides,
     id: u64,
+    /// The node whose probes this limit is for; no limit of a policy has one.
+    trial: Option<u64>,
 }
 
 /// When a limit is asked, relative to the others of its policy.
@@ -92,6 +95,7 @@ impl Limit {
             current: Stamp(0),
             overrides: Overrides::default(),
             id: 0,
+            trial: None,
         }
     }
 

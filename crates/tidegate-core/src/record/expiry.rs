@@ -42,7 +42,7 @@ impl Record {
             (Shape::Quota(quota), Kept::Quota(state)) => {
                 match (quota.fresh_at(*state, charge.periods().as_ref()), stored) {
                     (Ok(end), _) => {
-                        let end = end.as_micros() + slack(SLACK);
+                        let end = end.as_micros() + slack(end.since(state.start));
                         covering(stored, end, end / 1_000)
                     }
                     // Of a period that is long over something was given back; it lasts no longer.

@@ -255,6 +255,35 @@ impl Shape {
 }
 
 impl Shape {
+    /// The same form with the numbers of a [probe](crate::Trial): room for many of them, no block, and
+    /// nothing that has to be kept for longer than a few seconds.
+    pub(crate) fn brief(&self, now: Timestamp) -> Self {
+        // These numbers always make a shape, as a test sees.
+        self.try_brief(now).unwrap_or_else(|_| self.clone())
+    }
+
+    fn try_brief(&self, now: Timestamp) -> Result<Self, ShapeError> {
+        /// Below the two seconds from one probe to the next, with as much for a slack.
+        const SPAN: Span = Span::from_millis(900);
+        const MANY: u64 = 1_000;
+        Ok(match self {
+            Self::Bucket(_) => Self::Bucket(Bucket::try_new(Rate::try_new(MANY, SPAN)?, MANY)?),
+            Self::Window(window) => {
+                let count = if window.is_exact() { EXACT_WINDOW as u64 } else { MANY };
+                Self::Window(Window::try_new(count, SPAN, window.counts().clone())?)
+            }
+            Self::Quota(quota) => {
+                let period = match quota.period() {
+                    Period::Fixed(_) => Period::Fixed(SPAN),
+                    Period::FirstUse(_) => Period::FirstUse(SPAN),
+                    Period::Calendar(calendar) => Period::Calendar(calendar.brief(now)),
+                };
+                Self::Quota(Quota::try_new(MANY, period, quota.counts().clone())?)
+            }
+            Self::Attempts(attempts) => Self::Attempts(attempts.brief(SPAN)?),
+        })
+    }
+
     /// How many requests of the lightest kind, which take `cost` each, one key certainly gets through
     /// within `span`.
     pub(crate) fn admits_within(&self, span: Span, cost: Cost) -> u64 {

@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Batch, Key, KeyNames, MAX_LIMITS, StoreError};
+use tidegate_core::{Key, KeyNames, MAX_LIMITS, StoreError};
 
 use super::args::Nonce;
 use super::group::{Places, by_tag, tag_of};
@@ -43,18 +43,16 @@ struct Found {
 /// What was found under several names, or the one that no counter can be read from.
 type Looked = Result<ArrayVec<Option<Found>, MAX_LIMITS>, usize>;
 
-/// Sees to it that the counters of a batch are under these names, their current ones.
+/// Sees to it that counters with these previous names are under these names, their current ones. Both
+/// are in the order of a batch.
 pub(super) async fn over(
     store: &Arc<Inner>,
-    previous: &KeyNames,
-    batch: &Batch<'_>,
+    previous: &[String],
     names: &[String],
 ) -> Result<(), StoreError> {
-    let keys = batch.charges().iter().map(|charge| batch.key(charge));
-    let renamed = keys
-        .zip(names)
-        .enumerate()
-        .filter_map(|(place, (key, current))| Renamed::of(place, previous.text(&key), current));
+    let renamed = previous.iter().zip(names).enumerate();
+    let renamed = renamed
+        .filter_map(|(place, (previous, current))| Renamed::of(place, previous.clone(), current));
     let renamed: ArrayVec<Renamed<'_>, MAX_LIMITS> = renamed.collect();
     let groups: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
         true => by_tag(renamed.iter().map(|renamed| renamed.previous.as_str())),

@@ -2,8 +2,8 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, MAX_LIMITS, Met, Reading, Readings, Room, Settlement, Shape, Stage, Step,
-    StoreError, Timestamp,
+    Batch, Charge, KeyNames, MAX_LIMITS, Met, Reading, Readings, Room, Settlement, Shape, Stage,
+    Step, StoreError, Timestamp,
 };
 
 use super::args::{Args, Nonce};
@@ -33,10 +33,9 @@ pub(super) async fn decide(
     ask: Ask,
     readings: &mut Readings,
 ) -> Result<(), StoreError> {
-    let mut names = ArrayVec::<String, MAX_LIMITS>::new();
-    names.extend(batch.charges().iter().map(|charge| store.names.text(&batch.key(charge))));
+    let names = names(&store.names, batch);
     if let Some(previous) = &store.previous {
-        carry::over(store, previous, batch, &names).await?;
+        carry::over(store, &self::names(previous, batch), &names).await?;
     }
     let places: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
         true => by_tag(names.iter().map(String::as_str)),
@@ -81,6 +80,13 @@ pub(super) async fn decide(
     Ok(())
 }
 
+/// The names of counters, in the order of a batch.
+pub(super) type Names = ArrayVec<String, MAX_LIMITS>;
+
+pub(super) fn names(names: &KeyNames, batch: &Batch<'_>) -> Names {
+    batch.charges().iter().map(|charge| names.text(&batch.key(charge))).collect()
+}
+
 /// What to tell a charge. What was counted for a decision that was refused is given back, but for
 /// attempts.
 fn told(met: &Met, charge: &Charge<'_>, refused: Option<Refused>) -> Reading {
@@ -112,7 +118,7 @@ pub(super) fn tag_of(key: &str) -> &str {
 // === impl Group ===
 
 impl<'a, 'k> Group<'a, 'k> {
-    fn of_batch(
+    pub(super) fn of_batch(
         nonce: Nonce,
         batch: &Batch<'a>,
         names: &'k [String],
@@ -154,7 +160,7 @@ impl<'a, 'k> Group<'a, 'k> {
     }
 
     /// What was done, or the error with the place its charge has in the batch.
-    fn done(&self, reply: Reply) -> Result<Done, StoreError> {
+    pub(super) fn done(&self, reply: Reply) -> Result<Done, StoreError> {
         match reply {
             Reply::Done(done) => Ok(done),
             Reply::Failed(error) => Err(self.placed(error)),

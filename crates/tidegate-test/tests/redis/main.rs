@@ -22,6 +22,7 @@ mod node;
 mod overload;
 mod permissions;
 mod place;
+mod probes;
 mod rotation;
 mod scripts;
 mod table;

@@ -45,15 +45,17 @@ used$ = used$ + cost$
 used$ = used$ + cost$
 if used$ > full$ + OVER then used$ = full$ + OVER end
 --# back
-local start$, finish$, used$ = begun$, -SLACK, kept$
+local start$, finish$, used$ = begun$, 0, kept$
 if begun$ and begun$ <= taken then
   used$ = used$ - cost$
   if not (used$ > 0) then used$ = 0 end
 end
 kept$ = begun$
 --# write
--- Kept a minute longer: a clock that is set back by less does not begin the period anew.
-local fresh = (finish$ + SLACK) / 1000
+-- Kept a minute longer, or as long as the period is: a clock that is set back by less does not begin the
+-- period anew.
+local slack = finish$ - start$
+local fresh = (finish$ + (slack > SLACK and SLACK or slack)) / 1000
 if fresh <= keeps$ then
   call('SETRANGE', keys[$], '2', pack('<LL', start$, used$))
 else
