@@ -24,7 +24,7 @@ use super::scripts::Scripts;
 use super::servers::{Garbled, Servers};
 use super::signature::Ask;
 use super::trouble::Trouble;
-use super::turn::{self, within};
+use super::turn;
 use super::url::{Target, TargetError};
 
 /// Counters in Redis or Valkey.
@@ -199,7 +199,7 @@ impl Inner {
     ) -> Result<T, StoreError> {
         let Runner::Servers(servers) = &self.runner else { return asked.await };
         let limit = servers.timeout().min(within.into());
-        within(limit, asked).await.unwrap_or_else(|| Err(servers.late(limit)))
+        turn::within(limit, asked).await.unwrap_or_else(|| Err(servers.late(limit)))
     }
 
     /// What comes back with the answer: different for calls that can be under way together.
