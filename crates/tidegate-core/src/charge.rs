@@ -124,6 +124,13 @@ impl<'a> Charge<'a> {
         Self { limit, shape: limit.shape_at(applies.stamp), digest, cost, applies, member: 0 }
     }
 
+    /// The charge of one probe: a single unit, and a single member where distinct ones are counted.
+    pub(crate) fn of_trial(limit: &'a Limit) -> Self {
+        let applies = limit.applies_to(0);
+        let charge = Self::new(limit, limit.id().max(1), Cost::ONE, applies);
+        charge.of_member(u64::from(limit.counted().is_some()))
+    }
+
     /// The same charge of the same counter, under other numbers.
     pub(crate) const fn under<'b>(&self, shape: &'b Shape) -> Charge<'b>
     where

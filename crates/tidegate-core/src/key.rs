@@ -25,7 +25,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::limit::{Limit, Names};
 use crate::secret::Secret;
-use crate::subject::{Dimension, Fact, Facts, Scope};
+use crate::subject::{Dimension, Fact, Facts, Scope, Values};
 
 /// The longest part of a key, in bytes once escaped; longer ones are hashed by [`KeyNames`].
 pub const MAX_PART: usize = 128;
@@ -93,6 +93,9 @@ impl KeyNames {
     /// Those of `out`, and no others: every key has a text.
     pub fn write(&self, key: &Key<'_>, out: &mut impl fmt::Write) -> fmt::Result {
         let Key { limit, facts } = key;
+        if let Some(node) = limit.trial() {
+            return self.write_trial(limit, node, out);
+        }
         let mut dimensions = limit.scope().dimensions();
         write!(out, "{}:{{", limit.family())?;
         match dimensions.next() {
@@ -109,6 +112,20 @@ impl KeyNames {
             self.part(dimension, facts.get(dimension), out)?;
         }
         limit.write_key_suffix(out)
+    }
+
+    /// The key of a probe, as `rl:{!org}:00000000000000ab:00000000000000cd`: the family and the first
+    /// dimension of the limit, the node, the limit. No value of a subject is ever spelled with a `!`.
+    /// Where the limit counts by something private the node is hashed, so that the key changes with the
+    /// secret as those of subjects do.
+    fn write_trial(&self, limit: &Limit, node: u64, out: &mut impl fmt::Write) -> fmt::Result {
+        let first = limit.scope().dimensions().next().map_or("*", Dimension::name);
+        write!(out, "{}:{{!{first}}}:", limit.family())?;
+        match limit.scope().dimensions().find(|it| it.values() != Values::Text) {
+            Some(dimension) => self.hash(dimension, &node.to_be_bytes(), out)?,
+            None => write!(out, "{node:016x}")?,
+        }
+        write!(out, ":{:016x}", limit.id())
     }
 
     /// The text of `key`, as [`write`](Self::write) writes it.

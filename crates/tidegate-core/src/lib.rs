@@ -102,6 +102,7 @@ mod subject;
 mod ticket;
 mod tighten;
 mod time;
+mod trial;
 
 pub use account::Account;
 pub use address::{Prefix, PrefixLength};
@@ -113,7 +114,7 @@ pub use cost::{Cost, CostError, CostRule};
 pub use decision::{Decision, Denial, Explanation, Retry, Status, TooManyRequests, Verdict, fold};
 pub use failover::{
     Alarm, Asked, Cap, Cause, Course, Failover, Failsafe, Failure, Generation, Guarded, Guardrails,
-    Input, Mirror, Outputs, Probe, Severity, Signal, Standby, Standing, Transition,
+    Headroom, Input, Mirror, Outputs, Probe, Severity, Signal, Standby, Standing, Transition,
 };
 pub use kept::Kept;
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
@@ -136,3 +137,4 @@ pub use subject::{Dimension, Fact, Scope, Subject, Values};
 pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
 pub use tighten::{Allowance, Sharing, effective, tighten};
 pub use time::{Clock, MAX_EXACT, ManualClock, Span, Timestamp};
+pub use trial::Trial;

@@ -3,6 +3,7 @@
 mod error;
 mod former;
 mod special;
+mod trial;
 
 pub use error::LimitError;
 pub use former::{MAX_FORMER, Names};
@@ -55,6 +56,8 @@ pub struct Limit {
     /// How the names of its counters ended before a reload.
     former: Former,
     id: u64,
+    /// The node whose probes this limit is for; no limit of a policy has one.
+    trial: Option<u64>,
 }
 
 /// When a limit is asked, relative to the others of its policy.
@@ -99,6 +102,7 @@ impl Limit {
             overrides: Overrides::default(),
             former: Former::default(),
             id: 0,
+            trial: None,
         }
     }
 

@@ -5,9 +5,9 @@ use arrayvec::ArrayVec;
 use crate::charge::{Charge, MAX_LIMITS};
 use crate::cost::Cost;
 use crate::limit::Names;
-use crate::policy::PolicySet;
+use crate::policy::{PolicySet, PolicySpec};
 use crate::ticket::{Claim, Hold, TicketId};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// One ticket to be settled: what a [`Store`](crate::Store) has to move, as data.
 #[derive(Clone, Debug)]
@@ -15,6 +15,7 @@ pub struct Settlement<'a> {
     id: TicketId,
     decided_at: Timestamp,
     expires_at: Timestamp,
+    deadline: Span,
     moves: ArrayVec<Move<'a>, MAX_LIMITS>,
     holds: &'a [Hold],
 }
@@ -84,6 +85,7 @@ impl<'a> Settlement<'a> {
             id: claim.id,
             decided_at: claim.decided_at,
             expires_at: claim.expires_at(),
+            deadline: *PolicySpec::DEADLINES.end(),
             moves: claim.holds.iter().filter_map(of).collect(),
             holds: &claim.holds,
         }
@@ -105,6 +107,18 @@ impl<'a> Settlement<'a> {
     #[must_use]
     pub const fn expires_at(&self) -> Timestamp {
         self.expires_at
+    }
+
+    /// How long a store may take: the longest deadline of a policy, unless it has to
+    /// [hurry](Self::hurry). A store that can be late gives up by then.
+    #[must_use]
+    pub const fn deadline(&self) -> Span {
+        self.deadline
+    }
+
+    /// Leaves the store no more than this: the deadline of the policy, less what has passed of it.
+    pub const fn hurry(&mut self, left: Span) {
+        self.deadline = left;
     }
 
     /// The names of all counters on the ticket, moved or not: wherever they are kept, the ticket is

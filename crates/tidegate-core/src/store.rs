@@ -136,16 +136,23 @@ pub trait Store: Send + Sync {
     /// As [`charge`](Self::charge). [`Refused`](StoreError::Refused) also for a cursor that is none.
     fn blocks(&self, page: Page<'_>) -> impl Future<Output = Result<Blocks, StoreError>> + Send;
 
-    /// Does what a charge needs, a write included, to a counter that nobody uses: whether the store
-    /// works. A store that can be read but not written does not. It answers `within` this long, and
-    /// leaves nothing that outlasts ten seconds.
+    /// Whether the store works: charges the batch of a [`Trial`](crate::Trial), with whatever it
+    /// charges the batches of requests with, on every server that keeps counters. It answers within
+    /// the deadline of the batch, and nothing that it writes outlasts ten seconds. A store that cannot
+    /// fail need not be asked.
     ///
     /// # Errors
     ///
-    /// What a charge would fail with.
-    fn probe(&self, within: Span) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let _ = within;
+    /// What a charge would fail with, on any of the servers.
+    fn probe(&self, trial: &Batch<'_>) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = trial;
         core::future::ready(Ok(()))
+    }
+
+    /// How long a call may take at most, whatever the deadline of its policy; `None` if the deadline
+    /// alone decides. A node sends no more at once than is answered in a part of it.
+    fn patience(&self) -> Option<Span> {
+        None
     }
 
     /// What has been noticed about who keeps the counters. Where the numbers grow, counts may have
@@ -199,8 +206,11 @@ pub enum StoreError {
     /// counted twice.
     #[error("the store did not answer in time")]
     Timeout,
-    /// Too many at once; nothing was changed.
-    #[error("the store is contended")]
+    /// Too many calls at once: by this node, whose [bound](crate::Headroom) is reached, or for one
+    /// counter, which others changed each time it was tried. Nothing was changed, and it is no failure
+    /// of the store: the request is shed. What a server refuses for reasons of its own is
+    /// [`Unavailable`](Self::Unavailable).
+    #[error("too many calls at once; nothing was changed")]
     Contended,
     /// The state of one counter cannot be read. The others are not concerned.
     #[error("the state of one counter is corrupt")]

@@ -144,7 +144,7 @@ impl Keys {
             },
             // A time to live that is over: the key is gone.
             [b"SET", key, b"", b"PXAT", b"1"] => {
-                self.0.remove(*key);
+                keys.remove(*key);
                 Ok(Value::Boolean(true))
             }
             [b"SET", key, value, b"PXAT", expiry] => {

@@ -100,6 +100,14 @@ impl Names {
         newer.chain([(self.present.as_str(), Some(record))]).collect()
     }
 
+    /// The same counter under other names.
+    #[must_use]
+    pub fn map(&self, mut name: impl FnMut(&str) -> String) -> Self {
+        let mut all = |names: &[String]| names.iter().map(|it| name(it)).collect();
+        let (newer, older) = (all(&self.newer), all(&self.older));
+        Self { present: name(&self.present), newer, older }
+    }
+
     /// All names but the present one.
     pub fn former(&self) -> impl Iterator<Item = &str> {
         self.newer.iter().chain(&self.older).map(String::as_str)
@@ -166,8 +174,8 @@ impl Limit {
         if self.former.list.is_empty() {
             return Names::only(present);
         }
-        let base = present.len() - self.ending().len().min(present.len());
-        let base = present.get(..base).unwrap_or_default().to_owned();
+        // The names of a probe's counters have no ending, and are told apart by it all the same.
+        let base = present.strip_suffix(&self.ending()).unwrap_or(&present).to_owned();
         self.former.names(present, |ending| [&base, ending].concat())
     }
 

@@ -14,10 +14,20 @@ use crate::time::{Span, Timestamp};
 /// How much longer than necessary a counter is kept, at most.
 const SLACK: Span = Span::MINUTE;
 
-/// The end of the period of a quota whose record expires then, rounded down to the millisecond.
-pub(super) const fn end_of_quota(expires_at_ms: u64) -> Timestamp {
-    let end = expires_at_ms.saturating_mul(1_000).saturating_sub(SLACK.as_micros());
-    Timestamp::from_micros(end)
+/// The end of the period of a quota that began at `start` and whose record expires then, rounded down to
+/// the millisecond. Whether a record has the slack of a long period or of a short one cannot be mistaken.
+pub(super) fn end_of_quota(start: Timestamp, expires_at_ms: u64) -> Timestamp {
+    let expiry = expires_at_ms.saturating_mul(1_000);
+    let is_long = expiry.saturating_sub(start.as_micros()) >= 90_000_000;
+    let slack = if is_long { SLACK } else { Span::SECOND };
+    Timestamp::from_micros(expiry.saturating_sub(slack.as_micros()))
+}
+
+/// The slack of a quota whose period is so long, in µs: a minute, or a second where it is shorter than a
+/// minute. A millisecond may be missing, which is lost where the end is read from the expiry.
+fn quota_slack(length: Span) -> u64 {
+    let is_long = length.as_micros() >= SLACK.as_micros() - 1_000;
+    if is_long { SLACK.as_micros() } else { Span::SECOND.as_micros() }
 }
 
 // === impl Record ===
@@ -39,7 +49,7 @@ impl Record {
             }
             // Never longer: the expiry of a quota is what tells the end of its period.
             (Shape::Quota(_), Kept::Quota(state)) => {
-                (state.end.as_micros() + SLACK.as_micros()) / 1_000
+                (state.end.as_micros() + quota_slack(state.end.since(state.start))) / 1_000
             }
             (Shape::Window(window), Kept::Window(state, _)) => {
                 let before = before.map(|before| &before.kept);

@@ -73,7 +73,7 @@ fn bucket(bytes: &mut &[u8], wanted: &Bucket) -> Result<Record, Flaw> {
 fn quota(bytes: &mut &[u8]) -> Result<Record, Flaw> {
     letters(bytes)?;
     let (start, used, expires_at_ms) = (time(bytes)?, number(bytes)?, number(bytes)?);
-    let state = QuotaState { start, used, end: expiry::end_of_quota(expires_at_ms) };
+    let state = QuotaState { start, used, end: expiry::end_of_quota(start, expires_at_ms) };
     Ok(Record { kept: Kept::Quota(state), limit: 0, expires_at_ms })
 }
 

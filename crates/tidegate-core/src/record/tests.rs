@@ -257,7 +257,10 @@ fn records() -> impl Strategy<Value = (Record, Shape)> {
     ];
     (kept, any::<u64>(), 0..=MAX_EXACT).prop_map(|((mut kept, shape), limit, expires_at_ms)| {
         if let Kept::Quota(state) = &mut kept {
-            state.end = at((expires_at_ms * 1_000).saturating_sub(60_000_000));
+            // A minute of slack, or a second if the period is shorter than a minute.
+            let expiry = expires_at_ms * 1_000;
+            let is_long = expiry.saturating_sub(state.start.as_micros()) >= 90_000_000;
+            state.end = at(expiry.saturating_sub(if is_long { 60_000_000 } else { 1_000_000 }));
         }
         let limit = if matches!(kept, Kept::Attempts(_)) { limit } else { 0 };
         (Record { kept, limit, expires_at_ms }, shape)

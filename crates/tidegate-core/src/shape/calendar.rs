@@ -41,6 +41,10 @@ const LOOK_BACK: i64 = 6 * HOUR;
 /// weeks and months seven, with a date that is skipped and one that starts early by a fold.
 const MAX_STARTS: usize = 12;
 
+/// The length of a period for probes. The clocks of a node and its store may be apart by one and a half
+/// of them before the store has to ask for other periods.
+const BRIEF: Span = Span::from_secs(3);
+
 /// Typing errors for which a zone is still suggested.
 const MAX_TYPOS: usize = 2;
 
@@ -72,6 +76,8 @@ pub struct Calendar {
     zone: TimeZone,
     /// 1..=31; 1 unless the unit is a month.
     anchor_day: u8,
+    /// Periods of [`BRIEF`] instead, for probes.
+    brief: bool,
     /// A cache, and no part of what the calendar is: two calendars are equal without it.
     memo: ArcSwap<Periods>,
 }
@@ -158,7 +164,7 @@ impl Calendar {
         let name = Box::from(zone);
         let zone = find_zone(zone)?;
         let memo = ArcSwap::from_pointee(Periods { bounds: [Timestamp::ZERO; 4] });
-        let calendar = Self { unit, name, zone, anchor_day, memo };
+        let calendar = Self { unit, name, zone, anchor_day, brief: false, memo };
         calendar.refresh(Timestamp::ZERO);
         Ok(calendar)
     }
@@ -202,6 +208,9 @@ impl Calendar {
     /// The period that contains `now`, the one before and the one after.
     #[must_use]
     pub fn around(&self, now: Timestamp) -> Periods {
+        if self.brief {
+            return Periods::brief(now);
+        }
         let now = second_of(now);
         let starts = match self.unit {
             Unit::Hour => {
@@ -224,6 +233,13 @@ impl Calendar {
             self.refresh(at);
             end(&self.around(at)).unwrap_or(at)
         })
+    }
+
+    /// The calendar for [probes](crate::Trial): its periods are a few seconds long, around whatever time
+    /// it is asked to refresh to.
+    pub(super) fn brief(&self, now: Timestamp) -> Self {
+        let memo = ArcSwap::from_pointee(Periods::brief(now));
+        Self { brief: true, memo, ..self.clone() }
     }
 
     /// The start of the hour after the one that starts at `start`.
@@ -304,6 +320,7 @@ impl Clone for Calendar {
             name: self.name.clone(),
             zone: self.zone.clone(),
             anchor_day: self.anchor_day,
+            brief: self.brief,
             memo: ArcSwap::from_pointee(self.periods()),
         }
     }
@@ -331,6 +348,15 @@ impl Eq for Calendar {}
 // === impl Periods ===
 
 impl Periods {
+    /// Three periods of [`BRIEF`], the second of them around `now`.
+    fn brief(now: Timestamp) -> Self {
+        let at = |halves: u64| {
+            let start = now.as_micros() + halves * BRIEF.as_micros() / 2;
+            Timestamp::from_micros(start.saturating_sub(2 * BRIEF.as_micros()))
+        };
+        Self { bounds: [at(1), at(3), at(5), at(7)] }
+    }
+
     /// The starts of the previous, the current and the next period, and of the one after that.
     #[must_use]
     pub const fn bounds(&self) -> [Timestamp; 4] {

@@ -8,18 +8,23 @@
 mod post;
 mod posts;
 mod record;
+mod traffic;
+mod woken;
 
 use tidegate_core::{
     Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Generation,
-    Input, Mode, Name, Outputs, Probe, Protects, Signal, Span, Standby, Standing, Store,
-    StoreError, Timestamp, fold,
+    Input, Mode, Name, Outputs, Policy, Probe, Protects, Signal, Span, Standby, Standing, Store,
+    StoreError, Timestamp, Trial, fold,
 };
 
 pub(crate) use self::post::{Permit, Post, Route};
 pub(crate) use self::posts::Posts;
 pub use self::record::Record;
+pub(crate) use self::traffic::Traffic;
+use self::woken::woken;
 use crate::engine::Engine;
 use crate::event::Event;
+use crate::undecided::DecideError;
 
 /// A probe that is due, for one policy.
 #[must_use = "a probe that is not made leaves the policy without its store"]
@@ -82,7 +87,8 @@ impl<S: Store> Engine<S> {
     pub async fn probe(&self, due: Due) {
         let policies = self.policies.load_full();
         let Some(policy) = policies.get(due.policy.as_str()) else { return };
-        let probed = self.store().probe(policy.deadline()).await;
+        let trial = Trial::new(policy, self.tickets.maker(), self.now());
+        let probed = self.store().probe(&trial.batch()).await;
         let post = self.post(policy);
         post.counted.probed(&probed);
         if let Err(error) = &probed {
@@ -122,33 +128,49 @@ impl<S: Store> Engine<S> {
         Some(self.post(policies.get(policy)?).counted.record())
     }
 
-    /// Decides a request with a store that can fail, and takes note of what became of it.
+    /// Decides a request with a store that can fail, and takes note of what became of it. It is shed
+    /// if more are under way than the store can answer in time.
     pub(crate) async fn decide_watched<'d>(
         &self,
         case: &'d mut Case<'_>,
         counted: bool,
-    ) -> Decision<'d> {
+    ) -> Result<Decision<'d>, DecideError> {
         let (post, began) = (self.post(case.policy()), self.now());
         let permit = match post.route() {
             Route::Ask(permit) => permit,
             Route::Local => match self.decide_locally(case, &post, counted) {
-                Ok(failsafe) => return self.decided_without_store(case, counted, failsafe),
+                Ok(failsafe) => return Ok(self.decided_without_store(case, counted, failsafe)),
                 Err(permit) => permit,
             },
         };
-        match self.ask(case, counted, began).await {
+        let Some(underway) = self.traffic.enter(&post.underway, began) else {
+            return Err(self.shed(case.policy(), &post));
+        };
+        let (asked, at) = woken(&self.clock, self.ask(case, counted, began)).await;
+        underway.answered(at);
+        match asked {
             Ok(()) => {
                 self.answered(case.policy().name(), &post, permit);
-                self.decided_by_store(case, counted, &post)
+                Ok(self.decided_by_store(case, counted, &post))
             }
+            Err(StoreError::Contended) => Err(self.shed(case.policy(), &post)),
             Err(error) => {
                 self.tell_failed(case, &post, &error);
                 match self.make_anew(case, counted, &post, permit, error, began).await {
-                    Ok(()) => self.decided_by_store(case, counted, &post),
-                    Err(failsafe) => self.decided_without_store(case, counted, failsafe),
+                    Ok(()) => Ok(self.decided_by_store(case, counted, &post)),
+                    Err(failsafe) => Ok(self.decided_without_store(case, counted, failsafe)),
                 }
             }
         }
+    }
+
+    /// Takes note that a request was shed, and says so at most once a second.
+    #[cold]
+    fn shed(&self, policy: &Policy, post: &Post) -> DecideError {
+        if let Some(shed) = post.counted.shed(self.now()) {
+            self.emit_surely(|| Event::Overloaded { policy: policy.name().clone(), shed });
+        }
+        DecideError::Overloaded
     }
 
     fn decided_by_store<'d>(
@@ -224,8 +246,12 @@ impl<S: Store> Engine<S> {
             });
         }
         let again = match forgotten {
-            Ok(_) if asks() => self.ask_again(case, counted, began).await,
-            Ok(_) => Err(error.clone()),
+            Ok(_) if asks() => match self.ask_again(case, counted, began).await {
+                // It is the unreadable counter that failed the request.
+                Err(StoreError::Contended) => Err(error.clone()),
+                asked => asked,
+            },
+            Ok(_) | Err(StoreError::Contended) => Err(error.clone()),
             Err(error) => Err(error),
         };
         let lets_in = case.policy().protects().is_some_and(Protects::is_entrance);
@@ -258,8 +284,12 @@ impl<S: Store> Engine<S> {
 
     /// What is left of the deadline of a decision that began then; `None` if nothing is.
     pub(crate) fn time_left(&self, case: &Case<'_>, began: Timestamp) -> Option<Span> {
-        let (deadline, passed) = (case.policy().deadline(), self.now().since(began));
-        let left = deadline.as_micros().checked_sub(passed.as_micros());
+        self.left_of(case.policy().deadline(), began)
+    }
+
+    /// What is left of a deadline for something that began then; `None` if nothing is.
+    pub(crate) fn left_of(&self, deadline: Span, began: Timestamp) -> Option<Span> {
+        let left = deadline.as_micros().checked_sub(self.now().since(began).as_micros());
         left.filter(|left| *left > 0).map(Span::from_micros)
     }
 
@@ -297,12 +327,15 @@ impl<S: Store> Engine<S> {
         case: &'d mut Case<'_>,
         counted: bool,
         error: StoreError,
-    ) -> Decision<'d> {
+    ) -> Result<Decision<'d>, DecideError> {
         let post = self.post(case.policy());
+        if error == StoreError::Contended {
+            return Err(self.shed(case.policy(), &post));
+        }
         self.tell_failed(case, &post, &error);
         let permit = Permit { generation: Generation::NONE, tell: false };
         let failsafe = self.failed(case, counted, &post, permit, error);
-        self.decided_without_store(case, counted, failsafe)
+        Ok(self.decided_without_store(case, counted, failsafe))
     }
 
     fn decided_without_store<'d>(

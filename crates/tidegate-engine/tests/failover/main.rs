@@ -9,8 +9,10 @@
 )]
 
 mod blocks;
+mod deadline;
 mod kinds;
 mod modes;
 mod outside;
+mod overload;
 mod races;
 mod world;

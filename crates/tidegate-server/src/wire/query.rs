@@ -95,7 +95,8 @@ mod tests {
     fn every_fact_that_is_told_is_read_from_a_query_and_no_other() {
         for dimension in Dimension::ALL {
             let example = dimension.example().replace('/', "%2F");
-            let read = facts(&format!("{}={example}", dimension.name()));
+            let query = format!("{}={example}", dimension.name());
+            let read = facts(&query);
             let known = read.is_ok_and(|(facts, _)| facts.subject().get(dimension).is_some());
             assert_eq!(known, dimension.is_told(), "{}", dimension.name());
         }

@@ -18,6 +18,11 @@ use super::store::Inner;
 /// What the names of abuse logs begin with.
 pub(super) const LOGS: &str = "abuse_limiter:attempts:{";
 
+/// Whether a name is that of somebody's abuse log, and not of a probe.
+pub(super) fn is_log(name: &str) -> bool {
+    name.strip_prefix(LOGS).is_some_and(|rest| !rest.starts_with('!'))
+}
+
 /// Whose counter it is, as the script has to know it.
 struct Named {
     names: Names,
@@ -68,7 +73,7 @@ impl Named {
                 let limit = is_log.then(|| charge.limit().id());
                 Self { names: store.names.names(&key), limit, is_log }
             }
-            Counter::Listed(name) if name.starts_with(LOGS) && name.len() <= MAX_KEY => {
+            Counter::Listed(name) if is_log(name) && name.len() <= MAX_KEY => {
                 Self { names: Names::only(name.to_owned()), limit: None, is_log: true }
             }
             Counter::Listed(_) => return Err(StoreError::Refused),

@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Batch, Key, KeyNames, MAX_LIMITS, Names, StoreError};
+use tidegate_core::{Key, KeyNames, MAX_LIMITS, Names, StoreError};
 
 use super::args::Nonce;
 use super::group::{MAX_KEYS, Places, by_tag, tag_of};
@@ -43,15 +43,13 @@ struct Found {
 /// What was found under several names, or the one that no counter can be read from.
 type Looked = Result<ArrayVec<Option<Found>, MAX_KEYS>, usize>;
 
-/// Sees to it that the counters of a batch are under these names, their current ones.
+/// Sees to it that counters with these previous names are under these names, their current ones. Both
+/// are in the order of a batch.
 pub(super) async fn over(
     store: &Arc<Inner>,
-    previous: &KeyNames,
-    batch: &Batch<'_>,
+    previous: &[Names],
     names: &[Names],
 ) -> Result<(), StoreError> {
-    let keys = batch.charges().iter().map(|charge| batch.key(charge));
-    let previous: ArrayVec<Names, MAX_LIMITS> = keys.map(|key| previous.names(&key)).collect();
     let groups: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
         true => by_tag(previous.iter().map(|names| names.present.as_str())),
         false => ArrayVec::from_iter([(0..names.len()).collect()]),

@@ -2,8 +2,8 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, MAX_FORMER, MAX_LIMITS, Met, Names, Reading, Readings, Room, Settlement, Shape,
-    Stage, Step, StoreError, Timestamp,
+    Batch, Charge, KeyNames, MAX_FORMER, MAX_LIMITS, Met, Names, Reading, Readings, Room,
+    Settlement, Shape, Stage, Step, StoreError, Timestamp,
 };
 
 use super::args::{Args, Nonce};
@@ -36,16 +36,15 @@ pub(super) async fn decide(
     ask: Ask,
     readings: &mut Readings,
 ) -> Result<(), StoreError> {
-    let mut names = ArrayVec::<Names, MAX_LIMITS>::new();
-    names.extend(batch.charges().iter().map(|charge| store.names.names(&batch.key(charge))));
+    let names = names(&store.names, batch);
     if let Some(previous) = &store.previous {
-        carry::over(store, previous, batch, &names).await?;
+        carry::over(store, &self::names(previous, batch), &names).await?;
     }
     let places: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
         true => by_tag(names.iter().map(|names| names.present.as_str())),
         false => ArrayVec::from_iter([(0..names.len()).collect()]),
     };
-    let mut met: [Option<Met>; MAX_LIMITS] = [const { None }; MAX_LIMITS];
+    let mut met: [Option<Met>; MAX_LIMITS] = [None; MAX_LIMITS];
     // Of several groups the earliest: from then on, what was taken is found in all of them.
     let (mut decided_at, mut refused) = (Timestamp::MAX, None);
     let mut taken = undo::Taken::new(store, batch, &names);
@@ -62,14 +61,14 @@ pub(super) async fn decide(
             }
         };
         decided_at = decided_at.min(done.now);
-        for (place, one) in places.iter().zip(group.met(batch, &done)?.into_met()) {
-            met[*place] = Some(one);
+        for (place, one) in places.iter().zip(group.met(batch, &done)?.met()) {
+            met[*place] = Some(*one);
         }
         refused = refused.max(group.refusal(batch, &met));
         // A peek says what would be written, and writes nothing.
         if ask == Ask::Charge {
             taken.note(&places, &done, |place| {
-                let room = met[place].as_ref().map_or(Room::Now, |met| met.looked.room);
+                let room = met[place].map_or(Room::Now, |met| met.looked.room);
                 undo::is_for_good(&batch.charges()[place], room)
             });
         }
@@ -82,6 +81,13 @@ pub(super) async fn decide(
         readings.push(told(&met, charge, refused));
     }
     Ok(())
+}
+
+/// The names of counters, in the order of a batch.
+pub(super) type NamesOfAll = ArrayVec<Names, MAX_LIMITS>;
+
+pub(super) fn names(names: &KeyNames, batch: &Batch<'_>) -> NamesOfAll {
+    batch.charges().iter().map(|charge| names.names(&batch.key(charge))).collect()
 }
 
 /// What to tell a charge. What was counted for a decision that was refused is given back, but for
@@ -125,7 +131,7 @@ fn former<'n>(names: impl Iterator<Item = &'n Names>) -> impl Iterator<Item = &'
 // === impl Group ===
 
 impl<'a, 'k> Group<'a, 'k> {
-    fn of_batch(
+    pub(super) fn of_batch(
         nonce: Nonce,
         batch: &Batch<'a>,
         names: &'k [Names],
@@ -170,7 +176,7 @@ impl<'a, 'k> Group<'a, 'k> {
     }
 
     /// What was done, or the error with the place its charge has in the batch.
-    fn done(&self, reply: Reply) -> Result<Done, StoreError> {
+    pub(super) fn done(&self, reply: Reply) -> Result<Done, StoreError> {
         match reply {
             Reply::Done(done) => Ok(done),
             Reply::Failed(error) => Err(self.placed(error)),
@@ -230,8 +236,7 @@ impl<'a, 'k> Group<'a, 'k> {
     fn refusal(&self, batch: &Batch<'_>, met: &[Option<Met>]) -> Option<Refused> {
         let refusing = |place: &usize| {
             let limit = batch.charges()[*place].limit();
-            let met = met[*place].as_ref();
-            let no_room = met.is_some_and(|met| !met.looked.room.is_now());
+            let no_room = met[*place].is_some_and(|met| !met.looked.room.is_now());
             (no_room && !limit.is_shadow()).then(|| match limit.stage() {
                 Stage::Global => Refused::Globally,
                 Stage::Action => Refused::Here,

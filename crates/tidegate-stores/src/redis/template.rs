@@ -25,9 +25,6 @@ static BUCKET: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/bu
 static QUOTA: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/quota.lua")));
 static WINDOW: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/window.lua")));
 
-/// Writes a counter that nobody uses, as a charge would: whether the server works.
-pub(crate) const PROBE: &str = include_str!("lua/probe.lua");
-
 /// Carry a counter over to another name: find it, adopt it, forget it.
 pub(crate) const CARRY: [&str; 3] = [
     include_str!("lua/carry_find.lua"),

@@ -22,7 +22,8 @@ fn answers<S: Store>(make: impl Fn(Arc<ManualClock>) -> S, is_reversed: bool) ->
     let policy = set.get("twelve").unwrap();
     let mut answers = Vec::new();
     for round in 0..40_u64 {
-        let account = Account::from(format!("a{}", round % 12).into());
+        let account = format!("a{}", round % 12);
+        let account = Account::new(&account);
         let subject = Subject::new().org("acme").account(&account);
         for how in [Ask::Peek, Ask::Charge] {
             answers.extend(ask(&store, policy, &subject, Cost::ONE, how));

@@ -46,6 +46,7 @@ pub(crate) use self::slot::tag_of;
 use self::tls::Tls;
 use crate::redis::script::Script;
 use crate::redis::trouble::Trouble;
+use crate::redis::turn::within;
 use crate::redis::url::{Kind, Target, TargetError};
 
 /// The servers of one target.
@@ -130,9 +131,9 @@ impl Servers {
         let call = Call::new(script, keys, arg);
         let mut progress = Progress::default();
         let timeout = self.shared.target.timeout();
-        let reply = match tokio::time::timeout(timeout, self.answer(&call, &mut progress)).await {
-            Ok(reply) => reply?,
-            Err(_) => return Err(self.elapsed(&mut progress)),
+        let reply = match within(timeout, self.answer(&call, &mut progress)).await {
+            Some(reply) => reply?,
+            None => return Err(self.elapsed(&mut progress)),
         };
         decode(reply).map_err(|Garbled| {
             let place = progress.place();
@@ -151,13 +152,12 @@ impl Servers {
         matches!(self.topology, Topology::Cluster(_))
     }
 
-    /// A key on each server that is written to, as far as they are known.
-    pub(crate) fn key_for_each(&self) -> Vec<String> {
-        let known = match &self.topology {
-            Topology::One(_) => None,
-            Topology::Cluster(cluster) => cluster.key_for_each(),
-        };
-        known.unwrap_or_else(|| vec![map::probe_key(0)])
+    /// A hash tag for probes on each server that is written to.
+    pub(crate) async fn tag_for_each(&self) -> Result<Vec<String>, StoreError> {
+        match &self.topology {
+            Topology::One(_) => Ok(vec![map::probe_tag(0)]),
+            Topology::Cluster(cluster) => cluster.tag_for_each().await,
+        }
     }
 
     /// How long one call may take.

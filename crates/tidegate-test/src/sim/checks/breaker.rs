@@ -61,7 +61,7 @@ pub(super) fn fail(lane: &mut Lane, at: u64, outcome: Outcome) {
         return;
     }
     match outcome {
-        Outcome::Good => return,
+        Outcome::Good | Outcome::Stale => return,
         // The store has answered, and it is no fault of its.
         Outcome::Version => {
             lane.only_bad_since = None;
