@@ -33,19 +33,19 @@ fn world() -> World {
     let set = PolicySet::builder().policy(daily).policy(login).build(None).unwrap();
     let world = World::with(set);
     world.probe();
-    world.store().wire().take_allowed();
+    world.wire().take_allowed();
     world
 }
 
 /// What the store takes and says, in turn.
 fn script(world: &World, steps: &[(Call, u64, Option<StoreError>)]) {
     let steps = steps.iter().map(|(op, takes, error)| (*op, ms(*takes), error.clone()));
-    world.store().wire().slow(steps);
+    world.wire().slow(steps);
 }
 
 /// What was allowed since the last time, in milliseconds.
 fn allowed(world: &World) -> Vec<(Call, u64)> {
-    let allowed = world.store().wire().take_allowed();
+    let allowed = world.wire().take_allowed();
     allowed.into_iter().map(|(op, within)| (op, within.as_micros() / 1_000)).collect()
 }
 
