@@ -30,6 +30,8 @@ pub(crate) enum Request {
     Redis(Options),
     /// Abuse logs on a shared store beside the script of the seed.
     Attempts(Options),
+    /// A node under more requests than its store can answer.
+    Overload(Options),
     /// Tidegate's part of the shared store alone, for a profiler.
     RedisProfile {
         workload: Workload,
@@ -70,6 +72,7 @@ usage: cargo xtask bench [in-process] [--rounds N] [--keys N] [--only SCENARIO].
        cargo xtask bench middleware [--rounds N]
        cargo xtask bench redis [--rounds N]
        cargo xtask bench attempts [--rounds N]
+       cargo xtask bench overload [--rounds N]
        cargo xtask bench defects
        cargo xtask bench profile SCENARIO DECISIONS
        cargo xtask bench middleware-profile STACK REQUESTS
@@ -81,6 +84,7 @@ server          measure the decision server beside a hello world and a peer, ove
 middleware      measure the layers around a hello world on axum, beside a peer's, over loopback
 redis           measure the shared store beside scripts for one purpose, on a Redis it starts
 attempts        measure abuse logs beside the script they come from, on a Redis it starts
+overload        measure what gets done under more requests than a Redis it starts can answer
 defects         show what peers get wrong, by asking them
 profile         let Tidegate alone make so many decisions: for perf, or valgrind --tool=callgrind
 middleware-profile
@@ -96,12 +100,13 @@ Prints Markdown on standard output and progress on standard error. A missed bar 
 does not fail the command.
 ";
 
-const WORDS: [&str; 13] = [
+const WORDS: [&str; 14] = [
     "in-process",
     "server",
     "middleware",
     "redis",
     "attempts",
+    "overload",
     "defects",
     "profile",
     "middleware-profile",
@@ -135,6 +140,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
             }
             "redis" if first => measure = Request::Redis,
             "attempts" if first => measure = Request::Attempts,
+            "overload" if first => measure = Request::Overload,
             "redis-profile" if first => {
                 let workload = workload(word, words.next())?;
                 let decisions = number(word, words.next())?;

@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         Ok(Request::MiddlewareProfile { stack, requests }) => middleware::profile(stack, requests),
         Ok(Request::Redis(options)) => redis::run(&options),
         Ok(Request::Attempts(options)) => redis::attempts(&options),
+        Ok(Request::Overload(options)) => redis::overload(&options),
         Ok(Request::RedisProfile { workload, decisions }) => redis::profile(workload, decisions),
         Ok(Request::Hello { listen }) => server::hello(&listen),
         Ok(Request::Defects) => defects::show(),

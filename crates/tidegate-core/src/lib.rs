@@ -114,7 +114,7 @@ pub use cost::{Cost, CostError, CostRule};
 pub use decision::{Decision, Denial, Explanation, Retry, Status, TooManyRequests, Verdict, fold};
 pub use failover::{
     Alarm, Asked, Cap, Cause, Course, Failover, Failsafe, Failure, Generation, Guarded, Guardrails,
-    Input, Mirror, Outputs, Probe, Severity, Signal, Standby, Standing, Transition,
+    Headroom, Input, Mirror, Outputs, Probe, Severity, Signal, Standby, Standing, Transition,
 };
 pub use kept::Kept;
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};

@@ -149,6 +149,12 @@ pub trait Store: Send + Sync {
         core::future::ready(Ok(()))
     }
 
+    /// How long a call may take at most, whatever the deadline of its policy; `None` if the deadline
+    /// alone decides. A node sends no more at once than is answered in a part of it.
+    fn patience(&self) -> Option<Span> {
+        None
+    }
+
     /// What has been noticed about who keeps the counters. Where the numbers grow, counts may have
     /// been lost: at most what was counted since they were last written elsewhere.
     fn changes(&self) -> Changes {
@@ -200,8 +206,11 @@ pub enum StoreError {
     /// counted twice.
     #[error("the store did not answer in time")]
     Timeout,
-    /// Too many at once; nothing was changed.
-    #[error("the store is contended")]
+    /// Too many calls at once: by this node, whose [bound](crate::Headroom) is reached, or for one
+    /// counter, which others changed each time it was tried. Nothing was changed, and it is no failure
+    /// of the store: the request is shed. What a server refuses for reasons of its own is
+    /// [`Unavailable`](Self::Unavailable).
+    #[error("too many calls at once; nothing was changed")]
     Contended,
     /// The state of one counter cannot be read. The others are not concerned.
     #[error("the state of one counter is corrupt")]

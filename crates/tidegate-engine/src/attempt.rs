@@ -8,8 +8,9 @@ use tidegate_core::{
     Block, Case, Mode, Name, Span, Store, Subject, Ticket, Timestamp, TooManyRequests,
 };
 
-use crate::engine::{DecideError, Engine};
+use crate::engine::Engine;
 use crate::settle::SettleError;
+use crate::undecided::DecideError;
 
 /// An attempt that has been counted and may go on. Dropped, it stays counted.
 #[must_use = "an attempt that is not said to have succeeded stays counted as a failure"]
@@ -71,7 +72,14 @@ impl<S: Store> Engine<S> {
             return Err(AttemptError::NoPolicy(policy.to_owned()));
         };
         let mut case = Case::new(found, subject);
-        let decision = self.decide(&mut case).await?;
+        let decision = match self.decide(&mut case).await {
+            Ok(decision) => decision,
+            Err(DecideError::Overloaded) => {
+                let retry_after = Some(DecideError::RETRY_AFTER);
+                return Err(AttemptError::Unavailable { retry_after });
+            }
+            Err(error) => return Err(error.into()),
+        };
         match decision.passed() {
             Ok(()) => Ok(Pending { engine: self, ticket: self.ticket(&decision) }),
             Err(error) if decision.mode() == Mode::FailClosed => {

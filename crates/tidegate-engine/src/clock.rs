@@ -8,6 +8,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the file that reads the clock")]
 
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tidegate_core::{Clock, Timestamp};
@@ -22,6 +23,14 @@ pub struct SystemClock {
     scale: u64,
     /// Wall time at `start`, in microseconds since the Unix epoch.
     wall: u64,
+}
+
+/// The clock of a node, by which it judges its store.
+#[derive(Clone)]
+pub(crate) enum Time {
+    /// Real time: read, and so set, only if a store can fail.
+    Real(Arc<OnceLock<SystemClock>>),
+    Given(Arc<dyn Clock>),
 }
 
 // === impl SystemClock ===
@@ -58,6 +67,33 @@ impl Clock for SystemClock {
         let elapsed = (u128::from(ticks) * u128::from(self.scale)) >> 64;
         let elapsed = elapsed as u64;
         Timestamp::from_micros(self.wall.saturating_add(elapsed))
+    }
+}
+
+// === impl Time ===
+
+impl Time {
+    /// Real time, not read yet.
+    pub(crate) fn real() -> Self {
+        Self::Real(Arc::default())
+    }
+}
+
+impl Clock for Time {
+    fn now(&self) -> Timestamp {
+        match self {
+            Self::Real(clock) => clock.get_or_init(SystemClock::new).now(),
+            Self::Given(clock) => clock.now(),
+        }
+    }
+}
+
+impl core::fmt::Debug for Time {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Real(_) => "Time(real)",
+            Self::Given(_) => "Time(given)",
+        })
     }
 }
 

@@ -12,15 +12,16 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, Cache, Guard};
 use tidegate_core::{
-    Batch, Case, Clock, Decision, Digests, Name, Policy, PolicySet, Readings, Secret, Store,
-    StoreError, Ticket, Timestamp, fold,
+    Batch, Case, Clock, Decision, Digests, Policy, PolicySet, Readings, Secret, Store, StoreError,
+    Ticket, Timestamp, fold,
 };
 
-use crate::clock::SystemClock;
+use crate::clock::Time;
 use crate::event::{Event, Observer};
-use crate::failover::{Post, Posts, Route};
+use crate::failover::{Post, Posts, Route, Traffic};
 use crate::outbox::Outbox;
 use crate::tickets::Tickets;
+use crate::undecided::DecideError;
 
 /// Decides requests by the policies in force, with state in a store.
 #[derive(Debug)]
@@ -30,7 +31,8 @@ pub struct Engine<S> {
     pub(crate) digests: Digests,
     pub(crate) tickets: Tickets,
     pub(crate) posts: Posts,
-    clock: Time,
+    pub(crate) traffic: Traffic,
+    pub(crate) clock: Time,
     outbox: Option<Outbox>,
     /// To whoever is told only what must not get lost.
     signals: OnceLock<Outbox>,
@@ -38,31 +40,9 @@ pub struct Engine<S> {
     told: AtomicU64,
 }
 
-/// The clock of this node, by which it judges its store.
-enum Time {
-    /// Real time: read, and so set, only if a store can fail.
-    Real(OnceLock<SystemClock>),
-    Given(Arc<dyn Clock>),
-}
-
 /// The policies in force, as one thread sees them.
 #[derive(Clone, Debug)]
 pub struct Reader<'e>(Cache<&'e ArcSwap<PolicySet>, Arc<PolicySet>>);
-
-/// Why there is no decision.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DecideError {
-    /// The policy has nothing to say about the subject.
-    #[error(
-        "no limit of policy `{policy}` applies: the subject has none of the facts its limits \
-         count by; pass them, or add a limit on `ip` or a global one"
-    )]
-    NothingApplies {
-        /// The policy. Boxed, so that a decision or its error fits into two registers: handed on
-        /// through memory, it costs an awaited decision ten nanoseconds.
-        policy: Box<Name>,
-    },
-}
 
 /// Whether a decision is counted or only looked at.
 pub(crate) type Ask = bool;
@@ -83,12 +63,13 @@ impl<S: Store> Engine<S> {
 
     /// An engine whose digests are known, so that a run can be repeated exactly.
     pub fn with_digests(store: S, policies: PolicySet, digests: Digests) -> Self {
-        let clock = Time::Real(OnceLock::new());
+        let clock = Time::real();
+        let traffic = Traffic::of(&policies, store.patience());
         let posts = if S::FALLIBLE { Posts::of(&policies, clock.now()) } else { Posts::default() };
         let (policies, tickets) = (ArcSwap::from_pointee(policies), Tickets::new());
         let told = AtomicU64::new(0);
         let (outbox, signals) = (None, OnceLock::new());
-        Self { store, policies, digests, tickets, posts, clock, outbox, signals, told }
+        Self { store, policies, digests, tickets, posts, traffic, clock, outbox, signals, told }
     }
 
     /// Judges the store by this clock instead of real time. Policies stand as at the start.
@@ -195,7 +176,8 @@ impl<S: Store> Engine<S> {
     ///
     /// # Errors
     ///
-    /// If no limit of the policy applies to the subject. That is no reason to let the request pass.
+    /// If no limit of the policy applies to the subject, or if the request was shed because too many
+    /// came at once. Neither is a reason to let the request pass.
     #[inline]
     pub async fn decide<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
         if Self::AT_ONCE {
@@ -206,11 +188,11 @@ impl<S: Store> Engine<S> {
             return Err(self.undecided(case.policy()));
         }
         if S::FALLIBLE {
-            return Ok(self.decide_watched(case, CHARGE).await);
+            return self.decide_watched(case, CHARGE).await;
         }
         match self.ask(case, CHARGE, self.now()).await {
             Ok(()) => Ok(self.decided(case, None)),
-            Err(error) => Ok(self.failed_unwatched(case, CHARGE, error)),
+            Err(error) => self.failed_unwatched(case, CHARGE, error),
         }
     }
 
@@ -237,7 +219,7 @@ impl<S: Store> Engine<S> {
         if let Err(error) = self.store.charge_now(batch, readings)
             && let Err(error) = self.send_again_now(CHARGE, error, batch, readings)
         {
-            return Ok(self.failed_unwatched(case, CHARGE, error));
+            return self.failed_unwatched(case, CHARGE, error);
         }
         Ok(self.decided(case, None))
     }
@@ -368,11 +350,11 @@ impl<S: Store> Engine<S> {
             return Err(nothing_applies(case.policy()));
         }
         if S::FALLIBLE {
-            return Ok(self.decide_watched(case, PEEK).await);
+            return self.decide_watched(case, PEEK).await;
         }
         match self.ask(case, PEEK, self.now()).await {
             Ok(()) => Ok(fold(case)),
-            Err(error) => Ok(self.failed_unwatched(case, PEEK, error)),
+            Err(error) => self.failed_unwatched(case, PEEK, error),
         }
     }
 
@@ -465,26 +447,6 @@ impl<S: Store> Engine<S> {
     /// because it only looks whether they have been swapped.
     pub fn reader(&self) -> Reader<'_> {
         Reader(Cache::new(&self.policies))
-    }
-}
-
-// === impl Time ===
-
-impl Time {
-    fn now(&self) -> Timestamp {
-        match self {
-            Self::Real(clock) => clock.get_or_init(SystemClock::new).now(),
-            Self::Given(clock) => clock.now(),
-        }
-    }
-}
-
-impl core::fmt::Debug for Time {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::Real(_) => "Time(real)",
-            Self::Given(_) => "Time(given)",
-        })
     }
 }
 

@@ -10,7 +10,7 @@ use tidegate_core::{
     StoreError, Timestamp, Verdict,
 };
 
-use crate::engine::DecideError;
+use crate::undecided::DecideError;
 
 /// Everything there is to be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +75,14 @@ pub enum Event {
         policy: Name,
         /// The limit.
         limit: Name,
+    },
+    /// Requests of a policy are being shed: more came at once than the store could be asked about in
+    /// time. Told at most once a second for each policy.
+    Overloaded {
+        /// The policy.
+        policy: Name,
+        /// How many were shed since the start.
+        shed: u64,
     },
     /// More happened of what must not get lost than could be kept until it was told.
     Coalesced {

@@ -38,11 +38,13 @@ mod reload;
 mod settle;
 mod sync;
 mod tickets;
+mod undecided;
 
 pub use attempt::{AttemptError, Pending, Refusal};
 pub use clock::SystemClock;
-pub use engine::{DecideError, Engine, Reader, ready};
+pub use engine::{Engine, Reader, ready};
 pub use event::{Event, Observer};
 pub use failover::{Due, Record};
 pub use operate::{BlockEntry, BlockList, Change, OperateError};
 pub use settle::SettleError;
+pub use undecided::DecideError;

@@ -29,6 +29,7 @@ impl<S: Store> Engine<S> {
             if Arc::ptr_eq(&present, &self.policies.compare_and_swap(&present, Arc::new(next))) {
                 if S::FALLIBLE {
                     self.posts.renew(&self.policies.load(), self.now());
+                    self.traffic.follow(&self.policies.load(), self.store().patience());
                 }
                 self.emit(|| Event::Reloaded { policies: count });
                 return Ok(());

@@ -33,8 +33,8 @@ impl<S: Store> Engine<S> {
     /// # Errors
     ///
     /// If the ticket is not one of this engine's, has expired or was settled before, if the weight
-    /// is beyond the exact range, or if the store fails or is not trusted. Nothing has been changed
-    /// then. A ticket from before an outage has expired.
+    /// is beyond the exact range, if the store fails or is not trusted, or if too much is under way to
+    /// it ([`StoreError::Contended`]). Nothing has been changed then. A ticket from before an outage has expired.
     pub async fn settle(&self, ticket: &str, weight: u64) -> Result<Settled, SettleError> {
         let claim = self.tickets.open(ticket)?;
         let weight = match weight {
@@ -53,6 +53,13 @@ impl<S: Store> Engine<S> {
             false => settlement.deadline(),
         };
         settlement.hurry(deadline);
+        let underway = match S::FALLIBLE {
+            true => {
+                let entered = self.traffic.enter_settling(began);
+                Some(entered.ok_or(StoreError::Contended)?)
+            }
+            false => None,
+        };
         let mut resent = 0;
         let receipt = loop {
             let settled = match S::WAITS {
@@ -75,6 +82,7 @@ impl<S: Store> Engine<S> {
                 other => break other?,
             }
         };
+        drop(underway);
         match receipt {
             Receipt::Settled(settled) => {
                 self.emit(|| Event::Settled { settled });

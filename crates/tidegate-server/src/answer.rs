@@ -68,7 +68,11 @@ pub(crate) fn empty(status: StatusCode) -> Answer {
 /// A problem document, with the status it names.
 #[cold]
 pub(crate) fn problem(problem: &Problem) -> Answer {
-    typed(problem.status(), PROBLEM, problem.to_json().into())
+    let mut answer = typed(problem.status(), PROBLEM, problem.to_json().into());
+    if let Some(seconds) = problem.wait() {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    answer
 }
 
 /// Says which methods there are.

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 use serde::Serialize;
+use tidegate_core::Span;
 use utoipa::ToSchema;
 
 /// A problem document: what is wrong, and where.
@@ -40,6 +41,11 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     suggestion: Option<String>,
+    /// When to ask again, in whole seconds; the same as the header `Retry-After`, and in a batch in its
+    /// place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, required = false)]
+    retry_after: Option<u64>,
 }
 
 /// What programs of end users may know.
@@ -48,6 +54,9 @@ pub(crate) enum Code {
     /// Local guardrails refuse, and have decided for so long that it may be told.
     #[serde(rename = "throttling.enforcement_degraded")]
     EnforcementDegraded,
+    /// More requests at once than can be checked in time.
+    #[serde(rename = "throttling.overloaded")]
+    Overloaded,
 }
 
 /// Every kind of problem there is.
@@ -93,6 +102,8 @@ pub(crate) enum Kind {
     StoreFailed,
     /// Too much at once.
     Busy,
+    /// More requests at once than the store can be asked about in time.
+    Overloaded,
     /// Not now: the server is stopping, or nobody can tell whether the request may pass.
     Unavailable,
 }
@@ -131,6 +142,18 @@ impl Problem {
         self
     }
 
+    /// Says when to ask again.
+    #[must_use]
+    pub(crate) const fn retry_after(mut self, wait: Span) -> Self {
+        self.retry_after = Some(wait.as_secs_ceil());
+        self
+    }
+
+    /// When to ask again, in whole seconds, if that is known.
+    pub(crate) const fn wait(&self) -> Option<u64> {
+        self.retry_after
+    }
+
     pub(crate) fn is(&self, kind: Kind) -> bool {
         self.kind == kind
     }
@@ -156,8 +179,8 @@ impl Kind {
         if detail.len() > 2 * ECHO {
             detail = brief(&detail, 2 * ECHO).into();
         }
-        let (code, field, suggestion) = (None, None, None);
-        Problem { kind: self, urn, title, status, detail, code, field, suggestion }
+        let (code, field, suggestion, retry_after) = (None, None, None, None);
+        Problem { kind: self, urn, title, status, detail, code, field, suggestion, retry_after }
     }
 
     /// A problem that its title says all about.
@@ -202,6 +225,9 @@ impl Kind {
             Self::TooManyRequests => (429, BLANK, "Too Many Requests"),
             Self::HeadTooLarge => (431, BLANK, "Request Header Fields Too Large"),
             Self::Busy => (503, "urn:tidegate:problem:busy", "Too much at once"),
+            Self::Overloaded => {
+                (503, "urn:tidegate:problem:overloaded", "Too many requests at once")
+            }
             Self::StoreFailed => (503, "urn:tidegate:problem:store-failed", "The store failed"),
             Self::Unavailable => (503, BLANK, "Service Unavailable"),
         }

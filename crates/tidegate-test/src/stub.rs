@@ -5,7 +5,7 @@
 //! type, as it is for real ones. Everything else is told to its [`Wire`] while it is in use.
 
 use core::future::poll_fn;
-use core::task::Poll;
+use core::task::{Poll, Waker};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,6 +46,8 @@ pub struct Wire {
     allowed: Mutex<Vec<(Call, Span)>>,
     probes_answer: AtomicBool,
     held: AtomicBool,
+    /// The tasks of the calls that are kept waiting.
+    waiting: Mutex<Vec<Waker>>,
     lies: AtomicBool,
     panics: AtomicBool,
     before: AtomicU32,
@@ -87,9 +89,12 @@ impl Wire {
         self.probes_answer.store(answer, Relaxed);
     }
 
-    /// Keeps calls waiting from now on, or lets them go on when they are polled next.
+    /// Keeps calls waiting from now on, or wakes those that wait and lets them go on.
     pub fn hold(&self, held: bool) {
         self.held.store(held, Relaxed);
+        if !held {
+            core::mem::take(&mut *lock(&self.waiting)).into_iter().for_each(Waker::wake);
+        }
     }
 
     /// Fills in a reading that has room before a charge fails.
@@ -170,7 +175,10 @@ impl Wire {
     async fn trip(&self, times: &AtomicU32) {
         let mut left = times.load(Relaxed);
         poll_fn(|context| match left.checked_sub(1) {
-            _ if self.held.load(Relaxed) => Poll::Pending,
+            _ if self.held.load(Relaxed) => {
+                lock(&self.waiting).push(context.waker().clone());
+                Poll::Pending
+            }
             None => Poll::Ready(()),
             Some(fewer) => {
                 left = fewer;

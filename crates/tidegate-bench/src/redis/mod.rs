@@ -11,6 +11,7 @@ mod contender;
 mod instructions;
 mod load;
 mod other_client;
+mod overload;
 mod report;
 mod server;
 mod workload;
@@ -24,6 +25,7 @@ use contender::{Contender, Who};
 use server::Server;
 
 pub(crate) use attempts::run as attempts;
+pub(crate) use overload::run as overload;
 pub(crate) use workload::Workload;
 
 /// Starts a server, lets everybody take turns, counts instructions, and prints the report.

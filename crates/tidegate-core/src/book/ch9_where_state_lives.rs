@@ -203,7 +203,8 @@
 //!
 //! | error | was anything changed? | so |
 //! |---|---|---|
-//! | [`Unavailable`](crate::StoreError::Unavailable), [`Contended`](crate::StoreError::Contended) | no | decide without the store |
+//! | [`Unavailable`](crate::StoreError::Unavailable) | no | decide without the store |
+//! | [`Contended`](crate::StoreError::Contended) | no | shed the request: too many came at once |
 //! | [`Timeout`](crate::StoreError::Timeout) | nobody knows | the same, and do not send it again: it might count twice |
 //! | [`Corrupt`](crate::StoreError::Corrupt) | no | begin that one counter anew, and tell somebody |
 //! | [`Version`](crate::StoreError::Version) | no | leave the counter alone: a newer version wrote it |

@@ -49,12 +49,10 @@ impl Failure {
     #[must_use]
     pub const fn of(error: &StoreError, counter: u64) -> Option<Self> {
         match error {
-            StoreError::Unavailable | StoreError::Timeout | StoreError::Contended => {
-                Some(Self::Backend)
-            }
+            StoreError::Unavailable | StoreError::Timeout => Some(Self::Backend),
             StoreError::Refused => Some(Self::Refused),
             StoreError::Corrupt { .. } => Some(Self::Corrupt(counter)),
-            StoreError::Version { .. } | StoreError::Stale { .. } => None,
+            StoreError::Contended | StoreError::Version { .. } | StoreError::Stale { .. } => None,
         }
     }
 }

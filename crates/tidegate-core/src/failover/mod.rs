@@ -8,6 +8,9 @@
 //! * [`Guardrails`], the exact local caps that decide meanwhile.
 //! * [`Mirror`], the blocks this node knew of before.
 //!
+//! Beside them, one [`Headroom`] for each node says how many calls its store can answer in time: too
+//! many requests at once are no failure of the store, and are shed instead.
+//!
 //! ```text
 //!             3 failures in 10 s                4th entry in 30 min
 //!   NORMAL ───────────────────────▶ DEGRADED   ┌──────────────────▶ FAIL_CLOSED, 10 min
@@ -22,6 +25,7 @@
 pub mod contract;
 mod failsafe;
 mod guardrail;
+mod headroom;
 mod health;
 mod input;
 mod machine;
@@ -35,6 +39,7 @@ mod tests;
 pub use contract::Cap;
 pub use failsafe::{Alarm, Failsafe, Guarded};
 pub use guardrail::{Asked, Guardrails};
+pub use headroom::Headroom;
 pub use input::{Failure, Generation, Input, Probe};
 pub use machine::{Course, Failover, Outputs};
 pub use mirror::Mirror;

@@ -2,6 +2,7 @@
 
 mod contract;
 mod entries;
+mod headroom;
 mod machine;
 mod mirror;
 mod model;

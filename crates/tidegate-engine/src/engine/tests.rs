@@ -1,6 +1,6 @@
 //! What callers rely on without seeing it.
 
-use tidegate_core::{Policy, Subject};
+use tidegate_core::{Name, Policy, Subject};
 use tidegate_test::stub::Failing;
 
 use super::*;

@@ -8,18 +8,23 @@
 mod post;
 mod posts;
 mod record;
+mod traffic;
+mod woken;
 
 use tidegate_core::{
     Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Generation,
-    Input, Mode, Name, Outputs, Probe, Protects, Signal, Span, Standby, Standing, Store,
+    Input, Mode, Name, Outputs, Policy, Probe, Protects, Signal, Span, Standby, Standing, Store,
     StoreError, Timestamp, Trial, fold,
 };
 
 pub(crate) use self::post::{Permit, Post, Route};
 pub(crate) use self::posts::Posts;
 pub use self::record::Record;
+pub(crate) use self::traffic::Traffic;
+use self::woken::woken;
 use crate::engine::Engine;
 use crate::event::Event;
+use crate::undecided::DecideError;
 
 /// A probe that is due, for one policy.
 #[must_use = "a probe that is not made leaves the policy without its store"]
@@ -122,33 +127,49 @@ impl<S: Store> Engine<S> {
         Some(self.post(policies.get(policy)?).counted.record())
     }
 
-    /// Decides a request with a store that can fail, and takes note of what became of it.
+    /// Decides a request with a store that can fail, and takes note of what became of it. It is shed
+    /// if more are under way than the store can answer in time.
     pub(crate) async fn decide_watched<'d>(
         &self,
         case: &'d mut Case<'_>,
         counted: bool,
-    ) -> Decision<'d> {
+    ) -> Result<Decision<'d>, DecideError> {
         let (post, began) = (self.post(case.policy()), self.now());
         let permit = match post.route() {
             Route::Ask(permit) => permit,
             Route::Local => match self.decide_locally(case, &post, counted) {
-                Ok(failsafe) => return self.decided_without_store(case, counted, failsafe),
+                Ok(failsafe) => return Ok(self.decided_without_store(case, counted, failsafe)),
                 Err(permit) => permit,
             },
         };
-        match self.ask(case, counted, began).await {
+        let Some(underway) = self.traffic.enter(&post.underway, began) else {
+            return Err(self.shed(case.policy(), &post));
+        };
+        let (asked, at) = woken(&self.clock, self.ask(case, counted, began)).await;
+        underway.answered(at);
+        match asked {
             Ok(()) => {
                 self.answered(case.policy().name(), &post, permit);
-                self.decided_by_store(case, counted, &post)
+                Ok(self.decided_by_store(case, counted, &post))
             }
+            Err(StoreError::Contended) => Err(self.shed(case.policy(), &post)),
             Err(error) => {
                 self.tell_failed(case, &post, &error);
                 match self.make_anew(case, counted, &post, permit, error, began).await {
-                    Ok(()) => self.decided_by_store(case, counted, &post),
-                    Err(failsafe) => self.decided_without_store(case, counted, failsafe),
+                    Ok(()) => Ok(self.decided_by_store(case, counted, &post)),
+                    Err(failsafe) => Ok(self.decided_without_store(case, counted, failsafe)),
                 }
             }
         }
+    }
+
+    /// Takes note that a request was shed, and says so at most once a second.
+    #[cold]
+    fn shed(&self, policy: &Policy, post: &Post) -> DecideError {
+        if let Some(shed) = post.counted.shed(self.now()) {
+            self.emit_surely(|| Event::Overloaded { policy: policy.name().clone(), shed });
+        }
+        DecideError::Overloaded
     }
 
     fn decided_by_store<'d>(
@@ -224,8 +245,12 @@ impl<S: Store> Engine<S> {
             });
         }
         let again = match forgotten {
-            Ok(_) if asks() => self.ask_again(case, counted, began).await,
-            Ok(_) => Err(error.clone()),
+            Ok(_) if asks() => match self.ask_again(case, counted, began).await {
+                // It is the unreadable counter that failed the request.
+                Err(StoreError::Contended) => Err(error.clone()),
+                asked => asked,
+            },
+            Ok(_) | Err(StoreError::Contended) => Err(error.clone()),
             Err(error) => Err(error),
         };
         let lets_in = case.policy().protects().is_some_and(Protects::is_entrance);
@@ -301,12 +326,15 @@ impl<S: Store> Engine<S> {
         case: &'d mut Case<'_>,
         counted: bool,
         error: StoreError,
-    ) -> Decision<'d> {
+    ) -> Result<Decision<'d>, DecideError> {
         let post = self.post(case.policy());
+        if error == StoreError::Contended {
+            return Err(self.shed(case.policy(), &post));
+        }
         self.tell_failed(case, &post, &error);
         let permit = Permit { generation: Generation::NONE, tell: false };
         let failsafe = self.failed(case, counted, &post, permit, error);
-        self.decided_without_store(case, counted, failsafe)
+        Ok(self.decided_without_store(case, counted, failsafe))
     }
 
     fn decided_without_store<'d>(

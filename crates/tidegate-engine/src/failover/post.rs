@@ -21,6 +21,8 @@ pub(crate) struct Post {
     tickets_from: AtomicU64,
     /// Whether this node knows of any block.
     knows_blocks: AtomicU64,
+    /// The calls of this policy that are under way to the store.
+    pub(crate) underway: AtomicU64,
     /// What has happened, for whoever asks.
     pub(crate) counted: Counted,
 }
@@ -57,6 +59,7 @@ impl Post {
             standby: Mutex::new(standby),
             tickets_from: AtomicU64::new(0),
             knows_blocks: AtomicU64::new(0),
+            underway: AtomicU64::new(0),
             counted: Counted::default(),
         }
     }

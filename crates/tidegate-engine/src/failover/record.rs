@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use tidegate_core::{Cause, StoreError};
+use tidegate_core::{Cause, Span, StoreError, Timestamp};
 
 /// What has happened between one policy and its store on this node, since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct Record {
     pub recreated: u64,
     /// Requests admitted because the store failed and the policy fails open.
     pub fail_open_admitted: u64,
+    /// Requests that were shed: more came at once than the store could be asked about in time.
+    pub shed: u64,
 }
 
 /// The same, while it is being counted.
@@ -33,6 +35,9 @@ pub(crate) struct Counted {
     bad_probes: AtomicU64,
     recreated: AtomicU64,
     fail_open_admitted: AtomicU64,
+    shed: AtomicU64,
+    /// When it was last told that requests are shed, in microseconds.
+    shed_told: AtomicU64,
 }
 
 // === impl Counted ===
@@ -66,6 +71,16 @@ impl Counted {
         add_one(&self.fail_open_admitted);
     }
 
+    /// Counts a request that was shed; how many there were, if that has not been told for a second.
+    pub(crate) fn shed(&self, now: Timestamp) -> Option<u64> {
+        let shed = self.shed.fetch_add(1, Relaxed) + 1;
+        let told = self.shed_told.load(Relaxed);
+        let is_due = now >= Timestamp::from_micros(told).after(Span::SECOND);
+        let (told_by, now) = (&self.shed_told, now.as_micros());
+        let tells = is_due && told_by.compare_exchange(told, now, Relaxed, Relaxed).is_ok();
+        tells.then_some(shed)
+    }
+
     pub(crate) fn record(&self) -> Record {
         let read = |counter: &AtomicU64| counter.load(Relaxed);
         Record {
@@ -75,6 +90,7 @@ impl Counted {
             bad_probes: read(&self.bad_probes),
             recreated: read(&self.recreated),
             fail_open_admitted: read(&self.fail_open_admitted),
+            shed: read(&self.shed),
         }
     }
 }

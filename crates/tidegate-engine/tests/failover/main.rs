@@ -13,5 +13,6 @@ mod deadline;
 mod kinds;
 mod modes;
 mod outside;
+mod overload;
 mod races;
 mod world;

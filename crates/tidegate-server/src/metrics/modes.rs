@@ -109,6 +109,12 @@ impl Snapshot {
         for (policy, _, record) in self.by_standing() {
             counter(&mut metric, &[("policy", policy)], record.recreated)?;
         }
+        let help =
+            "Requests shed because more came at once than the store can be asked about in time";
+        let mut metric = counting(encoder, "tidegate_shed", help)?;
+        for (policy, _, record) in self.by_standing() {
+            counter(&mut metric, &[("policy", policy)], record.shed)?;
+        }
         Ok(())
     }
 

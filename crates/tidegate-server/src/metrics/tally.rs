@@ -55,6 +55,7 @@ pub(crate) struct PolicyTally {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     NothingApplies,
+    Overloaded,
 }
 
 /// The classes of status, as labels.
@@ -264,11 +265,12 @@ impl PolicyTally {
 // === impl Failure ===
 
 impl Failure {
-    pub(crate) const ALL: [Self; 1] = [Self::NothingApplies];
+    pub(crate) const ALL: [Self; 2] = [Self::NothingApplies, Self::Overloaded];
 
     const fn of(error: &DecideError) -> Self {
         match error {
             DecideError::NothingApplies { .. } => Self::NothingApplies,
+            DecideError::Overloaded => Self::Overloaded,
         }
     }
 
@@ -276,6 +278,7 @@ impl Failure {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::NothingApplies => "nothing_applies",
+            Self::Overloaded => "overloaded",
         }
     }
 }

@@ -69,7 +69,7 @@ fn peek() -> OperationBuilder {
 }
 
 /// What can stand in the way of a decision.
-const UNDECIDED: [Kind; 2] = [Kind::UnknownPolicy, Kind::NothingApplies];
+const UNDECIDED: [Kind; 3] = [Kind::UnknownPolicy, Kind::NothingApplies, Kind::Overloaded];
 
 fn batch() -> OperationBuilder {
     let operation = about(Route::Batch, "decide_batch", "Decide up to 100 requests")
@@ -90,7 +90,13 @@ fn settle() -> OperationBuilder {
             "200",
             answer("What was moved", "Settled", Some(json!({"returned": 1, "added": 0}))),
         );
-    let tickets = [Kind::BadTicket, Kind::TicketSettled, Kind::TicketExpired, Kind::StoreFailed];
+    let tickets = [
+        Kind::BadTicket,
+        Kind::TicketSettled,
+        Kind::TicketExpired,
+        Kind::StoreFailed,
+        Kind::Overloaded,
+    ];
     refusing(operation, &[&ANY, &BODY, &tickets])
 }
 
@@ -117,7 +123,7 @@ fn explain() -> OperationBuilder {
         .parameters(Some(facts))
         .parameter(query("cost", "What the request weighs", cost(1).into()))
         .response("200", answer("Every limit of the policy, in order", "Explanation", None));
-    let kinds = [Kind::InvalidField, Kind::UnknownPolicy];
+    let kinds = [Kind::InvalidField, Kind::UnknownPolicy, Kind::Overloaded];
     refusing(operation, &[&ANY, &kinds])
 }
 
@@ -253,9 +259,9 @@ fn refusing(mut operation: OperationBuilder, kinds: &[&[Kind]]) -> OperationBuil
     kinds.sort_by_key(|kind| kind.status());
     for same in kinds.chunk_by(|one, other| one.status() == other.status()) {
         let titles: Vec<_> = same.iter().map(|kind| kind.title()).collect();
-        let status = same[0].status();
+        let (status, may_wait) = (same[0].status(), same.contains(&Kind::Overloaded));
         operation = operation
-            .response(status.to_string(), refusal(&titles.join("; "), status, true, false));
+            .response(status.to_string(), refusal(&titles.join("; "), status, true, may_wait));
     }
     operation
 }

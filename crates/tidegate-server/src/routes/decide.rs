@@ -1,5 +1,7 @@
 //! Decisions: one, one that is only looked at, and many.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use tidegate_core::{Case, PolicySet};
 use tidegate_engine::DecideError;
@@ -111,7 +113,14 @@ pub(super) fn undecided(error: &DecideError) -> Problem {
         DecideError::NothingApplies { .. } => {
             Kind::NothingApplies.problem(error.to_string()).about("/subject")
         }
+        DecideError::Overloaded => overloaded(error.to_string()),
     }
+}
+
+/// More at once than can be asked about in time; nothing was counted.
+#[cold]
+pub(super) fn overloaded(detail: impl Into<Cow<'static, str>>) -> Problem {
+    Kind::Overloaded.problem(detail).retry_after(DecideError::RETRY_AFTER)
 }
 
 /// No policy has this name; perhaps one has nearly.

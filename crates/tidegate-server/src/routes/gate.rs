@@ -97,6 +97,10 @@ fn code(decision: &Decision<'_>) -> Option<Code> {
 fn refused(error: &DecideError) -> Answer {
     match error {
         DecideError::NothingApplies { .. } => answer::problem(&Kind::Forbidden.alone()),
+        DecideError::Overloaded => {
+            let problem = Kind::Unavailable.alone().coded(Some(Code::Overloaded));
+            answer::problem(&problem.retry_after(DecideError::RETRY_AFTER))
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! What is in force, and what it says about somebody.
 
 use tidegate_core::Case;
+use tidegate_engine::DecideError;
 
-use super::decide::{unknown_policy, write};
+use super::decide::{undecided, unknown_policy, write};
 use crate::answer::{self, Answer};
 use crate::problem::Problem;
 use crate::wire::listing::{ExplainAnswer, PoliciesAnswer};
@@ -31,8 +32,12 @@ pub(crate) async fn explain<S: Store + 'static>(
     let policy = set.get(name).ok_or_else(|| unknown_policy(&set, name))?;
     let subject = facts.subject();
     let mut case = Case::new(policy, &subject).weighing(cost);
-    // The one error there is: nothing applies, and that is said limit by limit.
-    let decision = engine.peek(&mut case).await.ok();
+    let decision = match engine.peek(&mut case).await {
+        Ok(decision) => Some(decision),
+        // That nothing applies is said limit by limit.
+        Err(DecideError::NothingApplies { .. }) => None,
+        Err(error @ DecideError::Overloaded) => return Err(undecided(&error)),
+    };
     let mut document = Vec::new();
     write(&mut document, &ExplainAnswer::new(policy, &subject, decision));
     Ok(answer::json(document))

@@ -1,9 +1,9 @@
 //! Settling: what a request really cost.
 
-use tidegate_core::TicketError;
+use tidegate_core::{StoreError, TicketError};
 use tidegate_engine::SettleError;
 
-use super::decide::write;
+use super::decide::{overloaded, write};
 use crate::answer::{self, Answer};
 use crate::problem::{Kind, Problem};
 use crate::wire::answers::SettledAnswer;
@@ -33,6 +33,9 @@ fn unsettled(error: &SettleError) -> Problem {
         SettleError::Ticket(TicketError::Settled) => (Kind::TicketSettled, "/ticket"),
         SettleError::Ticket(TicketError::Expired) => (Kind::TicketExpired, "/ticket"),
         SettleError::Weight(_) => (Kind::InvalidField, "/cost"),
+        SettleError::Store(StoreError::Contended) => {
+            return overloaded("too many requests at once; nothing was settled");
+        }
         SettleError::Store(_) => return Kind::StoreFailed.problem(error.to_string()),
     };
     kind.problem(error.to_string()).about(field)

@@ -313,3 +313,48 @@ fn what_cannot_be_settled_is_a_problem_of_ours() {
     assert_eq!(reply.status, 503);
     assert_eq!(reply.problem()["type"], "urn:tidegate:problem:store-failed");
 }
+
+#[test]
+fn a39_too_many_at_once_is_503_with_retry_after_at_every_door_and_feeds_nothing() {
+    let outage = Outage::of(None);
+    let ticket = outage.decide("api")["ticket"].clone();
+    outage.fails_with(Some(StoreError::Contended));
+    let subject = json!({"org": "acme", "user": "u7", "ip": "203.0.113.7", "account": "ada"});
+    let ask = json!({"policy": "api", "subject": subject});
+    let shed = |reply: &Reply| {
+        assert_eq!((reply.status, reply.header("retry-after")), (503, Some("1")));
+        let problem = reply.problem();
+        assert_eq!(problem["type"], "urn:tidegate:problem:overloaded");
+        assert_eq!((&problem["status"], &problem["retry_after"]), (&json!(503), &json!(1)));
+    };
+    for _ in 0..4 {
+        shed(&outage.world.post("/v1/decide", &ask));
+        shed(&outage.world.post("/v1/peek", &ask));
+    }
+    shed(&outage.world.get("/v1/explain/api?org=acme"));
+    if ticket.is_string() {
+        shed(&outage.world.post("/v1/settle", &json!({"ticket": ticket, "cost": 0})));
+    }
+    let batch = outage.world.post("/v1/decide/batch", &json!({"requests": [ask, ask]}));
+    assert_eq!(batch.status, 200);
+    for (place, result) in batch.json()["results"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(result["type"], "urn:tidegate:problem:overloaded");
+        assert_eq!((&result["status"], &result["retry_after"]), (&json!(503), &json!(1)));
+        assert_eq!(result["field"], format!("/requests/{place}"));
+    }
+    for target in ["/v1/gate/api", "/v1/gate/login", "/v1/gate/api?deny=403"] {
+        let reply = outage.ask(target, "x-org: acme\r\nx-user: u7\r\nx-login: ada\r\n");
+        assert_eq!((reply.status, reply.header("retry-after")), (503, Some("1")));
+        assert_eq!(reply.problem()["code"], "throttling.overloaded");
+        assert_eq!(reply.problem().get("detail"), None, "nothing from within");
+    }
+    assert_eq!(outage.metric("tidegate_shed_total{policy=\"api\"}"), 8 + 1 + 2 + 2);
+    assert_eq!(outage.metric("tidegate_shed_total{policy=\"login\"}"), 1);
+    let errors = "tidegate_decide_errors_total{policy=\"api\",kind=\"overloaded\"}";
+    assert_eq!(outage.metric(errors), 4 + 2 + 2, "decisions, and no looks");
+    for (policy, standing) in standings(&outage) {
+        assert_eq!(standing["mode"], "normal", "{policy}: {standing}");
+    }
+    outage.fails_with(None);
+    assert_eq!(outage.decide("api")["mode"], "normal");
+}

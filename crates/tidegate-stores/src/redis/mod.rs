@@ -39,6 +39,7 @@ mod state;
 mod store;
 mod template;
 mod trouble;
+mod turn;
 mod undo;
 mod url;
 

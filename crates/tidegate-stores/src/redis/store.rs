@@ -24,6 +24,7 @@ use super::scripts::Scripts;
 use super::servers::{Garbled, Servers};
 use super::signature::Ask;
 use super::trouble::Trouble;
+use super::turn;
 use super::url::{Target, TargetError};
 
 /// Counters in Redis or Valkey.
@@ -160,6 +161,13 @@ impl Store for RedisStore {
         self.0.in_time(trial.deadline(), super::probe::probe(&self.0, trial)).await
     }
 
+    fn patience(&self) -> Option<Span> {
+        match &self.0.runner {
+            Runner::Servers(servers) => Some(servers.timeout().into()),
+            Runner::Scripted { .. } => None,
+        }
+    }
+
     fn changes(&self) -> Changes {
         match &self.0.runner {
             Runner::Servers(servers) => servers.changes(),
@@ -191,10 +199,7 @@ impl Inner {
     ) -> Result<T, StoreError> {
         let Runner::Servers(servers) = &self.runner else { return asked.await };
         let limit = servers.timeout().min(within.into());
-        match tokio::time::timeout(limit, asked).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(servers.late(limit)),
-        }
+        turn::within(limit, asked).await.unwrap_or_else(|| Err(servers.late(limit)))
     }
 
     /// What comes back with the answer: different for calls that can be under way together.

@@ -98,7 +98,7 @@ pub(super) async fn request(
             let ticket = engine.ticket(&decision).filter(|_| answer.admitted && !peek);
             ticket.map(|ticket| ticket.as_str().to_owned())
         }
-        // No limit of the policy counts by what is known of this client.
+        // No limit of the policy counts by what is known of this client, or the request was shed.
         Err(_) => {
             hub.record(number, policy, What::Gone { request });
             None

@@ -50,7 +50,7 @@ impl SimStore {
             Some(failure) => Err(failure.error()),
             None => self.0.with(|state| act(state, now)),
         };
-        self.0.end(&op, outcome(&result, corrupt));
+        self.0.end(&op, outcome(kind, &result, corrupt));
         result
     }
 }
@@ -139,12 +139,17 @@ fn digest(batch: &Batch<'_>, place: usize) -> u64 {
     batch.charges().get(place).map_or(0, tidegate_core::Charge::digest)
 }
 
-fn outcome<T>(result: &Result<T, StoreError>, corrupt: impl Fn(usize) -> u64) -> Outcome {
+fn outcome<T>(
+    kind: OpKind,
+    result: &Result<T, StoreError>,
+    corrupt: impl Fn(usize) -> u64,
+) -> Outcome {
     match result {
         Ok(_) => Outcome::Good,
-        Err(StoreError::Unavailable | StoreError::Timeout | StoreError::Contended) => {
-            Outcome::Failed
-        }
+        Err(StoreError::Unavailable | StoreError::Timeout) => Outcome::Failed,
+        // Nobody else uses what a probe writes. A request is shed, and that is no failure (A39).
+        Err(StoreError::Contended) if kind == OpKind::Probe => Outcome::Failed,
+        Err(StoreError::Contended) => Outcome::Version,
         Err(StoreError::Refused) => Outcome::Refused,
         Err(StoreError::Corrupt { charge }) => Outcome::Corrupt(corrupt(*charge)),
         Err(StoreError::Version { .. }) => Outcome::Version,

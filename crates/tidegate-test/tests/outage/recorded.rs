@@ -97,12 +97,11 @@ fn digest(batch: &Batch<'_>, place: usize) -> u64 {
 fn outcome<T>(result: &Result<T, StoreError>, counter: impl Fn(usize) -> u64) -> Outcome {
     match result {
         Ok(_) => Outcome::Good,
-        Err(StoreError::Unavailable | StoreError::Timeout | StoreError::Contended) => {
-            Outcome::Failed
-        }
+        Err(StoreError::Unavailable | StoreError::Timeout) => Outcome::Failed,
         Err(StoreError::Refused) => Outcome::Refused,
         Err(StoreError::Corrupt { charge }) => Outcome::Corrupt(counter(*charge)),
-        Err(StoreError::Version { .. }) => Outcome::Version,
+        // Shed by this node, which is nobody's failure.
+        Err(StoreError::Contended | StoreError::Version { .. }) => Outcome::Version,
         Err(StoreError::Stale { .. }) => Outcome::Stale,
     }
 }

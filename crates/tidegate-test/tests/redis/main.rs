@@ -19,6 +19,7 @@ mod exact;
 mod faults;
 mod hostile;
 mod node;
+mod overload;
 mod permissions;
 mod place;
 mod probes;

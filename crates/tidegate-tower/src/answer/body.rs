@@ -84,7 +84,8 @@ impl<'a> Told<'a> {
     ) -> Self {
         let policy = refused.decision.map(|decision| decision.policy());
         let attempts = policy.is_some_and(|policy| is_about_identity(policy.protects()));
-        let retry_after = figures.and_then(|figures| figures.retry_after(profile));
+        let told = figures.and_then(|figures| figures.retry_after(profile));
+        let retry_after = told.or(refused.code.retry_after());
         let mut details = Details { limit: None, scope: None, numbers: None, retry_after };
         if !attempts {
             details.numbers = figures.and_then(Numbers::of);

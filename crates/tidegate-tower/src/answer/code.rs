@@ -1,6 +1,7 @@
 //! Every way in which a request can be refused.
 
 use http::StatusCode;
+use tidegate_engine::DecideError;
 
 /// Why a request was refused, for programs that branch on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,6 +12,8 @@ pub enum Code {
     EnforcementDegraded,
     /// Whether it may pass cannot be found out, and the policy denies meanwhile.
     Unavailable,
+    /// More requests at once than can be checked in time; this one was shed.
+    Overloaded,
     /// The route asks for a scope that was not granted.
     InsufficientScope,
     /// The route is for those who are known, and nobody has said who asks.
@@ -25,10 +28,11 @@ pub enum Code {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::RateLimitExceeded,
         Self::EnforcementDegraded,
         Self::Unavailable,
+        Self::Overloaded,
         Self::InsufficientScope,
         Self::AuthenticationRequired,
         Self::InvalidPath,
@@ -42,6 +46,7 @@ impl Code {
             Self::RateLimitExceeded => "throttling.rate_limit_exceeded",
             Self::EnforcementDegraded => "throttling.enforcement_degraded",
             Self::Unavailable => "throttling.unavailable",
+            Self::Overloaded => "throttling.overloaded",
             Self::InsufficientScope => "authorization.insufficient_scope",
             Self::AuthenticationRequired => "authentication.required",
             Self::InvalidPath => "request.invalid_path",
@@ -54,7 +59,7 @@ impl Code {
     pub const fn status(self) -> StatusCode {
         match self {
             Self::RateLimitExceeded | Self::EnforcementDegraded => StatusCode::TOO_MANY_REQUESTS,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
             Self::InsufficientScope => StatusCode::FORBIDDEN,
             Self::AuthenticationRequired => StatusCode::UNAUTHORIZED,
             Self::InvalidPath => StatusCode::BAD_REQUEST,
@@ -71,6 +76,7 @@ impl Code {
                 "Too many requests: for the time being, less than usual is admitted."
             }
             Self::Unavailable => "This cannot be checked right now.",
+            Self::Overloaded => "Too many requests at once to check this one.",
             Self::InsufficientScope => "A scope that this request needs was not granted.",
             Self::AuthenticationRequired => "This request needs authentication.",
             Self::InvalidPath => "The path of this request has no canonical form.",
@@ -85,6 +91,7 @@ impl Code {
             Self::RateLimitExceeded => "urn:tidegate:problem:rate-limit-exceeded",
             Self::EnforcementDegraded => "urn:tidegate:problem:enforcement-degraded",
             Self::Unavailable => "urn:tidegate:problem:unavailable",
+            Self::Overloaded => "urn:tidegate:problem:overloaded",
             Self::InsufficientScope => "urn:tidegate:problem:insufficient-scope",
             Self::AuthenticationRequired => "urn:tidegate:problem:authentication-required",
             Self::InvalidPath => "urn:tidegate:problem:invalid-path",
@@ -99,10 +106,19 @@ impl Code {
             Self::RateLimitExceeded => "Rate limit exceeded",
             Self::EnforcementDegraded => "Enforcement degraded",
             Self::Unavailable => "Unavailable",
+            Self::Overloaded => "Overloaded",
             Self::InsufficientScope => "Insufficient scope",
             Self::AuthenticationRequired => "Authentication required",
             Self::InvalidPath => "Invalid path",
             Self::Misconfigured => "Internal error",
+        }
+    }
+
+    /// When to come back, in whole seconds, where no decision says it.
+    pub(crate) const fn retry_after(self) -> Option<u64> {
+        match self {
+            Self::Overloaded => Some(DecideError::RETRY_AFTER.as_secs_ceil()),
+            _ => None,
         }
     }
 
@@ -113,7 +129,7 @@ impl Code {
             // RESOURCE_EXHAUSTED
             Self::RateLimitExceeded | Self::EnforcementDegraded => 8,
             // UNAVAILABLE
-            Self::Unavailable => 14,
+            Self::Unavailable | Self::Overloaded => 14,
             // PERMISSION_DENIED
             Self::InsufficientScope => 7,
             // UNAUTHENTICATED

@@ -71,7 +71,7 @@ impl ErrorCode {
                 Self::TooManyAttempts
             }
             Code::RateLimitExceeded | Code::EnforcementDegraded => Self::RateLimited,
-            Code::Unavailable => Self::ServiceUnavailable,
+            Code::Unavailable | Code::Overloaded => Self::ServiceUnavailable,
             Code::InsufficientScope => Self::Forbidden,
             Code::AuthenticationRequired => Self::Unauthorized,
             Code::InvalidPath => Self::BadRequest,

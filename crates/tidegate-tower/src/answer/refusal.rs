@@ -1,7 +1,7 @@
 //! A refusal as a whole response, for HTTP and for gRPC.
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, Response};
 use tidegate_core::{Decision, Timestamp};
 
@@ -39,6 +39,9 @@ impl Profile {
         };
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(seconds) = refused.code.retry_after() {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
         if let Some(challenge) = challenge(refused.code) {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
@@ -78,6 +81,7 @@ const fn challenge(code: Code) -> Option<&'static str> {
         Code::RateLimitExceeded
         | Code::EnforcementDegraded
         | Code::Unavailable
+        | Code::Overloaded
         | Code::InvalidPath
         | Code::Misconfigured => None,
     }

@@ -164,11 +164,17 @@ impl<S: Store> Gate<S> {
         };
         if let Some(policy) = policy.filter(counts) {
             let mut case = Case::new(policy, &subject).only_outcomes();
-            // If none of them applies, there is nothing to count.
-            if let Ok(decision) = self.0.engine.decide(&mut case).await
-                && let Some(code) = code(&decision)
-            {
-                return self.refuse(asked, code, Some(decision));
+            match self.0.engine.decide(&mut case).await {
+                Ok(decision) => {
+                    if let Some(code) = code(&decision) {
+                        return self.refuse(asked, code, Some(decision));
+                    }
+                }
+                // If none of them applies, there is nothing to count.
+                Err(DecideError::NothingApplies { .. }) => {}
+                Err(error @ DecideError::Overloaded) => {
+                    return self.undecided(asked, &error);
+                }
             }
         }
         self.refuse(asked, Code::InsufficientScope, None)
@@ -308,8 +314,14 @@ impl<S: Store> Gate<S> {
 
     #[cold]
     fn undecided(&self, asked: &Asked<'_>, error: &DecideError) -> Ruling {
-        error!(%error, "a request could not be decided, and is refused");
-        self.refuse(asked, Code::Misconfigured, None)
+        match error {
+            DecideError::NothingApplies { .. } => {
+                error!(%error, "a request could not be decided, and is refused");
+                self.refuse(asked, Code::Misconfigured, None)
+            }
+            // Counted and told by the engine, once a second: a line for each would be one more load.
+            DecideError::Overloaded => self.refuse(asked, Code::Overloaded, None),
+        }
     }
 }
 

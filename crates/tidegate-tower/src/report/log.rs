@@ -159,6 +159,8 @@ fn level(code: Code, decision: Option<&Decision<'_>>) -> Level {
     match code {
         Code::Misconfigured => Level::ERROR,
         Code::EnforcementDegraded | Code::Unavailable => Level::WARN,
+        // A line for each would be one more load; the engine tells it once a second.
+        Code::Overloaded => Level::DEBUG,
         _ if decision.is_some_and(unusual) => Level::WARN,
         _ => Level::INFO,
     }

@@ -21,6 +21,11 @@ pub fn log(event: &Event) {
             target: TARGET, %policy, %limit, severity = Severity::Critical.name(),
             "a counter could not be read, and was made anew: its counts are lost"
         ),
+        Event::Overloaded { policy, shed } => warn!(
+            target: TARGET, %policy, shed, severity = Severity::Warning.name(),
+            "more requests at once than the store can be asked about in time; the rest are answered \
+             with 503"
+        ),
         Event::Coalesced { count } => error!(
             target: TARGET, count, "more signals than could be kept; `/v1/policies` has the modes"
         ),

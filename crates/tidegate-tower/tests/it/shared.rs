@@ -96,3 +96,32 @@ async fn p22_requests_that_pass_because_a_policy_fails_open_are_counted_by_the_l
     assert_eq!(send(&gate, "/reports/1").await.status(), StatusCode::OK);
     assert_eq!(count(), Some(1), "the early policy fails open, the other one is degraded");
 }
+
+#[tokio::test]
+async fn a39_too_many_at_once_are_503_with_retry_after_in_every_layer() {
+    let (gate, wire) = gate();
+    assert_eq!(send(&gate, "/reports/1").await.status(), StatusCode::OK);
+    let shed = |answer: &Response<Body<Body<Full<Bytes>>>>| {
+        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(answer.headers()["retry-after"], "1");
+    };
+    // The early layer; then the other one, behind an early one that has decided.
+    wire.fail_next([StoreError::Contended]);
+    shed(&send(&gate, "/reports/1").await);
+    let service = service_fn(async |_: Request<Full<Bytes>>| {
+        Ok::<_, std::convert::Infallible>(Response::new(Full::<Bytes>::default()))
+    });
+    wire.fail_next([StoreError::Contended]);
+    let asked = request(Method::GET, "/reports/1", Some(acme()));
+    let answer = gate.org().layer(service).oneshot(asked).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(answer.headers()["retry-after"], "1");
+    let mut asked = request(Method::POST, "/login", None);
+    asked.headers_mut().insert("content-type", "application/grpc".parse().unwrap());
+    wire.fail_next([StoreError::Contended]);
+    let answer = gate.early().layer(service).oneshot(asked).await.unwrap();
+    assert_eq!(answer.headers()["grpc-status"], "14", "UNAVAILABLE");
+    assert_eq!(answer.headers()["retry-after"], "1");
+    let text = Metrics::default().encode(gate.clone()).unwrap();
+    assert!(!text.contains("mode=\"degraded\"} 1"), "nothing was a failure of the store");
+}

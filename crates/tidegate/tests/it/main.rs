@@ -19,6 +19,7 @@ mod fleet;
 mod login;
 mod logs;
 mod outage;
+mod overload;
 mod process;
 mod reload;
 mod serve;

@@ -135,7 +135,7 @@ fn p50_only_failures_of_the_store_are_failures() {
     let of = |error: StoreError| Failure::of(&error, 7);
     assert_eq!(of(StoreError::Unavailable), Some(Failure::Backend));
     assert_eq!(of(StoreError::Timeout), Some(Failure::Backend));
-    assert_eq!(of(StoreError::Contended), Some(Failure::Backend));
+    assert_eq!(of(StoreError::Contended), None, "a39: too many at once");
     assert_eq!(of(StoreError::Refused), Some(Failure::Refused));
     assert_eq!(of(StoreError::Corrupt { charge: 3 }), Some(Failure::Corrupt(7)));
     assert_eq!(of(StoreError::Version { charge: 3 }), None);

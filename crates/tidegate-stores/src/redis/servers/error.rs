@@ -15,13 +15,11 @@ pub(super) fn error_of(code: &str, text: &str) -> StoreError {
     match code {
         // Permissions and configuration: only an operator can help.
         "NOAUTH" | "WRONGPASS" | "NOPERM" | "CROSSSLOT" => StoreError::Refused,
-        "TRYAGAIN" => StoreError::Contended,
         "ERR" => error_of_text(text),
         // From within a script, but of a code that says what was not done.
         "BUSY" | "UNKILLABLE" | "LOADING" | "MISCONF" | "OOM" | "READONLY" | "NOREPLICAS"
-        | "MASTERDOWN" | "CLUSTERDOWN" | "EXECABORT" | "NOSCRIPT" | "MOVED" | "ASK" => {
-            StoreError::Unavailable
-        }
+        | "MASTERDOWN" | "CLUSTERDOWN" | "EXECABORT" | "NOSCRIPT" | "MOVED" | "ASK"
+        | "TRYAGAIN" => StoreError::Unavailable,
         _ if is_from_script(text) => StoreError::Timeout,
         _ => StoreError::Unavailable,
     }

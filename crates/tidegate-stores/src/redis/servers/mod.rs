@@ -46,6 +46,7 @@ pub(crate) use self::slot::tag_of;
 use self::tls::Tls;
 use crate::redis::script::Script;
 use crate::redis::trouble::Trouble;
+use crate::redis::turn::within;
 use crate::redis::url::{Kind, Target, TargetError};
 
 /// The servers of one target.
@@ -130,9 +131,9 @@ impl Servers {
         let call = Call::new(script, keys, arg);
         let mut progress = Progress::default();
         let timeout = self.shared.target.timeout();
-        let reply = match tokio::time::timeout(timeout, self.answer(&call, &mut progress)).await {
-            Ok(reply) => reply?,
-            Err(_) => return Err(self.elapsed(&mut progress)),
+        let reply = match within(timeout, self.answer(&call, &mut progress)).await {
+            Some(reply) => reply?,
+            None => return Err(self.elapsed(&mut progress)),
         };
         decode(reply).map_err(|Garbled| {
             let place = progress.place();

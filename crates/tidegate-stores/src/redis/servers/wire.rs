@@ -17,13 +17,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
+use tidegate_core::Headroom;
+
 use super::tls::Tls;
 use crate::redis::trouble::Trouble;
 use crate::redis::url::Address;
 
-/// Calls that may wait for the driver to take them up. Beyond it callers wait for a place, under
-/// their deadlines.
-const QUEUE: usize = 1024;
+/// Calls that may wait for the driver to take them up: as many as a node ever has under way.
+const QUEUE: usize = Headroom::MOST as usize;
 
 #[derive(Debug)]
 pub(super) struct Wire {

@@ -29,15 +29,15 @@ async fn r25_p74_a_slot_moves() {
     let others = [("one", quota(9)), ("two", quota(9))];
     let new = |count| Node::with(&url, PATIENT, policies(others[..count].iter().cloned()));
     let several = new(2).decide(ORG).await;
-    assert_eq!(several, Err(StoreError::Contended), "of several new keys none can be set yet");
+    assert_eq!(several, Err(StoreError::Unavailable), "of several new keys none can be set yet");
     assert_eq!(new(1).decide(ORG).await, Ok(true), "one new key is set where the slot goes: ASK");
     let listed = from.command(&["CLUSTER", "GETKEYSINSLOT", &slot.to_string(), "10"]).await;
     let keys: Vec<String> = redis::from_redis_value(listed).unwrap();
     assert_eq!(keys.len(), 3, "{keys:?}");
     cluster.migrate_key(&keys[0], to).await;
-    assert_eq!(trial.call().await, Err(StoreError::Contended), "half here, half there: TRYAGAIN");
+    assert_eq!(trial.call().await, Err(StoreError::Unavailable), "half here, half there: TRYAGAIN");
     cluster.migrate_key(&keys[1], to).await;
-    assert_eq!(trial.call().await, Err(StoreError::Contended));
+    assert_eq!(trial.call().await, Err(StoreError::Unavailable));
     cluster.migrate_key(&keys[2], to).await;
     assert_eq!(trial.call().await, Ok(true), "ASK, and a script that is not known there");
     to.command(&["SCRIPT", "FLUSH"]).await;

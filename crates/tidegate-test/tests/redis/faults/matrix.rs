@@ -7,7 +7,7 @@ use crate::node::{Node, PATIENT};
 
 /// What a server may say to a script, and what it means. Only `Timeout` leaves open what was done.
 const REPLIES: [(&str, StoreError); 34] = {
-    use StoreError::{Contended, Refused, Timeout, Unavailable};
+    use StoreError::{Refused, Timeout, Unavailable};
     [
         ("-BUSY Redis is busy running a script.", Unavailable),
         ("-UNKILLABLE Sorry the script already executed write commands.", Unavailable),
@@ -21,7 +21,7 @@ const REPLIES: [(&str, StoreError); 34] = {
         ("-MOVED 3999 127.0.0.1:1", Unavailable),
         ("-ASK 3999 127.0.0.1:1", Unavailable),
         ("-EXECABORT Transaction discarded because of previous errors.", Unavailable),
-        ("-TRYAGAIN Multiple keys request during rehashing of slot", Contended),
+        ("-TRYAGAIN Multiple keys request during rehashing of slot", Unavailable),
         ("-CROSSSLOT Keys in request don't hash to the same slot", Refused),
         ("-NOAUTH Authentication required.", Refused),
         ("-WRONGPASS invalid username-password pair or user is disabled.", Refused),

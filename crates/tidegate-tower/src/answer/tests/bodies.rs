@@ -111,13 +111,19 @@ fn p82_no_refusal_tells_who_asked_or_what_failed() {
 
 #[test]
 fn grpc_reads_its_status_from_the_head_and_there_is_no_body() {
-    let statuses = [8, 8, 14, 7, 16, 3, 13];
+    let statuses = [8, 8, 14, 14, 7, 16, 3, 13];
     for (code, status) in Code::ALL.into_iter().zip(statuses) {
         let response = refused_unasked(&Profile::default(), code, true);
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "application/grpc");
         assert_eq!(response.headers()["grpc-status"], status.to_string());
-        assert_eq!(response.headers()["grpc-message"], code.message());
+        let message = match code {
+            Code::Overloaded => {
+                "Too many requests at once to check this one. Try again in 1 second."
+            }
+            code => code.message(),
+        };
+        assert_eq!(response.headers()["grpc-message"], message);
         assert!(response.body().is_empty());
     }
     assert_eq!(percent_encoded("50% of\n\u{e4}~"), "50%25 of%0A%C3%A4~");

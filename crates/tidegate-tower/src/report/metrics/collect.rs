@@ -155,6 +155,11 @@ fn records(
     for policy in names() {
         counter(&mut metric, &[("policy", policy)], of.record(policy).recreated)?;
     }
+    let help = "Requests shed because more came at once than the store can be asked about in time";
+    let mut metric = counters(encoder, "tidegate_shed", help)?;
+    for policy in names() {
+        counter(&mut metric, &[("policy", policy)], of.record(policy).shed)?;
+    }
     Ok(())
 }
 

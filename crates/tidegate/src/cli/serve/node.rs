@@ -174,6 +174,7 @@ fn log_event(event: &Event) {
         Event::Blocked { .. }
         | Event::Failover { .. }
         | Event::Recreated { .. }
+        | Event::Overloaded { .. }
         | Event::Coalesced { .. }
         | Event::Amended { .. }
         | Event::StoreChanged { .. }

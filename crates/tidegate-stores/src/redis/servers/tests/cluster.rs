@@ -66,7 +66,7 @@ async fn p74_a_slot_on_its_way_is_asked_for_and_then_moved() {
     cluster.move_slot_begin(slot, to).await;
     assert_eq!(count(&servers, KEY).await, Ok(2), "still where it was");
     assert_eq!(count(&servers, OTHER).await, Ok(1), "new ones go where the slot goes: ASK");
-    assert_eq!(pair(&servers).await, Err(StoreError::Contended), "half here, half there");
+    assert_eq!(pair(&servers).await, Err(StoreError::Unavailable), "half here, half there");
     cluster.migrate_key(KEY, to).await;
     assert_eq!(count(&servers, KEY).await, Ok(3), "ASK, and its script is not known there");
     assert_eq!(pair(&servers).await, Ok(4 + 2), "both there");

@@ -46,7 +46,7 @@ async fn every_error_reply_is_an_error_and_is_sent_once() {
         ("-".into(), StoreError::Unavailable),
         ("-MOVED 1 127.0.0.1:1".into(), StoreError::Unavailable),
         ("-ASK 1 127.0.0.1:1".into(), StoreError::Unavailable),
-        ("-TRYAGAIN Multiple keys request during rehashing".into(), StoreError::Contended),
+        ("-TRYAGAIN Multiple keys request during rehashing".into(), StoreError::Unavailable),
         ("-CROSSSLOT Keys in request don't hash to the same slot".into(), StoreError::Refused),
         ("-NOAUTH Authentication required.".into(), StoreError::Refused),
         ("-WRONGPASS invalid username-password pair".into(), StoreError::Refused),
