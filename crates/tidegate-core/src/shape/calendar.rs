@@ -41,9 +41,9 @@ const LOOK_BACK: i64 = 6 * HOUR;
 /// weeks and months seven, with a date that is skipped and one that starts early by a fold.
 const MAX_STARTS: usize = 12;
 
-/// The length of a period for probes. The clocks of a node and its store may be apart by one and a half
-/// of them before the store has to ask for other periods.
-const BRIEF: Span = Span::from_secs(3);
+/// The length of a period for probes, in seconds. The clocks of a node and its store may be apart by a
+/// little more before the store has to ask for other periods.
+const BRIEF: i64 = 3;
 
 /// Typing errors for which a zone is still suggested.
 const MAX_TYPOS: usize = 2;
@@ -348,13 +348,11 @@ impl Eq for Calendar {}
 // === impl Periods ===
 
 impl Periods {
-    /// Three periods of [`BRIEF`], the second of them around `now`.
+    /// Three periods of [`BRIEF`], the second of them around `now`. They begin with whole seconds, as all
+    /// periods of calendars do.
     fn brief(now: Timestamp) -> Self {
-        let at = |halves: u64| {
-            let start = now.as_micros() + halves * BRIEF.as_micros() / 2;
-            Timestamp::from_micros(start.saturating_sub(2 * BRIEF.as_micros()))
-        };
-        Self { bounds: [at(1), at(3), at(5), at(7)] }
+        let first = second_of(now) - 1 - BRIEF;
+        Self { bounds: [0, 1, 2, 3].map(|place| timestamp_of(first + place * BRIEF)) }
     }
 
     /// The starts of the previous, the current and the next period, and of the one after that.

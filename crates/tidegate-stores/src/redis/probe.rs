@@ -6,6 +6,9 @@
 //! afterwards, with different commands. All of it is under way at once, so that a probe takes as long as
 //! a charge and not as long as all masters together.
 //!
+//! A probe needs whatever its scripts may need. That a bucket of one token in an hour happens to be
+//! written whole every time is not looked into.
+//!
 //! What a probe does not try: the text of a script that no server was sent yet. Who lacks the right to
 //! `EVAL` finds that out with the first request whose facts select other limits than all of them.
 

@@ -85,8 +85,11 @@ pub enum What {
     },
     /// What is known from outside: the clock of the store is so far ahead of the trace.
     Clock(u64),
-    /// What is known from outside: the store forgets something, or begins to keep two histories.
+    /// What is known from outside: the store forgets something.
     Forgets,
+    /// What is known from outside: so many primaries keep counts, each its own. Of two, one is
+    /// forgotten when there is one again.
+    Primaries(u8),
     /// Somebody has asked how the policy stands.
     Stood(Standing),
     /// What is known from outside: from now on this is how the store treats the policy.

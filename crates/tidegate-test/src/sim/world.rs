@@ -169,13 +169,15 @@ impl World {
             Step::Split(away) => {
                 if !self.hub.with(|state| state.is_split()) {
                     self.hub.with(|state| state.split(away));
-                    self.hub.record(0, 0, What::Forgets);
+                    let primaries = self.hub.with(|state| 1 + u8::from(state.is_split()));
+                    self.hub.record(0, 0, What::Primaries(primaries));
                 }
                 Ok(())
             }
             Step::Join(kept) => {
                 if self.hub.with(|state| state.is_split()) {
                     self.hub.with(|state| state.join(usize::from(kept & 1)));
+                    self.hub.record(0, 0, What::Primaries(1));
                 }
                 Ok(())
             }

@@ -3,9 +3,9 @@
 
 use redis::Value;
 use tidegate_core::{
-    Amendment, Attempts, Backoff, Calendar, Counter, Counts, Dimension, Ladder, Page, Period,
-    PolicySet, Quota, Secret, Shape, Span, Store as _, StoreError, Threshold, Timestamp, Trial,
-    Unit, Window,
+    Amendment, Attempts, Backoff, Bucket, Calendar, Counter, Counts, Dimension, Ladder, Page,
+    Period, PolicySet, Quota, Rate, Secret, Shape, Span, Store as _, StoreError, Threshold,
+    Timestamp, Trial, Unit, Window,
 };
 use tidegate_test::servers::{Flavour, Server};
 
@@ -19,9 +19,18 @@ fn times(count: u64) -> Shape {
     Shape::Window(Window::try_new(count, Span::DAY, Counts::Admitted).unwrap())
 }
 
+/// A bucket whose tokens come back so fast that a charge leaves the expiry of its key as it is.
+fn fast() -> Shape {
+    Shape::Bucket(Bucket::try_new(Rate::per_second(100).unwrap(), 1_000).unwrap())
+}
+
 fn calendar() -> Shape {
     let period = Period::Calendar(Calendar::try_new(Unit::Month, "UTC", None).unwrap());
     Shape::Quota(Quota::try_new(9, period, Counts::Admitted).unwrap())
+}
+
+fn fixed() -> Shape {
+    Shape::Quota(Quota::try_new(9, Period::Fixed(Span::DAY), Counts::Admitted).unwrap())
 }
 
 fn threshold(block_at: u16, per: Span) -> Threshold {
@@ -49,14 +58,18 @@ fn forms() -> Vec<(&'static str, Shape, &'static [&'static str])> {
         &["~rl:*", "+eval", "+evalsha", "+info", "+get", "+set", "+time", "+select"];
     const QUOTA: &[&str] =
         &["~rq:*", "+eval", "+evalsha", "+info", "+get", "+set", "+setrange", "+time", "+select"];
+    const WHOLE: &[&str] =
+        &["~rq:*", "+eval", "+evalsha", "+info", "+get", "+set", "+time", "+select"];
     const LOG: &[&str] =
         &["~abuse_limiter:*", "+eval", "+evalsha", "+info", "+get", "+set", "+time", "+select"];
     vec![
-        ("bucket", bucket(9), RATE),
+        ("bucket", fast(), RATE),
         ("times", times(9), WINDOW),
         ("counts", window(1_000), WINDOW),
         ("backoff", backoff(), WINDOW),
-        ("quota", quota(9), QUOTA),
+        ("fixed", fixed(), QUOTA),
+        // Its expiry is no whole millisecond, so that it is always written whole.
+        ("quota", quota(9), WHOLE),
         ("calendar", calendar(), QUOTA),
         ("log", log(None), LOG),
         ("dual", log(Some(threshold(5, Span::HOUR))), LOG),
@@ -132,10 +145,7 @@ async fn a37_while_the_secret_is_changed_a_probe_needs_what_a_charge_needs() {
 async fn a37_on_a_cluster_every_master_is_probed_with_every_group() {
     let cluster = place::cluster(3, 0, Flavour::Redis).await;
     let limits = || {
-        vec![
-            limit(Dimension::Org, "org", quota(9)),
-            limit(Dimension::Account, "account", bucket(9)),
-        ]
+        vec![limit(Dimension::Org, "org", fixed()), limit(Dimension::Account, "account", bucket(9))]
     };
     let node = Node::with(&place::cluster_url(&cluster), PATIENT, set(limits()));
     assert_eq!(node.probe().await, Ok(()));

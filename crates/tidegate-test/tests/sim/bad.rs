@@ -3,12 +3,13 @@
 use tidegate_core::{Alarm, Cause, Level, Mode, Signal, Span, Standing, Timestamp};
 use tidegate_test::sim::trace::{Answer, By, Counters, OpKind, Outcome, Truth, What, Who};
 
+use crate::again;
 use crate::trace::{
     ADMIN, API, LOGIN, OTP, READ, SECOND, SPEND, Trace, admitted, denied, flapped, who,
 };
 
 /// A trace, up to what is wrong with it.
-type Bad = fn() -> Trace;
+pub(crate) type Bad = fn() -> Trace;
 
 /// Every check, with a trace it has to complain about.
 const TABLE: &[(&str, &str, Bad)] = &[
@@ -42,78 +43,6 @@ const TABLE: &[(&str, &str, Bad)] = &[
         trace.ask(who(1));
         trace.at += 300_001;
         trace.finish();
-        trace
-    }),
-    ("P09", "given up late", || {
-        let mut trace = Trace::degraded(LOGIN);
-        let request = trace.ask(who(1));
-        trace.at += 300_001;
-        trace.push(What::Gone { request });
-        trace
-    }),
-    ("P12", "periods are sent again without end", || {
-        let mut trace = Trace::proven(API);
-        let request = trace.ask(who(1));
-        for _ in 0..7 {
-            let op = trace.sent(By::Request(request), OpKind::Charge);
-            trace.done(op, Outcome::Stale);
-        }
-        trace
-    }),
-    ("P12", "periods are sent again when it is too late", || {
-        let mut trace = Trace::proven(API);
-        let request = trace.ask(who(1));
-        let op = trace.sent(By::Request(request), OpKind::Charge);
-        trace.at += 100_000;
-        trace.done(op, Outcome::Stale);
-        trace.suspected(Mode::FailOpen);
-        trace.sent(By::Request(request), OpKind::Charge);
-        trace
-    }),
-    ("P47", "an operator's block that is forgotten", || {
-        let mut trace = Trace::proven(LOGIN);
-        trace.push(What::Amended { counter: 7, blocked: 900 * SECOND });
-        trace.trip(Cause::Tripped);
-        let mut counters = Counters::default();
-        counters.push(7, 0);
-        let request = trace.ask(who(1));
-        trace.decide(request, Answer { counters, ..admitted(2) });
-        trace
-    }),
-    ("P47", "a block that an operator has lifted", || {
-        let mut trace = Trace::proven(LOGIN);
-        trace.push(What::Amended { counter: 7, blocked: 900 * SECOND });
-        trace.push(What::Amended { counter: 7, blocked: 0 });
-        trace.trip(Cause::Tripped);
-        let mut counters = Counters::default();
-        counters.push(7, 0);
-        let request = trace.ask(who(1));
-        let blocked =
-            Answer { counters, block: Some(None), ..denied(Mode::Degraded, 900 * SECOND) };
-        trace.decide(request, blocked);
-        trace
-    }),
-    ("P52", "an operator's verb is sent to a store that is not asked", || {
-        let mut trace = Trace::degraded(LOGIN);
-        trace.sent(By::Operator, OpKind::Amend);
-        trace
-    }),
-    ("P52", "blocks are listed while one of their policies does not ask", || {
-        let mut trace = Trace::degraded(OTP);
-        trace.policy = LOGIN;
-        trace.sent(By::Operator, OpKind::List);
-        trace
-    }),
-    ("P75", "more than the quota of an hour from a store that forgot nothing", || {
-        let mut trace = Trace::proven(API);
-        (0..21).for_each(|_| trace.charged(who(1)));
-        trace
-    }),
-    ("P75", "two more limits from a store that forgot once", || {
-        let mut trace = Trace::proven(API);
-        trace.charged(who(1));
-        trace.push(What::Forgets);
-        (0..40).for_each(|_| trace.charged(who(1)));
         trace
     }),
     ("P11", "denied without a wait", || {
@@ -512,7 +441,7 @@ fn counters(blocked: u64) -> Counters {
 
 #[test]
 fn each_check_can_fail() {
-    for (property, what, bad) in TABLE {
+    for (property, what, bad) in TABLE.iter().chain(again::TABLE) {
         let broken = bad().broken.map(|broken| (broken.property, broken.why));
         let found = broken.as_ref().map(|(property, _)| *property);
         assert_eq!(found, Some(*property), "{what}: {broken:?}");

@@ -7,6 +7,7 @@
     reason = "a test: what cannot be built fails it"
 )]
 
+mod again;
 mod bad;
 mod trace;
 

@@ -201,9 +201,12 @@ impl Lane {
                 }
                 Ok(())
             }
-            What::Started | What::InForce(_) | What::Lost | What::Clock(_) | What::Forgets => {
-                Ok(())
-            }
+            What::Started
+            | What::InForce(_)
+            | What::Lost
+            | What::Clock(_)
+            | What::Forgets
+            | What::Primaries(_) => Ok(()),
         }
     }
 

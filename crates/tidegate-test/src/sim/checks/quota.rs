@@ -25,6 +25,8 @@ pub(super) struct Quotas {
     ahead: u64,
     /// How often counts may have been lost.
     losses: u64,
+    /// How many primaries there are, each with a history of its own.
+    primaries: u64,
     /// Amendments under way.
     amends: HashSet<u32>,
     /// For each account and hour: how many were admitted, and the losses before the first of them.
@@ -40,6 +42,7 @@ impl Quotas {
             hourly,
             ahead: 0,
             losses: 0,
+            primaries: 1,
             amends: HashSet::new(),
             admitted: HashMap::new(),
         }
@@ -54,6 +57,10 @@ impl Quotas {
         match record.what {
             What::Clock(ahead) => self.ahead = ahead,
             What::Forgets => self.losses += 1,
+            What::Primaries(primaries) => {
+                self.losses += u64::from(self.primaries > 1 && primaries == 1);
+                self.primaries = u64::from(primaries);
+            }
             // Somebody makes a counter anew: at any time from the one to the other.
             What::Sent { op, kind: OpKind::Amend, .. } => {
                 self.amends.insert(op);
@@ -79,7 +86,7 @@ impl Quotas {
         let (losses, hour) = (self.losses, (at + self.ahead) / HOUR);
         let (admitted, before) = self.admitted.entry((account, hour)).or_insert((0, losses));
         *admitted += 1;
-        let most = self.hourly * (1 + losses - *before);
+        let most = self.hourly * (self.primaries + losses - *before);
         holds!(
             *admitted <= most,
             "P75",
