@@ -32,8 +32,9 @@ pub(super) fn begin_anew(old: &PolicySet, new: &PolicySet) -> Vec<Anew> {
 }
 
 fn limits(set: &PolicySet) -> impl Iterator<Item = (&Policy, &Limit)> {
-    let of = |policy| Policy::limits(policy).iter().map(move |limit| (policy, &**limit));
-    set.policies().iter().flat_map(of)
+    set.policies()
+        .iter()
+        .flat_map(|policy| policy.limits().iter().map(move |limit| (policy, &**limit)))
 }
 
 /// What the counters of a limit are found by: their names, and their shape.
