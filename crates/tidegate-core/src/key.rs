@@ -23,9 +23,9 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use siphasher::sip::SipHasher13;
 
-use crate::limit::Limit;
+use crate::limit::{Limit, Names};
 use crate::secret::Secret;
-use crate::subject::{Dimension, Fact, Facts, Scope};
+use crate::subject::{Dimension, Fact, Facts, Scope, Values};
 
 /// The longest part of a key, in bytes once escaped; longer ones are hashed by [`KeyNames`].
 pub const MAX_PART: usize = 128;
@@ -93,6 +93,9 @@ impl KeyNames {
     /// Those of `out`, and no others: every key has a text.
     pub fn write(&self, key: &Key<'_>, out: &mut impl fmt::Write) -> fmt::Result {
         let Key { limit, facts } = key;
+        if let Some(node) = limit.trial() {
+            return self.write_trial(limit, node, out);
+        }
         let mut dimensions = limit.scope().dimensions();
         write!(out, "{}:{{", limit.family())?;
         match dimensions.next() {
@@ -111,6 +114,20 @@ impl KeyNames {
         limit.write_key_suffix(out)
     }
 
+    /// The key of a probe, as `rl:{!org}:00000000000000ab:00000000000000cd`: the family and the first
+    /// dimension of the limit, the node, the limit. No value of a subject is ever spelled with a `!`.
+    /// Where the limit counts by something private the node is hashed, so that the key changes with the
+    /// secret as those of subjects do.
+    fn write_trial(&self, limit: &Limit, node: u64, out: &mut impl fmt::Write) -> fmt::Result {
+        let first = limit.scope().dimensions().next().map_or("*", Dimension::name);
+        write!(out, "{}:{{!{first}}}:", limit.family())?;
+        match limit.scope().dimensions().find(|it| it.values() != Values::Text) {
+            Some(dimension) => self.hash(dimension, &node.to_be_bytes(), out)?,
+            None => write!(out, "{node:016x}")?,
+        }
+        write!(out, ":{:016x}", limit.id())
+    }
+
     /// The text of `key`, as [`write`](Self::write) writes it.
     #[must_use]
     pub fn text(&self, key: &Key<'_>) -> String {
@@ -118,6 +135,13 @@ impl KeyNames {
         // Writing to a string cannot fail.
         let _ = self.write(key, &mut text);
         text
+    }
+
+    /// All names of the counter of `key`: the text as [`write`](Self::write) writes it, and those it had
+    /// before reloads.
+    #[must_use]
+    pub fn names(&self, key: &Key<'_>) -> Names {
+        key.limit.names(self.text(key))
     }
 
     fn part(

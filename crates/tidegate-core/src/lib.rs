@@ -102,6 +102,7 @@ mod subject;
 mod ticket;
 mod tighten;
 mod time;
+mod trial;
 
 pub use account::Account;
 pub use address::{Prefix, PrefixLength};
@@ -117,7 +118,7 @@ pub use failover::{
 };
 pub use kept::Kept;
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
-pub use limit::{Limit, LimitError, Stage, Stamp};
+pub use limit::{Limit, LimitError, MAX_FORMER, Names, Stage, Stamp};
 pub use name::{Name, NameError};
 pub use outcome::{Outcomes, OutcomesError};
 pub use overrides::{Override, OverrideError};
@@ -136,3 +137,4 @@ pub use subject::{Dimension, Fact, Scope, Subject, Values};
 pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
 pub use tighten::{Allowance, Sharing, effective, tighten};
 pub use time::{Clock, MAX_EXACT, ManualClock, Span, Timestamp};
+pub use trial::Trial;

@@ -4,9 +4,10 @@ use arrayvec::ArrayVec;
 
 use crate::charge::{Charge, MAX_LIMITS};
 use crate::cost::Cost;
-use crate::policy::PolicySet;
+use crate::limit::Names;
+use crate::policy::{PolicySet, PolicySpec};
 use crate::ticket::{Claim, Hold, TicketId};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// One ticket to be settled: what a [`Store`](crate::Store) has to move, as data.
 #[derive(Clone, Debug)]
@@ -14,6 +15,7 @@ pub struct Settlement<'a> {
     id: TicketId,
     decided_at: Timestamp,
     expires_at: Timestamp,
+    deadline: Span,
     moves: ArrayVec<Move<'a>, MAX_LIMITS>,
     holds: &'a [Hold],
 }
@@ -25,7 +27,7 @@ pub struct Move<'a> {
     pub charge: Charge<'a>,
     /// Which way.
     pub way: Way,
-    /// The name of the counter, for stores that go by names.
+    /// The name of the counter when it was charged, for stores that go by names.
     pub key: Option<&'a str>,
 }
 
@@ -83,6 +85,7 @@ impl<'a> Settlement<'a> {
             id: claim.id,
             decided_at: claim.decided_at,
             expires_at: claim.expires_at(),
+            deadline: *PolicySpec::DEADLINES.end(),
             moves: claim.holds.iter().filter_map(of).collect(),
             holds: &claim.holds,
         }
@@ -106,21 +109,28 @@ impl<'a> Settlement<'a> {
         self.expires_at
     }
 
+    /// How long a store may take: the longest deadline of a policy, unless it has to
+    /// [hurry](Self::hurry). A store that can be late gives up by then.
+    #[must_use]
+    pub const fn deadline(&self) -> Span {
+        self.deadline
+    }
+
+    /// Leaves the store no more than this: the deadline of the policy, less what has passed of it.
+    pub const fn hurry(&mut self, left: Span) {
+        self.deadline = left;
+    }
+
     /// The names of all counters on the ticket, moved or not: wherever they are kept, the ticket is
     /// marked as settled.
     pub fn keys(&self) -> impl Iterator<Item = &'a str> {
         self.holds.iter().filter_map(|hold| hold.key.as_deref())
     }
 
-    /// The names of the counters, one for each move and in the same order: those on the ticket, or
-    /// digests where it has none.
+    /// The names of the counters, one for each move and in the same order.
     #[must_use]
-    pub fn names(&self) -> Vec<String> {
-        let name = |step: &Move<'_>| match step.key {
-            Some(key) => key.to_owned(),
-            None => step.charge.digest().to_string(),
-        };
-        self.moves.iter().map(name).collect()
+    pub fn names(&self) -> Vec<Names> {
+        self.moves.iter().map(Move::names).collect()
     }
 
     /// What to move. Empty if the request weighed what it was taken for.
@@ -133,6 +143,16 @@ impl<'a> Settlement<'a> {
 // === impl Move ===
 
 impl<'a> Move<'a> {
+    /// The names of the counter: a reload may have changed them since the ticket was made. Where the
+    /// ticket has no name, it is the digest.
+    #[must_use]
+    pub fn names(&self) -> Names {
+        match self.key {
+            Some(key) => self.charge.limit().names_of(key),
+            None => Names::only(self.charge.digest().to_string()),
+        }
+    }
+
     fn of(hold: &'a Hold, policies: &'a PolicySet, weight: Option<Cost>) -> Option<Self> {
         let limit = policies.limit(hold.limit)?;
         let cost = weight.map_or(0, |weight| limit.units(weight).get());

@@ -38,17 +38,16 @@ pub struct Step {
     now: Timestamp,
     plan: Plan,
     met: ArrayVec<Met, MAX_LIMITS>,
+    writes: Vec<Write>,
 }
 
 /// What one charge meets.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Met {
     /// The reading of the counter as it was found.
     pub looked: Reading,
     /// The reading of the counter as it is left, if the charge is counted.
     pub taken: Option<Reading>,
-    /// The record to write, if the counter is left as another one than was found.
-    pub record: Option<Record>,
 }
 
 /// What a step comes to: the answer, and the writes that make it true.
@@ -123,27 +122,31 @@ impl Step {
             let looked = charge.look(before.map(|before| &before.kept), now);
             let looked = looked.map_err(|stale| stale.of_charge(place))?;
             // A batch has no more charges than there is room for.
-            let _ = met.try_push(Met { looked, taken: None, record: None });
+            let _ = met.try_push(Met { looked, taken: None });
         }
         let rooms = charges.clone().zip(met.iter().map(|met| met.looked.room));
         let plan = match refused {
             None => plan(rooms),
             Some(globally) => plan_after(globally, rooms),
         };
+        let mut writes = Vec::with_capacity(met.len());
         for ((place, (charge, before)), met) in each().zip(&mut met) {
             if plan.writes(place) {
                 let taken = take(charge, before, now).map_err(|stale| stale.of_charge(place))?;
-                (met.record, met.taken) = (taken.0, Some(taken.1));
+                let (record, reading) = taken;
+                met.taken = Some(reading);
+                writes.extend(record.map(|record| Write { place, record: Some(record) }));
             }
         }
-        Ok(Self { now, plan, met })
+        Ok(Self { now, plan, met, writes })
     }
 
     /// The same charges, of which none is counted.
     #[must_use]
     pub fn unwritten(mut self) -> Self {
         self.plan = self.plan.unwritten();
-        self.met.iter_mut().for_each(|met| (met.taken, met.record) = (None, None));
+        self.met.iter_mut().for_each(|met| met.taken = None);
+        self.writes.clear();
         self
     }
 
@@ -154,20 +157,17 @@ impl Step {
     }
 
     /// What each charge meets, in order.
-    pub fn into_met(self) -> impl Iterator<Item = Met> {
-        self.met.into_iter()
+    #[must_use]
+    pub fn met(&self) -> &[Met] {
+        &self.met
     }
 
     /// Fills in the readings, and gives the writes that make them true. A counter that stays as it was
     /// is not among them.
     pub fn tell(self, readings: &mut Readings) -> Vec<Write> {
         readings.begin(self.now);
-        let mut writes = Vec::with_capacity(self.met.len());
-        for (place, met) in self.met.into_iter().enumerate() {
-            readings.push(met.reading());
-            writes.extend(met.record.map(|record| Write { place, record: Some(record) }));
-        }
-        writes
+        self.met.iter().for_each(|met| readings.push(met.reading()));
+        self.writes
     }
 }
 
@@ -235,11 +235,10 @@ impl Settlement<'_> {
         let (mut settled, mut writes) = (Settled::default(), Vec::new());
         for (place, (step, before)) in self.moves().iter().zip(found).enumerate() {
             let kept = before.map(|before| &before.kept);
-            let applied = step.apply(kept, self.decided_at(), now).and_then(|(kept, moved)| {
-                settled += moved;
-                changed(&step.charge, before, kept, now)
-            });
-            let record = applied.map_err(|stale| stale.of_charge(place))?;
+            let applied = step.apply(kept, self.decided_at(), now);
+            let (kept, moved) = applied.map_err(|stale| stale.of_charge(place))?;
+            settled += moved;
+            let record = changed(&step.charge, before, kept, now);
             writes.extend(record.map(|record| Write { place, record: Some(record) }));
         }
         match marks(self.id()) {
@@ -294,7 +293,7 @@ fn take(
     now: Timestamp,
 ) -> Result<(Option<Record>, Reading), Stale> {
     let (kept, reading) = charge.take(before.map(|before| &before.kept), now)?;
-    Ok((changed(charge, before, Some(kept), now)?, reading))
+    Ok((changed(charge, before, Some(kept), now), reading))
 }
 
 /// The record of what a charge leaves, unless that is what was found: nothing is written then. An
@@ -304,14 +303,13 @@ fn changed(
     before: Option<&Record>,
     after: Option<Kept>,
     now: Timestamp,
-) -> Result<Option<Record>, Stale> {
-    let Some(after) = after else { return Ok(None) };
+) -> Option<Record> {
+    let after = after?;
     if let (Shape::Attempts(attempts), Kept::Attempts(state)) = (charge.shape(), &after)
         && before.is_some_and(|before| before.kept == after)
         && !attempts.records(state, now)
     {
-        return Ok(None);
+        return None;
     }
-    let after = Record::left_by(charge, before, after, now)?;
-    Ok(Some(after).filter(|after| Some(after) != before))
+    Some(Record::left_by(charge, before, after, now)).filter(|after| Some(after) != before)
 }

@@ -136,15 +136,16 @@ pub trait Store: Send + Sync {
     /// As [`charge`](Self::charge). [`Refused`](StoreError::Refused) also for a cursor that is none.
     fn blocks(&self, page: Page<'_>) -> impl Future<Output = Result<Blocks, StoreError>> + Send;
 
-    /// Does what a charge needs, a write included, to a counter that nobody uses: whether the store
-    /// works. A store that can be read but not written does not. It answers `within` this long, and
-    /// leaves nothing that outlasts ten seconds.
+    /// Whether the store works: charges the batch of a [`Trial`](crate::Trial), with whatever it
+    /// charges the batches of requests with, on every server that keeps counters. It answers within
+    /// the deadline of the batch, and nothing that it writes outlasts ten seconds. A store that cannot
+    /// fail need not be asked.
     ///
     /// # Errors
     ///
-    /// What a charge would fail with.
-    fn probe(&self, within: Span) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let _ = within;
+    /// What a charge would fail with, on any of the servers.
+    fn probe(&self, trial: &Batch<'_>) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = trial;
         core::future::ready(Ok(()))
     }
 

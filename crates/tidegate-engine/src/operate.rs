@@ -5,14 +5,14 @@
 
 use tidegate_core::{
     Amended, Amendment, Block, Case, Charge, Counter, Kind, Level, Name, Page, Span, Stage, Store,
-    StoreError,
+    StoreError, Timestamp,
 };
 
 use crate::engine::Engine;
 use crate::event::Event;
 use crate::failover::Route;
 
-/// How long an operator waits for a store to do what is asked.
+/// How long an operator waits for a store to do what is asked, to however many counters.
 const PATIENCE: Span = Span::from_secs(2);
 
 /// What became of one limit's counter.
@@ -111,7 +111,7 @@ impl<S: Store> Engine<S> {
         let amendment = Amendment::Block { lasts, level };
         let charges = self.meant(case, limit, |charge| is_log(charge))?;
         match charges.as_slice() {
-            [charge] => self.amend(case, charge, amendment).await,
+            [charge] => self.amend(case, charge, amendment, self.now()).await,
             several => Err(OperateError::Ambiguous(several.len(), case.policy().name().clone())),
         }
     }
@@ -230,9 +230,9 @@ impl<S: Store> Engine<S> {
         charges: &[Charge<'a>],
         amendment: Amendment,
     ) -> Result<Vec<Change>, OperateError> {
-        let mut changes = Vec::with_capacity(charges.len());
+        let (mut changes, began) = (Vec::with_capacity(charges.len()), self.now());
         for charge in charges {
-            changes.push(self.amend(case, charge, amendment).await?);
+            changes.push(self.amend(case, charge, amendment, began).await?);
         }
         Ok(changes)
     }
@@ -242,6 +242,7 @@ impl<S: Store> Engine<S> {
         case: &Case<'a>,
         charge: &Charge<'a>,
         amendment: Amendment,
+        began: Timestamp,
     ) -> Result<Change, OperateError> {
         let limit = charge.limit().name().clone();
         if amendment != Amendment::Reset && !is_log(charge) {
@@ -253,7 +254,8 @@ impl<S: Store> Engine<S> {
             return Err(StoreError::Unavailable.into());
         }
         let counter = Counter::Of(*charge, case.batch().key(charge));
-        let amended = self.store().amend(counter, amendment, PATIENCE).await?;
+        let left = self.left_of(PATIENCE, began).ok_or(StoreError::Timeout)?;
+        let amended = self.store().amend(counter, amendment, left).await?;
         self.learn_amended(charge, &amended, &post);
         self.tell_amended(Some(case.policy().name()), Some(&limit), amendment, amended);
         Ok(Change { limit, amended })

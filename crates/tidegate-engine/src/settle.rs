@@ -1,8 +1,8 @@
 //! Settling: what a request really weighed, once it is known.
 
 use tidegate_core::{
-    Claim, Cost, CostError, Policy, PolicySet, Receipt, Settled, Settlement, Store, StoreError,
-    TicketError,
+    Claim, Cost, CostError, Policy, PolicySet, Receipt, Settled, Settlement, Span, Store,
+    StoreError, TicketError, Timestamp,
 };
 
 use crate::engine::Engine;
@@ -42,17 +42,24 @@ impl<S: Store> Engine<S> {
             _ => Some(Cost::try_new(weight)?),
         };
         let policies = self.policies.load_full();
-        if S::FALLIBLE && !self.may_settle(&claim, &policies)? {
-            return Ok(Settled::default());
-        }
+        let mut settlement = Settlement::new(&claim, &policies, weight);
+        // Read only where it matters: for a store that cannot fail, a look at the clock is much.
+        let began = if S::FALLIBLE { self.now() } else { Timestamp::ZERO };
+        let deadline = match S::FALLIBLE {
+            true => match self.may_settle(&claim, &policies)? {
+                Some(deadline) => deadline,
+                None => return Ok(Settled::default()),
+            },
+            false => settlement.deadline(),
+        };
+        settlement.hurry(deadline);
         let underway = match S::FALLIBLE {
             true => {
-                let entered = self.traffic.enter_settling(self.now());
+                let entered = self.traffic.enter_settling(began);
                 Some(entered.ok_or(StoreError::Contended)?)
             }
             false => None,
         };
-        let settlement = Settlement::new(&claim, &policies, weight);
         let mut resent = 0;
         let receipt = loop {
             let settled = match S::WAITS {
@@ -66,6 +73,10 @@ impl<S: Store> Engine<S> {
                     resent += 1;
                     if let Some(step) = settlement.moves().get(charge) {
                         step.charge.refresh(now);
+                    }
+                    if S::FALLIBLE {
+                        let left = self.left_of(deadline, began);
+                        settlement.hurry(left.ok_or(StoreError::Timeout)?);
                     }
                 }
                 other => break other?,
@@ -82,17 +93,18 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// Whether there is anything to settle: limits of policies whose store is trusted, and has been
-    /// since the ticket was made. Nothing is known of the store of a policy that is in force no longer,
-    /// and nothing of it is moved, so the store is not asked.
-    fn may_settle(&self, claim: &Claim, policies: &PolicySet) -> Result<bool, SettleError> {
+    /// How long the store may take to settle a ticket: the shortest deadline of the policies that it
+    /// concerns, whose store is trusted and has been since the ticket was made. `None` if there is
+    /// nothing to settle: nothing is known of the store of a policy that is in force no longer, and
+    /// nothing of it is moved, so the store is not asked.
+    fn may_settle(&self, claim: &Claim, policies: &PolicySet) -> Result<Option<Span>, SettleError> {
         let concerned = |policy: &&Policy| {
             let ids = || policy.limits().iter().map(|limit| limit.id());
             claim.holds.iter().any(|hold| ids().any(|id| id == hold.limit))
         };
-        let mut any = false;
+        let mut deadline: Option<Span> = None;
         for policy in policies.policies().iter().filter(concerned) {
-            any = true;
+            deadline = Some(deadline.map_or(policy.deadline(), |it| it.min(policy.deadline())));
             let post = self.post(policy);
             if post.route() == Route::Local {
                 return Err(StoreError::Unavailable.into());
@@ -101,6 +113,6 @@ impl<S: Store> Engine<S> {
                 return Err(TicketError::Expired.into());
             }
         }
-        Ok(any)
+        Ok(deadline)
     }
 }

@@ -43,6 +43,11 @@ impl Tickets {
         Self { seal: secret.seal(), previous, names: Some(secret.names()), ..Self::new() }
     }
 
+    /// The number that tells this engine from all others, as far as chance goes.
+    pub(crate) const fn maker(&self) -> u64 {
+        self.maker
+    }
+
     /// A number that no ticket of this engine has had.
     pub(crate) fn number(&self) -> u64 {
         self.made.fetch_add(1, Ordering::Relaxed)

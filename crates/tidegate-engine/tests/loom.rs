@@ -168,7 +168,7 @@ impl Store for Gone {
         Err(StoreError::Unavailable)
     }
 
-    async fn probe(&self, _: Span) -> Result<(), StoreError> {
+    async fn probe(&self, _: &Batch<'_>) -> Result<(), StoreError> {
         Err(StoreError::Unavailable)
     }
 }

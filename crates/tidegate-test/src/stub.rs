@@ -42,6 +42,8 @@ pub struct Wire {
     next: Mutex<VecDeque<StoreError>>,
     changes: Mutex<Changes>,
     calls: Mutex<Vec<(Timestamp, Call)>>,
+    slow: Mutex<VecDeque<(Call, Span, Option<StoreError>)>>,
+    allowed: Mutex<Vec<(Call, Span)>>,
     probes_answer: AtomicBool,
     held: AtomicBool,
     /// The tasks of the calls that are kept waiting.
@@ -132,6 +134,21 @@ impl Wire {
         lock(&self.calls).iter().filter(|(_, made)| *made == call).count()
     }
 
+    /// Makes the next calls of these kinds take this long, one each and in this order, and then fail
+    /// with this error or succeed. The clock of the stub is moved for it.
+    pub fn slow(&self, steps: impl IntoIterator<Item = (Call, Span, Option<StoreError>)>) {
+        lock(&self.slow).extend(steps);
+    }
+
+    /// How long each call was allowed to take, where that is said; and forgets it.
+    pub fn take_allowed(&self) -> Vec<(Call, Span)> {
+        core::mem::take(&mut lock(&self.allowed))
+    }
+
+    fn allow(&self, call: Call, within: Span) {
+        lock(&self.allowed).push((call, within));
+    }
+
     /// Writes a call down, and says what becomes of it.
     fn begin(&self, call: Call) -> Result<(), StoreError> {
         let now = self.clock.as_ref().map_or(Timestamp::ZERO, |clock| clock.now());
@@ -141,6 +158,11 @@ impl Wire {
             if let Some(error) = lock(&self.next).pop_front() {
                 return Err(error);
             }
+        }
+        let slow = lock(&self.slow).pop_front_if(|(kind, ..)| *kind == call);
+        if let Some((_, takes, error)) = slow {
+            self.clock.iter().for_each(|clock| clock.advance(takes));
+            error.map_or(Ok(()), Err)?;
         }
         match &*lock(&self.fault) {
             Some(_) if call == Call::Probe && self.probes_answer.load(Relaxed) => Ok(()),
@@ -243,6 +265,7 @@ impl<S: Store, const SHARED: bool, const FALLIBLE: bool, const WAITS: bool> Stor
     async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         self.wire.trip(&self.wire.before).await;
         self.wire.tell_a_lie(readings);
+        self.wire.allow(Call::Charge, batch.deadline());
         self.wire.begin(Call::Charge)?;
         let charged = self.inner.charge(batch, readings).await;
         self.wire.trip(&self.wire.after).await;
@@ -268,6 +291,7 @@ impl<S: Store, const SHARED: bool, const FALLIBLE: bool, const WAITS: bool> Stor
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
         self.wire.trip(&self.wire.before).await;
+        self.wire.allow(Call::Settle, settlement.deadline());
         self.wire.begin(Call::Settle)?;
         self.inner.settle(settlement).await
     }
@@ -284,6 +308,7 @@ impl<S: Store, const SHARED: bool, const FALLIBLE: bool, const WAITS: bool> Stor
         within: Span,
     ) -> Result<Amended, StoreError> {
         self.wire.trip(&self.wire.before).await;
+        self.wire.allow(Call::Amend, within);
         self.wire.begin(Call::Amend)?;
         self.inner.amend(counter, amendment, within).await
     }
@@ -294,9 +319,10 @@ impl<S: Store, const SHARED: bool, const FALLIBLE: bool, const WAITS: bool> Stor
         self.inner.blocks(page).await
     }
 
-    async fn probe(&self, within: Span) -> Result<(), StoreError> {
+    async fn probe(&self, trial: &Batch<'_>) -> Result<(), StoreError> {
+        self.wire.allow(Call::Probe, trial.deadline());
         self.wire.begin(Call::Probe)?;
-        self.inner.probe(within).await
+        self.inner.probe(trial).await
     }
 
     fn changes(&self) -> Changes {

@@ -25,6 +25,8 @@
 //! A request that meets a failure is decided by the policy's [`FailureMode`](crate::FailureMode): a
 //! login is denied, an interface that fails open is admitted within its guardrails. From the first
 //! failure on the store is probed every two seconds, so that an outage is noticed even if nobody asks.
+//! A probe is a charge of all limits of the policy ([`Trial`](crate::Trial)), on counters of its own that
+//! are gone within ten seconds: a store that would fail a request fails the probe, whatever the reason.
 //! Three failures within ten seconds trip the breaker, whatever was answered between them.
 //!
 //! [`Failover`](crate::Failover) is a value: what happens goes in with its time, what follows comes out.

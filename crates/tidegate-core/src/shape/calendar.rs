@@ -41,6 +41,10 @@ const LOOK_BACK: i64 = 6 * HOUR;
 /// weeks and months seven, with a date that is skipped and one that starts early by a fold.
 const MAX_STARTS: usize = 12;
 
+/// The length of a period for probes, in seconds. The clocks of a node and its store may be apart by a
+/// little more before the store has to ask for other periods.
+const BRIEF: i64 = 3;
+
 /// Typing errors for which a zone is still suggested.
 const MAX_TYPOS: usize = 2;
 
@@ -72,6 +76,8 @@ pub struct Calendar {
     zone: TimeZone,
     /// 1..=31; 1 unless the unit is a month.
     anchor_day: u8,
+    /// Periods of [`BRIEF`] instead, for probes.
+    brief: bool,
     /// A cache, and no part of what the calendar is: two calendars are equal without it.
     memo: ArcSwap<Periods>,
 }
@@ -158,7 +164,7 @@ impl Calendar {
         let name = Box::from(zone);
         let zone = find_zone(zone)?;
         let memo = ArcSwap::from_pointee(Periods { bounds: [Timestamp::ZERO; 4] });
-        let calendar = Self { unit, name, zone, anchor_day, memo };
+        let calendar = Self { unit, name, zone, anchor_day, brief: false, memo };
         calendar.refresh(Timestamp::ZERO);
         Ok(calendar)
     }
@@ -202,6 +208,9 @@ impl Calendar {
     /// The period that contains `now`, the one before and the one after.
     #[must_use]
     pub fn around(&self, now: Timestamp) -> Periods {
+        if self.brief {
+            return Periods::brief(now);
+        }
         let now = second_of(now);
         let starts = match self.unit {
             Unit::Hour => {
@@ -215,6 +224,22 @@ impl Calendar {
             }
         };
         Periods { bounds: starts.map(timestamp_of) }
+    }
+
+    /// The end of the period that contains `at`. A period that is not remembered is from now on.
+    pub(super) fn end_of(&self, at: Timestamp) -> Timestamp {
+        let end = |periods: &Periods| periods.containing(at).map(|(_, end)| end);
+        end(&self.periods()).unwrap_or_else(|| {
+            self.refresh(at);
+            end(&self.around(at)).unwrap_or(at)
+        })
+    }
+
+    /// The calendar for [probes](crate::Trial): its periods are a few seconds long, around whatever time
+    /// it is asked to refresh to.
+    pub(super) fn brief(&self, now: Timestamp) -> Self {
+        let memo = ArcSwap::from_pointee(Periods::brief(now));
+        Self { brief: true, memo, ..self.clone() }
     }
 
     /// The start of the hour after the one that starts at `start`.
@@ -295,6 +320,7 @@ impl Clone for Calendar {
             name: self.name.clone(),
             zone: self.zone.clone(),
             anchor_day: self.anchor_day,
+            brief: self.brief,
             memo: ArcSwap::from_pointee(self.periods()),
         }
     }
@@ -322,6 +348,13 @@ impl Eq for Calendar {}
 // === impl Periods ===
 
 impl Periods {
+    /// Three periods of [`BRIEF`], the second of them around `now`. They begin with whole seconds, as all
+    /// periods of calendars do.
+    fn brief(now: Timestamp) -> Self {
+        let first = second_of(now) - 1 - BRIEF;
+        Self { bounds: [0, 1, 2, 3].map(|place| timestamp_of(first + place * BRIEF)) }
+    }
+
     /// The starts of the previous, the current and the next period, and of the one after that.
     #[must_use]
     pub const fn bounds(&self) -> [Timestamp; 4] {

@@ -14,7 +14,7 @@ mod woken;
 use tidegate_core::{
     Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Generation,
     Input, Mode, Name, Outputs, Policy, Probe, Protects, Signal, Span, Standby, Standing, Store,
-    StoreError, Timestamp, fold,
+    StoreError, Timestamp, Trial, fold,
 };
 
 pub(crate) use self::post::{Permit, Post, Route};
@@ -57,6 +57,7 @@ impl<S: Store> Engine<S> {
         if !S::FALLIBLE {
             return Vec::new();
         }
+        self.forget_names(now);
         let policies = self.policies();
         let due = self.posts.in_force(&policies).filter_map(|(policy, post)| {
             let name = policy.name();
@@ -86,7 +87,8 @@ impl<S: Store> Engine<S> {
     pub async fn probe(&self, due: Due) {
         let policies = self.policies.load_full();
         let Some(policy) = policies.get(due.policy.as_str()) else { return };
-        let probed = self.store().probe(policy.deadline()).await;
+        let trial = Trial::new(policy, self.tickets.maker(), self.now());
+        let probed = self.store().probe(&trial.batch()).await;
         let post = self.post(policy);
         post.counted.probed(&probed);
         if let Err(error) = &probed {
@@ -282,8 +284,12 @@ impl<S: Store> Engine<S> {
 
     /// What is left of the deadline of a decision that began then; `None` if nothing is.
     pub(crate) fn time_left(&self, case: &Case<'_>, began: Timestamp) -> Option<Span> {
-        let (deadline, passed) = (case.policy().deadline(), self.now().since(began));
-        let left = deadline.as_micros().checked_sub(passed.as_micros());
+        self.left_of(case.policy().deadline(), began)
+    }
+
+    /// What is left of a deadline for something that began then; `None` if nothing is.
+    pub(crate) fn left_of(&self, deadline: Span, began: Timestamp) -> Option<Span> {
+        let left = deadline.as_micros().checked_sub(self.now().since(began).as_micros());
         left.filter(|left| *left > 0).map(Span::from_micros)
     }
 

@@ -9,6 +9,7 @@
 )]
 
 mod blocks;
+mod deadline;
 mod kinds;
 mod modes;
 mod outside;

@@ -8,7 +8,7 @@
 use redis::{Pipeline, Value};
 use tidegate_core::{Block, Blocks, Head, Listed, Page, StoreError, Timestamp};
 
-use super::amend::LOGS;
+use super::amend::{LOGS, is_log};
 use super::servers::{Keeper, Servers};
 use super::store::{Inner, Runner};
 
@@ -159,7 +159,8 @@ impl Scanned {
         let now = number(seconds)?.checked_mul(1_000_000)?.checked_add(number(micros)?)?;
         let [next, Value::Array(keys)] = scanned.as_slice() else { return None };
         // What is no text is no key of ours.
-        let keys = keys.iter().filter_map(text).map(str::to_owned).collect();
+        let keys = keys.iter().filter_map(text).filter(|key| is_log(key));
+        let keys = keys.map(str::to_owned).collect();
         Some(Self { keys, next: number(next)?, now: Timestamp::from_micros(now) })
     }
 }

@@ -2,8 +2,8 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, MAX_LIMITS, Met, Reading, Readings, Room, Settlement, Shape, Stage, Step,
-    StoreError, Timestamp,
+    Batch, Charge, KeyNames, MAX_FORMER, MAX_LIMITS, Met, Names, Reading, Readings, Room,
+    Settlement, Shape, Stage, Step, StoreError, Timestamp,
 };
 
 use super::args::{Args, Nonce};
@@ -19,12 +19,15 @@ use super::undo;
 pub(super) struct Group<'a, 'k> {
     pub(super) signature: Signature,
     pub(super) nonce: Nonce,
-    /// The names of the counters; of a settlement also that of the ticket.
-    pub(super) keys: ArrayVec<&'k str, { MAX_LIMITS + 1 }>,
+    /// The names of the counters; of a settlement also that of the ticket; then former names.
+    pub(super) keys: ArrayVec<&'k str, MAX_KEYS>,
     /// The places of the counters in the batch or the settlement.
     pub(super) places: ArrayVec<usize, MAX_LIMITS>,
     pub(super) shapes: ArrayVec<&'a Shape, MAX_LIMITS>,
 }
+
+/// The most keys that one script has: all names of all counters, and a ticket.
+pub(super) const MAX_KEYS: usize = MAX_LIMITS * (1 + MAX_FORMER) + 1;
 
 /// Decides a batch, and fills in what was met.
 pub(super) async fn decide(
@@ -33,16 +36,15 @@ pub(super) async fn decide(
     ask: Ask,
     readings: &mut Readings,
 ) -> Result<(), StoreError> {
-    let mut names = ArrayVec::<String, MAX_LIMITS>::new();
-    names.extend(batch.charges().iter().map(|charge| store.names.text(&batch.key(charge))));
+    let names = names(&store.names, batch);
     if let Some(previous) = &store.previous {
-        carry::over(store, previous, batch, &names).await?;
+        carry::over(store, &self::names(previous, batch), &names).await?;
     }
     let places: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
-        true => by_tag(names.iter().map(String::as_str)),
+        true => by_tag(names.iter().map(|names| names.present.as_str())),
         false => ArrayVec::from_iter([(0..names.len()).collect()]),
     };
-    let mut met: [Option<Met>; MAX_LIMITS] = [const { None }; MAX_LIMITS];
+    let mut met: [Option<Met>; MAX_LIMITS] = [None; MAX_LIMITS];
     // Of several groups the earliest: from then on, what was taken is found in all of them.
     let (mut decided_at, mut refused) = (Timestamp::MAX, None);
     let mut taken = undo::Taken::new(store, batch, &names);
@@ -59,14 +61,14 @@ pub(super) async fn decide(
             }
         };
         decided_at = decided_at.min(done.now);
-        for (place, one) in places.iter().zip(group.met(batch, &done)?.into_met()) {
-            met[*place] = Some(one);
+        for (place, one) in places.iter().zip(group.met(batch, &done)?.met()) {
+            met[*place] = Some(*one);
         }
         refused = refused.max(group.refusal(batch, &met));
         // A peek says what would be written, and writes nothing.
         if ask == Ask::Charge {
             taken.note(&places, &done, |place| {
-                let room = met[place].as_ref().map_or(Room::Now, |met| met.looked.room);
+                let room = met[place].map_or(Room::Now, |met| met.looked.room);
                 undo::is_for_good(&batch.charges()[place], room)
             });
         }
@@ -79,6 +81,13 @@ pub(super) async fn decide(
         readings.push(told(&met, charge, refused));
     }
     Ok(())
+}
+
+/// The names of counters, in the order of a batch.
+pub(super) type NamesOfAll = ArrayVec<Names, MAX_LIMITS>;
+
+pub(super) fn names(names: &KeyNames, batch: &Batch<'_>) -> NamesOfAll {
+    batch.charges().iter().map(|charge| names.names(&batch.key(charge))).collect()
 }
 
 /// What to tell a charge. What was counted for a decision that was refused is given back, but for
@@ -109,40 +118,53 @@ pub(super) fn tag_of(key: &str) -> &str {
     str::from_utf8(servers::tag_of(key.as_bytes())).unwrap_or(key)
 }
 
+/// The present name of each counter.
+fn present<'n>(names: impl Iterator<Item = &'n Names>) -> impl Iterator<Item = &'n str> {
+    names.map(|names| names.present.as_str())
+}
+
+/// The other names of all counters.
+fn former<'n>(names: impl Iterator<Item = &'n Names>) -> impl Iterator<Item = &'n str> {
+    names.flat_map(Names::former)
+}
+
 // === impl Group ===
 
 impl<'a, 'k> Group<'a, 'k> {
-    fn of_batch(
+    pub(super) fn of_batch(
         nonce: Nonce,
         batch: &Batch<'a>,
-        names: &'k [String],
+        names: &'k [Names],
         places: &[usize],
         ask: Ask,
         refused: Option<Refused>,
     ) -> Self {
         let charges = || places.iter().map(|place| &batch.charges()[*place]);
+        let names = || places.iter().map(|place| &names[*place]);
         Self {
-            signature: Signature::of_charges(ask, refused, charges()),
+            signature: Signature::of_charges(ask, refused, charges()).named(names()),
             nonce,
-            keys: places.iter().map(|place| names[*place].as_str()).collect(),
+            keys: present(names()).chain(former(names())).collect(),
             places: places.iter().copied().collect(),
             shapes: charges().map(Charge::shape).collect(),
         }
     }
 
-    /// Those moves of a settlement, and the name under which the ticket is marked.
+    /// Those moves of a settlement, with the names of their counters, and the name under which the
+    /// ticket is marked.
     pub(super) fn of_settlement(
         nonce: Nonce,
         settlement: &'k Settlement<'a>,
         places: Places,
+        names: &'k [Names],
         ticket: &'k str,
     ) -> Self {
         let moves = || places.iter().filter_map(|place| settlement.moves().get(*place));
-        let keys = moves().map(|step| step.key.unwrap_or_default());
+        let signature = Signature::of_moves(moves().map(|step| (&step.charge, step.way)));
         Self {
-            signature: Signature::of_moves(moves().map(|step| (&step.charge, step.way))),
+            signature: signature.named(names.iter()),
             nonce,
-            keys: keys.chain([ticket]).collect(),
+            keys: present(names.iter()).chain([ticket]).chain(former(names.iter())).collect(),
             shapes: moves().map(|step| step.charge.shape()).collect(),
             places,
         }
@@ -154,7 +176,7 @@ impl<'a, 'k> Group<'a, 'k> {
     }
 
     /// What was done, or the error with the place its charge has in the batch.
-    fn done(&self, reply: Reply) -> Result<Done, StoreError> {
+    pub(super) fn done(&self, reply: Reply) -> Result<Done, StoreError> {
         match reply {
             Reply::Done(done) => Ok(done),
             Reply::Failed(error) => Err(self.placed(error)),
@@ -214,8 +236,7 @@ impl<'a, 'k> Group<'a, 'k> {
     fn refusal(&self, batch: &Batch<'_>, met: &[Option<Met>]) -> Option<Refused> {
         let refusing = |place: &usize| {
             let limit = batch.charges()[*place].limit();
-            let met = met[*place].as_ref();
-            let no_room = met.is_some_and(|met| !met.looked.room.is_now());
+            let no_room = met[*place].is_some_and(|met| !met.looked.room.is_now());
             (no_room && !limit.is_shadow()).then(|| match limit.stage() {
                 Stage::Global => Refused::Globally,
                 Stage::Action => Refused::Here,

@@ -14,6 +14,7 @@
 //! | the scripts | `lua/`, put together by `template.rs` |
 //! | how a counter is stored | `state.rs` |
 //! | which counters are charged together | `group.rs`, `undo.rs` |
+//! | whether the servers work | `probe.rs` |
 //! | what operators do to blocks | `amend.rs`, `blocks.rs` |
 //! | what happens when the secret is changed | `carry.rs` |
 //! | URLs and settings | `url.rs` |
@@ -27,6 +28,7 @@ mod form;
 #[doc(hidden)]
 pub mod fuzz;
 mod group;
+mod probe;
 mod reply;
 mod script;
 mod scripts;

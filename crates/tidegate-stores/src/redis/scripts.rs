@@ -7,14 +7,13 @@ use arc_swap::ArcSwap;
 
 use super::script::Script;
 use super::signature::Signature;
-use super::template::{CARRY, PROBE, amend, compose};
+use super::template::{CARRY, amend, compose};
 
 /// The scripts made so far. There are as many as policies have sequences of shapes, so none is ever
 /// thrown away.
 #[derive(Debug)]
 pub(crate) struct Scripts {
     made: ArcSwap<HashMap<Signature, Arc<Script>>>,
-    probe: Script,
     amend: Script,
     carry: [Script; 3],
 }
@@ -23,8 +22,8 @@ pub(crate) struct Scripts {
 
 impl Scripts {
     pub(crate) fn new() -> Self {
-        let (probe, amend) = (Script::new(PROBE), Script::new(amend()));
-        Self { made: ArcSwap::default(), probe, amend, carry: CARRY.map(Script::new) }
+        let amend = Script::new(amend());
+        Self { made: ArcSwap::default(), amend, carry: CARRY.map(Script::new) }
     }
 
     /// The script for a signature.
@@ -39,10 +38,6 @@ impl Scripts {
             made
         });
         script
-    }
-
-    pub(crate) const fn probe(&self) -> &Script {
-        &self.probe
     }
 
     pub(crate) const fn amend(&self) -> &Script {

@@ -13,18 +13,18 @@ use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Changes, Counter, KeyNames, MAX_LIMITS, Page, Readings,
-    Receipt, Secret, Settlement, Span, Store, StoreError,
+    Amended, Amendment, Batch, Blocks, Changes, Counter, KeyNames, Page, Readings, Receipt, Secret,
+    Settlement, Span, Store, StoreError,
 };
 
 use super::args::{Args, Nonce};
-use super::group::{self, Group};
+use super::group::{self, Group, MAX_KEYS};
 use super::script::Script;
 use super::scripts::Scripts;
 use super::servers::{Garbled, Servers};
 use super::signature::Ask;
 use super::trouble::Trouble;
-use super::turn::{self, within};
+use super::turn;
 use super::url::{Target, TargetError};
 
 /// Counters in Redis or Valkey.
@@ -122,8 +122,7 @@ impl RedisStore {
         if timeout <= deadline && !servers.is_cluster() && self.0.previous.is_none() {
             return decision.await;
         }
-        let limit = timeout.min(deadline);
-        within(limit, decision).await.unwrap_or_else(|| Err(servers.late(limit)))
+        self.0.in_time(batch.deadline(), decision).await
     }
 }
 
@@ -141,7 +140,8 @@ impl Store for RedisStore {
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
-        super::settle::settle(&self.0, settlement).await
+        let settling = super::settle::settle(&self.0, settlement);
+        self.0.in_time(settlement.deadline(), settling).await
     }
 
     async fn amend(
@@ -150,20 +150,15 @@ impl Store for RedisStore {
         amendment: Amendment,
         within: Span,
     ) -> Result<Amended, StoreError> {
-        let amending = super::amend::amend(&self.0, counter, amendment);
-        let Runner::Servers(_) = &self.0.runner else { return amending.await };
-        match tokio::time::timeout(within.into(), amending).await {
-            Ok(amended) => amended,
-            Err(_) => Err(StoreError::Timeout),
-        }
+        self.0.in_time(within, super::amend::amend(&self.0, counter, amendment)).await
     }
 
     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
         super::blocks::blocks(&self.0, page).await
     }
 
-    async fn probe(&self, within: Span) -> Result<(), StoreError> {
-        turn::within(within.into(), self.0.probe()).await.unwrap_or(Err(StoreError::Timeout))
+    async fn probe(&self, trial: &Batch<'_>) -> Result<(), StoreError> {
+        self.0.in_time(trial.deadline(), super::probe::probe(&self.0, trial)).await
     }
 
     fn patience(&self) -> Option<Span> {
@@ -195,21 +190,16 @@ impl core::fmt::Debug for Runner {
 // === impl Inner ===
 
 impl Inner {
-    /// Runs a script that writes on every server that keeps counters.
-    async fn probe(&self) -> Result<(), StoreError> {
-        let keys = match &self.runner {
-            Runner::Servers(servers) => servers.key_for_each(),
-            Runner::Scripted { .. } => Vec::new(),
-        };
-        for key in keys {
-            let nonce = self.nonce();
-            let answered = |reply: &[u8]| match reply.starts_with(&nonce) {
-                true => Ok(()),
-                false => Err(Garbled),
-            };
-            self.call(self.scripts.probe(), &[key], &nonce, answered).await?;
-        }
-        Ok(())
+    /// Does something within this long, or the timeout of the target where that is shorter, however
+    /// many calls it takes.
+    async fn in_time<T>(
+        &self,
+        within: Span,
+        asked: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let Runner::Servers(servers) = &self.runner else { return asked.await };
+        let limit = servers.timeout().min(within.into());
+        turn::within(limit, asked).await.unwrap_or_else(|| Err(servers.late(limit)))
     }
 
     /// What comes back with the answer: different for calls that can be under way together.
@@ -254,7 +244,7 @@ impl Inner {
     ) -> Result<T, StoreError> {
         match &self.runner {
             Runner::Servers(servers) => {
-                let keys: ArrayVec<&[u8], { MAX_LIMITS + 1 }> =
+                let keys: ArrayVec<&[u8], MAX_KEYS> =
                     keys.iter().map(|key| key.as_ref().as_bytes()).collect();
                 let decode = |reply: redis::Value| match reply {
                     redis::Value::BulkString(bytes) => read(&bytes),

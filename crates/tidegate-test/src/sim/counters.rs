@@ -6,12 +6,12 @@
 use std::collections::{HashMap, HashSet};
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Charge, Counter, Flaw, Readings, Receipt, Record, Settlement,
-    StoreError, TicketId, Timestamp, Write,
+    Amended, Amendment, Batch, Charge, Counter, Flaw, Listed, Readings, Receipt, Record,
+    Settlement, StoreError, TicketId, Timestamp, Write,
 };
 
 /// What the store keeps.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Counters {
     states: HashMap<u64, Entry>,
     settled: HashSet<TicketId>,
@@ -19,7 +19,7 @@ pub(super) struct Counters {
     made: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     record: Record,
     /// Which one it is, in the order they were made: the same in every run, as digests are not.
@@ -80,11 +80,23 @@ impl Counters {
         amendment: Amendment,
         now: Timestamp,
     ) -> Result<Amended, StoreError> {
-        let Counter::Of(charge, _) = counter else { return Err(StoreError::Refused) };
-        let digest = charge.digest();
+        let digest = match counter {
+            Counter::Of(charge, _) => charge.digest(),
+            Counter::Listed(name) => name.parse().map_err(|_| StoreError::Refused)?,
+        };
         let (amended, writes) = amendment.amend(counter, &[self.found(digest).cloned()], now)?;
         self.write(&[digest], writes);
         Ok(amended)
+    }
+
+    /// All blocks that hold, in the order in which their counters were made.
+    pub(super) fn blocks(&self, now: Timestamp) -> Vec<Listed> {
+        let listed = |(digest, entry): (&u64, &Entry)| {
+            Some((entry.number, entry.record.listed(&digest.to_string(), now)?))
+        };
+        let mut found: Vec<(u64, Listed)> = self.states.iter().filter_map(listed).collect();
+        found.sort_by_key(|(number, _)| *number);
+        found.into_iter().map(|(_, listed)| listed).collect()
     }
 
     /// Marks one in so many counters, beginning with a certain one.

@@ -48,6 +48,8 @@ pub enum Reach {
     Requests,
     /// Probes; requests are served.
     Probes,
+    /// Amendments; requests are served, but for counters that have to be made anew.
+    Amends,
 }
 
 /// What becomes of one operation.
@@ -100,12 +102,15 @@ impl Fault {
             Reach::All => true,
             Reach::Requests => kind != OpKind::Probe,
             Reach::Probes => kind == OpKind::Probe,
+            Reach::Amends => kind == OpKind::Amend,
         };
         let way = if in_turn && concerned { self.way.by_chance(chance) } else { Way::Works };
         let late = |failure| Fate { after: within, failure: Some(failure) };
         let early = |failure| Fate { after: latency(chance), failure: Some(failure) };
         match way {
-            Way::ReadOnly if kind != OpKind::Peek => early(Failure::Unavailable),
+            Way::ReadOnly if !matches!(kind, OpKind::Peek | OpKind::List) => {
+                early(Failure::Unavailable)
+            }
             Way::Works | Way::ReadOnly | Way::Mixed => {
                 Fate { after: latency(chance).min(within - 1), failure: None }
             }

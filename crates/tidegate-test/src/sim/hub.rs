@@ -8,9 +8,9 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tidegate_core::{Clock, Timestamp};
+use tidegate_core::{Amended, Changes, Clock, Timestamp};
 
-use super::counters::Counters;
+use super::counters::{Counters, Mark};
 use super::fault::{Fate, Fault, Way};
 use super::rng::mix;
 use super::trace::{By, OpKind, Outcome, Record, What};
@@ -51,9 +51,14 @@ pub(super) struct State {
     pub(super) faults: [[Treatment; POLICIES]; NODES],
     /// The store of this policy never works, whatever else is said.
     pub(super) broken: Option<u8>,
-    pub(super) counters: Counters,
+    /// The counters; of two primaries, those of each.
+    sides: [Counters; 2],
+    /// Which primary each node sees.
+    sees: [usize; NODES],
+    /// How often each node was led to another primary.
+    failovers: [u32; NODES],
     /// How often the store has begun anew.
-    pub(super) restarts: u32,
+    restarts: u32,
     /// How far the clock of the store is ahead of the beginning of all clocks.
     pub(super) store_ahead: u64,
 }
@@ -106,7 +111,9 @@ impl Hub {
             ops: 0,
             faults: [[works; POLICIES]; NODES],
             broken,
-            counters: Counters::default(),
+            sides: Default::default(),
+            sees: [0; NODES],
+            failovers: [0; NODES],
             restarts: 0,
             store_ahead: EPOCH + mix(seed) % 1_000_000_000,
         };
@@ -160,6 +167,16 @@ impl Hub {
         self.record(op.context.node, op.context.policy, What::Done { op: op.number, outcome });
     }
 
+    /// Records what an operator who is being run is told of a counter.
+    pub(super) fn amended(&self, counter: u64, amended: &Amended) {
+        let context = self.with(|state| state.current);
+        if context.by == By::Operator {
+            let block = amended.block.filter(|block| block.holds(amended.at));
+            let blocked = block.map_or(0, |block| block.until.since(amended.at).as_micros());
+            self.record(context.node, context.policy, What::Amended { counter, blocked });
+        }
+    }
+
     /// Asks for whoever is being run to be run again then.
     pub(super) fn wake_at(&self, at: u64) {
         self.with(|state| {
@@ -172,6 +189,54 @@ impl Hub {
 // === impl State ===
 
 impl State {
+    /// The counters, as whoever is being run sees them.
+    pub(super) fn counters(&mut self) -> &mut Counters {
+        &mut self.sides[self.sees[usize::from(self.current.node)]]
+    }
+
+    /// What whoever is being run may have noticed.
+    pub(super) fn changes(&self) -> Changes {
+        let failovers = self.failovers[usize::from(self.current.node)];
+        Changes { restarts: self.restarts, failovers }
+    }
+
+    /// The store begins anew, with nothing.
+    pub(super) fn forget(&mut self) {
+        self.sides.iter_mut().for_each(Counters::forget);
+        self.restarts += 1;
+    }
+
+    /// Damages or repairs some counters.
+    pub(super) fn mark(&mut self, mark: Mark, one_in: u64, first: u64) {
+        self.sides.iter_mut().for_each(|side| side.mark(mark, one_in, first));
+    }
+
+    /// A replica takes over for some nodes, while the others go on with the old primary.
+    pub(super) fn split(&mut self, away: u8) {
+        self.sides[1] = self.sides[0].clone();
+        for node in 0..NODES {
+            self.sees[node] = usize::from(away >> node & 1);
+            self.failovers[node] += u32::from(away >> node & 1);
+        }
+    }
+
+    /// There is one primary again, with its own history, and that of the other is lost.
+    pub(super) fn join(&mut self, kept: usize) {
+        if kept == 1 {
+            self.sides.swap(0, 1);
+        }
+        self.sides[1] = Counters::default();
+        for node in 0..NODES {
+            self.failovers[node] += u32::from(self.sees[node] != kept);
+            self.sees[node] = 0;
+        }
+    }
+
+    /// Whether there are two primaries.
+    pub(super) fn is_split(&self) -> bool {
+        self.sees.contains(&1)
+    }
+
     /// The time of the store.
     pub(super) const fn store_time(&self, now: u64) -> Timestamp {
         Timestamp::from_micros(self.store_ahead + now)

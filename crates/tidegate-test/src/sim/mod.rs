@@ -37,9 +37,9 @@ mod world;
 
 pub use counters::Mark;
 pub use fault::{Fault, Reach, Way};
-pub use policies::laws;
+pub use policies::{QUOTA, laws};
 pub use rng::Rng;
-pub use run::{Figures, compare, run, run_and_compare};
+pub use run::{Figures, compare, logs, run, run_and_compare};
 pub use schedule::{MOST, Schedule};
-pub use step::{Client, Landmark, Over, Step};
+pub use step::{Client, Landmark, Over, Step, Verb};
 pub use world::{Variant, World};

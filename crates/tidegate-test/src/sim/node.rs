@@ -4,14 +4,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use tidegate_core::{
-    Account, Case, Decision, Digests, Signal, Span, Standing, Subject, Timestamp, Verdict,
+    Account, Case, Decision, Digests, Level, Page, Signal, Span, Standing, Subject, Timestamp,
+    Verdict,
 };
 use tidegate_engine::{Engine, Event};
 
 use super::hub::{EPOCH, Hub, NodeClock};
 use super::policies;
 use super::rng::mix;
-use super::step::Client;
+use super::step::{Client, Verb};
 use super::store::SimStore;
 use super::trace::{Answer, Counters, What, Who};
 
@@ -83,19 +84,7 @@ pub(super) async fn request(
     let name = client.account.map(|account| format!("user{account}"));
     let account = name.as_deref().map(Account::new);
     let agent = client.agent.map(|agent| [b'a', agent]);
-    let mut subject = Subject::new();
-    if let Some(account) = &account {
-        subject = subject.account(account);
-    }
-    if let Some(agent) = &agent {
-        subject = subject.agent(agent);
-    }
-    if let Some(prefix) = client.prefix {
-        subject = subject.ip(address(prefix, request));
-    }
-    if client.vouched {
-        subject = subject.device("device");
-    }
+    let subject = subject(account.as_ref(), agent.as_ref(), &client, request);
     hub.record(number, policy, What::Asked { request, who: who(&client), counted: !peek });
     let mut case = Case::new(found, &subject);
     let decided = match peek {
@@ -115,6 +104,62 @@ pub(super) async fn request(
             None
         }
     }
+}
+
+/// Runs what an operator asks for to its end. Whatever comes of it is what the store was made to do.
+pub(super) async fn operate(
+    node: Arc<Engine<SimStore>>,
+    policy: u8,
+    client: Client,
+    verb: Verb,
+) -> Option<String> {
+    let policies = Arc::clone(&node.policies());
+    let found = policies.get(policies::NAMES[usize::from(policy)])?;
+    let name = client.account.map(|account| format!("user{account}"));
+    let account = name.as_deref().map(Account::new);
+    let agent = client.agent.map(|agent| [b'a', agent]);
+    let subject = subject(account.as_ref(), agent.as_ref(), &client, 0);
+    let mut case = Case::new(found, &subject);
+    let page = Page { after: None, at_most: 100 };
+    match verb {
+        Verb::Block(lasts, high) => {
+            let by = if client.account.is_some() { "account" } else { "prefix" };
+            let limit = format!("{}-{by}", found.name());
+            let level = high.then_some(Level::L4);
+            let _ = node.block(&mut case, Some(&limit), Span::from_micros(lasts), level).await;
+        }
+        Verb::Unblock => drop(node.unblock(&mut case, None).await),
+        Verb::Reset => drop(node.reset(&mut case, None).await),
+        Verb::List => drop(node.blocks(page).await),
+        Verb::Lift => {
+            let listed = node.blocks(page).await.ok()?;
+            let _ = node.unblock_listed(&listed.list.first()?.key).await;
+        }
+    }
+    None
+}
+
+/// What is known of a client, from texts that the caller keeps.
+fn subject<'a>(
+    account: Option<&'a Account<'a>>,
+    agent: Option<&'a [u8; 2]>,
+    client: &Client,
+    request: u32,
+) -> Subject<'a> {
+    let mut subject = Subject::new();
+    if let Some(account) = account {
+        subject = subject.account(account);
+    }
+    if let Some(agent) = agent {
+        subject = subject.agent(agent);
+    }
+    if let Some(prefix) = client.prefix {
+        subject = subject.ip(address(prefix, request));
+    }
+    if client.vouched {
+        subject = subject.device("device");
+    }
+    subject
 }
 
 /// An address in a prefix. Those of an IPv6 prefix differ with every request.

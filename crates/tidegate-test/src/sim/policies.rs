@@ -1,8 +1,8 @@
 //! The policies of the simulated fleet: one of each kind that the contract of failure tells apart.
 
 use tidegate_core::{
-    Bucket, Counts, Dimension, FailureMode, Limit, Name, PolicySet, PolicySetBuilder, PolicySpec,
-    Preset, Protects, Rate, Scope, Shape, Span, Window,
+    Bucket, Calendar, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
+    PolicySetBuilder, PolicySpec, Preset, Protects, Quota, Rate, Scope, Shape, Span, Unit, Window,
 };
 
 use super::checks::{Kind, Law};
@@ -16,6 +16,12 @@ pub(super) const ALL: u32 = (1 << POLICIES) - 1;
 
 /// What is left of the rate of `read` to one node: a tenth.
 const READ_CEILING: u64 = 4;
+
+/// What one account may do under `api` in an hour.
+const HOURLY: u64 = 20;
+
+/// The policy with the quota, and how much it is: for the checks.
+pub const QUOTA: (u8, u64) = (2, HOURLY);
 
 /// What is left of the window of `spend` to one node, for each address prefix: a tenth.
 const SPEND_TENTH: u64 = 4;
@@ -58,7 +64,8 @@ fn spec(place: usize) -> PolicySpec {
             .protecting(Protects::ApiHeavy)
             .limit(limit("api-prefix", &[Dimension::Ip], 1_000))
             .limit(limit("api-account", &[Dimension::Account], 500))
-            .limit(limit("api-all", &[], 100_000)),
+            .limit(limit("api-all", &[], 100_000))
+            .limit(hourly("api-hour", &[Dimension::Account])),
         3 => PolicySpec::new(name, FailureMode::FailClosed)
             .protecting(Protects::Admin)
             .limit(limit("admin-prefix", &[Dimension::Ip], 100))
@@ -78,6 +85,13 @@ fn limit(text: &str, by: &[Dimension], per_second: u64) -> Limit {
     let rate = Rate::per_second(per_second).expect("a rate");
     let bucket = Bucket::try_new(rate, 2 * per_second).expect("a bucket");
     Limit::new(name(text), Scope::of(by.iter().copied()), Shape::Bucket(bucket)).with_named_key()
+}
+
+/// So many in an hour of a calendar, whose periods only the store's clock tells.
+fn hourly(text: &str, by: &[Dimension]) -> Limit {
+    let hours = Calendar::try_new(Unit::Hour, "UTC", None).expect("a calendar");
+    let quota = Quota::try_new(HOURLY, Period::Calendar(hours), Counts::Admitted).expect("a quota");
+    Limit::new(name(text), Scope::of(by.iter().copied()), Shape::Quota(quota)).with_named_key()
 }
 
 fn window(text: &str, by: &[Dimension], per_minute: u64) -> Limit {

@@ -8,7 +8,7 @@ use super::checks::Broken;
 use super::hub::POLICIES;
 use super::log::Log;
 use super::schedule::Schedule;
-use super::step::Step;
+use super::step::{Step, Verb};
 use super::trace::Record;
 use super::world::{Variant, World};
 
@@ -49,6 +49,36 @@ pub fn run(schedule: &Schedule) -> Result<Figures, Broken> {
 #[must_use]
 pub(super) fn trace(schedule: &Schedule) -> Vec<Record> {
     ran(schedule, Variant { keeps_trace: true, ..Variant::default() }).trace
+}
+
+/// What was observed under each schedule, as text, with so many threads that run them.
+///
+/// # Panics
+///
+/// If a thread cannot be started.
+#[must_use]
+pub fn logs(schedules: &[Schedule], threads: usize) -> Vec<String> {
+    let log = |schedule: &Schedule| {
+        let records = trace(schedule);
+        records.iter().fold(String::new(), |text, record| text + &format!("{record}\n"))
+    };
+    let threads = threads.max(1);
+    let mut logs = vec![String::new(); schedules.len()];
+    let places: Vec<(usize, &mut String)> = logs.iter_mut().enumerate().collect();
+    let mut shares: Vec<Vec<(usize, &mut String)>> = (0..threads).map(|_| Vec::new()).collect();
+    for (place, text) in places {
+        shares[place % threads].push((place, text));
+    }
+    std::thread::scope(|scope| {
+        for share in shares {
+            scope.spawn(move || {
+                for (place, text) in share {
+                    *text = log(&schedules[place]);
+                }
+            });
+        }
+    });
+    logs
 }
 
 /// Runs a schedule in other ways that must come to the same.
@@ -130,6 +160,8 @@ fn unconcerned(schedule: &Schedule) -> Schedule {
         Step::WaitDue => Some(Step::Wait(2_000_000)),
         Step::WaitEdge { after, off, .. } => Some(Step::Wait(after * 1_000_000 + u64::from(off))),
         Step::Settle(_) | Step::Leave(_) | Step::Forget | Step::Spoil { .. } => None,
+        Step::Split(_) | Step::Join(_) => None,
+        Step::Operate { verb: Verb::List | Verb::Lift, .. } => None,
         other => Some(other),
     });
     Schedule { steps: steps.collect(), ..*schedule }

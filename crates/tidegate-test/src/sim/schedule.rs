@@ -7,8 +7,9 @@
 mod chance;
 
 use super::counters::Mark;
-use super::fault::{Fault, Way};
+use super::fault::{Fault, Reach, Way};
 use super::hub::{NODES, POLICIES};
+use super::policies::QUOTA;
 use super::rng::Rng;
 use super::step::{Landmark, Over, Step};
 
@@ -17,6 +18,9 @@ pub const MOST: usize = 2_000;
 
 /// Edges that rules have, in seconds.
 const EDGES: [u64; 12] = [2, 4, 5, 10, 60, 120, 300, 305, 600, 900, 1_500, 1_800];
+
+/// The policy with a calendar quota.
+const HOURLY: u8 = QUOTA.0;
 
 /// What happens under one seed.
 #[derive(Clone, Debug)]
@@ -76,13 +80,16 @@ impl Writer {
     }
 
     fn plot(&mut self) {
-        match self.rng.below(16) {
+        match self.rng.below(20) {
             0..=4 => self.outage(),
             5 | 6 => self.run_on_an_account(),
             7 => self.flood(),
             8 => self.flapping(),
             9 => self.block_then_outage(),
             10 => self.damage(),
+            11 => self.operators(),
+            12 => self.two_primaries(),
+            13 => self.hours_end(),
             _ => {
                 for _ in 0..self.rng.between(1, 12) {
                     self.anything();
@@ -207,6 +214,12 @@ impl Writer {
             let fault = Fault::of(Way::Slow);
             self.steps.push(Step::Break { nodes, policies, fault });
         }
+        if self.rng.one_in(3) {
+            // Everything is in order but what it takes to make a counter anew.
+            let way = self.rng.pick(&[Way::Slow, Way::Stalls, Way::Lies, Way::Unavailable]);
+            let fault = Fault { reach: Reach::Amends, ..Fault::of(way) };
+            self.steps.push(Step::Break { nodes: u8::MAX, policies: u8::MAX, fault });
+        }
         for _ in 0..self.rng.between(2, 8) {
             self.ask();
         }
@@ -216,8 +229,67 @@ impl Writer {
         }
     }
 
+    /// Operators do what they do, to somebody who goes on trying, and the store may go away meanwhile.
+    fn operators(&mut self) {
+        let (client, policy) = (self.client(), self.rng.small(3));
+        let breaks = self.rng.below(8);
+        for number in 0..self.rng.between(3, 8) {
+            if number == breaks {
+                let fault = self.fault();
+                self.steps.push(Step::Break { nodes: u8::MAX, policies: u8::MAX, fault });
+            }
+            let verb = self.verb();
+            self.steps.push(Step::Operate { node: self.node, policy, client, verb });
+            for _ in 0..self.rng.between(0, 4) {
+                self.steps.push(Step::Ask { node: self.node, policy, client, peek: false });
+            }
+            let pause = self.pause();
+            self.steps.push(Step::Wait(pause));
+        }
+    }
+
+    /// A primary is taken for dead and goes on, as long as somebody asks it; then one of two histories
+    /// is lost.
+    fn two_primaries(&mut self) {
+        self.steps.push(Step::Split(self.rng.small(8)));
+        let client = self.client();
+        for _ in 0..self.rng.between(1, 4) {
+            let (node, policy) = (self.rng.small(NODES), self.some_policy());
+            let count = self.rng.pick(&[3, 25, 60]);
+            let over = self.rng.pick(&[Over::Nothing, Over::Nothing, Over::Prefixes]);
+            self.steps.push(Step::Flood { node, policy, count, over, client });
+            let pause = self.pause();
+            self.steps.push(Step::Wait(pause));
+        }
+        if !self.rng.one_in(6) {
+            self.steps.push(Step::Join(self.rng.small(2)));
+        }
+        self.ask();
+    }
+
+    /// Periods end while requests are on their way to a store that takes its time.
+    fn hours_end(&mut self) {
+        let way = self.rng.pick(&[Way::Slow, Way::Slow, Way::Works, Way::Mixed, Way::Stalls]);
+        self.steps.push(Step::Break {
+            nodes: u8::MAX,
+            policies: 1 << HOURLY,
+            fault: Fault::of(way),
+        });
+        for _ in 0..self.rng.between(2, 6) {
+            let (node, client) = (self.some_node(), self.client());
+            let peek = self.rng.one_in(10);
+            self.steps.push(Step::Ask { node, policy: HOURLY, client, peek });
+            let jump = self.rng.pick(&[3_600_000_000, 7_200_000_000, -3_600_000_000]);
+            self.steps.push(Step::Jump(jump));
+            self.steps.push(Step::Ask { node, policy: HOURLY, client, peek });
+            let pause = self.pause();
+            self.steps.push(Step::Wait(pause));
+        }
+        self.steps.push(Step::Break { nodes: u8::MAX, policies: u8::MAX, fault: Fault::NONE });
+    }
+
     fn anything(&mut self) {
-        let step = match self.rng.below(24) {
+        let step = match self.rng.below(26) {
             0..=8 => return self.ask(),
             9..=12 => Step::Wait(self.pause()),
             13 => Step::WaitDue,
@@ -241,6 +313,12 @@ impl Writer {
                 Step::Break { nodes, policies, fault }
             }
             23 => Step::Break { nodes: u8::MAX, policies: u8::MAX, fault: Fault::NONE },
+            24 => {
+                let (node, policy, client) = (self.some_node(), self.some_policy(), self.client());
+                Step::Operate { node, policy, client, verb: self.verb() }
+            }
+            25 if self.rng.one_in(2) => Step::Split(self.rng.small(8)),
+            25 => Step::Join(self.rng.small(2)),
             _ => return self.ask(),
         };
         self.steps.push(step);

@@ -80,6 +80,37 @@ pub enum Step {
     },
     /// The prober of a node comes round although nothing is due.
     Poll(u8),
+    /// An operator asks for something.
+    Operate {
+        /// At which node.
+        node: u8,
+        /// Under which policy.
+        policy: u8,
+        /// About whom.
+        client: Client,
+        /// What.
+        verb: Verb,
+    },
+    /// A replica of the store takes over for some nodes, bits, and the old primary goes on for the
+    /// others.
+    Split(u8),
+    /// There is one primary again: the first or the second. What the other has counted is lost.
+    Join(u8),
+}
+
+/// What an operator asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// A block of so many microseconds, of a high level or of none.
+    Block(u64, bool),
+    /// No block, and no attempts that lead to one.
+    Unblock,
+    /// Nothing counted.
+    Reset,
+    /// The blocks that hold.
+    List,
+    /// The list, and the first block on it lifted.
+    Lift,
 }
 
 /// Who asks.

@@ -17,8 +17,8 @@ use super::trace::{OpKind, Outcome};
 #[derive(Clone, Debug)]
 pub(super) struct SimStore(pub(super) Arc<Hub>);
 
-/// How long it takes at most to settle a ticket, which nobody waits for.
-const SETTLES: u64 = 250_000;
+/// How long it takes at most to list blocks, for which nobody says how long they would wait.
+const LISTS: u64 = 250_000;
 
 /// Ready when it is time.
 struct At<'h> {
@@ -63,7 +63,7 @@ impl Store for SimStore {
     async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         let act = |state: &mut State, now: u64| {
             let now = state.store_time(now);
-            state.counters.decide(batch, true, readings, now)
+            state.counters().decide(batch, true, readings, now)
         };
         self.run(OpKind::Charge, batch.deadline().as_micros(), act, |place| digest(batch, place))
             .await
@@ -72,7 +72,7 @@ impl Store for SimStore {
     async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
         let act = |state: &mut State, now: u64| {
             let now = state.store_time(now);
-            state.counters.decide(batch, false, readings, now)
+            state.counters().decide(batch, false, readings, now)
         };
         self.run(OpKind::Peek, batch.deadline().as_micros(), act, |place| digest(batch, place))
             .await
@@ -81,9 +81,9 @@ impl Store for SimStore {
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
         let act = |state: &mut State, now: u64| {
             let now = state.store_time(now);
-            state.counters.settle(settlement, now)
+            state.counters().settle(settlement, now)
         };
-        self.run(OpKind::Settle, SETTLES, act, |_| 0).await
+        self.run(OpKind::Settle, settlement.deadline().as_micros(), act, |_| 0).await
     }
 
     async fn amend(
@@ -94,21 +94,30 @@ impl Store for SimStore {
     ) -> Result<Amended, StoreError> {
         let act = |state: &mut State, now: u64| {
             let now = state.store_time(now);
-            state.counters.amend(&counter, amendment, now)
+            state.counters().amend(&counter, amendment, now)
         };
-        self.run(OpKind::Amend, within.as_micros(), act, |_| 0).await
+        let Counter::Of(charge, _) = counter else {
+            return self.run(OpKind::List, within.as_micros(), act, |_| 0).await;
+        };
+        let amended = self.run(OpKind::Amend, within.as_micros(), act, |_| 0).await?;
+        self.0.amended(charge.digest(), &amended);
+        Ok(amended)
     }
 
     async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
-        Ok(Blocks::default())
+        let act = |state: &mut State, now: u64| {
+            let now = state.store_time(now);
+            Ok(Blocks { list: state.counters().blocks(now), next: None })
+        };
+        self.run(OpKind::List, LISTS, act, |_| 0).await
     }
 
-    async fn probe(&self, within: Span) -> Result<(), StoreError> {
-        self.run(OpKind::Probe, within.as_micros(), |_, _| Ok(()), |_| 0).await
+    async fn probe(&self, trial: &Batch<'_>) -> Result<(), StoreError> {
+        self.run(OpKind::Probe, trial.deadline().as_micros(), |_, _| Ok(()), |_| 0).await
     }
 
     fn changes(&self) -> Changes {
-        Changes { restarts: self.0.with(|state| state.restarts), failovers: 0 }
+        self.0.with(|state| state.changes())
     }
 }
 
@@ -140,9 +149,10 @@ fn outcome<T>(
         Err(StoreError::Unavailable | StoreError::Timeout) => Outcome::Failed,
         // Nobody else uses what a probe writes. A request is shed, and that is no failure (A39).
         Err(StoreError::Contended) if kind == OpKind::Probe => Outcome::Failed,
-        Err(StoreError::Contended) => Outcome::Version,
+        Err(StoreError::Contended) => Outcome::Shed,
         Err(StoreError::Refused) => Outcome::Refused,
         Err(StoreError::Corrupt { charge }) => Outcome::Corrupt(corrupt(*charge)),
-        Err(StoreError::Version { .. } | StoreError::Stale { .. }) => Outcome::Version,
+        Err(StoreError::Version { .. }) => Outcome::Version,
+        Err(StoreError::Stale { .. }) => Outcome::Stale,
     }
 }

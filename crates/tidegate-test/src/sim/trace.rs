@@ -76,6 +76,20 @@ pub enum What {
     Told(Signal),
     /// The node has noticed that the store may have lost counts.
     Lost,
+    /// The store has told an operator how a counter stands that was changed.
+    Amended {
+        /// The counter, by its number.
+        counter: u64,
+        /// For how many microseconds it is blocked.
+        blocked: u64,
+    },
+    /// What is known from outside: the clock of the store is so far ahead of the trace.
+    Clock(u64),
+    /// What is known from outside: the store forgets something.
+    Forgets,
+    /// What is known from outside: so many primaries keep counts, each its own. Of two, one is
+    /// forgotten when there is one again.
+    Primaries(u8),
     /// Somebody has asked how the policy stands.
     Stood(Standing),
     /// What is known from outside: from now on this is how the store treats the policy.
@@ -102,6 +116,8 @@ pub enum By {
     Probe,
     /// Because the host said what a request really was.
     Host,
+    /// Because an operator asks for something.
+    Operator,
 }
 
 /// What the store was asked.
@@ -115,6 +131,8 @@ pub enum OpKind {
     Settle,
     /// To amend a counter.
     Amend,
+    /// For the blocks that hold, or to lift one by its name: whichever policy they are of.
+    List,
     /// Whether it works.
     Probe,
 }
@@ -132,6 +150,10 @@ pub enum Outcome {
     Corrupt(u64),
     /// One counter was written by another version.
     Version,
+    /// The store needs other calendar periods; nothing was done.
+    Stale,
+    /// It was shed, because there were too many at once; nothing was done, and nobody has failed.
+    Shed,
 }
 
 /// How the store treats a policy on a node, as whoever breaks it knows.

@@ -17,7 +17,7 @@ use super::log::Log;
 use super::node::{self, Node};
 use super::policies;
 use super::rng::mix;
-use super::step::{Client, Over, Step};
+use super::step::{Client, Over, Step, Verb};
 use super::trace::{By, Record, Truth, What};
 
 /// Everything there is.
@@ -78,7 +78,7 @@ impl World {
         let hub = Arc::new(Hub::new(seed, variant.broken));
         let keys = mix(seed ^ u64::from(variant.other_digests));
         let mut world = Self {
-            checks: Checks::new(policies::laws(), nodes, 0),
+            checks: Checks::new(policies::laws(), nodes, 0).counting(policies::QUOTA),
             hub,
             nodes: Vec::new(),
             lives: 0,
@@ -91,6 +91,7 @@ impl World {
             records: Vec::new(),
             log: Log::new(variant.keeps_trace),
         };
+        world.tell_clock();
         for number in 0..nodes {
             let number = u8::try_from(number).unwrap_or(0);
             world.nodes.push(Node::start(&world.hub, number, 0, keys));
@@ -145,6 +146,7 @@ impl World {
                     state.store_ahead = ahead.max(hub::EPOCH - 100_000_000_000);
                 };
                 self.hub.with(set);
+                self.tell_clock();
                 Ok(())
             }
             Step::Settle(back) => self.settle(back),
@@ -152,17 +154,33 @@ impl World {
             Step::Reload { node, without } => self.reload(node, without),
             Step::Restart(node) => self.restart(node),
             Step::Forget => {
-                self.hub.with(|state| {
-                    state.counters.forget();
-                    state.restarts += 1;
-                });
+                self.hub.with(hub::State::forget);
+                self.hub.record(0, 0, What::Forgets);
                 Ok(())
             }
             Step::Spoil { mark, one_in, first } => {
-                self.hub.with(|state| state.counters.mark(mark, one_in, first));
+                self.hub.with(|state| state.mark(mark, one_in, first));
                 Ok(())
             }
             Step::Poll(node) => self.poll(usize::from(node) % self.nodes.len()),
+            Step::Operate { node, policy, client, verb } => {
+                self.operate(node, policy, client, verb)
+            }
+            Step::Split(away) => {
+                if !self.hub.with(|state| state.is_split()) {
+                    self.hub.with(|state| state.split(away));
+                    let primaries = self.hub.with(|state| 1 + u8::from(state.is_split()));
+                    self.hub.record(0, 0, What::Primaries(primaries));
+                }
+                Ok(())
+            }
+            Step::Join(kept) => {
+                if self.hub.with(|state| state.is_split()) {
+                    self.hub.with(|state| state.join(usize::from(kept & 1)));
+                    self.hub.record(0, 0, What::Primaries(1));
+                }
+                Ok(())
+            }
         }
     }
 
@@ -174,6 +192,20 @@ impl World {
         let engine = (node, Arc::clone(&self.nodes[place].engine));
         let future = node::request(Arc::clone(&self.hub), engine, policy, (request, client, peek));
         self.spawn(node, policy, By::Request(request), Box::pin(future))
+    }
+
+    fn operate(&mut self, node: u8, policy: u8, client: Client, verb: Verb) -> Holds {
+        let place = usize::from(node) % self.nodes.len();
+        let (node, policy) = (self.nodes[place].number, policy.min(LAST_POLICY));
+        let engine = Arc::clone(&self.nodes[place].engine);
+        let future = node::operate(engine, policy, client, verb);
+        self.spawn(node, policy, By::Operator, Box::pin(future))
+    }
+
+    /// Records what time it is for the store.
+    fn tell_clock(&self) {
+        let ahead = self.hub.with(|state| state.store_ahead);
+        self.hub.record(0, 0, What::Clock(ahead));
     }
 
     fn flood(&mut self, node: u8, policy: u8, count: u32, over: Over, client: Client) -> Holds {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use tidegate_core::{ManualClock, Span, Store, Timestamp};
+use tidegate_core::{
+    FailureMode, ManualClock, Name, PolicySet, Preset, Span, Store, Timestamp, Trial,
+};
 use tidegate_engine::SystemClock;
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_stores::redis::{RedisStore, Target};
@@ -188,13 +190,16 @@ async fn a_probe_writes_to_every_master_of_a_cluster() {
     let url = format!("redis+cluster://{}", cluster.nodes()[0].addr());
     let store = RedisStore::new(Target::parse(&url).unwrap(), &lua::secret()).unwrap();
     store.check().await.unwrap();
-    store.probe(Span::SECOND).await.unwrap();
+    let login = Preset::Login.policy(Name::try_new("login").unwrap(), FailureMode::FailClosed);
+    let set = PolicySet::builder().policy(login).build(None).unwrap();
+    let trial = Trial::new(&set.policies()[0], 7, Timestamp::ZERO);
+    store.probe(&trial.batch()).await.unwrap();
     for node in cluster.nodes() {
-        assert_eq!(node.text(&["DBSIZE"]).await, "1", "{}", node.addr());
+        assert_eq!(node.text(&["DBSIZE"]).await, "7", "a key for each limit, {}", node.addr());
     }
     cluster.nodes()[1].kill();
     assert!(
-        store.probe(Span::SECOND).await.is_err(),
+        store.probe(&trial.batch()).await.is_err(),
         "a cluster with a master missing does not work"
     );
 }

@@ -81,8 +81,8 @@ impl Store for Recorded {
         self.store.blocks(page).await
     }
 
-    async fn probe(&self, within: Span) -> Result<(), StoreError> {
-        self.run(OpKind::Probe, self.store.probe(within), |_| 0).await
+    async fn probe(&self, trial: &Batch<'_>) -> Result<(), StoreError> {
+        self.run(OpKind::Probe, self.store.probe(trial), |_| 0).await
     }
 
     fn changes(&self) -> Changes {
@@ -100,8 +100,9 @@ fn outcome<T>(result: &Result<T, StoreError>, counter: impl Fn(usize) -> u64) ->
         Err(StoreError::Unavailable | StoreError::Timeout) => Outcome::Failed,
         Err(StoreError::Refused) => Outcome::Refused,
         Err(StoreError::Corrupt { charge }) => Outcome::Corrupt(counter(*charge)),
-        Err(StoreError::Contended | StoreError::Version { .. } | StoreError::Stale { .. }) => {
-            Outcome::Version
-        }
+        // Shed by this node, which is nobody's failure.
+        Err(StoreError::Contended) => Outcome::Shed,
+        Err(StoreError::Version { .. }) => Outcome::Version,
+        Err(StoreError::Stale { .. }) => Outcome::Stale,
     }
 }

@@ -22,6 +22,8 @@ mod node;
 mod overload;
 mod permissions;
 mod place;
+mod probes;
+mod reloads;
 mod rotation;
 mod scripts;
 mod table;

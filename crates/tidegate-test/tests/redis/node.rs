@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use tidegate_core::{
     Account, Bucket, Case, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
-    PolicySpec, Protects, Quota, Rate, Scope, Secret, Shape, Span, StoreError, Subject, Window,
+    PolicySpec, Protects, Quota, Rate, Scope, Secret, Shape, Span, Store as _, StoreError, Subject,
+    Trial, Window,
 };
 use tidegate_engine::Engine;
 use tidegate_stores::redis::{RedisStore, Target};
@@ -83,6 +84,13 @@ impl Node {
         };
         let answer = tokio::time::timeout(self.timeout + MARGIN, asked).await;
         answer.unwrap_or_else(|_| panic!("no answer within {:?} and {MARGIN:?}", self.timeout))
+    }
+
+    /// Probes the store as the only policy does.
+    pub(crate) async fn probe(&self) -> Result<(), StoreError> {
+        let set = std::sync::Arc::clone(&self.engine.policies());
+        let trial = Trial::new(&set.policies()[0], 7, self.engine.now());
+        self.store().probe(&trial.batch()).await
     }
 
     /// What is left of each limit.

@@ -15,7 +15,7 @@ use crate::place;
 /// Everything the store does: on new keys and on old ones, looking, giving back, taking more.
 async fn exercise(node: &Node) -> Result<(), StoreError> {
     node.store().check().await.map_err(|_| StoreError::Refused)?;
-    node.store().probe(Span::SECOND).await?;
+    node.probe().await?;
     for org in ["a", "b", "a"] {
         let (set, subject) =
             (std::sync::Arc::clone(&node.engine().policies()), Subject::new().org(org));

@@ -3,12 +3,13 @@
 use tidegate_core::{Alarm, Cause, Level, Mode, Signal, Span, Standing, Timestamp};
 use tidegate_test::sim::trace::{Answer, By, Counters, OpKind, Outcome, Truth, What, Who};
 
+use crate::again;
 use crate::trace::{
     ADMIN, API, LOGIN, OTP, READ, SECOND, SPEND, Trace, admitted, denied, flapped, who,
 };
 
 /// A trace, up to what is wrong with it.
-type Bad = fn() -> Trace;
+pub(crate) type Bad = fn() -> Trace;
 
 /// Every check, with a trace it has to complain about.
 const TABLE: &[(&str, &str, Bad)] = &[
@@ -440,7 +441,7 @@ fn counters(blocked: u64) -> Counters {
 
 #[test]
 fn each_check_can_fail() {
-    for (property, what, bad) in TABLE {
+    for (property, what, bad) in TABLE.iter().chain(again::TABLE) {
         let broken = bad().broken.map(|broken| (broken.property, broken.why));
         let found = broken.as_ref().map(|(property, _)| *property);
         assert_eq!(found, Some(*property), "{what}: {broken:?}");

@@ -7,12 +7,13 @@
     reason = "a test: what cannot be built fails it"
 )]
 
+mod again;
 mod bad;
 mod trace;
 
 use tidegate_test::sim::adversary::{Goal, Move, play};
 use tidegate_test::sim::shrink::shrink;
-use tidegate_test::sim::{Figures, Schedule, Step, Variant, World, run, run_and_compare};
+use tidegate_test::sim::{Figures, Schedule, Step, Variant, World, logs, run, run_and_compare};
 
 /// Runs seeds from one to before another, and says what to do about one that fails.
 fn seeds(
@@ -46,6 +47,17 @@ fn p01_to_p66_hold_for_some_hundred_seeds() {
 #[test]
 fn p03_p06_p07_runs_that_must_be_the_same_are() {
     seeds(1_000, 1_020, run_and_compare);
+}
+
+#[test]
+fn p06_the_same_seeds_give_the_same_logs_on_one_two_and_four_threads() {
+    let schedules: Vec<Schedule> = (2_000..2_012).map(Schedule::of).collect();
+    let alone = logs(&schedules, 1);
+    assert!(alone.iter().all(|log| log.lines().count() > 100), "something happens");
+    assert!(alone.windows(2).all(|pair| pair[0] != pair[1]), "other seeds, other logs");
+    for threads in [2, 4] {
+        assert!(logs(&schedules, threads) == alone, "{threads} threads");
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use tidegate_core::{Alarm, Cause, Mode, Signal, Standing, Timestamp, Transition};
 use tidegate_test::sim::checks::{Broken, Checks};
-use tidegate_test::sim::laws;
 use tidegate_test::sim::trace::{Answer, By, Counters, OpKind, Outcome, Record, Truth, What, Who};
+use tidegate_test::sim::{QUOTA, laws};
 
 pub(crate) const SECOND: u64 = 1_000_000;
 
@@ -34,7 +34,7 @@ impl Trace {
             READ => Mode::Degraded,
             _ => Mode::FailClosed,
         };
-        let checks = Checks::new(laws(), 1, 0);
+        let checks = Checks::new(laws(), 1, 0).counting(QUOTA);
         let mut trace = Self { checks, policy, at: 0, numbers: 0, epoch: 0, mode, broken: None };
         trace.push(What::Started);
         trace
@@ -132,6 +132,14 @@ impl Trace {
         let Answer { mode, admitted, .. } = answer;
         self.push(What::Observed { mode, admitted });
         self.push(What::Decided { request, answer });
+    }
+
+    /// A request that the store admits and counts.
+    pub(crate) fn charged(&mut self, who: Who) {
+        let request = self.ask(who);
+        let op = self.sent(By::Request(request), OpKind::Charge);
+        self.done(op, Outcome::Good);
+        self.decide(request, Answer { mode: Mode::Normal, left: None, ..admitted(0) });
     }
 
     /// A request that the store fails, up to its decision.

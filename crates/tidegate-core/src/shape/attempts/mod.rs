@@ -102,6 +102,19 @@ impl Attempts {
         Ok(Self { temp, long: None, ladder: Some(ladder) })
     }
 
+    /// The same manner over spans of this length, and more attempts than probes make.
+    pub(super) fn brief(&self, per: Span) -> Result<Self, ShapeError> {
+        let threshold = |block_at, per| Threshold { block_at, per, block: per };
+        let twice = Span::from_micros(2 * per.as_micros());
+        match &self.ladder {
+            Some(ladder) => Self::climbing(MAX_DISTINCT, per, *ladder),
+            None => Self::try_new(
+                threshold(MAX_DISTINCT - 1, per),
+                self.long.map(|_| threshold(MAX_DISTINCT, twice)),
+            ),
+        }
+    }
+
     /// The short window. On a ladder its block is the first one.
     #[must_use]
     pub const fn temp(&self) -> &Threshold {

@@ -82,9 +82,9 @@ end
 --# room
 local room$ = not held$ and reach$ == 0
 --# bounds
-local most, span, log, head = full$, per$, '', true
+local most, span, log = full$, per$, ''
 --# bounds long
-local most, span, log, head = fulls$, pers$, '', true
+local most, span, log = fulls$, pers$, ''
 --# begin
 if reach$ == 1 and not held$ then
   ends$, scope$, level$ = now$ + block$, 1, 0
@@ -118,8 +118,6 @@ do
     log = pack('<L', now$)
   elseif pairs$ == 0 then
     log = string.sub(v$, 31 + 8 * excess) .. pack('<L', now$)
-    -- As long as before: unless a block begins, what is before the log stays as it is.
-    head = excess ~= 1 or reach$ > 0 and not held$ or reach$ == 2
   else
     log = string.sub(v$, 31 + 8 * excess, past - 1) .. pack('<L', now$)
       .. string.sub(v$, past + 8 * excess) .. '\0\0\0\0\0\0\0\0'
@@ -191,9 +189,7 @@ fresh = ends$ + (fresh > 0 and fresh * HOUR or 0)
 if count$ > 0 and newest$ + span > fresh then fresh = newest$ + span end
 fresh = (fresh > MAX and MAX or fresh) / 1000
 fresh = fresh + -fresh % 1
-if not head and fresh <= keeps$ then
-  call('SETRANGE', keys[$], '30', log)
-elseif v$ and fresh <= keeps$ then
+if v$ and fresh <= keeps$ then
   call('SET', keys[$], pack('<HLLc8BBBB', 12641, keeps$, ends$, id$, scope$, level$, count$,
     pairs$) .. log, 'KEEPTTL')
 else

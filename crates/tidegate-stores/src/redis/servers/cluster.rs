@@ -110,9 +110,9 @@ impl Cluster {
         }
     }
 
-    /// A key in a slot of each owner, once they are known.
-    pub(super) fn key_for_each(&self) -> Option<Vec<String>> {
-        self.map.load().as_ref().map(|map| map.key_for_each()).filter(|keys| !keys.is_empty())
+    /// A hash tag in a slot of each owner.
+    pub(super) async fn tag_for_each(self: &Arc<Self>) -> Result<Vec<String>, StoreError> {
+        Ok(self.known().await?.tag_for_each())
     }
 
     /// Connects to every owner; for start-up.

@@ -65,26 +65,26 @@ impl Map {
         places.into_iter().filter_map(|place| self.nodes.get(usize::from(place))).map(|(_, l)| l)
     }
 
-    /// A key in a slot of each owner, for questions that concern all of them. Names are tried until
+    /// A hash tag in a slot of each owner, for questions that concern all of them. Tags are tried until
     /// everybody has one; an owner of very few slots may be left out.
-    pub(super) fn key_for_each(&self) -> Vec<String> {
+    pub(super) fn tag_for_each(&self) -> Vec<String> {
         const TRIED: u32 = 10_000;
         let mut missing: Vec<&Arc<Link>> = self.owners().collect();
-        let mut keys = Vec::with_capacity(missing.len());
+        let mut tags = Vec::with_capacity(missing.len());
         for number in 0..TRIED {
             if missing.is_empty() {
                 break;
             }
-            let key = probe_key(number);
-            let owner = self.owner(slot_of(key.as_bytes()));
+            let tag = probe_tag(number);
+            let owner = self.owner(slot_of(tag.as_bytes()));
             let found =
                 missing.iter().position(|link| owner.is_some_and(|it| Arc::ptr_eq(it, link)));
             if let Some(place) = found {
                 missing.swap_remove(place);
-                keys.push(key);
+                tags.push(tag);
             }
         }
-        keys
+        tags
     }
 
     /// The same, but for one slot.
@@ -113,7 +113,7 @@ impl Map {
     }
 }
 
-/// The name of a counter that nobody uses.
-pub(super) fn probe_key(number: u32) -> String {
-    format!("tg:{{probe{number}}}")
+/// A hash tag of probes. No counter of a subject has one with a `!`.
+pub(super) fn probe_tag(number: u32) -> String {
+    format!("!{number}")
 }

@@ -152,13 +152,12 @@ impl Servers {
         matches!(self.topology, Topology::Cluster(_))
     }
 
-    /// A key on each server that is written to, as far as they are known.
-    pub(crate) fn key_for_each(&self) -> Vec<String> {
-        let known = match &self.topology {
-            Topology::One(_) => None,
-            Topology::Cluster(cluster) => cluster.key_for_each(),
-        };
-        known.unwrap_or_else(|| vec![map::probe_key(0)])
+    /// A hash tag for probes on each server that is written to.
+    pub(crate) async fn tag_for_each(&self) -> Result<Vec<String>, StoreError> {
+        match &self.topology {
+            Topology::One(_) => Ok(vec![map::probe_tag(0)]),
+            Topology::Cluster(cluster) => cluster.tag_for_each().await,
+        }
     }
 
     /// How long one call may take.

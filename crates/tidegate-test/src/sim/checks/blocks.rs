@@ -19,11 +19,14 @@ const MOST: usize = 16_384;
 impl Blocks {
     /// The store has said how each of these counters stands.
     pub(super) fn learn(&mut self, at: u64, counters: &Counters) {
-        for (counter, blocked) in counters.iter() {
-            match blocked {
-                0 => drop(self.known.remove(&counter)),
-                _ => drop(self.known.insert(counter, at + blocked)),
-            }
+        counters.iter().for_each(|(counter, blocked)| self.learn_one(at, counter, blocked));
+    }
+
+    /// The store has said how this one stands.
+    pub(super) fn learn_one(&mut self, at: u64, counter: u64, blocked: u64) {
+        match blocked {
+            0 => drop(self.known.remove(&counter)),
+            _ => drop(self.known.insert(counter, at + blocked)),
         }
     }
 

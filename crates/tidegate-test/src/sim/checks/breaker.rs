@@ -61,9 +61,9 @@ pub(super) fn fail(lane: &mut Lane, at: u64, outcome: Outcome) {
         return;
     }
     match outcome {
-        Outcome::Good => return,
+        Outcome::Good | Outcome::Stale => return,
         // The store has answered, and it is no fault of its.
-        Outcome::Version => {
+        Outcome::Version | Outcome::Shed => {
             lane.only_bad_since = None;
             return;
         }

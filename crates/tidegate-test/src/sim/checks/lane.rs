@@ -169,8 +169,9 @@ impl Lane {
                 self.requests.insert(request, request_made);
                 Ok(())
             }
-            What::Gone { request } => {
-                self.requests.remove(&request);
+            What::Gone { request } => request::gone(self, at, request),
+            What::Amended { counter, blocked } => {
+                self.blocks.learn_one(at, counter, blocked);
                 Ok(())
             }
             What::Sent { op, by, kind } => {
@@ -200,7 +201,12 @@ impl Lane {
                 }
                 Ok(())
             }
-            What::Started | What::InForce(_) | What::Lost => Ok(()),
+            What::Started
+            | What::InForce(_)
+            | What::Lost
+            | What::Clock(_)
+            | What::Forgets
+            | What::Primaries(_) => Ok(()),
         }
     }
 
@@ -214,7 +220,7 @@ impl Lane {
                 }
                 Ok(())
             }
-            By::Host => Ok(()),
+            By::Host | By::Operator => Ok(()),
         }
     }
 

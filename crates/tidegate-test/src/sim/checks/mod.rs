@@ -15,6 +15,7 @@
 //! | `caps.rs` | what local caps admit meanwhile |
 //! | `blocks.rs` | the blocks a node knew of before |
 //! | `outage.rs` | how long closed policies stay closed |
+//! | `quota.rs` | what a store that loses counts admits |
 //! | `told.rs` | what observers and hosts are told |
 
 mod blocks;
@@ -23,6 +24,7 @@ mod caps;
 mod guard;
 mod lane;
 mod outage;
+mod quota;
 mod recovery;
 mod request;
 mod told;
@@ -32,7 +34,8 @@ use core::fmt;
 use tidegate_core::Mode;
 
 use self::lane::Lane;
-use super::trace::{Record, What};
+use self::quota::Quotas;
+use super::trace::{OpKind, Record, What};
 
 /// What is known in advance of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +88,7 @@ pub struct Checks {
     laws: Vec<Law>,
     slack: u64,
     nodes: Vec<Vec<Lane>>,
+    quotas: Option<Quotas>,
     now: u64,
 }
 
@@ -116,7 +120,14 @@ impl Checks {
     pub fn new(laws: Vec<Law>, nodes: usize, slack: u64) -> Self {
         let lanes = || laws.iter().map(|law| Lane::new(*law, slack)).collect();
         let nodes = (0..nodes).map(|_| lanes()).collect();
-        Self { laws, slack, nodes, now: 0 }
+        Self { laws, slack, nodes, quotas: None, now: 0 }
+    }
+
+    /// Counts what a policy with a quota for each account and hour admits, too.
+    #[must_use]
+    pub fn counting(mut self, (policy, hourly): (u8, u64)) -> Self {
+        self.quotas = Some(Quotas::new(policy, hourly));
+        self
     }
 
     /// Looks at the next record.
@@ -151,6 +162,10 @@ impl Checks {
         }
         let Record { at, node, policy, what } = *record;
         let Some(lanes) = self.nodes.get_mut(usize::from(node)) else { return Ok(()) };
+        if let Some(quotas) = &mut self.quotas {
+            let lane = lanes.get(usize::from(policy));
+            quotas.push(record, |request| lane.and_then(|lane| lane.requests.get(&request)))?;
+        }
         match what {
             What::Started => {
                 for (lane, law) in lanes.iter_mut().zip(&self.laws) {
@@ -166,6 +181,13 @@ impl Checks {
             }
             What::Lost => {
                 return lanes.iter_mut().try_for_each(|lane| lane.lost(at));
+            }
+            // It concerns everybody who may be blocked.
+            What::Sent { kind: OpKind::List, .. } => {
+                let logs = |lane: &&Lane| matches!(lane.law.kind, Kind::Login | Kind::Otp);
+                return lanes.iter().filter(logs).filter(|lane| lane.in_force).try_for_each(
+                    |lane| recovery::p19_p52_p63_only_probes_are_sent(lane, OpKind::List),
+                );
             }
             _ => {}
         }

@@ -9,6 +9,9 @@ use crate::sim::trace::{Answer, By, OpKind, Outcome, Who};
 /// How much longer than the store an answer may take.
 const EXTRA: u64 = 50_000;
 
+/// How often periods may be sent again: for all limits at once, and for each by itself.
+const STALE: usize = 5;
+
 /// What is known of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
@@ -18,6 +21,8 @@ pub(super) struct Request {
     /// How the policy stood when it came in.
     stand: Stand,
     progress: Progress,
+    /// How often the store has asked for other calendar periods.
+    stale: usize,
 }
 
 /// How far it has come with the store.
@@ -27,6 +32,8 @@ enum Progress {
     New,
     /// The store is being asked.
     Asked,
+    /// The store needs other calendar periods, and may be asked again.
+    Stale,
     /// A counter could not be read and may be made anew.
     Corrupt(u64),
     /// It is being made anew.
@@ -47,18 +54,19 @@ enum Progress {
 
 impl Request {
     pub(super) const fn new(at: u64, who: Who, counted: bool, stand: Stand) -> Self {
-        Self { at, who, counted, stand, progress: Progress::New }
+        Self { at, who, counted, stand, progress: Progress::New, stale: 0 }
     }
 }
 
-/// The store is asked once for a decision. Only a counter that cannot be read is made anew, and then it
-/// is asked once more; after any other failure nothing follows.
+/// The store is asked once for a decision. It is asked again with the calendar periods that it needs; a
+/// counter that cannot be read is made anew, and then it is asked once more. After any other failure
+/// nothing follows.
 pub(super) fn p12_p16_one_call_for_one_decision(lane: &mut Lane, by: By, kind: OpKind) -> Holds {
     let By::Request(number) = by else { return Ok(()) };
     let Some(request) = lane.requests.get_mut(&number) else { return Ok(()) };
     let before = request.progress;
     request.progress = match (before, kind) {
-        (Progress::New, OpKind::Charge | OpKind::Peek) => Progress::Asked,
+        (Progress::New | Progress::Stale, OpKind::Charge | OpKind::Peek) => Progress::Asked,
         (Progress::Corrupt(counter), OpKind::Amend) => Progress::Anew(counter),
         (Progress::AskAgain(counter), OpKind::Charge) => Progress::AskedAgain(counter),
         _ => {
@@ -66,6 +74,8 @@ pub(super) fn p12_p16_one_call_for_one_decision(lane: &mut Lane, by: By, kind: O
             before
         }
     };
+    let stale = request.stale;
+    holds!(stale <= STALE, "P12", "other calendar periods are sent for the {stale}th time");
     Ok(())
 }
 
@@ -79,23 +89,40 @@ pub(super) fn answered(
 ) -> Option<Outcome> {
     let deadline = lane.law.deadline;
     let request = lane.requests.get_mut(&number)?;
+    request.stale += usize::from(outcome == Outcome::Stale);
+    let late = at - request.at >= deadline;
     let (progress, input) = match (request.progress, outcome) {
+        // All of it together has taken longer than it may: that is a store that is not in time.
+        (_, Outcome::Stale) if late => (Progress::Failed(Outcome::Failed), Some(Outcome::Failed)),
+        (Progress::Asked, Outcome::Stale) => (Progress::Stale, None),
+        (Progress::AskedAgain(counter), Outcome::Stale) => (Progress::AskAgain(counter), None),
         (Progress::Asked, Outcome::Good) => (Progress::Answered, Some(Outcome::Good)),
         (Progress::Asked, Outcome::Corrupt(counter)) if sent.kind == OpKind::Charge => {
             (Progress::Corrupt(counter), None)
         }
-        // All of it together has taken longer than it may: that is a store that is not in time.
-        (Progress::Anew(_), Outcome::Good) if at - request.at >= deadline => {
+        (Progress::Anew(_), Outcome::Good) if late => {
             (Progress::Failed(Outcome::Failed), Some(Outcome::Failed))
         }
         (Progress::Anew(counter), Outcome::Good) => (Progress::AskAgain(counter), None),
         (Progress::AskedAgain(counter), Outcome::Good) => {
             (Progress::AnsweredAnew, Some(Outcome::Corrupt(counter)))
         }
+        // It is the unreadable counter that has failed the request.
+        (Progress::Anew(counter) | Progress::AskedAgain(counter), Outcome::Shed) => {
+            (Progress::Failed(Outcome::Corrupt(counter)), Some(Outcome::Corrupt(counter)))
+        }
         (_, failed) => (Progress::Failed(failed), Some(failed)),
     };
     request.progress = progress;
     input
+}
+
+/// Whoever asked has gone, or was turned away without a decision: in time, too.
+pub(super) fn gone(lane: &mut Lane, at: u64, number: u32) -> Holds {
+    match lane.requests.remove(&number) {
+        Some(request) => p09_decisions_come_in_time(lane, &request, at),
+        None => Ok(()),
+    }
 }
 
 /// A request has been decided.

@@ -3,7 +3,7 @@
 use super::Writer;
 use crate::sim::fault::{Fault, Reach, Way};
 use crate::sim::hub::{NODES, POLICIES};
-use crate::sim::step::Client;
+use crate::sim::step::{Client, Verb};
 
 // === impl Writer ===
 
@@ -27,6 +27,7 @@ impl Writer {
         let reach = match self.rng.below(8) {
             0 => Reach::Requests,
             1 => Reach::Probes,
+            2 => Reach::Amends,
             _ => Reach::All,
         };
         let turns = match self.rng.below(8) {
@@ -35,6 +36,19 @@ impl Writer {
             _ => (0, 0),
         };
         Fault { way, reach, turns }
+    }
+
+    pub(super) fn verb(&mut self) -> Verb {
+        match self.rng.below(6) {
+            0 | 1 => {
+                let lasts = self.rng.pick(&[1_000, 60_000_000, 900_000_000, 7_200_000_000]);
+                Verb::Block(lasts, self.rng.one_in(2))
+            }
+            2 => Verb::Unblock,
+            3 => Verb::Reset,
+            4 => Verb::List,
+            _ => Verb::Lift,
+        }
     }
 
     pub(super) fn pause(&mut self) -> u64 {

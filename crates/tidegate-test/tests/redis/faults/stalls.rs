@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use tidegate_core::{Store as _, StoreError};
+use tidegate_core::StoreError;
 use tidegate_test::servers::Server;
 
 use crate::node::{Node, SHORT};
@@ -42,10 +42,7 @@ async fn r04_writes_are_paused() {
     server.command(&["CLIENT", "PAUSE", "60000", "WRITE"]).await;
     trial.fails(2).await;
     // A look is answered, so a probe that only looked would say that all is well.
-    assert_eq!(
-        trial.node.store().probe(tidegate_core::Span::SECOND).await,
-        Err(StoreError::Timeout)
-    );
+    assert_eq!(trial.node.probe().await, Err(StoreError::Timeout));
     server.command(&["CLIENT", "UNPAUSE"]).await;
     let back = trial.recovers().await;
     trial.balances(&url, &[&server]).await;

@@ -1,0 +1,26 @@
+//! A limit as probes charge it.
+
+use super::{Limit, Stamp};
+use crate::overrides::Overrides;
+use crate::time::Timestamp;
+
+// === impl Limit ===
+
+impl Limit {
+    /// The same limit with keys for the probes of this node, and numbers of the same form that nothing
+    /// of a probe outlasts.
+    pub(crate) fn on_trial(&self, node: u64, now: Timestamp) -> Self {
+        Self {
+            shapes: vec![self.shape().brief(now)],
+            current: Stamp(0),
+            overrides: Overrides::default(),
+            trial: Some(node),
+            ..self.clone()
+        }
+    }
+
+    /// The node whose probes this limit is for; `None` for a limit that counts requests.
+    pub(crate) const fn trial(&self) -> Option<u64> {
+        self.trial
+    }
+}
