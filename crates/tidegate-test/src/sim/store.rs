@@ -149,7 +149,7 @@ fn outcome<T>(
         Err(StoreError::Unavailable | StoreError::Timeout) => Outcome::Failed,
         // Nobody else uses what a probe writes. A request is shed, and that is no failure (A39).
         Err(StoreError::Contended) if kind == OpKind::Probe => Outcome::Failed,
-        Err(StoreError::Contended) => Outcome::Version,
+        Err(StoreError::Contended) => Outcome::Shed,
         Err(StoreError::Refused) => Outcome::Refused,
         Err(StoreError::Corrupt { charge }) => Outcome::Corrupt(corrupt(*charge)),
         Err(StoreError::Version { .. }) => Outcome::Version,

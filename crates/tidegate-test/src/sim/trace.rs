@@ -152,6 +152,8 @@ pub enum Outcome {
     Version,
     /// The store needs other calendar periods; nothing was done.
     Stale,
+    /// It was shed, because there were too many at once; nothing was done, and nobody has failed.
+    Shed,
 }
 
 /// How the store treats a policy on a node, as whoever breaks it knows.

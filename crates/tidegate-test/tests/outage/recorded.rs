@@ -101,7 +101,8 @@ fn outcome<T>(result: &Result<T, StoreError>, counter: impl Fn(usize) -> u64) ->
         Err(StoreError::Refused) => Outcome::Refused,
         Err(StoreError::Corrupt { charge }) => Outcome::Corrupt(counter(*charge)),
         // Shed by this node, which is nobody's failure.
-        Err(StoreError::Contended | StoreError::Version { .. }) => Outcome::Version,
+        Err(StoreError::Contended) => Outcome::Shed,
+        Err(StoreError::Version { .. }) => Outcome::Version,
         Err(StoreError::Stale { .. }) => Outcome::Stale,
     }
 }

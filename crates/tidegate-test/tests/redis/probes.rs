@@ -157,6 +157,8 @@ async fn a37_on_a_cluster_every_master_is_probed_with_every_group() {
         assert_eq!(keys.len(), 2, "one for each group on {}: {keys:?}", master.addr());
         for right in ["setrange", "set", "get"] {
             change(master, &format!("-{right}")).await;
+            // As after the seconds from one probe to the next.
+            master.command(&["FLUSHALL"]).await;
             assert_eq!(node.probe().await, Err(StoreError::Refused), "{right}");
             change(master, &format!("+{right}")).await;
             assert_eq!(node.probe().await, Ok(()), "{right}");

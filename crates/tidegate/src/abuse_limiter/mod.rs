@@ -260,9 +260,7 @@ fn unavailable(decision: &Decision<'_>, wait: Option<Span>) -> ErrorResponse {
 
 fn undecided(error: &DecideError) -> ErrorResponse {
     match error {
-        DecideError::NothingApplies { .. } => {
-            misconfigured(error.to_string())
-        }
+        DecideError::NothingApplies { .. } => misconfigured(error.to_string()),
         DecideError::Overloaded => ErrorResponse::new(ErrorCode::ServiceUnavailable)
             .with_detail(error.to_string())
             .with_retry_after(DecideError::RETRY_AFTER.as_secs_ceil()),

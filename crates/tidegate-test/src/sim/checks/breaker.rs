@@ -63,7 +63,7 @@ pub(super) fn fail(lane: &mut Lane, at: u64, outcome: Outcome) {
     match outcome {
         Outcome::Good | Outcome::Stale => return,
         // The store has answered, and it is no fault of its.
-        Outcome::Version => {
+        Outcome::Version | Outcome::Shed => {
             lane.only_bad_since = None;
             return;
         }

@@ -107,6 +107,10 @@ pub(super) fn answered(
         (Progress::AskedAgain(counter), Outcome::Good) => {
             (Progress::AnsweredAnew, Some(Outcome::Corrupt(counter)))
         }
+        // It is the unreadable counter that has failed the request.
+        (Progress::Anew(counter) | Progress::AskedAgain(counter), Outcome::Shed) => {
+            (Progress::Failed(Outcome::Corrupt(counter)), Some(Outcome::Corrupt(counter)))
+        }
         (_, failed) => (Progress::Failed(failed), Some(failed)),
     };
     request.progress = progress;
