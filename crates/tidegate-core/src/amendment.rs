@@ -7,6 +7,7 @@ use crate::block::{Block, BlockScope, Level};
 use crate::charge::Charge;
 use crate::kept::Kept;
 use crate::key::{Key, KeyNames};
+use crate::limit::Names;
 use crate::record::Record;
 use crate::shape::{AttemptsState, Shape};
 use crate::time::{Span, Timestamp};
@@ -90,13 +91,13 @@ pub struct Listed {
 // === impl Counter ===
 
 impl Counter<'_> {
-    /// The name of the counter: the one it was listed by, or the one it has by this naming.
+    /// The names of the counter: the one it was listed by, or those it has by this naming.
     #[must_use]
-    pub fn name(&self, naming: &Naming) -> String {
+    pub fn names(&self, naming: &Naming) -> Names {
         match (self, naming) {
-            (Self::Listed(name), _) => (*name).to_owned(),
-            (Self::Of(_, key), Naming::Keys(names)) => names.text(key),
-            (Self::Of(charge, _), Naming::Digests) => charge.digest().to_string(),
+            (Self::Listed(name), _) => Names::only((*name).to_owned()),
+            (Self::Of(_, key), Naming::Keys(names)) => names.names(key),
+            (Self::Of(charge, _), Naming::Digests) => Names::only(charge.digest().to_string()),
         }
     }
 }

@@ -10,7 +10,7 @@ use arrayvec::ArrayVec;
 use crate::amendment::{Counter, Naming};
 use crate::cost::Cost;
 use crate::key::Key;
-use crate::limit::{Limit, Stage, Stamp};
+use crate::limit::{Limit, Names, Stage, Stamp};
 use crate::overrides::Applies;
 use crate::shape::{Calendar, Periods, Reading, Room, Shape};
 use crate::subject::{Facts, Subject};
@@ -279,9 +279,9 @@ impl<'a> Batch<'a> {
 
     /// The names of the counters, one for each charge and in the same order.
     #[must_use]
-    pub fn names(&self, naming: &Naming) -> Vec<String> {
+    pub fn names(&self, naming: &Naming) -> Vec<Names> {
         let counter = |charge: &Charge<'a>| Counter::Of(*charge, self.key(charge));
-        self.charges.iter().map(|charge| counter(charge).name(naming)).collect()
+        self.charges.iter().map(|charge| counter(charge).names(naming)).collect()
     }
 
     /// The key of one of the charges, for stores that spell it out.

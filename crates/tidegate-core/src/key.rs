@@ -23,7 +23,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use siphasher::sip::SipHasher13;
 
-use crate::limit::Limit;
+use crate::limit::{Limit, Names};
 use crate::secret::Secret;
 use crate::subject::{Dimension, Fact, Facts, Scope, Values};
 
@@ -135,6 +135,13 @@ impl KeyNames {
         // Writing to a string cannot fail.
         let _ = self.write(key, &mut text);
         text
+    }
+
+    /// All names of the counter of `key`: the text as [`write`](Self::write) writes it, and those it had
+    /// before reloads.
+    #[must_use]
+    pub fn names(&self, key: &Key<'_>) -> Names {
+        key.limit.names(self.text(key))
     }
 
     fn part(

@@ -118,7 +118,7 @@ pub use failover::{
 };
 pub use kept::Kept;
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
-pub use limit::{Limit, LimitError, Stage, Stamp};
+pub use limit::{Limit, LimitError, MAX_FORMER, Names, Stage, Stamp};
 pub use name::{Name, NameError};
 pub use outcome::{Outcomes, OutcomesError};
 pub use overrides::{Override, OverrideError};

@@ -1,10 +1,12 @@
 //! One rule: who is counted, in which shape, and for whom the numbers differ.
 
 mod error;
+mod former;
 mod special;
 mod trial;
 
 pub use error::LimitError;
+pub use former::{MAX_FORMER, Names};
 
 use core::fmt;
 
@@ -16,6 +18,8 @@ use crate::outcome::Outcomes;
 use crate::overrides::{Applies, Override, Overrides};
 use crate::shape::Shape;
 use crate::subject::{Dimension, Facts, Scope};
+use crate::time::Timestamp;
+use former::Former;
 use special::Special;
 
 /// One rule of a policy: who is counted ([`Scope`]), how much and how fast ([`Shape`]).
@@ -49,6 +53,8 @@ pub struct Limit {
     shapes: Vec<Shape>,
     current: Stamp,
     overrides: Overrides,
+    /// How the names of its counters ended before a reload.
+    former: Former,
     id: u64,
     /// The node whose probes this limit is for; no limit of a policy has one.
     trial: Option<u64>,
@@ -94,6 +100,7 @@ impl Limit {
             shapes: vec![shape],
             current: Stamp(0),
             overrides: Overrides::default(),
+            former: Former::default(),
             id: 0,
             trial: None,
         }
@@ -334,9 +341,14 @@ impl Limit {
         self
     }
 
-    /// Takes over the list of shapes of the same limit in an earlier policy set.
-    pub(crate) fn succeeding(mut self, earlier: Option<&Self>) -> Result<Self, LimitError> {
+    /// Takes over, at `at`, the list of shapes and the names of the same limit in an earlier policy set.
+    pub(crate) fn succeeding(
+        mut self,
+        earlier: Option<&Self>,
+        at: Option<Timestamp>,
+    ) -> Result<Self, LimitError> {
         let Some(earlier) = earlier else { return Ok(self) };
+        self.former = Former::succeeding(&self, earlier, at);
         let mine = core::mem::replace(&mut self.shapes, earlier.shapes.clone());
         let mut places = Vec::with_capacity(mine.len());
         for shape in mine {
@@ -361,6 +373,23 @@ impl Limit {
     /// The family of its keys.
     pub(crate) fn family(&self) -> &'static str {
         self.shape().kind().family()
+    }
+
+    /// The form of its keys, with the names of dimensions in place of values, as
+    /// `rl:{org}:user:class:w60s`. In a store that goes by names, limits of the same form and the same
+    /// shape have the same counters.
+    #[must_use]
+    pub fn key_form(&self) -> String {
+        self.key_form_ending(&self.ending())
+    }
+
+    pub(crate) fn key_form_ending(&self, ending: &str) -> String {
+        let mut names = self.scope.dimensions().map(Dimension::name);
+        let mut form = format!("{}:{{{}}}", self.family(), names.next().unwrap_or("*"));
+        for name in names {
+            form.extend([":", name]);
+        }
+        form + ending
     }
 
     /// What follows the subject in a key.

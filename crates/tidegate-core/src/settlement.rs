@@ -4,6 +4,7 @@ use arrayvec::ArrayVec;
 
 use crate::charge::{Charge, MAX_LIMITS};
 use crate::cost::Cost;
+use crate::limit::Names;
 use crate::policy::{PolicySet, PolicySpec};
 use crate::ticket::{Claim, Hold, TicketId};
 use crate::time::{Span, Timestamp};
@@ -26,7 +27,7 @@ pub struct Move<'a> {
     pub charge: Charge<'a>,
     /// Which way.
     pub way: Way,
-    /// The name of the counter, for stores that go by names.
+    /// The name of the counter when it was charged, for stores that go by names.
     pub key: Option<&'a str>,
 }
 
@@ -126,15 +127,10 @@ impl<'a> Settlement<'a> {
         self.holds.iter().filter_map(|hold| hold.key.as_deref())
     }
 
-    /// The names of the counters, one for each move and in the same order: those on the ticket, or
-    /// digests where it has none.
+    /// The names of the counters, one for each move and in the same order.
     #[must_use]
-    pub fn names(&self) -> Vec<String> {
-        let name = |step: &Move<'_>| match step.key {
-            Some(key) => key.to_owned(),
-            None => step.charge.digest().to_string(),
-        };
-        self.moves.iter().map(name).collect()
+    pub fn names(&self) -> Vec<Names> {
+        self.moves.iter().map(Move::names).collect()
     }
 
     /// What to move. Empty if the request weighed what it was taken for.
@@ -147,6 +143,16 @@ impl<'a> Settlement<'a> {
 // === impl Move ===
 
 impl<'a> Move<'a> {
+    /// The names of the counter: a reload may have changed them since the ticket was made. Where the
+    /// ticket has no name, it is the digest.
+    #[must_use]
+    pub fn names(&self) -> Names {
+        match self.key {
+            Some(key) => self.charge.limit().names_of(key),
+            None => Names::only(self.charge.digest().to_string()),
+        }
+    }
+
     fn of(hold: &'a Hold, policies: &'a PolicySet, weight: Option<Cost>) -> Option<Self> {
         let limit = policies.limit(hold.limit)?;
         let cost = weight.map_or(0, |weight| limit.units(weight).get());

@@ -235,11 +235,10 @@ impl Settlement<'_> {
         let (mut settled, mut writes) = (Settled::default(), Vec::new());
         for (place, (step, before)) in self.moves().iter().zip(found).enumerate() {
             let kept = before.map(|before| &before.kept);
-            let applied = step.apply(kept, self.decided_at(), now).and_then(|(kept, moved)| {
-                settled += moved;
-                changed(&step.charge, before, kept, now)
-            });
-            let record = applied.map_err(|stale| stale.of_charge(place))?;
+            let applied = step.apply(kept, self.decided_at(), now);
+            let (kept, moved) = applied.map_err(|stale| stale.of_charge(place))?;
+            settled += moved;
+            let record = changed(&step.charge, before, kept, now);
             writes.extend(record.map(|record| Write { place, record: Some(record) }));
         }
         match marks(self.id()) {
@@ -294,7 +293,7 @@ fn take(
     now: Timestamp,
 ) -> Result<(Option<Record>, Reading), Stale> {
     let (kept, reading) = charge.take(before.map(|before| &before.kept), now)?;
-    Ok((changed(charge, before, Some(kept), now)?, reading))
+    Ok((changed(charge, before, Some(kept), now), reading))
 }
 
 /// The record of what a charge leaves, unless that is what was found: nothing is written then. An
@@ -304,14 +303,13 @@ fn changed(
     before: Option<&Record>,
     after: Option<Kept>,
     now: Timestamp,
-) -> Result<Option<Record>, Stale> {
-    let Some(after) = after else { return Ok(None) };
+) -> Option<Record> {
+    let after = after?;
     if let (Shape::Attempts(attempts), Kept::Attempts(state)) = (charge.shape(), &after)
         && before.is_some_and(|before| before.kept == after)
         && !attempts.records(state, now)
     {
-        return Ok(None);
+        return None;
     }
-    let after = Record::left_by(charge, before, after, now)?;
-    Ok(Some(after).filter(|after| Some(after) != before))
+    Some(Record::left_by(charge, before, after, now)).filter(|after| Some(after) != before)
 }

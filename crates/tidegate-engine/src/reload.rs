@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Name, PolicyError, PolicySetBuilder, Shape, Store};
+use tidegate_core::{Name, PolicyError, PolicySetBuilder, Shape, Store, Timestamp};
 
 use crate::engine::Engine;
 use crate::event::Event;
@@ -22,9 +22,10 @@ impl<S: Store> Engine<S> {
             // Built from the very set it replaces: two reloads at once would otherwise give the
             // same stamp to different numbers.
             let present = self.policies.load();
-            let next = policies.clone().build(Some(&present)).inspect_err(|error| {
-                self.emit(|| Event::ReloadRefused { reason: error.to_string() });
-            })?;
+            let next =
+                policies.clone().at(self.now()).build(Some(&present)).inspect_err(|error| {
+                    self.emit(|| Event::ReloadRefused { reason: error.to_string() });
+                })?;
             let count = next.policies().len();
             if Arc::ptr_eq(&present, &self.policies.compare_and_swap(&present, Arc::new(next))) {
                 if S::FALLIBLE {
@@ -57,6 +58,15 @@ impl<S: Store> Engine<S> {
             if Arc::ptr_eq(&present, &self.policies.compare_and_swap(&present, Arc::new(next))) {
                 return Ok(());
             }
+        }
+    }
+
+    /// Stops asking the store for former names of counters, once none of those is left.
+    pub(crate) fn forget_names(&self, now: Timestamp) {
+        let present = self.policies.load();
+        if let Some(next) = present.forgetting(now) {
+            // If somebody reloads meanwhile, the next poll sees to it.
+            self.policies.compare_and_swap(&present, Arc::new(next));
         }
     }
 

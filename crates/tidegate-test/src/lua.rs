@@ -142,6 +142,11 @@ impl Keys {
                 Some((value, _)) => Ok(Value::String(lua.create_string(value)?)),
                 None => Ok(Value::Boolean(false)),
             },
+            // A time to live that is over: the key is gone.
+            [b"SET", key, b"", b"PXAT", b"1"] => {
+                keys.remove(*key);
+                Ok(Value::Boolean(true))
+            }
             [b"SET", key, value, b"PXAT", expiry] => {
                 keys.insert(key.to_vec(), (value.to_vec(), whole(expiry, now)));
                 Ok(Value::Boolean(true))

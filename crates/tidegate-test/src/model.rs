@@ -59,8 +59,8 @@ impl<C: Clock> ModelStore<C> {
         Self { born: clock.now().as_micros(), ..Self::new(clock) }
     }
 
-    /// A limit keeps its counters when a reload gives it another period, so the last part of the
-    /// text, which is the period, is left out.
+    /// A limit keeps its counters when a reload gives it another period or puts its name into their keys,
+    /// so the last part of the text, which is the period, and the name before it are left out.
     fn names(&self, batch: &Batch<'_>) -> Vec<Name> {
         batch.charges().iter().map(|charge| self.name(charge, &batch.key(charge))).collect()
     }
@@ -68,6 +68,8 @@ impl<C: Clock> ModelStore<C> {
     fn name(&self, charge: &Charge<'_>, key: &Key<'_>) -> Name {
         let text = self.names.text(key);
         let subject = text.rsplit_once(':').map_or("", |(subject, _)| subject);
+        let named = format!(":limit:{}", charge.limit().name());
+        let subject = subject.strip_suffix(&named).unwrap_or(subject);
         (charge.limit().id(), subject.to_owned())
     }
 

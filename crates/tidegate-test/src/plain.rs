@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Clock, Counter, KeyNames, Naming, Page, Readings, Receipt,
-    Record, Settlement, Span, Stepped, Store, StoreError, TicketId, Timestamp, Write,
+    Amended, Amendment, Batch, Blocks, Clock, Counter, KeyNames, Names, Naming, Page, Readings,
+    Receipt, Record, Settlement, Span, Stepped, Store, StoreError, TicketId, Timestamp, Write,
 };
 
 /// A store of the core's records, by the digests of their keys or by their names.
@@ -24,7 +24,7 @@ impl<C: Clock> PlainStore<C> {
         Self { clock, names: Naming::Digests, records: Mutex::default(), settled: Mutex::default() }
     }
 
-    /// A store that goes by names, as shared stores do: with another period a limit has another one.
+    /// A store that goes by names, as shared stores do: with another period a limit has other ones.
     pub fn by_name(clock: C, names: KeyNames) -> Self {
         Self { names: Naming::Keys(names), ..Self::new(clock) }
     }
@@ -32,15 +32,18 @@ impl<C: Clock> PlainStore<C> {
     /// Reads the counters of these names, takes a step, and writes what comes of it; all as one.
     fn take<T>(
         &self,
-        names: Vec<String>,
+        names: Vec<Names>,
         step: impl FnOnce(&[Option<Record>], Timestamp) -> Stepped<T>,
     ) -> Result<T, StoreError> {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-        let found: Vec<_> = names.iter().map(|name| records.get(name).cloned()).collect();
+        let find = |names: &Names| names.find(|name| records.get(name).cloned());
+        let found: Vec<_> = names.iter().map(find).collect();
         let (answer, writes) = step(&found, self.clock.now())?;
         for Write { place, record } in writes {
-            records.remove(&names[place]);
-            records.extend(record.map(|record| (names[place].clone(), record)));
+            for (name, record) in names[place].changes(found[place].as_ref(), record) {
+                records.remove(name);
+                records.extend(record.map(|record| (name.to_owned(), record)));
+            }
         }
         Ok(answer)
     }
@@ -69,7 +72,7 @@ impl<C: Clock> Store for PlainStore<C> {
     }
 
     async fn amend(&self, it: Counter<'_>, how: Amendment, _: Span) -> Result<Amended, StoreError> {
-        self.take(vec![it.name(&self.names)], |found, now| how.amend(&it, found, now))
+        self.take(vec![it.names(&self.names)], |found, now| how.amend(&it, found, now))
     }
 
     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {

@@ -213,6 +213,17 @@ impl Trace {
         self
     }
 
+    /// The same without reloads after the first so many.
+    #[must_use]
+    pub fn with_reloads_up_to(mut self, most: usize) -> Self {
+        let mut reloads = 0;
+        self.steps.retain(|step| {
+            reloads += usize::from(matches!(step, Step::Reload(_) | Step::Renumber(_)));
+            reloads <= most || !matches!(step, Step::Reload(_) | Step::Renumber(_))
+        });
+        self
+    }
+
     /// Every shape that any limit has or gets.
     pub fn shapes(&self) -> impl Iterator<Item = &ShapePlan> {
         let later = self.steps.iter().flat_map(|step| match step {

@@ -13,7 +13,7 @@
 //! |---|---|
 //! | bucket | tokens stay tokens; until it is written again it has the slower rate and the smaller burst of both; once full by those it is as good as new |
 //! | window | charges are facts, and count under the new count and length |
-//! | quota | what was used is a fact, and counts if it began within the new period |
+//! | quota | what was used is a fact, and counts until its own period would have ended; longer, if that began within the new one |
 //!
 //! ```
 //! use tidegate_core::{Bucket, Cost, Rate, Room, Span, Timestamp};
@@ -36,10 +36,31 @@
 //! ```
 //!
 //! A limit is the same limit for as long as its policy, its name and its kind of shape are. Under
-//! another name it starts anew. One that was left out and comes back finds its state again. Note
-//! that the *text* of a key names the period as it is written ([chapter
-//! 6](super::ch6_who_is_counted)): in a store that goes by that text, 60 per minute rewritten as
-//! 1 per second is another counter.
+//! another name it starts anew. One that was left out and comes back finds its state again.
+//!
+//! The *text* of a key names the period as it is written ([chapter 6](super::ch6_who_is_counted)), so in
+//! a store that goes by that text a reload may give a counter another name. A limit therefore remembers
+//! the last [two](crate::MAX_FORMER) names its counters had ([`Names`](crate::Names)), for as long as
+//! counters can be left under them. A store that finds nothing under the present name reads the former
+//! one in the same step, by the rules of the table, and writes the present one; it never adds two up.
+//! If a reload comes back to a name, what was counted in between is found first. A former name that
+//! another limit has now is not read. A process that is *restarted* with other policies knows nothing
+//! of the names before, and a limit with another period then begins anew.
+//!
+//! ```
+//! use tidegate_core::{Counts, Cost, Period, Quota, Room, Span, Timestamp};
+//!
+//! // Ten a day, all of them used at nine; then the file says ten an hour.
+//! let day = Quota::try_new(10, Period::Fixed(Span::DAY), Counts::Admitted)?;
+//! let hour = Quota::try_new(10, Period::Fixed(Span::HOUR), Counts::Admitted)?;
+//! let nine = Timestamp::from_micros(1_768_035_600_000_000);
+//! let (used, _) = day.take(None, Cost::try_new(10)?, nine, None)?;
+//!
+//! // They count for the rest of the day, which has fifteen hours left, and not only until ten.
+//! let met = hour.look(Some(used), Cost::ONE, nine, None)?;
+//! assert_eq!(met.room, Room::After(Span::from_secs(15 * 3_600)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # Other numbers for some
 //!

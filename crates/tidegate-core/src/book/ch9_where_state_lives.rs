@@ -26,8 +26,8 @@
 //! use std::sync::{Mutex, PoisonError};
 //!
 //! use tidegate_core::{
-//!     Amended, Amendment, Batch, Blocks, Clock, Counter, Naming, Page, Readings, Receipt, Record,
-//!     Settlement, Span, Stepped, Store, StoreError, TicketId, Timestamp, Write,
+//!     Amended, Amendment, Batch, Blocks, Clock, Counter, Names, Naming, Page, Readings, Receipt,
+//!     Record, Settlement, Span, Stepped, Store, StoreError, TicketId, Timestamp, Write,
 //! };
 //!
 //! struct PlainStore<C> {
@@ -41,15 +41,18 @@
 //!     /// Reads the counters of these names, takes a step, and writes what comes of it; all as one.
 //!     fn take<T>(
 //!         &self,
-//!         names: Vec<String>,
+//!         names: Vec<Names>,
 //!         step: impl FnOnce(&[Option<Record>], Timestamp) -> Stepped<T>,
 //!     ) -> Result<T, StoreError> {
 //!         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-//!         let found: Vec<_> = names.iter().map(|name| records.get(name).cloned()).collect();
+//!         let find = |names: &Names| names.find(|name| records.get(name).cloned());
+//!         let found: Vec<_> = names.iter().map(find).collect();
 //!         let (answer, writes) = step(&found, self.clock.now())?;
 //!         for Write { place, record } in writes {
-//!             records.remove(&names[place]);
-//!             records.extend(record.map(|record| (names[place].clone(), record)));
+//!             for (name, record) in names[place].changes(found[place].as_ref(), record) {
+//!                 records.remove(name);
+//!                 records.extend(record.map(|record| (name.to_owned(), record)));
+//!             }
 //!         }
 //!         Ok(answer)
 //!     }
@@ -78,7 +81,7 @@
 //!     }
 //!
 //!     async fn amend(&self, it: Counter<'_>, how: Amendment, _: Span) -> Result<Amended, StoreError> {
-//!         self.take(vec![it.name(&self.names)], |found, now| how.amend(&it, found, now))
+//!         self.take(vec![it.names(&self.names)], |found, now| how.amend(&it, found, now))
 //!     }
 //!
 //!     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
@@ -114,6 +117,10 @@
 //! assert_eq!(admitted, [true, true, false]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! A counter has one name, and up to two former ones after a reload ([chapter
+//! 8](super::ch8_changing_numbers)): [`Names`](crate::Names) says in which order they are looked at, and
+//! what is written and deleted under which of them.
 //!
 //! Every step has the same form: it is given what was found, in the order of the names, and the time;
 //! it gives its answer and the [`Write`](crate::Write)s, or an error and nothing at all. So a store

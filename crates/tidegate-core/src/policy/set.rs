@@ -11,6 +11,7 @@ use crate::limit::Limit;
 use crate::name::Name;
 use crate::shape::Kind;
 use crate::subject::Dimension;
+use crate::time::Timestamp;
 
 /// All policies: checked, immutable, swapped whole.
 ///
@@ -39,6 +40,7 @@ pub struct PolicySet {
 pub struct PolicySetBuilder {
     shared: Vec<Limit>,
     specs: Vec<PolicySpec>,
+    at: Option<Timestamp>,
 }
 
 /// How many limits a set remembers, those of the sets it succeeds included.
@@ -61,6 +63,14 @@ impl PolicySetBuilder {
         self
     }
 
+    /// Says when the set takes the place of an earlier one, so that it can be told
+    /// [later](PolicySet::forgetting) which former names of counters do not matter any more.
+    #[must_use]
+    pub const fn at(mut self, now: Timestamp) -> Self {
+        self.at = Some(now);
+        self
+    }
+
     /// Checks the whole and builds it. State counted under `earlier`, the set that this one
     /// replaces, stays readable; without it every limit starts a new list of numbers. Plans that it
     /// has [learnt](PolicySet::learning) are forgotten: whoever needs one teaches it again.
@@ -70,7 +80,7 @@ impl PolicySetBuilder {
     /// The first thing found wrong: shared limits are checked first, then each policy with its
     /// limits in the order they were added, then the set as a whole.
     pub fn build(self, earlier: Option<&PolicySet>) -> Result<PolicySet, PolicyError> {
-        let mut building = Building::succeeding(earlier);
+        let mut building = Building::succeeding(earlier, self.at);
         let mut shared = BTreeMap::new();
         for limit in self.shared {
             let name = limit.name().clone();
@@ -85,6 +95,7 @@ impl PolicySetBuilder {
         if building.set.limits.len() > MAX_IDENTITIES {
             return Err(PolicyError::TooManyIdentities);
         }
+        building.leave_names_to_others();
         let in_force = building.set.policies.iter().flat_map(|policy| &policy.limits);
         building.set.plans = Plans::written(in_force);
         building.set.policies.sort_by(|a, b| a.name.cmp(&b.name));
@@ -123,6 +134,34 @@ impl PolicySet {
         self.limits.get(&id)
     }
 
+    /// The set without the former names of counters of which none is left at `now`; `None` if it has
+    /// none of those. It decides as this one does.
+    #[must_use]
+    pub fn forgetting(&self, now: Timestamp) -> Option<Self> {
+        let forgetting = |limit: &Limit| limit.forgetting(now, |_| false);
+        // Mostly there is nothing to forget, and nothing is copied.
+        self.limits.values().find_map(|limit| forgetting(limit))?;
+        let mut next = self.clone();
+        next.change(forgetting).then_some(next)
+    }
+
+    /// Changes limits, wherever they are used. Whether any was changed.
+    fn change(&mut self, change: impl Fn(&Limit) -> Option<Limit>) -> bool {
+        let mut changed = HashMap::new();
+        for (id, limit) in &mut self.limits {
+            if let Some(next) = change(limit) {
+                *limit = Arc::new(next);
+                changed.insert(*id, Arc::clone(limit));
+            }
+        }
+        for limit in self.policies.iter_mut().flat_map(|policy| &mut policy.limits) {
+            if let Some(next) = changed.get(&limit.id()) {
+                *limit = Arc::clone(next);
+            }
+        }
+        !changed.is_empty()
+    }
+
     /// All policies, sorted by name.
     #[must_use]
     pub fn policies(&self) -> &[Policy] {
@@ -151,6 +190,8 @@ fn check_failure(
 /// A set under construction.
 struct Building {
     set: PolicySet,
+    /// When it takes the place of the earlier one.
+    at: Option<Timestamp>,
     /// The limits that use each form of key: for which class, if for one only, and whose they are.
     keys: BTreeMap<String, Vec<KeyUse>>,
 }
@@ -164,10 +205,10 @@ struct KeyUse {
 // === impl Building ===
 
 impl Building {
-    fn succeeding(earlier: Option<&PolicySet>) -> Self {
+    fn succeeding(earlier: Option<&PolicySet>, at: Option<Timestamp>) -> Self {
         let limits = earlier.map(|set| set.limits.clone()).unwrap_or_default();
         let set = PolicySet { limits, ..PolicySet::default() };
-        Self { set, keys: BTreeMap::new() }
+        Self { set, at, keys: BTreeMap::new() }
     }
 
     fn policy(
@@ -227,9 +268,24 @@ impl Building {
         limit.check()?;
         let limit = limit.owned_by(owner);
         let earlier = self.set.limits.get(&limit.id());
-        let limit = Arc::new(limit.succeeding(earlier.map(|limit| &**limit))?);
+        let limit = Arc::new(limit.succeeding(earlier.map(|limit| &**limit), self.at)?);
         self.set.limits.insert(limit.id(), Arc::clone(&limit));
         Ok(limit)
+    }
+
+    /// A former name that another limit has now is that one's alone, from now on.
+    fn leave_names_to_others(&mut self) {
+        let Self { set, keys, .. } = self;
+        set.change(|limit| {
+            let uses = keys.get(&limit.key_form()).map_or(&[][..], Vec::as_slice);
+            let own = || uses.iter().filter(|used| used.id == limit.id());
+            let taken = |ending: &str| {
+                let others =
+                    keys.get(&limit.key_form_ending(ending)).map_or(&[][..], Vec::as_slice);
+                others.iter().any(|other| own().any(|used| other.collides_with(used)))
+            };
+            limit.forgetting(Timestamp::ZERO, taken)
+        });
     }
 
     /// Two limits may have keys of the same form only if they are one limit.
@@ -246,7 +302,7 @@ impl Building {
             id: limit.id(),
             owner: format!("{policy}/{}", limit.name()),
         };
-        let form = key_form(limit);
+        let form = limit.key_form();
         let uses = self.keys.entry(form.clone()).or_default();
         match uses.iter().find(|other| other.collides_with(&used)) {
             Some(other) => Err(PolicyError::SameKey {
@@ -269,16 +325,4 @@ impl KeyUse {
         let same_class = self.class.is_none() || other.class.is_none() || self.class == other.class;
         self.id != other.id && same_class
     }
-}
-
-/// A limit's keys with names of dimensions in place of values: `rl:{org}:user:class:w60s`.
-fn key_form(limit: &Limit) -> String {
-    let mut names = limit.scope().dimensions().map(Dimension::name);
-    let mut form = format!("{}:{{{}}}", limit.family(), names.next().unwrap_or("*"));
-    for name in names {
-        form.extend([":", name]);
-    }
-    // Writing to a string cannot fail.
-    let _ = limit.write_key_suffix(&mut form);
-    form
 }

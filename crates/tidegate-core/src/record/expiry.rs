@@ -8,11 +8,27 @@
 use super::Record;
 use crate::charge::Charge;
 use crate::kept::{Kept, of_window};
-use crate::shape::{AttemptsState, Shape, Stale, Window, WindowState};
+use crate::shape::{AttemptsState, Shape, Window, WindowState};
 use crate::time::{Span, Timestamp};
 
 /// How much longer than necessary a counter is kept, at most.
 const SLACK: Span = Span::MINUTE;
+
+/// The end of the period of a quota that began at `start` and whose record expires then, rounded down to
+/// the millisecond. Whether a record has the slack of a long period or of a short one cannot be mistaken.
+pub(super) fn end_of_quota(start: Timestamp, expires_at_ms: u64) -> Timestamp {
+    let expiry = expires_at_ms.saturating_mul(1_000);
+    let is_long = expiry.saturating_sub(start.as_micros()) >= 90_000_000;
+    let slack = if is_long { SLACK } else { Span::SECOND };
+    Timestamp::from_micros(expiry.saturating_sub(slack.as_micros()))
+}
+
+/// The slack of a quota whose period is so long, in µs: a minute, or a second where it is shorter than a
+/// minute. A millisecond may be missing, which is lost where the end is read from the expiry.
+fn quota_slack(length: Span) -> u64 {
+    let is_long = length.as_micros() >= SLACK.as_micros() - 1_000;
+    if is_long { SLACK.as_micros() } else { Span::SECOND.as_micros() }
+}
 
 // === impl Record ===
 
@@ -20,16 +36,8 @@ impl Record {
     /// The record of a counter that a charge or a move leaves in this state at `now`, where `before`
     /// was found. An expiry that still covers what has to be remembered stays; otherwise it is set
     /// anew, with slack.
-    ///
-    /// # Errors
-    ///
-    /// [`Stale`] if the calendar periods of the charge do not cover the state.
-    pub fn left_by(
-        charge: &Charge<'_>,
-        before: Option<&Self>,
-        kept: Kept,
-        now: Timestamp,
-    ) -> Result<Self, Stale> {
+    #[must_use]
+    pub fn left_by(charge: &Charge<'_>, before: Option<&Self>, kept: Kept, now: Timestamp) -> Self {
         let stored = before.filter(|before| before.has_form_of(&kept));
         let stored = stored.map(|before| before.expires_at_ms);
         let expires_at_ms = match (charge.shape(), &kept) {
@@ -39,16 +47,9 @@ impl Record {
                 let fills = Span::from_micros(fills.div_ceil(bucket.units_per_micro()));
                 covering(stored, full_at, (full_at + slack(fills)) / 1_000 + 1)
             }
-            (Shape::Quota(quota), Kept::Quota(state)) => {
-                match (quota.fresh_at(*state, charge.periods().as_ref()), stored) {
-                    (Ok(end), _) => {
-                        let end = end.as_micros() + slack(end.since(state.start));
-                        covering(stored, end, end / 1_000)
-                    }
-                    // Of a period that is long over something was given back; it lasts no longer.
-                    (Err(_), Some(stored)) => stored,
-                    (Err(stale), None) => return Err(stale),
-                }
+            // Never longer: the expiry of a quota is what tells the end of its period.
+            (Shape::Quota(_), Kept::Quota(state)) => {
+                (state.end.as_micros() + quota_slack(state.end.since(state.start))) / 1_000
             }
             (Shape::Window(window), Kept::Window(state, _)) => {
                 let before = before.map(|before| &before.kept);
@@ -69,7 +70,7 @@ impl Record {
             Kept::Attempts(_) => charge.limit().id(),
             Kept::Bucket(..) | Kept::Window(..) | Kept::Quota(_) => 0,
         };
-        Ok(Self { kept, limit, expires_at_ms })
+        Self { kept, limit, expires_at_ms }
     }
 
     /// The record of an abuse log that an operator leaves in this state at `now`, where `before` was

@@ -1,6 +1,6 @@
 //! Reading a record: nothing in it is believed before it has been checked.
 
-use super::{Flaw, Head, Record};
+use super::{Flaw, Head, Record, expiry};
 use crate::block::{Block, BlockScope, Level};
 use crate::kept::Kept;
 use crate::shape::{
@@ -72,8 +72,9 @@ fn bucket(bytes: &mut &[u8], wanted: &Bucket) -> Result<Record, Flaw> {
 
 fn quota(bytes: &mut &[u8]) -> Result<Record, Flaw> {
     letters(bytes)?;
-    let state = QuotaState { start: time(bytes)?, used: number(bytes)? };
-    Ok(Record { kept: Kept::Quota(state), limit: 0, expires_at_ms: number(bytes)? })
+    let (start, used, expires_at_ms) = (time(bytes)?, number(bytes)?, number(bytes)?);
+    let state = QuotaState { start, used, end: expiry::end_of_quota(start, expires_at_ms) };
+    Ok(Record { kept: Kept::Quota(state), limit: 0, expires_at_ms })
 }
 
 fn ring(bytes: &mut &[u8], wanted: &Window) -> Result<Record, Flaw> {

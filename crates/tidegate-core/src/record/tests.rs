@@ -65,7 +65,7 @@ fn golden() -> [(Record, Shape, Vec<u8>); 6] {
             [b"b1".to_vec(), words(&[3, 1_000_000, 5, 12, 34, 56])].concat(),
         ),
         (
-            record(Kept::Quota(QuotaState { start: at(12), used: 34 })),
+            record(Kept::Quota(QuotaState { start: at(12), used: 34, end: at(0) })),
             quota,
             [b"q1".to_vec(), words(&[12, 34, 56])].concat(),
         ),
@@ -225,8 +225,8 @@ fn records() -> impl Strategy<Value = (Record, Shape)> {
     let [bucket_shape, quota, exact, counted, attempts] = shapes();
     let buckets = (0..=5_000_000_u64, time())
         .prop_map(|(level, last)| Kept::Bucket(BucketState { level, last }, bucket()));
-    let quotas =
-        (time(), 0..=MAX_EXACT).prop_map(|(start, used)| Kept::Quota(QuotaState { start, used }));
+    let quotas = (time(), 0..=MAX_EXACT)
+        .prop_map(|(start, used)| Kept::Quota(QuotaState { start, used, end: at(0) }));
     let rings = vec(time(), 0..=64).prop_map(|mut times| {
         times.sort();
         Kept::Window(Box::new(WindowState::Ring(Ring::from_iter(times))), window(5))
@@ -255,7 +255,13 @@ fn records() -> impl Strategy<Value = (Record, Shape)> {
         (grids, Just(counted)),
         (logs, Just(attempts)),
     ];
-    (kept, any::<u64>(), 0..=MAX_EXACT).prop_map(|((kept, shape), limit, expires_at_ms)| {
+    (kept, any::<u64>(), 0..=MAX_EXACT).prop_map(|((mut kept, shape), limit, expires_at_ms)| {
+        if let Kept::Quota(state) = &mut kept {
+            // A minute of slack, or a second if the period is shorter than a minute.
+            let expiry = expires_at_ms * 1_000;
+            let is_long = expiry.saturating_sub(state.start.as_micros()) >= 90_000_000;
+            state.end = at(expiry.saturating_sub(if is_long { 60_000_000 } else { 1_000_000 }));
+        }
         let limit = if matches!(kept, Kept::Attempts(_)) { limit } else { 0 };
         (Record { kept, limit, expires_at_ms }, shape)
     })

@@ -226,6 +226,15 @@ impl Calendar {
         Periods { bounds: starts.map(timestamp_of) }
     }
 
+    /// The end of the period that contains `at`. A period that is not remembered is from now on.
+    pub(super) fn end_of(&self, at: Timestamp) -> Timestamp {
+        let end = |periods: &Periods| periods.containing(at).map(|(_, end)| end);
+        end(&self.periods()).unwrap_or_else(|| {
+            self.refresh(at);
+            end(&self.around(at)).unwrap_or(at)
+        })
+    }
+
     /// The calendar for [probes](crate::Trial): its periods are a few seconds long, around whatever time
     /// it is asked to refresh to.
     pub(super) fn brief(&self, now: Timestamp) -> Self {

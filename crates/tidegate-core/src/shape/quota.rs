@@ -4,8 +4,9 @@
 //! decided by the clock of the store; where periods follow a calendar, the charge brings the
 //! boundaries along ([`Periods`]), because no store should know time zones.
 //!
-//! What was used is a fact that outlives a reload: it counts in the new period, if the old one
-//! began within it.
+//! What was used is a fact that outlives a reload: it counts until the period that it was used in would
+//! have ended, and longer if that began within the period now in force. Once more is used, all of it
+//! counts until the later of both ends: a state has one count, and nothing is granted by a change.
 //!
 //! A quota says nothing about speed. Put a [`Bucket`](super::Bucket) beside it in the same policy,
 //! and both are charged together or not at all.
@@ -43,6 +44,10 @@ pub struct QuotaState {
     pub start: Timestamp,
     /// Units used since.
     pub used: u64,
+    /// When that period ends. Where another period is in force, what was used counts until then: to the
+    /// millisecond, which is all that a shared store remembers of it. [`Timestamp::ZERO`] leaves it to
+    /// the period in force.
+    pub end: Timestamp,
 }
 
 /// A period with what was used in it.
@@ -50,7 +55,11 @@ pub struct QuotaState {
 struct Current {
     now: Timestamp,
     start: Timestamp,
+    /// When the period ends, with whatever is used from now on.
     end: Timestamp,
+    /// When what was used so far stops counting: `end`, or earlier if it was used under a period that
+    /// is no longer in force.
+    until: Timestamp,
     used: u64,
 }
 
@@ -163,9 +172,10 @@ impl Quota {
         let mut current = self.current(state, now, periods)?;
         let room = self.room_in(current, cost);
         current.used = current.used.saturating_add(cost.get()).min(self.count + MAX_OVER);
+        current.until = current.end;
         let over = current.used.saturating_sub(self.count);
         let backoff = self.counts.delay(over, current.end.since(current.now));
-        let state = QuotaState { start: current.start, used: current.used };
+        let state = QuotaState { start: current.start, used: current.used, end: current.end };
         // No room comes before the period ends and a backoff is never longer than that, so the
         // wait for room already is the longer of the two.
         let wait = self.room_in(current, cost).wait();
@@ -186,24 +196,38 @@ impl Quota {
         (QuotaState { used: state.used - units, ..state }, units)
     }
 
-    /// The instant at which `state` is as good as none: the end of its period.
+    /// The state of an entry that was written under these numbers, with the end of its period.
+    #[must_use]
+    pub fn ending(&self, state: QuotaState) -> QuotaState {
+        let end = match &self.period {
+            Period::FirstUse(length) => state.start.after(*length),
+            Period::Fixed(length) => aligned(state.start, *length).1,
+            Period::Calendar(calendar) => calendar.end_of(state.start),
+        };
+        QuotaState { end, ..state }
+    }
+
+    /// Whether what was used under another period counts for longer than the period in force lasts. Then
+    /// the state keeps its start and its end, whatever is added to it.
     ///
     /// # Errors
     ///
-    /// [`Stale`] if `periods` do not cover the state.
-    #[inline]
-    pub fn fresh_at(
+    /// [`Stale`] if `periods` do not cover `now`.
+    pub fn outlasted_by(
         &self,
         state: QuotaState,
+        now: Timestamp,
         periods: Option<&Periods>,
-    ) -> Result<Timestamp, Stale> {
-        self.bounds(state.start, Some(state.start), periods).map(|(_, end)| end)
+    ) -> Result<bool, Stale> {
+        let now = now.max(state.start);
+        let begun = (state.used > 0).then_some(state.start);
+        self.bounds(now, begun, periods).map(|(_, end)| end < state.lasts())
     }
 
     /// A spent quota: what to assume of a state that cannot be read.
     #[must_use]
     pub const fn exhausted(&self, at: Timestamp) -> QuotaState {
-        QuotaState { start: at, used: self.count }
+        QuotaState { start: at, used: self.count, end: Timestamp::ZERO }
     }
 
     #[inline]
@@ -217,10 +241,18 @@ impl Quota {
         // Where nothing is used, as after a refund, no period has begun with it.
         let begun = state.filter(|state| state.used > 0).map(|state| state.start);
         let (start, end) = self.bounds(now, begun, periods)?;
-        let used = state.filter(|state| state.start >= start).map_or(0, |state| state.used);
-        // A state from before a reload may have begun within the period the clock shows.
-        let start = state.map_or(start, |state| state.start.max(start));
-        Ok(Current { now, start, end, used })
+        let fresh = Current { now, start, end, until: end, used: 0 };
+        let Some(state) = state else { return Ok(fresh) };
+        let (used, lasts) = (state.used, state.lasts());
+        Ok(if state.start >= start || end < lasts {
+            // It began within the period the clock shows, or it outlasts that.
+            let end = end.max(lasts);
+            Current { start: state.start, end, until: end, used, ..fresh }
+        } else if now < lasts {
+            Current { until: lasts, used, ..fresh }
+        } else {
+            fresh
+        })
     }
 
     /// The period that contains `now`, for a key whose last period began at `begun`.
@@ -236,11 +268,7 @@ impl Quota {
                 let start = begun.filter(|begun| now < begun.after(*length)).unwrap_or(now);
                 Ok((start, start.after(*length)))
             }
-            Period::Fixed(length) => {
-                let start = now.as_micros() - now.as_micros() % length.as_micros();
-                let start = Timestamp::from_micros(start);
-                Ok((start, start.after(*length)))
-            }
+            Period::Fixed(length) => Ok(aligned(now, *length)),
             Period::Calendar(_) => {
                 periods.and_then(|periods| periods.containing(now)).ok_or(Stale { now })
             }
@@ -254,7 +282,7 @@ impl Quota {
         } else if current.used.saturating_add(cost.get()) <= self.count {
             Room::Now
         } else {
-            Room::not_before(current.end, current.now)
+            Room::not_before(current.until, current.now)
         }
     }
 
@@ -265,9 +293,27 @@ impl Quota {
             room,
             wait: room.wait(),
             remaining: left(self.count, current.used, &self.counts),
-            reset_after: if running { current.end.since(current.now) } else { Span::ZERO },
+            reset_after: if running { current.until.since(current.now) } else { Span::ZERO },
             backoff,
             attempts: None,
         }
+    }
+}
+
+/// Start and end of the period of this length, counted from the Unix epoch, that contains `now`.
+#[inline]
+fn aligned(now: Timestamp, length: Span) -> (Timestamp, Timestamp) {
+    let start = Timestamp::from_micros(now.as_micros() - now.as_micros() % length.as_micros());
+    (start, start.after(length))
+}
+
+// === impl QuotaState ===
+
+impl QuotaState {
+    /// Until when it counts whatever period is in force: the end of its own, in whole milliseconds.
+    #[inline]
+    fn lasts(&self) -> Timestamp {
+        let end = if self.used > 0 { self.end.as_micros() } else { 0 };
+        Timestamp::from_micros(end - end % 1_000)
     }
 }

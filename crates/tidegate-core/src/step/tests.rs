@@ -102,7 +102,8 @@ fn p96_stale_periods_name_their_charge_and_nothing_is_told() {
     // The 15th of January 2027; the month ends with the 31st, and a minute later it may be forgotten.
     let (_, writes) = charged(&set, &[]).0.unwrap();
     let start = Timestamp::from_micros(1_798_761_600_000_000);
-    let state = Kept::Quota(QuotaState { start, used: 1 });
+    let end = Timestamp::from_micros(1_801_440_000_000_000);
+    let state = Kept::Quota(QuotaState { start, used: 1, end });
     assert_eq!(writes[1].record, Some(record(state, 1_801_440_060_000)));
 }
 

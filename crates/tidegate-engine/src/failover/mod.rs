@@ -57,6 +57,7 @@ impl<S: Store> Engine<S> {
         if !S::FALLIBLE {
             return Vec::new();
         }
+        self.forget_names(now);
         let policies = self.policies();
         let due = self.posts.in_force(&policies).filter_map(|(policy, post)| {
             let name = policy.name();

@@ -131,9 +131,10 @@ impl Head {
         BucketState { level: self.amount, last: self.anchor }
     }
 
+    /// Of a quota written under the numbers in force, which know when its period ends.
     #[inline]
     pub(crate) const fn quota(self) -> QuotaState {
-        QuotaState { start: self.anchor, used: self.amount }
+        QuotaState { start: self.anchor, used: self.amount, end: Timestamp::ZERO }
     }
 }
 

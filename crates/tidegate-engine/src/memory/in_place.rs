@@ -115,13 +115,12 @@ impl Shelves {
         InPlace::Decided
     }
 
-    /// The counter in a locked entry, if it still is the one that was seen there and can be read
-    /// as it is. What a quota has used is a fact under any numbers.
+    /// The counter in a locked entry, if it still is the one that was seen there and was written under
+    /// the numbers in force.
     #[inline(always)]
     fn placed<'t>(&self, charge: &Charge<'_>, entry: Entry<'t>) -> Option<Placed<'t>> {
         let head = self.epoch.unpack(entry.load());
-        let readable =
-            head.stamp == charge.stamp().get() || matches!(charge.shape(), Shape::Quota(_));
+        let readable = head.stamp == charge.stamp().get();
         (readable && entry.tag() == charge.digest()).then_some(Placed { entry, head })
     }
 
@@ -140,8 +139,7 @@ impl Shelves {
             Shape::Bucket(bucket) => self.finish_bucket(charge, placed, bucket, write, readings),
             Shape::Quota(quota) if write => {
                 let (state, reading) = quota.take(Some(state), cost, now, periods)?;
-                let fresh_at = quota.fresh_at(state, periods)?;
-                self.store(charge, placed.entry, (state.start, state.used), fresh_at);
+                self.store(charge, placed.entry, (state.start, state.used), state.end);
                 readings.push(reading);
             }
             Shape::Quota(quota) => readings.push(quota.look(Some(state), cost, now, periods)?),

@@ -152,16 +152,16 @@ impl BucketStep<'_> {
 impl Step for QuotaStep<'_> {
     #[inline]
     fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
-        self.quota.room(self.state(here), here.charge.cost(), here.now, here.periods)
+        self.quota.room(self.found(here).0, here.charge.cost(), here.now, here.periods)
     }
 
     fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
-        self.quota.look(self.state(here), here.charge.cost(), here.now, here.periods)
+        self.quota.look(self.found(here).0, here.charge.cost(), here.now, here.periods)
     }
 
     fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (cost, periods) = (here.charge.cost(), here.periods);
-        let mut state = self.state(here);
+        let (mut state, stamp) = self.found(here);
         if let (Some(state), Spot::Overflow(_), Period::FirstUse(length)) =
             (&mut state, here.spot, self.quota.period())
             && here.now < state.start.after(*length)
@@ -170,9 +170,15 @@ impl Step for QuotaStep<'_> {
             // period outlasts that of every key in it.
             state.start = state.start.max(here.now);
         }
+        // What outlasts the period in force stays under the numbers that say so.
+        let outlasts = match state {
+            Some(state) => self.quota.outlasted_by(state, here.now, periods)?,
+            None => false,
+        };
         let (state, reading) = self.quota.take(state, cost, here.now, periods)?;
-        let fresh_at = self.quota.fresh_at(state, periods)?;
-        let words = here.epoch.pack(here.head(state.start, state.used), fresh_at);
+        let stamp = if outlasts { stamp } else { here.charge.stamp().get() };
+        let head = Head { anchor: state.start, stamp, amount: state.used };
+        let words = here.epoch.pack(head, state.end);
         self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
         Ok(reading)
     }
@@ -196,13 +202,23 @@ impl Step for QuotaStep<'_> {
 }
 
 impl QuotaStep<'_> {
-    /// What was used is a fact, whatever the numbers were: it needs no conversion.
-    fn state(&self, here: Here<'_>) -> Option<QuotaState> {
-        match self.shelf.load(here.spot, here.charge) {
-            Kept::Nothing => None,
-            Kept::Unreadable(at) => Some(self.quota.exhausted(at)),
-            Kept::Words(words) => Some(here.epoch.unpack(words).quota()),
-        }
+    /// What is kept, and the stamp of the numbers it was written under. What was used is a fact, whatever
+    /// those were: they only say when its period ends.
+    fn found(&self, here: Here<'_>) -> (Option<QuotaState>, u16) {
+        let words = match self.shelf.load(here.spot, here.charge) {
+            Kept::Nothing => return (None, here.charge.stamp().get()),
+            Kept::Unreadable(at) => {
+                return (Some(self.quota.exhausted(at)), here.charge.stamp().get());
+            }
+            Kept::Words(words) => words,
+        };
+        let head = here.epoch.unpack(words);
+        let state = match here.written_under(head) {
+            None => head.quota(),
+            Some(Some(Shape::Quota(old))) => old.ending(head.quota()),
+            Some(_) => self.quota.exhausted(head.anchor),
+        };
+        (Some(state), head.stamp)
     }
 }
 

@@ -41,7 +41,8 @@ fn policies_are_listed_with_their_numbers() {
     );
     assert_eq!(policies[2]["protects"], "login");
     assert_eq!(policies[3]["overflow"], "queue");
-    assert_eq!(policies[3]["protects"], Value::Null);
+    assert_eq!(policies[3]["protects"], "auth");
+    assert_eq!(policies[4]["protects"], Value::Null);
     assert_eq!(
         policies[4]["limits"][0]["shape"],
         json!({"kind": "quota", "count": 100, "counts_attempts": false,

@@ -6,10 +6,12 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Amended, Amendment, Counter, MAX_KEY, Shape, Span, StoreError};
+use arrayvec::ArrayVec;
+use tidegate_core::{Amended, Amendment, Counter, MAX_KEY, Names, Shape, Span, StoreError};
 
 use super::args::Args;
 use super::carry;
+use super::group::MAX_KEYS;
 use super::reply;
 use super::store::Inner;
 
@@ -23,7 +25,7 @@ pub(super) fn is_log(name: &str) -> bool {
 
 /// Whose counter it is, as the script has to know it.
 struct Named {
-    key: String,
+    names: Names,
     /// The limit, where an abuse log can be made anew.
     limit: Option<u64>,
     /// Whether it can be blocked at all.
@@ -37,7 +39,7 @@ pub(super) async fn amend(
 ) -> Result<Amended, StoreError> {
     let named = Named::of(store, counter)?;
     if let (Some(previous), Counter::Of(_, key)) = (&store.previous, &counter) {
-        carry::one(store, previous, key, &named.key).await?;
+        carry::one(store, previous, key, &named.names).await?;
     }
     let (what, lasts, level) = match amendment {
         Amendment::Reset => (3, Span::ZERO, None),
@@ -48,7 +50,17 @@ pub(super) async fn amend(
     let nonce = store.nonce();
     let args = Args::amending(nonce, what, named.limit, lasts, level);
     let read = |reply: &[u8]| reply::amended(reply, nonce);
-    store.call(store.scripts.amend(), &[named.key], args.bytes(), read).await?
+    // Under which other name it might be found matters only to whoever forgets it: the names of abuse
+    // logs do not change.
+    let keys: ArrayVec<&str, MAX_KEYS> = match amendment {
+        Amendment::Reset => {
+            [named.names.present.as_str()].into_iter().chain(named.names.former()).collect()
+        }
+        Amendment::Block { .. } | Amendment::Unblock => {
+            ArrayVec::from_iter([named.names.present.as_str()])
+        }
+    };
+    store.call(store.scripts.amend(), &keys, args.bytes(), read).await?
 }
 
 // === impl Named ===
@@ -59,10 +71,10 @@ impl Named {
             Counter::Of(charge, key) => {
                 let is_log = matches!(charge.shape(), Shape::Attempts(_));
                 let limit = is_log.then(|| charge.limit().id());
-                Self { key: store.names.text(&key), limit, is_log }
+                Self { names: store.names.names(&key), limit, is_log }
             }
             Counter::Listed(name) if is_log(name) && name.len() <= MAX_KEY => {
-                Self { key: name.to_owned(), limit: None, is_log: true }
+                Self { names: Names::only(name.to_owned()), limit: None, is_log: true }
             }
             Counter::Listed(_) => return Err(StoreError::Refused),
         })

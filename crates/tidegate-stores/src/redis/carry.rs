@@ -17,10 +17,10 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Key, KeyNames, MAX_LIMITS, StoreError};
+use tidegate_core::{Key, KeyNames, MAX_LIMITS, Names, StoreError};
 
 use super::args::Nonce;
-use super::group::{Places, by_tag, tag_of};
+use super::group::{MAX_KEYS, Places, by_tag, tag_of};
 use super::servers::Garbled;
 use super::store::Inner;
 
@@ -41,43 +41,37 @@ struct Found {
 }
 
 /// What was found under several names, or the one that no counter can be read from.
-type Looked = Result<ArrayVec<Option<Found>, MAX_LIMITS>, usize>;
+type Looked = Result<ArrayVec<Option<Found>, MAX_KEYS>, usize>;
 
 /// Sees to it that counters with these previous names are under these names, their current ones. Both
 /// are in the order of a batch.
 pub(super) async fn over(
     store: &Arc<Inner>,
-    previous: &[String],
-    names: &[String],
+    previous: &[Names],
+    names: &[Names],
 ) -> Result<(), StoreError> {
-    let renamed = previous.iter().zip(names).enumerate();
-    let renamed = renamed
-        .filter_map(|(place, (previous, current))| Renamed::of(place, previous.clone(), current));
-    let renamed: ArrayVec<Renamed<'_>, MAX_LIMITS> = renamed.collect();
     let groups: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
-        true => by_tag(renamed.iter().map(|renamed| renamed.previous.as_str())),
-        false => ArrayVec::from_iter([(0..renamed.len()).collect()]),
+        true => by_tag(previous.iter().map(|names| names.present.as_str())),
+        false => ArrayVec::from_iter([(0..names.len()).collect()]),
     };
-    for places in groups.iter().filter(|places| !places.is_empty()) {
-        let group: ArrayVec<&Renamed<'_>, MAX_LIMITS> =
-            places.iter().map(|place| &renamed[*place]).collect();
+    for places in groups {
+        let of = |place: &usize| Renamed::all(*place, &previous[*place], &names[*place]);
+        let group: Vec<Renamed<'_>> = places.iter().flat_map(of).collect();
         carry(store, &group).await.map_err(uncounted)?;
     }
     Ok(())
 }
 
-/// The same for one counter, whose current name is `current`: what an operator does concerns all that
+/// The same for one counter, whose current names these are: what an operator does concerns all that
 /// was counted, and must not make a new counter beside the old one.
 pub(super) async fn one(
     store: &Arc<Inner>,
     previous: &KeyNames,
     key: &Key<'_>,
-    current: &str,
+    current: &Names,
 ) -> Result<(), StoreError> {
-    match Renamed::of(0, previous.text(key), current) {
-        Some(renamed) => carry(store, &[&renamed]).await.map_err(uncounted),
-        None => Ok(()),
-    }
+    let group: Vec<Renamed<'_>> = Renamed::all(0, &previous.names(key), current).collect();
+    carry(store, &group).await.map_err(uncounted)
 }
 
 fn uncounted(error: StoreError) -> StoreError {
@@ -88,9 +82,12 @@ fn uncounted(error: StoreError) -> StoreError {
 }
 
 /// The same for counters whose previous names lie together.
-async fn carry(store: &Arc<Inner>, group: &[&Renamed<'_>]) -> Result<(), StoreError> {
+async fn carry(store: &Arc<Inner>, group: &[Renamed<'_>]) -> Result<(), StoreError> {
+    if group.is_empty() {
+        return Ok(());
+    }
     let [find, adopt, _] = store.scripts.carry();
-    let keys: ArrayVec<&str, MAX_LIMITS> =
+    let keys: ArrayVec<&str, MAX_KEYS> =
         group.iter().map(|renamed| renamed.previous.as_str()).collect();
     let nonce = store.nonce();
     let looked = store.call(find, &keys, &nonce, |reply| looked(reply, nonce, keys.len())).await?;
@@ -114,9 +111,17 @@ async fn carry(store: &Arc<Inner>, group: &[&Renamed<'_>]) -> Result<(), StoreEr
 // === impl Renamed ===
 
 impl<'n> Renamed<'n> {
-    /// `None` if it has the same name under both secrets.
-    fn of(place: usize, previous: String, current: &'n str) -> Option<Self> {
-        (previous != current).then_some(Self { place, previous, current })
+    /// A counter under all its names, but for those that are the same under both secrets. What a reload
+    /// has left under a former name is carried over to that, where the charge finds it.
+    fn all(
+        place: usize,
+        previous: &Names,
+        current: &'n Names,
+    ) -> impl Iterator<Item = Self> + use<'n> {
+        let previous: Vec<String> = previous.in_order().map(str::to_owned).collect();
+        let pairs = previous.into_iter().zip(current.in_order());
+        let renamed = pairs.filter(|(previous, current)| previous != current);
+        renamed.map(move |(previous, current)| Self { place, previous, current })
     }
 }
 

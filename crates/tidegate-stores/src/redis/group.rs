@@ -2,8 +2,8 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, KeyNames, MAX_LIMITS, Met, Reading, Readings, Room, Settlement, Shape, Stage,
-    Step, StoreError, Timestamp,
+    Batch, Charge, KeyNames, MAX_FORMER, MAX_LIMITS, Met, Names, Reading, Readings, Room,
+    Settlement, Shape, Stage, Step, StoreError, Timestamp,
 };
 
 use super::args::{Args, Nonce};
@@ -19,12 +19,15 @@ use super::undo;
 pub(super) struct Group<'a, 'k> {
     pub(super) signature: Signature,
     pub(super) nonce: Nonce,
-    /// The names of the counters; of a settlement also that of the ticket.
-    pub(super) keys: ArrayVec<&'k str, { MAX_LIMITS + 1 }>,
+    /// The names of the counters; of a settlement also that of the ticket; then former names.
+    pub(super) keys: ArrayVec<&'k str, MAX_KEYS>,
     /// The places of the counters in the batch or the settlement.
     pub(super) places: ArrayVec<usize, MAX_LIMITS>,
     pub(super) shapes: ArrayVec<&'a Shape, MAX_LIMITS>,
 }
+
+/// The most keys that one script has: all names of all counters, and a ticket.
+pub(super) const MAX_KEYS: usize = MAX_LIMITS * (1 + MAX_FORMER) + 1;
 
 /// Decides a batch, and fills in what was met.
 pub(super) async fn decide(
@@ -38,7 +41,7 @@ pub(super) async fn decide(
         carry::over(store, &self::names(previous, batch), &names).await?;
     }
     let places: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
-        true => by_tag(names.iter().map(String::as_str)),
+        true => by_tag(names.iter().map(|names| names.present.as_str())),
         false => ArrayVec::from_iter([(0..names.len()).collect()]),
     };
     let mut met: [Option<Met>; MAX_LIMITS] = [None; MAX_LIMITS];
@@ -81,10 +84,10 @@ pub(super) async fn decide(
 }
 
 /// The names of counters, in the order of a batch.
-pub(super) type Names = ArrayVec<String, MAX_LIMITS>;
+pub(super) type NamesOfAll = ArrayVec<Names, MAX_LIMITS>;
 
-pub(super) fn names(names: &KeyNames, batch: &Batch<'_>) -> Names {
-    batch.charges().iter().map(|charge| names.text(&batch.key(charge))).collect()
+pub(super) fn names(names: &KeyNames, batch: &Batch<'_>) -> NamesOfAll {
+    batch.charges().iter().map(|charge| names.names(&batch.key(charge))).collect()
 }
 
 /// What to tell a charge. What was counted for a decision that was refused is given back, but for
@@ -115,40 +118,53 @@ pub(super) fn tag_of(key: &str) -> &str {
     str::from_utf8(servers::tag_of(key.as_bytes())).unwrap_or(key)
 }
 
+/// The present name of each counter.
+fn present<'n>(names: impl Iterator<Item = &'n Names>) -> impl Iterator<Item = &'n str> {
+    names.map(|names| names.present.as_str())
+}
+
+/// The other names of all counters.
+fn former<'n>(names: impl Iterator<Item = &'n Names>) -> impl Iterator<Item = &'n str> {
+    names.flat_map(Names::former)
+}
+
 // === impl Group ===
 
 impl<'a, 'k> Group<'a, 'k> {
     pub(super) fn of_batch(
         nonce: Nonce,
         batch: &Batch<'a>,
-        names: &'k [String],
+        names: &'k [Names],
         places: &[usize],
         ask: Ask,
         refused: Option<Refused>,
     ) -> Self {
         let charges = || places.iter().map(|place| &batch.charges()[*place]);
+        let names = || places.iter().map(|place| &names[*place]);
         Self {
-            signature: Signature::of_charges(ask, refused, charges()),
+            signature: Signature::of_charges(ask, refused, charges()).named(names()),
             nonce,
-            keys: places.iter().map(|place| names[*place].as_str()).collect(),
+            keys: present(names()).chain(former(names())).collect(),
             places: places.iter().copied().collect(),
             shapes: charges().map(Charge::shape).collect(),
         }
     }
 
-    /// Those moves of a settlement, and the name under which the ticket is marked.
+    /// Those moves of a settlement, with the names of their counters, and the name under which the
+    /// ticket is marked.
     pub(super) fn of_settlement(
         nonce: Nonce,
         settlement: &'k Settlement<'a>,
         places: Places,
+        names: &'k [Names],
         ticket: &'k str,
     ) -> Self {
         let moves = || places.iter().filter_map(|place| settlement.moves().get(*place));
-        let keys = moves().map(|step| step.key.unwrap_or_default());
+        let signature = Signature::of_moves(moves().map(|step| (&step.charge, step.way)));
         Self {
-            signature: Signature::of_moves(moves().map(|step| (&step.charge, step.way))),
+            signature: signature.named(names.iter()),
             nonce,
-            keys: keys.chain([ticket]).collect(),
+            keys: present(names.iter()).chain([ticket]).chain(former(names.iter())).collect(),
             shapes: moves().map(|step| step.charge.shape()).collect(),
             places,
         }

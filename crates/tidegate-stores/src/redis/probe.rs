@@ -17,11 +17,11 @@ use core::task::Poll;
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Batch, StoreError};
+use tidegate_core::{Batch, Names, StoreError};
 
 use super::args::Args;
 use super::carry;
-use super::group::{self, Group, Names, Places, by_tag, tag_of};
+use super::group::{self, Group, NamesOfAll, Places, by_tag, tag_of};
 use super::signature::Ask;
 use super::store::{Inner, Runner};
 
@@ -32,10 +32,10 @@ pub(super) async fn probe(store: &Arc<Inner>, trial: &Batch<'_>) -> Result<(), S
     };
     let names = group::names(&store.names, trial);
     let groups = match store.is_grouped() {
-        true => by_tag(names.iter().map(String::as_str)),
+        true => by_tag(names.iter().map(|names| names.present.as_str())),
         false => ArrayVec::from_iter([(0..names.len()).collect()]),
     };
-    let there: Vec<Names> = tags.iter().map(|tag| moved(&names, tag)).collect();
+    let there: Vec<NamesOfAll> = tags.iter().map(|tag| moved(&names, tag)).collect();
     if let Some(previous) = &store.previous {
         let former = group::names(previous, trial);
         let mut carried = Vec::with_capacity(tags.len());
@@ -59,7 +59,7 @@ pub(super) async fn probe(store: &Arc<Inner>, trial: &Batch<'_>) -> Result<(), S
 async fn charge(
     store: &Inner,
     trial: &Batch<'_>,
-    names: &[String],
+    names: &[Names],
     places: &Places,
 ) -> Result<(), StoreError> {
     let mut stale = None;
@@ -83,8 +83,9 @@ async fn charge(
 }
 
 /// The same names with this hash tag.
-fn moved(names: &Names, tag: &str) -> Names {
-    names.iter().map(|name| name.replacen(tag_of(name), tag, 1)).collect()
+fn moved(names: &[Names], tag: &str) -> NamesOfAll {
+    let moved = |name: &str| name.replacen(tag_of(name), tag, 1);
+    names.iter().map(|names| names.map(moved)).collect()
 }
 
 /// Waits for all of them at once. The first error ends it.

@@ -1,7 +1,7 @@
 //! Settling a ticket: at most once on every group of counters it is about.
 
 use arrayvec::ArrayVec;
-use tidegate_core::{MAX_LIMITS, Receipt, Settled, Settlement, StoreError};
+use tidegate_core::{MAX_LIMITS, Names, Receipt, Settled, Settlement, StoreError};
 
 use super::args::Args;
 use super::group::{Group, Places, by_tag, tag_of};
@@ -53,7 +53,9 @@ async fn settle_group(
     for place in &places {
         args.charge(&settlement.moves()[*place].charge);
     }
-    let group = Group::of_settlement(nonce, settlement, places, &ticket);
+    let names: ArrayVec<Names, MAX_LIMITS> =
+        places.iter().map(|place| settlement.moves()[*place].names()).collect();
+    let group = Group::of_settlement(nonce, settlement, places, &names, &ticket);
     match store.run(&group, &args).await? {
         Reply::Done(done) => moved(&group, settlement, &done).map(Receipt::Settled),
         Reply::Before => Ok(Receipt::Before),

@@ -4,7 +4,7 @@
 //! all apply to everybody, and their texts are the same in every process of every node.
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Charge, MAX_LIMITS, Stage, Way};
+use tidegate_core::{Charge, MAX_LIMITS, Names, Stage, Way};
 
 use super::form::Form;
 
@@ -19,6 +19,10 @@ pub(crate) struct Part {
     pub(crate) own: bool,
     /// Of a settlement.
     pub(crate) returns: Returns,
+    /// How many former names of the counter come before the present one; see [`Names`].
+    pub(crate) newer: u8,
+    /// How many come after it.
+    pub(crate) older: u8,
 }
 
 /// What a settlement gives back.
@@ -73,6 +77,8 @@ impl Signature {
             attempts: charge.shape().counts_attempts(),
             own: charge.shape().counts_own_refusals(),
             returns: Returns::Nothing,
+            newer: 0,
+            older: 0,
         };
         Self { ask, refused, parts: charges.map(part).collect() }
     }
@@ -91,7 +97,18 @@ impl Signature {
                 Way::Back => Returns::Taken,
                 Way::Forgive => Returns::All,
             },
+            newer: 0,
+            older: 0,
         });
         Self { ask: Ask::Settle, refused: None, parts: parts.collect() }
+    }
+
+    /// The same for counters that have these names, in the same order.
+    pub(crate) fn named<'n>(mut self, names: impl Iterator<Item = &'n Names>) -> Self {
+        let count = |names: &[String]| u8::try_from(names.len()).unwrap_or_default();
+        for (part, names) in self.parts.iter_mut().zip(names) {
+            (part.newer, part.older) = (count(&names.newer), count(&names.older));
+        }
+        self
     }
 }

@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Changes, Counter, KeyNames, MAX_LIMITS, Page, Readings,
-    Receipt, Secret, Settlement, Span, Store, StoreError,
+    Amended, Amendment, Batch, Blocks, Changes, Counter, KeyNames, Page, Readings, Receipt, Secret,
+    Settlement, Span, Store, StoreError,
 };
 
 use super::args::{Args, Nonce};
-use super::group::{self, Group};
+use super::group::{self, Group, MAX_KEYS};
 use super::script::Script;
 use super::scripts::Scripts;
 use super::servers::{Garbled, Servers};
@@ -244,7 +244,7 @@ impl Inner {
     ) -> Result<T, StoreError> {
         match &self.runner {
             Runner::Servers(servers) => {
-                let keys: ArrayVec<&[u8], { MAX_LIMITS + 1 }> =
+                let keys: ArrayVec<&[u8], MAX_KEYS> =
                     keys.iter().map(|key| key.as_ref().as_bytes()).collect();
                 let decode = |reply: redis::Value| match reply {
                     redis::Value::BulkString(bytes) => read(&bytes),

@@ -6,6 +6,7 @@
 //! the places of charges, and the same signature always gives the same text.
 
 mod attempts;
+mod former;
 mod names;
 
 use std::collections::HashMap;
@@ -57,8 +58,8 @@ fn numbered(text: String) -> String {
 
 fn composed(signature: &Signature) -> String {
     let mut text = head(signature);
-    for (place, part) in places(signature) {
-        text += &place.put(&part.read(signature.ask != Ask::Settle));
+    for ((place, part), former) in places(signature).zip(former::places(signature)) {
+        text += &place.put(&former.read(&part.read(signature.ask != Ask::Settle)));
     }
     text += &match signature.ask {
         Ask::Charge | Ask::Peek => charge(signature),
@@ -99,6 +100,7 @@ fn head(signature: &Signature) -> String {
         &format!("local {names} = unpack('{format}', ARGV[1])\n"),
         &tables,
         STEP.get("clock"),
+        former::begin(signature),
         if settles { STEP.get("begin settling") } else { "" },
     ]
     .concat()
@@ -115,8 +117,9 @@ fn charge(signature: &Signature) -> String {
     };
     let all: String = firm().map(|(place, _)| mark(place.number)).collect();
     let mut text = format!("local done = '-'\nif {condition} then\ndone = '+{all}'\n");
+    let former = former::places(signature);
     let write = |(place, part): (Place, &Part)| match signature.ask {
-        Ask::Charge => place.put(&part.count()),
+        Ask::Charge => place.put(&former[place.number - 1].write(part.form, &part.count())),
         Ask::Peek | Ask::Settle => String::new(),
     };
     let one_more = |(place, part): (Place, &Part), condition: &str| {
@@ -150,7 +153,7 @@ fn charge(signature: &Signature) -> String {
 fn settle(signature: &Signature) -> String {
     let ticket = Place { number: signature.parts.len() + 1, is_local: true };
     let mut text = ticket.put(STEP.get("mark"));
-    for (place, part) in places(signature) {
+    for ((place, part), former) in places(signature).zip(former::places(signature)) {
         let given_back =
             |back: &str| format!("do\n{back}if kept$ then\n{}end\nend\n", part.write());
         let moved = match (part.returns, part.form) {
@@ -159,7 +162,7 @@ fn settle(signature: &Signature) -> String {
             (Returns::All, Form::Attempts(log)) => given_back(&log.forgive()),
             (Returns::All, _) => String::new(),
         };
-        text += &place.put(&moved);
+        text += &place.put(&former.write(part.form, &moved));
     }
     text + "local done = '+'\n"
 }
@@ -326,6 +329,8 @@ mod tests {
                 attempts,
                 own,
                 returns,
+                newer: 0,
+                older: 0,
             })
         })
     }
@@ -333,7 +338,10 @@ mod tests {
     fn signatures() -> impl Iterator<Item = Signature> {
         let refused = [None, Some(Refused::Here), Some(Refused::Globally)];
         let asks = [Ask::Charge, Ask::Peek, Ask::Settle];
-        parts().flat_map(move |part| {
+        let named = [(0, 0), (1, 1), (0, 2)];
+        let parts =
+            parts().flat_map(move |part| named.map(|(newer, older)| Part { newer, older, ..part }));
+        parts.flat_map(move |part| {
             asks.into_iter().flat_map(move |ask| {
                 refused.into_iter().flat_map(move |refused| {
                     [1, 8, 12].map(|count| Signature {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Batch, Charge, MAX_LIMITS, Room, Stage, StoreError, Ticket, Timestamp, Way};
+use tidegate_core::{
+    Batch, Charge, MAX_LIMITS, Names, Room, Stage, StoreError, Ticket, Timestamp, Way,
+};
 
 use super::args::Args;
 use super::group::{Places, tag_of};
@@ -16,7 +18,7 @@ use super::store::Inner;
 pub(super) struct Taken<'t, 'a> {
     store: &'t Arc<Inner>,
     batch: &'t Batch<'a>,
-    names: &'t [String],
+    names: &'t [Names],
     groups: ArrayVec<(Timestamp, Places), MAX_LIMITS>,
 }
 
@@ -31,7 +33,7 @@ struct Undo {
 // === impl Taken ===
 
 impl<'t, 'a> Taken<'t, 'a> {
-    pub(super) fn new(store: &'t Arc<Inner>, batch: &'t Batch<'a>, names: &'t [String]) -> Self {
+    pub(super) fn new(store: &'t Arc<Inner>, batch: &'t Batch<'a>, names: &'t [Names]) -> Self {
         Self { store, batch, names, groups: ArrayVec::new() }
     }
 
@@ -86,7 +88,8 @@ impl<'t, 'a> Taken<'t, 'a> {
         let nonce = store.nonce();
         let mut args = Args::settling(nonce, taken_at, taken_at.after(Ticket::LIFE));
         charges().for_each(|charge| args.charge(charge));
-        let mut keys: Vec<String> = places.iter().map(|place| self.names[*place].clone()).collect();
+        let mut keys: Vec<String> =
+            places.iter().map(|place| self.names[*place].present.clone()).collect();
         let tag = keys.first().map_or("", |key| tag_of(key));
         // Sent once and marked all the same: that is what the script does.
         let mark =

@@ -7,9 +7,17 @@ use super::MAX_OVER;
 /// All charges, and what an earlier set of numbers has left behind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QuotaLog {
-    /// The start of a period and what was used in it, carried over by a reload.
-    carried: Option<(u64, i128)>,
+    /// The period that other numbers have left behind.
+    carried: Option<Carried>,
     charges: Vec<(u64, u64)>,
+}
+
+/// A period of other numbers: when it began, when it ends, and what was used in it.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    start: u64,
+    end: u64,
+    used: i128,
 }
 
 // === impl QuotaLog ===
@@ -40,37 +48,47 @@ impl QuotaLog {
         self.last_period(quota).is_none_or(|(_, end, _)| at >= end)
     }
 
-    /// What was used is a fact: it counts in the period of the new numbers that its own began in. A
-    /// store in memory does not know of a beginning before its own.
+    /// What was used is a fact: it counts to the end of its own period, in whole milliseconds, and to the
+    /// end of the period of the new numbers that its own began in. A store in memory does not know of a
+    /// beginning before its own.
     pub(super) fn rewritten(&self, old: &Quota, born: u64) -> Self {
-        let carried = self.last_period(old).map(|(start, _, used)| (start.max(born), used));
+        let carried = self.last_period(old).map(|(start, end, used)| Carried {
+            start: start.max(born),
+            end: end / 1_000 * 1_000,
+            used,
+        });
         Self { carried, charges: Vec::new() }
     }
 
     /// Start, end and use of the last period that anything was recorded in.
     fn last_period(&self, quota: &Quota) -> Option<(u64, u64, i128)> {
-        let units = |(at, cost): &(u64, u64)| (*at, i128::from(*cost));
-        let records = self.carried.into_iter().chain(self.charges.iter().map(units));
-        records.fold(None, |period, (at, used)| match period {
-            Some((start, end, before)) if at < end => Some((start, end, before + used)),
-            _ => {
-                let (start, end) = self.period_from(quota, at);
-                Some((start, end, used))
-            }
+        let carried = self.carried.map(|Carried { start, end, used }| {
+            let (_, own_end) = period(quota, None, start);
+            (start, end.max(own_end), used)
+        });
+        self.charges.iter().fold(carried, |last, (at, cost)| {
+            let (at, cost) = (*at, i128::from(*cost));
+            let running = last.filter(|(_, end, _)| at < *end);
+            let (start, end) = period(quota, running.map(|(start, ..)| start), at);
+            Some(match running {
+                None => (start, end, cost),
+                // A period of other numbers that lasts longer stays what it is.
+                Some((began, ends, used)) if ends > end => (began, ends, used + cost),
+                Some((began, _, used)) => (began.max(start), end, used + cost),
+            })
         })
     }
+}
 
-    /// The period that a first record at `at` opens.
-    fn period_from(&self, quota: &Quota, at: u64) -> (u64, u64) {
-        match quota.period() {
-            Period::FirstUse(length) => (at, at + length.as_micros()),
-            Period::Fixed(_) | Period::Calendar(_) => {
-                let (start, end) = aligned(quota, at);
-                // A period that was carried over may begin within the one the clock shows.
-                let carried = self.carried.map_or(0, |(start, _)| start);
-                (start.max(carried), end)
-            }
+/// The period that a record at `at` falls in, after one that began at `begun`.
+fn period(quota: &Quota, begun: Option<u64>, at: u64) -> (u64, u64) {
+    match quota.period() {
+        Period::FirstUse(length) => {
+            let length = length.as_micros();
+            let start = begun.filter(|begun| at < begun + length).unwrap_or(at);
+            (start, start + length)
         }
+        Period::Fixed(_) | Period::Calendar(_) => aligned(quota, at),
     }
 }
 

@@ -37,6 +37,9 @@ pub struct LimitPlan {
     pub distinct: bool,
     /// Other numbers for one value of the scope, if it has any.
     pub other: Option<OverridePlan>,
+    /// Whether its keys go without its name. Of the limits of a policy the first alone may: no other
+    /// has ever the name of its counters then.
+    pub nameless: bool,
 }
 
 /// Other numbers for some.
@@ -97,8 +100,8 @@ pub enum PeriodPlan {
     Hour,
     /// With the days in Berlin.
     Day,
-    /// With the months in UTC, from the 31st.
-    Month,
+    /// With the months in UTC, from this day on.
+    Month(u8),
 }
 
 // === impl LimitPlan ===
@@ -154,6 +157,7 @@ impl LimitPlan {
             shape,
             distinct: false,
             other: None,
+            nameless: false,
         }
     }
 
@@ -232,9 +236,10 @@ impl LimitPlan {
         let shape = self.built();
         let other = self.other.as_ref().and_then(|other| self.other_numbers(other, &shape));
         let mut capacity = shape.capacity();
-        let mut limit = Limit::new(name(&self.name()), self.scope.build(), shape)
-            .at_stage(stage)
-            .with_named_key();
+        let mut limit = Limit::new(name(&self.name()), self.scope.build(), shape).at_stage(stage);
+        if !self.nameless || self.name > 0 {
+            limit = limit.with_named_key();
+        }
         if self.is_distinct() {
             limit = limit.distinct(Dimension::User);
         }
@@ -326,7 +331,7 @@ impl PeriodPlan {
             Self::FirstUse(length) => Period::FirstUse(Span::from_micros(*length)),
             Self::Hour => calendar(Unit::Hour, "Asia/Kathmandu", None),
             Self::Day => calendar(Unit::Day, "Europe/Berlin", None),
-            Self::Month => calendar(Unit::Month, "UTC", Some(31)),
+            Self::Month(day) => calendar(Unit::Month, "UTC", Some(*day)),
         }
     }
 }

@@ -69,9 +69,9 @@ fn limit() -> impl Strategy<Value = LimitPlan> {
     let shadow = prop_oneof![6 => Just(false), 1 => Just(true)];
     let cost = prop_oneof![4 => Just((false, 1)), 1 => (any::<bool>(), 1..4_u64)];
     let other = (any::<u8>(), shapes()).prop_map(|(value, shape)| OverridePlan { value, shape });
-    let shape = (shapes(), any::<bool>());
+    let shape = (shapes(), any::<bool>(), any::<bool>());
     (0..5_u8, scope, stage, shadow, cost, shape, option::weighted(0.2, other)).prop_map(
-        |(name, scope, stage, shadow, cost, (shape, distinct), other)| LimitPlan {
+        |(name, scope, stage, shadow, cost, (shape, distinct, nameless), other)| LimitPlan {
             name,
             scope,
             stage,
@@ -80,6 +80,7 @@ fn limit() -> impl Strategy<Value = LimitPlan> {
             shape,
             distinct,
             other,
+            nameless,
         },
     )
 }
@@ -147,7 +148,12 @@ fn period() -> impl Strategy<Value = PeriodPlan> {
     prop_oneof![
         2 => length().prop_map(PeriodPlan::FirstUse),
         2 => length().prop_map(PeriodPlan::Fixed),
-        1 => select(vec![PeriodPlan::Hour, PeriodPlan::Day, PeriodPlan::Month]),
+        1 => select(vec![
+            PeriodPlan::Hour,
+            PeriodPlan::Day,
+            PeriodPlan::Month(31),
+            PeriodPlan::Month(15),
+        ]),
     ]
 }
 

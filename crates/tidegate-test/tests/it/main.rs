@@ -23,6 +23,7 @@ mod pitfalls;
 mod policies;
 mod presets;
 mod records;
+mod reloads;
 mod rollback;
 mod settling;
 mod shared;

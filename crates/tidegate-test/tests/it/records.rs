@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use tidegate_core::{
     Account, Attempts, Bucket, Case, Cost, CostRule, Counts, Dimension, FailureMode, Level, Limit,
-    ManualClock, Period, PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Store, Subject,
-    Ticket, Timestamp, Window,
+    ManualClock, Period, PolicySet, PolicySpec, Protects, Quota, Rate, Scope, Shape, Span, Store,
+    Subject, Ticket, Timestamp, Window,
 };
 use tidegate_engine::Engine;
 use tidegate_stores::redis::RedisStore;
@@ -172,7 +172,7 @@ fn limit(title: &str, shape: Shape) -> Limit {
 }
 
 fn policies(limits: impl IntoIterator<Item = Limit>) -> PolicySet {
-    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed);
+    let spec = PolicySpec::new(name("p"), FailureMode::FailClosed).protecting(Protects::Auth);
     let spec = limits.into_iter().fold(spec, |spec, limit| spec.limit(limit.with_named_key()));
     PolicySet::builder().policy(spec).build(None).unwrap()
 }
@@ -343,7 +343,7 @@ fn p91_a_log_that_was_emptied_can_be_read_once_distinct_values_are_no_more() {
     ready(both.scripts.settle(script.as_str(), 0)).unwrap();
     ready(both.steps.settle(rule.as_str(), 0)).unwrap();
     let plain = || {
-        let spec = PolicySpec::new(name("p"), FailureMode::FailClosed);
+        let spec = PolicySpec::new(name("p"), FailureMode::FailClosed).protecting(Protects::Auth);
         PolicySet::builder().policy(spec.limit(log("l", &climbing(3)).with_named_key()))
     };
     both.scripts.reload(&plain()).unwrap();

@@ -23,6 +23,7 @@ mod overload;
 mod permissions;
 mod place;
 mod probes;
+mod reloads;
 mod rotation;
 mod scripts;
 mod table;

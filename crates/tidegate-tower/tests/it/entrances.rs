@@ -24,12 +24,14 @@ const OPEN: bool = false;
 
 /// An HTTP class, the policy before authentication, the one behind it, and whether they go together.
 /// Policies are called by what they protect, or by how they fail if that is nothing in particular.
-const TABLE: [(&str, &str, &str, bool); 38] = [
+const TABLE: [(&str, &str, &str, bool); 41] = [
     // One that stands alone.
     ("auth", "fail_open", "", OPEN),
     ("auth", "degraded", "", OPEN),
     ("auth", "read", "", OPEN),
     ("auth", "health", "", OPEN),
+    // It fails closed, but to a tenth of its limits and not to the caps of an entrance.
+    ("auth", "spend", "", OPEN),
     ("auth", "auth", "", FITS),
     ("auth", "admin", "", FITS),
     ("auth", "login", "", FITS),
@@ -57,6 +59,7 @@ const TABLE: [(&str, &str, &str, bool); 38] = [
     ("auth", "auth", "bulk", OPEN),
     ("admin", "fail_open", "admin", FITS),
     ("admin", "fail_open", "write", OPEN),
+    ("admin", "fail_open", "spend", OPEN),
     ("admin", "admin", "degraded", OPEN),
     ("login", "fail_open", "read", OPEN),
     // Classes that let nobody in.
@@ -66,13 +69,14 @@ const TABLE: [(&str, &str, &str, bool); 38] = [
     ("health", "fail_open", "", FITS),
     ("export", "fail_open", "fail_open", FITS),
     ("export", "auth", "auth", FITS),
+    ("export", "fail_open", "spend", FITS),
 ];
 
 /// How a policy of the table fails, and what it protects.
 fn ways(called: &str) -> String {
     match called {
         "fail_open" | "degraded" => format!("failure_mode: {called}"),
-        "login" | "otp" | "step_up" | "auth" | "admin" => {
+        "login" | "otp" | "step_up" | "auth" | "admin" | "spend" => {
             format!("failure_mode: fail_closed\n    protects: {called}")
         }
         ordinary => format!("failure_mode: fail_open\n    protects: {ordinary}"),

@@ -1,5 +1,7 @@
 //! `tidegate validate`: what is wrong with policy files.
 
+mod against;
+
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,12 +17,19 @@ use crate::text::{counted, escaped};
 /// Prints a line for each good file, and everything that is wrong with a bad one: where, what, and
 /// what to write instead, in every environment that a file declares. Nothing is started, changed or
 /// connected to.
+///
+/// With --against it also lists the limits that would begin anew, with nothing used, if nodes that share
+/// a store were restarted with the file: those whose period, name, shape or scope is another than in the
+/// old file. A node that reloads the file carries over what was used under another period; a node that
+/// keeps its counters in memory forgets all of them when it is restarted.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   tidegate validate policies.yaml
   tidegate validate deploy/*.yaml && deploy     exit code 2 if any is bad
   tidegate validate policies.yaml -e staging    has it this environment?
+  tidegate validate policies.yaml --against old.yaml
+                                                what would a restart forget?
   tidegate example | tidegate validate -        from standard input")]
 pub(super) struct Args {
     /// Policy files; - is standard input
@@ -28,16 +37,32 @@ pub(super) struct Args {
     files: Vec<PathBuf>,
     #[arg(short, long, value_name = "NAME", help = environment::HELP)]
     environment: Option<String>,
+    /// The file that is served now: list the limits that would begin anew if nodes were restarted
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut bad = false;
     let environment = environment::chosen(args.environment.as_ref());
+    let old = match &args.against {
+        None => None,
+        Some(path) => {
+            let source = Source::File(path.clone());
+            Some(Config::load(&source, environment.as_deref()).map_err(Failure::misconfigured)?)
+        }
+    };
     for file in &args.files {
         let source =
             if file.as_os_str() == "-" { Source::Stdin } else { Source::File(file.clone()) };
         match Config::load(&source, environment.as_deref()) {
-            Ok(config) => writeln!(io::stdout().lock(), "{}", summary(&source, &config))?,
+            Ok(config) => {
+                let mut out = io::stdout().lock();
+                writeln!(out, "{}", summary(&source, &config))?;
+                if let Some(old) = &old {
+                    write!(out, "{}", compared(&source, old, &config))?;
+                }
+            }
             Err(error) => {
                 bad = true;
                 writeln!(io::stderr().lock(), "{}", Failure::misconfigured(error))?;
@@ -54,4 +79,19 @@ fn summary(source: &Source, config: &Config) -> String {
     let name = escaped(&source.to_string());
     let policies = counted(set.policies().len(), "policy", "policies");
     format!("{name}: good; {policies}, {}", counted(limits, "limit", "limits"))
+}
+
+/// Which limits would begin anew with this file, a line each.
+fn compared(source: &Source, old: &Config, new: &Config) -> String {
+    let anew = against::begin_anew(old.policies(), new.policies());
+    let name = escaped(&source.to_string());
+    if anew.is_empty() {
+        return format!("{name}: no limit begins anew in a shared store, restarted or reloaded\n");
+    }
+    let limits = counted(anew.len(), "limit begins", "limits begin");
+    let mut text = format!("{name}: {limits} anew if nodes are restarted with this file:\n");
+    for against::Anew { limit, why } in anew {
+        text += &format!("  {limit}: {why}\n");
+    }
+    text
 }

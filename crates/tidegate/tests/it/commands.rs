@@ -122,6 +122,56 @@ fn validate_tells_good_from_bad_and_what_is_wrong_with_each() {
     }
 }
 
+/// The limits of one policy, in the form of a file.
+fn file_of(limits: &str) -> String {
+    format!(
+        "version: 1\npolicies:\n  - name: api\n    failure_mode: degraded\n    limits:\n{limits}"
+    )
+}
+
+#[test]
+fn validate_lists_the_limits_that_a_restart_would_begin_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (old, new) = (path("old.yaml"), path("new.yaml"));
+    let before = file_of(
+        "      - { name: burst, by: org, bucket: { rate: 10/h, burst: 10 } }
+      - { name: many, by: org, window: { count: 10, per: 1h } }
+      - { name: monthly, by: org, quota: { count: 10, per: month } }
+      - { name: each, by: user, quota: { count: 10, per: day } }
+",
+    );
+    let after = file_of(
+        "      - { name: burst, by: org, bucket: { rate: 10/2h, burst: 10 } }
+      - { name: many, by: org, named_key: true, window: { count: 20, per: 1h } }
+      - { name: monthly, by: org, quota: { count: 10, per: month, billing_day: 15 } }
+      - { name: each, by: [org, user], quota: { count: 10, per: day } }
+      - { name: more, by: org, window: { count: 10, per: 1d } }
+",
+    );
+    std::fs::write(&old, &before).unwrap();
+    std::fs::write(&new, after).unwrap();
+    let told = ran(&["validate", &new, "--against", &old]);
+    assert_eq!((told.code, told.err.as_str()), (0, ""));
+    assert_eq!(
+        told.out,
+        format!(
+            "{new}: good; 1 policy, 5 limits
+{new}: 4 limits begin anew if nodes are restarted with this file:
+  api/burst: its keys were rl:{{org}}:w1h and are rl:{{org}}:w2h now; reload the file instead, and it goes on
+  api/many: its keys were rl:{{org}}:sw1h and are rl:{{org}}:limit:many:sw1h now; reload the file instead, and it goes on
+  api/each: it counted by user and counts by org+user now; a reload does not help
+  api/more: it is new, or had another name
+"
+        )
+    );
+    let same = ran(&["validate", &old, "--against", &old]);
+    assert!(same.out.contains("no limit begins anew"), "{}", same.out);
+    let gone = ran(&["validate", &old, "--against", &path("gone.yaml")]);
+    assert_eq!(gone.code, 2);
+    assert!(gone.err.contains("gone.yaml"), "{}", gone.err);
+}
+
 #[test]
 fn p84_a_hostile_file_moves_no_cursor() {
     let hostile = "version: 1\n\"\\e[2J\\a\": x\npolicies: [\"\u{9b}31m\u{202e}\"]\n";

@@ -1,4 +1,5 @@
--- What an operator does to one counter (amend.rs): blocks it, lifts its block, or forgets it. The log is
+-- What an operator does to one counter (amend.rs): blocks it, lifts its block, or forgets it, under all
+-- names it has had. The log is
 -- read as a charge reads it (attempts.lua). The answer is whether anything was changed, the time, and
 -- the last block.
 --# arguments
@@ -7,8 +8,9 @@
 local nonce, what, known, id, lasts, level = unpack('<c4BBc8LB', ARGV[1])
 --# reset
 if what == 3 then
-  local gone = call('DEL', keys[$])
-  return nonce .. (gone == 1 and '+ ' or '- ') .. time[1] .. ' ' .. time[2] .. ' '
+  local gone = 0
+  for place in ipairs(keys) do gone = gone + call('DEL', keys[place]) end
+  return nonce .. (gone > 0 and '+ ' or '- ') .. time[1] .. ' ' .. time[2] .. ' '
     .. pack('<LBB', 0, 0, 0)
 end
 --# numbers

@@ -76,6 +76,7 @@ else
   slack = slack > SLACK and SLACK or slack + -slack % 1
   fresh = (fresh + slack) / 1000
   fresh = fresh - fresh % 1 + 1
+  @least fresh
   call('SET', keys[$], pack('<HLLLLLL', 12642, r$, p$, full$, level$, now$, fresh), 'PXAT',
     string.format('%d', fresh))
 end

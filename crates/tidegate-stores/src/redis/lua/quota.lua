@@ -37,7 +37,18 @@ elseif third$ <= now$ and (now$ < fourth$ or now$ == MAX and fourth$ == MAX) the
 else @stale end
 --# room
 local used$ = 0
-if begun$ and begun$ >= start$ then start$, used$ = begun$, kept$ end
+if begun$ then
+  -- Whatever period is in force, what was used counts until its own would have ended, which its expiry
+  -- tells. If that is later than the end of the one in force, it stays so when more is used.
+  local lasts = kept$ > 0 and keeps$ * 1000 or 0
+  lasts = lasts - (lasts - begun$ < 90000000 and 1000000 or SLACK)
+  if begun$ >= start$ or finish$ < lasts then
+    start$, used$ = begun$, kept$
+    if finish$ < lasts then finish$ = lasts end
+  elseif now$ < lasts then
+    used$ = kept$
+  end
+end
 local room$ = used$ + cost$ <= full$
 --# take
 used$ = used$ + cost$
@@ -45,21 +56,21 @@ used$ = used$ + cost$
 used$ = used$ + cost$
 if used$ > full$ + OVER then used$ = full$ + OVER end
 --# back
-local start$, finish$, used$ = begun$, 0, kept$
+local start$, finish$, used$ = begun$, keeps$ * 1000, kept$
+if begun$ then finish$ = finish$ - (finish$ - begun$ < 90000000 and 1000000 or SLACK) end
 if begun$ and begun$ <= taken then
   used$ = used$ - cost$
   if not (used$ > 0) then used$ = 0 end
 end
 kept$ = begun$
 --# write
--- Kept a minute longer, or as long as the period is: a clock that is set back by less does not begin the
--- period anew.
-local slack = finish$ - start$
-local fresh = (finish$ + (slack > SLACK and SLACK or slack)) / 1000
-if fresh <= keeps$ then
+-- Kept a minute longer, or a second where the period is shorter than a minute: a clock that is set back
+-- by less does not begin it anew. And no longer than that, because the expiry tells the end of the period.
+local fresh = (finish$ + (finish$ - start$ < SLACK - 1000 and 1000000 or SLACK)) / 1000
+fresh = fresh - fresh % 1
+if fresh == keeps$ then
   call('SETRANGE', keys[$], '2', pack('<LL', start$, used$))
 else
-  fresh = fresh - fresh % 1
   call('SET', keys[$], pack('<HLLL', 12657, start$, used$, fresh), 'PXAT',
     string.format('%d', fresh))
 end

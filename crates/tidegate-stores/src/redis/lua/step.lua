@@ -5,7 +5,8 @@
 -- A script is put together from these parts, one for each sequence of shapes; `$` is the place of a
 -- charge in it. Everything stored or sent is an unsigned integer of 64 bits, so there are no
 -- fractions, negatives or NaN to begin with; what is beyond 2^53 is found before the first write,
--- and every comparison that decides is written so that NaN would refuse. Below 2^53, `a / b` has the
+-- and every comparison that decides is written so that NaN would refuse. `@least` is for counters that
+-- had another name before a reload (template/former.rs). Below 2^53, `a / b` has the
 -- right floor and ceiling; they are written with `%` because a call costs more. Names in capitals
 -- stand for numbers (template.rs).
 --# begin windows

@@ -102,6 +102,7 @@ local stays = kept$ == 'ring' and fresh <= keeps$
 if not stays then
   local slack = (per$ > SLACK and SLACK or per$) / 1000
   keeps$ = fresh + (slack + -slack % 1)
+  @least keeps$
 end
 local parts = {pack('<HBL', 12658, len$ - from$ + 1, keeps$)}
 for k = from$, len$ do parts[#parts + 1] = pack('<L', list$[k]) end
@@ -222,6 +223,7 @@ local stays = kept$ == 'grid' and fresh <= keeps$
 if not stays then
   local slack = (per$ > SLACK and SLACK or per$) / 1000
   keeps$ = fresh + (slack + -slack % 1)
+  @least keeps$
 end
 slots$[1], slots$[2], slots$[3], slots$[4], slots$[5] = 12647, per$, last$, pause$, keeps$
 local value = pack(GRID, spread(slots$, 1, 66))

@@ -4,6 +4,7 @@
 //! larger shapes need more than that. So as many as fit have local variables, and each of those after
 //! them has a table with fields of the same names.
 
+use super::former::has_former;
 use super::{Part, STEP};
 
 /// Local variables that all counters of a script may have together. The others are the functions, the
@@ -22,7 +23,8 @@ pub(super) struct Place {
 
 /// The places of these parts.
 pub(super) fn places(parts: &[Part]) -> impl Iterator<Item = (Place, &Part)> {
-    let mut room = ROOM;
+    // Former names need a table of their own, and a variable where one is written.
+    let mut room = if parts.iter().any(has_former) { ROOM - 2 } else { ROOM };
     parts.iter().zip(1..).map(move |(part, number)| {
         // Once one did not fit, none after it has local variables: arguments are taken in order.
         room = room.saturating_sub(names(part));

@@ -1,0 +1,97 @@
+//! Counters that had another name before a reload: where they are looked for, and what becomes of them.
+//!
+//! A script without such names is the same text as if there were none of this.
+
+use core::ops::Range;
+
+use super::super::form::Form;
+use super::super::signature::{Ask, Part, Signature};
+
+/// The places of a counter's former names in `KEYS`.
+#[derive(Clone, Debug)]
+pub(super) struct Former {
+    /// Names that come before the present one.
+    newer: Range<usize>,
+    /// Names that come after it.
+    older: Range<usize>,
+}
+
+/// The places of the former names of each part. They follow all present names, and the ticket.
+pub(super) fn places(signature: &Signature) -> Vec<Former> {
+    let mut next = 1 + signature.parts.len() + usize::from(signature.ask == Ask::Settle);
+    let mut take = |count: u8| {
+        let first = next;
+        next += usize::from(count);
+        first..next
+    };
+    let former = |part: &Part| Former { newer: take(part.newer), older: take(part.older) };
+    signature.parts.iter().map(former).collect()
+}
+
+/// What a script with former names begins with: the places of counters that were found under one.
+pub(super) fn begin(signature: &Signature) -> &'static str {
+    if signature.parts.iter().any(has_former) { "local adopted = {}\n" } else { "" }
+}
+
+/// Whether a counter has former names.
+pub(super) const fn has_former(part: &Part) -> bool {
+    part.newer + part.older > 0
+}
+
+// === impl Former ===
+
+impl Former {
+    /// Looks for the counter under all its names, where `read` looks under the present one.
+    pub(super) fn read(&self, read: &str) -> String {
+        const PRESENT: &str = "local v$ = pcall('GET', keys[$])\n";
+        if self.is_empty() {
+            return read.to_owned();
+        }
+        let elsewhere = |place: usize| {
+            format!("if not v$ then v$ = pcall('GET', keys[{place}])\nadopted[$] = v$ end\n")
+        };
+        let mut text = "local v$ = false\n".to_owned();
+        text.extend(self.newer.clone().map(elsewhere));
+        text += "if not v$ then v$ = pcall('GET', keys[$]) end\n";
+        text.extend(self.older.clone().map(elsewhere));
+        read.replacen(PRESENT, &text, 1)
+    }
+
+    /// The text that writes a counter, for one that may have been found under another name: it is first
+    /// kept under the present one as it is. It lives no shorter than what was found, or that would be
+    /// found again. Newer names are forgotten, by a time to live that is over: a charge has no right to
+    /// delete.
+    pub(super) fn write(&self, form: Form, write: &str) -> String {
+        if self.is_empty() || write.is_empty() {
+            return with_least(write, |_| String::new());
+        }
+        let least = match form {
+            Form::Bucket => "v$ and unpack('<L', v$, 43) or 0",
+            _ => "keeps$",
+        };
+        // What expires in this millisecond, some servers delete at once.
+        let mut text = format!(
+            "do\nlocal least = {least}\nif adopted[$] and v$ then\nlocal at = least\n\
+             if not (at * 1000 > clock + 1000) then at = (clock - clock % 1000) / 1000 + 2 end\n\
+             call('SET', keys[$], v$, 'PXAT', string.format('%d', at))\nend\n"
+        );
+        text += &with_least(write, |name| format!("if {name} < least then {name} = least end\n"));
+        for place in self.newer.clone() {
+            text += &format!("call('SET', keys[{place}], '', 'PXAT', '1')\n");
+        }
+        text + "end\n"
+    }
+
+    fn is_empty(&self) -> bool {
+        self.newer.is_empty() && self.older.is_empty()
+    }
+}
+
+/// The text with something else in place of each line `@least` and a name.
+fn with_least(text: &str, line_of: impl Fn(&str) -> String) -> String {
+    let line = |line: &str| match line.trim_start().strip_prefix("@least ") {
+        Some(name) => line_of(name.trim_end()),
+        None => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(line).collect()
+}

@@ -1,0 +1,66 @@
+//! Which limits would begin anew if nodes were restarted with another policy file.
+//!
+//! A node that reloads a file knows the one before, and carries over what was counted. A node that is
+//! restarted knows the new file alone: in a shared store it finds what was counted under the names that
+//! its limits have now, and nothing else.
+
+use std::collections::HashSet;
+
+use tidegate_core::{Dimension, Kind, Limit, Policy, PolicySet};
+
+/// A limit whose counters a restarted node would not find.
+pub(super) struct Anew {
+    /// The policy and the limit, as `api/burst`.
+    pub(super) limit: String,
+    /// Why, and whether a reload would do the same.
+    pub(super) why: String,
+}
+
+/// The limits of `new` that begin anew where nodes that served `old` are restarted with it.
+pub(super) fn begin_anew(old: &PolicySet, new: &PolicySet) -> Vec<Anew> {
+    let counters: HashSet<_> = limits(old).map(|(policy, limit)| counter(policy, limit)).collect();
+    let mut told = HashSet::new();
+    limits(new)
+        .filter(|(policy, limit)| !counters.contains(&counter(policy, limit)))
+        // A limit that policies share is told once.
+        .filter(|(_, limit)| told.insert(limit.id()))
+        .map(|(policy, limit)| Anew {
+            limit: format!("{}/{}", policy.name(), limit.name()),
+            why: why(old.get(policy.name().as_str()), limit),
+        })
+        .collect()
+}
+
+fn limits(set: &PolicySet) -> impl Iterator<Item = (&Policy, &Limit)> {
+    let of = |policy| Policy::limits(policy).iter().map(move |limit| (policy, &**limit));
+    set.policies().iter().flat_map(of)
+}
+
+/// What the counters of a limit are found by: their names, and their shape.
+fn counter(policy: &Policy, limit: &Limit) -> (String, Kind, Option<String>) {
+    let class = policy.class().filter(|_| limit.scope().contains(Dimension::Class));
+    (limit.key_form(), limit.shape().kind(), class.map(ToString::to_string))
+}
+
+/// Why the counters of `limit` are not found, given the policy as it was before.
+fn why(before: Option<&Policy>, limit: &Limit) -> String {
+    let same_name = |policy: &Policy| {
+        policy.limits().iter().find(|before| before.name() == limit.name()).cloned()
+    };
+    let Some(before) = before.and_then(same_name) else {
+        return "it is new, or had another name".to_owned();
+    };
+    let (was, is) = (before.shape().kind().name(), limit.shape().kind().name());
+    if was != is {
+        return format!("it was a {was} and is a {is} now; a reload does not help");
+    }
+    let (was, is) = (before.scope(), limit.scope());
+    if was != is {
+        return format!("it counted by {was} and counts by {is} now; a reload does not help");
+    }
+    let (was, is) = (before.key_form(), limit.key_form());
+    if was == is {
+        return "its policy has another class now; a reload does not help".to_owned();
+    }
+    format!("its keys were {was} and are {is} now; reload the file instead, and it goes on")
+}
