@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
-
 use tidegate_core::{
     Amended, Amendment, Batch, Blocks, Clock, Counter, KeyNames, Names, Naming, Page, Readings,
     Receipt, Record, Settlement, Span, Stepped, Store, StoreError, TicketId, Timestamp, Write,
@@ -36,8 +35,7 @@ impl<C: Clock> PlainStore<C> {
         step: impl FnOnce(&[Option<Record>], Timestamp) -> Stepped<T>,
     ) -> Result<T, StoreError> {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-        let find = |names: &Names| names.find(|name| records.get(name).cloned());
-        let found: Vec<_> = names.iter().map(find).collect();
+        let found: Vec<_> = names.iter().map(|it| it.find(|it| records.get(it).cloned())).collect();
         let (answer, writes) = step(&found, self.clock.now())?;
         for Write { place, record } in writes {
             for (name, record) in names[place].changes(found[place].as_ref(), record) {
@@ -53,7 +51,6 @@ impl<C: Clock> Store for PlainStore<C> {
     const SHARED: bool = false;
     const FALLIBLE: bool = false;
     const WAITS: bool = false;
-
     fn name(&self) -> &'static str {
         "plain"
     }

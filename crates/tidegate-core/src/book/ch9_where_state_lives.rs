@@ -96,7 +96,7 @@
 //! # };
 //! # let bucket = Shape::Bucket(Bucket::try_new(Rate::per_second(1)?, 2)?);
 //! # let limit = Limit::new(Name::try_new("burst")?, Scope::of([Dimension::Org]), bucket);
-//! # let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailClosed).limit(limit);
+//! # let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailOpen).limit(limit);
 //! # let policies = PolicySet::builder().policy(api).build(None)?;
 //! # let subject = Subject::new().org("acme");
 //! let store = PlainStore {

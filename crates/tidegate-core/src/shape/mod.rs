@@ -14,7 +14,7 @@
 //!
 //! # Adding a shape
 //!
-//! Fifteen files, counted by adding one:
+//! Fifteen files, by the matches over [`Shape`], [`Kind`], `Kept` and the forms of scripts:
 //!
 //! | crate | files |
 //! |---|---|

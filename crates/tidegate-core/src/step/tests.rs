@@ -5,7 +5,7 @@ use crate::case::Case;
 use crate::key::Digests;
 use crate::limit::Limit;
 use crate::name::Name;
-use crate::policy::{FailureMode, PolicySet, PolicySpec};
+use crate::policy::{FailureMode, PolicySet, PolicySpec, Protects};
 use crate::shape::{
     Attempts, Bucket, BucketState, Calendar, Counts, Period, Quota, QuotaState, Rate, Unit,
 };
@@ -29,7 +29,8 @@ fn log() -> Shape {
 }
 
 fn policies(shapes: impl IntoIterator<Item = Shape>) -> PolicySet {
-    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed);
+    let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailClosed)
+        .protecting(Protects::Auth);
     let spec = shapes.into_iter().zip(0..).fold(spec, |spec, (shape, place)| {
         let name = Name::try_new(&format!("l{place}")).unwrap();
         spec.limit(Limit::new(name, Scope::GLOBAL, shape).with_named_key())

@@ -334,7 +334,7 @@ mod tests {
                     Some(failsafe) => failsafe,
                     None => {
                         let error = [
-                            StoreError::Timeout, StoreError::Refused, StoreError::Contended,
+                            StoreError::Timeout, StoreError::Refused, StoreError::Unavailable,
                             StoreError::Corrupt { charge: 0 },
                         ][error].clone();
                         let generation = match standby.failover().course() {

@@ -161,7 +161,7 @@ fn p80_mode_epoch_and_failures_can_be_asked_at_any_time() {
     assert_eq!(outage.metric("tidegate_probes_total{policy=\"login\",outcome=\"good\"}"), 1);
     outage.fails_with(GONE);
     outage.decide("login");
-    check("normal", "one failure");
+    check("fail_closed", "one failure, and no answer since");
     outage.pass(10);
     check("degraded", "probes found it gone");
     outage.fails_with(None);

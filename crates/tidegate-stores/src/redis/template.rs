@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(amend().replace("#v", "").find(['$', '@', '#']), None);
         for signature in signatures() {
             let text = compose(&signature);
-            let marks = text.replace("#v", "").replace("#times", "").replace("#parts", "");
+            let marks = text.replace("#v", "").replace("#t", "").replace("#parts", "");
             assert!(!marks.contains(['$', '@', '#']), "{marks}");
             assert_eq!(text, compose(&signature), "the same text every time");
         }

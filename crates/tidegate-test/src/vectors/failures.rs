@@ -87,7 +87,7 @@ impl Node {
         }
         self.probe_until(now);
         if step.after.is_some() {
-            same("the mode before", &self.standby.standing().mode, &Mode::Normal)?;
+            same("the mode before", &self.standby.failover().mode(), &Mode::Normal)?;
         }
         self.hear(step)?;
         let trips = step.trips == Some(true);
@@ -108,7 +108,7 @@ impl Node {
         self.check_told(step)?;
         self.told.clear();
         match &step.mode {
-            Some(mode) => same("the mode", &text(self.standby.standing().mode), mode),
+            Some(mode) => same("the mode", &text(self.standby.failover().mode()), mode),
             None => Ok(()),
         }
     }

@@ -58,8 +58,6 @@ fn forms() -> Vec<(&'static str, Shape, &'static [&'static str])> {
         &["~rl:*", "+eval", "+evalsha", "+info", "+get", "+set", "+time", "+select"];
     const QUOTA: &[&str] =
         &["~rq:*", "+eval", "+evalsha", "+info", "+get", "+set", "+setrange", "+time", "+select"];
-    const WHOLE: &[&str] =
-        &["~rq:*", "+eval", "+evalsha", "+info", "+get", "+set", "+time", "+select"];
     const LOG: &[&str] =
         &["~abuse_limiter:*", "+eval", "+evalsha", "+info", "+get", "+set", "+time", "+select"];
     vec![
@@ -68,8 +66,7 @@ fn forms() -> Vec<(&'static str, Shape, &'static [&'static str])> {
         ("counts", window(1_000), WINDOW),
         ("backoff", backoff(), WINDOW),
         ("fixed", fixed(), QUOTA),
-        // Its expiry is no whole millisecond, so that it is always written whole.
-        ("quota", quota(9), WHOLE),
+        ("quota", quota(9), QUOTA),
         ("calendar", calendar(), QUOTA),
         ("log", log(None), LOG),
         ("dual", log(Some(threshold(5, Span::HOUR))), LOG),

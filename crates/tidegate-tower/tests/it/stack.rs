@@ -95,6 +95,7 @@ fn a_service_that_is_not_ready_is_waited_for() {
 fn what_is_given_up_stays_counted_and_stops_the_service() {
     let world = World::new();
     let never = service_fn(|_| -> Pending<Result<Response<Full<Bytes>>, Infallible>> { pending() });
+    crate::store::answer_at_once(world.gate.engine().store());
     for _ in 0..2 {
         let stack = world.gate.org().layer(never);
         let call = stack.oneshot(request(Method::GET, "/reports/1", Some(acme())));

@@ -7,6 +7,11 @@ use tidegate_test::stub::Waiting;
 
 pub(crate) type Store = Waiting;
 
+/// Lets the store answer when it is asked, for tests that count polls.
+pub(crate) fn answer_at_once(store: &Store) {
+    store.wire().wait(0, 0);
+}
+
 pub(crate) fn store(clock: &Arc<ManualClock>) -> Store {
     Waiting::in_memory(clock)
 }

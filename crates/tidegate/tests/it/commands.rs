@@ -135,14 +135,14 @@ fn validate_lists_the_limits_that_a_restart_would_begin_anew() {
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let (old, new) = (path("old.yaml"), path("new.yaml"));
     let before = file_of(
-        "      - { name: burst, by: org, bucket: { rate: 10/h, burst: 10 } }
+        "      - { name: burst, by: org, bucket: { rate: 10/h, burst: 5 } }
       - { name: many, by: org, window: { count: 10, per: 1h } }
       - { name: monthly, by: org, quota: { count: 10, per: month } }
       - { name: each, by: user, quota: { count: 10, per: day } }
 ",
     );
     let after = file_of(
-        "      - { name: burst, by: org, bucket: { rate: 10/2h, burst: 10 } }
+        "      - { name: burst, by: org, bucket: { rate: 10/2h, burst: 5 } }
       - { name: many, by: org, named_key: true, window: { count: 20, per: 1h } }
       - { name: monthly, by: org, quota: { count: 10, per: month, billing_day: 15 } }
       - { name: each, by: [org, user], quota: { count: 10, per: day } }
