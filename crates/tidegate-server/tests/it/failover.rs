@@ -331,7 +331,7 @@ fn a39_too_many_at_once_is_503_with_retry_after_at_every_door_and_feeds_nothing(
         shed(&outage.world.post("/v1/decide", &ask));
         shed(&outage.world.post("/v1/peek", &ask));
     }
-    shed(&outage.world.get("/v1/explain/api?org=acme"));
+    shed(&outage.world.get("/v1/explain/api?org=acme&ip=203.0.113.7"));
     if ticket.is_string() {
         shed(&outage.world.post("/v1/settle", &json!({"ticket": ticket, "cost": 0})));
     }
