@@ -380,11 +380,12 @@ impl Limit {
     /// shape have the same counters.
     #[must_use]
     pub fn key_form(&self) -> String {
-        self.key_form_ending(&self.ending())
+        self.key_form_of(self.scope, &self.ending())
     }
 
-    pub(crate) fn key_form_ending(&self, ending: &str) -> String {
-        let mut names = self.scope.dimensions().map(Dimension::name);
+    /// The form of its keys where it counts by `scope`, and they end so.
+    pub(crate) fn key_form_of(&self, scope: Scope, ending: &str) -> String {
+        let mut names = scope.dimensions().map(Dimension::name);
         let mut form = format!("{}:{{{}}}", self.family(), names.next().unwrap_or("*"));
         for name in names {
             form.extend([":", name]);

@@ -16,6 +16,7 @@ use super::Limit;
 use crate::kept::Kept;
 use crate::record::Record;
 use crate::shape::Shape;
+use crate::subject::Scope;
 use crate::time::{Span, Timestamp};
 
 /// The most former names of a counter that are looked at. A limit whose period is changed more often,
@@ -52,6 +53,9 @@ pub(crate) struct Former {
 
 #[derive(Clone, Debug)]
 struct Ending {
+    /// What the limit counted by. A limit that counts by something else has other counters, and one that
+    /// comes back to it finds them again.
+    scope: Scope,
     text: Box<str>,
     /// When no counter with such a name is left.
     until: Timestamp,
@@ -118,20 +122,20 @@ impl Names {
 
 impl Former {
     /// The former endings of `limit`, which takes the place of `earlier` at `at`. Without a time they are
-    /// never forgotten. A limit that counts by something else has other counters.
+    /// never forgotten.
     pub(super) fn succeeding(limit: &Limit, earlier: &Limit, at: Option<Timestamp>) -> Self {
-        if limit.scope != earlier.scope {
-            return Self::default();
-        }
         let (present, last) = (limit.ending(), earlier.ending());
         let mut former = earlier.former.clone();
-        if present != last {
+        if (limit.scope, &present) != (earlier.scope, &last) {
             // What an earlier period has left behind may outlast the later one.
             let ends = |at: Timestamp| at.after(earlier.longest()).after(STRAGGLERS);
             let kept = former.list.iter().map(|ending| ending.until).max();
             let until = at.map_or(Timestamp::MAX, ends).max(kept.unwrap_or(Timestamp::ZERO));
-            former.list.insert(former.newer, Ending { text: last.into(), until });
-            former.newer = match former.list.iter().position(|ending| *ending.text == *present) {
+            former
+                .list
+                .insert(former.newer, Ending { scope: earlier.scope, text: last.into(), until });
+            let is_present = |it: &Ending| (it.scope, &*it.text) == (limit.scope, present.as_str());
+            former.newer = match former.list.iter().position(is_present) {
                 Some(place) => {
                     former.list.remove(place);
                     place
@@ -150,10 +154,13 @@ impl Former {
         self.list.retain(keep);
     }
 
-    /// Gives each ending to `name`, which makes a name of it.
-    fn names(&self, present: String, name: impl Fn(&str) -> String) -> Names {
+    /// Gives each ending of this scope to `name`, which makes a name of it.
+    fn names(&self, scope: Scope, present: String, name: impl Fn(&str) -> String) -> Names {
         let (newer, older) = self.list.split_at(self.newer);
-        let named = |list: &[Ending]| list.iter().map(|ending| name(&ending.text)).collect();
+        let named = |list: &[Ending]| {
+            let own = list.iter().filter(|ending| ending.scope == scope);
+            own.map(|ending| name(&ending.text)).collect()
+        };
         Names { present, newer: named(newer), older: named(older) }
     }
 }
@@ -176,7 +183,7 @@ impl Limit {
         }
         // The names of a probe's counters have no ending, and are told apart by it all the same.
         let base = present.strip_suffix(&self.ending()).unwrap_or(&present).to_owned();
-        self.former.names(present, |ending| [&base, ending].concat())
+        self.former.names(self.scope, present, |ending| [&base, ending].concat())
     }
 
     /// The names of the counter that had this name when it was charged, maybe before a reload.
@@ -187,7 +194,8 @@ impl Limit {
         match endings.max_by_key(|ending| ending.len()) {
             Some(ending) => {
                 let base = charged.strip_suffix(ending).unwrap_or(charged);
-                self.former.names([base, &present].concat(), |ending| [base, ending].concat())
+                let present = [base, &present].concat();
+                self.former.names(self.scope, present, |ending| [base, ending].concat())
             }
             // Of a node that has other policies.
             None => Names::only(charged.to_owned()),
@@ -196,8 +204,12 @@ impl Limit {
 
     /// The limit without the former endings that `taken` says are another's by now, and without those
     /// of which no counter is left at `now`; `None` if there are none of either.
-    pub(crate) fn forgetting(&self, now: Timestamp, taken: impl Fn(&str) -> bool) -> Option<Self> {
-        let keep = |ending: &Ending| now < ending.until && !taken(&ending.text);
+    pub(crate) fn forgetting(
+        &self,
+        now: Timestamp,
+        taken: impl Fn(Scope, &str) -> bool,
+    ) -> Option<Self> {
+        let keep = |it: &Ending| now < it.until && !taken(it.scope, &it.text);
         if self.former.list.iter().all(keep) {
             return None;
         }

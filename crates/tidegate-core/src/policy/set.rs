@@ -10,7 +10,7 @@ use super::{
 use crate::limit::Limit;
 use crate::name::Name;
 use crate::shape::Kind;
-use crate::subject::Dimension;
+use crate::subject::{Dimension, Scope};
 use crate::time::Timestamp;
 
 /// All policies: checked, immutable, swapped whole.
@@ -138,7 +138,7 @@ impl PolicySet {
     /// none of those. It decides as this one does.
     #[must_use]
     pub fn forgetting(&self, now: Timestamp) -> Option<Self> {
-        let forgetting = |limit: &Limit| limit.forgetting(now, |_| false);
+        let forgetting = |limit: &Limit| limit.forgetting(now, |_, _| false);
         // Mostly there is nothing to forget, and nothing is copied.
         self.limits.values().find_map(|limit| forgetting(limit))?;
         let mut next = self.clone();
@@ -279,9 +279,9 @@ impl Building {
         set.change(|limit| {
             let uses = keys.get(&limit.key_form()).map_or(&[][..], Vec::as_slice);
             let own = || uses.iter().filter(|used| used.id == limit.id());
-            let taken = |ending: &str| {
+            let taken = |scope: Scope, ending: &str| {
                 let others =
-                    keys.get(&limit.key_form_ending(ending)).map_or(&[][..], Vec::as_slice);
+                    keys.get(&limit.key_form_of(scope, ending)).map_or(&[][..], Vec::as_slice);
                 others.iter().any(|other| own().any(|used| other.collides_with(used)))
             };
             limit.forgetting(Timestamp::ZERO, taken)

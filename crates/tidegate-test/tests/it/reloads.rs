@@ -404,3 +404,18 @@ fn p86_a_counter_that_was_carried_over_is_not_found_again() {
         assert_eq!(node.left(), [10], "{name}");
     }
 }
+
+/// A limit that counts by something else for a while has other counters, and finds its own again.
+#[test]
+fn p86_a_scope_that_comes_back_finds_its_counters_under_former_names() {
+    let clock = Arc::new(ManualClock::new(START));
+    let everybody =
+        |secs| Limit::new(Name::try_new("some").unwrap(), Scope::GLOBAL, window(10, secs));
+    for (name, node) in nodes(&clock, &policies([limit(window(10, HOUR))])) {
+        node.take(10).unwrap();
+        node.reload(&policies([everybody(HOUR)]));
+        assert_eq!(node.left(), [10], "{name}: all others are counted together, and anew");
+        node.reload(&policies([limit(window(10, 2 * HOUR))]));
+        assert_eq!(node.left(), [0], "{name}");
+    }
+}

@@ -69,11 +69,18 @@ impl Former {
             Form::Bucket => "v$ and unpack('<L', v$, 43) or 0",
             _ => "keeps$",
         };
-        // What expires in this millisecond, some servers delete at once.
+        // What expires in this millisecond, some servers delete at once, and then it is written whole. Of
+        // a quota whose period is long over something may be given back, in place.
+        let late = match form {
+            Form::Fixed | Form::FirstUse | Form::Calendar => {
+                "call('SET', keys[$], v$, 'PXAT', string.format('%d', (clock - clock % 1000) / 1000 + 1))"
+            }
+            _ => "keeps$ = -1",
+        };
         let mut text = format!(
-            "do\nlocal least = {least}\nif adopted[$] and v$ then\nlocal at = least\n\
-             if not (at * 1000 > clock + 1000) then at = (clock - clock % 1000) / 1000 + 2 end\n\
-             call('SET', keys[$], v$, 'PXAT', string.format('%d', at))\nend\n"
+            "do\nlocal least = {least}\nif adopted[$] and v$ then\n\
+             if least * 1000 > clock then\n\
+             call('SET', keys[$], v$, 'PXAT', string.format('%d', least))\nelse {late} end\nend\n"
         );
         text += &with_least(write, |name| format!("if {name} < least then {name} = least end\n"));
         for place in self.newer.clone() {
