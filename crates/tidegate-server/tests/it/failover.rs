@@ -317,6 +317,7 @@ fn what_cannot_be_settled_is_a_problem_of_ours() {
 #[test]
 fn a39_too_many_at_once_is_503_with_retry_after_at_every_door_and_feeds_nothing() {
     let outage = Outage::of(None);
+    outage.probe();
     let ticket = outage.decide("api")["ticket"].clone();
     outage.fails_with(Some(StoreError::Contended));
     let subject = json!({"org": "acme", "user": "u7", "ip": "203.0.113.7", "account": "ada"});

@@ -115,7 +115,8 @@ impl RedisStore {
         ask: Ask,
         readings: &mut Readings,
     ) -> Result<(), StoreError> {
-        let decision = group::decide(&self.0, batch, ask, readings);
+        // On the heap: it holds everything about up to twelve counters, and its callers hold it.
+        let decision = Box::pin(group::decide(&self.0, batch, ask, readings));
         let Runner::Servers(servers) = &self.0.runner else { return decision.await };
         let (timeout, deadline) = (servers.timeout(), Duration::from(batch.deadline()));
         // A single call ends by itself then, and knows more precisely how far it got.
@@ -140,7 +141,7 @@ impl Store for RedisStore {
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
-        let settling = super::settle::settle(&self.0, settlement);
+        let settling = Box::pin(super::settle::settle(&self.0, settlement));
         self.0.in_time(settlement.deadline(), settling).await
     }
 
@@ -158,7 +159,7 @@ impl Store for RedisStore {
     }
 
     async fn probe(&self, trial: &Batch<'_>) -> Result<(), StoreError> {
-        self.0.in_time(trial.deadline(), super::probe::probe(&self.0, trial)).await
+        self.0.in_time(trial.deadline(), Box::pin(super::probe::probe(&self.0, trial))).await
     }
 
     fn patience(&self) -> Option<Span> {

@@ -13,10 +13,13 @@ use crate::node;
 use crate::people::Person;
 use crate::policies::{self, NAMES};
 
-/// How the keys of probes begin.
-pub(crate) const PROBES: &[u8] = b"tg:{probe";
 /// How the keys begin that tests fill a server with.
 pub(crate) const JUNK: &str = "junk";
+
+/// Whether a key is one of a probe: no subject can spell its hash tag.
+pub(crate) fn is_probe(key: &[u8]) -> bool {
+    key.windows(2).any(|two| two == b"{!")
+}
 
 /// All counters and their values.
 pub(crate) type Kept = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -25,7 +28,7 @@ pub(crate) type Kept = BTreeMap<Vec<u8>, Vec<u8>>;
 pub(crate) async fn all_of(server: &Server) -> Kept {
     let mut connection = server.connection().await;
     let keys: Vec<Vec<u8>> = cmd("KEYS").arg("*").query_async(&mut connection).await.unwrap();
-    let ours = |key: &Vec<u8>| !key.starts_with(PROBES) && !key.starts_with(JUNK.as_bytes());
+    let ours = |key: &Vec<u8>| !is_probe(key) && !key.starts_with(JUNK.as_bytes());
     let mut kept = Kept::new();
     for key in keys.into_iter().filter(ours) {
         let value = cmd("DUMP").arg(&key).query_async(&mut connection).await.unwrap();

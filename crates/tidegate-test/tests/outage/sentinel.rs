@@ -88,10 +88,10 @@ async fn r22_p52_p55_p75_failed_over_by_sentinel_without_the_latest_counts() {
     let probed = world.tape.place();
     world.until(Mode::Normal, Span::from_secs(310)).await;
     let stayed = world.since(tripped);
-    // Each good probe is one call, and for the first of all one more, with the text of the script.
+    // Each good probe is two calls, and for the first of all more, with the texts of the scripts.
     let probes = good(&world.tape.since(probed));
     let run = scripts_run(replica).await - before;
-    assert!(run >= probes && run <= probes + 8, "p52: {run} calls for {probes} probes");
+    assert!(run >= probes && run <= 2 * probes + 16, "p52: {run} calls for {probes} probes");
     // The block of the owner was forgotten with his attempts.
     let again = spend(node).await;
     assert_eq!(again, spent, "p75: one fresh limit and no more");

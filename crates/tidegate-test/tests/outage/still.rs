@@ -32,7 +32,7 @@ async fn p09_p59_a_real_stall_moves_nothing_but_the_one_request_it_fails() {
     }
     let stalled = real.now().since(begin).as_micros();
     assert!(stalled >= 2 * deadline.as_micros(), "{stalled} µs");
-    world.all_stand(Mode::Normal);
+    assert_eq!(node.mode(LOGIN), Mode::FailClosed, "that is what the last request met");
     let changed = |what| matches!(what, What::Told(Signal::Changed(it)) if it.to != Mode::Normal);
     assert!(!world.tape.since(0).iter().any(|record| changed(record.what)));
     server.resume();

@@ -11,7 +11,7 @@ use tidegate_test::servers::Server;
 use tidegate_test::sim::trace::{OpKind, Outcome, Record, Truth, What};
 
 use crate::figures::{self, Figures, Spread};
-use crate::kept::{self, Kept, Looker, PROBES};
+use crate::kept::{self, Kept, Looker};
 use crate::node::{Node, Told};
 use crate::people::{ATTACKER, OWNER, Person};
 use crate::policies::{self, ADMIN, API, LOGIN, OTP};
@@ -189,7 +189,7 @@ impl<'s> Story<'s> {
             let word = command[0].to_ascii_uppercase();
             match &word[..] {
                 b"AUTH" | b"HELLO" | b"INFO" | b"CLIENT" | b"SELECT" => {}
-                b"EVALSHA" | b"EVAL" if command[3].starts_with(PROBES) => probes += 1,
+                b"EVALSHA" | b"EVAL" if kept::is_probe(&command[3]) => probes += 1,
                 b"EVALSHA" | b"EVAL" => late += 1,
                 _ => panic!("p19, p52: {command:?}"),
             }

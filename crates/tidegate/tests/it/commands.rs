@@ -143,10 +143,10 @@ fn validate_lists_the_limits_that_a_restart_would_begin_anew() {
     );
     let after = file_of(
         "      - { name: burst, by: org, bucket: { rate: 10/2h, burst: 5 } }
-      - { name: many, by: org, named_key: true, window: { count: 20, per: 1h } }
+      - { name: many, by: org, named_key: true, window: { count: 9, per: 1h } }
       - { name: monthly, by: org, quota: { count: 10, per: month, billing_day: 15 } }
       - { name: each, by: [org, user], quota: { count: 10, per: day } }
-      - { name: more, by: org, window: { count: 10, per: 1d } }
+      - { name: more, by: org, window: { count: 20, per: 1d } }
 ",
     );
     std::fs::write(&old, &before).unwrap();

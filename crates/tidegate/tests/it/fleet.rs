@@ -129,10 +129,9 @@ async fn a_store_that_is_gone_for_a_moment_is_told_and_so_is_its_return() {
     redis.kill();
     let (status, decision) = decide(node, "twenty", "acme", 1);
     assert_eq!((status, &decision["verdict"]), (200, &"deny".into()), "{decision}");
-    assert_eq!(
-        (&decision["mode"], &decision["trouble"]),
-        (&"fail_closed".into(), &"unavailable".into())
-    );
+    assert_eq!(decision["mode"], "fail_closed");
+    // What was sent before the connection was known to be gone may have been counted.
+    assert!(["unavailable", "timeout"].map(Into::into).contains(&decision["trouble"]));
     let line = server.wait_for("the store fails");
     assert!(line.contains("WARN") && line.contains(&redis.addr().to_string()), "{line}");
     let line = server.wait_for("store_suspected");
