@@ -1,5 +1,7 @@
 //! A store that others keep: it makes requests wait, and it fails.
 
+use std::convert::Infallible;
+use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Waker};
@@ -27,10 +29,13 @@ fn gate() -> (Gate<Stub>, Arc<Wire>) {
     (Gate::builder(Arc::new(engine), routes()).timed_by(clock).build().unwrap(), wire)
 }
 
+/// The service within: it serves whatever reaches it.
+fn served(_: Request<Full<Bytes>>) -> Ready<Result<Response<Full<Bytes>>, Infallible>> {
+    ready(Ok(Response::new(Full::default())))
+}
+
 async fn send(gate: &Gate<Stub>, path: &str) -> Response<Body<Body<Full<Bytes>>>> {
-    let service = service_fn(async |_: Request<Full<Bytes>>| {
-        Ok::<_, std::convert::Infallible>(Response::new(Full::<Bytes>::default()))
-    });
+    let service = service_fn(served);
     let stack = gate.early().layer(gate.org().layer(service));
     stack.oneshot(request(Method::GET, path, Some(acme()))).await.unwrap()
 }
@@ -73,9 +78,7 @@ async fn without_the_store_each_class_does_as_its_policy_says() {
     wire.fail(StoreError::Unavailable);
     let answer = send(&gate, "/reports/1").await;
     assert_eq!(answer.status(), StatusCode::OK, "local ceilings admit a little");
-    let service = service_fn(async |_: Request<Full<Bytes>>| {
-        Ok::<_, std::convert::Infallible>(Response::new(Full::<Bytes>::default()))
-    });
+    let service = service_fn(served);
     let login = request(Method::POST, "/login", None);
     let answer = gate.early().layer(service).oneshot(login).await.unwrap();
     assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE, "an entrance fails closed");
@@ -108,9 +111,7 @@ async fn a39_too_many_at_once_are_503_with_retry_after_in_every_layer() {
     // The early layer; then the other one, behind an early one that has decided.
     wire.fail_next([StoreError::Contended]);
     shed(&send(&gate, "/reports/1").await);
-    let service = service_fn(async |_: Request<Full<Bytes>>| {
-        Ok::<_, std::convert::Infallible>(Response::new(Full::<Bytes>::default()))
-    });
+    let service = service_fn(served);
     wire.fail_next([StoreError::Contended]);
     let asked = request(Method::GET, "/reports/1", Some(acme()));
     let answer = gate.org().layer(service).oneshot(asked).await.unwrap();

@@ -27,7 +27,7 @@ policies:
       - shared: trial
   - name: plan
     failure_mode: fail_closed
-    protects: auth
+    protects: spend
     limits:
       - shared: burst
       - { name: monthly, by: org, quota: { count: 30, per: month, zone: Europe/Berlin } }
