@@ -90,7 +90,7 @@ impl Step {
         found: &[Option<Record>],
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        Self::planned(None, charges.into_iter(), found, now)
+        Self::planned(None, &charges.into_iter(), found, now)
     }
 
     /// Decides charges after others of the same decision were refused, `globally` if by a global
@@ -105,12 +105,12 @@ impl Step {
         found: &[Option<Record>],
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        Self::planned(Some(globally), charges.into_iter(), found, now)
+        Self::planned(Some(globally), &charges.into_iter(), found, now)
     }
 
     fn planned<'c, 'a: 'c>(
         refused: Option<bool>,
-        charges: impl Iterator<Item = &'c Charge<'a>> + Clone,
+        charges: &(impl Iterator<Item = &'c Charge<'a>> + Clone),
         found: &[Option<Record>],
         now: Timestamp,
     ) -> Result<Self, StoreError> {

@@ -45,7 +45,7 @@ pub struct Problem {
     /// place.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u64, required = false)]
-    retry_after: Option<u64>,
+    retry_after: Option<u32>,
 }
 
 /// What programs of end users may know.
@@ -144,14 +144,14 @@ impl Problem {
 
     /// Says when to ask again.
     #[must_use]
-    pub(crate) const fn retry_after(mut self, wait: Span) -> Self {
-        self.retry_after = Some(wait.as_secs_ceil());
+    pub(crate) fn retry_after(mut self, wait: Span) -> Self {
+        self.retry_after = Some(u32::try_from(wait.as_secs_ceil()).unwrap_or(u32::MAX));
         self
     }
 
     /// When to ask again, in whole seconds, if that is known.
-    pub(crate) const fn wait(&self) -> Option<u64> {
-        self.retry_after
+    pub(crate) fn wait(&self) -> Option<u64> {
+        self.retry_after.map(u64::from)
     }
 
     pub(crate) fn is(&self, kind: Kind) -> bool {

@@ -25,7 +25,10 @@ pub enum Expired {
 
 /// The keys of the server that is not there, each with its value and its expiry in milliseconds.
 #[derive(Clone, Debug, Default)]
-pub struct Keys(Arc<Mutex<BTreeMap<Vec<u8>, (Vec<u8>, u64)>>>);
+pub struct Keys(Arc<Mutex<Stored>>);
+
+/// Values by their keys, each with its expiry in milliseconds.
+type Stored = BTreeMap<Vec<u8>, (Vec<u8>, u64)>;
 
 /// The secret of tests.
 ///

@@ -31,7 +31,7 @@ impl<C: Clock> PlainStore<C> {
     /// Reads the counters of these names, takes a step, and writes what comes of it; all as one.
     fn take<T>(
         &self,
-        names: Vec<Names>,
+        names: &[Names],
         step: impl FnOnce(&[Option<Record>], Timestamp) -> Stepped<T>,
     ) -> Result<T, StoreError> {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
@@ -56,20 +56,20 @@ impl<C: Clock> Store for PlainStore<C> {
     }
 
     fn charge_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.take(batch.names(&self.names), |found, now| batch.charge(found, now, readings))
+        self.take(&batch.names(&self.names), |found, now| batch.charge(found, now, readings))
     }
 
     fn peek_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.take(batch.names(&self.names), |found, now| batch.peek(found, now, readings))
+        self.take(&batch.names(&self.names), |found, now| batch.peek(found, now, readings))
     }
 
     fn settle_now(&self, ticket: &Settlement<'_>) -> Result<Receipt, StoreError> {
         let mut settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
-        self.take(ticket.names(), |found, now| ticket.settle(found, now, |id| settled.insert(id)))
+        self.take(&ticket.names(), |found, now| ticket.settle(found, now, |id| settled.insert(id)))
     }
 
     async fn amend(&self, it: Counter<'_>, how: Amendment, _: Span) -> Result<Amended, StoreError> {
-        self.take(vec![it.names(&self.names)], |found, now| how.amend(&it, found, now))
+        self.take(&[it.names(&self.names)], |found, now| how.amend(&it, found, now))
     }
 
     async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {

@@ -151,7 +151,7 @@ impl Wire {
 
     /// Writes a call down, and says what becomes of it.
     fn begin(&self, call: Call) -> Result<(), StoreError> {
-        let now = self.clock.as_ref().map_or(Timestamp::ZERO, |clock| clock.now());
+        let now = self.clock.as_ref().map_or(Timestamp::ZERO, Clock::now);
         lock(&self.calls).push((now, call));
         if call == Call::Charge {
             assert!(!self.panics.load(Relaxed), "this is what the test is about");

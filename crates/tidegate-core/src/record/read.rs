@@ -147,7 +147,6 @@ impl Block {
     /// [code](BlockScope::code) of its scope, and the number of its level or zero. `Some(None)` for
     /// three zeros, which are no block; `None` for numbers that no block has.
     #[must_use]
-    #[expect(clippy::option_option, reason = "whether it can be read, and whether there is one")]
     pub fn restored(until: u64, scope: u8, level: u8) -> Option<Option<Self>> {
         if until > MAX_EXACT {
             return None;

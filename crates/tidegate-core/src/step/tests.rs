@@ -96,10 +96,11 @@ fn p96_stale_periods_name_their_charge_and_nothing_is_told() {
     let (stepped, left) = charged(&set, &[]);
     assert_eq!(stepped, Err(StoreError::Stale { charge: 1, now: NOW }));
     assert_eq!(left, Vec::<i64>::new());
-    set.policies()[0].limits().iter().for_each(|limit| match limit.shape() {
-        Shape::Quota(quota) => quota.calendar().unwrap().refresh(NOW),
-        _ => {}
-    });
+    for limit in set.policies()[0].limits() {
+        if let Shape::Quota(quota) = limit.shape() {
+            quota.calendar().unwrap().refresh(NOW);
+        }
+    }
     // The 15th of January 2027; the month ends with the 31st, and a minute later it may be forgotten.
     let (_, writes) = charged(&set, &[]).0.unwrap();
     let start = Timestamp::from_micros(1_798_761_600_000_000);

@@ -1,7 +1,7 @@
 //! The kinds of facts there are: one table, from which every door is made.
 //!
 //! A fact is told in a request, in a query, in a header a proxy sets, in a policy file and on the
-//! command line; it is described in the OpenAPI document, in the JSON schema and in `--help`. All
+//! command line; it is described in the `OpenAPI` document, in the JSON schema and in `--help`. All
 //! of these read the table in this file, so none of them can lack a fact that another one knows.
 //!
 //! # Adding a fact

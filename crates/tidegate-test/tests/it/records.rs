@@ -266,6 +266,7 @@ fn words(letters: &[u8], numbers: &[u64]) -> Vec<u8> {
 }
 
 /// The bytes and the expiry that one request of this weight leaves.
+#[expect(clippy::needless_pass_by_value, reason = "a shape is made for the call")]
 fn leaves(shape: Shape, weight: u64) -> (Vec<u8>, u64) {
     let both = Both::new(|| policies([limit("l", shape.clone())]));
     let _ = both.decide("a", weight);

@@ -57,9 +57,7 @@ fn a_request_given_up_while_it_is_decided_never_reaches_the_service() {
     let count = Arc::clone(&served);
     let service = service_fn(move |_: Request<Full<Bytes>>| {
         count.fetch_add(1, Ordering::Relaxed);
-        std::future::ready(Ok::<_, std::convert::Infallible>(Response::new(
-            Full::<Bytes>::default(),
-        )))
+        ready(Ok::<_, Infallible>(Response::new(Full::<Bytes>::default())))
     });
     let mut stack = gate.org().layer(service);
     let mut context = Context::from_waker(Waker::noop());

@@ -137,14 +137,14 @@ fn validate_lists_the_limits_that_a_restart_would_begin_anew() {
     let before = file_of(
         "      - { name: burst, by: org, bucket: { rate: 10/h, burst: 5 } }
       - { name: many, by: org, window: { count: 10, per: 1h } }
-      - { name: monthly, by: org, quota: { count: 10, per: month } }
+      - { name: monthly, by: org, quota: { count: 500, per: month } }
       - { name: each, by: user, quota: { count: 10, per: day } }
 ",
     );
     let after = file_of(
         "      - { name: burst, by: org, bucket: { rate: 10/2h, burst: 5 } }
       - { name: many, by: org, named_key: true, window: { count: 9, per: 1h } }
-      - { name: monthly, by: org, quota: { count: 10, per: month, billing_day: 15 } }
+      - { name: monthly, by: org, quota: { count: 500, per: month, billing_day: 15 } }
       - { name: each, by: [org, user], quota: { count: 10, per: day } }
       - { name: more, by: org, window: { count: 20, per: 1d } }
 ",

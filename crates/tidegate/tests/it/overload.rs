@@ -127,7 +127,6 @@ fn is_weathered(connections: u32) {
     let answers: u32 = sent.into_iter().map(answered).sum();
     assert_eq!(answers, connections * STREAMS);
     let (normal, decided, shed) = told(node, "api");
-    println!("{connections} connections: {decided} decided, {shed} shed");
     assert!(normal, "{decided} decided, {shed} shed");
     assert_eq!(decided + shed, u64::from(answers) + 1, "each by the store, or shed");
     assert!(told(node, "login").0);

@@ -289,12 +289,12 @@ impl Model {
     /// The trip that began the outage: the latest one before which the store was trusted for more than
     /// half an hour, or always.
     pub(super) fn outage_since(&self) -> Option<Timestamp> {
-        let trips = self.trusted.iter().enumerate().filter(|(_, (_, trusted))| !trusted);
+        let mut trips = self.trusted.iter().enumerate().filter(|(_, (_, trusted))| !trusted);
         let begins = |place: usize, trip: Timestamp| {
             let before = self.trusted[..place].last();
             before.is_none_or(|(healed, _)| trip.since(*healed) > secs(1_800))
         };
-        let first = trips.filter(|(place, (trip, _))| begins(*place, *trip)).last();
+        let first = trips.rfind(|(place, (trip, _))| begins(*place, *trip));
         first.map(|(_, (trip, _))| *trip)
     }
 

@@ -36,6 +36,7 @@ struct Ways {
 
 /// A limit of a policy.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "most limits of a file are a policy's own")]
 pub(super) enum Use {
     Own(Sound),
     Shared(Placed<Name>),
