@@ -12,8 +12,9 @@
 //! are left for what nobody foresees.
 //!
 //! The policies of a node share the bound, because they share the store. Each may have as many calls
-//! under way as there is room left beside all of them. One that is flooded so takes half, two take a
-//! third each, and there always is some for one that was quiet.
+//! under way as there is room left beside all of them: one that is flooded takes half, two take a third
+//! each. A part of the bound is the policy's own, whatever the others do, so that no flood of others
+//! sheds what a policy that is not flooded itself asks for.
 
 use crate::time::{Span, Timestamp};
 
@@ -100,11 +101,12 @@ impl Headroom {
         }
     }
 
-    /// Whether somebody who has `held` calls under way may make another, of `total` that all have
-    /// together. One may always be made, so that every policy finds out how the store is.
+    /// Whether somebody who has `held` calls under way may make another, of `total` that all of so many
+    /// `parties` have together. Half of an equal share is everybody's own, and at least one call, so
+    /// that every policy finds out how the store is.
     #[must_use]
-    pub const fn admits(bound: u64, total: u64, held: u64) -> bool {
-        held == 0 || held < bound.saturating_sub(total)
+    pub const fn admits(bound: u64, parties: u64, total: u64, held: u64) -> bool {
+        held * 2 * parties < bound || held == 0 || held < bound.saturating_sub(total)
     }
 
     fn change(&mut self, bound: u32, at: Timestamp) {

@@ -20,6 +20,8 @@ pub(crate) struct Traffic {
     quick: AtomicU64,
     /// Whether calls were shed under the present bound.
     wanted: AtomicU64,
+    /// Those who share the bound: the policies, and whoever settles tickets.
+    parties: AtomicU64,
     /// All calls under way.
     total: AtomicU64,
     /// Those that settle tickets. They are of no one policy, and have a share of their own.
@@ -46,17 +48,19 @@ impl Traffic {
             bound: AtomicU64::new(rule.bound().into()),
             quick: AtomicU64::new(rule.quick().as_micros()),
             wanted: AtomicU64::new(0),
+            parties: AtomicU64::new(parties(policies)),
             total: AtomicU64::new(0),
             settling: AtomicU64::new(0),
             rule: Mutex::new(rule),
         }
     }
 
-    /// Takes over the deadlines of other policies.
+    /// Takes over the number and the deadlines of other policies.
     pub(crate) fn follow(&self, policies: &PolicySet, patience: Option<Span>) {
         let mut rule = self.rule.lock().unwrap_or_else(PoisonError::into_inner);
         rule.follow(shortest(policies, patience));
         self.quick.store(rule.quick().as_micros(), Ordering::Relaxed);
+        self.parties.store(parties(policies), Ordering::Relaxed);
     }
 
     /// A place for a call that begins now, beside the `held` of the same policy. `None` if the call
@@ -67,15 +71,16 @@ impl Traffic {
         began: Timestamp,
     ) -> Option<Underway<'t>> {
         let bound = self.bound.load(Ordering::Relaxed);
+        let parties = self.parties.load(Ordering::Relaxed);
         let (total, mine) = (self.total.load(Ordering::Relaxed), held.load(Ordering::Relaxed));
-        if !Headroom::admits(bound, total, mine) {
+        if !Headroom::admits(bound, parties, total, mine) {
             return self.shed();
         }
         let total = self.total.fetch_add(1, Ordering::Relaxed);
         let mine = held.fetch_add(1, Ordering::Relaxed);
         let underway = Underway { traffic: self, held, began };
         // Others may have entered since it was looked at.
-        match Headroom::admits(bound, total, mine) {
+        match Headroom::admits(bound, parties, total, mine) {
             true => Some(underway),
             false => self.shed(),
         }
@@ -124,6 +129,10 @@ impl Drop for Underway<'_> {
         self.held.fetch_sub(1, Ordering::Relaxed);
         self.traffic.total.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+fn parties(policies: &PolicySet) -> u64 {
+    policies.policies().len() as u64 + 1
 }
 
 /// The shortest time in which a call has to be answered.

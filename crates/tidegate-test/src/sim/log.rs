@@ -18,6 +18,8 @@ pub(super) struct Log {
     pub(super) micros: u64,
     /// Changes of mode, by their causes.
     pub(super) changes: [u64; Cause::ALL.len()],
+    /// Requests that were shed.
+    pub(super) shed: u64,
     /// Closures that came to their end during an outage.
     pub(super) reopened: u64,
     /// One digest for each policy: they have nothing to do with each other.
@@ -51,6 +53,7 @@ impl Log {
             last: None,
             micros: 0,
             changes: [0; Cause::ALL.len()],
+            shed: 0,
             reopened: 0,
             digests: [0; POLICIES],
             marks: Marks::default(),
@@ -107,6 +110,7 @@ impl Log {
                 let place = signal.name().bytes().fold(0, |sum, byte| mix(sum ^ u64::from(byte)));
                 self.digest(record, place, signal.at().as_micros());
             }
+            What::Shed { .. } => self.shed += 1,
             What::Done { outcome, .. } if outcome.blames_store() => {
                 self.marks.failure = Some(at);
             }

@@ -7,7 +7,7 @@ use tidegate_core::{
     Account, Case, Decision, Digests, Level, Page, Signal, Span, Standing, Subject, Timestamp,
     Verdict,
 };
-use tidegate_engine::{Engine, Event};
+use tidegate_engine::{DecideError, Engine, Event};
 
 use super::hub::{EPOCH, Hub, NodeClock};
 use super::policies;
@@ -98,7 +98,11 @@ pub(super) async fn request(
             let ticket = engine.ticket(&decision).filter(|_| answer.admitted && !peek);
             ticket.map(|ticket| ticket.as_str().to_owned())
         }
-        // No limit of the policy counts by what is known of this client, or the request was shed.
+        Err(DecideError::Overloaded) => {
+            hub.record(number, policy, What::Shed { request });
+            None
+        }
+        // No limit of the policy counts by what is known of this client.
         Err(_) => {
             hub.record(number, policy, What::Gone { request });
             None

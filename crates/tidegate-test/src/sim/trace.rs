@@ -65,6 +65,11 @@ pub enum What {
         /// The number of the request.
         request: u32,
     },
+    /// A request was shed, without a decision: more were under way than the node may have.
+    Shed {
+        /// The number of the request.
+        request: u32,
+    },
     /// Observers were told of a decision.
     Observed {
         /// In which mode.

@@ -40,7 +40,8 @@ impl Flood {
             sent = false;
             for policy in 0..self.held.len() {
                 let (bound, total) = (self.headroom.bound().into(), self.calls.len() as u64);
-                if Headroom::admits(bound, total, self.held[policy]) {
+                let parties = self.held.len() as u64;
+                if Headroom::admits(bound, parties, total, self.held[policy]) {
                     self.send(policy);
                     sent = true;
                 }
@@ -153,11 +154,13 @@ fn a39_the_bound_grows_only_while_calls_are_shed() {
 }
 
 #[test]
-fn p03_one_flooded_policy_leaves_half_and_one_that_is_quiet_may_always_ask() {
-    let share =
-        |others: u64| (0..).take_while(move |held| Headroom::admits(250, others + held, *held));
-    assert_eq!(share(0).count(), 125, "alone");
-    assert_eq!(share(125).count(), 63, "beside one that has half");
-    assert_eq!(share(249).count(), 1);
-    assert_eq!(share(10_000).count(), 1, "whatever the others have");
+fn p03_one_flooded_policy_leaves_half_and_each_has_a_part_of_its_own() {
+    let share = |parties: u64, others: u64| {
+        (0..).take_while(move |held| Headroom::admits(250, parties, others + held, *held)).count()
+    };
+    assert_eq!(share(5, 0), 125, "alone");
+    assert_eq!(share(5, 125), 63, "beside one that has half");
+    assert_eq!(share(5, 249), 25, "half of a fifth of all is its own");
+    assert_eq!(share(5, 10_000), 25, "whatever the others have");
+    assert_eq!(share(1_000, 10_000), 1, "one may always ask");
 }

@@ -169,7 +169,7 @@ impl Lane {
                 self.requests.insert(request, request_made);
                 Ok(())
             }
-            What::Gone { request } => request::gone(self, at, request),
+            What::Gone { request } | What::Shed { request } => request::gone(self, at, request),
             What::Amended { counter, blocked } => {
                 self.blocks.learn_one(at, counter, blocked);
                 Ok(())

@@ -2,8 +2,10 @@
 //!
 //! A primary that is taken for two keeps two histories, and of one of them nothing is left. Whoever is
 //! counted twice may be admitted twice as often, and whoever is counted anew once more; that is the
-//! bound that operators are told. Everything else, clocks that are set back, requests that were counted
-//! without an answer, calendar periods that end while they are on their way, admits nothing more.
+//! bound that operators are told. A clock that is set back into an hour that was over gives that hour what
+//! belongs to the next one, which then has less. Everything else, clocks that are set back within an hour,
+//! requests that were counted without an answer, calendar periods that end while they are on their way,
+//! admits nothing more.
 
 use std::collections::{HashMap, HashSet};
 
@@ -55,7 +57,11 @@ impl Quotas {
         request: impl Fn(u32) -> Option<&'r Request>,
     ) -> Holds {
         match record.what {
-            What::Clock(ahead) => self.ahead = ahead,
+            What::Clock(ahead) => {
+                let hour = |ahead| (record.at + ahead) / HOUR;
+                self.losses += u64::from(hour(ahead) < hour(self.ahead));
+                self.ahead = ahead;
+            }
             What::Forgets => self.losses += 1,
             What::Primaries(primaries) => {
                 self.losses += u64::from(self.primaries > 1 && primaries == 1);
