@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use tidegate_core::{
     Account, Attempts, Bucket, Case, Cost, CostRule, Counts, Dimension, FailureMode, Level, Limit,
-    ManualClock, Period, PolicySet, PolicySpec, Protects, Quota, Rate, Scope, Shape, Span, Store,
-    Subject, Ticket, Timestamp, Window,
+    ManualClock, Period, PolicySet, PolicySpec, Protects, Quota, Rate, Record, Scope, Shape, Span,
+    Store, Subject, Ticket, Timestamp, Window,
 };
 use tidegate_engine::Engine;
 use tidegate_stores::redis::RedisStore;
@@ -61,12 +61,21 @@ proptest! {
     }
 
     #[test]
-    #[ignore = "a counter that is carried over to another name just before it expires is kept by the \
-                scripts for longer than by the core; decisions agree, see lua.rs"]
     fn p96_the_scripts_write_the_records_of_the_core_across_reloads(trace in with_reloads(20)) {
         let (scripts, steps) = shelves(&trace);
-        prop_assert_eq!(scripts, steps);
+        prop_assert_eq!(shortest(scripts), steps);
     }
+}
+
+/// The same in the shortest form. A script leaves room for members in a log that had some under the
+/// policies before a reload, and fills it with zeros, which say that there is none.
+fn shortest(mut shelves: Vec<Shelf>) -> Vec<Shelf> {
+    for (bytes, _) in shelves.iter_mut().flat_map(BTreeMap::values_mut) {
+        if let Ok(Some(log)) = Record::decode(bytes, None) {
+            *bytes = log.encode();
+        }
+    }
+    shelves
 }
 
 /// One node on the scripts and one on the core's steps, at the same time.
