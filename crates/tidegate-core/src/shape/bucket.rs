@@ -190,8 +190,7 @@ impl Bucket {
     /// What a request of `cost` would meet at `now`.
     #[inline]
     pub fn look(&self, state: Option<BucketState>, cost: Cost, now: Timestamp) -> Reading {
-        let state = self.refilled(state, now);
-        self.reading(state, self.room_in(state, cost))
+        self.look_in(self.refilled(state, now), cost)
     }
 
     /// Takes `cost`, which [`look`](Self::look) found room for. A cost there is no room for
@@ -203,9 +202,28 @@ impl Bucket {
         cost: Cost,
         now: Timestamp,
     ) -> (BucketState, Reading) {
-        let mut state = self.refilled(state, now);
-        state.level = state.level.saturating_sub(cost.get().saturating_mul(self.p));
-        (state, self.reading(state, Room::Now))
+        self.take_in(self.refilled(state, now), cost)
+    }
+
+    /// Whether there is room in a bucket that is [refilled](Self::refilled): a store that looks and
+    /// then takes refills it once.
+    #[must_use]
+    #[inline]
+    pub fn room_in(&self, refilled: BucketState, cost: Cost) -> Room {
+        if cost.get() > self.burst { Room::Never } else { self.room_for(refilled, cost.get()) }
+    }
+
+    /// What a request of `cost` would meet in a bucket that is [refilled](Self::refilled).
+    #[inline]
+    pub fn look_in(&self, refilled: BucketState, cost: Cost) -> Reading {
+        self.reading(refilled, self.room_in(refilled, cost))
+    }
+
+    /// [Takes](Self::take) `cost` from a bucket that is [refilled](Self::refilled).
+    #[inline]
+    pub fn take_in(&self, mut refilled: BucketState, cost: Cost) -> (BucketState, Reading) {
+        refilled.level = refilled.level.saturating_sub(cost.get().saturating_mul(self.p));
+        (refilled, self.reading(refilled, Room::Now))
     }
 
     /// Gives back `cost`, which was taken at `taken_at`, up to a full bucket, and says how many whole
@@ -305,11 +323,6 @@ impl Bucket {
         let now = now.max(last);
         let refill = self.r.saturating_mul(now.since(last).as_micros());
         BucketState { level: level.saturating_add(refill).min(self.capacity), last: now }
-    }
-
-    #[inline]
-    fn room_in(&self, state: BucketState, cost: Cost) -> Room {
-        if cost.get() > self.burst { Room::Never } else { self.room_for(state, cost.get()) }
     }
 
     #[inline]

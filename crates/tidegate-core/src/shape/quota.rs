@@ -313,7 +313,10 @@ impl QuotaState {
     /// Until when it counts whatever period is in force: the end of its own, in whole milliseconds.
     #[inline]
     fn lasts(&self) -> Timestamp {
-        let end = if self.used > 0 { self.end.as_micros() } else { 0 };
+        if self.used == 0 || self.end == Timestamp::ZERO {
+            return Timestamp::ZERO;
+        }
+        let end = self.end.as_micros();
         Timestamp::from_micros(end - end % 1_000)
     }
 }

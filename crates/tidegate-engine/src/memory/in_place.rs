@@ -7,7 +7,7 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Bucket, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Readings, Room, Shape, Stale,
+    Bucket, Charge, Clock, Cost, Kind, MAX_LIMITS, Periods, Plan, Readings, Room, Shape, Stale,
     Timestamp, plan,
 };
 
@@ -56,8 +56,8 @@ impl Shelves {
         readings.begin(now);
         let _held = Held::new(table.lock(slot.group));
         let entry = table.entry(slot).and_then(|entry| self.placed(charge, entry));
-        let Some(placed) = entry else { return InPlace::NoLonger };
-        let room = bucket.room(Some(placed.head.bucket()), charge.cost(), now);
+        let Some(mut placed) = entry else { return InPlace::NoLonger };
+        let room = placed.refill(bucket, charge.cost(), now);
         let plan = planned(plan(core::iter::once((charge, room))));
         self.finish_bucket(charge, placed, bucket, plan.writes(0), readings);
         InPlace::Decided
@@ -91,26 +91,21 @@ impl Shelves {
         for group in &groups {
             held.push(Held::new(self.group_lock(*group)));
         }
-        let mut all: ArrayVec<Placed<'_>, MAX_LIMITS> = ArrayVec::new();
-        let mut rooms: ArrayVec<Room, MAX_LIMITS> = ArrayVec::new();
-        // Read once, so that the room and the charge speak of the same periods.
-        let mut periods: ArrayVec<Option<Periods>, MAX_LIMITS> = ArrayVec::new();
+        let mut all: ArrayVec<(Placed<'_>, Option<Periods>, Room), MAX_LIMITS> = ArrayVec::new();
         for (charge, entry) in charges.iter().zip(&seen) {
-            let Some(placed) = self.placed(charge, *entry) else { return InPlace::NoLonger };
-            periods.push(charge.periods());
-            let periods = periods.last().and_then(Option::as_ref);
+            let Some(mut placed) = self.placed(charge, *entry) else { return InPlace::NoLonger };
+            // Read once, so that the room and the charge speak of the same periods.
+            let periods = charge.periods();
             // The long way finds a stale period too, and says so.
-            let Ok(room) = room(charge, placed.head, now, periods) else {
+            let Ok(room) = placed.room(charge, now, periods.as_ref()) else {
                 return InPlace::NoLonger;
             };
-            rooms.push(room);
-            all.push(placed);
+            all.push((placed, periods, room));
         }
-        let plan = planned(plan(charges.iter().zip(rooms.iter().copied())));
-        for (index, charge) in charges.iter().enumerate() {
-            let (placed, periods) = (all[index], periods[index].as_ref());
+        let plan = planned(plan(charges.iter().zip(all.iter().map(|(_, _, room)| *room))));
+        for (index, (charge, (placed, periods, _))) in charges.iter().zip(&all).enumerate() {
             // Nothing is stale here: the room was found at the same time.
-            let _ = self.finish(charge, placed, periods, plan.writes(index), readings);
+            let _ = self.finish(charge, *placed, periods.as_ref(), plan.writes(index), readings);
         }
         InPlace::Decided
     }
@@ -157,12 +152,12 @@ impl Shelves {
         write: bool,
         readings: &mut Readings,
     ) {
-        let (cost, now, state) = (charge.cost(), readings.decided_at(), placed.head.bucket());
+        let (cost, refilled) = (charge.cost(), placed.head.bucket());
         if !write {
-            readings.push(bucket.look(Some(state), cost, now));
+            readings.push(bucket.look_in(refilled, cost));
             return;
         }
-        let (state, reading) = bucket.take(Some(state), cost, now);
+        let (state, reading) = bucket.take_in(refilled, cost);
         let fresh_at = state.last.after(reading.reset_after);
         self.store(charge, placed.entry, (state.last, state.level), fresh_at);
         readings.push(reading);
@@ -181,17 +176,29 @@ impl Shelves {
     }
 }
 
-#[inline(always)]
-fn room(
-    charge: &Charge<'_>,
-    head: Head,
-    now: Timestamp,
-    periods: Option<&Periods>,
-) -> Result<Room, Stale> {
-    match charge.shape() {
-        Shape::Bucket(bucket) => Ok(bucket.room(Some(head.bucket()), charge.cost(), now)),
-        Shape::Quota(quota) => quota.room(Some(head.quota()), charge.cost(), now, periods),
-        // Never in place; were it, nothing would be admitted.
-        _ => Ok(Room::Never),
+// === impl Placed ===
+
+impl Placed<'_> {
+    /// The room for a charge. A bucket is as it is at `now` from then on.
+    #[inline(always)]
+    fn room(
+        &mut self,
+        charge: &Charge<'_>,
+        now: Timestamp,
+        periods: Option<&Periods>,
+    ) -> Result<Room, Stale> {
+        match charge.shape() {
+            Shape::Bucket(bucket) => Ok(self.refill(bucket, charge.cost(), now)),
+            Shape::Quota(quota) => quota.room(Some(self.head.quota()), charge.cost(), now, periods),
+            // Never in place; were it, nothing would be admitted.
+            _ => Ok(Room::Never),
+        }
+    }
+
+    #[inline(always)]
+    fn refill(&mut self, bucket: &Bucket, cost: Cost, now: Timestamp) -> Room {
+        let state = bucket.refilled(Some(self.head.bucket()), now);
+        (self.head.anchor, self.head.amount) = (state.last, state.level);
+        bucket.room_in(state, cost)
     }
 }
