@@ -128,13 +128,17 @@ pub trait Store: Send + Sync {
         within: Span,
     ) -> impl Future<Output = Result<Amended, StoreError>> + Send;
 
-    /// The blocks that hold now, some at a time and in no order. A page may be empty and not be the
-    /// last one: a store looks at a bounded number of counters for each.
+    /// The blocks that hold now, some at a time and in no order, told within this long. A page may be
+    /// empty and not be the last one: a store looks at a bounded number of counters for each.
     ///
     /// # Errors
     ///
     /// As [`charge`](Self::charge). [`Refused`](StoreError::Refused) also for a cursor that is none.
-    fn blocks(&self, page: Page<'_>) -> impl Future<Output = Result<Blocks, StoreError>> + Send;
+    fn blocks(
+        &self,
+        page: Page<'_>,
+        within: Span,
+    ) -> impl Future<Output = Result<Blocks, StoreError>> + Send;
 
     /// Whether the store works: charges the batch of a [`Trial`](crate::Trial), with whatever it
     /// charges the batches of requests with, on every server that keeps counters. It answers within

@@ -5,7 +5,7 @@
 //! a good one. Until then, and if nobody ever says so, it was a failure.
 
 use tidegate_core::{
-    Block, Case, Mode, Name, Span, Store, Subject, Ticket, Timestamp, TooManyRequests,
+    Block, Case, Mode, Name, Protects, Span, Store, Subject, Ticket, Timestamp, TooManyRequests,
 };
 
 use crate::engine::Engine;
@@ -35,6 +35,12 @@ pub enum AttemptError {
     /// There is no such policy in force.
     #[error("there is no policy `{0}`")]
     NoPolicy(String),
+    /// The policy guards no entrance, so it might let everybody pass while its store fails.
+    #[error(
+        "policy `{0}` guards no entrance, and an outage of the store would be a way in; write \
+         `protects: login` (or `otp`, `auth`, `step_up`, `admin`) and `failure_mode: fail_closed`"
+    )]
+    NoEntrance(String),
     /// It could not be decided. That is no reason to let it pass.
     #[error(transparent)]
     Undecided(#[from] DecideError),
@@ -60,8 +66,8 @@ impl<S: Store> Engine<S> {
     ///
     /// # Errors
     ///
-    /// If there were too many, if there is no such policy, or if nobody can tell. In none of these
-    /// cases may it go on.
+    /// If there were too many, if there is no such policy or it guards no entrance, or if nobody can
+    /// tell. In none of these cases may it go on.
     pub async fn attempt(
         &self,
         policy: &str,
@@ -71,6 +77,9 @@ impl<S: Store> Engine<S> {
         let Some(found) = policies.get(policy) else {
             return Err(AttemptError::NoPolicy(policy.to_owned()));
         };
+        if !found.protects().is_some_and(Protects::is_entrance) {
+            return Err(AttemptError::NoEntrance(policy.to_owned()));
+        }
         let mut case = Case::new(found, subject);
         let decision = match self.decide(&mut case).await {
             Ok(decision) => decision,

@@ -244,11 +244,11 @@ impl<S: Store> Engine<S> {
         for resent in 0..=case.batch().charges().len() {
             let StoreError::Stale { charge, now } = error else { break };
             refresh(case.batch(), (resent > 0).then_some(charge), now);
-            if S::FALLIBLE {
-                // Others may have found out meanwhile that the store is not to be asked any more.
-                if self.post(case.policy()).route() == Route::Local {
-                    break;
-                }
+            // Others may have found out meanwhile that the store is not to be asked any more.
+            if S::FALLIBLE && self.post(case.policy()).route() == Route::Local {
+                break;
+            }
+            if S::FALLIBLE || S::WAITS {
                 let Some(left) = self.time_left(case, began) else {
                     error = StoreError::Timeout;
                     break;

@@ -168,7 +168,7 @@ impl<S: Store> Engine<S> {
     /// If the cursor is none, or if the store fails.
     pub async fn blocks(&self, page: Page<'_>) -> Result<BlockList, OperateError> {
         self.logs_are_reachable()?;
-        let blocks = self.store().blocks(page).await.map_err(not_listed)?;
+        let blocks = self.store().blocks(page, PATIENCE).await.map_err(not_listed)?;
         let policies = self.policies();
         let entry = |listed: tidegate_core::Listed| {
             let limit = policies.limit(listed.limit);

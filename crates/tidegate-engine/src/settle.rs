@@ -1,7 +1,7 @@
 //! Settling: what a request really weighed, once it is known.
 
 use tidegate_core::{
-    Claim, Cost, CostError, Policy, PolicySet, Receipt, Settled, Settlement, Span, Store,
+    Claim, Cost, CostError, Limit, Policy, PolicySet, Receipt, Settled, Settlement, Span, Store,
     StoreError, TicketError, Timestamp,
 };
 
@@ -43,21 +43,25 @@ impl<S: Store> Engine<S> {
         };
         let policies = self.policies.load_full();
         let mut settlement = Settlement::new(&claim, &policies, weight);
-        // Read only where it matters: for a store that cannot fail, a look at the clock is much.
-        let began = if S::FALLIBLE { self.now() } else { Timestamp::ZERO };
+        // Read only where it matters: for a store that answers at once, a look at the clock is much.
+        let began = if S::FALLIBLE || S::WAITS { self.now() } else { Timestamp::ZERO };
         let deadline = match S::FALLIBLE {
             true => match self.may_settle(&claim, &policies)? {
                 Some(deadline) => deadline,
                 None => return Ok(Settled::default()),
             },
+            false if S::WAITS => {
+                let deadlines = concerned(&claim, &policies).map(Policy::deadline);
+                deadlines.min().unwrap_or(settlement.deadline())
+            }
             false => settlement.deadline(),
         };
         settlement.hurry(deadline);
         let underway = match S::FALLIBLE {
-            true => {
-                let entered = self.traffic.enter_settling(began);
-                Some(entered.ok_or(StoreError::Contended)?)
-            }
+            true => match self.traffic.enter_settling(began) {
+                None => return Err(self.settlement_shed(&claim, &policies)),
+                entered => entered,
+            },
             false => None,
         };
         let mut resent = 0;
@@ -74,7 +78,7 @@ impl<S: Store> Engine<S> {
                     if let Some(step) = settlement.moves().get(charge) {
                         step.charge.refresh(now);
                     }
-                    if S::FALLIBLE {
+                    if S::FALLIBLE || S::WAITS {
                         let left = self.left_of(deadline, began);
                         settlement.hurry(left.ok_or(StoreError::Timeout)?);
                     }
@@ -93,17 +97,22 @@ impl<S: Store> Engine<S> {
         }
     }
 
+    /// Takes note that a settlement was shed, for the policies that it concerns.
+    #[cold]
+    fn settlement_shed(&self, claim: &Claim, policies: &PolicySet) -> SettleError {
+        for policy in concerned(claim, policies) {
+            let _ = self.shed(policy, &self.post(policy));
+        }
+        StoreError::Contended.into()
+    }
+
     /// How long the store may take to settle a ticket: the shortest deadline of the policies that it
     /// concerns, whose store is trusted and has been since the ticket was made. `None` if there is
     /// nothing to settle: nothing is known of the store of a policy that is in force no longer, and
     /// nothing of it is moved, so the store is not asked.
     fn may_settle(&self, claim: &Claim, policies: &PolicySet) -> Result<Option<Span>, SettleError> {
-        let concerned = |policy: &&Policy| {
-            let ids = || policy.limits().iter().map(|limit| limit.id());
-            claim.holds.iter().any(|hold| ids().any(|id| id == hold.limit))
-        };
         let mut deadline: Option<Span> = None;
-        for policy in policies.policies().iter().filter(concerned) {
+        for policy in concerned(claim, policies) {
             deadline = Some(deadline.map_or(policy.deadline(), |it| it.min(policy.deadline())));
             let post = self.post(policy);
             if post.route() == Route::Local {
@@ -115,4 +124,10 @@ impl<S: Store> Engine<S> {
         }
         Ok(deadline)
     }
+}
+
+/// The policies with limits that a ticket holds something of.
+fn concerned<'p>(claim: &'p Claim, policies: &'p PolicySet) -> impl Iterator<Item = &'p Policy> {
+    let is_held = |limit: &Limit| claim.holds.iter().any(|hold| hold.limit == limit.id());
+    policies.policies().iter().filter(move |policy| policy.limits().iter().any(|it| is_held(it)))
 }

@@ -164,7 +164,7 @@ impl Store for Gone {
         Err(StoreError::Unavailable)
     }
 
-    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
+    async fn blocks(&self, _: Page<'_>, _: Span) -> Result<Blocks, StoreError> {
         Err(StoreError::Unavailable)
     }
 

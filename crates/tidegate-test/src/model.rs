@@ -133,7 +133,7 @@ impl<C: Clock> Store for ModelStore<C> {
     }
 
     /// A list goes by the names a store has given, and the model has none to show.
-    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
+    async fn blocks(&self, _: Page<'_>, _: Span) -> Result<Blocks, StoreError> {
         Err(StoreError::Refused)
     }
 }

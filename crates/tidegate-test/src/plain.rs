@@ -72,7 +72,7 @@ impl<C: Clock> Store for PlainStore<C> {
         self.take(&[it.names(&self.names)], |found, now| how.amend(&it, found, now))
     }
 
-    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
+    async fn blocks(&self, page: Page<'_>, _: Span) -> Result<Blocks, StoreError> {
         let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Blocks::among(&records, page, self.clock.now()))
     }

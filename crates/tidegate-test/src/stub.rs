@@ -313,10 +313,11 @@ impl<S: Store, const SHARED: bool, const FALLIBLE: bool, const WAITS: bool> Stor
         self.inner.amend(counter, amendment, within).await
     }
 
-    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
+    async fn blocks(&self, page: Page<'_>, within: Span) -> Result<Blocks, StoreError> {
         self.wire.trip(&self.wire.before).await;
+        self.wire.allow(Call::Blocks, within);
         self.wire.begin(Call::Blocks)?;
-        self.inner.blocks(page).await
+        self.inner.blocks(page, within).await
     }
 
     async fn probe(&self, trial: &Batch<'_>) -> Result<(), StoreError> {

@@ -43,6 +43,13 @@ pub enum PolicyError {
         /// What it would do.
         failure: FailureMode,
     },
+    /// A policy for what is paid for, or cannot be undone, that an outage would open.
+    #[error(
+        "policy `{0}` protects `spend` and must not be `fail_open`: an outage of the store would let \
+         pass uncounted what is paid for or cannot be undone; write `fail_closed` or `degraded`, or \
+         `protects: api_heavy` if that may happen"
+    )]
+    OpenSpend(Name),
     /// A policy that an outage would close, although nothing critical is behind it.
     #[error(
         "policy `{policy}` is `fail_closed` and protects {}: only an entrance (`login`, `otp`, `auth`, \

@@ -45,13 +45,13 @@ impl Fallback {
         match (guarded, failure) {
             (Some(Login), _) => Self::Login,
             (Some(Otp | StepUp), _) => Self::Otp,
-            (Some(Spend), FailClosed | Degraded) => Self::Spend,
-            // Nothing else that fails closed can be built.
+            // It cannot be open, nor can what is milder be closed.
+            (Some(Spend), _) => Self::Spend,
             (Some(Auth | Admin), _) | (_, FailClosed) => Self::Closed,
             (Some(Health), FailOpen | Degraded) => Self::Health,
             (Some(Read | Write | Bulk), FailOpen | Degraded)
             | (Some(ApiHeavy) | None, Degraded) => Self::Ceilings,
-            (Some(ApiHeavy | Spend) | None, FailOpen) => Self::Guarded,
+            (Some(ApiHeavy) | None, FailOpen) => Self::Guarded,
         }
     }
 

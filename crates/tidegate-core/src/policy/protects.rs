@@ -136,12 +136,13 @@ impl Protects {
 
     /// Whether a policy that guards this may say that failure mode. An entrance has no choice: what
     /// is milder than a denial at its first failure is not for a policy to say. Nor may an outage
-    /// close what is [not critical](Self::is_critical).
+    /// close what is [not critical](Self::is_critical), nor let pass uncounted what is paid for.
     #[must_use]
     pub const fn allows(self, failure: FailureMode) -> bool {
         match failure {
             FailureMode::FailClosed => self.is_critical(),
-            FailureMode::FailOpen | FailureMode::Degraded => !self.is_entrance(),
+            FailureMode::FailOpen => !self.is_critical(),
+            FailureMode::Degraded => !self.is_entrance(),
         }
     }
 

@@ -169,8 +169,8 @@ impl PolicySet {
     }
 }
 
-/// Checks that a policy may do this while its store fails: an entrance denies, and nothing else does
-/// unless it is critical.
+/// Checks that a policy may do this while its store fails: an entrance denies, nothing else does unless
+/// it is critical, and what is critical is not open.
 fn check_failure(
     policy: &Name,
     protects: Option<Protects>,
@@ -182,6 +182,7 @@ fn check_failure(
         Some(protects) if protects.is_entrance() => {
             Err(PolicyError::NotFailClosed { policy: policy(), protects, failure })
         }
+        Some(Protects::Spend) => Err(PolicyError::OpenSpend(policy())),
         None if failure != FailureMode::FailClosed => Ok(()),
         protects => Err(PolicyError::NotCritical { policy: policy(), protects }),
     }

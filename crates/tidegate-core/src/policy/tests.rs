@@ -84,8 +84,11 @@ fn a35_only_entrances_and_spend_may_fail_closed() {
 fn p05_a_failure_mode_is_never_a_default() {
     // There is no way to a specification without one; what was said is what holds.
     for failure in FailureMode::ALL {
-        let spec = spec(failure).protecting(Protects::Spend);
-        assert_eq!(built(spec).unwrap().failure(), failure);
+        let protects = match failure {
+            FailureMode::FailClosed => Protects::Login,
+            FailureMode::FailOpen | FailureMode::Degraded => Protects::Read,
+        };
+        assert_eq!(built(spec(failure).protecting(protects)).unwrap().failure(), failure);
     }
 }
 
@@ -137,9 +140,7 @@ fn what_decides_without_a_store_follows_from_the_kind_and_the_mode() {
             Protects::ApiHeavy => [none, Some(Fallback::Guarded), ceilings],
             Protects::Read | Protects::Write | Protects::Bulk => [none, ceilings, ceilings],
             Protects::Health => [none, Some(Fallback::Health), Some(Fallback::Health)],
-            Protects::Spend => {
-                [Some(Fallback::Spend), Some(Fallback::Guarded), Some(Fallback::Spend)]
-            }
+            Protects::Spend => [Some(Fallback::Spend), none, Some(Fallback::Spend)],
         };
         assert_eq!(fallbacks(Some(protects)), expected, "{protects:?}");
     }
@@ -151,7 +152,7 @@ fn p09_every_policy_has_a_deadline() {
     for protects in Protects::ALL {
         let (failure, millis) = match protects.is_entrance() {
             true => (FailureMode::FailClosed, 250),
-            false => (FailureMode::FailOpen, 100),
+            false => (FailureMode::Degraded, 100),
         };
         let policy = built(spec(failure).protecting(protects)).unwrap();
         assert_eq!(policy.deadline(), Span::from_millis(millis), "{protects:?}");

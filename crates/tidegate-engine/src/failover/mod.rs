@@ -166,7 +166,7 @@ impl<S: Store> Engine<S> {
 
     /// Takes note that a request was shed, and says so at most once a second.
     #[cold]
-    fn shed(&self, policy: &Policy, post: &Post) -> DecideError {
+    pub(crate) fn shed(&self, policy: &Policy, post: &Post) -> DecideError {
         if let Some(shed) = post.counted.shed(self.now()) {
             self.emit_surely(|| Event::Overloaded { policy: policy.name().clone(), shed });
         }

@@ -289,7 +289,7 @@ impl<C: Clock> Store for MemoryStore<C> {
         self.shelves.amend(counter, amendment, &self.clock)
     }
 
-    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
+    async fn blocks(&self, page: Page<'_>, _: Span) -> Result<Blocks, StoreError> {
         self.shelves.blocks(page, &self.clock)
     }
 

@@ -1,12 +1,15 @@
 //! A38, P09, P12: one deadline for a decision, however often the store is asked; and for a settlement
 //! and for what an operator does.
 
+use std::sync::Arc;
+
 use tidegate_core::{
-    Account, Calendar, Case, Clock as _, Counts, Dimension, FailureMode, Limit, Mode, Period,
-    PolicySet, PolicySpec, Preset, Quota, Scope, Shape, Span, StoreError, Subject, Unit,
+    Account, Calendar, Case, Clock as _, Counts, Digests, Dimension, FailureMode, Limit,
+    ManualClock, Mode, Page, Period, PolicySet, PolicySpec, Preset, Quota, Scope, Shape, Span,
+    StoreError, Subject, Unit,
 };
-use tidegate_engine::{OperateError, SettleError, ready};
-use tidegate_test::stub::Call;
+use tidegate_engine::{Engine, OperateError, SettleError, ready};
+use tidegate_test::stub::{Call, Waiting};
 
 use crate::world::{START, World, name};
 
@@ -21,7 +24,7 @@ fn stale() -> Option<StoreError> {
 const CORRUPT: Option<StoreError> = Some(StoreError::Corrupt { charge: 0 });
 
 /// A policy with a quota per day of a calendar, which settles, and 100 ms for a decision.
-fn world() -> World {
+fn set() -> PolicySet {
     let calendar = Calendar::try_new(Unit::Day, "UTC", None).unwrap();
     calendar.refresh(START);
     let quota = Quota::try_new(9, Period::Calendar(calendar), Counts::Admitted).unwrap();
@@ -30,8 +33,11 @@ fn world() -> World {
         .deadline(ms(100))
         .limit(limit.settling());
     let login = Preset::Login.policy(name("login"), FailureMode::FailClosed);
-    let set = PolicySet::builder().policy(daily).policy(login).build(None).unwrap();
-    let world = World::with(set);
+    PolicySet::builder().policy(daily).policy(login).build(None).unwrap()
+}
+
+fn world() -> World {
+    let world = World::with(set());
     world.probe();
     world.wire().take_allowed();
     world
@@ -123,6 +129,35 @@ fn a38_an_operator_waits_two_seconds_however_many_counters_there_are() {
     let done = ready(world.engine.unblock(&mut case, None)).unwrap();
     assert_eq!(done, Err(OperateError::Store(StoreError::Timeout)));
     assert_eq!(allowed(&world), [(Call::Amend, 2_000), (Call::Amend, 1_200), (Call::Amend, 400)]);
+}
+
+#[test]
+fn a38_an_operator_waits_two_seconds_for_a_list() {
+    let world = world();
+    assert!(ready(world.engine.blocks(Page::default())).unwrap().is_ok());
+    assert_eq!(allowed(&world), [(Call::Blocks, 2_000)]);
+}
+
+#[test]
+fn p09_a_store_that_waits_and_never_fails_has_the_same_deadline() {
+    let clock = Arc::new(ManualClock::new(START));
+    let engine = Engine::with_digests(Waiting::in_memory(&clock), set(), Digests::new([1, 2]))
+        .timed_by(Arc::<ManualClock>::clone(&clock));
+    let wire = engine.store().wire();
+    wire.wait(0, 0);
+    let steps = [(60, stale()), (30, stale()), (9, None)];
+    wire.slow(steps.map(|(takes, error)| (Call::Charge, ms(takes), error)));
+    let (policies, account) = (engine.policies(), Account::new("ada"));
+    let subject = Subject::new().account(&account);
+    let mut case = Case::new(policies.get("daily").unwrap(), &subject);
+    let decision = ready(engine.decide(&mut case)).unwrap().unwrap();
+    let ticket = engine.ticket(&decision).unwrap();
+    let charges = [100, 40, 10].map(|left| (Call::Charge, ms(left)));
+    assert_eq!(wire.take_allowed(), charges);
+    wire.slow([(60, stale()), (40, stale())].map(|(takes, it)| (Call::Settle, ms(takes), it)));
+    let settled = ready(engine.settle(ticket.as_str(), 0)).unwrap();
+    assert_eq!(settled, Err(SettleError::Store(StoreError::Timeout)));
+    assert_eq!(wire.take_allowed(), [100, 40].map(|left| (Call::Settle, ms(left))));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use tidegate_core::{Account, Case, Mode, PolicySet, Span, StoreError, Subject};
-use tidegate_engine::{AttemptError, DecideError, Event, ready};
+use tidegate_engine::{AttemptError, DecideError, Event, SettleError, ready};
 
 use crate::world::{Op, World};
 
@@ -165,6 +165,30 @@ fn a39_a_flood_of_requests_keeps_no_settlement_out() {
     held(&world, false);
     let settled = settling.as_mut().poll(&mut context).map_ok(|settled| settled.returned);
     assert_eq!(settled, Poll::Ready(Ok(1)));
+}
+
+#[test]
+fn a39_settlements_that_are_shed_are_counted_for_their_policy() {
+    let world = World::proven();
+    let tickets: Vec<_> =
+        (0..200).map(|_| world.ask_for("api", "ann", HERE, "agent").1.unwrap()).collect();
+    held(&world, true);
+    let mut context = Context::from_waker(Waker::noop());
+    let (mut sent, mut lost) = (Vec::new(), 0);
+    for ticket in &tickets {
+        let mut settling = Box::pin(world.engine.settle(ticket.as_str(), 0));
+        match settling.as_mut().poll(&mut context) {
+            Poll::Pending => sent.push(settling),
+            Poll::Ready(told) => {
+                assert_eq!(told, Err(SettleError::Store(StoreError::Contended)));
+                lost += 1;
+            }
+        }
+    }
+    // As one policy may have: half of the bound.
+    assert_eq!((sent.len(), lost), (125, 75));
+    assert_eq!((shed(&world, "api"), shed(&world, "login")), (75, 0));
+    assert_eq!(world.engine.standing("api").unwrap().failures, 0);
 }
 
 #[test]

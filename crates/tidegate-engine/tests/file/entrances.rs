@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use tidegate_core::{
     Bucket, FailureMode, Limit, ManualClock, Name, PolicyError, PolicySet, PolicySpec, Protects,
-    Rate, Scope, Shape, Span, Timestamp, Window,
+    Rate, Scope, Shape, Span, Subject, Timestamp, Window,
 };
-use tidegate_engine::Engine;
 use tidegate_engine::file::{File, NoDoor};
 use tidegate_engine::memory::{Budget, MemoryStore};
+use tidegate_engine::{Engine, ready};
 
 /// The table of the core, which is there for every door: class, what is protected, what comes of it.
 const TABLE: &str = include_str!("../../../tidegate-core/src/policy/tests/entrances.txt");
 
 /// The fields of a policy, and what comes of it.
+#[derive(Debug)]
 struct Row {
     class: Option<&'static str>,
     protects: Option<&'static str>,
@@ -43,6 +44,7 @@ impl Row {
     fn codes(&self, failure: &str) -> &'static [&'static str] {
         match (self.cell, failure) {
             ("entrance", "fail_closed") | ("ordinary", "fail_open" | "degraded") => &[],
+            ("spend", "fail_open") => &["open-spend"],
             ("spend", _) => &[],
             ("entrance", _) => &["not-fail-closed"],
             ("ordinary", _) => &["not-critical"],
@@ -163,6 +165,7 @@ fn p04_a34_no_reload_of_an_engine_opens_an_entrance() {
                 Err(PolicyError::NotFailClosed { .. }) => &["not-fail-closed"],
                 Err(PolicyError::Milder { .. }) => &["milder-than-class"],
                 Err(PolicyError::NotCritical { .. }) => &["not-critical"],
+                Err(PolicyError::OpenSpend(_)) => &["open-spend"],
                 Err(other) => panic!("{other}"),
             };
             // The core tells the first thing it finds.
@@ -171,6 +174,35 @@ fn p04_a34_no_reload_of_an_engine_opens_an_entrance() {
             assert_eq!(kept, !expected.is_empty(), "what is refused changes nothing");
         }
     }
+}
+
+#[test]
+fn p04_a34_no_attempt_is_counted_under_a_policy_that_is_no_entrance() {
+    let subject = Subject::new().org("acme");
+    let told = |engine: &Engine<_>| {
+        ready(engine.attempt("p", &subject)).unwrap().err().map(|error| error.to_string())
+    };
+    for row in rows() {
+        let failure = match row.cell {
+            "milder" => continue,
+            "entrance" | "spend" => FailureMode::FailClosed,
+            _ => FailureMode::FailOpen,
+        };
+        let engine = engine(row.spec(failure));
+        assert_eq!(told(&engine).is_none(), row.cell == "entrance", "{row:?}");
+    }
+    let engine = engine(
+        Row { class: None, protects: Some("login"), cell: "entrance" }
+            .spec(FailureMode::FailClosed),
+    );
+    assert_eq!(told(&engine), None);
+    let open = Row { class: None, protects: Some("read"), cell: "ordinary" };
+    engine.reload(&PolicySet::builder().policy(open.spec(FailureMode::FailOpen))).unwrap();
+    assert_eq!(
+        told(&engine).unwrap(),
+        "policy `p` guards no entrance, and an outage of the store would be a way in; write `protects: \
+         login` (or `otp`, `auth`, `step_up`, `admin`) and `failure_mode: fail_closed`"
+    );
 }
 
 #[test]

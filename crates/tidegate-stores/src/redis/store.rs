@@ -154,8 +154,8 @@ impl Store for RedisStore {
         self.0.in_time(within, super::amend::amend(&self.0, counter, amendment)).await
     }
 
-    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
-        super::blocks::blocks(&self.0, page).await
+    async fn blocks(&self, page: Page<'_>, within: Span) -> Result<Blocks, StoreError> {
+        self.0.in_time(within, super::blocks::blocks(&self.0, page)).await
     }
 
     async fn probe(&self, trial: &Batch<'_>) -> Result<(), StoreError> {

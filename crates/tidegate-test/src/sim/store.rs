@@ -17,9 +17,6 @@ use super::trace::{OpKind, Outcome};
 #[derive(Clone, Debug)]
 pub(super) struct SimStore(pub(super) Arc<Hub>);
 
-/// How long it takes at most to list blocks, for which nobody says how long they would wait.
-const LISTS: u64 = 250_000;
-
 /// Ready when it is time.
 struct At<'h> {
     hub: &'h Hub,
@@ -104,12 +101,12 @@ impl Store for SimStore {
         Ok(amended)
     }
 
-    async fn blocks(&self, _: Page<'_>) -> Result<Blocks, StoreError> {
+    async fn blocks(&self, _: Page<'_>, within: Span) -> Result<Blocks, StoreError> {
         let act = |state: &mut State, now: u64| {
             let now = state.store_time(now);
             Ok(Blocks { list: state.counters().blocks(now), next: None })
         };
-        self.run(OpKind::List, LISTS, act, |_| 0).await
+        self.run(OpKind::List, within.as_micros(), act, |_| 0).await
     }
 
     async fn probe(&self, trial: &Batch<'_>) -> Result<(), StoreError> {

@@ -77,8 +77,8 @@ impl Store for Recorded {
         self.run(OpKind::Amend, self.store.amend(counter, what, within), |_| 0).await
     }
 
-    async fn blocks(&self, page: Page<'_>) -> Result<Blocks, StoreError> {
-        self.store.blocks(page).await
+    async fn blocks(&self, page: Page<'_>, within: Span) -> Result<Blocks, StoreError> {
+        self.store.blocks(page, within).await
     }
 
     async fn probe(&self, trial: &Batch<'_>) -> Result<(), StoreError> {

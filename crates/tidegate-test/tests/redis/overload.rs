@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use tidegate_core::{
     Account, Case, Dimension, FailureMode, Limit, Mode, PolicySet, PolicySpec, Preset, Protects,
-    Scope, Span, Subject,
+    Scope, Subject,
 };
 use tidegate_engine::Engine;
 use tidegate_stores::redis::{RedisStore, Target};
@@ -19,10 +19,6 @@ use tokio::task::JoinSet;
 
 use crate::node::{PLENTY, bucket, name};
 use crate::place;
-
-/// A deadline above the usual ones: other tests take the processor away from the store, which is no
-/// flood. It lets no more pass in proportion: four times as long, four times as many under way.
-const PATIENT: Span = Span::from_millis(400);
 
 /// How soon a dead store has to be found out (contract A2).
 const TRIPS_WITHIN: Duration = Duration::from_secs(10);
@@ -34,13 +30,12 @@ struct Tally {
     shed: u64,
 }
 
-/// A node with the two policies of the contract that a flood is measured on.
-fn node(url: &str, deadline: Option<Span>) -> Arc<Engine<RedisStore>> {
+/// A node with the two policies of the contract that a flood is measured on, with the usual deadlines.
+fn node(url: &str) -> Arc<Engine<RedisStore>> {
     let by_org = Limit::new(name("all"), Scope::of([Dimension::Org]), bucket(PLENTY));
     let api = PolicySpec::new(name("api"), FailureMode::FailOpen).protecting(Protects::ApiHeavy);
     let login = Preset::Login.policy(name("login"), FailureMode::FailClosed);
-    let timed = |spec: PolicySpec| deadline.into_iter().fold(spec, PolicySpec::deadline);
-    let policies = PolicySet::builder().policy(timed(api.limit(by_org))).policy(timed(login));
+    let policies = PolicySet::builder().policy(api.limit(by_org)).policy(login);
     let target = Target::parse(url).unwrap().with_timeout(Duration::from_secs(2));
     let store = RedisStore::new(target, &secret()).unwrap();
     Arc::new(Engine::new(store, policies.build(None).unwrap()).sharing(&secret()))
@@ -80,7 +75,7 @@ fn mode(engine: &Engine<RedisStore>, policy: &str) -> Mode {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn t24_nine_thousand_requests_at_once_trip_nothing() {
     let server = place::server().await;
-    let engine = node(&place::url(server.addr()), None);
+    let engine = node(&place::url(server.addr()));
     assert!(ask(&engine, "api", 0).await, "connected");
     for policy in ["api", "login"] {
         let tally = flood(&engine, policy, 9_000).await;
@@ -93,7 +88,7 @@ async fn t24_nine_thousand_requests_at_once_trip_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn t24_ninety_thousand_requests_at_once_trip_nothing() {
     let server = place::server().await;
-    let engine = node(&place::url(server.addr()), Some(PATIENT));
+    let engine = node(&place::url(server.addr()));
     assert!(ask(&engine, "api", 0).await && ask(&engine, "login", 0).await, "connected");
     let api = flood(&engine, "api", 90_000).await;
     let login = flood(&engine, "login", 10_000).await;
@@ -109,7 +104,7 @@ async fn t24_ninety_thousand_requests_at_once_trip_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p03_a_flood_of_one_policy_sheds_nothing_of_another() {
     let server = place::server().await;
-    let engine = node(&place::url(server.addr()), Some(PATIENT));
+    let engine = node(&place::url(server.addr()));
     assert!(ask(&engine, "login", 0).await, "connected");
     let flooded = tokio::spawn({
         let engine = Arc::clone(&engine);
@@ -126,7 +121,7 @@ async fn p03_a_flood_of_one_policy_sheds_nothing_of_another() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn t24_a_store_that_stops_in_the_middle_of_a_flood_is_found_out() {
     let server = place::server().await;
-    let engine = node(&place::url(server.addr()), Some(PATIENT));
+    let engine = node(&place::url(server.addr()));
     assert!(ask(&engine, "api", 0).await, "connected");
     let stop = Arc::new(AtomicBool::new(false));
     let mut callers = JoinSet::new();

@@ -50,7 +50,7 @@ async fn operate(node: &Node) -> Result<(), StoreError> {
         let (mut listed, mut after) = (0, None::<String>);
         loop {
             let page = Page { after: after.as_deref(), at_most: 1_000 };
-            let blocks = node.store().blocks(page).await?;
+            let blocks = node.store().blocks(page, Span::SECOND).await?;
             listed += blocks.list.len();
             match blocks.next {
                 Some(next) => after = Some(next),

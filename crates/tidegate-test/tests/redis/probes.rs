@@ -185,7 +185,7 @@ async fn a37_nothing_of_a_probe_outlasts_ten_seconds_and_nothing_is_anybodys() {
             let Value::Int(left) = left else { panic!("{left:?}") };
             assert!((1..=10_000).contains(&left), "{form} is kept for {left} ms");
             let page = Page { after: None, at_most: 1_000 };
-            assert_eq!(node.store().blocks(page).await.unwrap().list, [], "{form}");
+            assert_eq!(node.store().blocks(page, Span::SECOND).await.unwrap().list, [], "{form}");
             let named = Counter::Listed(&keys[0]);
             let amended = node.store().amend(named, Amendment::Unblock, Span::SECOND).await;
             assert_eq!(amended, Err(StoreError::Refused), "{form}");

@@ -4,8 +4,8 @@ use core::future::Future;
 use core::pin::Pin;
 
 use http::Response;
-use tidegate_core::Store;
-use tidegate_engine::ready;
+use tidegate_core::{Store, StoreError};
+use tidegate_engine::{SettleError, ready};
 use tracing::warn;
 
 use crate::answer::Figures;
@@ -57,8 +57,10 @@ impl<S: Store + 'static> After<S> {
 /// counted.
 fn give_back<S: Store + 'static>(gate: Gate<S>, pending: Pending) -> Option<Settling> {
     let settling = async move {
-        if let Err(error) = gate.engine().settle(pending.ticket().as_str(), 0).await {
-            warn!(%error, "an outcome that does not count could not be given back");
+        match gate.engine().settle(pending.ticket().as_str(), 0).await {
+            // The engine tells of what is shed, once a second: a flood must not fill the log.
+            Ok(_) | Err(SettleError::Store(StoreError::Contended)) => {}
+            Err(error) => warn!(%error, "an outcome that does not count could not be given back"),
         }
     };
     if S::WAITS {

@@ -72,7 +72,7 @@ const fn in_words(signal: &Signal) -> &'static str {
     match signal {
         Signal::Suspected { .. } => "the store has failed a request; it is probed from now on",
         Signal::Cleared { .. } => "the store has answered again before it failed too often",
-        Signal::Prolonged { .. } => "local caps still decide: the store does not get well",
+        Signal::Prolonged { .. } => "the node still decides by itself: the store does not get well",
         Signal::Reopened { .. } => {
             "closed for half an hour and the store is still not well: the caps of one-time passwords \
              decide"
@@ -81,13 +81,13 @@ const fn in_words(signal: &Signal) -> &'static str {
         Signal::Changed(change) => match change.cause {
             Proven => "the store has answered for the first time, and decides",
             Tripped => {
-                "the store is not asked any more: local caps decide, for five minutes at least"
+                "the store is not asked any more: the node decides by itself, for five minutes at least"
             }
             Recovered => "the store has been healthy for long enough, and decides again",
             Flapped => "the store has failed too often: nothing passes for ten minutes",
             BackoffOver => "ten minutes are over and the store is healthy: it decides again",
             BackoffOverUnhealthy => {
-                "ten minutes are over and the store is not healthy: local caps decide"
+                "ten minutes are over and the store is not healthy: the node decides by itself"
             }
         },
     }

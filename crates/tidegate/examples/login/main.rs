@@ -137,9 +137,9 @@ impl From<AttemptError> for Refused {
             AttemptError::Unavailable { retry_after } => {
                 Self::Unavailable { seconds: retry_after.map_or(5, Span::as_secs_ceil) }
             }
-            AttemptError::NoPolicy(_) | AttemptError::Undecided(_) => {
-                Self::Unavailable { seconds: 5 }
-            }
+            AttemptError::NoPolicy(_)
+            | AttemptError::NoEntrance(_)
+            | AttemptError::Undecided(_) => Self::Unavailable { seconds: 5 },
         }
     }
 }

@@ -118,9 +118,14 @@ pub async fn check<S: Store>(
     }
     let subject = Subject::new().account(&account);
     let mut case = Case::new(policy, &subject);
-    let decided = engine.decide(&mut case).await;
-    let decision = decided.map_err(|error| undecided(&error))?;
+    let decision = match engine.decide(&mut case).await {
+        Ok(decision) => decision,
+        Err(DecideError::Overloaded) if config.shadow => return Ok(passed_in_shadow(config)),
+        Err(error) => return Err(undecided(&error)),
+    };
     match decision.passed() {
+        // Whatever decided: an outage is no reason to begin in earnest.
+        Err(_) if config.shadow => Ok(passed_in_shadow(config)),
         Err(refused) if decision.mode() == Mode::FailClosed => {
             Err(unavailable(&decision, refused.retry_after()))
         }
@@ -233,6 +238,17 @@ fn told(decision: &Decision<'_>, key_prefix: &str, config: &LimiterConfig) -> Li
         retry_after_secs = wait,
     );
     said
+}
+
+/// Says that a call site in shadow would have refused, or could not tell.
+fn passed_in_shadow(config: &LimiterConfig) -> LimiterDecision {
+    tracing::debug!(
+        target: "tidegate::attempts",
+        policy = config.policy,
+        decision = "allowed in shadow",
+        "the store does not decide at present"
+    );
+    LimiterDecision::Allowed
 }
 
 /// The longest namespace that is logged; what is longer was not written by the host.

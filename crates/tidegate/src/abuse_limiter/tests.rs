@@ -103,6 +103,16 @@ fn in_shadow_everything_passes() {
     }
 }
 
+#[test]
+fn in_shadow_everything_passes_while_the_store_fails_too() {
+    let config = site().in_shadow();
+    let engine = failing(StoreError::Unavailable, &config, FailureMode::FailClosed);
+    for _ in 0..20 {
+        let decided = ready(check(&engine, "verify:u7", &config)).unwrap();
+        assert_eq!(decided.ok(), Some(LimiterDecision::Allowed), "before the trip and after it");
+    }
+}
+
 fn failing(error: StoreError, config: &LimiterConfig, failure: FailureMode) -> Engine<Failing> {
     let limits = Limits { temp: threshold(3, 60, 30), long: None };
     let policy = config.policy(limits, failure).unwrap();

@@ -10,21 +10,18 @@ use crate::process::Server;
 use crate::store::SECRET;
 use crate::wire::{answer, connect, metric, posting};
 
-/// Deadlines above the usual ones: other tests take the processor away from the store, which is no
-/// flood. They let no more pass in proportion: four times as long, four times as many under way.
+/// With the usual deadlines, 250 and 100 ms.
 const POLICIES: &str = "
 version: 1
 policies:
 - name: login
   failure_mode: fail_closed
   protects: login
-  deadline: 400ms
   limits:
   - { name: guesses, by: account, window: { count: 5, per: 1min } }
 - name: api
   failure_mode: fail_open
   protects: api_heavy
-  deadline: 400ms
   limits:
   - { name: burst, by: ip, bucket: { rate: 100000/s, burst: 1000000 } }
 ";

@@ -34,6 +34,7 @@ fn word(result: &Result<Policy, PolicyError>) -> &'static str {
         Err(PolicyError::NotFailClosed { .. }) => "not fail-closed",
         Err(PolicyError::Milder { .. }) => "milder",
         Err(PolicyError::NotCritical { .. }) => "not critical",
+        Err(PolicyError::OpenSpend(_)) => "open spend",
         Err(_) => "refused otherwise",
     }
 }
@@ -48,6 +49,7 @@ fn p04_a34_what_the_builder_takes_for_each_class_and_word_and_failure_mode() {
                 "entrance" => ("loads", "not fail-closed"),
                 "milder" => ("milder", "milder"),
                 "ordinary" => ("not critical", "loads"),
+                "spend" if failure == FailureMode::FailOpen => ("loads", "open spend"),
                 "spend" => ("loads", "loads"),
                 other => panic!("{other}"),
             };

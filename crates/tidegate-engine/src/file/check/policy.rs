@@ -316,6 +316,7 @@ fn not_allowed(called: &str, protects: Option<Protects>, failure: FailureMode) -
         Some(protects) if protects.is_entrance() => {
             Some(Wrong::NotFailClosed { policy, protects, failure })
         }
+        Some(Protects::Spend) => Some(Wrong::OpenSpend { policy }),
         Some(protects) => {
             let protects = format!("`{}`", protects.name());
             Some(Wrong::NotCritical { policy, protects })

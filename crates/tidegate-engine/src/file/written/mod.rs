@@ -70,7 +70,8 @@ pub(super) struct Policy {
     #[schemars(required)]
     pub(super) failure_mode: Option<Placed<Word<FailureMode>>>,
     /// What it guards. Where somebody could get in, it must fail closed. Unless given, a preset or one
-    /// of the classes `read`, `write`, `bulk`, `admin`, `auth`, `health` and `metadata` says it.
+    /// of the classes `login`, `otp`, `step_up`, `auth`, `admin`, `read`, `write`, `bulk`, `health` and
+    /// `metadata` says it.
     #[serde(default, deserialize_with = "present")]
     pub(super) protects: Option<Placed<Word<Protects>>>,
     /// Ready-made limits. Those of the list `limits` with the name of one of them take its place, and

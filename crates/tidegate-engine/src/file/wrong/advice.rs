@@ -40,6 +40,7 @@ codes! {
     NoPolicies => "no-policies",
     NoFailureMode => "no-failure-mode",
     NotFailClosed => "not-fail-closed",
+    OpenSpend => "open-spend",
     NotCritical => "not-critical",
     MilderThanClass => "milder-than-class",
     BadDeadline => "bad-deadline",
@@ -170,6 +171,10 @@ impl Wrong {
             }
             Self::NotFailClosed { .. } => {
                 "write `fail_closed`: otherwise an outage of the store is a way in"
+            }
+            Self::OpenSpend { .. } => {
+                "write `fail_closed` or `degraded`: otherwise an outage of the store lets pass uncounted \
+                 what is paid for or cannot be undone. If that may happen, write `protects: api_heavy`"
             }
             Self::NotCritical { .. } => {
                 "write `degraded` or `fail_open`: only an entrance (`login`, `otp`, `auth`, `step_up`, \

@@ -102,6 +102,12 @@ pub enum Wrong {
         /// What it would do.
         failure: FailureMode,
     },
+    /// A policy for what is paid for, or cannot be undone, that an outage would open.
+    #[error("{policy} protects `spend` and must not be `fail_open`")]
+    OpenSpend {
+        /// The policy.
+        policy: String,
+    },
     /// A policy that an outage would close, although nothing critical is behind it.
     #[error("{policy} is `fail_closed`, but protects {protects}")]
     NotCritical {
