@@ -14,15 +14,18 @@
 //!
 //! # Adding a shape
 //!
-//! Fifteen files, by the matches over [`Shape`], [`Kind`], `Kept` and the forms of scripts:
+//! Ten files: three are new, and seven change, because they match over [`Shape`], [`Kind`], `Kept` or the
+//! forms of scripts, or have a field for each shape.
 //!
-//! | crate | files |
-//! |---|---|
-//! | `tidegate-core` | `shape/<name>.rs` (new: the arithmetic), `shape/mod.rs` (variants of [`Shape`] and [`Kind`], and what differs between shapes), `kept.rs` (what a store keeps of it), `record/mod.rs`, `record/read.rs` and `record/expiry.rs` (its bytes in a shared store, and for how long) |
-//! | `tidegate-engine`, in memory | `memory/mod.rs` (a shelf), `memory/step.rs` (words in, words out) |
-//! | `tidegate-engine`, policy file | `file/written/limit.rs` (the fields), `file/check/filled.rs` and `file/check/shape.rs` (what they mean) |
-//! | `tidegate-stores` | `redis/lua/<name>.lua` (new: the script), `redis/form.rs` (what it is sent), `redis/template.rs` (which part when) |
-//! | `tidegate-server` | `wire/listing.rs` (how it is listed) |
+//! | crate | new | changed |
+//! |---|---|---|
+//! | `tidegate-core` | `shape/<name>.rs` (the arithmetic), `kept/<name>.rs` (what a store keeps of it, its bytes in a shared store, and for how long) | `shape/mod.rs` (variants of [`Shape`] and [`Kind`], and what differs between shapes), `kept/mod.rs` (a variant of `Kept`, and the letters of its records) |
+//! | `tidegate-engine`, in memory | | `memory/step.rs` (its shelf; words in, words out) |
+//! | `tidegate-engine`, policy file | | `file/written/limit.rs` (the fields), `file/check/shape.rs` (what they mean) |
+//! | `tidegate-stores` | `redis/lua/<name>.lua` (the script) | `redis/form.rs` (what it is sent, and which part of it when) |
+//! | `tidegate-server` | | `wire/listing.rs` (how it is listed) |
+//!
+//! A shape whose state or step is large may want files of its own beside these, as abuse logs have.
 //!
 //! Not needed, but kind: a budget of its own in the policy file (`file/written/mod.rs`,
 //! `file/check/budget.rs`), words for `tidegate explain` (`cli/explain/told.rs`, which otherwise shows
