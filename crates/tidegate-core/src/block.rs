@@ -8,7 +8,7 @@
 
 use core::fmt;
 
-use crate::time::{Span, Timestamp};
+use crate::time::{MAX_EXACT, Span, Timestamp};
 
 /// A timed refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +103,23 @@ impl Block {
         match self.level {
             None => self.until,
             Some(level) => self.until.after(hours(u64::from(level.get()))),
+        }
+    }
+
+    /// A block from the three numbers it is stored as: its end in microseconds, the
+    /// [code](BlockScope::code) of its scope, and the number of its level or zero. `Some(None)` for
+    /// three zeros, which are no block; `None` for numbers that no block has.
+    #[must_use]
+    pub fn restored(until: u64, scope: u8, level: u8) -> Option<Option<Self>> {
+        if until > MAX_EXACT {
+            return None;
+        }
+        let until = Timestamp::from_micros(until);
+        match (BlockScope::from_code(scope), Level::from_number(level)) {
+            (Some(scope), Some(level)) => Some(Some(Self { until, scope, level: Some(level) })),
+            (Some(scope), None) if level == 0 => Some(Some(Self { until, scope, level: None })),
+            (None, None) if scope == 0 && level == 0 && until == Timestamp::ZERO => Some(None),
+            _ => None,
         }
     }
 }

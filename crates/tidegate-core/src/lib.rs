@@ -116,7 +116,7 @@ pub use failover::{
     Alarm, Asked, Cap, Cause, Course, Failover, Failsafe, Failure, Generation, Guarded, Guardrails,
     Headroom, Input, Mirror, Outputs, Probe, Severity, Signal, Standby, Standing, Transition,
 };
-pub use kept::Kept;
+pub use kept::{Head, Kept};
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
 pub use limit::{Limit, LimitError, MAX_FORMER, Names, Stage, Stamp};
 pub use name::{Name, NameError};
@@ -127,7 +127,7 @@ pub use policy::{
     PolicySpec, Protects,
 };
 pub use preset::Preset;
-pub use record::{Flaw, Head, Record};
+pub use record::{Flaw, Record};
 pub use secret::{Secret, SecretError};
 pub use settlement::{Move, Receipt, Settled, Settlement, Way};
 pub use shape::*;

@@ -7,15 +7,9 @@
 //!
 //! A record begins with two letters: its form, and the version of that form. Little-endian integers
 //! follow, of 64 bits unless the table says otherwise. The form says how long a record is, so records
-//! can follow one another.
-//!
-//! | state | begins | then |
-//! |---|---|---|
-//! | bucket | `b1` | `r`, `p` and burst it was written under, level in units, time of that level, expiry in ms |
-//! | quota | `q1` | start of the period, units used, expiry in ms |
-//! | window, exact | `r1` | one byte: how many times follow; expiry in ms, the times, oldest first |
-//! | window, counted | `g1` | length it was written under, newest time, end of the backoff, expiry in ms, 61 counts of 32 bits |
-//! | attempts | `a1` | the rest of the [`Head`]; the times, oldest first; then their members, if there are any |
+//! can follow one another. What follows the letters of each form is in the table of `kept/mod.rs`,
+//! beside the states themselves, and so is what is particular to a shape; this module has what is the
+//! same for all of them.
 //!
 //! ```
 //! use tidegate_core::{Bucket, BucketState, Kept, Rate, Record, Shape, Timestamp};
@@ -31,15 +25,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod expiry;
-mod read;
+pub(crate) mod bytes;
+pub(crate) mod expiry;
 #[cfg(test)]
 mod tests;
 
 use crate::amendment::Listed;
-use crate::block::{Block, Level};
+use crate::block::Block;
 use crate::kept::Kept;
-use crate::shape::{AttemptsState, Shape, WindowState};
+use crate::shape::{Kind, Shape};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -71,20 +65,8 @@ pub enum Flaw {
     Version,
 }
 
-/// The first 30 bytes of a record of attempts, which are all that the list of blocks has to read: `a1`,
-/// the expiry in ms, the end of the block, the identity of the limit; then a byte each for the scope
-/// and the level of the block (zeros without a block), the number of attempts that follow (100 at
-/// most), and whether their members follow too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
-    /// The identity of the limit.
-    pub limit: u64,
-    /// The last block, which may have ended.
-    pub block: Option<Block>,
-    expires_at_ms: u64,
-    count: u8,
-    has_members: bool,
-}
+/// The digit of the version that this module reads and writes.
+const VERSION: u8 = b'1';
 
 // === impl Record ===
 
@@ -110,65 +92,29 @@ impl Record {
     ///
     /// [`Flaw`] if the bytes do not begin with a record.
     pub fn take_from(bytes: &mut &[u8], shape: Option<&Shape>) -> Result<Option<Self>, Flaw> {
-        read::record(bytes, shape)
+        let [letter, version] = *bytes.first_chunk().ok_or(Flaw::Garbled)?;
+        let kind = Kept::kind_of(letter).ok_or(Flaw::Garbled)?;
+        match version {
+            VERSION => {}
+            b'2'..=b'9' => return Err(Flaw::Version),
+            _ => return Err(Flaw::Garbled),
+        }
+        if kind != shape.map_or(Kind::Attempts, Shape::kind) {
+            return Ok(None);
+        }
+        Kept::read(bytes, letter, shape).map(Some)
     }
 
     /// The bytes of the record.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        match &self.kept {
-            Kept::Bucket(state, bucket) => {
-                let under = [bucket.units_per_micro(), bucket.units_per_token(), bucket.burst()];
-                let state = [state.level, state.last.as_micros(), self.expires_at_ms];
-                form(b"b1", [], under.into_iter().chain(state))
-            }
-            Kept::Quota(state) => {
-                form(b"q1", [], [state.start.as_micros(), state.used, self.expires_at_ms])
-            }
-            Kept::Window(state, window) => match &**state {
-                WindowState::Ring(ring) => {
-                    let count = u8::try_from(ring.times().len()).unwrap_or(u8::MAX);
-                    let times = ring.times().map(Timestamp::as_micros);
-                    form(b"r1", [count], core::iter::once(self.expires_at_ms).chain(times))
-                }
-                WindowState::Grid(grid) => {
-                    let (last, until) = (grid.last.as_micros(), grid.until.as_micros());
-                    let words = [window.per().as_micros(), last, until, self.expires_at_ms];
-                    let mut bytes = form(b"g1", [], words);
-                    bytes.extend(grid.counts.iter().flat_map(|count| count.to_le_bytes()));
-                    bytes
-                }
-            },
-            Kept::Attempts(state) => self.encode_attempts(state),
-        }
-    }
-
-    fn encode_attempts(&self, state: &AttemptsState) -> Vec<u8> {
-        let attempts = state.attempts();
-        let has_members = attempts.iter().any(|attempt| attempt.member != 0);
-        let (until, scope, level) = match state.block() {
-            Some(Block { until, scope, level }) => {
-                (until, scope.code(), level.map_or(0, Level::get))
-            }
-            None => (Timestamp::ZERO, 0, 0),
-        };
-        let mut bytes = form(b"a1", [], [self.expires_at_ms, until.as_micros(), self.limit]);
-        let count = u8::try_from(attempts.len()).unwrap_or(u8::MAX);
-        bytes.extend([scope, level, count, u8::from(has_members)]);
-        bytes.extend(attempts.iter().flat_map(|attempt| attempt.at.as_micros().to_le_bytes()));
-        if has_members {
-            bytes.extend(attempts.iter().flat_map(|attempt| attempt.member.to_le_bytes()));
-        }
-        bytes
+        self.kept.write(self.limit, self.expires_at_ms)
     }
 
     /// The block that holds at `now`.
     #[must_use]
     pub fn block(&self, now: Timestamp) -> Option<Block> {
-        match &self.kept {
-            Kept::Attempts(state) => state.block().filter(|block| block.holds(now)),
-            Kept::Bucket(..) | Kept::Window(..) | Kept::Quota(_) => None,
-        }
+        self.kept.log()?.block().filter(|block| block.holds(now))
     }
 
     /// The record, kept under this name, as one line of the list of blocks; `None` if no block holds
@@ -191,33 +137,4 @@ impl Flaw {
             Self::Version => StoreError::Version { charge },
         }
     }
-}
-
-// === impl Head ===
-
-impl Head {
-    /// The number of bytes a head has.
-    pub const SIZE: usize = 30;
-
-    /// Reads a head by itself.
-    ///
-    /// # Errors
-    ///
-    /// [`Flaw`] if the bytes are no head of this version.
-    pub fn decode(mut bytes: &[u8]) -> Result<Self, Flaw> {
-        read::head(&mut bytes)
-    }
-}
-
-/// Two letters, the bytes of `counts`, and the words.
-fn form<const N: usize>(
-    letters: &[u8; 2],
-    counts: [u8; N],
-    words: impl IntoIterator<Item = u64>,
-) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(64);
-    bytes.extend(letters);
-    bytes.extend(counts);
-    bytes.extend(words.into_iter().flat_map(u64::to_le_bytes));
-    bytes
 }

@@ -4,10 +4,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::block::BlockScope;
+use crate::block::{BlockScope, Level};
+use crate::kept::Head;
 use crate::shape::{
-    Attempt, Attempts, Bucket, BucketState, Counts, Grid, Period, Quota, QuotaState, Rate, Ring,
-    SUB_COUNTS, Window,
+    Attempt, Attempts, AttemptsState, Bucket, BucketState, Counts, Grid, Period, Quota, QuotaState,
+    Rate, Ring, SUB_COUNTS, Window, WindowState,
 };
 use crate::time::{MAX_EXACT, Span};
 

@@ -9,12 +9,11 @@ use super::commit::{Spots, kind_of};
 use super::locks::{Held, Locks};
 use super::log::LogStep;
 use super::shelf::Spot;
-use super::step::Here;
+use super::step::{Here, LOG_WAYS, Shelves, on_shelf};
 use super::table::Slot;
-use super::{Shelves, on_shelf};
 
 /// Entries to a group of abuse logs.
-const WAYS: usize = super::LOG_WAYS;
+const WAYS: usize = LOG_WAYS;
 
 /// The most counters that one page looks at.
 const MOST: usize = 1_000;

@@ -13,9 +13,8 @@ use tidegate_core::{
 use super::in_place::InPlace;
 use super::locks::Locks;
 use super::shelf::Spot;
-use super::step::{Here, Step as _};
+use super::step::{Here, Shelves, Step as _, on_shelf, on_step};
 use super::table::Slot;
-use super::{Shelves, on_shelf, on_step};
 
 /// Where a charge's key was seen without a lock.
 pub(crate) type Glimpse = Option<Slot>;

@@ -11,9 +11,9 @@ use tidegate_core::{
     Timestamp, plan,
 };
 
-use super::Shelves;
 use super::entry::Head;
 use super::locks::{Held, insert};
+use super::step::Shelves;
 use super::table::Entry;
 
 /// How the short way ended.

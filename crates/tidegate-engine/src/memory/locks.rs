@@ -10,8 +10,8 @@ use tidegate_core::{Charge, Kind, MAX_LIMITS};
 use super::commit::{Glimpse, kind_of};
 use super::shelf::Spot;
 use super::sketch::Cell;
+use super::step::{Shelves, on_shelf};
 use super::table::{acquire, release};
-use super::{Shelves, on_shelf};
 use crate::sync::AtomicU64;
 
 /// Locks that are held, in the order they were taken. Dropping gives all of them back.

@@ -12,11 +12,10 @@ use tidegate_core::{
     Reading, Room, Stale, Timestamp,
 };
 
-use super::Logs;
 use super::entry::{Epoch, Head, PAIR};
 use super::shelf::{Kept, Spot};
 use super::sketch::Cell;
-use super::step::{Here, Step};
+use super::step::{Here, Logs, Step};
 
 /// Words of an abuse log.
 pub(crate) const LOG: usize = FIRST + MAX_BLOCK_AT as usize;

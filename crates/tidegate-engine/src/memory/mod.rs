@@ -6,7 +6,7 @@
 //! | `sketch.rs` | where keys are counted that do not fit |
 //! | `shelf.rs` | both of them, for one shape |
 //! | `entry.rs` | what an entry looks like in memory |
-//! | `step.rs` | one charge on one counter |
+//! | `step.rs` | the shelves of all shapes, and one charge on one counter |
 //! | `log.rs` | abuse logs: how they look, one charge on one of them |
 //! | `commit.rs` | all charges of one decision, together |
 //! | `in_place.rs` | the short way for buckets and quotas that are in their places |
@@ -31,11 +31,8 @@ use tidegate_core::{
     Settlement, Span, Store, StoreError, Usage,
 };
 
-use crate::engine::unpredictable;
-use entry::{Epoch, PAIR, WIDE};
-use log::LOG;
-use settle::Stubs;
-use shelf::Shelf;
+use entry::Epoch;
+use step::{Shelves, on_shelf};
 
 /// How many keys are counted exactly at the same time, for each shape.
 ///
@@ -74,83 +71,6 @@ pub struct MemoryStore<C> {
     shelves: Shelves,
 }
 
-type Pairs = Shelf<PAIR, 5>;
-type Wides = Shelf<WIDE, 7>;
-type Logs = Shelf<LOG, LOG_WAYS>;
-
-/// Abuse logs to a group.
-const LOG_WAYS: usize = 7;
-
-/// Does something with the shelf of a kind, whatever its entries look like.
-macro_rules! on_shelf {
-    ($shelves:expr, $kind:expr, |$shelf:ident| $done:expr) => {
-        match $kind {
-            tidegate_core::Kind::Bucket => {
-                let $shelf = &$shelves.buckets;
-                $done
-            }
-            tidegate_core::Kind::Quota => {
-                let $shelf = &$shelves.quotas;
-                $done
-            }
-            tidegate_core::Kind::Window => {
-                let $shelf = &$shelves.windows;
-                $done
-            }
-            tidegate_core::Kind::Attempts => {
-                let $shelf = &$shelves.logs;
-                $done
-            }
-        }
-    };
-}
-
-/// Does something with the step of a shape on its shelf.
-macro_rules! on_step {
-    ($shelves:expr, $shape:expr, |$step:ident| $done:expr) => {
-        match $shape {
-            tidegate_core::Shape::Bucket(bucket) => {
-                let $step = $crate::memory::step::BucketStep { shelf: &$shelves.buckets, bucket };
-                $done
-            }
-            tidegate_core::Shape::Quota(quota) => {
-                let $step = $crate::memory::step::QuotaStep { shelf: &$shelves.quotas, quota };
-                $done
-            }
-            tidegate_core::Shape::Window(window) => {
-                let $step = $crate::memory::step::WindowStep { shelf: &$shelves.windows, window };
-                $done
-            }
-            tidegate_core::Shape::Attempts(attempts) => {
-                let $step = $crate::memory::log::LogStep { shelf: &$shelves.logs, attempts };
-                $done
-            }
-        }
-    };
-}
-
-use {on_shelf, on_step};
-
-/// The counters of all shapes.
-#[derive(Debug)]
-struct Shelves {
-    epoch: Epoch,
-    buckets: Pairs,
-    quotas: Pairs,
-    windows: Wides,
-    logs: Logs,
-    stubs: Stubs,
-}
-
-/// How many limits, or overrides of limits, can overflow without sharing cells.
-const BLOCKS: u32 = 64;
-
-/// Cells for each of them: in proportion to the table, so that all blocks together take about a tenth
-/// of what it takes.
-fn cells(keys: usize) -> u32 {
-    u32::try_from(keys / 512).unwrap_or(u32::MAX).clamp(8, 1024)
-}
-
 // === impl Budget ===
 
 impl Default for Budget {
@@ -168,11 +88,7 @@ impl Budget {
     /// About what a store of this budget takes at most, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let Self { buckets, quotas, windows, attempts } = *self;
-        let table = |keys: usize, each: u64| (keys as u64).saturating_mul(each);
-        let tables =
-            [table(buckets, 50), table(quotas, 50), table(windows, 1_080), table(attempts, 1_660)];
-        tables.into_iter().fold(0, u64::saturating_add)
+        Shelves::bytes_within(self)
     }
 
     /// Refuses a budget that is more than any machine means.
@@ -196,14 +112,7 @@ impl<C: Clock> MemoryStore<C> {
     /// A store within `budget`. Times before this moment count as this moment.
     #[must_use]
     pub fn new(budget: Budget, clock: C) -> Self {
-        let shelves = Shelves {
-            epoch: Epoch(clock.now()),
-            buckets: Shelf::new(budget.buckets, BLOCKS, cells(budget.buckets), unpredictable()),
-            quotas: Shelf::new(budget.quotas, BLOCKS, cells(budget.quotas), unpredictable()),
-            windows: Shelf::new(budget.windows, BLOCKS, cells(budget.windows), unpredictable()),
-            logs: Shelf::new(budget.attempts, BLOCKS, cells(budget.attempts), unpredictable()),
-            stubs: Stubs::new(Stubs::WORDS),
-        };
+        let shelves = Shelves::new(budget, Epoch(clock.now()));
         Self { clock, shelves }
     }
 
@@ -220,14 +129,7 @@ impl<C: Clock> MemoryStore<C> {
     #[cfg(loom)]
     #[must_use]
     pub fn tiny(clock: C) -> Self {
-        let shelves = Shelves {
-            epoch: Epoch(clock.now()),
-            buckets: Shelf::new(1, 1, 1, 0),
-            quotas: Shelf::new(1, 1, 1, 0),
-            windows: Shelf::new(1, 1, 1, 0),
-            logs: Shelf::new(1, 1, 1, 0),
-            stubs: Stubs::new(1),
-        };
+        let shelves = Shelves::tiny(Epoch(clock.now()));
         Self { clock, shelves }
     }
 

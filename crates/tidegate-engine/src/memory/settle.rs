@@ -14,8 +14,7 @@ use tidegate_core::{
 use super::commit::{Glimpse, Spots};
 use super::locks::Locks;
 use super::shelf::Spot;
-use super::step::{Here, Step as _};
-use super::{Shelves, on_step};
+use super::step::{Here, Shelves, Step as _, on_step};
 use crate::sync::{AtomicU64, Ordering, zeroed_words};
 
 /// Which tickets of one engine have been settled.

@@ -1,13 +1,87 @@
-//! One charge on one spot: words in, the shape's own step, words out.
+//! The shelves of all shapes, and one charge on one spot: words in, the shape's own step, words out.
+//!
+//! Which shelf and which step a shape has is said here and nowhere else. An abuse log is large enough to
+//! have its step in `log.rs`.
 
+use super::Budget;
 use super::entry::{Epoch, Head, PAIR, WIDE};
-use super::shelf::{Kept, Spot};
+use super::log::LOG;
+use super::settle::Stubs;
+use super::shelf::{Kept, Shelf, Spot};
 use super::sketch::Cell;
-use super::{Pairs, Wides};
+use crate::engine::unpredictable;
 use tidegate_core::{
     Bucket, BucketState, Charge, Period, Periods, Quota, QuotaState, Reading, Room, Shape, Span,
     Stale, Timestamp, Window, WindowState,
 };
+
+/// The counters of all shapes.
+#[derive(Debug)]
+pub(crate) struct Shelves {
+    pub(crate) epoch: Epoch,
+    pub(crate) buckets: Pairs,
+    pub(crate) quotas: Pairs,
+    pub(crate) windows: Wides,
+    pub(crate) logs: Logs,
+    pub(crate) stubs: Stubs,
+}
+
+pub(crate) type Pairs = Shelf<PAIR, 5>;
+pub(crate) type Wides = Shelf<WIDE, 7>;
+pub(crate) type Logs = Shelf<LOG, LOG_WAYS>;
+
+/// Abuse logs to a group.
+pub(crate) const LOG_WAYS: usize = 7;
+
+/// Does something with the shelf of a kind, whatever its entries look like.
+macro_rules! on_shelf {
+    ($shelves:expr, $kind:expr, |$shelf:ident| $done:expr) => {
+        match $kind {
+            tidegate_core::Kind::Bucket => {
+                let $shelf = &$shelves.buckets;
+                $done
+            }
+            tidegate_core::Kind::Quota => {
+                let $shelf = &$shelves.quotas;
+                $done
+            }
+            tidegate_core::Kind::Window => {
+                let $shelf = &$shelves.windows;
+                $done
+            }
+            tidegate_core::Kind::Attempts => {
+                let $shelf = &$shelves.logs;
+                $done
+            }
+        }
+    };
+}
+
+/// Does something with the step of a shape on its shelf.
+macro_rules! on_step {
+    ($shelves:expr, $shape:expr, |$step:ident| $done:expr) => {
+        match $shape {
+            tidegate_core::Shape::Bucket(bucket) => {
+                let $step = $crate::memory::step::BucketStep { shelf: &$shelves.buckets, bucket };
+                $done
+            }
+            tidegate_core::Shape::Quota(quota) => {
+                let $step = $crate::memory::step::QuotaStep { shelf: &$shelves.quotas, quota };
+                $done
+            }
+            tidegate_core::Shape::Window(window) => {
+                let $step = $crate::memory::step::WindowStep { shelf: &$shelves.windows, window };
+                $done
+            }
+            tidegate_core::Shape::Attempts(attempts) => {
+                let $step = $crate::memory::log::LogStep { shelf: &$shelves.logs, attempts };
+                $done
+            }
+        }
+    };
+}
+
+pub(crate) use {on_shelf, on_step};
 
 /// A charge of a bucket, where it is counted.
 pub(crate) struct BucketStep<'s> {
@@ -72,6 +146,51 @@ pub(crate) trait Step {
     /// would begin with something of the cell that is not its own.
     fn stays_in(&self, _: Cell, _: Here<'_>) -> bool {
         false
+    }
+}
+
+/// How many limits, or overrides of limits, can overflow without sharing cells.
+const BLOCKS: u32 = 64;
+
+/// Cells for each of them: in proportion to the table, so that all blocks together take about a tenth
+/// of what it takes.
+fn cells(keys: usize) -> u32 {
+    u32::try_from(keys / 512).unwrap_or(u32::MAX).clamp(8, 1024)
+}
+
+// === impl Shelves ===
+
+impl Shelves {
+    pub(crate) fn new(budget: Budget, epoch: Epoch) -> Self {
+        Self {
+            epoch,
+            buckets: Shelf::new(budget.buckets, BLOCKS, cells(budget.buckets), unpredictable()),
+            quotas: Shelf::new(budget.quotas, BLOCKS, cells(budget.quotas), unpredictable()),
+            windows: Shelf::new(budget.windows, BLOCKS, cells(budget.windows), unpredictable()),
+            logs: Shelf::new(budget.attempts, BLOCKS, cells(budget.attempts), unpredictable()),
+            stubs: Stubs::new(Stubs::WORDS),
+        }
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn tiny(epoch: Epoch) -> Self {
+        Self {
+            epoch,
+            buckets: Shelf::new(1, 1, 1, 0),
+            quotas: Shelf::new(1, 1, 1, 0),
+            windows: Shelf::new(1, 1, 1, 0),
+            logs: Shelf::new(1, 1, 1, 0),
+            stubs: Stubs::new(1),
+        }
+    }
+
+    /// About what they take at most within a budget, in bytes.
+    pub(crate) fn bytes_within(budget: &Budget) -> u64 {
+        let Budget { buckets, quotas, windows, attempts } = *budget;
+        let table = |keys: usize, each: u64| (keys as u64).saturating_mul(each);
+        let tables =
+            [table(buckets, 50), table(quotas, 50), table(windows, 1_080), table(attempts, 1_660)];
+        tables.into_iter().fold(0, u64::saturating_add)
     }
 }
 

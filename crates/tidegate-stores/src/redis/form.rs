@@ -1,11 +1,25 @@
-//! The form in which a counter is kept and asked about: what a charge brings for it, under which names.
+//! The form in which a counter is kept and asked about: what a charge brings for it, under which names,
+//! and the texts that read and write it, from the parts in `lua/`.
 //!
-//! A shape has one form or several; the texts that read and write one are put together in
-//! `template.rs` from the parts in `lua/`.
+//! A shape has one form or several. Nothing but this tells them apart: `template.rs` puts the texts of
+//! several counters together, whatever their forms.
 
-use tidegate_core::{Attempts, Charge, Counts, Level, Period, Shape, Threshold};
+mod attempts;
+
+use std::sync::LazyLock;
+
+use tidegate_core::{Charge, Counts, Period, Shape};
 
 use super::args::Args;
+use super::parts::Parts;
+
+#[cfg(test)]
+pub(crate) use attempts::Manner;
+pub(crate) use attempts::{ATTEMPTS, Log};
+
+static BUCKET: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/bucket.lua")));
+static QUOTA: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/quota.lua")));
+static WINDOW: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/window.lua")));
 
 /// The form in which a counter is kept and asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,25 +33,6 @@ pub(crate) enum Form {
     /// A grid whose charge brings the table of a backoff.
     Backoff,
     Attempts(Log),
-}
-
-/// What is done with an abuse log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Log {
-    pub(crate) manner: Manner,
-    /// The charge says whose attempt it is, and each counts once.
-    pub(crate) distinct: bool,
-}
-
-/// How attempts are counted, and how long they are blocked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Manner {
-    /// In one window, with blocks of one length.
-    Temp,
-    /// In two.
-    Dual,
-    /// In one, with blocks that grow.
-    Ladder,
 }
 
 // === impl Form ===
@@ -57,9 +52,7 @@ impl Form {
                 Counts::Attempts(Some(_)) => Self::Backoff,
                 Counts::Attempts(None) | Counts::Admitted => Self::Grid,
             },
-            Shape::Attempts(attempts) => {
-                Self::Attempts(Log { manner: Manner::of(attempts), distinct: charge.member() != 0 })
-            }
+            Shape::Attempts(attempts) => Self::Attempts(Log::of(attempts, charge.member() != 0)),
         }
     }
 
@@ -69,7 +62,7 @@ impl Form {
     }
 
     /// What a charge brings beside its cost and the most that fits: names, and how they are packed.
-    pub(super) const fn arguments(self) -> (&'static [&'static str], &'static str) {
+    const fn arguments(self) -> (&'static [&'static str], &'static str) {
         match self {
             Self::Bucket => (&["r", "p"], "LL"),
             Self::Fixed | Self::FirstUse => (&["length"], "L"),
@@ -79,38 +72,126 @@ impl Form {
             Self::Attempts(log) => log.arguments(),
         }
     }
-}
 
-// === impl Log ===
+    /// The names of all that a charge brings, in order.
+    pub(super) fn names(self) -> Vec<String> {
+        let more = self.arguments().0.iter();
+        ["cost", "full"].iter().chain(more).map(|name| format!("{name}$")).collect()
+    }
 
-impl Log {
-    /// What a charge brings beside its cost and the most that fits: names, and how they are packed.
-    const fn arguments(self) -> (&'static [&'static str], &'static str) {
-        match (self.manner, self.distinct) {
-            (Manner::Temp, false) => (&["id", "per", "block"], "c8LL"),
-            (Manner::Temp, true) => (&["id", "per", "block", "member"], "c8LLc8"),
-            (Manner::Dual, false) => {
-                (&["id", "per", "block", "fulls", "pers", "blocks"], "c8LLLLL")
-            }
-            (Manner::Dual, true) => {
-                (&["id", "per", "block", "fulls", "pers", "blocks", "member"], "c8LLLLLc8")
-            }
-            (Manner::Ladder, false) => (&["id", "per", "from", "to", "lasts"], "c8LBBc48"),
-            (Manner::Ladder, true) => {
-                (&["id", "per", "from", "to", "lasts", "member"], "c8LBBc48c8")
-            }
-        }
+    /// How that is packed which a charge brings beside its cost and the most that fits.
+    pub(super) const fn packed(self) -> &'static str {
+        self.arguments().1
     }
 }
 
-// === impl Manner ===
+/// The texts.
+impl Form {
+    /// Reads the counter and checks it; with `counts`, sees whether there is room, and with `returns`
+    /// finds what is given back.
+    pub(super) fn read(self, counts: bool, returns: bool) -> String {
+        let room = |text: &'static str| if counts { text } else { "" };
+        let quota = |period: &str| {
+            [QUOTA.get("read"), room(QUOTA.get(period)), room(QUOTA.get("room"))].concat()
+        };
+        let window = |is_ring: &str, names: &str, read: &str| {
+            let (charges, read) = (WINDOW.get("read charges"), WINDOW.get(read));
+            let (begin, names) = (WINDOW.get("read"), WINDOW.get(names));
+            format!("{begin}{names}do\nlocal ring$ = {is_ring}\n{charges}{read}end\n")
+        };
+        match self {
+            Self::Bucket => BUCKET.get("read").to_owned(),
+            Self::Fixed => quota("read fixed"),
+            Self::FirstUse => quota("read first use"),
+            Self::Calendar => quota("read calendar"),
+            Self::Ring => window("true", "names ring", "read ring") + room(WINDOW.get("room ring")),
+            Self::Grid | Self::Backoff => {
+                window("false", "names grid", "read grid") + room(WINDOW.get("room grid"))
+            }
+            Self::Attempts(log) if returns => log.read(counts) + &log.find(),
+            Self::Attempts(log) => log.read(counts),
+        }
+    }
 
-impl Manner {
-    const fn of(attempts: &Attempts) -> Self {
-        match (attempts.ladder(), attempts.long()) {
-            (Some(_), _) => Self::Ladder,
-            (None, Some(_)) => Self::Dual,
-            (None, None) => Self::Temp,
+    /// Counts the cost and writes the counter: of a charge that `fits`, or in any case.
+    pub(super) fn count(self, fits: bool) -> String {
+        let take = match self {
+            Self::Bucket if fits => BUCKET.get("take"),
+            Self::Bucket => BUCKET.get("there"),
+            Self::Fixed | Self::FirstUse | Self::Calendar if fits => QUOTA.get("take"),
+            Self::Fixed | Self::FirstUse | Self::Calendar => QUOTA.get("there"),
+            Self::Ring => WINDOW.get("take ring"),
+            Self::Grid => WINDOW.get("take grid"),
+            Self::Backoff => &[WINDOW.get("take grid"), WINDOW.get("take backoff")].concat(),
+            // An abuse log may have nothing to write.
+            Self::Attempts(log) => return log.count(),
+        };
+        format!("do\n{take}{}end\n", self.write())
+    }
+
+    /// When a refused request is counted, by a limit that counts such; `attempts` says whether it counts
+    /// all of them, or only those that it refuses itself.
+    pub(super) const fn counts_refused(self, attempts: bool) -> &'static str {
+        match self {
+            Self::Attempts(_) if attempts => "true",
+            Self::Attempts(_) => "not room$",
+            Self::Bucket
+            | Self::Fixed
+            | Self::FirstUse
+            | Self::Calendar
+            | Self::Ring
+            | Self::Grid
+            | Self::Backoff => "cost$ <= full$",
+        }
+    }
+
+    /// Takes out what was counted.
+    pub(super) fn back(self) -> String {
+        match self {
+            Self::Bucket => BUCKET.get("back").to_owned(),
+            Self::Fixed | Self::FirstUse | Self::Calendar => QUOTA.get("back").to_owned(),
+            Self::Ring => WINDOW.get("back ring").to_owned(),
+            Self::Grid | Self::Backoff => WINDOW.get("back grid").to_owned(),
+            Self::Attempts(log) => log.back(),
+        }
+    }
+
+    /// Takes out all that was ever counted, where that can be forgiven.
+    pub(super) fn forgive(self) -> Option<String> {
+        match self {
+            Self::Attempts(log) => Some(log.forgive()),
+            _ => None,
+        }
+    }
+
+    /// Writes the counter, with a time to live that covers all it has to remember.
+    pub(super) fn write(self) -> String {
+        match self {
+            Self::Bucket => BUCKET.get("write").to_owned(),
+            Self::Fixed | Self::FirstUse | Self::Calendar => QUOTA.get("write").to_owned(),
+            Self::Ring => WINDOW.get("write ring").to_owned(),
+            Self::Grid | Self::Backoff => WINDOW.get("write grid").to_owned(),
+            Self::Attempts(log) => log.write(),
+        }
+    }
+
+    /// The expiry, in ms, of a counter that was found.
+    pub(super) const fn found_expiry(self) -> &'static str {
+        match self {
+            Self::Bucket => "v$ and unpack('<L', v$, 43) or 0",
+            _ => "keeps$",
+        }
+    }
+
+    /// What becomes of a counter that was found under a former name in the millisecond in which it
+    /// expires. Some servers delete it at once, and then it is written whole. Of a quota whose period is
+    /// long over something may be given back, in place.
+    pub(super) const fn adopted_late(self) -> &'static str {
+        match self {
+            Self::Fixed | Self::FirstUse | Self::Calendar => {
+                "call('SET', keys[$], v$, 'PXAT', string.format('%d', (clock - clock % 1000) / 1000 + 1))"
+            }
+            _ => "keeps$ = -1",
         }
     }
 }
@@ -136,26 +217,6 @@ pub(super) fn pack(charge: &Charge<'_>, args: &mut Args) {
                 backoff.rows().iter().for_each(|row| args.span(*row));
             }
         }
-        Shape::Attempts(attempts) => {
-            args.put(charge.limit().id());
-            pack_attempts(attempts, args);
-        }
-    }
-}
-
-fn pack_attempts(attempts: &Attempts, args: &mut Args) {
-    let Threshold { per, block, .. } = attempts.temp();
-    args.span(*per);
-    if let Some(ladder) = attempts.ladder() {
-        args.byte(ladder.from().get());
-        args.byte(ladder.to().get());
-        Level::ALL.iter().for_each(|level| args.span(level.lasts()));
-        return;
-    }
-    args.span(*block);
-    if let Some(Threshold { block_at, per, block }) = attempts.long() {
-        args.put(u64::from(*block_at) - 1);
-        args.span(*per);
-        args.span(*block);
+        Shape::Attempts(attempts) => attempts::pack(charge, attempts, args),
     }
 }

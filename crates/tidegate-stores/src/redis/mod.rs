@@ -11,7 +11,7 @@
 //!
 //! | you look for | it is in |
 //! |---|---|
-//! | the scripts | `lua/`, put together by `template.rs` |
+//! | the scripts | `lua/`, chosen by `form.rs`, put together by `template.rs` |
 //! | how a counter is stored | `state.rs` |
 //! | which counters are charged together | `group.rs`, `undo.rs` |
 //! | whether the servers work | `probe.rs` |
@@ -28,6 +28,7 @@ mod form;
 #[doc(hidden)]
 pub mod fuzz;
 mod group;
+mod parts;
 mod probe;
 mod reply;
 mod script;

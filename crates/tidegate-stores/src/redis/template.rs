@@ -2,28 +2,22 @@
 //!
 //! A loop over any shapes would be one text, and a quarter slower: in Lua every table, call and
 //! conversion counts. So each sequence of shapes has its own text, without tables and loops. Nothing
-//! that comes from a policy or a client gets into it: what is put together are the parts below and
-//! the places of charges, and the same signature always gives the same text.
+//! that comes from a policy or a client gets into it: what is put together are the parts below, those
+//! that `form.rs` chooses for each shape, and the places of charges; and the same signature always gives
+//! the same text.
 
-mod attempts;
+mod amend;
 mod former;
 mod names;
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::form::Form;
+use super::parts::Parts;
 use super::reply::mark;
 use super::signature::{Ask, Part, Refused, Returns, Signature};
 use names::Place;
 
-/// The parts of one file, by the name that follows `--#`.
-struct Parts(HashMap<&'static str, String>);
-
 static STEP: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/step.lua")));
-static BUCKET: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/bucket.lua")));
-static QUOTA: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/quota.lua")));
-static WINDOW: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/window.lua")));
 
 /// Carry a counter over to another name: find it, adopt it, forget it.
 pub(crate) const CARRY: [&str; 3] = [
@@ -49,7 +43,7 @@ pub(crate) fn compose(signature: &Signature) -> String {
 
 /// The text for what an operator does.
 pub(crate) fn amend() -> String {
-    numbered(attempts::amend())
+    numbered(amend::text())
 }
 
 fn numbered(text: String) -> String {
@@ -139,11 +133,7 @@ fn charge(signature: &Signature) -> String {
     };
     for (place, part) in firm().filter(|(_, part)| counting(part)) {
         let unless_global = if part.global { "" } else { &globals };
-        let counts = match part.form {
-            Form::Attempts(_) if part.attempts => "true",
-            Form::Attempts(_) => "not room$",
-            _ => "cost$ <= full$",
-        };
+        let counts = part.form.counts_refused(part.attempts);
         text += &one_more((place, part), &[counts, unless_global].concat());
     }
     text + "end\n"
@@ -155,12 +145,11 @@ fn settle(signature: &Signature) -> String {
     let mut text = ticket.put(STEP.get("mark"));
     for ((place, part), former) in places(signature).zip(former::places(signature)) {
         let given_back =
-            |back: &str| format!("do\n{back}if kept$ then\n{}end\nend\n", part.write());
-        let moved = match (part.returns, part.form) {
-            (Returns::Nothing, _) => part.count(),
-            (Returns::Taken, _) => given_back(&part.back()),
-            (Returns::All, Form::Attempts(log)) => given_back(&log.forgive()),
-            (Returns::All, _) => String::new(),
+            |back: String| format!("do\n{back}if kept$ then\n{}end\nend\n", part.form.write());
+        let moved = match part.returns {
+            Returns::Nothing => part.count(),
+            Returns::Taken => given_back(part.form.back()),
+            Returns::All => part.form.forgive().map(given_back).unwrap_or_default(),
         };
         text += &place.put(&former.write(part.form, &moved));
     }
@@ -172,47 +161,6 @@ fn places(signature: &Signature) -> impl Iterator<Item = (Place, &Part)> {
     names::places(&signature.parts)
 }
 
-// === impl Parts ===
-
-impl Parts {
-    /// Reads the parts of a file; what is before the first is about the file. Comments stay behind.
-    fn of(file: &'static str) -> Self {
-        let mut parts = HashMap::new();
-        let mut name = "";
-        for line in file.lines() {
-            if let Some(begun) = line.strip_prefix("--# ") {
-                name = begun;
-            } else if !line.trim_start().starts_with("--") {
-                let part: &mut String = parts.entry(name).or_default();
-                *part += line;
-                part.push('\n');
-            }
-        }
-        Self(parts)
-    }
-
-    /// A part. The names are all in this file, and the tests ask for each of them.
-    fn get(&self, name: &str) -> &str {
-        debug_assert!(self.0.contains_key(name), "there is no part {name}");
-        self.0.get(name).map_or("", String::as_str)
-    }
-}
-
-// === impl Form ===
-
-impl Form {
-    /// The names of all that a charge brings, in order.
-    fn names(self) -> Vec<String> {
-        let more = self.arguments().0.iter();
-        ["cost", "full"].iter().chain(more).map(|name| format!("{name}$")).collect()
-    }
-
-    /// How that is packed which a charge brings beside its cost and the most that fits.
-    const fn packed(self) -> &'static str {
-        self.arguments().1
-    }
-}
-
 // === impl Part ===
 
 impl Part {
@@ -220,75 +168,12 @@ impl Part {
     fn read(&self, is_charge: bool) -> String {
         // What is given back is taken out of the state as it is, wherever the time has got to.
         let counts = is_charge || self.returns == Returns::Nothing;
-        let room = |text: &'static str| if counts { text } else { "" };
-        let window = |is_ring: &str, names: &str, read: &str| {
-            let (charges, read) = (WINDOW.get("read charges"), WINDOW.get(read));
-            let (begin, names) = (WINDOW.get("read"), WINDOW.get(names));
-            format!("{begin}{names}do\nlocal ring$ = {is_ring}\n{charges}{read}end\n")
-        };
-        match self.form {
-            Form::Bucket => BUCKET.get("read").to_owned(),
-            Form::Fixed | Form::FirstUse | Form::Calendar => {
-                let period = match self.form {
-                    Form::Fixed => "read fixed",
-                    Form::FirstUse => "read first use",
-                    _ => "read calendar",
-                };
-                [QUOTA.get("read"), room(QUOTA.get(period)), room(QUOTA.get("room"))].concat()
-            }
-            Form::Ring => window("true", "names ring", "read ring") + room(WINDOW.get("room ring")),
-            Form::Grid | Form::Backoff => {
-                window("false", "names grid", "read grid") + room(WINDOW.get("room grid"))
-            }
-            Form::Attempts(log) if self.returns == Returns::Taken => log.read(counts) + &log.find(),
-            Form::Attempts(log) => log.read(counts),
-        }
+        self.form.read(counts, self.returns == Returns::Taken)
     }
 
-    /// Counts the cost and writes the counter.
+    /// Counts the cost and writes the counter: of a charge that has room, or in any case.
     fn count(&self) -> String {
-        match self.form {
-            Form::Attempts(log) => log.count(),
-            _ => format!("do\n{}{}end\n", self.take(), self.write()),
-        }
-    }
-
-    /// Counts the cost: of a charge that has room, or in any case.
-    fn take(&self) -> String {
-        let fits = !self.attempts;
-        match self.form {
-            Form::Bucket if fits => BUCKET.get("take").to_owned(),
-            Form::Bucket => BUCKET.get("there").to_owned(),
-            Form::Fixed | Form::FirstUse | Form::Calendar if fits => QUOTA.get("take").to_owned(),
-            Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("there").to_owned(),
-            Form::Ring => WINDOW.get("take ring").to_owned(),
-            Form::Grid => WINDOW.get("take grid").to_owned(),
-            Form::Backoff => [WINDOW.get("take grid"), WINDOW.get("take backoff")].concat(),
-            // An abuse log may have nothing to write: see `count`.
-            Form::Attempts(_) => String::new(),
-        }
-    }
-
-    /// Takes out what was counted.
-    fn back(&self) -> String {
-        match self.form {
-            Form::Bucket => BUCKET.get("back").to_owned(),
-            Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("back").to_owned(),
-            Form::Ring => WINDOW.get("back ring").to_owned(),
-            Form::Grid | Form::Backoff => WINDOW.get("back grid").to_owned(),
-            Form::Attempts(log) => log.back(),
-        }
-    }
-
-    /// Writes the counter, with a time to live that covers all it has to remember.
-    fn write(&self) -> String {
-        match self.form {
-            Form::Bucket => BUCKET.get("write").to_owned(),
-            Form::Fixed | Form::FirstUse | Form::Calendar => QUOTA.get("write").to_owned(),
-            Form::Ring => WINDOW.get("write ring").to_owned(),
-            Form::Grid | Form::Backoff => WINDOW.get("write grid").to_owned(),
-            Form::Attempts(log) => log.write(),
-        }
+        self.form.count(!self.attempts)
     }
 }
 
@@ -298,7 +183,7 @@ mod tests {
 
     use tidegate_core::MAX_LIMITS;
 
-    use super::super::form::{Log, Manner};
+    use super::super::form::{Form, Log, Manner};
     use super::*;
 
     const FORMS: [Form; 7] = [

@@ -6,7 +6,7 @@ use tidegate_core::{
 };
 
 use super::Check;
-use super::filled::Numbers;
+use super::shape::Numbers;
 use crate::file::place::{Place, Placed};
 use crate::file::written::attempts::{
     AttemptsNumbers, LADDER, LadderText, Levels, ThresholdNumbers,

@@ -6,7 +6,7 @@
 use tidegate_core::{Name, PolicySetBuilder};
 
 use super::Check;
-use super::filled::{Filled, Given, Numbers};
+use super::shape::{Filled, Given, Numbers};
 use crate::file::MAX_ENVIRONMENTS;
 use crate::file::error::Problem;
 use crate::file::place::{Place, Placed};

@@ -3,7 +3,7 @@
 use tidegate_core::{Cost, CostRule, Dimension, Kind, Limit, Name, Scope, Shape, Stage};
 
 use super::Check;
-use super::filled::Numbers;
+use super::shape::Numbers;
 use crate::file::place::{Place, Placed};
 use crate::file::written::limit::{self as written, By};
 use crate::file::written::scalar::Number;

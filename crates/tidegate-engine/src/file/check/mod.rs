@@ -6,12 +6,13 @@
 mod attempts;
 mod binding;
 mod budget;
+mod counts;
 mod environment;
-mod filled;
 mod limit;
 mod locate;
 mod outcome;
 mod overrides;
+mod period;
 mod policy;
 mod scalar;
 mod set;

@@ -7,8 +7,8 @@ use tidegate_core::{
 };
 
 use super::Check;
-use super::filled::{Filled, Given, Numbers, filled, is_blank};
 use super::limit::Frame;
+use super::shape::{Filled, Given, Numbers, filled, is_blank};
 use crate::file::MAX_EXACT_OVERRIDES;
 use crate::file::place::{Place, Placed};
 use crate::file::written::limit as written;

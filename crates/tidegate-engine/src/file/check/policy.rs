@@ -3,8 +3,8 @@
 use tidegate_core::{FailureMode, MAX_LIMITS, Name, Overflow, PolicySpec, Preset, Protects, Span};
 
 use super::Check;
-use super::filled::Numbers;
 use super::limit::Sound;
+use super::shape::Numbers;
 use crate::file::place::{Place, Placed};
 use crate::file::written::limit::Limit as WrittenLimit;
 use crate::file::written::{Ours, Policy as Written};

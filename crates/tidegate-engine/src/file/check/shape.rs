@@ -1,23 +1,261 @@
-//! Buckets, windows and quotas: numbers that make a shape.
+//! The shapes: which of them is written, its numbers made whole with those of its limit, and what they
+//! mean. What else there is in a file does not tell one shape from another.
 
-use tidegate_core::{
-    Backoff, Bucket, Calendar, Counts, Period, Quota, Rate, Shape, ShapeError, Span, Unit, Window,
-};
+use tidegate_core::{Bucket, Counts, Period, Quota, Rate, Shape, ShapeError, Span, Window};
 
 use super::Check;
 use crate::file::place::{Place, Placed};
 use crate::file::units;
-use crate::file::written::limit::{self as written, QuotaNumbers, WindowNumbers};
+use crate::file::written::attempts::{AttemptsNumbers, ThresholdNumbers};
+use crate::file::written::limit::{
+    self as written, Elsewhere, Limit, Override, Partly, QuotaNumbers, WindowNumbers,
+};
 use crate::file::written::scalar::RateText;
-use crate::file::written::word::{Counted, Starts, Word};
 use crate::file::wrong::Wrong;
 use crate::file::yaml::short;
 
-/// The units of a calendar, by their names.
-const CALENDAR: [Unit; 4] = [Unit::Hour, Unit::Day, Unit::Week, Unit::Month];
+/// The numbers of a shape as written, whichever it is.
+#[derive(Clone, Copy)]
+pub(super) enum Numbers<'w> {
+    Bucket(&'w Placed<written::Bucket>),
+    Window(&'w Placed<WindowNumbers>),
+    Quota(&'w Placed<QuotaNumbers>),
+    Attempts(&'w Placed<AttemptsNumbers>),
+}
+
+/// Some numbers as they are given, perhaps of several shapes or of none.
+pub(super) struct Given {
+    bucket: Option<Placed<written::Bucket>>,
+    window: Option<Placed<WindowNumbers>>,
+    quota: Option<Placed<QuotaNumbers>>,
+    attempts: Option<Placed<AttemptsNumbers>>,
+}
+
+/// The numbers of an override, with those of its limit for what was left out.
+pub(super) enum Filled {
+    Bucket(Placed<written::Bucket>),
+    Window(Placed<WindowNumbers>),
+    Quota(Placed<QuotaNumbers>),
+    Attempts(Placed<AttemptsNumbers>),
+}
+
+// === impl Numbers ===
+
+impl<'w> Numbers<'w> {
+    /// All that a limit gives: those of one shape, if it is in order.
+    pub(super) fn of(limit: &'w Limit) -> Vec<Self> {
+        let given = [
+            limit.bucket.as_ref().map(Self::Bucket),
+            limit.window.as_ref().map(Self::Window),
+            limit.quota.as_ref().map(Self::Quota),
+            limit.attempts.as_ref().map(Self::Attempts),
+        ];
+        given.into_iter().flatten().collect()
+    }
+
+    pub(super) const fn kind(self) -> &'static str {
+        match self {
+            Self::Bucket(_) => "bucket",
+            Self::Window(_) => "window",
+            Self::Quota(_) => "quota",
+            Self::Attempts(_) => "attempts",
+        }
+    }
+
+    pub(super) const fn place(self) -> Place {
+        match self {
+            Self::Bucket(bucket) => bucket.place,
+            Self::Window(window) => window.place,
+            Self::Quota(quota) => quota.place,
+            Self::Attempts(attempts) => attempts.place,
+        }
+    }
+
+    /// Where the most that fits at once is written.
+    pub(super) fn at_capacity(self) -> Place {
+        let number = match self {
+            Self::Bucket(bucket) => bucket.value.burst.as_ref(),
+            Self::Window(window) => window.value.count.as_ref(),
+            Self::Quota(quota) => quota.value.count.as_ref(),
+            Self::Attempts(attempts) => attempts.value.block_at(),
+        };
+        number.map_or_else(|| self.place(), |number| number.place)
+    }
+}
+
+// === impl Given ===
+
+impl Given {
+    pub(super) fn of_override(rule: &Override) -> Self {
+        Self {
+            bucket: rule.bucket.as_ref().map(whole),
+            window: rule.window.as_ref().map(whole),
+            quota: rule.quota.as_ref().map(whole),
+            attempts: rule.attempts.as_ref().map(whole),
+        }
+    }
+
+    pub(super) fn elsewhere(there: &Elsewhere) -> Self {
+        Self {
+            bucket: there.bucket.as_ref().map(whole),
+            window: there.window.as_ref().map(whole),
+            quota: there.quota.as_ref().map(whole),
+            attempts: there.attempts.as_ref().map(whole),
+        }
+    }
+
+    pub(super) fn numbers(&self) -> Vec<Numbers<'_>> {
+        let given = [
+            self.bucket.as_ref().map(Numbers::Bucket),
+            self.window.as_ref().map(Numbers::Window),
+            self.quota.as_ref().map(Numbers::Quota),
+            self.attempts.as_ref().map(Numbers::Attempts),
+        ];
+        given.into_iter().flatten().collect()
+    }
+}
+
+fn whole<T: Clone>(partly: &Placed<Partly<T>>) -> Placed<T> {
+    Placed { value: partly.value.0.clone(), place: partly.place }
+}
+
+// === impl Filled ===
+
+impl Filled {
+    pub(super) const fn numbers(&self) -> Numbers<'_> {
+        match self {
+            Self::Bucket(bucket) => Numbers::Bucket(bucket),
+            Self::Window(window) => Numbers::Window(window),
+            Self::Quota(quota) => Numbers::Quota(quota),
+            Self::Attempts(attempts) => Numbers::Attempts(attempts),
+        }
+    }
+}
+
+/// Whether no number is given at all.
+pub(super) fn is_blank(numbers: Numbers<'_>) -> bool {
+    match numbers {
+        Numbers::Bucket(given) => given.value.rate.is_none() && given.value.burst.is_none(),
+        Numbers::Window(given) => {
+            let given = &given.value;
+            given.count.is_none()
+                && given.per.is_none()
+                && given.counts.is_none()
+                && given.backoff.is_none()
+        }
+        Numbers::Quota(given) => {
+            let given = &given.value;
+            given.count.is_none()
+                && given.per.is_none()
+                && given.zone.is_none()
+                && given.billing_day.is_none()
+                && given.starts.is_none()
+                && given.counts.is_none()
+                && given.backoff.is_none()
+        }
+        Numbers::Attempts(given) => {
+            let AttemptsNumbers { temp, long, .. } = &given.value;
+            let blank = |at: &Option<Placed<ThresholdNumbers>>| {
+                at.as_ref().is_none_or(|at| {
+                    let at = &at.value;
+                    at.block_at.is_none() && at.per.is_none() && at.block.is_none()
+                })
+            };
+            !given.value.climbs() && blank(temp) && blank(long)
+        }
+    }
+}
+
+/// What an override says, and what its limit says where it says nothing; none if they are of
+/// different shapes. A period and what goes with it are taken from one of both, and so are the way
+/// of counting and its backoff, and the manner of blocks.
+pub(super) fn filled(given: Numbers<'_>, usual: Numbers<'_>) -> Option<Filled> {
+    Some(match (given, usual) {
+        (Numbers::Bucket(given), Numbers::Bucket(usual)) => {
+            let mut bucket = given.clone();
+            fill(&mut bucket.value.rate, &usual.value.rate);
+            fill(&mut bucket.value.burst, &usual.value.burst);
+            Filled::Bucket(bucket)
+        }
+        (Numbers::Window(given), Numbers::Window(usual)) => {
+            let mut window = given.clone();
+            let (numbers, usual) = (&mut window.value, &usual.value);
+            fill(&mut numbers.count, &usual.count);
+            fill(&mut numbers.per, &usual.per);
+            if numbers.counts.is_none() {
+                fill(&mut numbers.backoff, &usual.backoff);
+            }
+            fill(&mut numbers.counts, &usual.counts);
+            Filled::Window(window)
+        }
+        (Numbers::Quota(given), Numbers::Quota(usual)) => {
+            let mut quota = given.clone();
+            let (numbers, usual) = (&mut quota.value, &usual.value);
+            fill(&mut numbers.count, &usual.count);
+            if numbers.per.is_none() {
+                fill(&mut numbers.zone, &usual.zone);
+                fill(&mut numbers.billing_day, &usual.billing_day);
+                fill(&mut numbers.starts, &usual.starts);
+            }
+            fill(&mut numbers.per, &usual.per);
+            if numbers.counts.is_none() {
+                fill(&mut numbers.backoff, &usual.backoff);
+            }
+            fill(&mut numbers.counts, &usual.counts);
+            Filled::Quota(quota)
+        }
+        (Numbers::Attempts(given), Numbers::Attempts(usual)) => {
+            let mut attempts = given.clone();
+            fill_attempts(&mut attempts.value, &usual.value);
+            Filled::Attempts(attempts)
+        }
+        _ => return None,
+    })
+}
+
+fn fill<T: Clone>(given: &mut Option<T>, usual: &Option<T>) {
+    if given.is_none() {
+        given.clone_from(usual);
+    }
+}
+
+fn fill_attempts(given: &mut AttemptsNumbers, usual: &AttemptsNumbers) {
+    if given.has_windows() {
+        fill_threshold(&mut given.temp, &usual.temp);
+        fill_threshold(&mut given.long, &usual.long);
+    } else {
+        fill(&mut given.block_at, &usual.block_at);
+        fill(&mut given.per, &usual.per);
+        fill(&mut given.ladder, &usual.ladder);
+    }
+}
+
+fn fill_threshold(
+    given: &mut Option<Placed<ThresholdNumbers>>,
+    usual: &Option<Placed<ThresholdNumbers>>,
+) {
+    if let (Some(given), Some(usual)) = (given.as_mut(), usual) {
+        fill(&mut given.value.block_at, &usual.value.block_at);
+        fill(&mut given.value.per, &usual.value.per);
+        fill(&mut given.value.block, &usual.value.block);
+    }
+    fill(given, usual);
+}
+
+// === impl Check ===
 
 impl Check {
-    pub(super) fn bucket(&mut self, bucket: &written::Bucket, place: Place) -> Option<Shape> {
+    /// The shape of these numbers; of attempts, whether distinct values are counted matters.
+    pub(super) fn shape(&mut self, numbers: Numbers<'_>, is_distinct: bool) -> Option<Shape> {
+        match numbers {
+            Numbers::Bucket(bucket) => self.bucket(&bucket.value, bucket.place),
+            Numbers::Window(window) => self.window(&window.value, window.place),
+            Numbers::Quota(quota) => self.quota(&quota.value, quota.place),
+            Numbers::Attempts(attempts) => self.attempts(attempts, is_distinct),
+        }
+    }
+
+    fn bucket(&mut self, bucket: &written::Bucket, place: Place) -> Option<Shape> {
         let owner = ("a bucket", place);
         let rate = self.required(bucket.rate.as_ref(), owner, "rate", "rate: 10/s");
         let burst = self.required(bucket.burst.as_ref(), owner, "burst", "burst: 20");
@@ -46,7 +284,7 @@ impl Check {
         self.right(rate.place, Rate::try_new(tokens, per))
     }
 
-    pub(super) fn window(&mut self, window: &WindowNumbers, place: Place) -> Option<Shape> {
+    fn window(&mut self, window: &WindowNumbers, place: Place) -> Option<Shape> {
         let owner = ("a window", place);
         let count = self.required(window.count.as_ref(), owner, "count", "count: 100");
         let per = self.required(window.per.as_ref(), owner, "per", "per: 10min");
@@ -64,7 +302,7 @@ impl Check {
         self.right(place, window).map(Shape::Window)
     }
 
-    pub(super) fn quota(&mut self, quota: &QuotaNumbers, place: Place) -> Option<Shape> {
+    fn quota(&mut self, quota: &QuotaNumbers, place: Place) -> Option<Shape> {
         let owner = ("a quota", place);
         let count = self.required(quota.count.as_ref(), owner, "count", "count: 1000");
         let per = self.required(quota.per.as_ref(), owner, "per", "per: day");
@@ -85,117 +323,5 @@ impl Check {
     /// What was made, or none and why.
     fn right<T>(&mut self, place: Place, made: Result<T, ShapeError>) -> Option<T> {
         made.map_err(|error| self.say(place, error)).ok()
-    }
-
-    /// A calendar's period or a fixed one, each with the fields that go with it.
-    fn period(&mut self, quota: &QuotaNumbers, per: &str, place: Place) -> Option<Period> {
-        let unit = CALENDAR.into_iter().find(|unit| unit.name() == per);
-        let mut misplaced = Vec::new();
-        let mut goes_with = |field, with, place: Option<Place>| {
-            misplaced.extend(place.map(|place| (field, with, place)));
-        };
-        if unit.is_some() {
-            goes_with("starts", "a duration", quota.starts.as_ref().map(|starts| starts.place));
-        } else {
-            goes_with("zone", "a calendar", quota.zone.as_ref().map(|zone| zone.place));
-        }
-        if unit != Some(Unit::Month) {
-            goes_with("billing_day", "months", quota.billing_day.as_ref().map(|day| day.place));
-        }
-        for (field, with, place) in &misplaced {
-            self.say(*place, Wrong::OtherPeriod { field, with, period: short(per) });
-        }
-        let period = match unit {
-            Some(unit) => self.calendar(quota, unit, place),
-            None => {
-                let length = self.duration_text(per, place);
-                let starts = self.word_or(quota.starts.as_ref(), Starts::Epoch);
-                length.zip(starts).map(|(length, starts)| match starts {
-                    Starts::Epoch => Period::Fixed(length),
-                    Starts::FirstUse => Period::FirstUse(length),
-                })
-            }
-        };
-        period.filter(|_| misplaced.is_empty())
-    }
-
-    fn calendar(&mut self, quota: &QuotaNumbers, unit: Unit, place: Place) -> Option<Period> {
-        let day = quota.billing_day.as_ref().filter(|_| unit == Unit::Month);
-        let number = day.map(|day| (self.number(day, "billing_day"), day.place));
-        let day = match number {
-            None => None,
-            Some((Some(number @ 1..=31), _)) => u8::try_from(number).ok(),
-            Some((number, place)) => {
-                if number.is_some() {
-                    self.say(place, Wrong::BadBillingDay);
-                }
-                None
-            }
-        };
-        let zone = quota.zone.as_ref();
-        let name = zone.map_or("UTC", |zone| zone.value.as_str());
-        let place = zone.map_or(place, |zone| zone.place);
-        if !self.fits(name, place) {
-            return None;
-        }
-        match Calendar::try_new(unit, name, day) {
-            Ok(calendar) => {
-                // A day that was refused is not to be taken for none.
-                (day.is_some() == number.is_some()).then_some(Period::Calendar(calendar))
-            }
-            Err(error) => {
-                self.say(place, error);
-                None
-            }
-        }
-    }
-
-    fn counts(
-        &mut self,
-        counts: Option<&Placed<Word<Counted>>>,
-        backoff: Option<&Placed<written::Backoff>>,
-    ) -> Option<Counts> {
-        let counted = self.word_or(counts, Counted::Admitted);
-        let Some(backoff) = backoff else {
-            return Some(match counted? {
-                Counted::Admitted => Counts::Admitted,
-                Counted::Attempts => Counts::Attempts(None),
-            });
-        };
-        let checked = self.backoff(&backoff.value, backoff.place);
-        match counted? {
-            Counted::Attempts => Some(Counts::Attempts(Some(checked?))),
-            Counted::Admitted => {
-                self.say(backoff.place, Wrong::BackoffWithoutAttempts);
-                None
-            }
-        }
-    }
-
-    fn backoff(&mut self, backoff: &written::Backoff, place: Place) -> Option<Backoff> {
-        let owner = ("a backoff", place);
-        let at_base = self.required(backoff.base.as_ref(), owner, "base", "base: 1s");
-        let at_cap = self.required(backoff.cap.as_ref(), owner, "cap", "cap: 5min");
-        let base = at_base.and_then(|base| self.duration(base));
-        let cap = at_cap.and_then(|cap| self.duration(cap));
-        let factor = match &backoff.factor {
-            Some(factor) => self.number(factor, "factor")?,
-            None => 2,
-        };
-        let (base, cap): (Span, Span) = (base?, cap?);
-        let wrong = if base.is_zero() {
-            Some((at_base?.place, "of 0 asks for no delay"))
-        } else if cap < base {
-            Some((at_cap?.place, "cannot be capped below its base"))
-        } else if factor == 0 {
-            Some((backoff.factor.as_ref()?.place, "with a factor of 0 asks for no delay"))
-        } else {
-            None
-        };
-        if let Some((place, why)) = wrong {
-            self.say(place, Wrong::BadBackoff { why });
-            return None;
-        }
-        Some(Backoff::exponential(base, u32::try_from(factor).unwrap_or(u32::MAX), cap))
     }
 }

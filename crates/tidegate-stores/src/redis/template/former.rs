@@ -65,18 +65,7 @@ impl Former {
         if self.is_empty() || write.is_empty() {
             return with_least(write, |_| String::new());
         }
-        let least = match form {
-            Form::Bucket => "v$ and unpack('<L', v$, 43) or 0",
-            _ => "keeps$",
-        };
-        // What expires in this millisecond, some servers delete at once, and then it is written whole. Of
-        // a quota whose period is long over something may be given back, in place.
-        let late = match form {
-            Form::Fixed | Form::FirstUse | Form::Calendar => {
-                "call('SET', keys[$], v$, 'PXAT', string.format('%d', (clock - clock % 1000) / 1000 + 1))"
-            }
-            _ => "keeps$ = -1",
-        };
+        let (least, late) = (form.found_expiry(), form.adopted_late());
         let mut text = format!(
             "do\nlocal least = {least}\nif adopted[$] and v$ then\n\
              if least * 1000 > clock then\n\

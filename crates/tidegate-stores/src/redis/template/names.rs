@@ -35,7 +35,7 @@ pub(super) fn places(parts: &[Part]) -> impl Iterator<Item = (Place, &Part)> {
 /// How many names a part has at most.
 fn names(part: &Part) -> usize {
     let arguments = part.form.names().join(" ");
-    let text = [arguments, part.read(true), part.count(), part.back()].concat();
+    let text = [arguments, part.read(true), part.count(), part.form.back()].concat();
     let mut names: Vec<&str> = text
         .split_inclusive('$')
         .filter_map(|piece| piece.strip_suffix('$'))

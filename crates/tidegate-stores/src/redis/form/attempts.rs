@@ -1,35 +1,63 @@
-//! The parts of an abuse log, put together for its manner.
+//! Abuse logs: what a charge brings for one, and its parts, put together for its manner.
 
 use std::sync::LazyLock;
 
-use super::{Parts, Place, STEP};
-use crate::redis::form::{Log, Manner};
+use tidegate_core::{Attempts, Charge, Level, Threshold};
 
-static ATTEMPTS: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("../lua/attempts.lua")));
+use crate::redis::args::Args;
+use crate::redis::parts::Parts;
 
-static AMEND: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("../lua/amend.lua")));
+pub(crate) static ATTEMPTS: LazyLock<Parts> =
+    LazyLock::new(|| Parts::of(include_str!("../lua/attempts.lua")));
 
 /// During a long block nothing is recorded: nothing could come of it but another.
 const UNLESS_LONG: &str = "if not held$ or scope$ ~= 2 then\n";
 
-/// What an operator does to a log: one text, whatever it is.
-pub(super) fn amend() -> String {
-    let text = [
-        STEP.get("functions"),
-        AMEND.get("arguments"),
-        STEP.get("clock"),
-        AMEND.get("reset"),
-        AMEND.get("numbers"),
-        ATTEMPTS.get("read"),
-        ATTEMPTS.get("state"),
-        AMEND.get("amend"),
-    ];
-    Place { number: 1, is_local: true }.put(&text.concat())
+/// What is done with an abuse log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Log {
+    pub(crate) manner: Manner,
+    /// The charge says whose attempt it is, and each counts once.
+    pub(crate) distinct: bool,
+}
+
+/// How attempts are counted, and how long they are blocked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Manner {
+    /// In one window, with blocks of one length.
+    Temp,
+    /// In two.
+    Dual,
+    /// In one, with blocks that grow.
+    Ladder,
 }
 
 // === impl Log ===
 
 impl Log {
+    /// Of the counter of a charge.
+    pub(super) const fn of(attempts: &Attempts, distinct: bool) -> Self {
+        Self { manner: Manner::of(attempts), distinct }
+    }
+
+    /// What a charge brings beside its cost and the most that fits: names, and how they are packed.
+    pub(super) const fn arguments(self) -> (&'static [&'static str], &'static str) {
+        match (self.manner, self.distinct) {
+            (Manner::Temp, false) => (&["id", "per", "block"], "c8LL"),
+            (Manner::Temp, true) => (&["id", "per", "block", "member"], "c8LLc8"),
+            (Manner::Dual, false) => {
+                (&["id", "per", "block", "fulls", "pers", "blocks"], "c8LLLLL")
+            }
+            (Manner::Dual, true) => {
+                (&["id", "per", "block", "fulls", "pers", "blocks", "member"], "c8LLLLLc8")
+            }
+            (Manner::Ladder, false) => (&["id", "per", "from", "to", "lasts"], "c8LBBc48"),
+            (Manner::Ladder, true) => {
+                (&["id", "per", "from", "to", "lasts", "member"], "c8LBBc48c8")
+            }
+        }
+    }
+
     /// Reads the log and checks its head; with `room`, sees whether one more passes.
     pub(super) fn read(self, room: bool) -> String {
         let get = |name| ATTEMPTS.get(name);
@@ -112,5 +140,36 @@ impl Log {
             Manner::Temp | Manner::Ladder => ATTEMPTS.get("bounds"),
             Manner::Dual => ATTEMPTS.get("bounds long"),
         }
+    }
+}
+
+// === impl Manner ===
+
+impl Manner {
+    const fn of(attempts: &Attempts) -> Self {
+        match (attempts.ladder(), attempts.long()) {
+            (Some(_), _) => Self::Ladder,
+            (None, Some(_)) => Self::Dual,
+            (None, None) => Self::Temp,
+        }
+    }
+}
+
+/// Packs what a charge brings, in the order of [`Log::arguments`].
+pub(super) fn pack(charge: &Charge<'_>, attempts: &Attempts, args: &mut Args) {
+    args.put(charge.limit().id());
+    let Threshold { per, block, .. } = attempts.temp();
+    args.span(*per);
+    if let Some(ladder) = attempts.ladder() {
+        args.byte(ladder.from().get());
+        args.byte(ladder.to().get());
+        Level::ALL.iter().for_each(|level| args.span(level.lasts()));
+        return;
+    }
+    args.span(*block);
+    if let Some(Threshold { block_at, per, block }) = attempts.long() {
+        args.put(u64::from(*block_at) - 1);
+        args.span(*per);
+        args.span(*block);
     }
 }

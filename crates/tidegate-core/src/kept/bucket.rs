@@ -1,0 +1,86 @@
+//! Buckets: what a charge makes of one that was perhaps written under other numbers; its bytes, and how
+//! long they are kept.
+
+use super::Kept;
+use crate::cost::Cost;
+use crate::record::bytes::{form, letters, number, time};
+use crate::record::expiry::{covering, slack};
+use crate::record::{Flaw, Record};
+use crate::shape::{Bucket, BucketState, Rate, Reading};
+use crate::time::{Span, Timestamp};
+
+pub(super) fn look(bucket: &Bucket, kept: Option<&Kept>, cost: Cost, now: Timestamp) -> Reading {
+    match kept {
+        Some(Kept::Bucket(state, old)) if bucket != old => {
+            bucket.look_inherited(old, *state, cost, now)
+        }
+        Some(Kept::Bucket(state, _)) => bucket.look(Some(*state), cost, now),
+        _ => bucket.look(None, cost, now),
+    }
+}
+
+pub(super) fn take(
+    bucket: &Bucket,
+    kept: Option<&Kept>,
+    cost: Cost,
+    now: Timestamp,
+) -> (Kept, Reading) {
+    let (state, reading) = bucket.take(state(bucket, kept, now), cost, now);
+    (Kept::Bucket(state, *bucket), reading)
+}
+
+pub(super) fn give_back(
+    bucket: &Bucket,
+    kept: Option<&Kept>,
+    cost: Cost,
+    taken_at: Timestamp,
+    now: Timestamp,
+) -> Option<(Kept, u64)> {
+    let state = state(bucket, kept, now)?;
+    let (state, units) = bucket.give_back(state, cost, taken_at, now);
+    Some((Kept::Bucket(state, *bucket), units))
+}
+
+fn state(bucket: &Bucket, kept: Option<&Kept>, now: Timestamp) -> Option<BucketState> {
+    match kept {
+        Some(Kept::Bucket(state, old)) if bucket != old => bucket.inherit(old, *state, now),
+        Some(Kept::Bucket(state, _)) => Some(*state),
+        _ => None,
+    }
+}
+
+pub(super) fn read(bytes: &mut &[u8], wanted: &Bucket) -> Result<Record, Flaw> {
+    letters(bytes)?;
+    let [r, p, burst] = [number(bytes)?, number(bytes)?, number(bytes)?];
+    let state = BucketState { level: number(bytes)?, last: time(bytes)? };
+    let rate = Rate::try_new(r, Span::from_micros(p)).map_err(|_| Flaw::Garbled)?;
+    let bucket = Bucket::try_new(rate, burst).map_err(|_| Flaw::Garbled)?;
+    // In lowest terms, or the level would be in other units; and never more than fits.
+    if bucket.units_per_token() != p || state.level > burst * p {
+        return Err(Flaw::Garbled);
+    }
+    let under = if numbers(&bucket) == numbers(wanted) { *wanted } else { bucket };
+    Ok(Record { kept: Kept::Bucket(state, under), limit: 0, expires_at_ms: number(bytes)? })
+}
+
+pub(super) fn write(state: &BucketState, bucket: &Bucket, expires_at_ms: u64) -> Vec<u8> {
+    let state = [state.level, state.last.as_micros(), expires_at_ms];
+    form(b"b1", [], numbers(bucket).into_iter().chain(state))
+}
+
+pub(super) fn expires_at_ms(bucket: &Bucket, state: BucketState, stored: Option<u64>) -> u64 {
+    let full_at = bucket.fresh_at(state).as_micros();
+    let fills = bucket.burst() * bucket.units_per_token();
+    let fills = Span::from_micros(fills.div_ceil(bucket.units_per_micro()));
+    covering(stored, full_at, (full_at + slack(fills)) / 1_000 + 1)
+}
+
+/// Whether states of both are written under the same numbers.
+pub(super) fn is_like(old: &Bucket, new: &Bucket) -> bool {
+    numbers(old) == numbers(new)
+}
+
+/// The numbers that are written beside a state.
+const fn numbers(bucket: &Bucket) -> [u64; 3] {
+    [bucket.units_per_micro(), bucket.units_per_token(), bucket.burst()]
+}

@@ -1,0 +1,81 @@
+//! Quotas: what a charge makes of one; its bytes, and how long they are kept.
+//!
+//! The end of its period is not among the bytes: the expiry tells it.
+
+use super::Kept;
+use crate::charge::Charge;
+use crate::cost::Cost;
+use crate::record::bytes::{form, letters, number, time};
+use crate::record::expiry::SLACK;
+use crate::record::{Flaw, Record};
+use crate::shape::{Quota, QuotaState, Reading, Stale};
+use crate::time::{Span, Timestamp};
+
+pub(super) fn look(
+    quota: &Quota,
+    kept: Option<&Kept>,
+    charge: &Charge<'_>,
+    now: Timestamp,
+) -> Result<Reading, Stale> {
+    quota.look(state(kept), charge.cost(), now, charge.periods().as_ref())
+}
+
+pub(super) fn take(
+    quota: &Quota,
+    kept: Option<&Kept>,
+    charge: &Charge<'_>,
+    now: Timestamp,
+) -> Result<(Kept, Reading), Stale> {
+    let (state, reading) =
+        quota.take(state(kept), charge.cost(), now, charge.periods().as_ref())?;
+    Ok((Kept::Quota(state), reading))
+}
+
+pub(super) fn give_back(
+    quota: &Quota,
+    kept: Option<&Kept>,
+    cost: Cost,
+    taken_at: Timestamp,
+) -> Option<(Kept, u64)> {
+    let (state, units) = quota.give_back(state(kept)?, cost, taken_at);
+    Some((Kept::Quota(state), units))
+}
+
+fn state(kept: Option<&Kept>) -> Option<QuotaState> {
+    match kept {
+        Some(Kept::Quota(state)) => Some(*state),
+        _ => None,
+    }
+}
+
+pub(super) fn read(bytes: &mut &[u8]) -> Result<Record, Flaw> {
+    letters(bytes)?;
+    let (start, used, expires_at_ms) = (time(bytes)?, number(bytes)?, number(bytes)?);
+    let state = QuotaState { start, used, end: end(start, expires_at_ms) };
+    Ok(Record { kept: Kept::Quota(state), limit: 0, expires_at_ms })
+}
+
+pub(super) fn write(state: &QuotaState, expires_at_ms: u64) -> Vec<u8> {
+    form(b"q1", [], [state.start.as_micros(), state.used, expires_at_ms])
+}
+
+/// Never longer than this: the expiry of a quota is what tells the end of its period.
+pub(super) fn expires_at_ms(state: &QuotaState) -> u64 {
+    (state.end.as_micros() + slack(state.end.since(state.start))) / 1_000
+}
+
+/// The end of the period that began at `start` and whose record expires then, rounded down to the
+/// millisecond. Whether a record has the slack of a long period or of a short one cannot be mistaken.
+fn end(start: Timestamp, expires_at_ms: u64) -> Timestamp {
+    let expiry = expires_at_ms.saturating_mul(1_000);
+    let is_long = expiry.saturating_sub(start.as_micros()) >= 90_000_000;
+    let slack = if is_long { SLACK } else { Span::SECOND };
+    Timestamp::from_micros(expiry.saturating_sub(slack.as_micros()))
+}
+
+/// The slack of a quota whose period is so long, in µs: a minute, or a second where it is shorter than a
+/// minute. A millisecond may be missing, which is lost where the end is read from the expiry.
+fn slack(length: Span) -> u64 {
+    let is_long = length.as_micros() >= SLACK.as_micros() - 1_000;
+    if is_long { SLACK.as_micros() } else { Span::SECOND.as_micros() }
+}

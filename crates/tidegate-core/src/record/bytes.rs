@@ -1,0 +1,44 @@
+//! The bytes of records: what all forms are put together from, and read by.
+
+use super::Flaw;
+use crate::time::{MAX_EXACT, Timestamp};
+
+/// Two letters, the bytes of `counts`, and the words.
+pub(crate) fn form<const N: usize>(
+    letters: &[u8; 2],
+    counts: [u8; N],
+    words: impl IntoIterator<Item = u64>,
+) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(64);
+    bytes.extend(letters);
+    bytes.extend(counts);
+    bytes.extend(words.into_iter().flat_map(u64::to_le_bytes));
+    bytes
+}
+
+/// Skips the two letters of a record whose form is known.
+pub(crate) fn letters(bytes: &mut &[u8]) -> Result<[u8; 2], Flaw> {
+    chunk(bytes)
+}
+
+/// A time that arithmetic is exact for.
+pub(crate) fn time(bytes: &mut &[u8]) -> Result<Timestamp, Flaw> {
+    number(bytes).map(Timestamp::from_micros)
+}
+
+/// A number that arithmetic is exact for.
+pub(crate) fn number(bytes: &mut &[u8]) -> Result<u64, Flaw> {
+    word(bytes).and_then(|word| if word <= MAX_EXACT { Ok(word) } else { Err(Flaw::Garbled) })
+}
+
+/// Any 64 bits.
+pub(crate) fn word(bytes: &mut &[u8]) -> Result<u64, Flaw> {
+    chunk(bytes).map(u64::from_le_bytes)
+}
+
+/// So many bytes.
+pub(crate) fn chunk<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], Flaw> {
+    let (chunk, rest) = bytes.split_first_chunk().ok_or(Flaw::Garbled)?;
+    *bytes = rest;
+    Ok(*chunk)
+}

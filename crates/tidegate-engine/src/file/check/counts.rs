@@ -1,0 +1,61 @@
+//! Which requests are counted, and the backoff that goes with counting attempts.
+
+use tidegate_core::{Backoff, Counts, Span};
+
+use super::Check;
+use crate::file::place::{Place, Placed};
+use crate::file::written::limit as written;
+use crate::file::written::word::{Counted, Word};
+use crate::file::wrong::Wrong;
+
+impl Check {
+    /// What is counted, if the backoff fits that.
+    pub(super) fn counts(
+        &mut self,
+        counts: Option<&Placed<Word<Counted>>>,
+        backoff: Option<&Placed<written::Backoff>>,
+    ) -> Option<Counts> {
+        let counted = self.word_or(counts, Counted::Admitted);
+        let Some(backoff) = backoff else {
+            return Some(match counted? {
+                Counted::Admitted => Counts::Admitted,
+                Counted::Attempts => Counts::Attempts(None),
+            });
+        };
+        let checked = self.backoff(&backoff.value, backoff.place);
+        match counted? {
+            Counted::Attempts => Some(Counts::Attempts(Some(checked?))),
+            Counted::Admitted => {
+                self.say(backoff.place, Wrong::BackoffWithoutAttempts);
+                None
+            }
+        }
+    }
+
+    fn backoff(&mut self, backoff: &written::Backoff, place: Place) -> Option<Backoff> {
+        let owner = ("a backoff", place);
+        let at_base = self.required(backoff.base.as_ref(), owner, "base", "base: 1s");
+        let at_cap = self.required(backoff.cap.as_ref(), owner, "cap", "cap: 5min");
+        let base = at_base.and_then(|base| self.duration(base));
+        let cap = at_cap.and_then(|cap| self.duration(cap));
+        let factor = match &backoff.factor {
+            Some(factor) => self.number(factor, "factor")?,
+            None => 2,
+        };
+        let (base, cap): (Span, Span) = (base?, cap?);
+        let wrong = if base.is_zero() {
+            Some((at_base?.place, "of 0 asks for no delay"))
+        } else if cap < base {
+            Some((at_cap?.place, "cannot be capped below its base"))
+        } else if factor == 0 {
+            Some((backoff.factor.as_ref()?.place, "with a factor of 0 asks for no delay"))
+        } else {
+            None
+        };
+        if let Some((place, why)) = wrong {
+            self.say(place, Wrong::BadBackoff { why });
+            return None;
+        }
+        Some(Backoff::exponential(base, u32::try_from(factor).unwrap_or(u32::MAX), cap))
+    }
+}
