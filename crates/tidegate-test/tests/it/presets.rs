@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tidegate_core::{
     Account, Attempts, Case, Dimension, FailureMode, Ladder, Level, Limit, ManualClock, PolicySet,
-    Preset, Scope, Shape, Span, Store, Subject,
+    PolicySpec, Preset, Protects, Scope, Shape, Span, Store, Subject,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, Event};
@@ -169,7 +169,9 @@ fn tickets_kept_for_later<S: Store>(made: impl FnOnce(Arc<ManualClock>) -> S) {
     let log = Attempts::climbing(5, Span::MINUTE, Ladder::default()).unwrap();
     let scope = Scope::of([Dimension::Ip]);
     let limit = Limit::new(name("l"), scope, Shape::Attempts(log)).settling();
-    let (clock, engine) = engine(policies([limit]), made);
+    let auth = PolicySpec::new(name("p"), FailureMode::FailClosed).protecting(Protects::Auth);
+    let set = PolicySet::builder().policy(auth.limit(limit)).build(None).unwrap();
+    let (clock, engine) = engine(set, made);
     let engine = engine.sharing(&secret());
     let subject = Subject::new().ip(address(1));
     let try_once = || ready(engine.attempt("p", &subject));
