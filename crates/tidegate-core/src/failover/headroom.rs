@@ -102,11 +102,11 @@ impl Headroom {
     }
 
     /// Whether somebody who has `held` calls under way may make another, of `total` that all of so many
-    /// `parties` have together. Half of an equal share is everybody's own, and at least one call, so
-    /// that every policy finds out how the store is.
+    /// `parties` have together. Half of an equal share is everybody's own; rounded up it is at least
+    /// one call, so that every policy finds out how the store is.
     #[must_use]
     pub const fn admits(bound: u64, parties: u64, total: u64, held: u64) -> bool {
-        held * 2 * parties < bound || held == 0 || held < bound.saturating_sub(total)
+        held * 2 * parties < bound || held < bound.saturating_sub(total)
     }
 
     fn change(&mut self, bound: u32, at: Timestamp) {
