@@ -120,12 +120,14 @@ pub async fn check<S: Store>(
     let mut case = Case::new(policy, &subject);
     let decision = match engine.decide(&mut case).await {
         Ok(decision) => decision,
-        Err(DecideError::Overloaded) if config.shadow => return Ok(passed_in_shadow(config)),
+        Err(DecideError::Overloaded) if config.shadow => {
+            return Ok(passed_in_shadow(config, "overloaded"));
+        }
         Err(error) => return Err(undecided(&error)),
     };
     match decision.passed() {
         // Whatever decided: an outage is no reason to begin in earnest.
-        Err(_) if config.shadow => Ok(passed_in_shadow(config)),
+        Err(_) if config.shadow => Ok(passed_in_shadow(config, decision.mode().name())),
         Err(refused) if decision.mode() == Mode::FailClosed => {
             Err(unavailable(&decision, refused.retry_after()))
         }
@@ -240,13 +242,13 @@ fn told(decision: &Decision<'_>, key_prefix: &str, config: &LimiterConfig) -> Li
     said
 }
 
-/// Says that a call site in shadow would have refused, or could not tell.
-fn passed_in_shadow(config: &LimiterConfig) -> LimiterDecision {
+/// Lets a call pass that a site in earnest would have refused, and logs in which mode.
+fn passed_in_shadow(config: &LimiterConfig, mode: &str) -> LimiterDecision {
     tracing::debug!(
         target: "tidegate::attempts",
         policy = config.policy,
         decision = "allowed in shadow",
-        "the store does not decide at present"
+        mode,
     );
     LimiterDecision::Allowed
 }
