@@ -7,13 +7,14 @@
 
 use arrayvec::ArrayVec;
 
+use crate::address::Prefix;
 use crate::amendment::{Counter, Naming};
 use crate::cost::Cost;
 use crate::key::Key;
 use crate::limit::{Limit, Names, Stage, Stamp};
 use crate::overrides::Applies;
 use crate::shape::{Calendar, Periods, Reading, Room, Shape};
-use crate::subject::{Facts, Subject};
+use crate::subject::{Dimension, Facts, Subject};
 use crate::time::{Span, Timestamp};
 
 /// The most limits one decision can have. A policy with more is
@@ -275,6 +276,21 @@ impl<'a> Batch<'a> {
     #[must_use]
     pub const fn deadline(&self) -> Span {
         self.deadline
+    }
+
+    /// The network that the request comes from: the IPv4 address, or the /48 around an IPv6 address,
+    /// which is as much as a single customer may hold. A store with room for so many counters shares
+    /// it out by networks, so that a flood of made-up keys leaves room for others.
+    #[must_use]
+    pub fn network(&self) -> Option<Prefix> {
+        self.facts.address(Dimension::Ip48)
+    }
+
+    /// Whether the client's address has a wider prefix by this dimension than its own: IPv6 has, IPv4
+    /// has none.
+    pub(crate) fn widens_to(&self, dimension: Dimension) -> bool {
+        let wider = self.facts.address(dimension);
+        wider.is_some_and(|prefix| Some(prefix) != self.facts.address(Dimension::Ip))
     }
 
     /// The names of the counters, one for each charge and in the same order.

@@ -2,6 +2,7 @@
 
 use arrayvec::ArrayVec;
 
+use crate::address::Prefix;
 use crate::charge::{Charge, MAX_LIMITS};
 use crate::cost::Cost;
 use crate::limit::Names;
@@ -16,6 +17,7 @@ pub struct Settlement<'a> {
     decided_at: Timestamp,
     expires_at: Timestamp,
     deadline: Span,
+    network: Option<Prefix>,
     moves: ArrayVec<Move<'a>, MAX_LIMITS>,
     holds: &'a [Hold],
 }
@@ -86,6 +88,7 @@ impl<'a> Settlement<'a> {
             decided_at: claim.decided_at,
             expires_at: claim.expires_at(),
             deadline: *PolicySpec::DEADLINES.end(),
+            network: claim.network,
             moves: claim.holds.iter().filter_map(of).collect(),
             holds: &claim.holds,
         }
@@ -119,6 +122,12 @@ impl<'a> Settlement<'a> {
     /// Leaves the store no more than this: the deadline of the policy, less what has passed of it.
     pub const fn hurry(&mut self, left: Span) {
         self.deadline = left;
+    }
+
+    /// The [network](crate::Batch::network) of the request that is settled, where the ticket says so.
+    #[must_use]
+    pub const fn network(&self) -> Option<Prefix> {
+        self.network
     }
 
     /// The names of all counters on the ticket, moved or not: wherever they are kept, the ticket is

@@ -6,18 +6,24 @@
 //! were charged, how much and when. It is authenticated, so nobody can invent or alter one, and
 //! numbered, so a store can see to it that each is settled at most once.
 //!
-//! A ticket is text for `Authorization`-like places: base64url without padding. The digests of
-//! counters in it are masked, because who knew them could look for keys that collide.
+//! A ticket is text for `Authorization`-like places: base64url without padding. It is encrypted, because
+//! clients may get to see it: the names of counters tell who is counted together with whom, and who knew
+//! their digests could look for keys that collide. The nonce is made from what is encrypted, so the same
+//! claim is the same ticket and no two different ones ever share a nonce.
 
 use core::fmt;
+use core::net::{IpAddr, Ipv6Addr};
 
 use arrayvec::ArrayVec;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::Aead as _;
+use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use siphasher::sip::SipHasher13;
 
+use crate::address::{Prefix, PrefixLength};
 use crate::charge::MAX_LIMITS;
 use crate::cost::Cost;
 use crate::decision::Decision;
@@ -38,6 +44,8 @@ pub struct Claim {
     pub decided_at: Timestamp,
     /// Under which circumstances. What was taken in one mode is not given back in another.
     pub mode: Mode,
+    /// The [network](crate::Batch::network) of the request, for stores that count by it.
+    pub network: Option<Prefix>,
     /// What was taken of each limit that settles.
     pub holds: ArrayVec<Hold, MAX_LIMITS>,
 }
@@ -72,7 +80,9 @@ pub struct Hold {
 /// Makes tickets and tells its own from all others.
 #[derive(Clone)]
 pub struct Seal {
+    cipher: XChaCha20Poly1305,
     mac: Hmac<Sha256>,
+    /// Of tickets of the form before this one, which are still opened.
     mask: SipHasher13,
 }
 
@@ -97,11 +107,15 @@ pub enum TicketError {
 }
 
 /// What begins every ticket of this form.
-const VERSION: u8 = 2;
-const HEAD: usize = 1 + 3 * 8 + 1 + 1;
+const VERSION: u8 = 3;
+/// What begins those of the form before, which show the names of their counters. None is made any more,
+/// and none lives for longer than [`Ticket::LIFE`].
+const FORMER: u8 = 2;
+const NONCE: usize = 24;
+const HEAD: usize = 3 * 8 + 1 + 1 + 17;
 const HOLD: usize = 4 * 8 + 4 + 2;
 const MAC: usize = 16;
-const MAX_BYTES: usize = HEAD + MAX_LIMITS * (HOLD + MAX_KEY) + MAC;
+const MAX_BYTES: usize = 1 + NONCE + HEAD + MAX_LIMITS * (HOLD + MAX_KEY) + MAC;
 
 // === impl Ticket ===
 
@@ -158,8 +172,9 @@ impl Claim {
             });
         }
         let (decided_at, mode) = (decision.decided_at(), decision.mode());
+        let network = if names.is_none() { batch.network() } else { None };
         let taken = decision.is_admitted() && !holds.is_empty();
-        taken.then_some(Self { id, decided_at, mode, holds })
+        taken.then_some(Self { id, decided_at, mode, network, holds })
     }
 
     /// The instant from which on it is too late.
@@ -178,34 +193,26 @@ impl Seal {
         let mut block = [0; 64];
         block[..secret.len()].copy_from_slice(secret);
         let mac = Hmac::<Sha256>::new(&block.into());
-        let derived = mac.clone().chain_update(b"mask").finalize().into_bytes();
+        let derived = |what: &[u8]| mac.clone().chain_update(what).finalize().into_bytes();
         let mut key = [0; 16];
-        key.copy_from_slice(&derived[..16]);
-        Self { mac, mask: SipHasher13::new_with_key(&key) }
+        key.copy_from_slice(&derived(b"mask")[..16]);
+        let cipher = XChaCha20Poly1305::new(&Key::from(<[u8; 32]>::from(derived(b"cipher"))));
+        Self { cipher, mac, mask: SipHasher13::new_with_key(&key) }
     }
 
     /// Writes a claim down.
     #[must_use]
     pub fn seal(&self, claim: &Claim) -> Ticket {
-        let mut bytes = Vec::with_capacity(HEAD + claim.holds.len() * (HOLD + 64) + MAC);
-        let TicketId { maker, number } = claim.id;
+        let body = write(claim);
+        let nonce = self.mac.clone().chain_update(b"nonce").chain_update(&body).finalize();
+        let mut nonce_bytes = [0; NONCE];
+        nonce_bytes.copy_from_slice(&nonce.into_bytes()[..NONCE]);
+        // Nothing this short is too long for the cipher; were it, the ticket would open nothing.
+        let sealed = self.cipher.encrypt(&XNonce::from(nonce_bytes), &*body).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(1 + NONCE + sealed.len());
         bytes.push(VERSION);
-        for word in [maker, number, claim.decided_at.as_micros()] {
-            bytes.extend(word.to_be_bytes());
-        }
-        bytes.extend([claim.mode as u8, claim.holds.len().to_le_bytes()[0]]);
-        for (place, hold) in claim.holds.iter().enumerate() {
-            let digest = hold.digest ^ self.mask(claim.id, place);
-            for word in [hold.limit, digest, hold.taken.get(), hold.period] {
-                bytes.extend(word.to_be_bytes());
-            }
-            bytes.extend(hold.role.to_be_bytes());
-            let key = hold.key.as_deref().unwrap_or_default();
-            bytes.extend(u16::try_from(key.len()).unwrap_or(u16::MAX).to_be_bytes());
-            bytes.extend(key.as_bytes());
-        }
-        let mac = self.mac.clone().chain_update(&bytes).finalize().into_bytes();
-        bytes.extend(&mac[..MAC]);
+        bytes.extend(nonce_bytes);
+        bytes.extend(sealed);
         Ticket(URL_SAFE_NO_PAD.encode(&bytes))
     }
 
@@ -220,32 +227,31 @@ impl Seal {
             return Err(TicketError::Malformed);
         }
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| TicketError::Malformed)?;
+        match bytes.split_first() {
+            Some((&VERSION, sealed)) => {
+                let (nonce, sealed) =
+                    sealed.split_first_chunk::<NONCE>().ok_or(TicketError::Malformed)?;
+                let body = self.cipher.decrypt(&XNonce::from(*nonce), sealed);
+                let body = body.map_err(|_| TicketError::Altered)?;
+                read(&body, true).ok_or(TicketError::Malformed)
+            }
+            Some((&FORMER, _)) => self.open_former(&bytes),
+            _ => Err(TicketError::Malformed),
+        }
+    }
+
+    fn open_former(&self, bytes: &[u8]) -> Result<Claim, TicketError> {
         let body = bytes.len().checked_sub(MAC).ok_or(TicketError::Malformed)?;
         let (body, mac) = bytes.split_at(body);
-        if body.first() != Some(&VERSION) {
-            return Err(TicketError::Malformed);
-        }
         // Compared in constant time.
         let expected = self.mac.clone().chain_update(body);
         expected.verify_truncated_left(mac).map_err(|_| TicketError::Altered)?;
-        self.read(&body[1..]).ok_or(TicketError::Malformed)
-    }
-
-    fn read(&self, mut body: &[u8]) -> Option<Claim> {
-        let id = TicketId { maker: word(&mut body)?, number: word(&mut body)? };
-        let decided_at = Timestamp::from_micros(word(&mut body)?);
-        let [mode, count] = chunk(&mut body)?;
-        let mode = Mode::ALL.into_iter().find(|known| *known as u8 == mode)?;
-        let mut holds = ArrayVec::new();
-        for place in 0..usize::from(count) {
-            let (limit, digest) = (word(&mut body)?, word(&mut body)?);
-            let (taken, period) = (Cost::try_new(word(&mut body)?).ok()?, word(&mut body)?);
-            let role = u32::from_be_bytes(chunk(&mut body)?);
-            let key = key(&mut body)?;
-            let digest = digest ^ self.mask(id, place);
-            holds.try_push(Hold { limit, digest, role, period, taken, key }).ok()?;
+        let body = body.get(1..).ok_or(TicketError::Malformed)?;
+        let mut claim = read(body, false).ok_or(TicketError::Malformed)?;
+        for (place, hold) in claim.holds.iter_mut().enumerate() {
+            hold.digest ^= self.mask(claim.id, place);
         }
-        body.is_empty().then_some(Claim { id, decided_at, mode, holds })
+        Ok(claim)
     }
 
     /// Hides the digest of one hold: a keystream that is used once, because ids are.
@@ -262,6 +268,53 @@ impl fmt::Debug for Seal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Seal(secret)")
     }
+}
+
+/// What is sealed.
+fn write(claim: &Claim) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEAD + claim.holds.len() * (HOLD + 64));
+    let TicketId { maker, number } = claim.id;
+    for word in [maker, number, claim.decided_at.as_micros()] {
+        bytes.extend(word.to_be_bytes());
+    }
+    bytes.extend([claim.mode as u8, claim.holds.len().to_le_bytes()[0]]);
+    bytes.push(u8::from(claim.network.is_some()));
+    if let Some(network) = claim.network {
+        bytes.extend(&network.to_bytes()[..16]);
+    }
+    for hold in &claim.holds {
+        for word in [hold.limit, hold.digest, hold.taken.get(), hold.period] {
+            bytes.extend(word.to_be_bytes());
+        }
+        bytes.extend(hold.role.to_be_bytes());
+        let key = hold.key.as_deref().unwrap_or_default();
+        bytes.extend(u16::try_from(key.len()).unwrap_or(u16::MAX).to_be_bytes());
+        bytes.extend(key.as_bytes());
+    }
+    bytes
+}
+
+fn read(mut body: &[u8], with_network: bool) -> Option<Claim> {
+    let id = TicketId { maker: word(&mut body)?, number: word(&mut body)? };
+    let decided_at = Timestamp::from_micros(word(&mut body)?);
+    let [mode, count] = chunk(&mut body)?;
+    let mode = Mode::ALL.into_iter().find(|known| *known as u8 == mode)?;
+    let network = match with_network {
+        true if chunk(&mut body)? == [1] => {
+            let address = IpAddr::V6(Ipv6Addr::from_octets(chunk(&mut body)?));
+            Some(Prefix::rolled_up(address, PrefixLength::P48))
+        }
+        _ => None,
+    };
+    let mut holds = ArrayVec::new();
+    for _ in 0..count {
+        let (limit, digest) = (word(&mut body)?, word(&mut body)?);
+        let (taken, period) = (Cost::try_new(word(&mut body)?).ok()?, word(&mut body)?);
+        let role = u32::from_be_bytes(chunk(&mut body)?);
+        let key = key(&mut body)?;
+        holds.try_push(Hold { limit, digest, role, period, taken, key }).ok()?;
+    }
+    body.is_empty().then_some(Claim { id, decided_at, mode, network, holds })
 }
 
 /// The name of a counter; none is as long as nothing.

@@ -1,11 +1,11 @@
 //! The atomics and locks that threads share, and loom's in their place when loom looks at them.
 
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicU64, Ordering};
+pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[cfg(loom)]
 pub(crate) use loom::sync::Mutex;
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[cfg(not(loom))]
 pub(crate) use std::sync::Mutex;
 
@@ -19,6 +19,17 @@ pub(crate) fn zeroed_words(len: usize) -> Box<[AtomicU64]> {
 #[cfg(loom)]
 pub(crate) fn zeroed_words(len: usize) -> Box<[AtomicU64]> {
     (0..len).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// The same in halves of words.
+#[cfg(not(loom))]
+pub(crate) fn zeroed_halves(len: usize) -> Box<[AtomicU32]> {
+    bytemuck::zeroed_slice_box(len)
+}
+
+#[cfg(loom)]
+pub(crate) fn zeroed_halves(len: usize) -> Box<[AtomicU32]> {
+    (0..len).map(|_| AtomicU32::new(0)).collect()
 }
 
 /// What to do between two attempts at a lock: spin briefly, then let others run.

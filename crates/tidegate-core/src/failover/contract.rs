@@ -10,7 +10,7 @@ use crate::subject::{Dimension, Scope};
 use crate::time::Span;
 
 /// The version of the contract. Version 2 holds the readings A34 to A42; it is released once all of
-/// them are in, and is not changed by those that come later (A40, A41).
+/// them are in, and is not changed by the one that comes later (A41).
 pub const VERSION: u32 = 2;
 /// The version of the specification they come from.
 pub const SPEC_DOC: &str = "1.0.0";
@@ -68,6 +68,19 @@ pub struct Cap {
     pub per: Span,
 }
 
+impl Cap {
+    /// The cap, and where it is by address alone those of the wider prefixes.
+    pub(super) fn widened(&self) -> impl Iterator<Item = Self> {
+        let wider = WIDER.iter().filter(|_| self.by == PREFIX);
+        let wider = wider.map(|(by, times)| Self {
+            by: Scope::of_all(&[*by]),
+            count: self.count * times,
+            ..*self
+        });
+        core::iter::once(*self).chain(wider)
+    }
+}
+
 const ACCOUNT: Scope = Scope::of_all(&[Dimension::Account]);
 const PREFIX: Scope = Scope::of_all(&[Dimension::Ip]);
 const PREFIX_AND_AGENT: Scope = Scope::of_all(&[Dimension::Ip, Dimension::Agent]);
@@ -89,6 +102,10 @@ pub const API: [Cap; 2] = [
 ];
 /// Reads of health and metadata.
 pub const HEALTH: [Cap; 1] = [Cap { by: PREFIX, count: 60, per: Span::from_secs(60) }];
+
+/// The wider IPv6 prefixes that every cap by address holds for as well, each with so many times the
+/// count: whoever holds a /48 can send from any subnet of it.
+pub const WIDER: [(Dimension, u64); 2] = [(Dimension::Ip56, 4), (Dimension::Ip48, 16)];
 
 /// The share of a limit's rate that is left to one node where local ceilings decide: one in this many.
 pub const CEILING_SHARE: u64 = 10;

@@ -7,8 +7,12 @@
 //! written under other numbers is, and written under the present name; two are never added up.
 //!
 //! A reload may come back to an ending that was in force before. What is left under that name is then
-//! older than what was counted since, so the endings are kept in the order of their last use, and the
-//! present one has its place among them.
+//! older than what was counted since, so the present ending has its place among the others. It keeps
+//! that place while it is in force and when it is former again: counters that were not charged meanwhile
+//! are as old as they were, and of those that were, nothing is left under any newer name.
+//!
+//! Only those are looked at that were in force last. The others are remembered as long as counters may be
+//! left under them, so that a reload that comes back to one of them knows which names are newer.
 
 use arrayvec::ArrayVec;
 
@@ -22,6 +26,9 @@ use crate::time::{Span, Timestamp};
 /// The most former names of a counter that are looked at. A limit whose period is changed more often,
 /// while counters of all these periods still count, forgets the oldest.
 pub const MAX_FORMER: usize = 2;
+
+/// The most endings that are remembered, whether or not they are looked at.
+const MAX_KNOWN: usize = 16;
 
 /// How much longer a former name is looked at than its counters last: nodes of a fleet that are reloaded
 /// later still write it.
@@ -45,10 +52,12 @@ pub struct Names {
 /// The endings that the names of a limit's counters had before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Former {
-    /// Those first that were in force last.
+    /// Those first whose counters are newer, where there are counters under several.
     list: Vec<Ending>,
-    /// How many of them were in force after the present one had been.
+    /// How many of them are newer than what is left under the present one.
     newer: usize,
+    /// Until when counters may be left under endings that are not remembered.
+    forgotten: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +68,10 @@ struct Ending {
     text: Box<str>,
     /// When no counter with such a name is left.
     until: Timestamp,
+    /// How many endings had been left before this one was.
+    turn: u64,
+    /// Whether it is looked at.
+    is_read: bool,
 }
 
 // === impl Names ===
@@ -127,26 +140,47 @@ impl Former {
         let (present, last) = (limit.ending(), earlier.ending());
         let mut former = earlier.former.clone();
         if (limit.scope, &present) != (earlier.scope, &last) {
-            // What an earlier period has left behind may outlast the later one.
-            let ends = |at: Timestamp| at.after(earlier.longest()).after(STRAGGLERS);
-            let kept = former.list.iter().map(|ending| ending.until).max();
-            let until = at.map_or(Timestamp::MAX, ends).max(kept.unwrap_or(Timestamp::ZERO));
-            former
-                .list
-                .insert(former.newer, Ending { scope: earlier.scope, text: last.into(), until });
+            former.leave(earlier, at);
             let is_present = |it: &Ending| (it.scope, &*it.text) == (limit.scope, present.as_str());
             former.newer = match former.list.iter().position(is_present) {
                 Some(place) => {
                     former.list.remove(place);
                     place
                 }
+                // It may be one that was forgotten, and then everything is newer.
+                None if former.forgotten.is_some_and(|until| at.is_none_or(|at| at < until)) => {
+                    former.list.len()
+                }
                 None => 0,
             };
         }
         former.retain(|ending| at.is_none_or(|at| at < ending.until));
-        former.list.truncate(MAX_FORMER);
-        former.newer = former.newer.min(former.list.len());
         former
+    }
+
+    /// Adds the ending of `earlier`, which has been in force until now.
+    fn leave(&mut self, earlier: &Limit, at: Option<Timestamp>) {
+        // What an earlier period has left behind may outlast the later one.
+        let ends = |at: Timestamp| at.after(earlier.longest()).after(STRAGGLERS);
+        let kept = self.list.iter().map(|ending| ending.until).max();
+        let until = at.map_or(Timestamp::MAX, ends).max(kept.unwrap_or(Timestamp::ZERO));
+        let turn = self.list.iter().map(|ending| ending.turn + 1).max().unwrap_or_default();
+        let (scope, text) = (earlier.scope, earlier.ending().into());
+        self.list.insert(self.newer, Ending { scope, text, until, turn, is_read: true });
+        let turns = self.list.iter().filter(|it| it.is_read && it.scope == scope);
+        let mut turns: Vec<u64> = turns.map(|ending| ending.turn).collect();
+        turns.sort_unstable_by(|one, other| other.cmp(one));
+        let unread = turns.get(MAX_FORMER).copied();
+        for ending in self.list.iter_mut().filter(|it| it.scope == scope) {
+            ending.is_read &= unread.is_none_or(|unread| ending.turn > unread);
+        }
+        if self.list.len() > MAX_KNOWN
+            && let Some(oldest) = self.list.iter().map(|ending| ending.turn).min()
+        {
+            let gone = self.list.iter().find(|ending| ending.turn == oldest);
+            self.forgotten = self.forgotten.max(gone.map(|ending| ending.until));
+            self.retain(|ending| ending.turn != oldest);
+        }
     }
 
     fn retain(&mut self, keep: impl Fn(&Ending) -> bool) {
@@ -158,7 +192,7 @@ impl Former {
     fn names(&self, scope: Scope, present: String, name: impl Fn(&str) -> String) -> Names {
         let (newer, older) = self.list.split_at(self.newer);
         let named = |list: &[Ending]| {
-            let own = list.iter().filter(|ending| ending.scope == scope);
+            let own = list.iter().filter(|ending| ending.is_read && ending.scope == scope);
             own.map(|ending| name(&ending.text)).collect()
         };
         Names { present, newer: named(newer), older: named(older) }

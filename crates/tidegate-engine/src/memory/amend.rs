@@ -5,11 +5,13 @@ use tidegate_core::{
     StoreError, Timestamp,
 };
 
-use super::commit::{Spots, kind_of};
+use super::commit::{Asked, Spots, kind_of};
 use super::locks::{Held, Locks};
 use super::log::LogStep;
-use super::shelf::Spot;
-use super::step::{Here, LOG_WAYS, Shelves, on_shelf};
+use super::logs::{LOG_WAYS, Need};
+use super::shares::Network;
+use super::shelf::{Place, Spot};
+use super::step::{Here, Shelves, on_shelf};
 use super::table::Slot;
 
 /// Entries to a group of abuse logs.
@@ -40,19 +42,25 @@ impl Shelves {
         amendment: Amendment,
         now: Timestamp,
     ) -> Result<Amended, StoreError> {
-        let charges = core::slice::from_ref(charge);
         let (mut locks, mut spots) = (Locks::new(self), Spots::new());
-        self.lock_spots(charges, &[self.glimpse(charge)], now, &mut locks, &mut spots);
+        let asked = Asked {
+            charges: core::slice::from_ref(charge),
+            glimpses: &[self.glimpse(charge)],
+            need: if amendment == Amendment::Reset { Need::NoMore } else { Need::Long },
+            network: &|| Network::OPERATORS,
+            now,
+        };
+        self.lock_spots(asked, &mut locks, &mut spots);
         let Some(spot) = spots.first().copied() else { return Err(StoreError::Contended) };
         // What is counted with others cannot be blocked or forgotten by itself.
-        if let Spot::Overflow(_) | Spot::Newcomer(_, Some(_)) = spot {
+        if let Place::Cell(_) | Place::Newcomer(_, Some(_), _) = spot.place {
             return Err(StoreError::Contended);
         }
         let Shape::Attempts(attempts) = charge.shape() else {
             return Ok(self.reset_other(charge, spot, amendment, now));
         };
         let step = LogStep { shelf: &self.logs, attempts };
-        let here = Here { charge, periods: None, spot, epoch: self.epoch, now };
+        let here = Here { charge, periods: None, place: spot.place, epoch: self.epoch, now };
         let before = step.state(here);
         let kept = before.clone().map(|state| Kept::Attempts(Box::new(state)));
         let (changed, after) = match amendment.apply(kept.as_ref(), Some(charge.shape()), now) {
@@ -78,7 +86,7 @@ impl Shelves {
         amendment: Amendment,
         now: Timestamp,
     ) -> Amended {
-        let changed = amendment == Amendment::Reset && matches!(spot, Spot::Entry(_));
+        let changed = amendment == Amendment::Reset && matches!(spot.place, Place::Entry(_));
         if changed {
             self.empty(charge, spot);
         }
@@ -87,8 +95,8 @@ impl Shelves {
 
     /// Makes an entry one that was never used.
     fn empty(&self, charge: &Charge<'_>, spot: Spot) {
-        let Spot::Entry(slot) = spot else { return };
-        on_shelf!(self, kind_of(charge), |shelf| shelf.table().empty(slot));
+        let (Place::Entry(slot) | Place::Moving(slot, ..)) = spot.place else { return };
+        on_shelf!(self, kind_of(charge), |shelf| shelf.empty(slot));
     }
 
     fn amend_listed(
@@ -99,7 +107,7 @@ impl Shelves {
     ) -> Result<Amended, StoreError> {
         let digest = u64::from_str_radix(key, 16).map_err(|_| StoreError::Refused)?;
         let nothing = Amended { changed: false, block: None, at: now };
-        let table = self.logs.table();
+        let table = self.logs.long().table();
         let Some(slot) = table.glance(digest.max(1)) else { return Ok(nothing) };
         let _held = Held::new(table.lock(slot.group));
         if !table.is_at(slot, digest) {
@@ -111,7 +119,7 @@ impl Shelves {
         let (changed, block) = match amendment.apply(Some(&kept), None, now) {
             Outcome::Same => (false, self.epoch.unpack_block(&words).1),
             Outcome::Gone => {
-                table.empty(slot);
+                self.logs.long().empty(slot);
                 (true, None)
             }
             Outcome::Kept(state) => {
@@ -134,7 +142,7 @@ impl Shelves {
             None => 0,
             Some(cursor) => cursor.parse::<u32>().map_err(|_| StoreError::Refused)?,
         };
-        let table = self.logs.table();
+        let table = self.logs.long().table();
         let groups = table.groups();
         let most = page.at_most.clamp(1, MOST).div_ceil(WAYS);
         let last = first.saturating_add(u32::try_from(most).unwrap_or(u32::MAX)).min(groups);
@@ -149,7 +157,7 @@ impl Shelves {
     }
 
     fn listed(&self, slot: Slot, digest: u64, now: Timestamp) -> Option<Listed> {
-        let (limit, block) = self.epoch.unpack_block(&self.logs.table().load(slot));
+        let (limit, block) = self.epoch.unpack_block(&self.logs.long().table().load(slot));
         let block = block.filter(|block| digest != 0 && block.holds(now))?;
         Some(Listed { key: format!("{digest:016x}"), limit, block })
     }

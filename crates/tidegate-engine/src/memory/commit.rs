@@ -4,15 +4,21 @@
 //! refused elsewhere makes others miss the last token, and an undo that comes late admits too many.
 //! Here every counter of the decision is locked, all are looked at, and only then are any written.
 
+use core::cmp::Reverse;
+
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Reading, Readings, Room, Stale,
+    Batch, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Reading, Readings, Room, Shape, Stale,
     StoreError, Timestamp, plan,
 };
 
 use super::in_place::InPlace;
 use super::locks::Locks;
-use super::shelf::Spot;
+use super::log::LogStep;
+use super::logs::Need;
+use super::shares::Network;
+use super::shelf::{Place, Spot};
+use super::sketch::Cell;
 use super::step::{Here, Shelves, Step as _, on_shelf, on_step};
 use super::table::Slot;
 
@@ -23,6 +29,17 @@ pub(crate) type Glimpse = Option<Slot>;
 struct Vanished;
 
 pub(crate) type Spots = ArrayVec<Spot, MAX_LIMITS>;
+
+/// What is asked of some counters, as far as finding a spot for each goes.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) charges: &'a [Charge<'a>],
+    pub(crate) glimpses: &'a [Glimpse],
+    pub(crate) need: Need,
+    /// Where the request comes from. Found out only for those who need a place.
+    pub(crate) network: &'a dyn Fn() -> Network,
+    pub(crate) now: Timestamp,
+}
 
 // === impl Shelves ===
 
@@ -37,6 +54,7 @@ impl Shelves {
         batch: &Batch<'_>,
         clock: &impl Clock,
         readings: &mut Readings,
+        need: Need,
         planned: impl Fn(Plan) -> Plan,
     ) -> Result<(), StoreError> {
         let charges = batch.charges();
@@ -49,55 +67,56 @@ impl Shelves {
         for charge in charges {
             glimpses.push(self.glimpse(charge));
         }
-        self.commit_all(charges, &glimpses, readings, planned)
+        let network = || self.networks.of(batch.network());
+        let (now, network): (_, &dyn Fn() -> Network) = (readings.decided_at(), &network);
+        let asked = Asked { charges, glimpses: &glimpses, need, network, now };
+        self.commit_all(asked, readings, planned)
     }
 
     #[inline(never)]
     fn commit_all(
         &self,
-        charges: &[Charge<'_>],
-        glimpses: &[Glimpse],
+        asked: Asked<'_>,
         readings: &mut Readings,
         planned: impl Fn(Plan) -> Plan,
     ) -> Result<(), StoreError> {
-        let now = readings.decided_at();
         let mut locks = Locks::new(self);
         let mut spots = Spots::new();
-        self.lock_spots(charges, glimpses, now, &mut locks, &mut spots);
-        self.decide(charges, &spots, readings, planned)
+        self.lock_spots(asked, &mut locks, &mut spots);
+        self.decide(asked.charges, &spots, readings, planned)
     }
 
     /// Locks what the charges are counted in, and says where that is.
     #[inline]
-    pub(crate) fn lock_spots(
-        &self,
-        charges: &[Charge<'_>],
-        glimpses: &[Glimpse],
-        now: Timestamp,
-        locks: &mut Locks<'_>,
-        spots: &mut Spots,
-    ) {
-        locks.take_groups(charges, glimpses, false);
-        if self.find_spots(charges, glimpses, false, now, spots).is_err() {
-            // With both groups of every key locked, nothing can vanish.
+    pub(crate) fn lock_spots(&self, asked: Asked<'_>, locks: &mut Locks<'_>, spots: &mut Spots) {
+        locks.take_groups(asked.charges, asked.glimpses, false);
+        if self.find_spots(asked, false, spots).is_err() {
+            // With all groups of every key locked, nothing can vanish.
             locks.give_back();
-            locks.take_groups(charges, glimpses, true);
+            locks.take_groups(asked.charges, asked.glimpses, true);
             spots.clear();
-            let _ = self.find_spots(charges, glimpses, true, now, spots);
+            let _ = self.find_spots(asked, true, spots);
         }
-        locks.take_cells(charges, spots);
-        self.keep_in_cells(charges, spots, now);
+        locks.take_cells(asked.charges, spots);
+        self.prepare_cells(asked, spots);
     }
 
     /// Keeps quotas from first use and abuse logs in their cells while those count: the period or the
-    /// block that they would begin with is not their own. See `sketch.rs`.
-    fn keep_in_cells(&self, charges: &[Charge<'_>], spots: &mut Spots, now: Timestamp) {
-        for (charge, spot) in charges.iter().zip(spots) {
-            let Spot::Newcomer(_, Some(cell)) = *spot else { continue };
-            let here = Here { charge, periods: None, spot: *spot, epoch: self.epoch, now };
-            let stays = on_step!(self, charge.shape(), |step| step.stays_in(cell, here));
-            if stays {
-                *spot = Spot::Overflow(cell);
+    /// block that they would begin with is not their own. See `sketch.rs`. What has outgrown its entry
+    /// and found no other goes on in its cell.
+    fn prepare_cells(&self, asked: Asked<'_>, spots: &mut Spots) {
+        for (charge, spot) in asked.charges.iter().zip(spots) {
+            let place = spot.place;
+            let here = Here { charge, periods: None, place, epoch: self.epoch, now: asked.now };
+            if let Place::Newcomer(_, Some(cell), _) = place {
+                if on_step!(self, charge.shape(), |step| step.stays_in(cell, here)) {
+                    spot.place = Place::Cell(cell);
+                } else {
+                    spot.beside = None;
+                }
+            }
+            if let (Some(from), Shape::Attempts(attempts)) = (spot.outgrown, charge.shape()) {
+                LogStep { shelf: &self.logs, attempts }.pour(here, from);
             }
         }
     }
@@ -118,15 +137,17 @@ impl Shelves {
         for (charge, spot) in charges.iter().zip(spots) {
             periods.push(charge.periods());
             let periods = periods.last().and_then(Option::as_ref);
-            let here = Here { charge, periods, spot: *spot, epoch: self.epoch, now };
-            rooms.push(self.room(here).map_err(|stale| stale.of_charge(rooms.len()))?);
+            let here = Here { charge, periods, place: spot.place, epoch: self.epoch, now };
+            let room = both(here, spot.beside, |here| self.room(here), Room::max);
+            rooms.push(room.map_err(|stale| stale.of_charge(rooms.len()))?);
         }
         let plan = planned(plan(charges.iter().zip(rooms.iter().copied())));
         for (index, (charge, spot)) in charges.iter().zip(spots).enumerate() {
             let periods = periods[index].as_ref();
-            let here = Here { charge, periods, spot: *spot, epoch: self.epoch, now };
+            let here = Here { charge, periods, place: spot.place, epoch: self.epoch, now };
+            let read = |here| if plan.writes(index) { self.take(here) } else { self.look(here) };
             // What could be stale has been found to be current when the room was asked for.
-            let reading = if plan.writes(index) { self.take(here) } else { self.look(here) };
+            let reading = both(here, spot.beside, read, tighter);
             readings.push(reading.map_err(|stale| stale.of_charge(index))?);
         }
         Ok(())
@@ -134,38 +155,37 @@ impl Shelves {
 
     #[inline]
     pub(crate) fn glimpse(&self, charge: &Charge<'_>) -> Glimpse {
-        on_shelf!(self, kind_of(charge), |shelf| shelf.table().glance(charge.digest()))
+        on_shelf!(self, kind_of(charge), |shelf| shelf.glance(charge.digest()))
     }
 
-    pub(crate) fn homes(&self, charge: &Charge<'_>) -> [u32; 2] {
-        on_shelf!(self, kind_of(charge), |shelf| shelf.table().homes(charge.digest()))
+    pub(crate) fn homes(&self, charge: &Charge<'_>) -> ArrayVec<u32, 4> {
+        on_shelf!(self, kind_of(charge), |shelf| shelf.homes(charge.digest()))
     }
 
-    /// The spot of each charge whose groups are locked: the one its key was seen in, or both.
+    /// Whether a key may have to leave this entry for another.
     #[inline]
-    fn find_spots(
-        &self,
-        charges: &[Charge<'_>],
-        glimpses: &[Glimpse],
-        both: bool,
-        now: Timestamp,
-        spots: &mut Spots,
-    ) -> Result<(), Vanished> {
+    pub(crate) fn may_move(&self, kind: Kind, slot: Slot) -> bool {
+        kind == Kind::Attempts && self.logs.may_move(slot)
+    }
+
+    /// The spot of each charge whose groups are locked: the one its key was seen in, or all.
+    #[inline]
+    fn find_spots(&self, asked: Asked<'_>, all: bool, spots: &mut Spots) -> Result<(), Vanished> {
         let mut places: ArrayVec<Glimpse, MAX_LIMITS> = ArrayVec::new();
-        for (charge, glimpse) in charges.iter().zip(glimpses) {
+        for (charge, glimpse) in asked.charges.iter().zip(asked.glimpses) {
             places.push(match glimpse {
-                Some(slot) if !both && self.is_at(charge, *slot) => Some(*slot),
-                Some(_) if !both => return Err(Vanished),
+                Some(slot) if !all && self.is_at(charge, *slot) => Some(*slot),
+                Some(_) if !all => return Err(Vanished),
                 _ => self.glimpse(charge),
             });
         }
         // Newcomers come last, when it is known which places the others of the decision have.
-        for (index, charge) in charges.iter().enumerate() {
+        for (index, charge) in asked.charges.iter().enumerate() {
             spots.push(match places[index] {
-                Some(slot) => Spot::Entry(slot),
-                None => {
-                    let spot = self.settle_on(charge, charges, &places, now);
-                    places[index] = spot.slot();
+                Some(slot) if !self.may_move(kind_of(charge), slot) => Spot::at(Place::Entry(slot)),
+                seen => {
+                    let spot = self.settle_on(charge, seen, asked, &places);
+                    places[index] = spot.slot().or(seen);
                     spot
                 }
             });
@@ -175,27 +195,39 @@ impl Shelves {
 
     #[inline]
     fn is_at(&self, charge: &Charge<'_>, slot: Slot) -> bool {
-        on_shelf!(self, kind_of(charge), |shelf| shelf.table().is_at(slot, charge.digest()))
+        on_shelf!(self, kind_of(charge), |shelf| shelf.is_at(slot, charge.digest()))
     }
 
-    /// The spot of a key that is not in the table. The places of the other charges of the decision
-    /// are not given away, even those that are as good as none.
+    /// The spot of a key that is in no table, or in an entry that it may outgrow. The places of the
+    /// other charges of the decision are not given away, even those that are as good as none.
     #[cold]
     fn settle_on(
         &self,
         charge: &Charge<'_>,
-        charges: &[Charge<'_>],
+        seen: Glimpse,
+        asked: Asked<'_>,
         places: &[Glimpse],
-        now: Timestamp,
     ) -> Spot {
         let kind = kind_of(charge);
         let mut taken: ArrayVec<Slot, MAX_LIMITS> = ArrayVec::new();
-        for (other, place) in charges.iter().zip(places) {
+        for (other, place) in asked.charges.iter().zip(places) {
             if kind_of(other) == kind {
                 taken.extend(*place);
             }
         }
-        on_shelf!(self, kind, |shelf| shelf.settle_on(charge, &taken, self.epoch, now))
+        let (epoch, now) = (self.epoch, asked.now);
+        let of = match charge.shape() {
+            Shape::Attempts(attempts) => {
+                let log = (charge, attempts, asked.need);
+                return self.logs.spot(log, seen, (&taken, asked.network), (epoch, now));
+            }
+            Shape::Bucket(_) => &self.buckets,
+            Shape::Quota(_) => &self.quotas,
+            Shape::Window(_) => {
+                return self.windows.settle_on(charge, &taken, (asked.network)(), epoch, now);
+            }
+        };
+        of.settle_on(charge, &taken, (asked.network)(), epoch, now)
     }
 
     #[inline]
@@ -212,6 +244,27 @@ impl Shelves {
     pub(crate) fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         on_step!(self, here.charge.shape(), |step| step.take(here))
     }
+}
+
+/// Asks in a place, and in the cell of the network where there is one: what is worse holds.
+#[inline]
+fn both<'c, T>(
+    here: Here<'c>,
+    beside: Option<Cell>,
+    ask: impl Fn(Here<'c>) -> Result<T, Stale>,
+    worse: impl FnOnce(T, T) -> T,
+) -> Result<T, Stale> {
+    let own = ask(here)?;
+    match beside {
+        None => Ok(own),
+        Some(cell) => Ok(worse(own, ask(Here { place: Place::Cell(cell), ..here })?)),
+    }
+}
+
+/// The reading that leaves less.
+fn tighter(one: Reading, other: Reading) -> Reading {
+    let rank = |reading: &Reading| (reading.room, reading.wait, Reverse(reading.remaining));
+    if rank(&one) >= rank(&other) { one } else { other }
 }
 
 #[inline]

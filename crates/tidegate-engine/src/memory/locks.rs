@@ -17,8 +17,8 @@ use crate::sync::AtomicU64;
 /// Locks that are held, in the order they were taken. Dropping gives all of them back.
 pub(crate) struct Locks<'s> {
     shelves: &'s Shelves,
-    groups: ArrayVec<(Kind, u32), { 2 * MAX_LIMITS }>,
-    cells: ArrayVec<(Kind, Cell), MAX_LIMITS>,
+    groups: ArrayVec<(Kind, u32), { 4 * MAX_LIMITS }>,
+    cells: ArrayVec<(Kind, Cell), { 2 * MAX_LIMITS }>,
 }
 
 /// One lock that is held.
@@ -29,11 +29,11 @@ pub(crate) struct Held<'s>(&'s AtomicU64);
 impl Shelves {
     #[inline]
     pub(crate) fn group_lock(&self, (kind, group): (Kind, u32)) -> &AtomicU64 {
-        on_shelf!(self, kind, |shelf| shelf.table().lock(group))
+        on_shelf!(self, kind, |shelf| shelf.lock(group))
     }
 
     fn cell_lock(&self, (kind, cell): (Kind, Cell)) -> &AtomicU64 {
-        on_shelf!(self, kind, |shelf| shelf.cell_lock(cell))
+        on_shelf!(self, kind, |shelf| shelf.sketch().lock(cell))
     }
 }
 
@@ -61,14 +61,16 @@ impl<'s> Locks<'s> {
         Self { shelves, groups: ArrayVec::new(), cells: ArrayVec::new() }
     }
 
-    /// Locks the groups of all charges, in ascending order: the one a key was seen in, or both
-    /// where it was not seen or `both` are asked for.
+    /// Locks the groups of all charges, in ascending order: the one a key was seen in, or all it can be
+    /// in where it was not seen, may have to move, or `all` are asked for.
     #[inline]
-    pub(crate) fn take_groups(&mut self, charges: &[Charge<'_>], glimpses: &[Glimpse], both: bool) {
+    pub(crate) fn take_groups(&mut self, charges: &[Charge<'_>], glimpses: &[Glimpse], all: bool) {
         for (charge, glimpse) in charges.iter().zip(glimpses) {
             let kind = kind_of(charge);
             match glimpse {
-                Some(slot) if !both => insert(&mut self.groups, (kind, slot.group)),
+                Some(slot) if !all && !self.shelves.may_move(kind, *slot) => {
+                    insert(&mut self.groups, (kind, slot.group));
+                }
                 _ => {
                     for home in self.shelves.homes(charge) {
                         insert(&mut self.groups, (kind, home));
@@ -85,7 +87,7 @@ impl<'s> Locks<'s> {
     #[inline]
     pub(crate) fn take_cells(&mut self, charges: &[Charge<'_>], spots: &[Spot]) {
         for (charge, spot) in charges.iter().zip(spots) {
-            if let Some(cell) = spot.cell() {
+            for cell in spot.cells() {
                 insert(&mut self.cells, (kind_of(charge), cell));
             }
         }

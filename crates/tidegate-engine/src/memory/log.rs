@@ -6,6 +6,14 @@
 //! word 3      the limit, so that blocks can be listed
 //! word 4 …    times of attempts, oldest first; where members are counted, each followed by its member
 //! ```
+//!
+//! A log of up to two attempts and no block, which most are, has a shorter form:
+//!
+//! ```text
+//! word 0, 1   as every entry, with the time of the last attempt; the amount is how many there are, and
+//!             how much earlier the first one was
+//! word 2, 3   their members, the last attempt's first; zero where none are counted
+//! ```
 
 use tidegate_core::{
     Attempt, Attempts, AttemptsState, Block, BlockScope, Level, MAX_BLOCK_AT, MAX_DISTINCT,
@@ -13,12 +21,18 @@ use tidegate_core::{
 };
 
 use super::entry::{Epoch, Head, PAIR};
-use super::shelf::{Kept, Spot};
+use super::logs::LogShelf;
+use super::shelf::Place;
 use super::sketch::Cell;
-use super::step::{Here, Logs, Step};
+use super::step::{Here, Step};
+use super::table::Slot;
 
 /// Words of an abuse log.
 pub(crate) const LOG: usize = FIRST + MAX_BLOCK_AT as usize;
+/// Words of a short one.
+pub(crate) const SHORT: usize = PAIR + SHORT_LOG;
+/// The attempts that it holds.
+pub(crate) const SHORT_LOG: usize = 2;
 
 const UNTIL: usize = PAIR;
 const LIMIT: usize = PAIR + 1;
@@ -28,10 +42,12 @@ const FIRST: usize = PAIR + 2;
 const PAIRS: u32 = 8;
 const SCOPE: u32 = 9;
 const LEVEL: u32 = 12;
+/// The same for a short log: how many, then how much earlier.
+const EARLIER: u32 = 2;
 
 /// A charge of an abuse log, where it is counted.
 pub(crate) struct LogStep<'s> {
-    pub(crate) shelf: &'s Logs,
+    pub(crate) shelf: &'s LogShelf,
     pub(crate) attempts: &'s Attempts,
 }
 
@@ -48,9 +64,9 @@ impl Step for LogStep<'_> {
 
     fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (state, member) = (self.state(here), here.charge.member());
-        let (state, reading) = match here.spot {
-            Spot::Overflow(_) => self.attempts.take_shared(state.as_ref(), member, here.now),
-            Spot::Entry(_) | Spot::Newcomer(..) => {
+        let (state, reading) = match here.place {
+            Place::Cell(_) => self.attempts.take_shared(state.as_ref(), member, here.now),
+            Place::Entry(_) | Place::Newcomer(..) | Place::Moving(..) => {
                 self.attempts.take(state.as_ref(), member, here.now)
             }
         };
@@ -67,10 +83,10 @@ impl Step for LogStep<'_> {
     /// the one made at `taken_at`, because a later one may be another's. Without this, those who get in
     /// would use up what a cell lets through, and keep out everybody else in it.
     fn give_back_shared(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
-        let Kept::Words(words) = self.shelf.load(here.spot, here.charge) else { return 0 };
+        let readable = self.shelf.load(here.place, here.charge, here.epoch, |_| Default::default());
         let member = here.charge.member();
         let is_it = |attempt: &Attempt| attempt.at == taken_at && attempt.member == member;
-        match here.epoch.unpack_log(&words).attempts().iter().any(is_it) {
+        match readable.is_some_and(|state| state.attempts().iter().any(is_it)) {
             true => self.give_back(here, taken_at),
             false => 0,
         }
@@ -83,7 +99,8 @@ impl Step for LogStep<'_> {
     /// The block that a log would begin with is not its own, and what another limit has written says
     /// nothing about how long it counts for this one.
     fn stays_in(&self, cell: Cell, here: Here<'_>) -> bool {
-        self.shelf.counts(cell, here.epoch, here.now) || self.shelf.is_foreign(cell, here.charge)
+        let sketch = self.shelf.sketch();
+        sketch.counts(cell, here.epoch, here.now) || sketch.is_foreign(cell, here.charge)
     }
 }
 
@@ -99,20 +116,25 @@ impl LogStep<'_> {
         units
     }
 
+    /// Counts what is in an outgrown entry in a cell, as if all of it were made now, and empties the
+    /// entry.
+    pub(crate) fn pour(&self, here: Here<'_>, from: Slot) {
+        for attempt in self.shelf.read(from, here.epoch).attempts() {
+            let state = self.state(here);
+            let (state, _) = self.attempts.take_shared(state.as_ref(), attempt.member, here.now);
+            self.write(here, &state);
+        }
+        self.shelf.empty(from);
+    }
+
     pub(crate) fn write(&self, here: Here<'_>, state: &AttemptsState) {
         let fresh_at = self.attempts.fresh_at(state);
-        let (stamp, limit) = (here.charge.stamp().get(), here.charge.limit().id());
-        let words = here.epoch.pack_log(state, stamp, limit, fresh_at, here.now);
-        self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
+        self.shelf.store(here.place, here.charge, state, fresh_at, (here.epoch, here.now));
     }
 
     /// When attempts were made is a fact, whatever the numbers were: it needs no conversion.
     pub(crate) fn state(&self, here: Here<'_>) -> Option<AttemptsState> {
-        match self.shelf.load(here.spot, here.charge) {
-            Kept::Nothing => None,
-            Kept::Unreadable(at) => Some(self.attempts.exhausted(at)),
-            Kept::Words(words) => Some(here.epoch.unpack_log(&words)),
-        }
+        self.shelf.load(here.place, here.charge, here.epoch, |at| self.attempts.exhausted(at))
     }
 }
 
@@ -161,6 +183,40 @@ impl Epoch {
         });
         // What was packed is in order.
         AttemptsState::restored(attempts, block_of(words, amount)).unwrap_or_default()
+    }
+
+    /// Packs a log that fits: what came after the second attempt or a block would be lost.
+    pub(crate) fn pack_short(
+        self,
+        state: &AttemptsState,
+        stamp: u16,
+        fresh_at: Timestamp,
+        now: Timestamp,
+    ) -> [u64; SHORT] {
+        let attempts = state.attempts();
+        debug_assert!(attempts.len() <= SHORT_LOG && state.block().is_none(), "{state:?}");
+        let last = attempts.last().copied().unwrap_or(Attempt { at: now, member: 0 });
+        let first = attempts.first().copied().unwrap_or(last);
+        let earlier = last.at.since(first.at).as_micros();
+        let amount = earlier << EARLIER | attempts.len() as u64;
+        let [anchor, amount] = self.pack(Head { anchor: last.at, stamp, amount }, fresh_at);
+        [anchor, amount, last.member, first.member]
+    }
+
+    pub(crate) fn unpack_short(self, words: &[u64; SHORT]) -> AttemptsState {
+        let Head { anchor, amount, .. } = self.unpack([words[0], words[1]]);
+        let first = anchor.as_micros().saturating_sub(amount >> EARLIER);
+        let both = [(Timestamp::from_micros(first), words[3]), (anchor, words[2])];
+        let held = self.held_in_short(words);
+        let attempts = both.into_iter().skip(SHORT_LOG.saturating_sub(held));
+        let attempts = attempts.map(|(at, member)| Attempt { at, member });
+        AttemptsState::restored(attempts, None).unwrap_or_default()
+    }
+
+    /// How many attempts a short log holds.
+    pub(crate) fn held_in_short(self, words: &[u64; SHORT]) -> usize {
+        let amount = self.unpack([words[0], words[1]]).amount;
+        usize::try_from(amount & ((1 << EARLIER) - 1)).unwrap_or_default()
     }
 
     /// The limit an abuse log belongs to, and its last block.

@@ -4,10 +4,13 @@
 //! |---|---|
 //! | `table.rs` | the flat table of counters, its groups and locks |
 //! | `sketch.rs` | where keys are counted that do not fit |
-//! | `shelf.rs` | both of them, for one shape |
+//! | `marks.rs` | which keys have been counted there |
+//! | `shares.rs` | how places are shared out between client networks |
+//! | `shelf.rs` | table, shares and sketch of one shape |
 //! | `entry.rs` | what an entry looks like in memory |
 //! | `step.rs` | the shelves of all shapes, and one charge on one counter |
 //! | `log.rs` | abuse logs: how they look, one charge on one of them |
+//! | `logs.rs` | the tables of short and of long abuse logs |
 //! | `commit.rs` | all charges of one decision, together |
 //! | `in_place.rs` | the short way for buckets and quotas that are in their places |
 //! | `amend.rs` | what operators do, and the blocks there are |
@@ -20,7 +23,10 @@ mod entry;
 mod in_place;
 mod locks;
 mod log;
+mod logs;
+mod marks;
 mod settle;
+mod shares;
 mod shelf;
 mod sketch;
 mod step;
@@ -32,22 +38,27 @@ use tidegate_core::{
 };
 
 use entry::Epoch;
+use logs::Need;
 use step::{Shelves, on_shelf};
 
 /// How many keys are counted exactly at the same time, for each shape.
+///
+/// Once a table holds so many keys, the places that are left are shared out by client network, so that a
+/// flood of made-up keys leaves some to those who come from elsewhere; whoever finds none is counted
+/// together with others.
 ///
 /// The memory is reserved when the store is made and never grows; it becomes resident as it is
 /// used. A key that is as good as never seen (a full bucket, an ended period) takes no place, so
 /// these are keys *in use*, not keys ever seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Buckets: about 45 bytes each.
+    /// Buckets: about 60 bytes each.
     pub buckets: usize,
-    /// Quotas: about 45 bytes each.
+    /// Quotas: about 60 bytes each.
     pub quotas: usize,
-    /// Windows: about 970 bytes each.
+    /// Windows: about 1,080 bytes each.
     pub windows: usize,
-    /// Abuse logs: about 1,500 bytes each.
+    /// Abuse logs: about 140 bytes each. One in 28 of them may hold more than two attempts or a block.
     pub attempts: usize,
 }
 
@@ -74,10 +85,9 @@ pub struct MemoryStore<C> {
 // === impl Budget ===
 
 impl Default for Budget {
-    /// Half a million buckets, a quarter million quotas, sixteen thousand windows and as many abuse
-    /// logs: at most 90 MB.
+    /// 440,000 buckets, 130,000 quotas, 12,000 windows and 250,000 abuse logs: at most 90 MB.
     fn default() -> Self {
-        Self { buckets: 500_000, quotas: 250_000, windows: 16_000, attempts: 16_000 }
+        Self { buckets: 440_000, quotas: 130_000, windows: 12_000, attempts: 250_000 }
     }
 }
 
@@ -141,7 +151,7 @@ impl<C: Clock> MemoryStore<C> {
         let (mut entries, mut max_bytes) = ([0; Kind::ALL.len()], stubs.bytes());
         for (kind, live) in Kind::ALL.into_iter().zip(&mut entries) {
             max_bytes += on_shelf!(self.shelves, kind, |shelf| {
-                *live = shelf.table().live(*epoch, now);
+                *live = shelf.live(*epoch, now);
                 shelf.bytes()
             });
         }
@@ -153,9 +163,10 @@ impl<C: Clock> MemoryStore<C> {
         &self,
         batch: &Batch<'_>,
         readings: &mut Readings,
+        need: Need,
         planned: impl Fn(Plan) -> Plan,
     ) -> Result<(), StoreError> {
-        self.shelves.commit(batch, &self.clock, readings, planned)
+        self.shelves.commit(batch, &self.clock, readings, need, planned)
     }
 }
 
@@ -170,12 +181,12 @@ impl<C: Clock> Store for MemoryStore<C> {
 
     #[inline]
     fn charge_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.decide(batch, readings, |plan| plan)
+        self.decide(batch, readings, Need::OneMore, |plan| plan)
     }
 
     #[inline]
     fn peek_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.decide(batch, readings, Plan::unwritten)
+        self.decide(batch, readings, Need::NoMore, Plan::unwritten)
     }
 
     fn settle_now(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {

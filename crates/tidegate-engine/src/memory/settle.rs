@@ -11,9 +11,11 @@ use tidegate_core::{
     Timestamp, Way,
 };
 
-use super::commit::{Glimpse, Spots};
+use super::commit::{Asked, Glimpse, Spots};
 use super::locks::Locks;
-use super::shelf::Spot;
+use super::logs::Need;
+use super::shares::Network;
+use super::shelf::Place;
 use super::step::{Here, Shelves, Step as _, on_step};
 use crate::sync::{AtomicU64, Ordering, zeroed_words};
 
@@ -93,14 +95,18 @@ impl Shelves {
         }
         let mut locks = Locks::new(self);
         let mut spots = Spots::new();
-        self.lock_spots(&charges, &glimpses, now, &mut locks, &mut spots);
+        let adds = settlement.moves().iter().any(|step| step.way == Way::There);
+        let need = if adds { Need::OneMore } else { Need::NoMore };
+        let network: &dyn Fn() -> Network = &|| self.networks.of(settlement.network());
+        let asked = Asked { charges: &charges, glimpses: &glimpses, need, network, now };
+        self.lock_spots(asked, &mut locks, &mut spots);
         // Read once, so that what was found to be current is what is used.
         let periods: ArrayVec<Option<Periods>, MAX_LIMITS> =
             charges.iter().map(Charge::periods).collect();
         let here = |index: usize| Here {
             charge: &charges[index],
             periods: periods[index].as_ref(),
-            spot: spots[index],
+            place: spots[index].place,
             epoch: self.epoch,
             now,
         };
@@ -122,6 +128,15 @@ impl Shelves {
                 Way::Forgive => settled.returned += self.forgive(here, taken_at),
                 Way::There => settled.added += self.take_more(here, index)?,
             }
+            // What is counted in the cell of a network is counted in that of the key as well, which
+            // says how much was moved.
+            if let Some(cell) = spots[index].beside {
+                let here = Here { place: Place::Cell(cell), ..here };
+                match step.way {
+                    Way::Back | Way::Forgive => drop(self.give_back(here, taken_at)),
+                    Way::There => drop(self.take_more(here, index)?),
+                }
+            }
         }
         Ok(Receipt::Settled(settled))
     }
@@ -129,19 +144,21 @@ impl Shelves {
     /// Gives back to a key's own entry. A cell is shared, so only what is known to be the key's own is
     /// given back to it, and a key that is in neither has nothing that counts.
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
-        on_step!(self, here.charge.shape(), |step| match here.spot {
-            Spot::Entry(_) => step.give_back(here, taken_at),
-            Spot::Overflow(_) => step.give_back_shared(here, taken_at),
-            Spot::Newcomer(..) => 0,
+        on_step!(self, here.charge.shape(), |step| match here.place {
+            Place::Entry(_) | Place::Moving(..) => step.give_back(here, taken_at),
+            Place::Cell(_) => step.give_back_shared(here, taken_at),
+            Place::Newcomer(..) => 0,
         })
     }
 
     /// Forgets the attempts in a key's own log; in a cell, the one that is settled.
     fn forgive(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
-        match here.spot {
-            Spot::Entry(_) => on_step!(self, here.charge.shape(), |step| step.forgive(here)),
-            Spot::Overflow(_) => self.give_back(here, taken_at),
-            Spot::Newcomer(..) => 0,
+        match here.place {
+            Place::Entry(_) | Place::Moving(..) => {
+                on_step!(self, here.charge.shape(), |step| step.forgive(here))
+            }
+            Place::Cell(_) => self.give_back(here, taken_at),
+            Place::Newcomer(..) => 0,
         }
     }
 

@@ -6,12 +6,16 @@
 //! of the limit's own shape and numbers, charged by all its keys. It so never under-counts any of
 //! them; it may deny one for what another took. Newcomers are served at the limit's rate per cell.
 //!
-//! Each cell remembers in one word, a small Bloom filter, whose keys it has counted. A key that later
-//! finds a place in the table starts there with its cell's state if it may have been counted there,
-//! and fresh if it was not: otherwise one key that overflowed would burden all newcomers of its cell,
-//! whose entries would then live longer, so that more overflow. A quota that counts from first use
+//! It is remembered which keys have been counted in cells (`marks.rs`). A key that later finds a place in
+//! the table starts there with its cell's state if it may have been counted there, and fresh if it was
+//! not: otherwise one key that overflowed would burden all newcomers of its cell, whose entries would then
+//! live longer, so that more overflow. A quota that counts from first use
 //! stays in its cell for as long as the cell counts: the period a cell is in is not the key's own,
 //! and only when it is over can the key begin one.
+//!
+//! What a key without a place takes is counted in a cell of its network as well, and it is admitted only
+//! if both have room. So one network cannot use up all cells with keys that it makes up: together they
+//! take no more than one key may.
 //!
 //! Each limit takes a block when its first key overflows, and each of its overrides one of its own,
 //! because a cell can be read under one set of numbers only. There are enough blocks for any sensible
@@ -20,6 +24,7 @@
 use tidegate_core::{Charge, Timestamp};
 
 use super::entry::PAIR;
+use super::marks::Marks;
 use crate::sync::{AtomicU64, Ordering, zeroed_words};
 
 /// Cells of `WORDS` words, in blocks.
@@ -27,8 +32,10 @@ use crate::sync::{AtomicU64, Ordering, zeroed_words};
 pub(crate) struct Sketch<const WORDS: usize> {
     /// Whom each block belongs to; zero if nobody yet, and odd once others share it.
     owners: Box<[AtomicU64]>,
-    /// Each cell is a lock, who wrote it last and when, the filter of its keys, and its words.
+    /// Each cell is a lock, who wrote it last and when, and its words. In a block, those by key come
+    /// before those by network.
     cells: Box<[AtomicU64]>,
+    marks: Marks,
     cells_per_block: u32,
     salt: u64,
 }
@@ -60,16 +67,17 @@ pub(crate) enum Content<const WORDS: usize> {
 impl<const WORDS: usize> Sketch<WORDS> {
     const LOCK: usize = 0;
     const OWNER: usize = 1;
-    const KEYS: usize = 2;
-    const WRITTEN: usize = 3;
-    const FIRST: usize = 4;
+    const WRITTEN: usize = 2;
+    const FIRST: usize = 3;
     const CELL: usize = Self::FIRST + WORDS;
 
-    pub(crate) fn new(blocks: u32, cells_per_block: u32, salt: u64) -> Self {
-        let cells = blocks as usize * cells_per_block as usize;
+    /// For a table of so many keys.
+    pub(crate) fn new(keys: usize, blocks: u32, cells_per_block: u32, salt: u64) -> Self {
+        let cells = 2 * blocks as usize * cells_per_block as usize;
         Self {
             owners: zeroed_words(blocks as usize),
             cells: zeroed_words(cells * Self::CELL),
+            marks: Marks::new(keys),
             cells_per_block,
             salt,
         }
@@ -77,7 +85,7 @@ impl<const WORDS: usize> Sketch<WORDS> {
 
     /// The memory it takes at most.
     pub(crate) fn bytes(&self) -> usize {
-        (self.owners.len() + self.cells.len()) * size_of::<AtomicU64>()
+        (self.owners.len() + self.cells.len()) * size_of::<AtomicU64>() + self.marks.bytes()
     }
 
     /// The cell of a key that does not fit; gives the owner a block if it has none.
@@ -85,14 +93,19 @@ impl<const WORDS: usize> Sketch<WORDS> {
         self.in_block(self.block(owner, true).unwrap_or_default(), digest)
     }
 
+    /// The cell of a network, in the block of an owner who has one.
+    pub(crate) fn network_cell(&self, owner: Owner, network: u64) -> Cell {
+        let block = self.block(owner, true).unwrap_or_default();
+        Cell(self.in_block(block, network).0 + self.cells_per_block)
+    }
+
     /// The cell of a key that does fit, if it may have been counted there before.
     ///
     /// No lock of the cell is needed: whoever counted this key held its groups, as the caller does.
     #[inline]
     pub(crate) fn cell_that_counted(&self, owner: Owner, digest: u64) -> Option<Cell> {
-        let cell = self.in_block(self.block(owner, false)?, digest);
-        let keys = self.words(cell)[Self::KEYS].load(Ordering::Relaxed);
-        (keys & marks(digest) == marks(digest)).then_some(cell)
+        let block = self.block(owner, false)?;
+        self.marks.has(digest).then(|| self.in_block(block, digest))
     }
 
     /// The lock of a cell.
@@ -120,26 +133,23 @@ impl<const WORDS: usize> Sketch<WORDS> {
         }
     }
 
-    /// Writes a locked cell for a key. If what it held does not count any more, the keys that were
-    /// counted in it are forgotten; not so in a shared block, where what counted for one owner may
-    /// have been overwritten by another.
+    /// Writes a locked cell for a key, which counts there until then.
     pub(crate) fn store(
         &self,
         cell: Cell,
-        owner: Owner,
-        digest: u64,
+        (owner, digest): (Owner, u64),
         words: [u64; WORDS],
-        counts: bool,
+        until: Timestamp,
         now: Timestamp,
     ) {
+        // What is counted for a network is counted in the cell of the key as well.
+        if cell.0 % (2 * self.cells_per_block) < self.cells_per_block {
+            self.marks.mark(digest, until, now);
+        }
         let places = self.words(cell);
-        let block = cell.0 as usize / self.cells_per_block as usize;
-        let shared = self.owners[block].load(Ordering::Acquire) & SHARED != 0;
-        let others = if counts || shared { places[Self::KEYS].load(Ordering::Relaxed) } else { 0 };
         places[Self::OWNER].store(owner.0, Ordering::Relaxed);
         // A later writer may have read the clock earlier.
         places[Self::WRITTEN].fetch_max(now.as_micros(), Ordering::Relaxed);
-        places[Self::KEYS].store(others | marks(digest), Ordering::Relaxed);
         for (place, word) in places[Self::FIRST..].iter().zip(words) {
             place.store(word, Ordering::Relaxed);
         }
@@ -174,7 +184,7 @@ impl<const WORDS: usize> Sketch<WORDS> {
     fn in_block(&self, block: usize, digest: u64) -> Cell {
         let mixed = (digest ^ self.salt).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let within = (u128::from(mixed) * u128::from(self.cells_per_block)) >> 64;
-        let cell = block as u64 * u64::from(self.cells_per_block)
+        let cell = block as u64 * 2 * u64::from(self.cells_per_block)
             + u64::try_from(within).unwrap_or_default();
         Cell(u32::try_from(cell).unwrap_or_default())
     }
@@ -193,10 +203,4 @@ impl Owner {
         let role = u64::from(charge.role()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         Self((charge.limit().id() ^ role) & !SHARED | 1 << 63)
     }
-}
-
-/// Three of the 64 bits of a cell's filter.
-fn marks(digest: u64) -> u64 {
-    let mixed = digest.wrapping_mul(0xA076_1D64_78BD_642F) >> 40;
-    1 << (mixed & 63) | 1 << (mixed >> 6 & 63) | 1 << (mixed >> 12 & 63)
 }

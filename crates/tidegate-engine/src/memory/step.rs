@@ -5,9 +5,10 @@
 
 use super::Budget;
 use super::entry::{Epoch, Head, PAIR, WIDE};
-use super::log::LOG;
+use super::logs::{LogShelf, SHORT_FOR_LONG};
 use super::settle::Stubs;
-use super::shelf::{Kept, Shelf, Spot};
+use super::shares::Networks;
+use super::shelf::{Kept, Place, Shelf};
 use super::sketch::Cell;
 use crate::engine::unpredictable;
 use tidegate_core::{
@@ -22,16 +23,13 @@ pub(crate) struct Shelves {
     pub(crate) buckets: Pairs,
     pub(crate) quotas: Pairs,
     pub(crate) windows: Wides,
-    pub(crate) logs: Logs,
+    pub(crate) logs: LogShelf,
     pub(crate) stubs: Stubs,
+    pub(crate) networks: Networks,
 }
 
 pub(crate) type Pairs = Shelf<PAIR, 5>;
 pub(crate) type Wides = Shelf<WIDE, 7>;
-pub(crate) type Logs = Shelf<LOG, LOG_WAYS>;
-
-/// Abuse logs to a group.
-pub(crate) const LOG_WAYS: usize = 7;
 
 /// Does something with the shelf of a kind, whatever its entries look like.
 macro_rules! on_shelf {
@@ -113,7 +111,7 @@ enum Held<'c> {
 pub(crate) struct Here<'c> {
     pub(crate) charge: &'c Charge<'c>,
     pub(crate) periods: Option<&'c Periods>,
-    pub(crate) spot: Spot,
+    pub(crate) place: Place,
     pub(crate) epoch: Epoch,
     pub(crate) now: Timestamp,
 }
@@ -152,10 +150,10 @@ pub(crate) trait Step {
 /// How many limits, or overrides of limits, can overflow without sharing cells.
 const BLOCKS: u32 = 64;
 
-/// Cells for each of them: in proportion to the table, so that all blocks together take about a tenth
-/// of what it takes.
+/// Cells for the keys of each of them, and as many for networks: in proportion to the table, so that all
+/// blocks together take about a tenth of what it takes.
 fn cells(keys: usize) -> u32 {
-    u32::try_from(keys / 512).unwrap_or(u32::MAX).clamp(8, 1024)
+    u32::try_from(keys / 1_024).unwrap_or(u32::MAX).clamp(8, 512)
 }
 
 // === impl Shelves ===
@@ -167,8 +165,14 @@ impl Shelves {
             buckets: Shelf::new(budget.buckets, BLOCKS, cells(budget.buckets), unpredictable()),
             quotas: Shelf::new(budget.quotas, BLOCKS, cells(budget.quotas), unpredictable()),
             windows: Shelf::new(budget.windows, BLOCKS, cells(budget.windows), unpredictable()),
-            logs: Shelf::new(budget.attempts, BLOCKS, cells(budget.attempts), unpredictable()),
+            logs: LogShelf::new(
+                budget.attempts,
+                BLOCKS,
+                cells(budget.attempts / SHORT_FOR_LONG * 2),
+                unpredictable(),
+            ),
             stubs: Stubs::new(Stubs::WORDS),
+            networks: Networks::default(),
         }
     }
 
@@ -179,8 +183,9 @@ impl Shelves {
             buckets: Shelf::new(1, 1, 1, 0),
             quotas: Shelf::new(1, 1, 1, 0),
             windows: Shelf::new(1, 1, 1, 0),
-            logs: Shelf::new(1, 1, 1, 0),
+            logs: LogShelf::new(1, 1, 1, 0),
             stubs: Stubs::new(1),
+            networks: Networks::default(),
         }
     }
 
@@ -189,7 +194,7 @@ impl Shelves {
         let Budget { buckets, quotas, windows, attempts } = *budget;
         let table = |keys: usize, each: u64| (keys as u64).saturating_mul(each);
         let tables =
-            [table(buckets, 50), table(quotas, 50), table(windows, 1_080), table(attempts, 1_660)];
+            [table(buckets, 61), table(quotas, 61), table(windows, 1_080), table(attempts, 143)];
         tables.into_iter().fold(0, u64::saturating_add)
     }
 }
@@ -247,12 +252,12 @@ impl BucketStep<'_> {
     fn write(&self, here: Here<'_>, state: BucketState) {
         let head = here.head(state.last, state.level);
         let words = here.epoch.pack(head, self.bucket.fresh_at(state));
-        self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
+        self.shelf.store(here.place, here.charge, words, here.epoch, here.now);
     }
 
     #[inline]
     fn state<'c>(&self, here: Here<'c>) -> Held<'c> {
-        let words = match self.shelf.load(here.spot, here.charge) {
+        let words = match self.shelf.load(here.place, here.charge) {
             Kept::Nothing => return Held::Nothing,
             Kept::Unreadable(at) => return Held::Current(self.bucket.exhausted(at)),
             Kept::Words(words) => words,
@@ -281,8 +286,8 @@ impl Step for QuotaStep<'_> {
     fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (cost, periods) = (here.charge.cost(), here.periods);
         let (mut state, stamp) = self.found(here);
-        if let (Some(state), Spot::Overflow(_), Period::FirstUse(length)) =
-            (&mut state, here.spot, self.quota.period())
+        if let (Some(state), Place::Cell(_), Period::FirstUse(length)) =
+            (&mut state, here.place, self.quota.period())
             && here.now < state.start.after(*length)
         {
             // The first use of a cell was somebody else's. Counting from the last one instead, its
@@ -298,25 +303,25 @@ impl Step for QuotaStep<'_> {
         let stamp = if outlasts { stamp } else { here.charge.stamp().get() };
         let head = Head { anchor: state.start, stamp, amount: state.used };
         let words = here.epoch.pack(head, state.end);
-        self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
+        self.shelf.store(here.place, here.charge, words, here.epoch, here.now);
         Ok(reading)
     }
 
     /// The entry ends when it did.
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
-        let Kept::Words(words) = self.shelf.load(here.spot, here.charge) else { return 0 };
+        let Kept::Words(words) = self.shelf.load(here.place, here.charge) else { return 0 };
         let head = here.epoch.unpack(words);
         let (state, units) = self.quota.give_back(head.quota(), here.charge.cost(), taken_at);
         let head = Head { amount: state.used, ..head };
         let words = here.epoch.pack(head, here.epoch.fresh_at(words));
-        self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
+        self.shelf.store(here.place, here.charge, words, here.epoch, here.now);
         units
     }
 
     /// The period that a quota from first use would begin with is not its own.
     fn stays_in(&self, cell: Cell, here: Here<'_>) -> bool {
         matches!(self.quota.period(), Period::FirstUse(_))
-            && self.shelf.counts(cell, here.epoch, here.now)
+            && self.shelf.sketch().counts(cell, here.epoch, here.now)
     }
 }
 
@@ -324,7 +329,7 @@ impl QuotaStep<'_> {
     /// What is kept, and the stamp of the numbers it was written under. What was used is a fact, whatever
     /// those were: they only say when its period ends.
     fn found(&self, here: Here<'_>) -> (Option<QuotaState>, u16) {
-        let words = match self.shelf.load(here.spot, here.charge) {
+        let words = match self.shelf.load(here.place, here.charge) {
             Kept::Nothing => return (None, here.charge.stamp().get()),
             Kept::Unreadable(at) => {
                 return (Some(self.quota.exhausted(at)), here.charge.stamp().get());
@@ -355,7 +360,7 @@ impl Step for WindowStep<'_> {
     fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (mut state, mut reading) =
             self.window.take(self.state(here).as_ref(), here.charge.cost(), here.now);
-        if let (WindowState::Grid(grid), Spot::Overflow(_)) = (&mut state, here.spot) {
+        if let (WindowState::Grid(grid), Place::Cell(_)) = (&mut state, here.place) {
             // A cell may deny, but a block would hold those who did nothing.
             grid.until = Timestamp::ZERO;
             reading.backoff = Span::ZERO;
@@ -377,11 +382,11 @@ impl WindowStep<'_> {
     fn write(&self, here: Here<'_>, state: &WindowState) {
         let stamp = here.charge.stamp().get();
         let words = here.epoch.pack_window(state, stamp, self.window.fresh_at(state));
-        self.shelf.store(here.spot, here.charge, words, here.epoch, here.now);
+        self.shelf.store(here.place, here.charge, words, here.epoch, here.now);
     }
 
     fn state(&self, here: Here<'_>) -> Option<WindowState> {
-        let words: [u64; WIDE] = match self.shelf.load(here.spot, here.charge) {
+        let words: [u64; WIDE] = match self.shelf.load(here.place, here.charge) {
             Kept::Nothing => return None,
             Kept::Unreadable(at) => return Some(self.window.exhausted(at)),
             Kept::Words(words) => words,

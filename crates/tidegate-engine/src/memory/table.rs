@@ -142,6 +142,18 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         u32::try_from(self.groups).unwrap_or(u32::MAX)
     }
 
+    /// The entries of a locked group that are as good as none.
+    pub(crate) fn fresh(
+        &self,
+        group: u32,
+        epoch: Epoch,
+        now: Timestamp,
+    ) -> impl Iterator<Item = Slot> {
+        let words = self.group(group);
+        let fresh = Self::ways().filter(move |way| Self::fresh_at(words, *way, epoch) <= now);
+        fresh.map(move |way| Slot { group, way })
+    }
+
     /// The entries of a locked group, and whose they are; zero is nobody's.
     pub(crate) fn tags(&self, group: u32) -> impl Iterator<Item = (Slot, u64)> {
         Self::ways().map(move |way| {
@@ -274,6 +286,11 @@ pub(crate) fn acquire(lock: &AtomicU64) {
         wait(attempt);
         attempt = attempt.wrapping_add(1);
     }
+}
+
+/// Takes a lock if nobody holds it.
+pub(crate) fn try_acquire(lock: &AtomicU64) -> bool {
+    lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
 /// Gives a lock back.

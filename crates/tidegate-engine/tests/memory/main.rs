@@ -16,6 +16,7 @@
 mod batches;
 mod blocks;
 mod digests;
+mod floods;
 mod newcomers;
 mod overflow;
 mod plans;

@@ -198,7 +198,8 @@ impl Both {
             });
             let id = TicketId { maker: 1, number: self.tickets };
             self.tickets += 1;
-            let claim = Claim { id, decided_at: now, mode: Mode::Normal, holds: held.collect() };
+            let (mode, network) = (Mode::Normal, None);
+            let claim = Claim { id, decided_at: now, mode, network, holds: held.collect() };
             self.claims.push(claim);
         }
         Ok(())

@@ -250,6 +250,49 @@ fn p86_a_reload_that_comes_back_forgets_nothing_in_between() {
     }
 }
 
+/// Walks over more names than are looked at. What was counted under the last two is never forgotten, and
+/// nothing older ever counts instead of it.
+#[test]
+fn p86_however_often_a_reload_comes_back_the_last_counters_count() {
+    let of = |hours: u64| policies([limit(window(10, (20 + hours) * HOUR))]);
+    // Nothing is counted until the last but one.
+    for walk in [&[1, 2, 3, 1, 4][..], &[1, 2, 1, 3, 1, 4], &[1, 2, 3, 4, 2, 5], &[1, 2, 3, 4, 1]] {
+        let clock = Arc::new(ManualClock::new(START));
+        for (name, node) in nodes(&clock, &of(walk[0])) {
+            let (last, before) = walk[1..].split_last().unwrap();
+            before.iter().for_each(|hours| node.reload(&of(*hours)));
+            node.take(10).unwrap();
+            node.reload(&of(*last));
+            assert_eq!(node.left(), [0], "{name}: {walk:?}");
+        }
+    }
+    // Something is counted under each.
+    for walk in [&[1, 2, 3, 4, 1][..], &[1, 2, 3, 4, 5, 1, 3, 2], &[1, 2, 3, 1, 4, 2, 1, 5, 3]] {
+        let clock = Arc::new(ManualClock::new(START));
+        for (name, node) in nodes(&clock, &of(walk[0])) {
+            for (nth, hours) in (0..).zip(walk) {
+                node.reload(&of(*hours));
+                assert_eq!(node.left(), [10 - nth], "{name}: {walk:?}, step {nth}");
+                node.take(1).unwrap();
+            }
+        }
+    }
+}
+
+/// More names than are remembered at all.
+#[test]
+fn p86_after_very_many_names_no_old_counter_counts_again() {
+    let of = |hours: u64| policies([limit(window(10, (20 + hours) * HOUR))]);
+    let clock = Arc::new(ManualClock::new(START));
+    for (name, node) in nodes(&clock, &of(0)) {
+        node.take(1).unwrap();
+        (1..=20).for_each(|hours| node.reload(&of(hours)));
+        node.take(if name == "memory" { 9 } else { 10 }).unwrap();
+        node.reload(&of(0));
+        assert_eq!(node.left(), [0], "{name}");
+    }
+}
+
 #[test]
 fn p86_a_reset_forgets_what_is_under_former_names_too() {
     let clock = Arc::new(ManualClock::new(START));

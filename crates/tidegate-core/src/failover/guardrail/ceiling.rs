@@ -8,6 +8,8 @@ use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::FixedState;
 
+use super::overflowed::Overflowed;
+use super::shares::{Network, Shares};
 use crate::charge::Charge;
 use crate::cost::Cost;
 use crate::failover::contract::CEILING_SHARE;
@@ -31,6 +33,10 @@ pub(super) struct Ceilings {
     /// The keys in the order they came in.
     queue: VecDeque<u64>,
     cells: HashMap<u64, Level, FixedState>,
+    /// The cells of networks, for requests that find no place.
+    network_cells: HashMap<u64, Level, FixedState>,
+    overflowed: Overflowed,
+    shares: Shares,
 }
 
 /// A bucket and how full it is.
@@ -38,41 +44,59 @@ pub(super) struct Ceilings {
 struct Level {
     bucket: Bucket,
     state: BucketState,
+    /// The network that has the place.
+    network: Network,
 }
 
 // === impl Ceilings ===
 
 impl Ceilings {
     /// How long until a charge has room.
-    pub(super) fn wait(&mut self, charge: &Charge<'_>, now: Timestamp) -> Span {
+    pub(super) fn wait(&mut self, charge: &Charge<'_>, network: Network, now: Timestamp) -> Span {
         self.sweep(now);
         let Some(bucket) = ceiling(charge.shape()) else { return Span::ZERO };
-        match bucket.room(self.state(charge, &bucket), cost(charge, &bucket), now) {
+        let waits = |state| match bucket.room(state, cost(charge, &bucket), now) {
             Room::Now => Span::ZERO,
             Room::After(wait) => wait,
             // Its cost is at most what it holds.
             Room::Never => Span::SECOND,
+        };
+        let own = waits(self.state(charge, network, &bucket, now));
+        match self.has_place(charge.digest(), network) {
+            true => own,
+            false => own.max(waits(self.network_state(network, &bucket))),
         }
     }
 
     /// Takes a charge that there is room for.
-    pub(super) fn take(&mut self, charge: &Charge<'_>, now: Timestamp) {
+    pub(super) fn take(&mut self, charge: &Charge<'_>, network: Network, now: Timestamp) {
         let Some(bucket) = ceiling(charge.shape()) else { return };
-        let before = self.state(charge, &bucket);
-        let (state, _) = bucket.take(before, cost(charge, &bucket), now);
-        let (key, level) = (charge.digest(), Level { bucket, state });
+        let taken = |before| {
+            let (state, _) = bucket.take(before, cost(charge, &bucket), now);
+            Level { bucket, state, network }
+        };
+        let (key, level) = (charge.digest(), taken(self.state(charge, network, &bucket, now)));
         if let Some(known) = self.keys.get_mut(&key) {
-            *known = level;
-        } else if self.keys.len() < MOST_KEYS {
+            *known = Level { network: known.network, ..level };
+        } else if self.has_place(key, network) {
             self.keys.insert(key, level);
             self.queue.push_back(key);
+            self.shares.give(network);
         } else {
             self.cells.insert(key % CELLS, level);
+            self.overflowed.add(key, now.after(FILLS_WITHIN), now);
+            let beside = taken(self.network_state(network, &bucket));
+            self.network_cells.extend(network.0.map(|network| (network % CELLS, beside)));
         }
     }
 
+    fn has_place(&self, key: u64, network: Network) -> bool {
+        self.keys.contains_key(&key) || self.shares.grants(network, MOST_KEYS)
+    }
+
     pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
-        self.keys.values().chain(self.cells.values()).all(|level| level.is_over(now))
+        let cells = self.cells.values().chain(self.network_cells.values());
+        self.keys.values().chain(cells).all(|level| level.is_over(now))
     }
 
     /// The keys that are counted by themselves.
@@ -81,15 +105,25 @@ impl Ceilings {
         self.keys.len()
     }
 
-    /// What is kept of a key: its own, or else its cell's. Kept under other numbers it is taken to have
-    /// been empty since its last request, so that a change of them grants nothing.
-    fn state(&self, charge: &Charge<'_>, bucket: &Bucket) -> Option<BucketState> {
+    /// What is kept of a key: its own, or else its cell's, unless it gets a place and was not counted
+    /// there. Kept under other numbers it is taken to have been empty since its last request, so that a
+    /// change of them grants nothing.
+    fn state(
+        &self,
+        charge: &Charge<'_>,
+        network: Network,
+        bucket: &Bucket,
+        now: Timestamp,
+    ) -> Option<BucketState> {
         let key = charge.digest();
-        let level = self.keys.get(&key).or_else(|| self.cells.get(&(key % CELLS)))?;
-        match level.bucket == *bucket {
-            true => Some(level.state),
-            false => Some(bucket.exhausted(level.state.last)),
-        }
+        let in_cell = self.overflowed.has(key, now) || !self.has_place(key, network);
+        let cell = || self.cells.get(&(key % CELLS)).filter(|_| in_cell);
+        Some(self.keys.get(&key).or_else(cell)?.under(bucket))
+    }
+
+    /// What is kept of a network's keys that found no place.
+    fn network_state(&self, network: Network, bucket: &Bucket) -> Option<BucketState> {
+        self.network_cells.get(&(network.0? % CELLS)).map(|level| level.under(bucket))
     }
 
     /// Makes room: keys that are as good as new go, the others wait for their turn again.
@@ -100,7 +134,9 @@ impl Ceilings {
                 self.queue.push_back(key);
                 break;
             }
-            self.keys.remove(&key);
+            if let Some(level) = self.keys.remove(&key) {
+                self.shares.take_back(level.network);
+            }
         }
     }
 }
@@ -108,6 +144,14 @@ impl Ceilings {
 // === impl Level ===
 
 impl Level {
+    /// The state for a bucket with these numbers.
+    fn under(&self, bucket: &Bucket) -> BucketState {
+        match self.bucket == *bucket {
+            true => self.state,
+            false => bucket.exhausted(self.state.last),
+        }
+    }
+
     /// Whether it is full by now under whatever numbers.
     fn is_over(&self, now: Timestamp) -> bool {
         now >= self.state.last.after(FILLS_WITHIN)

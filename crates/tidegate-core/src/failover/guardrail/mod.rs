@@ -5,7 +5,9 @@
 //! them, which is what makes it worthless to provoke one outage after the other.
 
 mod ceiling;
+mod overflowed;
 mod rail;
+mod shares;
 mod tenth;
 #[cfg(test)]
 mod tests;
@@ -13,7 +15,8 @@ mod tests;
 use arrayvec::ArrayVec;
 
 use self::ceiling::Ceilings;
-use self::rail::{MOST_KEYS, Rail};
+use self::rail::{MOST_KEYS, Rail, Whose};
+use self::shares::Network;
 use self::tenth::Tenths;
 use super::contract::{API, Cap, HEALTH, LOGIN, MIN_DEGRADED, OTP};
 use super::failsafe::Guarded;
@@ -23,10 +26,13 @@ use crate::policy::Fallback;
 use crate::subject::{Dimension, Scope};
 use crate::time::{Span, Timestamp};
 
+/// Two caps, and the wider prefixes of the one by address.
+const MOST_RAILS: usize = 4;
+
 /// The local caps of one policy on one node, and what they have counted.
 #[derive(Clone, Debug)]
 pub struct Guardrails {
-    rails: ArrayVec<Rail, 2>,
+    rails: ArrayVec<Rail, MOST_RAILS>,
     ceilings: Option<Ceilings>,
     /// In the place of everything else, for a policy that guards `spend`.
     tenths: Option<Tenths>,
@@ -60,9 +66,19 @@ impl<'a> Asked<'a> {
         self.batch.charges().iter().filter(|charge| !charge.limit().is_shadow())
     }
 
-    /// The key of a scope. An unknown account is not counted. An unknown address is one that all who
+    /// The network that the request comes from.
+    fn network(&self) -> Network {
+        Network(self.digests.scope(Scope::of_all(&[Dimension::Ip48]), self.batch.facts()))
+    }
+
+    /// The key of a scope. An unknown account is not counted, and neither is a wider prefix of an address
+    /// that has none: the cap by address says all there is to say about it. An unknown address is one that all who
     /// have none share, and so is an unknown agent: to leave them out must not be a way around.
     fn key(&self, scope: Scope) -> Option<u64> {
+        let lacks = |by| scope.contains(by) && !self.batch.widens_to(by);
+        if lacks(Dimension::Ip56) || lacks(Dimension::Ip48) {
+            return None;
+        }
         match self.digests.scope(scope, self.batch.facts()) {
             Some(key) => Some(key),
             None if scope.contains(Dimension::Account) => None,
@@ -90,7 +106,7 @@ impl Guardrails {
             Fallback::Health => (&HEALTH, false),
         };
         Self {
-            rails: caps.iter().map(|cap| Rail::new(*cap, keys)).collect(),
+            rails: caps.iter().flat_map(Cap::widened).map(|cap| Rail::new(cap, keys)).collect(),
             ceilings: has_ceilings.then(Ceilings::default),
             tenths: (fallback == Fallback::Spend).then(|| Tenths::with_room_for(keys)),
         }
@@ -123,11 +139,13 @@ impl Guardrails {
         if let Some(tenths) = &mut self.tenths {
             return take_tenths(tenths, leaves, asked, counted, now);
         }
-        let mut keys: ArrayVec<(usize, u64), 2> = ArrayVec::new();
+        let network = asked.network();
+        let mut keys: ArrayVec<(usize, Whose), MOST_RAILS> = ArrayVec::new();
         let mut tightest: Option<Guarded> = None;
         for (place, rail) in self.rails.iter_mut().enumerate() {
             let Some(key) = asked.key(rail.cap().by) else { continue };
-            let left = rail.left(key, now);
+            let whose = Whose { key, network };
+            let left = rail.left(whose, now);
             let guarded = Guarded {
                 cap: Some(rail.cap()),
                 remaining: left.remaining,
@@ -135,16 +153,16 @@ impl Guardrails {
                 reset: left.reset,
             };
             tightest = Some(tightest.map_or(guarded, |other| other.tighter(guarded)));
-            keys.push((place, key));
+            keys.push((place, whose));
         }
         let mut guarded = tightest.unwrap_or(Guarded::NOTHING);
-        guarded.wait = guarded.wait.max(self.ceilings_wait(asked, now));
+        guarded.wait = guarded.wait.max(self.ceilings_wait(asked, network, now));
         if guarded.admits() && counted {
-            for (place, key) in keys {
-                self.rails[place].take(key, now);
+            for (place, whose) in keys {
+                self.rails[place].take(whose, now);
             }
             if let Some(ceilings) = &mut self.ceilings {
-                asked.enforced().for_each(|charge| ceilings.take(charge, now));
+                asked.enforced().for_each(|charge| ceilings.take(charge, network, now));
             }
             guarded.remaining = guarded.remaining.saturating_sub(1);
             guarded.reset = guarded.cap.map_or(Span::ZERO, |cap| cap.per);
@@ -152,9 +170,10 @@ impl Guardrails {
         guarded
     }
 
-    fn ceilings_wait(&mut self, asked: &Asked<'_>, now: Timestamp) -> Span {
+    fn ceilings_wait(&mut self, asked: &Asked<'_>, network: Network, now: Timestamp) -> Span {
         let Some(ceilings) = &mut self.ceilings else { return Span::ZERO };
-        asked.enforced().map(|charge| ceilings.wait(charge, now)).max().unwrap_or(Span::ZERO)
+        let waits = asked.enforced().map(|charge| ceilings.wait(charge, network, now));
+        waits.max().unwrap_or(Span::ZERO)
     }
 
     /// Gives back memory that nothing counts in any more.
@@ -181,11 +200,12 @@ fn take_tenths(
     counted: bool,
     now: Timestamp,
 ) -> Guarded {
+    let network = asked.network();
     // A wait of nothing would be room.
     let leaves = leaves.max(Span::from_micros(1));
     let mut tightest: Option<Guarded> = None;
     for charge in asked.bounded() {
-        match tenths.left(charge, now) {
+        match tenths.left(charge, network, now) {
             Ok(left) => tightest = Some(tightest.map_or(left, |other| other.tighter(left))),
             Err(never) => return Guarded { wait: leaves, ..never },
         }
@@ -194,6 +214,6 @@ fn take_tenths(
     if !guarded.admits() || !counted {
         return guarded;
     }
-    let left = asked.bounded().map(|charge| tenths.take(charge, now));
+    let left = asked.bounded().map(|charge| tenths.take(charge, network, now));
     left.reduce(Guarded::tighter).map_or(guarded, |left| Guarded { wait: Span::ZERO, ..left })
 }

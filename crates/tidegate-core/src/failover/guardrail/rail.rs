@@ -5,13 +5,15 @@
 //! for no other reason.
 //!
 //! Memory is bounded by the number of keys. A key that finds no place is counted in a cell that it
-//! shares with some others: that may refuse too much and never too little, and it changes nothing for
-//! keys that have their places.
+//! shares with some others, and in one of its network: that may refuse too much and never too little, and
+//! it changes nothing for keys that have their places.
 
 use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::FixedState;
 
+use super::overflowed::Overflowed;
+use super::shares::{Network, Shares};
 use crate::failover::contract::Cap;
 use crate::time::{Span, Timestamp};
 
@@ -30,8 +32,24 @@ pub(super) struct Rail {
     /// The number of the first entry in the log; each has the next one.
     first: u64,
     keys: HashMap<u64, Run, FixedState>,
-    cells: HashMap<u64, VecDeque<Timestamp>, FixedState>,
+    cells: HashMap<Cell, VecDeque<Timestamp>, FixedState>,
+    overflowed: Overflowed,
+    shares: Shares,
     most_keys: usize,
+}
+
+/// Whom a request is counted for: a key, and the network that it comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whose {
+    pub(super) key: u64,
+    pub(super) network: Network,
+}
+
+/// A cell that keys without a place share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Cell {
+    OfKeys(u64),
+    OfNetworks(u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +68,8 @@ struct Run {
     last: u64,
     /// Whether entries of this key may be in its cell.
     after_cell: bool,
+    /// The network that has its place.
+    network: Network,
 }
 
 /// What a key has left.
@@ -67,7 +87,9 @@ pub(super) struct Left {
 impl Rail {
     pub(super) fn new(cap: Cap, most_keys: usize) -> Self {
         let (keys, cells) = (HashMap::default(), HashMap::default());
-        Self { cap, log: VecDeque::new(), first: 0, keys, cells, most_keys }
+        let (log, overflowed) = (VecDeque::new(), Overflowed::default());
+        let shares = Shares::default();
+        Self { cap, log, first: 0, keys, cells, overflowed, shares, most_keys }
     }
 
     pub(super) const fn cap(&self) -> Cap {
@@ -75,24 +97,30 @@ impl Rail {
     }
 
     /// What a key has left. Old entries are put away meanwhile, which changes no answer.
-    pub(super) fn left(&mut self, key: u64, now: Timestamp) -> Left {
+    pub(super) fn left(&mut self, whose: Whose, now: Timestamp) -> Left {
         self.sweep(now, SWEEP);
-        self.trim(key, now);
-        let run = self.keys.get(&key).copied();
+        self.trim(whose.key, now);
+        let run = self.keys.get(&whose.key).copied();
+        let has_place = run.is_some() || self.shares.grants(whose.network, self.most_keys);
         let in_cell = match run {
             Some(run) if !run.after_cell => 0,
-            _ => self.in_cell(key, now),
+            None if has_place && !self.overflowed.has(whose.key, now) => 0,
+            _ => self.in_cell(whose.cell(), now),
         };
         let own = run.map_or(0, |run| run.count);
         let remaining = self.cap.count.saturating_sub(own + in_cell);
-        let (wait, reset) = self.waits(key, run, own + in_cell, now);
-        Left { remaining, wait, reset }
+        let (wait, reset) = self.waits(whose, run, own + in_cell, now);
+        let left = Left { remaining, wait, reset };
+        match whose.network_cell() {
+            Some(cell) if !has_place => left.tighter(self.left_in(cell, now)),
+            _ => left,
+        }
     }
 
     /// Counts an admitted request.
-    pub(super) fn take(&mut self, key: u64, now: Timestamp) {
+    pub(super) fn take(&mut self, whose: Whose, now: Timestamp) {
+        let Whose { key, network } = whose;
         let number = self.first + as_u64(self.log.len());
-        let has_place = self.keys.len() < self.most_keys;
         match self.keys.get_mut(&key) {
             Some(run) => {
                 let last = run.last;
@@ -101,13 +129,17 @@ impl Rail {
                     before.next = number;
                 }
             }
-            None if has_place => {
-                let after_cell = self.in_cell(key, now) > 0;
-                let run = Run { count: 1, first: number, last: number, after_cell };
+            None if self.shares.grants(network, self.most_keys) => {
+                let after_cell = self.overflowed.has(key, now);
+                let run = Run { count: 1, first: number, last: number, after_cell, network };
                 self.keys.insert(key, run);
+                self.shares.give(network);
             }
             None => {
-                self.cells.entry(key % CELLS).or_default().push_back(now);
+                for cell in [Some(whose.cell()), whose.network_cell()].into_iter().flatten() {
+                    self.cells.entry(cell).or_default().push_back(now);
+                }
+                self.overflowed.add(key, now.after(self.cap.per), now);
                 return;
             }
         }
@@ -130,6 +162,7 @@ impl Rail {
         if self.log.is_empty() && self.log.capacity() > 2 * SWEEP {
             self.log.shrink_to_fit();
             self.keys.shrink_to_fit();
+            self.shares.shrink();
             self.cells.retain(|_, cell| cell.back().is_some_and(|at| now < at.after(self.cap.per)));
         }
     }
@@ -147,6 +180,12 @@ impl Rail {
         (self.keys.len(), self.log.len())
     }
 
+    /// Whether a key is counted by itself.
+    #[cfg(test)]
+    pub(super) fn has_place(&self, key: u64) -> bool {
+        self.keys.contains_key(&key)
+    }
+
     /// Takes the old entries out of a key's run. Their places in the log go when they are the oldest.
     fn trim(&mut self, key: u64, now: Timestamp) {
         let Some(run) = self.keys.get_mut(&key) else { return };
@@ -157,13 +196,23 @@ impl Rail {
             (run.count, run.first) = (run.count - 1, taken.next);
         }
         if run.count == 0 {
+            self.shares.take_back(run.network);
             self.keys.remove(&key);
         }
     }
 
-    fn in_cell(&mut self, key: u64, now: Timestamp) -> u64 {
+    /// What a cell has left.
+    fn left_in(&mut self, cell: Cell, now: Timestamp) -> Left {
+        let remaining = self.cap.count.saturating_sub(self.in_cell(cell, now));
+        let ends = |at: Timestamp| at.after(self.cap.per).since(now);
+        let newest = self.cells.get(&cell).and_then(|cell| cell.back());
+        let reset = newest.map_or(Span::ZERO, |at| ends(*at));
+        Left { remaining, wait: self.cell_wait(cell, ends), reset }
+    }
+
+    fn in_cell(&mut self, cell: Cell, now: Timestamp) -> u64 {
         let per = self.cap.per;
-        let Some(cell) = self.cells.get_mut(&(key % CELLS)) else { return 0 };
+        let Some(cell) = self.cells.get_mut(&cell) else { return 0 };
         while cell.front().is_some_and(|at| now >= at.after(per)) {
             cell.pop_front();
         }
@@ -171,7 +220,7 @@ impl Rail {
     }
 
     /// How long until there is room, and until nothing counts any more.
-    fn waits(&self, key: u64, run: Option<Run>, counted: u64, now: Timestamp) -> (Span, Span) {
+    fn waits(&self, whose: Whose, run: Option<Run>, counted: u64, now: Timestamp) -> (Span, Span) {
         if counted == 0 {
             return (Span::ZERO, Span::ZERO);
         }
@@ -184,19 +233,38 @@ impl Rail {
                 let wait = match over {
                     0 => Span::ZERO,
                     // By then nothing of its own is left, and it is one of those who share a cell.
-                    _ if first == last => ends(first).max(self.cell_wait(key, ends)),
+                    _ if first == last => {
+                        let then = first.after(self.cap.per);
+                        ends(first).max(self.wait_without(whose, then, ends))
+                    }
                     _ => ends(first),
                 };
                 (wait, ends(last))
             }
-            _ => self.shared_waits(key, run, over, ends),
+            _ => self.shared_waits(whose.cell(), run, over, ends),
         }
     }
 
-    /// How long until there is room in a key's cell.
-    fn cell_wait(&self, key: u64, ends: impl Fn(Timestamp) -> Span) -> Span {
+    /// How long until there is room for a key that gives its place back then.
+    fn wait_without(
+        &self,
+        whose: Whose,
+        then: Timestamp,
+        ends: impl Fn(Timestamp) -> Span,
+    ) -> Span {
+        let has_place = self.shares.grants_after(whose.network, self.most_keys, 1);
+        if has_place && !self.overflowed.has(whose.key, then) {
+            return Span::ZERO;
+        }
+        let own = self.cell_wait(whose.cell(), &ends);
+        let beside = whose.network_cell().filter(|_| !has_place);
+        beside.map_or(own, |cell| own.max(self.cell_wait(cell, &ends)))
+    }
+
+    /// How long until there is room in a cell.
+    fn cell_wait(&self, cell: Cell, ends: impl Fn(Timestamp) -> Span) -> Span {
         let count = usize::try_from(self.cap.count).unwrap_or(usize::MAX);
-        let freeing = self.cells.get(&(key % CELLS)).and_then(|cell| {
+        let freeing = self.cells.get(&cell).and_then(|cell| {
             let place = cell.len().checked_sub(count)?;
             cell.get(place)
         });
@@ -206,15 +274,13 @@ impl Rail {
     /// The same where a cell is involved, which is rare enough to sort.
     fn shared_waits(
         &self,
-        key: u64,
+        cell: Cell,
         run: Option<Run>,
         over: u64,
         ends: impl Fn(Timestamp) -> Span,
     ) -> (Span, Span) {
-        let mut all: Vec<Timestamp> = self
-            .cells
-            .get(&(key % CELLS))
-            .map_or_else(Vec::new, |cell| cell.iter().copied().collect());
+        let mut all: Vec<Timestamp> =
+            self.cells.get(&cell).map_or_else(Vec::new, |cell| cell.iter().copied().collect());
         let mut next = run.map(|run| (run.first, run.count));
         while let Some((number, left)) = next.filter(|(_, left)| *left > 0)
             && let Some(taken) = self.at(number)
@@ -234,6 +300,30 @@ impl Rail {
 
     fn is_over(&self, at: Timestamp, now: Timestamp) -> bool {
         now >= at.after(self.cap.per)
+    }
+}
+
+// === impl Whose ===
+
+impl Whose {
+    const fn cell(self) -> Cell {
+        Cell::OfKeys(self.key % CELLS)
+    }
+
+    fn network_cell(self) -> Option<Cell> {
+        self.network.0.map(|network| Cell::OfNetworks(network % CELLS))
+    }
+}
+
+// === impl Left ===
+
+impl Left {
+    fn tighter(self, other: Self) -> Self {
+        Self {
+            remaining: self.remaining.min(other.remaining),
+            wait: self.wait.max(other.wait),
+            reset: self.reset.max(other.reset),
+        }
     }
 }
 

@@ -6,12 +6,15 @@
 //! the network a request comes from. Only admitted requests are counted, at their full cost.
 //!
 //! Memory is bounded by the number of keys. A key that finds no place is counted in a cell that it
-//! shares with others of its limit: that may refuse too much and never too little.
+//! shares with others of its limit, and in one of its network: that may refuse too much and never too
+//! little.
 
 use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::FixedState;
 
+use super::overflowed::Overflowed;
+use super::shares::{Network, Shares};
 use crate::charge::Charge;
 use crate::failover::contract::{Cap, SPEND_SHARE};
 use crate::failover::failsafe::Guarded;
@@ -32,9 +35,17 @@ pub(super) struct Tenths {
     keys: HashMap<u64, Used, FixedState>,
     /// The keys in the order in which they are looked at to make room.
     queue: VecDeque<u64>,
-    /// By limit, and by a part of the key.
-    cells: HashMap<(u64, u64), Used, FixedState>,
+    cells: HashMap<Cell, Used, FixedState>,
+    overflowed: Overflowed,
+    shares: Shares,
     most_keys: usize,
+}
+
+/// A cell that keys of one limit share, by a part of the key or of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Cell {
+    OfKeys(u64, u64),
+    OfNetworks(u64, u64),
 }
 
 /// What was counted of one key, or in one cell.
@@ -47,47 +58,82 @@ struct Used {
     at: Timestamp,
     /// When nothing of it counts any more.
     fresh_at: Timestamp,
+    /// The network that has the place.
+    network: Network,
 }
 
 // === impl Tenths ===
 
 impl Tenths {
     pub(super) fn with_room_for(keys: usize) -> Self {
-        let (map, cells) = (HashMap::default(), HashMap::default());
-        Self { keys: map, queue: VecDeque::new(), cells, most_keys: keys.min(MOST_KEYS) }
+        let (map, cells, shares) = (HashMap::default(), HashMap::default(), Shares::default());
+        let (queue, overflowed) = (VecDeque::new(), Overflowed::default());
+        Self { keys: map, queue, cells, overflowed, shares, most_keys: keys.min(MOST_KEYS) }
     }
 
     /// What the tenth of a charge's limit leaves; an error if no wait helps, because the request costs
     /// more than the tenth ever holds.
-    pub(super) fn left(&mut self, charge: &Charge<'_>, now: Timestamp) -> Result<Guarded, Guarded> {
+    pub(super) fn left(
+        &mut self,
+        charge: &Charge<'_>,
+        network: Network,
+        now: Timestamp,
+    ) -> Result<Guarded, Guarded> {
         self.sweep(now);
         let tenth = tenth(charge, now).ok_or(Guarded::NOTHING)?;
-        let kept = self.kept(charge, &tenth);
-        let looked = charge.under(&tenth).look(kept.as_ref(), now);
-        let reading = looked.map_err(|_| Guarded::NOTHING)?;
-        let left = guarded(charge, &tenth, reading);
-        if reading.room == Room::Never { Err(left) } else { Ok(left) }
+        let look = |kept: Option<Kept>| {
+            let looked = charge.under(&tenth).look(kept.as_ref(), now);
+            let reading = looked.map_err(|_| Guarded::NOTHING)?;
+            let left = guarded(charge, &tenth, reading);
+            if reading.room == Room::Never { Err(left) } else { Ok(left) }
+        };
+        let own = look(self.kept(charge, network, &tenth, now))?;
+        match network_cell(charge, network) {
+            Some(cell) if !self.has_place(charge.digest(), network) => {
+                Ok(own.tighter(look(self.in_cell(cell, &tenth))?))
+            }
+            _ => Ok(own),
+        }
     }
 
     /// Counts a charge that there is room for, and says what is left.
-    pub(super) fn take(&mut self, charge: &Charge<'_>, now: Timestamp) -> Guarded {
+    pub(super) fn take(
+        &mut self,
+        charge: &Charge<'_>,
+        network: Network,
+        now: Timestamp,
+    ) -> Guarded {
         let Some(tenth) = tenth(charge, now) else { return Guarded::NOTHING };
-        let kept = self.kept(charge, &tenth);
-        let Ok((kept, reading)) = charge.under(&tenth).take(kept.as_ref(), now) else {
+        let take = |kept: Option<Kept>| {
+            let (kept, reading) = charge.under(&tenth).take(kept.as_ref(), now).ok()?;
+            let (tenth, fresh_at) = (tenth.clone(), now.after(reading.reset_after));
+            let left = guarded(charge, &tenth, reading);
+            Some((Used { kept, tenth, at: now, fresh_at, network }, left))
+        };
+        let Some((used, left)) = take(self.kept(charge, network, &tenth, now)) else {
             return Guarded::NOTHING;
         };
-        let left = guarded(charge, &tenth, reading);
-        let used = Used { kept, tenth, at: now, fresh_at: now.after(reading.reset_after) };
         let key = charge.digest();
         if let Some(known) = self.keys.get_mut(&key) {
-            *known = used;
-        } else if self.keys.len() < self.most_keys {
+            *known = Used { network: known.network, ..used };
+        } else if self.has_place(key, network) {
             self.keys.insert(key, used);
             self.queue.push_back(key);
+            self.shares.give(network);
         } else {
+            self.overflowed.add(key, used.fresh_at, now);
             self.cells.insert(cell(charge), used);
+            if let Some(beside) = network_cell(charge, network)
+                && let Some((used, _)) = take(self.in_cell(beside, &tenth))
+            {
+                self.cells.insert(beside, used);
+            }
         }
         left
+    }
+
+    fn has_place(&self, key: u64, network: Network) -> bool {
+        self.keys.contains_key(&key) || self.shares.grants(network, self.most_keys)
     }
 
     pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
@@ -100,13 +146,28 @@ impl Tenths {
         self.keys.len()
     }
 
-    /// What was counted of a key: its own count, or else that of its cell. Keys of one cell may have
-    /// different numbers; what was counted under others is taken to have used up everything.
-    fn kept(&self, charge: &Charge<'_>, tenth: &Shape) -> Option<Kept> {
-        if let Some(used) = self.keys.get(&charge.digest()) {
+    /// What was counted of a key: its own count, or else that of its cell, unless it gets a place and
+    /// was not counted there. Keys of one cell may have different numbers; what was counted under others
+    /// is taken to have used up everything.
+    fn kept(
+        &self,
+        charge: &Charge<'_>,
+        network: Network,
+        tenth: &Shape,
+        now: Timestamp,
+    ) -> Option<Kept> {
+        let key = charge.digest();
+        if let Some(used) = self.keys.get(&key) {
             return Some(used.kept.clone());
         }
-        let used = self.cells.get(&cell(charge))?;
+        if self.has_place(key, network) && !self.overflowed.has(key, now) {
+            return None;
+        }
+        self.in_cell(cell(charge), tenth)
+    }
+
+    fn in_cell(&self, cell: Cell, tenth: &Shape) -> Option<Kept> {
+        let used = self.cells.get(&cell)?;
         match used.tenth == *tenth {
             true => Some(used.kept.clone()),
             false => Some(Kept::exhausted(tenth, used.at)),
@@ -120,14 +181,19 @@ impl Tenths {
             if self.keys.get(&key).is_some_and(|used| used.fresh_at > now) {
                 self.queue.push_back(key);
             } else {
-                self.keys.remove(&key);
+                let Some(used) = self.keys.remove(&key) else { continue };
+                self.shares.take_back(used.network);
             }
         }
     }
 }
 
-fn cell(charge: &Charge<'_>) -> (u64, u64) {
-    (charge.limit().id(), charge.digest() % CELLS)
+fn cell(charge: &Charge<'_>) -> Cell {
+    Cell::OfKeys(charge.limit().id(), charge.digest() % CELLS)
+}
+
+fn network_cell(charge: &Charge<'_>, network: Network) -> Option<Cell> {
+    network.0.map(|network| Cell::OfNetworks(charge.limit().id(), network % CELLS))
 }
 
 /// A tenth of a limit, whatever of it was counted by refused attempts left out.

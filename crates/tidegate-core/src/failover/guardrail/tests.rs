@@ -2,14 +2,17 @@
 
 mod caps;
 mod ceiling;
+mod floods;
 mod keys;
 mod rail;
 mod tenth;
 
 use super::super::contract::{API, Cap, HEALTH, LOGIN, OTP};
+use super::shares::Network;
 use super::{Asked, Guardrails};
 use crate::account::Account;
 use crate::case::Case;
+use crate::charge::Charge;
 use crate::cost::Cost;
 use crate::failover::Guarded;
 use crate::key::Digests;
@@ -46,6 +49,11 @@ fn bucket(rate: u64, burst: u64) -> Shape {
     Shape::Bucket(Bucket::try_new(Rate::per_second(rate).unwrap(), burst).unwrap())
 }
 
+/// For tests of one table: every key comes from a network of its own.
+fn of_its_own(charge: &Charge<'_>) -> Network {
+    Network(Some(charge.digest()))
+}
+
 /// The guardrails of one policy, and what is needed to ask them.
 #[derive(Clone)]
 struct Rig {
@@ -59,6 +67,8 @@ struct Rig {
 struct Who {
     account: Option<String>,
     ip: Option<[u8; 4]>,
+    /// A subnet of one IPv6 site, in the place of an IPv4 address.
+    subnet: Option<u16>,
     agent: Option<String>,
 }
 
@@ -88,6 +98,9 @@ impl Rig {
         if let Some(ip) = who.ip {
             subject = subject.ip(ip.into());
         }
+        if let Some(subnet) = who.subnet {
+            subject = subject.ip([0x2001, 0xdb8, 7, subnet, 0, 0, 0, 1].into());
+        }
         if let Some(agent) = &who.agent {
             subject = subject.agent(agent);
         }
@@ -109,6 +122,10 @@ impl Who {
     fn and_ip(self, number: u64) -> Self {
         let [.., a, b, c] = number.to_be_bytes();
         Self { ip: Some([10, a, b, c]), ..self }
+    }
+
+    fn and_subnet(self, subnet: u16) -> Self {
+        Self { subnet: Some(subnet), ..self }
     }
 
     fn and_account(self, name: &str) -> Self {

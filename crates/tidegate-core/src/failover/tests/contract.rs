@@ -38,6 +38,8 @@ fn text() -> String {
         let told = |cap: &Cap| (name, format!("{} in {} by {}", cap.count, secs(cap.per), cap.by));
         rows.extend(caps.iter().map(told));
     }
+    let wider = WIDER.map(|(by, times)| format!("{times} times by {}", by.name())).join(", ");
+    rows.push(("by ip, for IPv6 also", wider));
     rows.push(("ceilings", format!("1/{CEILING_SHARE} of the rate")));
     rows.push(("spend", format!("1/{SPEND_SHARE} of count, rate and burst")));
     rows.iter().fold(String::new(), |mut text, (name, value)| {

@@ -1,5 +1,6 @@
 //! The locked caps: exact at the last one and at the last tick.
 
+use super::super::rail::Rail;
 use super::*;
 
 /// A request that counts under this cap and, as far as it can be, under no other that is full.
@@ -84,6 +85,44 @@ fn p18_sixty_requests_of_a_prefix_and_agent_in_any_minute() {
     assert_eq!(passed(&mut rig, "b"), 60);
     assert_eq!(passed(&mut rig, "c"), 0, "though this agent has room");
     assert!(rig.admits(&Who::ip(8).and_agent("c"), at(0)), "another prefix");
+}
+
+/// Requests from ever other subnets of one site: how many of them pass.
+fn of_subnets(fallback: Fallback, subnets: impl Iterator<Item = u16>) -> u64 {
+    let mut rig = Rig::new(fallback);
+    let passed = subnets.enumerate().filter(|(nth, subnet)| {
+        let who = Who::account(&format!("u{nth}")).and_agent(&format!("a{nth}"));
+        rig.admits(&who.and_subnet(*subnet), at(0))
+    });
+    passed.count() as u64
+}
+
+#[test]
+fn p17_p25_p27_a_cap_by_address_holds_four_times_for_a_56_and_sixteen_times_for_a_48() {
+    let caps = [
+        (Fallback::Login, 20),
+        (Fallback::Otp, 10),
+        (Fallback::Closed, 10),
+        (Fallback::Guarded, 120),
+        (Fallback::Health, 60),
+    ];
+    for (fallback, count) in caps {
+        let one_64 = of_subnets(fallback, (0..5_000).map(|_| 7));
+        let one_56 = of_subnets(fallback, (0..5_000).map(|nth| nth % 256));
+        let one_48 = of_subnets(fallback, (0..5_000).map(|nth| (nth % 250) << 8 | nth % 256));
+        assert_eq!([one_64, one_56, one_48], [count, 4 * count, 16 * count], "{fallback:?}");
+    }
+}
+
+#[test]
+fn p25_a_wide_prefix_is_told_when_it_has_room_again() {
+    let mut rig = Rig::new(Fallback::Login);
+    let of = |nth: u16| Who::account(&format!("u{nth}")).and_subnet(nth % 256);
+    (0..80).for_each(|nth| assert!(rig.admits(&of(nth), at(0))));
+    let refused = rig.take(&of(80), at(1));
+    assert_eq!(refused.wait, Span::from_secs(599));
+    assert_eq!(refused.cap.unwrap().by.to_string(), "ip56");
+    assert!(!rig.admits(&of(80), before(at(600))) && rig.admits(&of(80), at(600)));
 }
 
 #[test]
@@ -185,8 +224,10 @@ fn p33_tidying_gives_memory_back() {
     for nth in 0..20_000 {
         rig.take(&Who::default().and_ip(nth).and_agent("a"), at(0));
     }
-    assert!(rig.rails.rails.iter().all(|rail| rail.kept() == (16_384, 16_384)));
+    // Wider prefixes are those of IPv6.
+    let kept = |rig: &Rig| -> Vec<_> { rig.rails.rails.iter().map(Rail::kept).collect() };
+    assert_eq!(kept(&rig), [(16_384, 16_384), (0, 0), (0, 0), (16_384, 16_384)]);
     // Every five seconds, as probes are made.
     (0..5).for_each(|nth| rig.rails.tidy(at(60 + 5 * nth)));
-    assert!(rig.rails.rails.iter().all(|rail| rail.kept() == (0, 0)));
+    assert_eq!(kept(&rig), [(0, 0); 4]);
 }

@@ -30,9 +30,9 @@ impl Rack {
         let mut case = case.weighing(Cost::try_new(cost).unwrap());
         case.resolve(&digests);
         let [charge] = case.batch().charges() else { panic!("one limit") };
-        let wait = self.ceilings.wait(charge, now);
+        let wait = self.ceilings.wait(charge, of_its_own(charge), now);
         if wait.is_zero() && takes {
-            self.ceilings.take(charge, now);
+            self.ceilings.take(charge, of_its_own(charge), now);
         }
         wait
     }

@@ -115,6 +115,7 @@ fn whos() -> impl Strategy<Value = Who> {
     (account, ip, agent).prop_map(|(account, ip, agent)| Who {
         account: account.map(str::to_owned),
         ip: ip.map(|last| [203, 0, 113, last]),
+        subnet: None,
         agent: agent.map(str::to_owned),
     })
 }

@@ -41,8 +41,8 @@ impl Rack {
         let mut case = case.weighing(Cost::try_new(cost).unwrap());
         case.resolve(&digests);
         let [charge] = case.batch().charges() else { panic!("one limit") };
-        let left = self.tenths.left(charge, now)?;
-        if left.admits() { Ok(self.tenths.take(charge, now)) } else { Ok(left) }
+        let left = self.tenths.left(charge, of_its_own(charge), now)?;
+        if left.admits() { Ok(self.tenths.take(charge, of_its_own(charge), now)) } else { Ok(left) }
     }
 
     fn admits(&mut self, org: &str, now: Timestamp) -> bool {

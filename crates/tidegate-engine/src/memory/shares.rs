@@ -1,0 +1,180 @@
+//! How the places of a table are shared out between client networks.
+//!
+//! Whoever can make up keys can fill any table. What he cannot make up is where he comes from, so
+//! once a table holds as many keys as it was made for, the places that are left are shared out by
+//! network: the first place of a network is always granted, and the next only while there are several
+//! times as many places left as an equal share would be. A flood so stops at a fair share for each of
+//! its networks, and those who come from elsewhere still find a place.
+//!
+//! Which network a place was given to is kept beside the table, and looked at only when a key gets a
+//! place: the way of a key that has one is as short as before. How many places a network has is read
+//! from a few rows of counters, the least of which is too high by what other networks have in all of
+//! the same counters (a count-min sketch); that is rare, and costs a network some places and nobody a
+//! count. Entries are forgotten silently, so every newcomer looks at a few more places and takes those
+//! off the books that are as good as none.
+
+use std::hash::{BuildHasher as _, RandomState};
+
+use tidegate_core::Prefix;
+
+use crate::sync::{AtomicU32, AtomicU64, Ordering, zeroed_halves, zeroed_words};
+
+/// The network that a request comes from, in 32 bits of a salted hash; never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Network(u32);
+
+/// Tells networks apart, by a salt of its own.
+#[derive(Debug, Default)]
+pub(crate) struct Networks(RandomState);
+
+/// The places of one table, and whose they are.
+#[derive(Debug)]
+pub(crate) struct Shares {
+    /// The network of each place; zero if it was given to nobody.
+    owners: Box<[AtomicU32]>,
+    /// [`ROWS`] rows of counters.
+    rows: Box<[AtomicU32]>,
+    /// How many places are given away, to how many networks, and where the last newcomer looked for
+    /// ones to take back. Not in the struct itself, which every request reads.
+    totals: Box<[AtomicU64]>,
+    /// So many places go to whoever comes.
+    open: u64,
+    /// So many are given away at most to those who have some.
+    most: u64,
+}
+
+const FILLED: usize = 0;
+const NETWORKS: usize = 1;
+const CURSOR: usize = 2;
+
+/// Of five rows this wide, hardly one network in a thousand looks like one of ten thousand others.
+const ROWS: u32 = 5;
+const WIDTH: u32 = 1 << 15;
+/// A table of fewer places is too small to be shared out.
+const LEAST: usize = 1_750;
+/// How many times an equal share of what is left a network may have: with four, a fifth of the table
+/// is left however many networks ask for as much as they can get.
+const TIMES: u64 = 4;
+
+// === impl Networks ===
+
+impl Networks {
+    pub(crate) fn of(&self, prefix: Option<Prefix>) -> Network {
+        let Some(prefix) = prefix else { return Network::UNKNOWN };
+        let [.., a, b, c, d] = self.0.hash_one(prefix).to_le_bytes();
+        Network(u32::from_le_bytes([a, b, c, d]).clamp(1, Network::UNKNOWN.0 - 1))
+    }
+}
+
+// === impl Network ===
+
+impl Network {
+    /// Where operators come from: no flood comes from there.
+    pub(crate) const OPERATORS: Self = Self(u32::MAX);
+    /// Where requests without an address come from.
+    pub(crate) const UNKNOWN: Self = Self(u32::MAX - 1);
+
+    /// Spread over 64 bits.
+    pub(crate) fn spread(self) -> u64 {
+        u64::from(self.0).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+}
+
+// === impl Shares ===
+
+impl Shares {
+    /// The shares of `places` places in groups of `ways`, of which `open` go to whoever comes.
+    pub(crate) fn new(open: usize, places: usize, ways: usize) -> Self {
+        let shared_out = places >= LEAST && !cfg!(loom);
+        Self {
+            owners: zeroed_halves(if shared_out { places } else { 0 }),
+            rows: zeroed_halves(if shared_out { (ROWS * WIDTH) as usize } else { 0 }),
+            totals: zeroed_words(CURSOR + 1),
+            open: open as u64,
+            // In a fuller table too many keys find both their groups taken, the sooner the smaller
+            // groups are.
+            most: places as u64 / 20 * if ways > 5 { 15 } else { 14 },
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        (self.owners.len() + self.rows.len()) * size_of::<AtomicU32>()
+    }
+
+    /// Whether a network may have one more place.
+    pub(crate) fn grants(&self, network: Network) -> bool {
+        if self.owners.is_empty() {
+            return true;
+        }
+        let [filled, networks] =
+            [FILLED, NETWORKS].map(|total| self.totals[total].load(Ordering::Relaxed));
+        filled < self.open || {
+            let left = self.most.saturating_sub(filled);
+            u64::from(self.held(network)).saturating_mul(networks) < TIMES * left.max(1)
+        }
+    }
+
+    /// Gives a place to a network; whoever had it has one less.
+    pub(crate) fn give(&self, place: usize, network: Network) {
+        self.hand_over(place, Some(network));
+    }
+
+    /// Takes a place back.
+    pub(crate) fn take_back(&self, place: usize) {
+        self.hand_over(place, None);
+    }
+
+    /// The next `step` of `all` groups to look through for places to take back; none while there are
+    /// enough to give away.
+    pub(crate) fn next(&self, step: u32, all: u64) -> impl Iterator<Item = u32> {
+        let scarce = self.totals[FILLED].load(Ordering::Relaxed) > self.open / 4 * 3;
+        let step = if scarce { u64::from(step) } else { 0 };
+        let first = self.totals[CURSOR].fetch_add(step, Ordering::Relaxed);
+        (0..step).filter_map(move |group| u32::try_from((first + group) % all).ok())
+    }
+
+    fn hand_over(&self, place: usize, to: Option<Network>) {
+        let Some(owner) = self.owners.get(place) else { return };
+        // Whoever swaps a network out counts it down, so that happens once.
+        let had = owner.swap(to.map_or(0, |network| network.0), Ordering::Relaxed);
+        if let Some(network) = to {
+            self.count(network, 1);
+        }
+        if had != 0 {
+            self.count(Network(had), u32::MAX);
+        }
+    }
+
+    /// Adds one, or takes one off by adding the largest number.
+    fn count(&self, network: Network, change: u32) {
+        let add = |total: usize, up: bool| {
+            let change = if up { 1 } else { u64::MAX };
+            self.totals[total].fetch_add(change, Ordering::Relaxed);
+        };
+        let up = change == 1;
+        let mut first = false;
+        for (row, place) in self.places(network).enumerate() {
+            let before = self.rows[place].fetch_add(change, Ordering::Relaxed);
+            first |= row == 0 && before == u32::from(!up);
+        }
+        add(FILLED, up);
+        if first {
+            add(NETWORKS, up);
+        }
+    }
+
+    /// How many places a network has: never too few.
+    fn held(&self, network: Network) -> u32 {
+        let counts = self.places(network).map(|place| self.rows[place].load(Ordering::Relaxed));
+        counts.min().unwrap_or_default()
+    }
+
+    fn places(&self, network: Network) -> impl Iterator<Item = usize> {
+        let spread = network.spread();
+        (0..ROWS).map(move |row| {
+            let mixed = spread.rotate_left(12 * row).wrapping_mul(0xD6E8_FEB8_6659_FD93) >> 32;
+            let place = row * WIDTH + u32::try_from(mixed).unwrap_or_default() % WIDTH;
+            place as usize
+        })
+    }
+}
