@@ -5,14 +5,17 @@ use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
-use tidegate_core::{Account, Case, Cost, Dimension, ManualClock, PolicySet, Span, Subject};
+use tidegate_core::{
+    Account, Bucket, Case, Cost, Counts, Dimension, Limit, ManualClock, PolicySet, Rate, Scope,
+    Shape, Span, Subject, Window,
+};
 use tidegate_engine::Engine;
 use tidegate_test::drive::digests;
 use tidegate_test::ready;
 use tidegate_test::stub::Waiting;
 use tidegate_test::trace::START;
 
-use crate::blocks::{attempt, by_account, climbing, dual, engine, hammer, policies};
+use crate::blocks::{attempt, by_account, climbing, dual, engine, hammer, name, policies};
 use crate::memory;
 
 /// A store whose answer comes a moment after it is done, so that whoever asked can be gone by then.
@@ -161,4 +164,32 @@ fn t21_success_lifts_no_block_and_gives_nothing_back_twice() {
         assert!(ready(engine.settle(ticket.as_str(), 0)).is_err(), "settled before");
     }
     assert_eq!((0..10).filter(|_| attempt(&engine, "a").0).count(), 2);
+}
+
+/// As much as can be had at the end of one window, and again at the beginning of the next.
+#[test]
+fn t23_no_edge_of_a_window_is_worth_more() {
+    let ten = |shape| policies([Limit::new(name("l"), Scope::of([Dimension::Account]), shape)]);
+    let window = Shape::Window(Window::try_new(10, Span::MINUTE, Counts::Admitted).unwrap());
+    let bucket = Shape::Bucket(Bucket::try_new(Rate::per_minute(10).unwrap(), 10).unwrap());
+    for edge in [60, 3_600, 86_400] {
+        for early in [1, 7, 29] {
+            // A window gives nothing back before a minute is over, a bucket one every six seconds.
+            for (set, refilled) in [(ten(window), 0), (ten(bucket), (early + 1) / 6)] {
+                let (clock, engine) = engine(set, memory::roomy);
+                let pass = |seconds| clock.set(START.after(Span::from_secs(seconds)));
+                let admitted = || (0..100).filter(|_| attempt(&engine, "a").0).count();
+                pass(edge - early);
+                assert_eq!(admitted(), 10);
+                pass(edge);
+                let before = admitted();
+                pass(edge + 1);
+                assert_eq!(
+                    before + admitted(),
+                    refilled,
+                    "{early} s before and 1 s after {edge} s"
+                );
+            }
+        }
+    }
 }
