@@ -52,6 +52,9 @@ pub struct Wire {
     panics: AtomicBool,
     before: AtomicU32,
     after: AtomicU32,
+    /// How often the counters were counted, and what that waits for.
+    looks: AtomicU32,
+    look: Mutex<()>,
 }
 
 /// What a store can be asked.
@@ -111,6 +114,16 @@ impl Wire {
     pub fn wait(&self, before: u32, after: u32) {
         self.before.store(before, Relaxed);
         self.after.store(after, Relaxed);
+    }
+
+    /// How often the counters were counted, by [`Store::usage`].
+    pub fn looks(&self) -> u32 {
+        self.looks.load(Relaxed)
+    }
+
+    /// Keeps whoever counts the counters waiting, thread and all, until this is dropped.
+    pub fn hold_looks(&self) -> MutexGuard<'_, ()> {
+        lock(&self.look)
     }
 
     /// Says that the servers have changed this often.
@@ -331,6 +344,8 @@ impl<S: Store, const SHARED: bool, const FALLIBLE: bool, const WAITS: bool> Stor
     }
 
     fn usage(&self) -> Option<Usage> {
+        self.wire.looks.fetch_add(1, Relaxed);
+        drop(lock(&self.wire.look));
         self.inner.usage()
     }
 }

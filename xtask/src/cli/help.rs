@@ -24,7 +24,7 @@ commands:
   guard     compare instructions per decision with the committed figures
   sim       simulate nodes whose store fails, from seeds
   mutants   break the code on purpose and expect the tests to notice
-  contract  write docs/contract.md: which test holds which property
+  contract  write docs/contract.md and docs/seeds.md: which test holds which property and sentence
   bench     measure Tidegate beside its peers
   help      show this, or `help <command>`
 ";
@@ -79,9 +79,9 @@ const CONTRACT: &str = "\
 usage: cargo xtask contract [--check]
 
 Writes docs/contract.md from the sentences in xtask/contract.txt and the numbers that the tests
-carry in their names.
+carry in their names, and docs/seeds.md from xtask/seeds.txt, which names code and tests.
 
-  --check  write nothing; fail if the page is out of date
+  --check  write nothing; fail if a page is out of date
 ";
 
 const BENCH: &str = "\

@@ -1,4 +1,4 @@
-//! The tests of the crates that carry numbers, found by reading the sources.
+//! The tests of the crates, and the numbers that some carry, found by reading the sources.
 //!
 //! Asking the test binaries for their names would need all of them built, those of loom included, to
 //! make a page. The sources say the same: a test is a function under `#[test]` or `#[tokio::test]`,
@@ -14,12 +14,22 @@ use super::promises::{Number, Section};
 /// Functions here are run by the simulator over every trace.
 const CHECKERS: &str = "/src/sim/checks/";
 
-/// A function that holds properties.
+/// A function that holds something: the properties whose numbers it carries, or what it is named as
+/// the proof of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Proof {
     pub(crate) numbers: Vec<Number>,
     /// `file::function`.
     pub(crate) place: String,
+}
+
+// === impl Proof ===
+
+impl Proof {
+    /// The name of the function.
+    pub(crate) fn name(&self) -> &str {
+        self.place.rsplit("::").next().unwrap_or_default()
+    }
 }
 
 /// All of them, in the order of their places.
@@ -48,7 +58,7 @@ fn file(path: &str, text: &str) -> Vec<Proof> {
         let name = function(line)?;
         let numbers = numbers(name);
         let counts = path.contains(CHECKERS) || is_test(&lines[..index]);
-        (counts && !numbers.is_empty()).then(|| Proof { numbers, place: format!("{path}::{name}") })
+        counts.then(|| Proof { numbers, place: format!("{path}::{name}") })
     };
     lines.iter().enumerate().filter_map(proof).collect()
 }
@@ -126,13 +136,19 @@ mod self_test {
         let off = concat!("#[ig", "nore = \"slow\"]");
         for text in [
             "fn p01_helper() {}".to_owned(),
-            "#[test]\nfn other() {}\nfn p01_helper() {}".to_owned(),
+            "#[test]\nmod other {}\nfn p01_helper() {}".to_owned(),
             format!("#[test]\n{off}\nfn p01_off() {{}}"),
             "#[test]\n// fn p01_gone() {}".to_owned(),
-            "#[test]\nfn no_number() {}".to_owned(),
         ] {
             assert_eq!(places("a.rs", &text), Vec::<String>::new(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_number_is_not_needed() {
+        let proofs = file("a.rs", "#[test]\nfn it_is_so() {}");
+        let [proof] = proofs.as_slice() else { panic!("{proofs:?}") };
+        assert_eq!((proof.name(), proof.numbers.len()), ("it_is_so", 0));
     }
 
     #[test]

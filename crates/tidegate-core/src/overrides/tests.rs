@@ -1,6 +1,6 @@
 //! Whom an override is for.
 
-use super::matches;
+use super::{matches, matches_in};
 
 #[test]
 fn a_star_stands_for_any_text() {
@@ -25,6 +25,16 @@ fn a_star_stands_for_any_text() {
 
 #[test]
 fn t12_a_hostile_value_costs_at_most_pattern_times_value() {
-    let pattern = [b"*a".repeat(60), b"b".to_vec()].concat();
-    assert!(!matches(&pattern, &b"a".repeat(20_000)));
+    for (pattern, value) in [
+        // As many stars as there are, and the end never fits.
+        ([b"*a".repeat(60), b"b".to_vec()].concat(), b"a".repeat(20_000)),
+        // What stands behind the star fits nearly everywhere, but for its end.
+        ([b"*".to_vec(), b"a".repeat(120), b"b".to_vec()].concat(), b"a".repeat(20_000)),
+        ([b"*".to_vec(), b"ab".repeat(60), b"c*".to_vec()].concat(), b"ab".repeat(10_000)),
+    ] {
+        let mut steps = 0;
+        assert!(!matches_in(&pattern, &value, || steps += 1));
+        let (most, least) = (pattern.len() * value.len(), value.len());
+        assert!((least..=most).contains(&steps), "{steps} steps, {most} at most");
+    }
 }

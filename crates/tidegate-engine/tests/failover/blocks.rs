@@ -41,8 +41,13 @@ fn p28_p46_logins_and_one_time_passwords_have_their_own_exact_caps() {
     let world = World::proven();
     world.trip("login");
     world.trip("otp");
-    assert_eq!(world.admitted("login", "ann", HERE, 10), 3);
-    assert_eq!(world.admitted("otp", "ann", HERE, 10), 2);
+    // In turns, so that each would miss what the other took.
+    let (mut logins, mut codes) = (0, 0);
+    for _ in 0..10 {
+        logins += world.admitted("login", "ann", HERE, 1);
+        codes += world.admitted("otp", "ann", HERE, 1);
+    }
+    assert_eq!((logins, codes), (3, 2));
     let others = |policy: &str, until: usize| {
         (0..until)
             .filter(|number| world.ask(policy, &format!("user {number}"), HERE).admits())

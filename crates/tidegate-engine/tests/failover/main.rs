@@ -9,6 +9,7 @@
 )]
 
 mod blocks;
+mod calls;
 mod deadline;
 mod kinds;
 mod modes;

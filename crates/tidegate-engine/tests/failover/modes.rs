@@ -69,6 +69,77 @@ fn p11_a_failure_is_a_typed_denial_and_no_error() {
     assert_eq!(world.mode("login"), Mode::Normal);
 }
 
+/// What a decision about this account says of itself: its policy, its mode, and what decided.
+fn says(world: &World, policy: &str, account: &str) -> (String, Mode, String) {
+    let (set, account) = (world.engine.policies(), Account::new(account));
+    let subject = Subject::new().org("acme").agent("agent").account(&account).ip(HERE.into());
+    let mut case = Case::new(set.get(policy).unwrap(), &subject);
+    let decision = tidegate_engine::ready(world.engine.decide(&mut case)).unwrap().unwrap();
+    let reason =
+        match (decision.binding(), decision.trouble(), decision.block(), decision.guarded()) {
+            (Some(binding), ..) => format!("limit {}", binding.limit.name()),
+            (_, Some(error), ..) => error.name().to_owned(),
+            (_, _, Some(block), _) => format!("block {:?}", block.level),
+            (_, _, _, Some(guarded)) => format!("cap of {:?}", guarded.cap.map(|cap| cap.count)),
+            _ => format!("{:?}", decision.alarm()),
+        };
+    (decision.policy().name().to_string(), decision.mode(), reason)
+}
+
+#[test]
+fn p02_every_decision_says_its_policy_its_mode_and_its_reason() {
+    let world = World::proven();
+    let told =
+        |policy: &str, mode: Mode, reason: &str| (policy.to_owned(), mode, reason.to_owned());
+    assert_eq!(says(&world, "read", "ann"), told("read", Mode::Normal, "limit read"));
+    world.fail(Some(StoreError::Timeout));
+    assert_eq!(says(&world, "api", "ann"), told("api", Mode::FailOpen, "timeout"));
+    assert_eq!(says(&world, "admin", "ann"), told("admin", Mode::FailClosed, "timeout"));
+    world.trip("login");
+    assert_eq!(says(&world, "login", "ann"), told("login", Mode::Degraded, "cap of Some(3)"));
+    (0..3).for_each(|_| drop(world.ask("login", "ann", HERE)));
+    assert_eq!(says(&world, "login", "ann"), told("login", Mode::Degraded, "block Some(L2)"));
+    for _ in 0..3 {
+        world.fail(None);
+        world.pass(Span::from_secs(320));
+        world.fail(Some(StoreError::Unavailable));
+        (0..3).for_each(|_| drop(world.ask("login", "bob", HERE)));
+    }
+    let flapped = told("login", Mode::FailClosed, "Some(Flapped)");
+    assert_eq!(says(&world, "login", "cy"), flapped);
+}
+
+/// Says of a type whether it has a default: the method of the type itself goes before the trait's.
+struct Probe<T>(std::marker::PhantomData<T>);
+
+trait Otherwise {
+    const HAS_DEFAULT: bool = false;
+}
+
+impl<T> Otherwise for Probe<T> {}
+
+impl<T: Default> Probe<T> {
+    const HAS_DEFAULT: bool = true;
+}
+
+#[test]
+fn p02_neither_a_decision_nor_a_mode_comes_about_by_default() {
+    use tidegate_core::{Decision, Failsafe, FailureMode, Status, Verdict};
+    let found = [
+        Probe::<Decision<'static>>::HAS_DEFAULT,
+        Probe::<Verdict>::HAS_DEFAULT,
+        Probe::<Status>::HAS_DEFAULT,
+        Probe::<Failsafe>::HAS_DEFAULT,
+        Probe::<Mode>::HAS_DEFAULT,
+        Probe::<FailureMode>::HAS_DEFAULT,
+    ];
+    assert_eq!(found, [false; 6]);
+    assert!(
+        [Probe::<Span>::HAS_DEFAULT, Probe::<u8>::HAS_DEFAULT].contains(&true),
+        "it would tell"
+    );
+}
+
 #[test]
 fn p03_p51_what_happens_to_one_policy_concerns_no_other() {
     let world = World::proven();
@@ -83,6 +154,30 @@ fn p03_p51_what_happens_to_one_policy_concerns_no_other() {
         assert_eq!(world.mode(policy), Mode::Normal);
         assert_eq!(world.engine.standing(policy).unwrap().failures, 0);
     }
+}
+
+#[test]
+fn p03_decisions_of_a_policy_are_the_same_however_another_one_fares() {
+    // The same requests twice; in one of the worlds the store is gone for logins, again and again.
+    let (usual, other) = (World::proven(), World::proven());
+    let mut modes = std::collections::BTreeSet::new();
+    for second in 0..2_000 {
+        for (world, login_fails) in [(&usual, false), (&other, second % 700 < 400)] {
+            world.pass(Span::SECOND);
+            world.fail(login_fails.then_some(StoreError::Unavailable));
+            let _ = world.ask("login", "ann", HERE);
+            world.fail(None);
+        }
+        modes.insert(other.mode("login").name());
+        let account = format!("user {}", second % 3);
+        for policy in ["otp", "admin", "api", "read"] {
+            let asked = |world: &World| world.ask_for(policy, &account, HERE, "agent").0;
+            assert_eq!(asked(&usual), asked(&other), "{policy} after {second} s");
+            assert_eq!(usual.engine.standing(policy), other.engine.standing(policy), "{policy}");
+        }
+    }
+    assert_eq!(usual.mode("login"), Mode::Normal);
+    assert_eq!(modes.into_iter().collect::<Vec<_>>(), ["degraded", "fail_closed", "normal"]);
 }
 
 #[test]
@@ -132,7 +227,7 @@ fn p52_p19_between_trip_and_exit_the_store_sees_probes_and_nothing_else() {
     // Both policies tripped at the same time, so their probes begin together.
     let mut times: Vec<_> = ops.iter().map(|(at, _)| at.since(start).as_micros()).collect();
     times.dedup();
-    assert_eq!(ops.len(), 2 * times.len());
+    assert_eq!((times.len(), ops.len()), (58, 116), "one every five seconds, of each");
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= 5_000_000), "{times:?}");
 }
 
@@ -187,6 +282,24 @@ fn p61_p62_the_fourth_entry_closes_for_ten_minutes_and_every_denial_says_so() {
     assert_eq!(world.clock.now().since(began), Span::from_secs(600));
     assert!(world.ask("login", "bob", HERE).admits());
     assert_eq!(world.mode("login"), Mode::Normal);
+}
+
+#[test]
+fn p65_the_guard_counts_the_entries_of_one_policy_on_one_node() {
+    let (here, there) = (World::proven(), World::proven());
+    for _ in 0..3 {
+        here.trip("login");
+        here.fail(None);
+        here.pass(Span::from_secs(320));
+    }
+    here.engine.reload(&policies()).unwrap();
+    here.fail(Some(StoreError::Unavailable));
+    (0..3).for_each(|_| drop(here.ask("login", "ann", HERE)));
+    assert_eq!(here.mode("login"), Mode::FailClosed, "the fourth entry, a reload between");
+    here.trip("otp");
+    there.trip("login");
+    assert_eq!(here.mode("otp"), Mode::Degraded, "the first of another policy");
+    assert_eq!(there.mode("login"), Mode::Degraded, "the first of another node");
 }
 
 #[test]

@@ -142,11 +142,35 @@ impl World {
         ip: [u8; 4],
         agent: &str,
     ) -> (Told, Option<Ticket>) {
+        self.try_ask_for(policy, account, ip, agent).expect("nothing is shed")
+    }
+
+    /// Decides a request, unless it is shed.
+    pub(crate) fn try_ask(&self, policy: &str, account: &str, ip: [u8; 4]) -> Option<Told> {
+        self.try_ask_for(policy, account, ip, "agent").map(|(told, _)| told)
+    }
+
+    /// What the local caps leave of such requests, without one being made.
+    pub(crate) fn left(&self, policy: &str, account: &str, ip: [u8; 4]) -> i64 {
+        let (set, account) = (self.engine.policies(), Account::new(account));
+        let subject = Subject::new().org("acme").account(&account).ip(IpAddr::from(ip));
+        let mut case = Case::new(set.get(policy).unwrap(), &subject);
+        let decision = ready(self.engine.peek(&mut case)).unwrap().unwrap();
+        decision.status().remaining
+    }
+
+    fn try_ask_for(
+        &self,
+        policy: &str,
+        account: &str,
+        ip: [u8; 4],
+        agent: &str,
+    ) -> Option<(Told, Option<Ticket>)> {
         let (set, account) = (self.engine.policies(), Account::new(account));
         let subject =
             Subject::new().org("acme").agent(agent).account(&account).ip(IpAddr::from(ip));
         let mut case = Case::new(set.get(policy).unwrap(), &subject);
-        let decision = ready(self.engine.decide(&mut case)).unwrap().unwrap();
+        let decision = ready(self.engine.decide(&mut case)).unwrap().ok()?;
         let ticket = self.engine.ticket(&decision);
         let told = Told {
             verdict: decision.verdict(),
@@ -155,7 +179,7 @@ impl World {
             level: decision.block().and_then(|block| block.level),
             ticket: ticket.is_some(),
         };
-        (told, ticket)
+        Some((told, ticket))
     }
 
     /// How many of so many requests are admitted.

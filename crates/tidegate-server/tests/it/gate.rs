@@ -133,3 +133,43 @@ fn a_head_is_decided_like_a_get() {
     }
     assert_eq!(client.get("/livez").status, 200, "no body was in the way");
 }
+
+#[test]
+fn t07_what_is_not_named_as_a_fact_is_none() {
+    let world = behind_a_proxy();
+    let passed = (0..9).filter(|attempt| {
+        let headers = format!(
+            "x-org-id: acme\r\nx-user-id: u7\r\nx-forwarded-for: 203.0.113.7\r\n\
+             x-account: a{attempt}\r\nx-real-ip: 198.51.100.{attempt}\r\nforwarded: for=198.51.100.{attempt}\r\n\
+             x-api-key: k{attempt}\r\ncookie: session={attempt}\r\nuser-agent: b{attempt}\r\n"
+        );
+        ask(&world, "/v1/gate/api", &headers).status == 200
+    });
+    assert_eq!(passed.count(), 3);
+    for extra in ["email", "key", "path", "x-user-id"] {
+        let subject = json!({"org": "acme", "user": "u8", extra: "somebody"});
+        let refused = world.post("/v1/decide", &json!({"policy": "api", "subject": subject}));
+        assert_eq!(refused.status, 400, "{extra}");
+    }
+}
+
+#[test]
+fn t22_the_time_that_a_client_tells_is_not_the_time() {
+    let world = behind_a_proxy();
+    let later = "Fri, 15 Jan 2027 08:05:00 GMT";
+    let passed = (0..9).filter(|seconds| {
+        let headers = format!(
+            "x-org-id: acme\r\nx-user-id: u7\r\ndate: {later}\r\nif-modified-since: {later}\r\n\
+             x-request-start: t=1900000000{seconds}\r\nx-timestamp: 190000000{seconds}\r\n"
+        );
+        ask(&world, "/v1/gate/api", &headers).status == 200
+    });
+    assert_eq!(passed.count(), 3, "none of it is minutes later");
+    for field in ["now", "at", "time", "timestamp", "created_at"] {
+        let mut ask = json!({"policy": "api", "subject": {"org": "acme", "user": "u8"}});
+        ask[field] = json!(1_900_000_000);
+        assert_eq!(world.post("/v1/decide", &ask).status, 400, "{field}");
+    }
+    let ask = json!({"policy": "api", "subject": {"org": "acme", "user": "u8"}});
+    assert_eq!(world.post("/v1/decide", &ask).status, 200);
+}

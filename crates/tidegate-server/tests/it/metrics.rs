@@ -14,6 +14,8 @@ use tidegate_test::stub::Stub;
 use crate::raw::{Client, post};
 use crate::world::{NOW, World};
 
+const SCRAPE: &[u8] = b"GET /metrics HTTP/1.1\r\nhost: t\r\n\r\n";
+
 fn scrape<S: Store + 'static>(world: &World<S>) -> String {
     String::from_utf8(world.get("/metrics").body).unwrap()
 }
@@ -172,11 +174,24 @@ fn p83_no_request_adds_a_series() {
 
 #[test]
 fn t12_scrapes_that_nobody_waits_for_are_not_made_one_after_another() {
-    let world = World::new();
+    let clock = Arc::new(ManualClock::new(NOW));
+    let store: Stub = Stub::in_memory(&clock);
+    let wire = Arc::clone(store.wire());
+    let world = World::start(&json!({}), store, clock);
+    let first = scrape(&world);
+    let looks = wire.looks();
+    assert_ne!(looks, 0, "a scrape counts the counters");
+    let held = wire.hold_looks();
+    let mut patient = world.client();
+    patient.send(SCRAPE);
+    while wire.looks() == looks {}
     for _ in 0..2_000 {
-        world.client().send(b"GET /metrics HTTP/1.1\r\nhost: t\r\n\r\n");
+        world.client().send(SCRAPE);
     }
-    assert_eq!(world.get("/metrics").status, 200);
-    // Those who are gone take no places for long.
+    assert_eq!(scrape(&world), first, "nobody waits for the one that is being made");
+    // Those who are gone take no places for long: who waits and who asks are left.
     while world.get("/readyz").json()["connections"].as_u64().unwrap() > 2 {}
+    drop(held);
+    assert_eq!(patient.reply().status, 200);
+    assert_eq!(wire.looks(), looks + 1, "and nothing was left to do for them");
 }

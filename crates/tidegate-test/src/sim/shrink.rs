@@ -22,12 +22,22 @@ const TRIES: usize = 1_500;
 /// Leaves out steps, many at a time and then one by one, for as long as the schedule still breaks the
 /// same property.
 #[must_use]
-pub fn shrink(mut schedule: Schedule, mut broken: Broken) -> Failing {
-    let mut tries = 0;
+pub fn shrink(schedule: Schedule, broken: Broken) -> Failing {
     // Three properties are about several runs; for the others one is enough.
-    let compared = matches!(broken.property, "P03" | "P06" | "P07");
-    let run: fn(&Schedule) -> Result<Figures, Broken> =
-        if compared { run_and_compare } else { run };
+    match broken.property {
+        "P03" | "P06" | "P07" => shrink_by(run_and_compare, schedule, broken),
+        _ => shrink_by(run, schedule, broken),
+    }
+}
+
+/// Does the same with another way to run a schedule.
+#[must_use]
+pub fn shrink_by(
+    run: impl Fn(&Schedule) -> Result<Figures, Broken>,
+    mut schedule: Schedule,
+    mut broken: Broken,
+) -> Failing {
+    let mut tries = 0;
     let mut chunk = schedule.steps.len().div_ceil(2).max(1);
     loop {
         let mut from = 0;

@@ -178,7 +178,7 @@ fn a_case_nobody_has_answered_is_denied() {
 
 /// What a decision says of itself in the words of seed 003.
 #[test]
-fn p02_the_status_of_a_decision_says_the_same_as_the_decision() {
+fn the_status_of_a_decision_has_the_numbers_of_the_limit_that_decided() {
     let clock = ManualClock::new(START);
     let store = PlainStore::new(&clock);
     let limit = |name: &str, stage, burst| {
@@ -202,6 +202,8 @@ fn p02_the_status_of_a_decision_says_the_same_as_the_decision() {
     let admitted = status(2);
     assert_eq!((admitted.limit, admitted.remaining, admitted.blocked), (2, 0, false));
     assert_eq!((admitted.retry, admitted.next_allowed_at), (None, Some(START)));
+    assert_eq!((admitted.source, admitted.backoff), (Stage::Global, Span::ZERO));
+    assert_eq!(admitted.reset_after, Span::from_secs(120), "two units, one a minute");
 
     let denied = status(1);
     assert_eq!((denied.limit, denied.remaining, denied.blocked), (2, 0, true));

@@ -132,7 +132,7 @@ proptest! {
     #![proptest_config(cases(3_000))]
 
     #[test]
-    fn p93_different_subjects_have_different_keys(a in parts(), b in parts()) {
+    fn t08_p93_different_subjects_have_different_keys(a in parts(), b in parts()) {
         let ((text_a, digest_a), (text_b, digest_b)) = (a.key(1), b.key(1));
         let same = a.identity() == b.identity();
         prop_assert_eq!(text_a == text_b, same, "{} and {}", text_a, text_b);
@@ -141,7 +141,7 @@ proptest! {
 
     /// A change of one byte, or of where a value stands, is another subject.
     #[test]
-    fn p93_near_misses_have_different_keys(
+    fn t08_p93_near_misses_have_different_keys(
         parts in parts().prop_filter("has texts", |parts| !parts.texts.is_empty()),
         place in any::<prop::sample::Index>(), byte in any::<u8>(),
     ) {

@@ -37,14 +37,14 @@ proptest! {
     #![proptest_config(cases(500))]
 
     #[test]
-    fn p90_a_rollback_admits_nothing_more_in_memory(
+    fn t22_p90_a_rollback_admits_nothing_more_in_memory(
         trace in traces(40), back in 1..FURTHEST,
     ) {
         holds(&trace, back, memory::roomy);
     }
 
     #[test]
-    fn p90_a_rollback_admits_nothing_more_by_the_rules(
+    fn t22_p90_a_rollback_admits_nothing_more_by_the_rules(
         trace in traces(40), back in 1..FURTHEST,
     ) {
         holds(&trace, back, PlainStore::new);

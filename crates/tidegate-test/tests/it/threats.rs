@@ -5,14 +5,17 @@ use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
-use tidegate_core::{Account, Case, Cost, Dimension, ManualClock, PolicySet, Span, Subject};
+use tidegate_core::{
+    Account, Bucket, Case, Cost, Counts, Dimension, Limit, ManualClock, PolicySet, Rate, Scope,
+    Shape, Span, Subject, Window,
+};
 use tidegate_engine::Engine;
 use tidegate_test::drive::digests;
 use tidegate_test::ready;
 use tidegate_test::stub::Waiting;
 use tidegate_test::trace::START;
 
-use crate::blocks::{attempt, by_account, climbing, dual, engine, hammer, policies};
+use crate::blocks::{attempt, by_account, climbing, dual, engine, hammer, name, policies};
 use crate::memory;
 
 /// A store whose answer comes a moment after it is done, so that whoever asked can be gone by then.
@@ -101,10 +104,10 @@ fn t18_the_cap_of_an_account_holds_over_all_sessions() {
 fn t19_a_device_the_host_vouches_for_is_not_locked_out() {
     let set = policies([
         by_account("strangers", climbing(6)).unless(Dimension::Device),
-        tidegate_core::Limit::new(
-            crate::blocks::name("devices"),
-            tidegate_core::Scope::of([Dimension::Account, Dimension::Device]),
-            tidegate_core::Shape::Attempts(climbing(6)),
+        Limit::new(
+            name("devices"),
+            Scope::of([Dimension::Account, Dimension::Device]),
+            Shape::Attempts(climbing(6)),
         ),
     ]);
     let (clock, engine) = engine(set, memory::roomy);
@@ -161,4 +164,30 @@ fn t21_success_lifts_no_block_and_gives_nothing_back_twice() {
         assert!(ready(engine.settle(ticket.as_str(), 0)).is_err(), "settled before");
     }
     assert_eq!((0..10).filter(|_| attempt(&engine, "a").0).count(), 2);
+}
+
+/// As much as can be had at the end of one window, and again at the beginning of the next.
+#[test]
+fn t23_no_edge_of_a_window_is_worth_more() {
+    let window = Shape::Window(Window::try_new(10, Span::MINUTE, Counts::Admitted).unwrap());
+    let bucket = Shape::Bucket(Bucket::try_new(Rate::per_minute(10).unwrap(), 10).unwrap());
+    let edges = [60, 3_600, 86_400];
+    // A window gives nothing back before a minute is over, a bucket one every six seconds.
+    for (early, refilled) in [(1, 0), (7, 1), (29, 5)] {
+        for (shape, edge, expected) in edges
+            .into_iter()
+            .flat_map(|edge| [(window.clone(), edge, 0), (bucket.clone(), edge, refilled)])
+        {
+            let limit = Limit::new(name("l"), Scope::of([Dimension::Account]), shape);
+            let (clock, engine) = engine(policies([limit]), memory::roomy);
+            let pass = |seconds| clock.set(START.after(Span::from_secs(seconds)));
+            let admitted = || (0..100).filter(|_| attempt(&engine, "a").0).count();
+            pass(edge - early);
+            assert_eq!(admitted(), 10);
+            pass(edge);
+            let before = admitted();
+            pass(edge + 1);
+            assert_eq!(before + admitted(), expected, "{early} s before and 1 s after {edge} s");
+        }
+    }
 }

@@ -12,7 +12,7 @@ mod bad;
 mod trace;
 
 use tidegate_test::sim::adversary::{Goal, Move, play};
-use tidegate_test::sim::shrink::shrink;
+use tidegate_test::sim::shrink::{shrink, shrink_by};
 use tidegate_test::sim::{Figures, Schedule, Step, Variant, World, logs, run, run_and_compare};
 
 /// Runs seeds from one to before another, and says what to do about one that fails.
@@ -93,7 +93,7 @@ fn p44_more_keys_than_are_counted_alone_lose_no_count() {
 }
 
 #[test]
-fn p66_p39_p64_what_brings_a_store_down_most_often_gets_no_more_than_promised() {
+fn t25_p66_p39_p64_what_brings_a_store_down_most_often_gets_no_more_than_promised() {
     for (moves, goal) in [
         (vec![Move { down: 11, up: 300 }; 12], Goal::Harvest),
         (vec![Move { down: 310, up: 60 }; 10], Goal::Harvest),
@@ -109,8 +109,30 @@ fn p66_p39_p64_what_brings_a_store_down_most_often_gets_no_more_than_promised() 
 #[test]
 fn a_failing_schedule_is_cut_down_to_what_fails() {
     use tidegate_test::sim::checks::Broken;
+    let (cause, effect) = (Step::Wait(12_345), Step::Wait(54_321));
+    let mut schedule = Schedule::of(3);
+    schedule.steps.truncate(40);
+    schedule.steps.insert(7, cause.clone());
+    schedule.steps.insert(31, effect.clone());
+    let broken = |property| Broken { property, why: property.to_owned(), at: None };
+    // Fails by the effect after the cause; the effect alone breaks something else.
+    let run = |schedule: &Schedule| {
+        let place = |step| schedule.steps.iter().position(|other| other == step);
+        match (place(&cause), place(&effect)) {
+            (Some(first), Some(then)) if first < then => Err(broken("P24")),
+            (_, Some(_)) => Err(broken("P25")),
+            _ => Ok(Figures::default()),
+        }
+    };
+    let failing = shrink_by(run, schedule, Broken { why: "at first".into(), ..broken("P24") });
+    assert_eq!(failing.schedule.steps, [cause, effect]);
+    assert_eq!((failing.broken.property, failing.broken.why.as_str()), ("P24", "P24"));
+}
+
+#[test]
+fn what_does_not_fail_is_not_cut_down() {
+    use tidegate_test::sim::checks::Broken;
     let schedule = Schedule::of(3);
-    // Nothing fails, so nothing can be left out.
     let broken = Broken { property: "P00", why: String::new(), at: None };
     let failing = shrink(Schedule { steps: schedule.steps[..20].to_vec(), ..schedule }, broken);
     assert_eq!(failing.schedule.steps.len(), 20);

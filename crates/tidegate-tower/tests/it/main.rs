@@ -9,6 +9,7 @@
 mod budgets;
 mod enqueue;
 mod entrances;
+mod extras;
 mod grpc;
 mod outcomes;
 mod plans;

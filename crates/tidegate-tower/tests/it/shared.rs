@@ -1,18 +1,23 @@
 //! A store that others keep: it makes requests wait, and it fails.
 
 use std::convert::Infallible;
+use std::fs;
 use std::future::{Ready, ready};
+use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Waker};
 
 use bytes::Bytes;
+use http::header::{HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use tidegate_core::{ManualClock, StoreError, Timestamp};
 use tidegate_engine::Engine;
 use tidegate_engine::file::File;
 use tidegate_test::stub::{Call, Stub, Wire};
+use tidegate_tower::client::Trust;
 use tidegate_tower::report::Metrics;
 use tidegate_tower::{Body, Gate};
 use tower::{Layer, Service, ServiceExt, service_fn};
@@ -20,13 +25,22 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 use crate::world::{POLICIES, acme, request, routes};
 
 fn gate() -> (Gate<Stub>, Arc<Wire>) {
+    let (gate, wire, _) = gate_and_engine();
+    (gate, wire)
+}
+
+fn gate_and_engine() -> (Gate<Stub>, Arc<Wire>, Arc<Engine<Stub>>) {
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
     let file: File = File::parse("policies.yaml", POLICIES).unwrap();
     let store = Stub::in_memory(&clock);
     let wire = Arc::clone(store.wire());
     let engine = Engine::new(store, file.policies().clone().build(None).unwrap());
-    let engine = engine.timed_by(clock.clone());
-    (Gate::builder(Arc::new(engine), routes()).timed_by(clock).build().unwrap(), wire)
+    let engine = Arc::new(engine.timed_by(clock.clone()));
+    // The peer of all requests is a proxy, so that what it forwards is read.
+    let header = HeaderName::from_static("x-forwarded-for");
+    let trust = Trust::proxies([IpAddr::from([198, 51, 100, 7]).into()], header);
+    let gate = Gate::builder(Arc::clone(&engine), routes()).timed_by(clock).trust(trust);
+    (gate.build().unwrap(), wire, engine)
 }
 
 /// The service within: it serves whatever reaches it.
@@ -125,4 +139,31 @@ async fn a39_too_many_at_once_are_503_with_retry_after_in_every_layer() {
     let normal =
         |policy| text.contains(&format!("tidegate_mode{{policy=\"{policy}\",mode=\"normal\"}} 1"));
     assert!(normal("address") && normal("read"), "nothing was a failure of the store");
+}
+
+#[tokio::test]
+async fn t24_no_request_counts_against_a_store_that_is_well() {
+    let (gate, wire, engine) = gate_and_engine();
+    let inputs = ["client_address", "forwarded", "path"].map(|target| {
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+        fs::read_dir(corpus).unwrap().map(|file| fs::read(file.unwrap().path()).unwrap())
+    });
+    for input in inputs.into_iter().flatten() {
+        let header = HeaderValue::from_bytes(&input).ok();
+        let path = std::str::from_utf8(&input).ok().and_then(|path| path.parse().ok());
+        for (method, identity) in [(Method::GET, Some(acme())), (Method::POST, None)] {
+            let mut request = request(method, "/reports/1", identity);
+            path.clone().into_iter().for_each(|path| *request.uri_mut() = path);
+            for name in ["x-forwarded-for", "forwarded", "traceparent", "x-request-id"] {
+                header.clone().and_then(|value| request.headers_mut().insert(name, value));
+            }
+            let stack = gate.early().layer(gate.org().layer(service_fn(served)));
+            let status = stack.oneshot(request).await.unwrap().status();
+            assert!(!status.is_server_error(), "{status}: {}", String::from_utf8_lossy(&input));
+        }
+    }
+    assert!(wire.count(Call::Charge) >= 100, "most of them are counted");
+    for policy in ["address", "entrance", "read", "write", "bulk"] {
+        assert_eq!(engine.standing(policy).unwrap().failures, 0, "{policy}");
+    }
 }

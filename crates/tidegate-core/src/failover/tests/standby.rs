@@ -297,21 +297,3 @@ fn p62_every_denial_of_a_backoff_carries_the_alarm() {
     let after = node.asks(&someone(), at(1_800)).unwrap();
     assert_eq!((after.mode, after.alarm), (Mode::Degraded, None));
 }
-
-#[test]
-fn p03_what_happens_to_one_policy_is_nothing_to_another() {
-    let nodes = || {
-        let login = Node::new(Protects::Login, FailureMode::FailClosed);
-        (login, Node::new(Protects::Otp, FailureMode::FailClosed))
-    };
-    let ((mut login, mut beside), (_, mut alone)) = (nodes(), nodes());
-    for secs in 0..1_000 {
-        login.fails(&someone(), StoreError::Timeout, at(secs));
-        for otp in [&mut beside, &mut alone] {
-            otp.heal_until(at(secs));
-        }
-        assert_eq!(beside.asks(&someone(), at(secs)), alone.asks(&someone(), at(secs)));
-    }
-    assert_eq!(login.standby.standing().mode, Mode::Degraded);
-    assert_eq!(beside.standby.standing(), alone.standby.standing());
-}

@@ -197,14 +197,6 @@ fn p40_who_has_asked_for_nothing_is_admitted() {
 }
 
 #[test]
-fn p46_logins_and_one_time_passwords_are_counted_apart() {
-    let (mut login, mut otp) = (Rig::new(Fallback::Login), Rig::new(Fallback::Otp));
-    let who = Who::account("ada").and_ip(1);
-    let passed = |rig: &mut Rig| (0..9).filter(|_| rig.admits(&who, at(0))).count();
-    assert_eq!((passed(&mut login), passed(&mut otp)), (3, 2));
-}
-
-#[test]
 fn p33_to_tidy_up_forgets_nothing_that_counts() {
     let mut rig = Rig::new(Fallback::Login);
     let who = Who::account("ada").and_ip(1);

@@ -1,0 +1,246 @@
+//! What the seeds ask for, sentence by sentence, with the code that does it and the tests that hold it.
+//!
+//! The seeds are the documents this project was made from. Each of their sentences that asks for
+//! something is a line of `xtask/seeds.txt`, in our own words. A line without a test has to say why.
+
+use std::path::Path;
+
+use super::promises::Number;
+use super::scan::Proof;
+
+/// One of the documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Document {
+    /// Its number and what it is about: `000 Failure semantics`.
+    pub(crate) title: String,
+    pub(crate) sections: Vec<Section>,
+}
+
+/// A section of one: `§3.1 Fail closed`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    pub(crate) title: String,
+    pub(crate) sentences: Vec<Sentence>,
+}
+
+/// What one sentence asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sentence {
+    /// The line it stands on.
+    pub(crate) line: u16,
+    pub(crate) says: String,
+    /// The files that do it, from the root of the repository.
+    pub(crate) code: Vec<String>,
+    pub(crate) held: Held,
+}
+
+/// What holds a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// Tests and properties, by name and number.
+    By(Vec<String>),
+    /// Nothing, for this reason.
+    Not(String),
+}
+
+/// Begins a reason, where the names of tests would stand.
+const WITHOUT: &str = "without: ";
+
+// === reading ===
+
+/// Reads the documents; the first thing wrong is told with its line.
+pub(crate) fn parse(text: &str) -> Result<Vec<Document>, String> {
+    let mut documents: Vec<Document> = Vec::new();
+    let mut last = 0;
+    for (index, line) in text.lines().enumerate() {
+        let wrong = |what: &str| format!("line {}: {what}: `{line}`", index + 1);
+        if let Some(title) = line.strip_prefix("## ") {
+            documents.push(Document { title: title.to_owned(), sections: Vec::new() });
+            last = 0;
+        } else if let Some(title) = line.strip_prefix("### ") {
+            let document = documents.last_mut().ok_or_else(|| wrong("before any document"))?;
+            document.sections.push(Section { title: title.to_owned(), sentences: Vec::new() });
+        } else if !line.is_empty() && !line.starts_with('#') {
+            let sentence = Sentence::parse(line).map_err(wrong)?;
+            if sentence.line < last {
+                return Err(wrong("not in order"));
+            }
+            last = sentence.line;
+            let section = documents.last_mut().and_then(|document| document.sections.last_mut());
+            section.ok_or_else(|| wrong("before any section"))?.sentences.push(sentence);
+        }
+    }
+    Ok(documents)
+}
+
+// === impl Sentence ===
+
+impl Sentence {
+    fn parse(line: &str) -> Result<Self, &'static str> {
+        let parts: Vec<&str> = line.split(" | ").collect();
+        let [line, says, code, held] = parts[..] else { return Err("has not four parts") };
+        let line = line.parse().map_err(|_| "begins with no line")?;
+        let list = |text: &str| text.split(", ").map(ToOwned::to_owned).collect::<Vec<_>>();
+        let held = match held.strip_prefix(WITHOUT) {
+            Some(reason) if reason.len() > 3 => Held::Not(reason.to_owned()),
+            Some(_) => return Err("has no reason"),
+            None => Held::By(list(held)),
+        };
+        let code = if code == "-" {
+            Vec::new()
+        } else {
+            list(code).iter().map(|short| path(short)).collect()
+        };
+        if code.is_empty() && matches!(held, Held::By(_)) {
+            return Err("names no code");
+        }
+        Ok(Self { line, says: says.to_owned(), code, held })
+    }
+}
+
+/// The path of a file, of which that of a crate may be written short: `core:key.rs`.
+fn path(short: &str) -> String {
+    match short.split_once(':') {
+        Some(("tidegate", rest)) => format!("crates/tidegate/src/{rest}"),
+        Some((name, rest)) => format!("crates/tidegate-{name}/src/{rest}"),
+        None => short.to_owned(),
+    }
+}
+
+// === checking ===
+
+/// All sentences, each with the title of its document.
+pub(crate) fn sentences(documents: &[Document]) -> impl Iterator<Item = (&str, &Sentence)> {
+    documents.iter().flat_map(|document| {
+        let sections = document.sections.iter();
+        sections.flat_map(|it| &it.sentences).map(|sentence| (document.title.as_str(), sentence))
+    })
+}
+
+/// Names of nothing: tests and properties that do not hold anything, files that are not there.
+pub(crate) fn stray(documents: &[Document], proofs: &[Proof], root: &Path) -> Vec<String> {
+    let complaints = sentences(documents).flat_map(|(title, sentence)| {
+        let named = match &sentence.held {
+            Held::By(names) => names.as_slice(),
+            Held::Not(_) => &[],
+        };
+        let untested = named.iter().filter(|name| places(name, proofs).next().is_none());
+        let missing = sentence.code.iter().filter(|path| !root.join(path).is_file());
+        let complaint = move |name: &String| format!("  {title}, line {}: {name}", sentence.line);
+        untested.chain(missing).map(complaint).collect::<Vec<_>>()
+    });
+    complaints.collect()
+}
+
+/// Where the tests of this name are, or those of the property of this number.
+fn places<'a>(name: &'a str, proofs: &'a [Proof]) -> impl Iterator<Item = &'a Proof> {
+    let number = Number::written(name);
+    proofs.iter().filter(move |proof| match number {
+        Some(number) => proof.numbers.contains(&number),
+        None => proof.name() == name,
+    })
+}
+
+// === writing ===
+
+/// The whole page.
+pub(crate) fn render(documents: &[Document], proofs: &[Proof]) -> String {
+    let held = sentences(documents).filter(|(_, it)| matches!(it.held, Held::By(_))).count();
+    let mut page = format!(
+        "# The seeds: sentence → code and test\n\n\
+         Made by `cargo xtask contract` from `{}` and the names of the tests; do not edit it by hand.\n\n\
+         The seeds are the five documents Tidegate was made from. What each of their sentences asks for \
+         stands here\nin our own words, with the line it is on. Numbers like P24 are properties, whose \
+         tests are in\n[the contract](contract.md). Of {} sentences, {held} have a test; the others say why \
+         not.\n",
+        super::SEEDS,
+        sentences(documents).count(),
+    );
+    for document in documents {
+        page.push_str(&format!("\n## Seed {}\n", document.title));
+        for section in &document.sections {
+            page.push_str(&format!("\n### {}\n\n", section.title));
+            page.push_str("| line | says | code | held by |\n|---|---|---|---|\n");
+            page.extend(section.sentences.iter().map(|sentence| row(sentence, proofs)));
+        }
+    }
+    page
+}
+
+fn row(sentence: &Sentence, proofs: &[Proof]) -> String {
+    let code: Vec<String> = sentence.code.iter().map(|path| format!("`{path}`")).collect();
+    let of = |name: &String| match Number::written(name) {
+        Some(_) => name.clone(),
+        None => {
+            let places = places(name, proofs).map(|proof| format!("`{}`", proof.place));
+            places.collect::<Vec<_>>().join("<br>")
+        }
+    };
+    let held = match &sentence.held {
+        Held::By(names) => names.iter().map(of).collect::<Vec<_>>().join("<br>"),
+        Held::Not(reason) => format!("*{reason}*"),
+    };
+    format!("| {} | {} | {} | {held} |\n", sentence.line, sentence.says, code.join("<br>"))
+}
+
+#[cfg(test)]
+mod self_test {
+    use super::*;
+
+    fn one(line: &str) -> Vec<Document> {
+        parse(&format!("## 000 A\n### §1 B\n{line}")).unwrap()
+    }
+
+    fn proofs() -> [Proof; 2] {
+        let proof = |numbers: &[u8], place: &str| Proof {
+            numbers: numbers.iter().copied().map(Number::P).collect(),
+            place: place.into(),
+        };
+        [proof(&[1], "a.rs::p01_x"), proof(&[], "b.rs::it_is_so")]
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_line() {
+        for (text, what) in [
+            ("3 | a | - | without: nothing to do", "line 1: before any section"),
+            ("### §1", "line 1: before any document"),
+            ("## 0\n### §1\n3 | a | b", "line 3: has not four parts"),
+            ("## 0\n### §1\nx | a | c | P01", "line 3: begins with no line"),
+            ("## 0\n### §1\n3 | a | - | P01", "line 3: names no code"),
+            ("## 0\n### §1\n3 | a | - | without: ", "line 3: has no reason"),
+            ("## 0\n### §1\n3 | a | c | P01\n2 | a | c | P01", "line 4: not in order"),
+        ] {
+            let mistake = parse(text).unwrap_err();
+            assert!(mistake.starts_with(what), "{text}: {mistake}");
+        }
+    }
+
+    #[test]
+    fn names_of_nothing_are_told() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        for (line, complaints) in [
+            ("3 | a | Cargo.toml | P01, it_is_so", vec![]),
+            ("3 | a | Cargo.toml | P02", vec!["  000 A, line 3: P02"]),
+            ("3 | a | Cargo.toml | it_is_not", vec!["  000 A, line 3: it_is_not"]),
+            ("3 | a | gone.rs | P01", vec!["  000 A, line 3: gone.rs"]),
+            ("3 | a | - | without: nobody does it", vec![]),
+        ] {
+            assert_eq!(stray(&one(line), &proofs(), root), complaints, "{line}");
+        }
+    }
+
+    #[test]
+    fn rows_say_what_holds_them_or_why_nothing_does() {
+        for (line, row) in [
+            (
+                "3 | a | core:key.rs, x.rs | P01, it_is_so",
+                "| 3 | a | `crates/tidegate-core/src/key.rs`<br>`x.rs` | P01<br>`b.rs::it_is_so` |\n",
+            ),
+            ("3 | a | - | without: not built", "| 3 | a |  | *not built* |\n"),
+        ] {
+            let page = render(&one(line), &proofs());
+            assert!(page.ends_with(row), "{page}");
+        }
+        assert!(render(&one("3 | a | x | P01"), &proofs()).contains("Of 1 sentences, 1 have"));
+    }
+}
