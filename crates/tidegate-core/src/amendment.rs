@@ -69,12 +69,14 @@ pub struct Page<'a> {
 }
 
 /// Some of the blocks that hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocks {
     /// The blocks.
     pub list: Vec<Listed>,
     /// Where the next page begins; `None` after the last one.
     pub next: Option<String>,
+    /// When they were looked at, by the clock that ends them: the store's.
+    pub at: Timestamp,
 }
 
 /// One block that holds.
@@ -114,7 +116,7 @@ impl Blocks {
         let looked: Vec<_> = rest.by_ref().take(page.at_most.max(1)).collect();
         let next = rest.next().and(looked.last()).map(|(name, _)| (*name).clone());
         let list = looked.iter().filter_map(|(name, record)| record.listed(name, now));
-        Self { list: list.collect(), next }
+        Self { list: list.collect(), next, at: now }
     }
 }
 

@@ -91,6 +91,15 @@ impl Secret {
         Seal::new(&self.derived(b"tickets"))
     }
 
+    /// A value that is the same on every node with this secret, for nodes to compare. It says nothing
+    /// else: it is derived like everything under a secret, and 32 bits are too few to be sure of a
+    /// secret that somebody has guessed.
+    #[must_use]
+    pub fn check_value(&self) -> String {
+        let [a, b, c, d, ..] = self.derived(b"check");
+        format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
+    }
+
     /// Tells members of sets apart under this secret.
     pub(crate) fn members(&self) -> [u64; 2] {
         let bytes = self.derived(b"members");
@@ -142,6 +151,16 @@ mod tests {
         assert_eq!(again.previous().unwrap().previous(), None);
         let told = changed.replacing(&two).unwrap_err().to_string();
         assert!(told.contains("the current one"), "{told}");
+    }
+
+    #[test]
+    fn a_check_value_is_short_and_tells_secrets_apart() {
+        let [one, two] = ["one long secret", "two long secrets"]
+            .map(|text| Secret::try_new(&text.repeat(2)).unwrap());
+        assert_eq!(one.check_value().len(), 8);
+        assert_ne!(one.check_value(), two.check_value());
+        let changed = two.clone().replacing(&one).unwrap();
+        assert_eq!(changed.check_value(), two.check_value(), "of the secret there is now");
     }
 
     #[test]

@@ -25,12 +25,14 @@ pub struct Change {
 }
 
 /// Some of the blocks that hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockList {
     /// The blocks.
     pub list: Vec<BlockEntry>,
     /// Where the next page begins; `None` after the last one.
     pub next: Option<String>,
+    /// When they were looked at, by the clock of the store, which ends them.
+    pub at: Timestamp,
 }
 
 /// One block that holds.
@@ -183,7 +185,8 @@ impl<S: Store> Engine<S> {
             let limit = limit.map(|limit| limit.name().clone());
             BlockEntry { policy, limit, key: listed.key, block: listed.block }
         };
-        Ok(BlockList { list: blocks.list.into_iter().map(entry).collect(), next: blocks.next })
+        let list = blocks.list.into_iter().map(entry).collect();
+        Ok(BlockList { list, next: blocks.next, at: blocks.at })
     }
 
     /// An error if the store is not asked for some policy that has blocks: then nobody may ask it for

@@ -12,8 +12,8 @@
 use allocation_counter::measure;
 use tidegate_core::{
     Backoff, Bucket, Calendar, Case, Counts, Dimension, FailureMode, Limit, ManualClock, Name,
-    Override, Period, PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Timestamp,
-    Unit, Window,
+    Override, Period, PolicyError, PolicySet, PolicySetBuilder, PolicySpec, Quota, Rate, Scope,
+    Shape, Span, Subject, Timestamp, Unit, Window,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, Reader, ready};
@@ -122,6 +122,35 @@ fn a_decision_allocates_nothing() {
         let over = counted(&engine, place, "users without a place", u64::to_le_bytes);
         assert!(over > 0, "nobody was admitted");
     }
+}
+
+/// A set of so many policies, of one limit each.
+fn wide(count: usize) -> PolicySet {
+    let name = |number| Name::try_new(&format!("name-{number}")).unwrap();
+    let spec = |number| PolicySpec::new(name(number), FailureMode::FailOpen);
+    let limit = |number: usize| limit(&format!("limit-{number}"), bucket(100));
+    let specs = (0..count).map(|number| spec(number).limit(limit(number)));
+    specs.fold(PolicySet::builder(), PolicySetBuilder::policy).build(None).unwrap()
+}
+
+/// Plans come with requests, so to refuse one must not cost what the set weighs.
+#[test]
+fn a_plan_is_refused_before_the_set_is_copied() {
+    let mut set = wide(200);
+    let numbers = |shape| [(Name::try_new("limit-0").unwrap(), shape)];
+    let refused = |set: &PolicySet, numbers: &[(Name, Shape)]| {
+        let mut refused = None;
+        let info = measure(|| refused = set.learning("one more", numbers).err());
+        // A set of 200 policies is more than 200 allocations.
+        assert!(info.count_total < 50, "{refused:?}: {info:?}");
+        refused.unwrap()
+    };
+    let twice = [numbers(bucket(200)), numbers(bucket(300))].concat();
+    assert!(matches!(refused(&set, &twice), PolicyError::Limit(_)));
+    for number in 0..256 {
+        set = set.learning(&format!("plan {number}"), &numbers(bucket(200))).unwrap();
+    }
+    assert_eq!(refused(&set, &numbers(bucket(200))), PolicyError::TooManyPlans);
 }
 
 #[test]

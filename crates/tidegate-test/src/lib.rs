@@ -8,7 +8,7 @@
 //! store that waits, fails and is written down as a test says.
 //!
 //! Shared stores are judged on real [`servers`] that are killed, stopped and restarted, and behind
-//! a [`proxy`] that breaks the wire in between.
+//! a [`proxy`] that breaks the wire in between. Metrics are read by the letter of [`openmetrics`].
 //!
 //! Nothing here reads a clock, and only the harness waits: for other processes, and never without a
 //! bound. A failure prints the trace that led to it.
@@ -23,6 +23,7 @@
 pub mod drive;
 pub mod lua;
 pub mod model;
+pub mod openmetrics;
 pub mod plain;
 pub mod proxy;
 pub mod servers;

@@ -151,6 +151,10 @@
 //! dropped without changing any decision: only then is it equal to one that was never used. The
 //! expiry of a record is never earlier than that, and at most a minute later.
 //!
+//! A wait that is told while the clock is behind what a counter has seen includes that step, so it is
+//! as true as any other. What no rule can mend is a clock that jumps forth and back again: a store that
+//! drops what has expired has dropped it by then.
+//!
 //! ```
 //! use tidegate_core::{Bucket, Cost, Rate, Span, Timestamp};
 //!

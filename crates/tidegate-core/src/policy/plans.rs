@@ -89,31 +89,50 @@ impl PolicySet {
         if plan.is_empty() || plan.len() > MAX_PLAN {
             return Err(PolicyError::PlanText { bytes: plan.len() });
         }
+        // Names come with requests: what is refused is refused before anything is copied.
+        let place = self.plans.place(plan).err();
+        if place.is_some() && self.plans.learnt == MAX_PLANS {
+            return Err(PolicyError::TooManyPlans);
+        }
         self.all_matched(plan, numbers)?;
+        let taught = self.taught(plan, numbers)?;
         let mut next = self.clone();
-        if let Err(place) = next.plans.place(plan) {
-            if next.plans.learnt == MAX_PLANS {
-                return Err(PolicyError::TooManyPlans);
-            }
+        if let Some(place) = place {
             next.plans.known.insert(place, plan.as_bytes().into());
             next.plans.learnt += 1;
         }
-        // A limit that policies share stays one.
-        let mut taught: HashMap<u64, Arc<Limit>> = HashMap::new();
-        for policy in &mut next.policies {
-            for limit in &mut policy.limits {
-                if let Some(taught) = taught.get(&limit.id()) {
-                    *limit = Arc::clone(taught);
-                } else if let Some(with_plan) = with_plan(limit, plan, numbers)? {
-                    *limit = Arc::new(with_plan);
-                    taught.insert(limit.id(), Arc::clone(limit));
-                }
+        for limit in next.policies.iter_mut().flat_map(|policy| &mut policy.limits) {
+            if let Some(taught) = taught.get(&limit.id()) {
+                *limit = Arc::clone(taught);
             }
-            caps::check(&policy.name, policy.protects, &policy.limits)?;
-            outcomes::check(&policy.name, &policy.limits)?;
         }
         next.limits.extend(taught);
         Ok(next)
+    }
+
+    /// The limits that a plan changes, by identity: one that policies share stays one.
+    fn taught(
+        &self,
+        plan: &str,
+        numbers: &[(Name, Shape)],
+    ) -> Result<HashMap<u64, Arc<Limit>>, PolicyError> {
+        let mut taught: HashMap<u64, Arc<Limit>> = HashMap::new();
+        for policy in &self.policies {
+            for limit in &policy.limits {
+                if !taught.contains_key(&limit.id())
+                    && let Some(with_plan) = with_plan(limit, plan, numbers)?
+                {
+                    taught.insert(limit.id(), Arc::new(with_plan));
+                }
+            }
+            let limit = |limit: &Arc<Limit>| taught.get(&limit.id()).unwrap_or(limit).clone();
+            if policy.limits.iter().any(|limit| taught.contains_key(&limit.id())) {
+                let limits: Vec<_> = policy.limits.iter().map(limit).collect();
+                caps::check(&policy.name, policy.protects, &limits)?;
+                outcomes::check(&policy.name, &limits)?;
+            }
+        }
+        Ok(taught)
     }
 
     /// Refuses numbers that no limit would take.

@@ -184,13 +184,13 @@ impl Bucket {
     #[must_use]
     #[inline]
     pub fn room(&self, state: Option<BucketState>, cost: Cost, now: Timestamp) -> Room {
-        self.room_in(self.refilled(state, now), cost)
+        self.room_in(self.refilled(state, now), cost, now)
     }
 
     /// What a request of `cost` would meet at `now`.
     #[inline]
     pub fn look(&self, state: Option<BucketState>, cost: Cost, now: Timestamp) -> Reading {
-        self.look_in(self.refilled(state, now), cost)
+        self.look_in(self.refilled(state, now), cost, now)
     }
 
     /// Takes `cost`, which [`look`](Self::look) found room for. A cost there is no room for
@@ -202,28 +202,33 @@ impl Bucket {
         cost: Cost,
         now: Timestamp,
     ) -> (BucketState, Reading) {
-        self.take_in(self.refilled(state, now), cost)
+        self.take_in(self.refilled(state, now), cost, now)
     }
 
-    /// Whether there is room in a bucket that is [refilled](Self::refilled): a store that looks and
-    /// then takes refills it once.
+    /// Whether there is room in a bucket that was [refilled](Self::refilled) at `now`: a store that
+    /// looks and then takes refills it once.
     #[must_use]
     #[inline]
-    pub fn room_in(&self, refilled: BucketState, cost: Cost) -> Room {
-        if cost.get() > self.burst { Room::Never } else { self.room_for(refilled, cost.get()) }
+    pub fn room_in(&self, refilled: BucketState, cost: Cost, now: Timestamp) -> Room {
+        self.found_room(refilled, cost).told_at(now, refilled.last)
     }
 
-    /// What a request of `cost` would meet in a bucket that is [refilled](Self::refilled).
+    /// What a request of `cost` would meet in a bucket that was [refilled](Self::refilled) at `now`.
     #[inline]
-    pub fn look_in(&self, refilled: BucketState, cost: Cost) -> Reading {
-        self.reading(refilled, self.room_in(refilled, cost))
+    pub fn look_in(&self, refilled: BucketState, cost: Cost, now: Timestamp) -> Reading {
+        self.reading(refilled, self.found_room(refilled, cost)).told_at(now, refilled.last)
     }
 
-    /// [Takes](Self::take) `cost` from a bucket that is [refilled](Self::refilled).
+    /// [Takes](Self::take) `cost` from a bucket that was [refilled](Self::refilled) at `now`.
     #[inline]
-    pub fn take_in(&self, mut refilled: BucketState, cost: Cost) -> (BucketState, Reading) {
+    pub fn take_in(
+        &self,
+        mut refilled: BucketState,
+        cost: Cost,
+        now: Timestamp,
+    ) -> (BucketState, Reading) {
         refilled.level = refilled.level.saturating_sub(cost.get().saturating_mul(self.p));
-        (refilled, self.reading(refilled, Room::Now))
+        (refilled, self.reading(refilled, Room::Now).told_at(now, refilled.last))
     }
 
     /// Gives back `cost`, which was taken at `taken_at`, up to a full bucket, and says how many whole
@@ -277,7 +282,7 @@ impl Bucket {
             // A cost that only fits the larger burst has room when the bucket is as good as new.
             stricter.room_for(state, cost.get().min(stricter.burst))
         };
-        stricter.reading(state, room)
+        stricter.reading(state, room).told_at(now, state.last)
     }
 
     /// The state under these numbers of one that was written under those of `old`, as
@@ -323,6 +328,11 @@ impl Bucket {
         let now = now.max(last);
         let refill = self.r.saturating_mul(now.since(last).as_micros());
         BucketState { level: level.saturating_add(refill).min(self.capacity), last: now }
+    }
+
+    #[inline]
+    fn found_room(&self, refilled: BucketState, cost: Cost) -> Room {
+        if cost.get() > self.burst { Room::Never } else { self.room_for(refilled, cost.get()) }
     }
 
     #[inline]

@@ -407,6 +407,40 @@ mod tests {
     use crate::cost::Cost;
 
     #[test]
+    fn p88_a_wait_that_is_told_after_the_clock_was_set_back_includes_the_step() {
+        let at = |secs: u64| Timestamp::from_micros(secs * 1_000_000);
+        let (spent, back) = (at(100), at(70));
+        let told = |looked: Reading, secs: u64| {
+            let wait = Span::from_secs(secs);
+            assert_eq!((looked.room, looked.wait), (Room::After(wait), wait), "{looked:?}");
+            assert_eq!(looked.reset_after, wait, "{looked:?}");
+        };
+        let bucket = Bucket::try_new(Rate::per_minute(1).unwrap(), 1).unwrap();
+        let (state, _) = bucket.take(None, Cost::ONE, spent);
+        told(bucket.look(Some(state), Cost::ONE, back), 90);
+        assert_eq!(bucket.room(Some(state), Cost::ONE, back), Room::After(Span::from_secs(90)));
+        assert!(!bucket.room(Some(state), Cost::ONE, at(70 + 60)).is_now());
+        let quota = Quota::try_new(1, Period::FirstUse(Span::MINUTE), Counts::Admitted).unwrap();
+        let (state, _) = quota.take(None, Cost::ONE, spent, None).unwrap();
+        told(quota.look(Some(state), Cost::ONE, back, None).unwrap(), 90);
+        let window = Window::try_new(1, Span::MINUTE, Counts::Admitted).unwrap();
+        let (state, _) = window.take(None, Cost::ONE, spent);
+        told(window.look(Some(&state), Cost::ONE, back), 90);
+        // Of a coarse window a sixtieth more.
+        let window = Window::try_new(100, Span::MINUTE, Counts::Admitted).unwrap();
+        let (state, _) = window.take(None, Cost::try_new(100).unwrap(), spent);
+        told(window.look(Some(&state), Cost::ONE, back), 91);
+        let limit = Threshold { block_at: 2, per: Span::MINUTE, block: Span::MINUTE };
+        let attempts = Attempts::try_new(limit, None).unwrap();
+        let (state, _) = attempts.take(None, 0, spent);
+        told(attempts.look(Some(&state), 0, back), 90);
+        let (state, refused) = attempts.take(Some(&state), 0, back);
+        assert_eq!(refused.wait, Span::from_secs(90), "the block begins when time goes on");
+        assert!(!attempts.room(Some(&state), 0, at(159)).is_now());
+        assert!(attempts.room(Some(&state), 0, at(160)).is_now());
+    }
+
+    #[test]
     fn a_clock_at_the_end_of_time_admits_no_more_than_any_other() {
         let end = Timestamp::MAX;
         let quota = Quota::try_new(1, Period::Fixed(Span::DAY), Counts::Admitted).unwrap();

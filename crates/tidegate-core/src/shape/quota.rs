@@ -135,7 +135,8 @@ impl Quota {
         now: Timestamp,
         periods: Option<&Periods>,
     ) -> Result<Room, Stale> {
-        Ok(self.room_in(self.current(state, now, periods)?, cost))
+        let current = self.current(state, now, periods)?;
+        Ok(self.room_in(current, cost).told_at(now, current.now))
     }
 
     /// What a request of `cost` would meet at `now`.
@@ -152,7 +153,8 @@ impl Quota {
         periods: Option<&Periods>,
     ) -> Result<Reading, Stale> {
         let current = self.current(state, now, periods)?;
-        Ok(self.reading(current, self.room_in(current, cost), Span::ZERO))
+        let reading = self.reading(current, self.room_in(current, cost), Span::ZERO);
+        Ok(reading.told_at(now, current.now))
     }
 
     /// Counts `cost`. Where attempts are counted this may go past the count, and the reading then
@@ -179,7 +181,8 @@ impl Quota {
         // No room comes before the period ends and a backoff is never longer than that, so the
         // wait for room already is the longer of the two.
         let wait = self.room_in(current, cost).wait();
-        Ok((state, Reading { wait, ..self.reading(current, room, backoff) }))
+        let reading = Reading { wait, ..self.reading(current, room, backoff) };
+        Ok((state, reading.told_at(now, current.now)))
     }
 
     /// Gives back what was taken at `taken_at`, unless another period has begun since, and says how

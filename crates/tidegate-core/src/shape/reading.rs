@@ -56,6 +56,25 @@ impl Reading {
         backoff: Span::ZERO,
         attempts: None,
     };
+
+    /// What was read at `seen`, as it is told at `now`. A clock that was set back shows a counter an
+    /// earlier time than it has seen; for the counter time stands still until then, so whatever is to
+    /// be waited for takes so much longer.
+    #[inline]
+    pub(super) fn told_at(mut self, now: Timestamp, seen: Timestamp) -> Self {
+        if seen > now {
+            self.put_off(now, seen);
+        }
+        self
+    }
+
+    #[cold]
+    fn put_off(&mut self, now: Timestamp, seen: Timestamp) {
+        let step = seen.since(now);
+        self.room = self.room.told_at(now, seen);
+        self.wait = put_off(self.wait, step);
+        self.reset_after = put_off(self.reset_after, step);
+    }
 }
 
 // === impl Room ===
@@ -76,9 +95,26 @@ impl Room {
         }
     }
 
+    /// What was found at `seen`, as it is told at `now`; see [`Reading::told_at`].
+    #[inline]
+    pub(super) fn told_at(self, now: Timestamp, seen: Timestamp) -> Self {
+        match self {
+            Self::After(wait) => Self::After(put_off(wait, seen.since(now))),
+            Self::Now | Self::Never => self,
+        }
+    }
+
     /// No room before `then`. At the end of time, where `then` is now and stays so, there is none
     /// either.
     pub(super) fn not_before(then: Timestamp, now: Timestamp) -> Self {
         Self::After(then.since(now).max(Span::from_micros(1)))
     }
+}
+
+/// A wait that is longer by a step; where there is none, none.
+fn put_off(wait: Span, step: Span) -> Span {
+    if wait.is_zero() {
+        return wait;
+    }
+    Span::from_micros(wait.as_micros().saturating_add(step.as_micros()))
 }

@@ -58,7 +58,24 @@ fn explain(error: &Error, text: &str) -> (Place, Wrong) {
     }
     let place =
         error.location().map_or_else(Place::default, |location| Place::of_error(&location, text));
+    let place = tab_after(error, place, text).unwrap_or(place);
     (place.within(text), meaning(error, place, text))
+}
+
+/// The tab that an error is about which the parser reports where the value before it begins.
+fn tab_after(error: &Error, place: Place, text: &str) -> Option<Place> {
+    if !without_location(error).ends_with("found a tab") {
+        return None;
+    }
+    let (mut start, from) = (place.start, text.get(place.start..)?);
+    for (number, line) in from.split_inclusive('\n').enumerate() {
+        let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
+        if let Some(tab) = line[..blank].find('\t').filter(|_| number > 0) {
+            return Some(Place { start: start + tab, end: start + tab + 1 });
+        }
+        start += line.len();
+    }
+    None
 }
 
 fn meaning(error: &Error, place: Place, text: &str) -> Wrong {

@@ -153,7 +153,7 @@ impl Shelves {
                 list.extend(self.listed(slot, digest, now));
             }
         }
-        Ok(Blocks { list, next: (last < groups).then(|| last.to_string()) })
+        Ok(Blocks { list, next: (last < groups).then(|| last.to_string()), at: now })
     }
 
     fn listed(&self, slot: Slot, digest: u64, now: Timestamp) -> Option<Listed> {

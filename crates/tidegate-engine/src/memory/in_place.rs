@@ -59,7 +59,7 @@ impl Shelves {
         let Some(mut placed) = entry else { return InPlace::NoLonger };
         let room = placed.refill(bucket, charge.cost(), now);
         let plan = planned(plan(core::iter::once((charge, room))));
-        self.finish_bucket(charge, placed, bucket, plan.writes(0), readings);
+        self.finish_bucket(charge, placed, bucket, plan.writes(0), readings, now);
         InPlace::Decided
     }
 
@@ -131,7 +131,9 @@ impl Shelves {
     ) -> Result<(), Stale> {
         let (cost, now, state) = (charge.cost(), readings.decided_at(), placed.head.quota());
         match charge.shape() {
-            Shape::Bucket(bucket) => self.finish_bucket(charge, placed, bucket, write, readings),
+            Shape::Bucket(bucket) => {
+                self.finish_bucket(charge, placed, bucket, write, readings, now);
+            }
             Shape::Quota(quota) if write => {
                 let (state, reading) = quota.take(Some(state), cost, now, periods)?;
                 self.store(charge, placed.entry, (state.start, state.used), state.end);
@@ -151,14 +153,15 @@ impl Shelves {
         bucket: &Bucket,
         write: bool,
         readings: &mut Readings,
+        now: Timestamp,
     ) {
         let (cost, refilled) = (charge.cost(), placed.head.bucket());
         if !write {
-            readings.push(bucket.look_in(refilled, cost));
+            readings.push(bucket.look_in(refilled, cost, now));
             return;
         }
-        let (state, reading) = bucket.take_in(refilled, cost);
-        let fresh_at = state.last.after(reading.reset_after);
+        let (state, reading) = bucket.take_in(refilled, cost, now);
+        let fresh_at = now.after(reading.reset_after);
         self.store(charge, placed.entry, (state.last, state.level), fresh_at);
         readings.push(reading);
     }
@@ -199,6 +202,6 @@ impl Placed<'_> {
     fn refill(&mut self, bucket: &Bucket, cost: Cost, now: Timestamp) -> Room {
         let state = bucket.refilled(Some(self.head.bucket()), now);
         (self.head.anchor, self.head.amount) = (state.last, state.level);
-        bucket.room_in(state, cost)
+        bucket.room_in(state, cost, now)
     }
 }

@@ -57,8 +57,8 @@ struct BlockAnswer {
 // === impl BlocksAnswer ===
 
 impl BlocksAnswer {
-    pub(super) fn new(blocks: BlockList, now: Timestamp) -> Self {
-        let list = blocks.list.into_iter().map(|entry| ListedAnswer::new(entry, now));
+    pub(super) fn new(blocks: BlockList) -> Self {
+        let list = blocks.list.into_iter().map(|entry| ListedAnswer::new(entry, blocks.at));
         Self { blocks: list.collect(), next: blocks.next }
     }
 }

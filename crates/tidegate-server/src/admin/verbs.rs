@@ -34,7 +34,7 @@ pub(crate) async fn blocks<S: Store + 'static>(
     let page = Page { after: listing.after.as_deref(), at_most: listing.at_most };
     let blocks = worker.shared.engine.blocks(page).await;
     let blocks = blocks.map_err(|error| undone(&error, "/after", &[]))?;
-    Ok(told(&BlocksAnswer::new(blocks, worker.shared.clock.now())))
+    Ok(told(&BlocksAnswer::new(blocks)))
 }
 
 /// Refuses a subject for a while.

@@ -185,7 +185,7 @@ impl Snapshot {
                 *sum += count;
             }
         }
-        let bounds = BOUNDS.into_iter().map(seconds).chain([f64::MAX]);
+        let bounds = BOUNDS.into_iter().map(seconds).chain([f64::INFINITY]);
         let buckets: Vec<_> = bounds.zip(counts).collect();
         let sum = self.tallies.iter().map(|tally| tally.duration_sum()).sum();
         metric.encode_histogram::<NoLabelSet>(seconds(sum), counts.iter().sum(), &buckets, None)

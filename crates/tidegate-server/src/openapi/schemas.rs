@@ -72,7 +72,9 @@ fn ask() -> Object {
 fn subject() -> Object {
     let facts = Dimension::told()
         .fold(strict(), |facts, dimension| facts.property(dimension.name(), fact(dimension)));
-    facts.description(Some("What is known about who asks. An empty value is none.")).build()
+    let description = "What is known about who asks. An empty value is none, but for the account: \
+                       an empty name is a guess as well.";
+    facts.description(Some(description)).build()
 }
 
 fn batch() -> Object {

@@ -212,13 +212,21 @@ impl Visitor<'_> for CostSeed<'_> {
         }
     }
 
-    /// Numbers with a point or an exponent, and those that are too large for an integer.
+    /// Numbers with a point or an exponent, and those that are too large for an integer. By JSON
+    /// Schema `21.0` is an integer, and many a client writes it so.
     fn visit_f64<E: Error>(self, number: f64) -> Result<u64, E> {
-        let beyond = number.is_finite() && number.fract() == 0.0 && number > EXACT;
-        Err(wrong_cost(
-            self.0,
-            if beyond { CostError::TooLarge } else { CostError::NotAWholeNumber },
-        ))
+        if number.fract() != 0.0 || number < 0.0 {
+            return Err(wrong_cost(self.0, CostError::NotAWholeNumber));
+        }
+        if number > EXACT {
+            return Err(wrong_cost(self.0, CostError::TooLarge));
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole, and from zero to the largest that is exact"
+        )]
+        self.visit_u64(number as u64)
     }
 }
 

@@ -197,6 +197,22 @@ fn a_block_that_attempts_began_is_listed_counted_and_lifted() {
 }
 
 #[test]
+fn how_long_a_block_still_holds_is_told_by_the_clock_of_the_store() {
+    let of_the_store = Arc::new(ManualClock::new(NOW));
+    let store: Memory = MemoryStore::new(BUDGET, Arc::clone(&of_the_store));
+    let ten_minutes_ahead = Arc::new(ManualClock::new(NOW.after(Span::from_secs(600))));
+    let world = World::serving(&json!({}), store, ten_minutes_ahead, door(), Some(TOKEN));
+    done(&world, "block", &with(on("alice"), &json!({"for": "15min"})));
+    of_the_store.advance(Span::MINUTE);
+    let listed = &every_block(&world, "")[0];
+    assert_eq!(
+        (&listed["ends_in"], &listed["ends_in_us"]),
+        (&json!(840), &json!(840_000_000)),
+        "{listed}"
+    );
+}
+
+#[test]
 fn resetting_an_action_leaves_the_global_counter() {
     let world = world();
     let left = |decision: &Value, limit: &str| {

@@ -137,3 +137,13 @@ fn a_missing_content_type_is_taken_for_json() {
     client.send([head.as_bytes(), body.as_bytes()].concat().as_slice());
     assert_eq!(client.reply().status, 200);
 }
+
+#[test]
+fn an_empty_org_is_none_and_an_empty_account_is_an_account() {
+    let world = World::new();
+    let nobody = json!({"policy": "api", "subject": {"org": "", "user": "u7"}});
+    assert_eq!(world.post("/v1/decide", &nobody).status, 422, "no limit counts nobody");
+    let blank = json!({"policy": "login", "subject": {"account": ""}});
+    let verdict = |_| world.post("/v1/decide", &blank).json()["verdict"].clone();
+    assert_eq!([0, 1, 2].map(verdict), ["admit", "admit", "deny"]);
+}

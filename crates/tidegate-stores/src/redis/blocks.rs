@@ -41,7 +41,8 @@ pub(super) async fn blocks(store: &Inner, page: Page<'_>) -> Result<Blocks, Stor
     let after = after.transpose()?;
     let keepers = servers.keepers().await?;
     let Some((place, at)) = Cursor::place(after.as_ref(), &keepers) else {
-        return Ok(Blocks::default());
+        // Nothing is listed, so nobody asks when.
+        return Ok(Blocks { list: Vec::new(), next: None, at: Timestamp::ZERO });
     };
     let keeper = &keepers[place];
     let scanned = Scanned::ask(servers, keeper, at, page.at_most.clamp(1, MOST)).await?;
@@ -53,7 +54,7 @@ pub(super) async fn blocks(store: &Inner, page: Page<'_>) -> Result<Blocks, Stor
         0 => keepers.get(place + 1).map(|keeper| Cursor { id: keeper.id.clone(), at: 0 }),
         at => Some(Cursor { id: keeper.id.clone(), at }),
     };
-    Ok(Blocks { list, next: next.map(|cursor| cursor.to_string()) })
+    Ok(Blocks { list, next: next.map(|cursor| cursor.to_string()), at: scanned.now })
 }
 
 /// Adds those of the keys that are under a block.

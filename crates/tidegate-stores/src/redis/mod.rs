@@ -16,7 +16,7 @@
 //! | which counters are charged together | `group.rs`, `undo.rs` |
 //! | whether the servers work | `probe.rs` |
 //! | what operators do to blocks | `amend.rs`, `blocks.rs` |
-//! | what happens when the secret is changed | `carry.rs` |
+//! | what happens when the secret is changed · whether it is that of the fleet | `carry.rs` · `secret.rs` |
 //! | URLs and settings | `url.rs` |
 //! | connections, Sentinel, Cluster, TLS | `servers/` |
 
@@ -33,6 +33,7 @@ mod probe;
 mod reply;
 mod script;
 mod scripts;
+mod secret;
 mod servers;
 mod settle;
 mod signature;

@@ -16,6 +16,7 @@ pub(crate) struct Scripts {
     made: ArcSwap<HashMap<Signature, Arc<Script>>>,
     amend: Script,
     carry: [Script; 3],
+    secret: Script,
 }
 
 // === impl Scripts ===
@@ -23,7 +24,8 @@ pub(crate) struct Scripts {
 impl Scripts {
     pub(crate) fn new() -> Self {
         let amend = Script::new(amend());
-        Self { made: ArcSwap::default(), amend, carry: CARRY.map(Script::new) }
+        let secret = Script::new(include_str!("lua/secret.lua"));
+        Self { made: ArcSwap::default(), amend, carry: CARRY.map(Script::new), secret }
     }
 
     /// The script for a signature.
@@ -47,5 +49,10 @@ impl Scripts {
     /// Those that carry a counter over to another name: find, adopt, forget.
     pub(crate) const fn carry(&self) -> &[Script; 3] {
         &self.carry
+    }
+
+    /// The one that compares secrets.
+    pub(crate) const fn secret(&self) -> &Script {
+        &self.secret
     }
 }

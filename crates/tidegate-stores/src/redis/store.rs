@@ -21,6 +21,7 @@ use super::args::{Args, Nonce};
 use super::group::{self, Group, MAX_KEYS};
 use super::script::Script;
 use super::scripts::Scripts;
+use super::secret::{self, CheckValues};
 use super::servers::{Garbled, Servers};
 use super::signature::Ask;
 use super::trouble::Trouble;
@@ -38,6 +39,7 @@ pub(super) struct Inner {
     pub(super) previous: Option<KeyNames>,
     pub(super) runner: Runner,
     pub(super) scripts: Scripts,
+    pub(super) check_values: CheckValues,
     calls: AtomicU32,
 }
 
@@ -80,6 +82,7 @@ impl RedisStore {
             previous: secret.previous().map(|previous| previous.names()),
             runner,
             scripts: Scripts::new(),
+            check_values: CheckValues::of(secret),
             calls: AtomicU32::new(0),
         }))
     }
@@ -95,6 +98,18 @@ impl RedisStore {
             Runner::Servers(servers) => servers.check().await,
             Runner::Scripted { .. } => Ok(()),
         }
+    }
+
+    /// Whether this node has the secret of the fleet, or the one before while it is being changed: by a
+    /// keyed value that the nodes leave in the store. Who comes first settles what is right, so this is
+    /// to be asked at the start and every minute or so; after ten minutes in which nobody asks, the
+    /// value is forgotten.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails. Then nothing is known, and nothing else is concerned.
+    pub async fn shares_secret(&self) -> Result<bool, StoreError> {
+        secret::shared(&self.0).await
     }
 
     /// Why the last call that failed did, in words for an operator and without secrets.

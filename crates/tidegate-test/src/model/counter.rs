@@ -16,6 +16,9 @@ pub(super) struct Kept {
 pub(super) struct Counter<'a> {
     kept: Option<&'a Kept>,
     shape: &'a Shape,
+    /// What the clock shows: waits are told from here.
+    clock: u64,
+    /// The same, or the last instant the key has seen if that is later.
     now: u64,
     /// Nothing has begun before this.
     born: u64,
@@ -61,7 +64,7 @@ impl<'a> Counter<'a> {
     pub(super) fn new(kept: Option<&'a Kept>, shape: &'a Shape, now: u64, born: u64) -> Self {
         let seen = |kept: &Kept| now.max(kept.log.seen(&kept.shape));
         let kept = kept.filter(|kept| !kept.log.is_void(&kept.shape, shape, seen(kept)));
-        Self { kept, shape, now: kept.map_or(now, seen), born }
+        Self { kept, shape, clock: now, now: kept.map_or(now, seen), born }
     }
 
     /// Whether what is asked would be admitted now, when it would be, or never.
@@ -69,9 +72,9 @@ impl<'a> Counter<'a> {
         if asked.cost > self.shape.capacity() {
             return Room::Never;
         }
-        match first_instant(self.now, |at| self.view(at).fits(asked, at)) - self.now {
-            0 => Room::Now,
-            wait => Room::After(Span::from_micros(wait)),
+        match first_instant(self.now, |at| self.view(at).fits(asked, at)) {
+            at if at == self.now => Room::Now,
+            at => Room::After(Span::from_micros(at - self.clock)),
         }
     }
 
@@ -91,8 +94,8 @@ impl<'a> Counter<'a> {
         let backoff = self.with(&kept).backoff();
         if backoff > 0 {
             // The delay is written as a block, and never ends before there is room.
-            let until = self.with(&kept).room(asked).wait().as_micros().max(backoff);
-            kept.log.block(self.now + until);
+            let room_at = self.clock + self.with(&kept).room(asked).wait().as_micros();
+            kept.log.block(room_at.max(self.now + backoff));
         }
         let after = self.with(&kept);
         let mut reading = after.reading_with(room, backoff, begins);
@@ -114,7 +117,7 @@ impl<'a> Counter<'a> {
         match (table(self.shape), usize::try_from(over)) {
             (Some(backoff), Ok(over @ 1..)) => {
                 let row = backoff.rows()[over.min(Backoff::ROWS) - 1];
-                row.as_micros().min(self.reset_after())
+                row.as_micros().min(self.resets_at() - self.now)
             }
             _ => 0,
         }
@@ -128,19 +131,22 @@ impl<'a> Counter<'a> {
             room,
             wait: room.wait(),
             remaining: i64::try_from(remaining).expect("counts are below 2⁵³"),
-            reset_after: Span::from_micros(self.reset_after()),
+            reset_after: Span::from_micros(match self.resets_at() {
+                at if at == self.now => 0,
+                at => at - self.clock,
+            }),
             backoff: Span::from_micros(backoff),
             attempts: self.view(self.now).tally(begins, self.now),
         }
     }
 
-    /// How long until nothing counted so far counts any more; for a period that follows the
-    /// clock, how long until it ends.
-    fn reset_after(&self) -> u64 {
+    /// When nothing counted so far counts any more; for a period that follows the clock, when it
+    /// ends.
+    fn resets_at(&self) -> u64 {
         let idle = self.view(self.now).is_fresh(self.now);
         match (self.shape, idle) {
-            (Shape::Quota(quota), true) => super::quota::idle_end(quota, self.now) - self.now,
-            _ => first_instant(self.now, |at| self.view(at).is_fresh(at)) - self.now,
+            (Shape::Quota(quota), true) => super::quota::idle_end(quota, self.now),
+            _ => first_instant(self.now, |at| self.view(at).is_fresh(at)),
         }
     }
 

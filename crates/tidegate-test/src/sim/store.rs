@@ -104,7 +104,7 @@ impl Store for SimStore {
     async fn blocks(&self, _: Page<'_>, within: Span) -> Result<Blocks, StoreError> {
         let act = |state: &mut State, now: u64| {
             let now = state.store_time(now);
-            Ok(Blocks { list: state.counters().blocks(now), next: None })
+            Ok(Blocks { list: state.counters().blocks(now), next: None, at: now })
         };
         self.run(OpKind::List, within.as_micros(), act, |_| 0).await
     }

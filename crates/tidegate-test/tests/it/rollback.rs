@@ -24,9 +24,9 @@ fn holds<S: Store>(
             // Nothing unblocks early, and there is never more left than there was.
             assert!(then.room >= now.room, "{name}: {now:?}, set back {then:?}");
             assert!(then.remaining <= now.remaining, "{name}: {now:?}, set back {then:?}");
-            // From the moment on that the clock has caught up, all is as if nothing had happened.
+            // There is room when there would have been: the wait is longer by the step.
             if let (Room::After(now), Room::After(then)) = (now.room, then.room) {
-                assert!(then.as_micros() <= now.as_micros() + back, "{name}: {now:?}, {then:?}");
+                assert_eq!(then.as_micros(), now.as_micros() + back, "{name}: {now:?}, {then:?}");
             }
         }
         assert!(!then.is_admitted() || now.is_admitted());

@@ -332,3 +332,53 @@ async fn r19_what_cannot_be_read_under_the_previous_name_is_told() {
     server.command(&["DEL", key]).await;
     assert_eq!(left(&new).await, [6, 10, 6, 6], "the others are not concerned");
 }
+
+/// What the server keeps of the fleet's secret, and for how long.
+async fn kept(server: &Server) -> (String, i64) {
+    let value = server.text(&["GET", "tg:secret"]).await;
+    let Value::Int(left) = server.command(&["PTTL", "tg:secret"]).await else { panic!("no time") };
+    (value, left)
+}
+
+#[tokio::test]
+async fn a_node_with_another_secret_than_the_fleet_is_noticed() {
+    let server = place::server().await;
+    let url = place::url(server.addr());
+    let shares = async |secret: &Secret| node(secret, &url, 5).store().shares_secret().await;
+    assert_eq!(shares(&before()).await, Ok(true), "the first one is right");
+    let (value, left) = kept(&server).await;
+    assert!(value.len() == 8 && value.bytes().all(|byte| byte.is_ascii_hexdigit()), "{value}");
+    assert!((1..=600_000).contains(&left), "{left} ms");
+    let other = Secret::try_new("the secret of another fleet").unwrap();
+    assert_eq!(shares(&other).await, Ok(false));
+    assert_eq!(shares(&before()).await, Ok(true));
+    // While the secret is being changed, who knows the one before is right, and who does not is not.
+    assert_eq!(shares(&changing()).await, Ok(true));
+    assert_eq!(shares(&after()).await, Ok(false));
+    assert_eq!(kept(&server).await.0, value, "nobody replaces it");
+    // Nobody without the new one has come for ten minutes.
+    server.command(&["DEL", "tg:secret"]).await;
+    assert_eq!(shares(&changing()).await, Ok(true));
+    assert_ne!(kept(&server).await.0, value);
+    assert_eq!(shares(&after()).await, Ok(true));
+    assert_eq!(shares(&before()).await, Ok(false));
+}
+
+#[tokio::test]
+async fn secrets_are_compared_on_a_cluster_too() {
+    let cluster = place::cluster(3, 0, Flavour::Redis).await;
+    let url = place::cluster_url(&cluster);
+    assert_eq!(node(&before(), &url, 5).store().shares_secret().await, Ok(true));
+    assert_eq!(node(&after(), &url, 5).store().shares_secret().await, Ok(false));
+}
+
+#[tokio::test]
+async fn a_value_that_is_kept_is_kept_for_longer() {
+    let server = place::server().await;
+    let node = node(&before(), &place::url(server.addr()), 5);
+    assert_eq!(node.store().shares_secret().await, Ok(true));
+    let (value, _) = kept(&server).await;
+    server.command(&["SET", "tg:secret", &value, "PX", "1000"]).await;
+    assert_eq!(node.store().shares_secret().await, Ok(true));
+    assert!(kept(&server).await.1 > 500_000);
+}

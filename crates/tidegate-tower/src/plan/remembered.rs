@@ -71,18 +71,21 @@ impl<T: LimitTable> Remembered<T> {
         self
     }
 
-    /// Looks up whoever was asked about and is not known, or not any more. Says how many were.
+    /// Looks up whoever was asked about and is not known, or not any more. Says how many were. Who
+    /// cannot be looked up keeps the plan there is, and nobody else from theirs; the next refresh tries
+    /// again.
     pub async fn refresh(&self, now: Timestamp) -> usize {
         let wanted = self.wanted(now);
         let mut found = Vec::with_capacity(wanted.len());
+        let mut failed = (0, None);
         for org in wanted {
             match self.table.load(&org).await {
                 Ok(plan) => found.push((org, plan)),
-                Err(error) => {
-                    warn!(%error, "the plan of an organisation could not be looked up; it keeps the one it has");
-                    break;
-                }
+                Err(error) => failed = (failed.0 + 1, Some(error)),
             }
+        }
+        if let (failed, Some(error)) = failed {
+            warn!(%error, failed, "plans of organisations could not be looked up; they keep those they have");
         }
         let count = found.len();
         if count > 0 {
@@ -164,8 +167,8 @@ mod tests {
 
     impl LimitTable for Arc<Table> {
         async fn load(&self, org: &str) -> Result<Option<Plan>, Box<dyn Error + Send + Sync>> {
-            if self.gone.load(Relaxed) {
-                return Err("the database is away".into());
+            if self.gone.load(Relaxed) || org.starts_with("bad") {
+                return Err("the row cannot be read".into());
             }
             let count = self.asked.fetch_add(1, Relaxed);
             Ok((org != "usual").then(|| Plan::named(format!("{org}-{count}"))))
@@ -205,5 +208,19 @@ mod tests {
         assert_eq!(source.plan(&acme), known);
         table.gone.store(false, Relaxed);
         assert_eq!(ready(source.refresh(at(101))), Some(1));
+    }
+    #[test]
+    fn a_row_that_cannot_be_read_keeps_nobody_else_from_theirs() {
+        let source = Remembered::new(Arc::<Table>::default());
+        let orgs = ["acme", "bad", "bad-too", "zenith"].map(Identity::new);
+        for org in &orgs {
+            assert_eq!(source.plan(org), None);
+        }
+        assert_eq!(ready(source.refresh(at(0))), Some(2));
+        let told = orgs.each_ref().map(|org| source.plan(org));
+        let [acme, zenith] = ["acme-0", "zenith-1"].map(|plan| Some(Plan::named(plan)));
+        assert_eq!(told, [acme, None, None, zenith]);
+        assert_eq!(ready(source.refresh(at(1))), Some(0), "those are tried again, and no others");
+        assert_eq!(source.table.asked.load(Relaxed), 2);
     }
 }

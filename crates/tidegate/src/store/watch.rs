@@ -1,9 +1,10 @@
 //! Tells whoever runs the process how the store of a fleet does: why it fails, that it answers again,
 //! and that counts may have been lost.
 //!
-//! Nothing here asks the store. What calls and probes have met is looked at, four times a second, so
-//! that each thing is told once and not by every request. How policies stand is told by the engine, as
-//! signals (`report/signals.rs` of `tidegate-tower`).
+//! What calls and probes have met is looked at, four times a second, so that each thing is told once
+//! and not by every request. How policies stand is told by the engine, as signals (`report/signals.rs`
+//! of `tidegate-tower`). Only one thing is asked of the store, once a minute and while it is trusted:
+//! whether the fleet has the secret of this node.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -21,6 +22,8 @@ use tracing::{info, warn};
 const PAUSE: Duration = Duration::from_millis(250);
 /// For how many looks the same trouble is not told again.
 const QUIET: u64 = 40;
+/// From one comparison of secrets to the next, in looks: a minute.
+const COMPARED_EVERY: u64 = 240;
 
 /// A store that is looked at.
 pub(crate) struct Watch {
@@ -53,6 +56,8 @@ struct Said<T> {
     /// The good probes there had been when somebody was told that the store fails, until it is told
     /// that it answers again.
     failing: Option<u64>,
+    /// Whether it was told that the fleet has another secret.
+    apart: bool,
 }
 
 /// What there is to tell.
@@ -62,6 +67,8 @@ enum Word {
     TakenOver,
     Trouble(String),
     Back,
+    OtherSecret,
+    SameSecret,
 }
 
 // === impl Watch ===
@@ -74,8 +81,14 @@ impl Watch {
     /// Looks for as long as this is polled.
     pub(crate) async fn run(mut self) -> Infallible {
         loop {
-            for word in self.said.look(self.seen()) {
+            let seen = self.seen();
+            let compares = !seen.suspected && self.said.looks.is_multiple_of(COMPARED_EVERY);
+            for word in self.said.look(seen) {
                 tell(&word);
+            }
+            // A store that fails is told of by whoever needs it.
+            if compares && let Ok(shared) = self.engine.store().shares_secret().await {
+                self.said.compare(shared).iter().for_each(tell);
             }
             sleep(PAUSE).await;
         }
@@ -104,6 +117,11 @@ fn tell(word: &Word) {
         ),
         Word::Trouble(trouble) => warn!(trouble, "the store fails"),
         Word::Back => info!("the store answers again"),
+        Word::OtherSecret => warn!(
+            "this node has another secret than the fleet: it counts accounts and addresses apart \
+             from the other nodes, and settles none of their tickets; give all nodes the same one"
+        ),
+        Word::SameSecret => info!("this node has the secret of the fleet"),
     }
 }
 
@@ -139,6 +157,16 @@ impl<T: Display> Said<T> {
         words
     }
 
+    /// What is new about the secret of this node, which the fleet shares or not.
+    fn compare(&mut self, shared: bool) -> Option<Word> {
+        let was_apart = std::mem::replace(&mut self.apart, !shared);
+        match (was_apart, self.apart) {
+            (false, true) => Some(Word::OtherSecret),
+            (true, false) => Some(Word::SameSecret),
+            _ => None,
+        }
+    }
+
     /// Whether this has not been told for a while; then it is told now.
     fn may_tell(&mut self, text: &str) -> bool {
         let looks = self.looks;
@@ -154,7 +182,7 @@ impl<T: Display> Said<T> {
 impl<T> Default for Said<T> {
     fn default() -> Self {
         let (changes, told) = (Changes::default(), VecDeque::new());
-        Self { changes, seen: None, told, looks: 0, failing: None }
+        Self { changes, seen: None, told, looks: 0, failing: None, apart: false }
     }
 }
 
@@ -206,6 +234,15 @@ mod tests {
         assert_eq!(said.look(once.clone()), told("lost"));
         assert_eq!(said.look(Seen { good_probes: 1, ..once }), [], "nobody waits for it");
         assert_eq!(said.look(failing("other", 0)), told("other"));
+    }
+
+    #[test]
+    fn another_secret_is_told_once_and_that_it_is_mended() {
+        let mut said = Said::<String>::default();
+        assert_eq!(said.compare(true), None);
+        assert_eq!(said.compare(false), Some(Word::OtherSecret));
+        assert_eq!(said.compare(false), None);
+        assert_eq!(said.compare(true), Some(Word::SameSecret));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::Value;
-use tidegate_test::servers::Server as Redis;
+use tidegate_test::servers::{Server as Redis, wait};
 
 use crate::process::Server;
 use crate::store::{PREVIOUS, SECRET};
@@ -291,4 +291,22 @@ async fn a_store_that_is_changed_in_the_file_waits_for_a_restart() {
     let (_, said) = server.ended();
     assert_eq!(said.matches("restarted").count(), 1, "{said}");
     assert!(!said.contains("canary"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_with_another_secret_than_the_fleet_says_so() {
+    const OTHER: (&str, &str) = ("TIDEGATE_SECRET", "canary-secret-of-another-fleet");
+    const TOLD: &str = "another secret than the fleet";
+    let redis = Redis::start().await;
+    let fleet = Fleet::on(&redis);
+    let (one, _) = fleet.node(&[]);
+    let compared = || async { redis.text(&["EXISTS", "tg:secret"]).await == "1" };
+    wait::until("the first node has left its value", compared).await;
+    let (mut stranger, node) = fleet.node_under(&[OTHER], &[]);
+    let line = stranger.wait_for(TOLD);
+    assert!(line.contains("WARN") && !line.contains("canary"), "{line}");
+    assert_eq!(made(node, "open"), was("admit", "normal"), "it serves all the same");
+    one.signal("TERM");
+    let (_, said) = one.ended();
+    assert!(!said.contains(TOLD), "{said}");
 }

@@ -154,7 +154,11 @@ impl Attempts {
     #[must_use]
     pub fn room(&self, state: Option<&AttemptsState>, member: u64, now: Timestamp) -> Room {
         let Some(state) = state else { return Room::Now };
-        let now = state.now(now);
+        let seen = state.now(now);
+        self.found_room(state, member, seen).told_at(now, seen)
+    }
+
+    fn found_room(&self, state: &AttemptsState, member: u64, now: Timestamp) -> Room {
         let refused = state.held(now).is_some() || self.reached(state, member, now).is_some();
         if refused { Room::not_before(self.passes_at(state, member, now), now) } else { Room::Now }
     }
@@ -170,9 +174,11 @@ impl Attempts {
 
     /// What an attempt of `member` would meet at `now`.
     pub fn look(&self, state: Option<&AttemptsState>, member: u64, now: Timestamp) -> Reading {
-        let room = self.room(state, member, now);
         let fresh = AttemptsState::default();
-        self.reading(state.unwrap_or(&fresh), room, room.wait(), now, false)
+        let state = state.unwrap_or(&fresh);
+        let seen = state.now(now);
+        let room = self.found_room(state, member, seen);
+        self.reading(state, room, room.wait(), seen, false).told_at(now, seen)
     }
 
     /// Records an attempt of `member`, and begins the block that it is one too many for.
@@ -182,14 +188,15 @@ impl Attempts {
         member: u64,
         now: Timestamp,
     ) -> (AttemptsState, Reading) {
-        let room = self.room(state, member, now);
         let mut state = state.cloned().unwrap_or_default();
-        let now = state.now(now);
+        let seen = state.now(now);
+        let room = self.found_room(&state, member, seen);
         let begins = match &self.ladder {
-            None => self.record(&mut state, member, now),
-            Some(ladder) => self.climb(ladder, &mut state, member, now),
+            None => self.record(&mut state, member, seen),
+            Some(ladder) => self.climb(ladder, &mut state, member, seen),
         };
-        self.taken(state, member, room, now, begins)
+        let (state, reading) = self.taken(state, member, room, seen, begins);
+        (state, reading.told_at(now, seen))
     }
 
     /// Records an attempt where several keys are counted together: it may refuse, and begins no
@@ -200,14 +207,15 @@ impl Attempts {
         member: u64,
         now: Timestamp,
     ) -> (AttemptsState, Reading) {
-        let room = self.room(state, member, now);
         let mut state = state.cloned().unwrap_or_default();
+        let seen = state.now(now);
+        let room = self.found_room(&state, member, seen);
         state.block = None;
-        let now = state.now(now);
         if self.ladder.is_none() || room.is_now() {
-            state.push(Attempt { at: now, member }, self.keeps());
+            state.push(Attempt { at: seen, member }, self.keeps());
         }
-        self.taken(state, member, room, now, false)
+        let (state, reading) = self.taken(state, member, room, seen, false);
+        (state, reading.told_at(now, seen))
     }
 
     /// What is kept once an attempt was recorded, and what it is told.

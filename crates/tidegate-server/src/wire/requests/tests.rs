@@ -132,10 +132,13 @@ fn p89_a_cost_is_a_positive_whole_number() {
         "-0",
         "-1",
         "0.5",
-        "1.0",
-        "1e3",
-        "1E0",
+        "0.0",
+        "21.5",
         "-1e3",
+        "-1.0",
+        "1e-3",
+        "9007199254740992.0",
+        "1e300",
         "1e400",
         "9007199254740992",
         "18446744073709551615",
@@ -148,6 +151,23 @@ fn p89_a_cost_is_a_positive_whole_number() {
     for cost in [1, 9_007_199_254_740_991_u64] {
         let body = format!(r#"{{"policy":"api","cost":{cost}}}"#);
         assert_eq!(ask(body.as_bytes()).unwrap().cost.get(), cost);
+    }
+    // By JSON Schema a number without a fraction is an integer, however it is written.
+    for (text, cost) in [
+        ("21.0", 21),
+        ("1E0", 1),
+        ("1e3", 1_000),
+        ("2.5e1", 25),
+        ("9007199254740991.0", 9_007_199_254_740_991),
+    ] {
+        let body = format!(r#"{{"policy":"api","cost":{text}}}"#);
+        assert_eq!(ask(body.as_bytes()).unwrap().cost.get(), cost, "{text}");
+        let body = format!(r#"{{"ticket":"abc","cost":{text}}}"#);
+        assert_eq!(settle(body.as_bytes()).unwrap().cost, cost, "{text}");
+    }
+    for zero in ["0.0", "-0", "0e9"] {
+        let body = format!(r#"{{"ticket":"abc","cost":{zero}}}"#);
+        assert_eq!(settle(body.as_bytes()).unwrap().cost, 0, "{zero}");
     }
 }
 

@@ -99,7 +99,7 @@ impl Inner {
             MetricType::Histogram,
         )?;
         let counts = self.stripes.durations();
-        let bounds = BOUNDS.into_iter().map(seconds).chain([f64::MAX]);
+        let bounds = BOUNDS.into_iter().map(seconds).chain([f64::INFINITY]);
         let buckets: Vec<_> = bounds.zip(counts).collect();
         let sum = seconds(self.stripes.duration_sum());
         metric.encode_histogram::<NoLabelSet>(sum, counts.iter().sum(), &buckets, None)

@@ -3,10 +3,8 @@
 mod busiest;
 
 use std::collections::HashSet;
-use std::io::Write as _;
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroUsize;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -15,6 +13,7 @@ use proptest::test_runner::TestRunner;
 use tidegate_core::{FailureMode, Mode, PolicySet, PolicySpec, Span, Standing};
 use tidegate_engine::Engine;
 use tidegate_engine::memory::MemoryStore;
+use tidegate_test::openmetrics;
 
 use super::{Enforcement, Metrics};
 use crate::answer::Code;
@@ -116,17 +115,16 @@ fn promtool_has_nothing_to_say() {
     }
     let text = Format::Prometheus.of(&metrics.encode(Arc::clone(&world.engine)).unwrap());
     assert!(text.contains("日本") && !text.contains("forged"), "{text}");
-    let mut promtool = Command::new("promtool")
-        .args(["check", "metrics"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("promtool, which is in the package `prometheus`");
-    promtool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    let said = promtool.wait_with_output().unwrap();
-    let said_text = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
-    assert!(said.status.success() && said_text.is_empty(), "{said_text}\n{text}");
+    openmetrics::lint(&text);
+}
+
+#[test]
+fn a_quantile_of_durations_can_be_told() {
+    let (world, metrics) = busy();
+    let families = openmetrics::read(&metrics.encode(Arc::clone(&world.engine)).unwrap()).unwrap();
+    // All 40 took 30 µs, which is in the bucket from 25 to 50.
+    let median = "histogram_quantile(0.5, tidegate_decision_duration_seconds_bucket)";
+    openmetrics::evaluates(&families, &format!("round({median} * 1e7)"), "375");
 }
 
 #[test]

@@ -1,0 +1,48 @@
+//! Whether this node has the secret of the fleet.
+//!
+//! With another one it would serve all the same, count accounts and addresses apart from all others and
+//! open none of their tickets, and nobody would know. So a value that is the same under the same secret
+//! is kept where all can compare it, for as long as somebody who has that secret keeps coming. Nobody
+//! replaces the value of another: while the secret is being changed, those who know the one before
+//! accept its value, and theirs is there once no node without it has come for ten minutes.
+
+use tidegate_core::{Secret, StoreError};
+
+use super::servers::Garbled;
+use super::store::Inner;
+
+/// Where the value of the fleet is kept.
+const KEY: &str = "tg:secret";
+
+/// The values that are right.
+#[derive(Debug)]
+pub(super) struct CheckValues {
+    current: String,
+    /// Of the secret before, while it is being changed.
+    previous: Option<String>,
+}
+
+// === impl CheckValues ===
+
+impl CheckValues {
+    pub(super) fn of(secret: &Secret) -> Self {
+        let previous = secret.previous().map(|previous| previous.check_value());
+        Self { current: secret.check_value(), previous }
+    }
+
+    fn has(&self, value: &[u8]) -> bool {
+        let mut known = [Some(&self.current), self.previous.as_ref()].into_iter().flatten();
+        known.any(|known| known.as_bytes() == value)
+    }
+}
+
+/// Compares the value of this node with that of the fleet, which it keeps or makes if it can.
+pub(super) async fn shared(store: &Inner) -> Result<bool, StoreError> {
+    let nonce = store.nonce();
+    let arg = [&nonce[..], store.check_values.current.as_bytes()].concat();
+    let read = |reply: &[u8]| match reply.strip_prefix(&nonce) {
+        Some(found) => Ok(store.check_values.has(found)),
+        None => Err(Garbled),
+    };
+    store.call(store.scripts.secret(), &[KEY], &arg, read).await
+}
