@@ -10,6 +10,7 @@ mod budgets;
 mod enqueue;
 mod entrances;
 mod grpc;
+mod outage;
 mod outcomes;
 mod plans;
 mod refusals;
