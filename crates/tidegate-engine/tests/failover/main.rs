@@ -15,4 +15,5 @@ mod modes;
 mod outside;
 mod overload;
 mod races;
+mod status;
 mod world;
