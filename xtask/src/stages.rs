@@ -22,6 +22,7 @@ pub(crate) enum Stage {
     Test,
     Doctest,
     Docs,
+    Shipped,
     Api,
     Loom,
     Sim,
@@ -31,13 +32,14 @@ pub(crate) enum Stage {
 // === impl Stage ===
 
 impl Stage {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Install,
         Self::Format,
         Self::Clippy,
         Self::Test,
         Self::Doctest,
         Self::Docs,
+        Self::Shipped,
         Self::Api,
         Self::Loom,
         Self::Sim,
@@ -53,6 +55,7 @@ impl Stage {
             Self::Test => "test",
             Self::Doctest => "doctest",
             Self::Docs => "docs",
+            Self::Shipped => "shipped",
             Self::Api => "api",
             Self::Loom => "loom",
             Self::Sim => "sim",
@@ -69,6 +72,7 @@ impl Stage {
             Self::Test => "run unit, integration, property and tidy tests",
             Self::Doctest => "run the examples in the documentation",
             Self::Docs => "build the documentation; a broken link is an error",
+            Self::Shipped => "run the tests of answers as release builds give them",
             Self::Api => "let an independent client try the server by its OpenAPI description",
             Self::Loom => "search thread interleavings of the in-memory store",
             Self::Sim => "simulate nodes whose store fails, from ten thousand seeds",
@@ -99,6 +103,7 @@ impl Stage {
             Self::Docs => Cmd::cargo(&["doc", "--no-deps", "--locked"])
                 .env("RUSTDOCFLAGS", "-D warnings -D rustdoc::broken_intra_doc_links")
                 .run(),
+            Self::Shipped => shipped().run(),
             Self::Api => api::run(),
             Self::Loom => loom().run(),
             Self::Sim => sim::run(["--seeds", sim::SEEDS].map(ToOwned::to_owned)),
@@ -162,6 +167,14 @@ fn test_runner() -> Cmd {
         println!("with cargo test (cargo-nextest is not installed; both run the same tests)");
         Cmd::cargo(&["test", "--all-targets", "--locked"])
     }
+}
+
+/// Details are told by debug builds only, so what a release build answers is another half of the code. Only
+/// the crate that answers is compiled without debug assertions; everything else is there already.
+fn shipped() -> Cmd {
+    let profile = "profile.dev.package.tidegate-tower.debug-assertions=false";
+    Cmd::cargo(&["test", "--locked", "--config", profile])
+        .args(["--package", "tidegate-tower", "--lib", "answer::"].map(ToOwned::to_owned))
 }
 
 /// Loom replaces the atomics of the whole build, hence a target directory of its own.

@@ -92,7 +92,7 @@ impl Block {
     /// What is left of its level at `now`: each whole hour since its end has taken one off.
     #[must_use]
     pub fn standing(&self, now: Timestamp) -> Option<Level> {
-        let hours = now.since(self.until).as_micros() / Span::HOUR.as_micros();
+        let hours = now.since(self.until).as_micros() / Level::DECAY.as_micros();
         let hours = u8::try_from(hours).unwrap_or(u8::MAX);
         Level::from_number(self.level?.get().saturating_sub(hours))
     }
@@ -163,6 +163,10 @@ impl Level {
     /// Every level, the lowest first.
     pub const ALL: [Self; 6] = [Self::L1, Self::L2, Self::L3, Self::L4, Self::L5, Self::L6];
 
+    /// How long after its end a block's level goes down by one, and by one again. Stores are told it with
+    /// each charge.
+    pub const DECAY: Span = Span::HOUR;
+
     /// Its number, 1 to 6.
     #[must_use]
     pub const fn get(self) -> u8 {
@@ -227,7 +231,7 @@ impl Ladder {
     #[must_use]
     pub fn next(&self, last: Option<(Level, Timestamp)>, now: Timestamp) -> Level {
         let standing = last.map_or(0, |(level, ended)| {
-            let hours = now.since(ended).as_micros() / Span::HOUR.as_micros();
+            let hours = now.since(ended).as_micros() / Level::DECAY.as_micros();
             u64::from(level.get()).saturating_sub(hours)
         });
         let next = u8::try_from(standing + 1).unwrap_or(u8::MAX);
@@ -252,5 +256,5 @@ impl Default for Ladder {
 }
 
 const fn hours(count: u64) -> Span {
-    Span::from_micros(Span::HOUR.as_micros() * count)
+    Span::from_micros(Level::DECAY.as_micros() * count)
 }

@@ -1,4 +1,4 @@
-//! The admin listener: who is blocked, and what operators do about it.
+//! The admin listener: who is blocked, what operators do about it, and what an organisation has left.
 //!
 //! It is a listener of its own and not a path on the other one: whoever may ask for decisions must not
 //! thereby be able to lift a block, and a proxy that forwards too much must not reach it (threat T43).
@@ -7,11 +7,13 @@
 
 pub(crate) mod answers;
 mod guard;
+mod quotas;
 pub(crate) mod requests;
 mod token;
 mod verbs;
 
 pub(crate) use guard::Guard;
+pub(crate) use quotas::quotas;
 pub use token::{AdminToken, AdminTokenError};
 pub(crate) use verbs::{block, blocks, reset, unblock};
 
@@ -24,12 +26,13 @@ pub(crate) enum AdminRoute {
     Block,
     Unblock,
     Reset,
+    Quotas,
 }
 
 // === impl AdminRoute ===
 
 impl AdminRoute {
-    const ALL: [Self; 4] = [Self::Blocks, Self::Block, Self::Unblock, Self::Reset];
+    const ALL: [Self; 5] = [Self::Blocks, Self::Block, Self::Unblock, Self::Reset, Self::Quotas];
 
     /// The route of a path, compared byte by byte.
     pub(crate) fn of(path: &str) -> Option<Self> {
@@ -42,13 +45,14 @@ impl AdminRoute {
             Self::Block => "/admin/block",
             Self::Unblock => "/admin/unblock",
             Self::Reset => "/admin/reset",
+            Self::Quotas => "/admin/quotas",
         }
     }
 
     /// The methods it answers.
     pub(crate) const fn methods(self) -> &'static str {
         match self {
-            Self::Blocks => "GET, HEAD",
+            Self::Blocks | Self::Quotas => "GET, HEAD",
             Self::Block | Self::Unblock | Self::Reset => "POST",
         }
     }
@@ -56,7 +60,7 @@ impl AdminRoute {
     /// Whether it answers `method`.
     pub(crate) fn answers(self, method: &Method) -> bool {
         match self {
-            Self::Blocks => method == Method::GET || method == Method::HEAD,
+            Self::Blocks | Self::Quotas => method == Method::GET || method == Method::HEAD,
             Self::Block | Self::Unblock | Self::Reset => method == Method::POST,
         }
     }

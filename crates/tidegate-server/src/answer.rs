@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
-use http::{Response, StatusCode};
+use http::{HeaderName, Response, StatusCode};
 use hyper::body::{Body, Frame, SizeHint};
 use tidegate_core::Span;
 
@@ -41,6 +41,9 @@ const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json"
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
+/// What a request is called, by whoever sent it and in refusals of the gate.
+pub(crate) static X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
 /// 200, with a JSON document.
 #[inline]
 pub(crate) fn json(document: Vec<u8>) -> Answer {
@@ -71,6 +74,10 @@ pub(crate) fn problem(problem: &Problem) -> Answer {
     let mut answer = typed(problem.status(), PROBLEM, problem.to_json().into());
     if let Some(seconds) = problem.wait() {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    // All characters of such a name may stand in a header.
+    if let Some(Ok(request_id)) = problem.request_id().map(HeaderValue::from_str) {
+        answer.headers_mut().insert(&X_REQUEST_ID, request_id);
     }
     answer
 }

@@ -7,8 +7,11 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 use serde::Serialize;
-use tidegate_core::Span;
+use tidegate_core::{Span, Timestamp};
+use tidegate_tower::RequestId;
 use utoipa::ToSchema;
+
+use crate::wire::rfc3339::Instant;
 
 /// A problem document: what is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -46,6 +49,14 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u64, required = false)]
     retry_after: Option<u32>,
+    /// What the request is called, at the gate; the same as the header `X-Request-Id`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
+    request_id: Option<Box<str>>,
+    /// When it was refused, at the gate, by the clock of whoever has decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, format = DateTime, required = false)]
+    timestamp: Option<Instant>,
 }
 
 /// What programs of end users may know.
@@ -149,6 +160,19 @@ impl Problem {
         self
     }
 
+    /// Says what the request is called, and when it was refused.
+    #[must_use]
+    pub(crate) fn of_request(mut self, request_id: &RequestId, at: Timestamp) -> Self {
+        self.request_id = Some(request_id.as_str().into());
+        self.timestamp = Some(Instant(at));
+        self
+    }
+
+    /// What the request is called, if that is told.
+    pub(crate) fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
+    }
+
     /// When to ask again, in whole seconds, if that is known.
     pub(crate) fn wait(&self) -> Option<u64> {
         self.retry_after.map(u64::from)
@@ -179,8 +203,19 @@ impl Kind {
         if detail.len() > 2 * ECHO {
             detail = brief(&detail, 2 * ECHO).into();
         }
-        let (code, field, suggestion, retry_after) = (None, None, None, None);
-        Problem { kind: self, urn, title, status, detail, code, field, suggestion, retry_after }
+        Problem {
+            kind: self,
+            urn,
+            title,
+            status,
+            detail,
+            code: None,
+            field: None,
+            suggestion: None,
+            retry_after: None,
+            request_id: None,
+            timestamp: None,
+        }
     }
 
     /// A problem that its title says all about.

@@ -149,7 +149,8 @@ impl<S: Store + 'static> Door<S> {
         if let Some(refusal) = guard.refuse(self.peer, &head.headers, worker.shared.clock.now()) {
             return Ok(refusal);
         }
-        let there = "there are /admin/blocks, /admin/block, /admin/unblock and /admin/reset";
+        let there =
+            "there are /admin/blocks, /admin/block, /admin/unblock, /admin/reset and /admin/quotas";
         let route = AdminRoute::of(head.uri.path());
         let route = route.ok_or_else(|| Kind::NotFound.problem(there))?;
         if !route.answers(&head.method) {
@@ -165,6 +166,7 @@ impl<S: Store + 'static> Door<S> {
                 admin::unblock(worker, peer, &self.json(head, body).await?).await
             }
             AdminRoute::Reset => admin::reset(worker, peer, &self.json(head, body).await?).await,
+            AdminRoute::Quotas => admin::quotas(worker, query(head)).await,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Extractors for axum: who asks, and what the door has found out.
+//! Extractors for axum: who asks, and what the door has found out; and errors that are responses.
 //!
 //! ```
 //! use tidegate_tower::{Identity, Visit};
@@ -16,7 +16,7 @@ use axum_core::response::{IntoResponse, Response};
 use http::request::Parts;
 use tracing::error;
 
-use crate::answer::Code;
+use crate::answer::{Code, ErrorResponse};
 use crate::enqueue::NotEnqueued;
 use crate::identity::Identity;
 use crate::visit::Visit;
@@ -47,6 +47,13 @@ impl IntoResponse for Missing {
 impl IntoResponse for NotEnqueued {
     fn into_response(self) -> Response {
         Self::into_response(self).map(Body::from)
+    }
+}
+
+impl IntoResponse for ErrorResponse {
+    /// So that a handler can use `?` on a guard of its own, as on `abuse_limiter::limiter`.
+    fn into_response(self) -> Response {
+        http::Response::<String>::from(self).map(Body::from)
     }
 }
 

@@ -16,4 +16,5 @@ mod modes;
 mod outside;
 mod overload;
 mod races;
+mod status;
 mod world;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
-use tidegate_core::{Level, Span};
+use tidegate_core::{Cost, Dimension, Level, Span};
 
 use crate::problem::{Kind, Problem};
 use crate::settings::Length;
@@ -114,6 +114,18 @@ pub(crate) fn listing(query: &str) -> Result<Listing<'_>, Problem> {
         }
     }
     Ok(Listing { after, at_most: at_most.unwrap_or(MOST_ON_A_PAGE) })
+}
+
+/// The query of `/admin/quotas`: the organisation, and whatever else its quotas count by.
+pub(crate) fn quotas(query: &str) -> Result<Facts<'_>, Problem> {
+    let (facts, cost) = crate::wire::query::facts(query)?;
+    if cost != Cost::ONE {
+        return Err(wrong("/cost", "nothing is charged; leave it out"));
+    }
+    match facts.subject().get(Dimension::Org) {
+        Some(_) => Ok(facts),
+        None => Err(wrong("/org", "this parameter is required")),
+    }
 }
 
 fn wrong(field: &'static str, detail: impl Into<Cow<'static, str>>) -> Problem {

@@ -108,7 +108,7 @@ async fn operated<S: Store + 'static>(
     Ok(told(&ChangesAnswer::of(policy.name().as_str(), &changes)))
 }
 
-fn told(answer: &impl serde::Serialize) -> Answer {
+pub(super) fn told(answer: &impl serde::Serialize) -> Answer {
     let mut document = Vec::with_capacity(256);
     write(&mut document, answer);
     answer::json(document)

@@ -8,7 +8,7 @@ use utoipa::openapi::path::{
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{
-    ContentBuilder, HeaderBuilder, Ref, RefOr, Required, Response, ResponseBuilder, Schema,
+    ContentBuilder, Header, HeaderBuilder, Ref, RefOr, Required, Response, ResponseBuilder, Schema,
 };
 
 use super::examples;
@@ -157,7 +157,11 @@ fn gate(id: &str, with_body: bool) -> OperationBuilder {
         (503, "Nobody can tell at present"),
     ];
     let operation = refusals.into_iter().fold(operation, |operation, (status, why)| {
-        operation.response(status.to_string(), refusal(why, status, with_body, true))
+        let refusal = refusing_with(why, status, with_body, true);
+        let refusal = NUMBERS.into_iter().fold(named_refusal(refusal), |refusal, (name, what)| {
+            refusal.header(name, text_header(what))
+        });
+        operation.response(status.to_string(), refusal.build())
     });
     let others = [
         (400, "Bad Request"),
@@ -166,8 +170,24 @@ fn gate(id: &str, with_body: bool) -> OperationBuilder {
         (431, "Too many header fields"),
     ];
     others.into_iter().fold(operation, |operation, (status, why)| {
-        operation.response(status.to_string(), refusal(why, status, with_body, false))
+        let refusal = named_refusal(refusing_with(why, status, with_body, false));
+        operation.response(status.to_string(), refusal.build())
     })
+}
+
+/// The numbers of what refused, where somebody has counted.
+const NUMBERS: [(&str, &str); 3] = [
+    ("ratelimit-limit", "The most that passes, and in how many seconds: `3;w=60`"),
+    ("ratelimit-remaining", "What is left of it"),
+    ("ratelimit-reset", "When it is full again, in seconds since the Unix epoch"),
+];
+
+fn named_refusal(refusal: ResponseBuilder) -> ResponseBuilder {
+    refusal.header("x-request-id", text_header("What the request is called"))
+}
+
+fn text_header(description: &str) -> Header {
+    HeaderBuilder::new().schema(Some(string())).description(Some(description)).build()
 }
 
 fn livez() -> OperationBuilder {
@@ -267,6 +287,15 @@ fn refusing(mut operation: OperationBuilder, kinds: &[&[Kind]]) -> OperationBuil
 }
 
 fn refusal(description: &str, status: u16, with_body: bool, may_wait: bool) -> Response {
+    refusing_with(description, status, with_body, may_wait).build()
+}
+
+fn refusing_with(
+    description: &str,
+    status: u16,
+    with_body: bool,
+    may_wait: bool,
+) -> ResponseBuilder {
     let mut response = ResponseBuilder::new().description(description);
     if with_body {
         let example = (status == 400).then(examples::problem);
@@ -282,5 +311,5 @@ fn refusal(description: &str, status: u16, with_body: bool, may_wait: bool) -> R
             .build();
         response = response.header("retry-after", header);
     }
-    response.build()
+    response
 }

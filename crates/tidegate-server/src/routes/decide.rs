@@ -108,7 +108,7 @@ pub(crate) fn write(document: &mut Vec<u8>, value: &impl Serialize) {
 
 /// Why there is no decision, for those who ask for one: hosts, not end users.
 #[cold]
-pub(super) fn undecided(error: &DecideError) -> Problem {
+pub(crate) fn undecided(error: &DecideError) -> Problem {
     match error {
         DecideError::NothingApplies { .. } => {
             Kind::NothingApplies.problem(error.to_string()).about("/subject")

@@ -2,15 +2,18 @@
 //! whether it may pass.
 //!
 //! What is said here may reach an end user, so it names nothing from within: no limit, no policy, no
-//! store, no mode (contract A29).
+//! store, no mode (contract A29). Refusals have the name of the request, the time, and the numbers of
+//! what refused, as those of the layers have.
 
 use std::net::IpAddr;
 
 use http::header::HeaderValue;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
-use tidegate_core::{Account, Case, Decision, Fallback, Mode, Retry, Subject, Values, Verdict};
+use tidegate_core::{Account, Case, Decision, Fallback, Mode, Subject, Values, Verdict};
 use tidegate_engine::DecideError;
+use tidegate_tower::RequestId;
+use tidegate_tower::answer::write_triple;
 
 use crate::answer::{self, Answer};
 use crate::attempts;
@@ -26,6 +29,17 @@ const VERDICT: HeaderName = HeaderName::from_static("tidegate-verdict");
 
 /// Decides a request that a reverse proxy has: 200 if it may pass.
 pub(crate) async fn gate<S: Store + 'static>(
+    worker: &Worker<S>,
+    name: &str,
+    peer: IpAddr,
+    head: &Parts,
+) -> Result<Answer, Problem> {
+    let decided = decide(worker, name, peer, head).await;
+    let now = || worker.shared.clock.now();
+    decided.map_err(|problem| problem.of_request(&request_id(&head.headers), now()))
+}
+
+async fn decide<S: Store + 'static>(
     worker: &Worker<S>,
     name: &str,
     peer: IpAddr,
@@ -47,19 +61,19 @@ pub(crate) async fn gate<S: Store + 'static>(
                 tally.decided(&decision);
             }
             attempts::note(&worker.tally, &decision);
-            Ok(told(&decision, deny))
+            Ok(told(&decision, deny, &head.headers))
         }
         Err(error) => {
             if let Some(tally) = tally {
                 tally.failed(&error);
             }
-            Ok(refused(&error))
+            Err(refused(&error))
         }
     }
 }
 
 /// What the request is answered with: everything in it may be shown to an end user.
-fn told(decision: &Decision<'_>, deny: StatusCode) -> Answer {
+fn told(decision: &Decision<'_>, deny: StatusCode, headers: &HeaderMap) -> Answer {
     match decision.verdict() {
         Verdict::Admit => return answer::empty(StatusCode::OK),
         Verdict::Degrade => {
@@ -75,10 +89,10 @@ fn told(decision: &Decision<'_>, deny: StatusCode) -> Answer {
         _ if deny == StatusCode::FORBIDDEN => Kind::Forbidden,
         _ => Kind::TooManyRequests,
     };
-    let mut refusal = answer::problem(&kind.alone().coded(code(decision)));
-    if let Some(Retry::After(wait)) = decision.status().retry {
-        answer::retry_after(&mut refusal, wait);
-    }
+    let problem = kind.alone().coded(code(decision));
+    let problem = problem.of_request(&request_id(headers), decision.decided_at());
+    let mut refusal = answer::problem(&problem);
+    write_triple(decision, refusal.headers_mut());
     refusal
 }
 
@@ -94,14 +108,24 @@ fn code(decision: &Decision<'_>) -> Option<Code> {
 
 /// No decision: it does not pass, and nobody learns why.
 #[cold]
-fn refused(error: &DecideError) -> Answer {
+fn refused(error: &DecideError) -> Problem {
     match error {
-        DecideError::NothingApplies { .. } => answer::problem(&Kind::Forbidden.alone()),
+        DecideError::NothingApplies { .. } => Kind::Forbidden.alone(),
         DecideError::Overloaded => {
             let problem = Kind::Unavailable.alone().coded(Some(Code::Overloaded));
-            answer::problem(&problem.retry_after(DecideError::RETRY_AFTER))
+            problem.retry_after(DecideError::RETRY_AFTER)
         }
     }
+}
+
+/// What the request is called: as the proxy or its client says, if it says it once and harmlessly.
+fn request_id(headers: &HeaderMap) -> RequestId {
+    let mut named = headers.get_all(&answer::X_REQUEST_ID).iter();
+    let adopted = match (named.next(), named.next()) {
+        (Some(name), None) => RequestId::adopt(name),
+        _ => None,
+    };
+    adopted.unwrap_or_else(RequestId::generate)
 }
 
 /// `deny=403` or `deny=429`, if the query says so.

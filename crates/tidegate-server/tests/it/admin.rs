@@ -14,7 +14,7 @@ use tidegate_test::stub::Waiting;
 use crate::raw::{Client, Reply};
 use crate::world::{BUDGET, Memory, NOW, World, bucket, name};
 
-const TOKEN: &str = "a-token-that-nobody-guesses";
+pub(crate) const TOKEN: &str = "a-token-that-nobody-guesses";
 
 /// A door with an abuse log of its own, one that all attempts on an account count in, and a bucket.
 fn door() -> PolicySetBuilder {
@@ -38,7 +38,12 @@ fn world() -> World {
 }
 
 /// One request to the admin listener, with these header lines.
-fn send<S: Store + 'static>(world: &World<S>, line: &str, headers: &str, body: &str) -> Reply {
+pub(crate) fn send<S: Store + 'static>(
+    world: &World<S>,
+    line: &str,
+    headers: &str,
+    body: &str,
+) -> Reply {
     let mut client = Client::connect(world.admin.unwrap());
     let length = body.len();
     let head = format!("{line} HTTP/1.1\r\nhost: t\r\n{headers}content-length: {length}\r\n\r\n");
@@ -46,7 +51,7 @@ fn send<S: Store + 'static>(world: &World<S>, line: &str, headers: &str, body: &
     client.reply()
 }
 
-fn bearer(token: &str) -> String {
+pub(crate) fn bearer(token: &str) -> String {
     format!("authorization: Bearer {token}\r\n")
 }
 

@@ -1,9 +1,15 @@
 //! `/v1/decide` and `/v1/peek`.
 
-use serde_json::{Value, json};
-use tidegate_core::Span;
+use std::sync::Arc;
 
-use crate::world::World;
+use serde_json::{Value, json};
+use tidegate_core::{
+    Backoff, Counts, Dimension, FailureMode, Limit, ManualClock, PolicySet, PolicySpec, Scope,
+    Shape, Span, Window,
+};
+use tidegate_engine::memory::MemoryStore;
+
+use crate::world::{BUDGET, Memory, NOW, World, name};
 
 fn api(user: &str) -> Value {
     json!({"policy": "api", "subject": {"org": "acme", "user": user, "ip": "203.0.113.7"}})
@@ -114,6 +120,27 @@ fn attempts_go_below_zero() {
     let left: Vec<_> =
         (0..4).map(|_| world.post("/v1/decide", &ask).json()["remaining"].clone()).collect();
     assert_eq!(left, [1, 0, -1, -2]);
+}
+
+#[test]
+fn a_backoff_is_told_in_whole_seconds() {
+    let clock = Arc::new(ManualClock::new(NOW));
+    let store: Memory = MemoryStore::new(BUDGET, Arc::clone(&clock));
+    let backoff = Backoff::exponential(Span::from_millis(10_500), 2, Span::HOUR);
+    let window = Window::try_new(1, Span::MINUTE, Counts::Attempts(Some(backoff))).unwrap();
+    let limit = Limit::new(name("tries"), Scope::of([Dimension::Org]), Shape::Window(window));
+    let spec = PolicySpec::new(name("tries"), FailureMode::FailOpen).limit(limit);
+    let policies = PolicySet::builder().policy(spec);
+    let world = World::serving(&json!({}), store, clock, policies, None);
+    let ask = json!({"policy": "tries", "subject": {"org": "acme"}});
+    // 10.5 s for the first attempt that is refused, then twice as long, and no longer than the window.
+    for (verdict, seconds) in [("admit", 0), ("deny", 11), ("deny", 21), ("deny", 42), ("deny", 61)]
+    {
+        let told = world.post("/v1/decide", &ask).json();
+        assert_eq!(told["verdict"], verdict);
+        assert_eq!(told["backoff_seconds"], seconds);
+        assert!(told["retry_after"].as_u64().unwrap() >= seconds, "{told}");
+    }
 }
 
 #[test]

@@ -90,6 +90,7 @@ fn p10_with_a_dead_store_logins_are_refused_and_interfaces_are_guarded_from_the_
     assert_eq!((&api["verdict"], &api["mode"]), (&json!("admit"), &json!("fail_open")));
     let guardrail = json!({"by": api["guardrail"]["by"], "limit": 60, "per": 60, "remaining": 59});
     assert_eq!(api["guardrail"], guardrail);
+    assert_eq!((&login["source"], &api["source"]), (&json!("global"), &json!("global")));
     let by = api["guardrail"]["by"].as_str().unwrap();
     assert!(by.contains("ip") && by.contains("agent"), "{by}");
     let peeked = outage.world.post("/v1/peek", &json!({"policy": "queue"})).json();

@@ -34,6 +34,56 @@ fn who_may_pass_gets_200_and_the_others_429() {
 }
 
 #[test]
+fn refusals_have_the_name_of_the_request_the_time_and_what_is_left() {
+    let world = behind_a_proxy();
+    let headers = "x-org-id: acme\r\nx-user-id: u7\r\nx-request-id: req-7f3a\r\n";
+    for _ in 0..3 {
+        assert_eq!(ask(&world, "/v1/gate/api", headers).status, 200);
+    }
+    for (target, status) in [("/v1/gate/api", 429), ("/v1/gate/api?deny=403", 403)] {
+        let refused = ask(&world, target, headers);
+        assert_eq!(refused.status, status);
+        let problem = refused.problem();
+        assert_eq!(problem["request_id"], "req-7f3a");
+        assert_eq!(problem["timestamp"], "2027-01-15T08:00:00.123456Z");
+        assert_eq!(refused.header("x-request-id"), Some("req-7f3a"));
+        // Three at once and ten a second: full again 0.3 s after 08:00:00.123456.
+        assert_eq!(refused.header("ratelimit-limit"), Some("3;w=1"));
+        assert_eq!(refused.header("ratelimit-remaining"), Some("0"));
+        assert_eq!(refused.header("ratelimit-reset"), Some("1800000001"));
+        assert_eq!(refused.header("ratelimit"), None, "that would name the limit");
+        assert_eq!(refused.header("ratelimit-policy"), None, "so would that");
+    }
+    // No decision: no numbers.
+    for (target, status) in
+        [("/v1/gate/tokens", 403), ("/v1/gate/nothing", 404), ("/v1/gate/api?deny=500", 400)]
+    {
+        let refused = ask(&world, target, "x-request-id: req-7f3a\r\n");
+        assert_eq!(refused.status, status);
+        assert_eq!(refused.problem()["request_id"], "req-7f3a", "{target}");
+        assert_eq!(refused.problem()["timestamp"], "2027-01-15T08:00:00.123456Z", "{target}");
+        assert_eq!(refused.header("ratelimit-limit"), None, "{target}");
+    }
+}
+
+#[test]
+fn t40_a_name_that_could_do_harm_is_not_adopted() {
+    let world = World::new();
+    let long = format!("x-request-id: {}\r\n", "x".repeat(129));
+    let twice = "x-request-id: one\r\nx-request-id: two\r\n";
+    let mut seen = std::collections::BTreeSet::new();
+    for headers in ["", "x-request-id: a b\r\n", "x-request-id: \"}\r\n", &long, twice] {
+        let refused = ask(&world, "/v1/gate/nothing", headers);
+        let made = refused.problem()["request_id"].as_str().unwrap().to_owned();
+        assert_eq!(made.len(), 32, "{headers:?}: {made}");
+        assert!(made.bytes().all(|byte| byte.is_ascii_hexdigit()), "{made}");
+        assert_eq!(refused.header("x-request-id"), Some(&*made));
+        seen.insert(made);
+    }
+    assert_eq!(seen.len(), 5, "each has its own");
+}
+
+#[test]
 fn nginx_gets_403() {
     let world = behind_a_proxy();
     let headers = "x-org-id: acme\r\nx-user-id: u7\r\n";
@@ -75,6 +125,7 @@ fn p82_refusals_name_nothing_from_within() {
     for reply in replies {
         let text = format!("{:?} {}", reply.headers, String::from_utf8_lossy(&reply.body));
         let text = text.replace("no-store", "").replace("Service Unavailable", "");
+        let text = text.replace("ratelimit-limit", "").replace("ratelimit-", "");
         for internal in [
             "burst",
             "per-address",

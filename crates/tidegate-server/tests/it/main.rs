@@ -25,6 +25,7 @@ mod metrics;
 mod openapi;
 mod panics;
 mod problems;
+mod quotas;
 mod raw;
 mod reload;
 mod settle;

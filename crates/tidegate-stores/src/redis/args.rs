@@ -47,6 +47,7 @@ impl Args {
         // Longer than there is time for, it ends with it.
         args.put(lasts.as_micros().min(Timestamp::MAX.as_micros()));
         args.0.push(level.map_or(0, Level::get));
+        args.span(Level::DECAY);
         args
     }
 

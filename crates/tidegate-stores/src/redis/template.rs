@@ -27,13 +27,12 @@ pub(crate) const CARRY: [&str; 3] = [
 ];
 
 /// What names in capitals stand for: the largest exact number; how long a counter may be kept beyond what
-/// it has to remember, in µs; how many refused attempts are counted; the longest window; an hour.
-const NUMBERS: [(&str, &str); 5] = [
+/// it has to remember, in µs; how many refused attempts are counted; the longest window.
+const NUMBERS: [(&str, &str); 4] = [
     ("MAX", "9007199254740991"),
     ("SLACK", "60000000"),
     ("OVER", "2147483648"),
     ("LONGEST", "140737488355327"),
-    ("HOUR", "3600000000"),
 ];
 
 /// The text for a signature.
@@ -251,6 +250,13 @@ mod tests {
             let marks = text.replace("#v", "").replace("#t", "").replace("#parts", "");
             assert!(!marks.contains(['$', '@', '#']), "{marks}");
             assert_eq!(text, compose(&signature), "the same text every time");
+        }
+    }
+
+    #[test]
+    fn p96_how_fast_levels_decay_is_an_argument_and_in_no_script() {
+        for script in signatures().map(|signature| compose(&signature)).chain([amend()]) {
+            assert!(!script.contains("3600000000"), "an hour in {script}");
         }
     }
 

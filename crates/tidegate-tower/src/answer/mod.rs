@@ -33,7 +33,15 @@ pub(crate) use figures::Figures;
 pub(crate) use listing::Listings;
 pub(crate) use refusal::Refused;
 
-use tidegate_core::{Protects, Timestamp};
+use http::HeaderMap;
+use tidegate_core::{Decision, Protects, Timestamp};
+
+/// Writes the header fields of a decision that name no limit, `RateLimit-Limit`, `RateLimit-Remaining` and
+/// `RateLimit-Reset`, for answers that must name nothing from within; and when to come back.
+pub fn write_triple(decision: &Decision<'_>, headers: &mut HeaderMap) {
+    let profile = Profile::default().headers([HeaderProfile::Triple]);
+    Figures::of(decision, None).write(&profile.retry_after(RetryAfter::Always), headers);
+}
 
 /// Whether who is refused may be guessing at something about identity. They are told less.
 const fn is_about_identity(protects: Option<Protects>) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{HeaderMap, Response};
+use http::{HeaderMap, Method, Response};
 use tidegate_core::{
     Case, Cost, Decision, Dimension, Fallback, Mode, Policy, Span, Store, Subject, Timestamp,
     Verdict,
@@ -49,6 +49,8 @@ pub(super) struct Asked<'a> {
     pub(super) stage: Stage,
     pub(super) visit: &'a Visit,
     pub(super) identity: Option<&'a Identity>,
+    /// None of a job.
+    pub(super) method: Option<&'a Method>,
     pub(super) grpc: bool,
     /// When this layer began with it.
     pub(super) since: Timestamp,
@@ -75,8 +77,8 @@ impl<S: Store> Gate<S> {
                 return Ruling::Refuse(Box::new(self.refuse_unseen(code, &request_id, at, grpc)));
             }
         };
-        let (stage, since) = (Stage::Early, visit.at);
-        let asked = Asked { stage, visit: &visit, identity: None, grpc, since };
+        let (stage, method, since) = (Stage::Early, Some(&head.method), visit.at);
+        let asked = Asked { stage, visit: &visit, identity: None, method, grpc, since };
         let agent = receive::agent(&head.headers);
         self.rule(&asked, subject(&visit).agent(agent), |places| places.early, visit.endpoint.cost)
             .await
@@ -94,8 +96,9 @@ impl<S: Store> Gate<S> {
             }
         };
         let identity = head.extensions.get::<Identity>();
+        let (stage, method) = (Stage::Org, Some(&head.method));
         let since = since.unwrap_or(visit.at);
-        let asked = Asked { stage: Stage::Org, visit: &visit, identity, grpc, since };
+        let asked = Asked { stage, visit: &visit, identity, method, grpc, since };
         let Some(identity) = identity else { return self.rule_unknown(&asked) };
         let agent = receive::agent(&head.headers);
         let subject = identity.describe(subject(&visit).agent(agent));
@@ -115,7 +118,8 @@ impl<S: Store> Gate<S> {
             visit.endpoint = Arc::clone(job);
         }
         let (stage, grpc, since) = (Stage::Enqueue, false, self.0.clock.now());
-        let asked = Asked { stage, visit: &visit, identity: Some(identity), grpc, since };
+        let (asker, method) = (Some(identity), None);
+        let asked = Asked { stage, visit: &visit, identity: asker, method, grpc, since };
         if declared.is_none() {
             error!(job, "a job that was not declared is not enqueued; declare it with its class");
             return self.refuse(&asked, Code::Misconfigured, None);
@@ -232,8 +236,9 @@ impl<S: Store> Gate<S> {
         listings: &Listings,
         took: Span,
     ) -> Ruling {
-        let code = code(decision);
         let Asked { stage, visit, identity, .. } = *asked;
+        let spared = S::FALLIBLE && is_no_read_of_health(asked, decision);
+        let code = if spared { Some(Code::Unavailable) } else { code(decision) };
         self.0.reporter.ruled(&Ruled {
             stage,
             visit,
@@ -244,7 +249,9 @@ impl<S: Store> Gate<S> {
             took,
         });
         if let Some(code) = code {
-            return Ruling::Refuse(Box::new(self.refusal(asked, code, Some(*decision))));
+            // What is left of a budget that is not for this request is none of its business.
+            let decision = (!spared).then_some(*decision);
+            return Ruling::Refuse(Box::new(self.refusal(asked, code, decision)));
         }
         Ruling::Pass(Passage {
             figures: Some(Figures::of(decision, Some(listings))),
@@ -343,6 +350,14 @@ fn code(decision: &Decision<'_>) -> Option<Code> {
         _ if is_degraded_for_long(decision) => Some(Code::EnforcementDegraded),
         _ => Some(Code::RateLimitExceeded),
     }
+}
+
+/// Whether a request has met the small budget that is left to reads of health and metadata while the
+/// store fails, and is no such read: by its method it may change something.
+fn is_no_read_of_health(asked: &Asked<'_>, decision: &Decision<'_>) -> bool {
+    decision.failsafe().is_some()
+        && decision.policy().fallback() == Fallback::Health
+        && !asked.method.is_some_and(Method::is_safe)
 }
 
 fn is_degraded_for_long(decision: &Decision<'_>) -> bool {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tidegate_core::{Decision, Mode, Retry, Timestamp, Verdict};
+use tidegate_core::{Decision, Fallback, Mode, Retry, Timestamp, Verdict};
 use tracing::{Level, enabled, event};
 
 use super::escape::escaped;
@@ -174,11 +174,7 @@ impl<'a> Entry<'a> {
         let binding = decision.as_ref().and_then(Decision::binding);
         let policy = decision.map(|decision| decision.policy().name().as_str());
         let limit = binding.map(|binding| binding.limit.name().as_str());
-        let scope = binding.map(|binding| binding.limit.scope().to_string());
-        let bucket = match (policy, limit, &scope) {
-            (Some(policy), Some(limit), Some(scope)) => Some(format!("{policy}/{limit}/{scope}")),
-            _ => None,
-        };
+        let (scope, bucket) = decision.as_ref().and_then(bucket).unzip();
         Self {
             stage: ruled.stage.name(),
             org_id: identity.map(|identity| escaped(identity.org_id())),
@@ -188,7 +184,7 @@ impl<'a> Entry<'a> {
             route: escaped(&visit.endpoint.template),
             policy,
             limit,
-            scope,
+            scope: scope.flatten(),
             bucket,
             request_id: escaped(visit.request_id.as_str()),
             correlation_id: escaped(&visit.correlation_id()).into_owned(),
@@ -218,6 +214,25 @@ impl Stage {
             Self::Enqueue => "enqueue",
         }
     }
+}
+
+/// What decided: what it counts by, and its name, which begins with that of the policy. Of a ceiling it is
+/// known only that it is that of one of the policy's limits.
+fn bucket(decision: &Decision<'_>) -> Option<(Option<String>, String)> {
+    let policy = decision.policy();
+    if let Some(binding) = decision.binding() {
+        let scope = binding.limit.scope().to_string();
+        let name = format!("{}/{}/{scope}", policy.name(), binding.limit.name());
+        return Some((Some(scope), name));
+    }
+    let guarded = decision.guarded()?;
+    let has_room = guarded.remaining > 0 && !guarded.admits();
+    if policy.fallback() == Fallback::Ceilings && has_room {
+        return Some((None, format!("{}/ceiling", policy.name())));
+    }
+    let scope = guarded.cap?.by.to_string();
+    let name = format!("{}/guardrail/{scope}", policy.name());
+    Some((Some(scope), name))
 }
 
 /// How long to wait, rounded up; nothing if waiting does not help or is not asked for.

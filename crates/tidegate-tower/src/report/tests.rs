@@ -6,6 +6,7 @@ mod page;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use http::HeaderValue;
 use tidegate_core::{
     Attempts, Bucket, Case, Cost, Counts, Dimension, FailureMode, Ladder, Limit, ManualClock, Name,
     Overflow, Period, PolicySet, PolicySpec, Protects, Quota, Rate, Scope, Shape, Span, Store,
@@ -35,6 +36,7 @@ pub(super) const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 /// | `api` | `day` | org | 1,000 a day |
 /// | `bulk` | `hour` | org | 500 an hour |
 /// | `soft` | `burst` | org | 1 at once, then with a lower quality |
+/// | `slow` | `trickle` | org | 5 at once; by degrees without the store |
 /// | `login` | `guesses` | ip | 21 in ten minutes, then a block |
 pub(super) struct World {
     pub(super) engine: Arc<Engine<MemoryStore<Arc<ManualClock>>>>,
@@ -44,6 +46,9 @@ pub(super) struct World {
 /// The trace that every request belongs to, and how it is told.
 const TRACE: &[u8] = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 pub(super) const CORRELATION: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+/// What every request is called.
+const REQUEST: &str = "req-7f3a";
 
 /// One request of somebody.
 #[derive(Clone)]
@@ -94,7 +99,7 @@ pub(super) fn rule<S: Store, T>(
         place: ask.place,
     };
     let visit = Visit {
-        request_id: RequestId::generate(),
+        request_id: RequestId::adopt(&HeaderValue::from_static(REQUEST)).unwrap(),
         trace: TraceContext::parse(TRACE),
         client: ask.client,
         endpoint: Arc::new(endpoint),
@@ -186,6 +191,10 @@ pub(super) fn policies() -> PolicySet {
             PolicySpec::new(name("soft"), FailureMode::FailOpen)
                 .overflow(Overflow::Degrade)
                 .limit(Limit::new(name("burst"), org, bucket(1)).with_named_key()),
+        )
+        .policy(
+            PolicySpec::new(name("slow"), FailureMode::Degraded)
+                .limit(Limit::new(name("trickle"), org, bucket(5)).with_named_key()),
         )
         .policy(
             PolicySpec::new(name("login"), FailureMode::FailClosed)

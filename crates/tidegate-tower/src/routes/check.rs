@@ -28,6 +28,17 @@ pub enum Unfit {
         /// What is not known.
         by: &'static str,
     },
+    /// A bucket that all strangers would share.
+    #[error(
+        "policy `{policy}` decides before authentication, but its limit `{limit}` does not count by \
+         address: one client could exhaust it for everybody; add `ip` to what it counts by"
+    )]
+    SharedByStrangers {
+        /// The policy.
+        policy: Name,
+        /// The limit.
+        limit: Name,
+    },
     /// A bucket that organisations would share.
     #[error(
         "policy `{policy}` decides about organisations, but its limit `{limit}` does not count by \
@@ -131,6 +142,10 @@ fn early(policy: &Policy) -> Result<(), Unfit> {
         if let Some(by) = limit.scope().dimensions().find(|by| !known(by)) {
             let (policy, limit) = (policy.name().clone(), limit.name().clone());
             return Err(Unfit::NotKnownYet { policy, limit, by: by.name() });
+        }
+        if !limit.scope().dimensions().any(|by| by.prefix_length().is_some()) {
+            let (policy, limit) = (policy.name().clone(), limit.name().clone());
+            return Err(Unfit::SharedByStrangers { policy, limit });
         }
     }
     certain(policy, "ip", |by| EARLY.contains(&by))

@@ -11,6 +11,7 @@ mod enqueue;
 mod entrances;
 mod extras;
 mod grpc;
+mod outage;
 mod outcomes;
 mod plans;
 mod refusals;

@@ -76,6 +76,16 @@ fn what_would_not_limit_is_refused_at_the_start() {
     assert!(refused(&unknown).contains("`user`, which is not known then"));
     let uncertain = POLICIES.replace("by: [ip, class], bucket", "by: [ip, agent], bucket");
     assert!(refused(&uncertain).contains("no limit of it is certain to apply"));
+    for by in ["[class]", "[route]", "[class, route, agent]"] {
+        let everybody = POLICIES.replace("by: [ip, class], bucket", &format!("by: {by}, bucket"));
+        let told = refused(&everybody);
+        assert_eq!(
+            told,
+            "policy `address` decides before authentication, but its limit `address` does not count \
+             by address: one client could exhaust it for everybody; add `ip` to what it counts by",
+            "{by}"
+        );
+    }
     let missing = POLICIES.replace("name: bulk", "name: bulky");
     assert!(refused(&missing).contains("policy `bulk`, which does not exist"));
 }

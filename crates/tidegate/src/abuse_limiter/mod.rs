@@ -34,14 +34,19 @@
 //! [`Protects::Auth`], or what [`PolicySpec::protecting`] says, and can be built only with
 //! [`FailureMode::FailClosed`]. With another code it is an ordinary one.
 //!
+//! With the feature `axum` the error is what a handler returns: `limiter(…).await?` needs nothing around
+//! it. Blocks are counted in `limiter_blocked_total` if the call site has [metrics](LimiterConfig::measured_by),
+//! and every decision is logged at the level `DEBUG`.
+//!
 //! The name of who tries is counted as an account is: normalised, and in keys only as a keyed hash.
 
 pub use tidegate_tower::answer::{ErrorCode, ErrorResponse};
+pub use tidegate_tower::report::Metrics;
 
 use tidegate_core::{
     Account, Attempts, BlockScope, Case, Decision, Dimension, FailureMode, Limit, Mode, Name,
     NameError, PolicySpec, Protects, Scope, Shape, ShapeError, Span, Store, StoreError, Subject,
-    Tally, Threshold,
+    Tally, Threshold, TooManyRequests,
 };
 use tidegate_engine::{DecideError, Engine};
 
@@ -52,6 +57,7 @@ pub struct LimiterConfig {
     action: String,
     code: ErrorCode,
     shadow: bool,
+    metrics: Option<Metrics>,
 }
 
 /// When attempts become too many, in a short window and in a long one.
@@ -118,20 +124,33 @@ pub async fn check<S: Store>(
     }
     let subject = Subject::new().account(&account);
     let mut case = Case::new(policy, &subject);
+    let line = Line { config, key_prefix };
     let decision = match engine.decide(&mut case).await {
         Ok(decision) => decision,
-        Err(DecideError::Overloaded) if config.shadow => {
-            return Ok(passed_in_shadow(config, "overloaded"));
+        Err(error @ DecideError::Overloaded) => {
+            let said = if config.shadow { IN_SHADOW } else { "unavailable" };
+            line.log(None, said, "overloaded", DecideError::RETRY_AFTER);
+            return if config.shadow {
+                Ok(LimiterDecision::Allowed)
+            } else {
+                Err(undecided(&error))
+            };
         }
         Err(error) => return Err(undecided(&error)),
     };
     match decision.passed() {
-        // Whatever decided: an outage is no reason to begin in earnest.
-        Err(_) if config.shadow => Ok(passed_in_shadow(config, decision.mode().name())),
-        Err(refused) if decision.mode() == Mode::FailClosed => {
-            Err(unavailable(&decision, refused.retry_after()))
+        Err(refused) if config.shadow || decision.mode() == Mode::FailClosed => {
+            let wait = refused.retry_after();
+            // Whatever decided: an outage is no reason to begin in earnest.
+            let said = if config.shadow { IN_SHADOW } else { "unavailable" };
+            line.log(None, said, decision.mode().name(), wait.unwrap_or(Span::ZERO));
+            if config.shadow {
+                Ok(LimiterDecision::Allowed)
+            } else {
+                Err(unavailable(&decision, wait))
+            }
         }
-        _ => Ok(told(&decision, key_prefix, config)),
+        passed => Ok(line.told(&decision, passed)),
     }
 }
 
@@ -169,6 +188,7 @@ impl LimiterConfig {
             action: action.to_owned(),
             code: ErrorCode::TooManyAttempts,
             shadow: false,
+            metrics: None,
         }
     }
 
@@ -183,6 +203,13 @@ impl LimiterConfig {
     #[must_use]
     pub const fn in_shadow(mut self) -> Self {
         self.shadow = true;
+        self
+    }
+
+    /// Counts blocks in these metrics, which may be those of a gate, as `limiter_blocked_total`.
+    #[must_use]
+    pub fn measured_by(mut self, metrics: &Metrics) -> Self {
+        self.metrics = Some(metrics.clone());
         self
     }
 
@@ -209,48 +236,62 @@ impl LimiterConfig {
     }
 }
 
-/// The decision in the words of this module, which are also logged.
-fn told(decision: &Decision<'_>, key_prefix: &str, config: &LimiterConfig) -> LimiterDecision {
-    let tally = decision.explain().find_map(|said| said.reading.attempts);
-    let Tally { temp, long, .. } =
-        tally.unwrap_or(Tally { temp: 0, long: 0, block: None, begins: false });
-    let would = decision.explain().find(|said| !said.reading.room.is_now());
-    let wait = would.map_or(0, |said| said.reading.wait.as_secs_ceil());
-    let said = match decision.passed() {
-        Ok(()) => LimiterDecision::Allowed,
-        Err(refused) => LimiterDecision::Blocked {
-            scope: decision.block().map_or(BlockScope::Temp, |block| block.scope),
-            // What never passes is told to come back tomorrow: a number is expected here.
-            retry_after_secs: refused.retry_after().map_or(86_400, Span::as_secs_ceil),
-            short_count: u64::from(temp),
-            long_count: u64::from(long),
-        },
-    };
-    tracing::debug!(
-        target: "tidegate::attempts",
-        policy = config.policy,
-        key_prefix = namespace(key_prefix),
-        short_count = temp,
-        long_count = long,
-        decision = match (&said, would) {
-            (LimiterDecision::Blocked { .. }, _) => "blocked",
-            (LimiterDecision::Allowed, Some(_)) => "allowed in shadow",
-            (LimiterDecision::Allowed, None) => "allowed",
-        },
-        retry_after_secs = wait,
-    );
-    said
+/// What is logged of a call that passes although it would not have in earnest.
+const IN_SHADOW: &str = "allowed in shadow";
+
+/// The line in the log about one call.
+struct Line<'a> {
+    config: &'a LimiterConfig,
+    key_prefix: &'a str,
 }
 
-/// Lets a call pass that a site in earnest would have refused, and logs in which mode.
-fn passed_in_shadow(config: &LimiterConfig, mode: &str) -> LimiterDecision {
-    tracing::debug!(
-        target: "tidegate::attempts",
-        policy = config.policy,
-        decision = "allowed in shadow",
-        mode,
-    );
-    LimiterDecision::Allowed
+// === impl Line ===
+
+impl Line<'_> {
+    /// The decision in the words of this module, which are logged and counted.
+    fn told(
+        &self,
+        decision: &Decision<'_>,
+        passed: Result<(), TooManyRequests>,
+    ) -> LimiterDecision {
+        let tally = decision.explain().find_map(|said| said.reading.attempts);
+        let (short_count, long_count) =
+            tally.map_or((0, 0), |tally| (u64::from(tally.temp), u64::from(tally.long)));
+        let (said, wait, told) = match passed {
+            Err(refused) => {
+                // What never passes is told to come back tomorrow: a number is expected here.
+                let wait = refused.retry_after().unwrap_or(Span::DAY);
+                let scope = decision.block().map_or(BlockScope::Temp, |block| block.scope);
+                if let Some(metrics) = &self.config.metrics {
+                    metrics.blocked(scope);
+                }
+                let retry_after_secs = wait.as_secs_ceil();
+                let told =
+                    LimiterDecision::Blocked { scope, retry_after_secs, short_count, long_count };
+                ("blocked", wait, told)
+            }
+            Ok(()) => match decision.explain().find(|said| !said.reading.room.is_now()) {
+                Some(would) => (IN_SHADOW, would.reading.wait, LimiterDecision::Allowed),
+                None => ("allowed", Span::ZERO, LimiterDecision::Allowed),
+            },
+        };
+        self.log(tally, said, decision.mode().name(), wait);
+        told
+    }
+
+    /// Logs it. What was counted is left out if nobody could look.
+    fn log(&self, tally: Option<Tally>, decision: &str, mode: &str, wait: Span) {
+        tracing::debug!(
+            target: "tidegate::attempts",
+            policy = self.config.policy,
+            key_prefix = namespace(self.key_prefix),
+            short_count = tally.map(|tally| tally.temp),
+            long_count = tally.map(|tally| tally.long),
+            decision,
+            mode,
+            retry_after_secs = wait.as_secs_ceil(),
+        );
+    }
 }
 
 /// The longest namespace that is logged; what is longer was not written by the host.

@@ -1,5 +1,7 @@
 //! What a caller sees: admitted, blocked with its numbers, and trouble without its details.
 
+mod told;
+
 use std::sync::Arc;
 
 use tidegate_core::{ManualClock, PolicyError, PolicySet, Span, Timestamp};

@@ -51,9 +51,11 @@ impl Log {
             (Manner::Dual, true) => {
                 (&["id", "per", "block", "fulls", "pers", "blocks", "member"], "c8LLLLLc8")
             }
-            (Manner::Ladder, false) => (&["id", "per", "from", "to", "lasts"], "c8LBBc48"),
+            (Manner::Ladder, false) => {
+                (&["id", "per", "from", "to", "decay", "lasts"], "c8LBBLc48")
+            }
             (Manner::Ladder, true) => {
-                (&["id", "per", "from", "to", "lasts", "member"], "c8LBBc48c8")
+                (&["id", "per", "from", "to", "decay", "lasts", "member"], "c8LBBLc48c8")
             }
         }
     }
@@ -163,6 +165,7 @@ pub(super) fn pack(charge: &Charge<'_>, attempts: &Attempts, args: &mut Args) {
     if let Some(ladder) = attempts.ladder() {
         args.byte(ladder.from().get());
         args.byte(ladder.to().get());
+        args.span(Level::DECAY);
         Level::ALL.iter().for_each(|level| args.span(level.lasts()));
         return;
     }

@@ -5,7 +5,7 @@
 --# arguments
 -- 1 is to block, 2 to unblock, 3 to reset, 0 nothing but to tell. Who knows the limit may also block
 -- where nothing is kept yet.
-local nonce, what, known, id, lasts, level = unpack('<c4BBc8LB', ARGV[1])
+local nonce, what, known, id, lasts, level, decay = unpack('<c4BBc8LBL', ARGV[1])
 --# reset
 if what == 3 then
   local gone = 0
@@ -14,7 +14,7 @@ if what == 3 then
     .. pack('<LBB', 0, 0, 0)
 end
 --# numbers
-if not (lasts <= MAX and level <= 6) then @numbers end
+if not (lasts <= MAX and level <= 6 and decay >= 1 and decay <= LONGEST) then @numbers end
 --# amend
 local done, log = '- ', v$ and string.sub(v$, 31) or ''
 if what == 1 and (v$ or known == 1) then
@@ -22,8 +22,8 @@ if what == 1 and (v$ or known == 1) then
   if ends > MAX then ends = MAX end
   -- What is left of the level stands.
   if level$ > 0 then
-    local hours = now$ > ends$ and (now$ - ends$) / HOUR or 0
-    local standing = level$ - (hours - hours % 1)
+    local off = now$ > ends$ and (now$ - ends$) / decay or 0
+    local standing = level$ - (off - off % 1)
     if standing > level then level = standing end
   end
   -- A block that ends later stays as it is.
@@ -36,7 +36,7 @@ elseif what == 2 and v$ then
 end
 if done == '+ ' then
   -- Kept for as long as the log has to be, and as the level counts.
-  local fresh = (ends$ + level$ * HOUR) / 1000
+  local fresh = (ends$ + level$ * decay) / 1000
   if known == 0 then id = string.sub(v$, 19, 26) end
   if v$ and fresh <= keeps$ then
     call('SET', keys[$], pack('<HLLc8BBBB', 12641, keeps$, ends$, id, scope$, level$, count$,

@@ -41,7 +41,9 @@ if not (block$ >= 1 and block$ <= LONGEST) then @numbers end
 if not (fulls$ >= 1 and fulls$ <= 99 and pers$ >= 1 and pers$ <= LONGEST and blocks$ >= 1
   and blocks$ <= LONGEST) then @numbers end
 --# numbers ladder
-if not (from$ >= 1 and from$ <= to$ and to$ <= 6) then @numbers end
+if not (from$ >= 1 and from$ <= to$ and to$ <= 6 and decay$ >= 1 and decay$ <= LONGEST) then
+  @numbers
+end
 --# held
 -- What is reached is told as the block would be: 1 by the short window, 2 by the long one.
 local held$ = scope$ > 0 and (now$ < ends$ or ends$ == MAX)
@@ -98,11 +100,11 @@ if reach$ == 2 and not (held$ and scope$ == 2) then
   if not held$ or ends$ < ends then ends$, scope$, level$ = ends, 2, 0 end
 end
 --# climb
--- One level higher than the last, of which each hour since its end has taken one off.
+-- One level higher than the last, of which each `decay` since its end has taken one off.
 local level = 0
 if level$ > 0 then
-  local hours = (now$ - ends$) / HOUR
-  level = level$ - (hours - hours % 1)
+  local off = (now$ - ends$) / decay$
+  level = level$ - (off - off % 1)
   if not (level > 0) then level = 0 end
 end
 level = level + 1
@@ -182,9 +184,9 @@ newest$, count$, pairs$ = 0, 0, 0
 --# forgets
 local fresh = ends$
 --# forgets ladder
--- The next block is higher for this one until so many hours have passed.
+-- The next block is higher for this one until so many levels have been taken off.
 local fresh = level$ > 0 and level$ + 1 - from$ or 0
-fresh = ends$ + (fresh > 0 and fresh * HOUR or 0)
+fresh = ends$ + (fresh > 0 and fresh * decay$ or 0)
 --# write
 if count$ > 0 and newest$ + span > fresh then fresh = newest$ + span end
 fresh = (fresh > MAX and MAX or fresh) / 1000

@@ -117,6 +117,12 @@ impl Metrics {
         }
     }
 
+    /// Counts a request that a block kept out, for a guard of the host's own beside the layers: it is
+    /// added to `limiter_blocked_total`.
+    pub fn blocked(&self, scope: BlockScope) {
+        add_one(&self.0.blocked[scope as usize]);
+    }
+
     /// Counts a request of which little is known.
     pub(super) fn unseen(&self, code: Code) {
         add_one(&self.0.refusals[code as usize]);

@@ -96,6 +96,8 @@ fn a_refusal_is_told_with_the_fields_of_the_contract() {
         ("limit", "burst".into()),
         ("scope", "org".into()),
         ("bucket", "api/burst/org".into()),
+        ("request_id", "req-7f3a".into()),
+        ("correlation_id", CORRELATION.into()),
         ("error_code", "throttling.rate_limit_exceeded".into()),
         ("status", Value::from(429)),
         ("verdict", "deny".into()),
@@ -105,7 +107,47 @@ fn a_refusal_is_told_with_the_fields_of_the_contract() {
     ] {
         assert_eq!(fields[field], value, "{field}");
     }
-    assert_eq!(fields["correlation_id"], CORRELATION);
+    assert_eq!(fields.get("block"), None, "what does not apply is left out");
+}
+
+/// What was logged of the refusals of a policy whose store has been gone from the start.
+fn refusals_without_a_store(ask: &Ask, requests: usize) -> Vec<Value> {
+    let (json, _) = logged(Level::INFO, || {
+        let clock = Arc::new(ManualClock::new(super::NOW));
+        let store = Failing::failing(StoreError::Unavailable);
+        let engine = Engine::new(store, super::policies()).timed_by(clock);
+        for _ in 0..requests {
+            super::rule(&engine, ask, |ruled| Reporter::default().ruled(ruled));
+        }
+    });
+    let refused = |line: &Value| line["fields"]["message"] == "request refused";
+    json.into_iter().filter(refused).map(|line| line["fields"].clone()).collect()
+}
+
+#[test]
+fn a_refusal_by_a_local_cap_is_told_with_its_bucket() {
+    let bucket = |fields: &Value| {
+        ["policy", "limit", "scope", "bucket", "request_id", "mode"]
+            .map(|field| fields.get(field).and_then(Value::as_str).unwrap_or_default().to_owned())
+    };
+    // 60 in a minute by prefix and agent.
+    let told = refusals_without_a_store(&Ask::of(acme()), 61);
+    let [told] = told.as_slice() else { panic!("one refusal: {told:?}") };
+    assert_eq!(
+        bucket(told),
+        ["api", "", "ip+agent", "api/guardrail/ip+agent", "req-7f3a", "degraded"]
+    );
+    // The ceiling of a limit: one in a second.
+    let ask = Ask { policy: "slow", ..Ask::of(acme()) };
+    let told = refusals_without_a_store(&ask, 2);
+    let [told] = told.as_slice() else { panic!("one refusal: {told:?}") };
+    assert_eq!(bucket(told), ["slow", "", "", "slow/ceiling", "req-7f3a", "degraded"]);
+    // Denied by nobody in particular, then by the cap of addresses: 20 in ten minutes.
+    let ask = Ask::from([198, 51, 100, 7].into(), "login");
+    let told = refusals_without_a_store(&ask, 24);
+    assert_eq!(told.len(), 4);
+    assert_eq!(bucket(&told[0]), ["login", "", "", "", "req-7f3a", "fail_closed"]);
+    assert_eq!(bucket(&told[3]), ["login", "", "ip", "login/guardrail/ip", "req-7f3a", "degraded"]);
 }
 
 #[test]

@@ -1,0 +1,76 @@
+//! A decision in a few numbers, and as an error: with the store and without it.
+
+use tidegate_core::{
+    Backoff, Case, Cost, Counts, Dimension, FailureMode, Limit, PolicySet, PolicySpec, Protects,
+    Scope, Shape, Span, Stage, Status, StoreError, Subject, Window,
+};
+use tidegate_engine::ready;
+
+use crate::world::{START, World, name};
+
+/// Three attempts in a minute, refused ones counted; whoever goes on waits two seconds, then four.
+fn tries() -> PolicySet {
+    let backoff = Backoff::exponential(Span::from_secs(2), 2, Span::MINUTE);
+    let window = Window::try_new(3, Span::MINUTE, Counts::Attempts(Some(backoff))).unwrap();
+    let limit = Limit::new(name("tries"), Scope::of([Dimension::Org]), Shape::Window(window));
+    let spec = PolicySpec::new(name("tries"), FailureMode::FailOpen).protecting(Protects::ApiHeavy);
+    PolicySet::builder().policy(spec.limit(limit)).build(None).unwrap()
+}
+
+/// Asks, and says what comes of it: the status, and what the error says about when to come back.
+fn ask(world: &World, policy: &str, cost: u64) -> (Status, Option<(Option<u64>, Option<u64>)>) {
+    let set = world.engine.policies();
+    let subject = Subject::new().org("acme").ip([203, 0, 113, 9].into());
+    let mut case =
+        Case::new(set.get(policy).unwrap(), &subject).weighing(Cost::try_new(cost).unwrap());
+    let decision = ready(world.engine.decide(&mut case)).unwrap().unwrap();
+    let error = decision.passed().err().map(|error| {
+        let at = error.next_allowed_at().map(|at| at.since(START).as_micros());
+        (error.retry_after().map(Span::as_micros), at)
+    });
+    (decision.status(), error)
+}
+
+const SECOND: u64 = 1_000_000;
+
+#[test]
+fn an_error_says_when_the_next_attempt_is_allowed() {
+    let world = World::with(tries());
+    world.probe();
+    for _ in 0..3 {
+        let (status, error) = ask(&world, "tries", 1);
+        assert_eq!((status.blocked, error), (false, None));
+        assert_eq!(status.next_allowed_at, Some(START), "at once");
+    }
+    world.clock.advance(Span::SECOND);
+    // Until the first of the three is a minute old; the fourth attempt is counted, too.
+    let (status, error) = ask(&world, "tries", 1);
+    assert_eq!((status.blocked, status.source), (true, Stage::Action));
+    let (wait, at) = error.unwrap();
+    assert_eq!(at.unwrap(), SECOND + wait.unwrap(), "counted from the decision");
+    assert!(status.backoff >= Span::from_secs(2), "{status:?}");
+    world.clock.advance(Span::from_micros(wait.unwrap() - 1));
+    assert!(ask(&world, "tries", 1).0.blocked, "a tick too early");
+    // What never fits is never allowed.
+    let (_, error) = ask(&world, "tries", 4);
+    assert_eq!(error, Some((None, None)));
+}
+
+#[test]
+fn without_a_store_it_is_the_whole_node_that_decides() {
+    let world = World::new();
+    world.fail(Some(StoreError::Unavailable));
+    let (status, error) = ask(&world, "admin", 1);
+    assert_eq!((status.blocked, status.source), (true, Stage::Global), "nobody was asked");
+    assert_eq!(error, Some((Some(10 * SECOND), Some(10 * SECOND))));
+    // 60 in a minute by prefix and agent, and none of the policy's own limits.
+    for _ in 0..60 {
+        let (status, error) = ask(&world, "api", 1);
+        assert_eq!((status.blocked, status.source, error), (false, Stage::Global, None));
+        assert_eq!((status.limit, status.backoff), (60, Span::ZERO));
+    }
+    let (status, error) = ask(&world, "api", 1);
+    assert_eq!((status.blocked, status.source), (true, Stage::Global));
+    assert_eq!((status.remaining, status.backoff), (0, Span::ZERO));
+    assert_eq!(error, Some((Some(60 * SECOND), Some(60 * SECOND))));
+}

@@ -1,0 +1,83 @@
+//! What an organisation has left of its quotas.
+//!
+//! Metrics show it of the busiest organisations; whoever asks here may ask about any. Nothing is charged.
+
+use serde::Serialize;
+use tidegate_core::{Case, Decision, Dimension, Explanation, Kind as ShapeKind, Policy, Store};
+use tidegate_engine::DecideError;
+
+use super::{requests, verbs};
+use crate::answer::Answer;
+use crate::problem::{Kind, Problem};
+use crate::routes::undecided;
+use crate::wire::rfc3339::Instant;
+use crate::worker::Worker;
+
+/// The quotas that count a subject, policy by policy.
+#[derive(Serialize)]
+struct QuotasAnswer {
+    quotas: Vec<QuotaAnswer>,
+}
+
+/// One of them.
+#[derive(Serialize)]
+struct QuotaAnswer {
+    policy: String,
+    limit: String,
+    /// What it counts by.
+    by: String,
+    /// The most it admits in a period, overrides considered.
+    capacity: u64,
+    remaining: u64,
+    /// When nothing counted so far counts any more.
+    reset_at: Instant,
+    /// The same in seconds from now, rounded up.
+    reset_after: u64,
+}
+
+/// Lists what is left of each quota that an organisation has.
+pub(crate) async fn quotas<S: Store + 'static>(
+    worker: &Worker<S>,
+    query: &str,
+) -> Result<Answer, Problem> {
+    let facts = requests::quotas(query)?;
+    let subject = facts.subject();
+    let engine = &worker.shared.engine;
+    let set = engine.policies();
+    let mut quotas = Vec::new();
+    for policy in set.policies().iter().filter(|policy| has_quota(policy)) {
+        let mut case = Case::new(policy, &subject);
+        match engine.peek(&mut case).await {
+            Ok(decision) if decision.failsafe().is_some() => {
+                return Err(Kind::StoreFailed.problem("what was counted cannot be read"));
+            }
+            Ok(decision) => quotas.extend(told(&decision)),
+            Err(DecideError::NothingApplies { .. }) => {}
+            Err(error @ DecideError::Overloaded) => return Err(undecided(&error)),
+        }
+    }
+    Ok(verbs::told(&QuotasAnswer { quotas }))
+}
+
+fn has_quota(policy: &Policy) -> bool {
+    policy.limits().iter().any(|limit| {
+        limit.shape().kind() == ShapeKind::Quota && limit.scope().contains(Dimension::Org)
+    })
+}
+
+fn told(decision: &Decision<'_>) -> impl Iterator<Item = QuotaAnswer> {
+    let (policy, at) = (decision.policy().name(), decision.decided_at());
+    let is_quota = |said: &Explanation<'_>| {
+        let of_org = said.limit.scope().contains(Dimension::Org);
+        of_org && said.shape.kind() == ShapeKind::Quota && !said.limit.is_shadow()
+    };
+    decision.explain().filter(is_quota).map(move |said| QuotaAnswer {
+        policy: policy.to_string(),
+        limit: said.limit.name().to_string(),
+        by: said.limit.scope().to_string(),
+        capacity: said.shape.capacity(),
+        remaining: said.reading.remaining.max(0).unsigned_abs(),
+        reset_at: Instant(at.after(said.reading.reset_after)),
+        reset_after: said.reading.reset_after.as_secs_ceil(),
+    })
+}
