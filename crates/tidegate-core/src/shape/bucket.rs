@@ -210,13 +210,17 @@ impl Bucket {
     #[must_use]
     #[inline]
     pub fn room_in(&self, refilled: BucketState, cost: Cost, now: Timestamp) -> Room {
-        self.found_room(refilled, cost).told_at(now, refilled.last)
+        if cost.get() > self.burst { Room::Never } else { self.room_for(refilled, cost.get(), now) }
     }
 
     /// What a request of `cost` would meet in a bucket that was [refilled](Self::refilled) at `now`.
     #[inline]
     pub fn look_in(&self, refilled: BucketState, cost: Cost, now: Timestamp) -> Reading {
-        self.reading(refilled, self.found_room(refilled, cost)).told_at(now, refilled.last)
+        let reading = self.reading(refilled, self.room_in(refilled, cost, now), now);
+        match refilled.level == self.capacity {
+            true => Reading { reset_after: Span::ZERO, ..reading },
+            false => reading,
+        }
     }
 
     /// [Takes](Self::take) `cost` from a bucket that was [refilled](Self::refilled) at `now`.
@@ -228,7 +232,7 @@ impl Bucket {
         now: Timestamp,
     ) -> (BucketState, Reading) {
         refilled.level = refilled.level.saturating_sub(cost.get().saturating_mul(self.p));
-        (refilled, self.reading(refilled, Room::Now).told_at(now, refilled.last))
+        (refilled, self.reading(refilled, Room::Now, now))
     }
 
     /// Gives back `cost`, which was taken at `taken_at`, up to a full bucket, and says how many whole
@@ -280,9 +284,9 @@ impl Bucket {
             Room::Never
         } else {
             // A cost that only fits the larger burst has room when the bucket is as good as new.
-            stricter.room_for(state, cost.get().min(stricter.burst))
+            stricter.room_for(state, cost.get().min(stricter.burst), now)
         };
-        stricter.reading(state, room).told_at(now, state.last)
+        stricter.reading(state, room, now)
     }
 
     /// The state under these numbers of one that was written under those of `old`, as
@@ -331,15 +335,10 @@ impl Bucket {
     }
 
     #[inline]
-    fn found_room(&self, refilled: BucketState, cost: Cost) -> Room {
-        if cost.get() > self.burst { Room::Never } else { self.room_for(refilled, cost.get()) }
-    }
-
-    #[inline]
-    fn room_for(&self, state: BucketState, tokens: u64) -> Room {
+    fn room_for(&self, state: BucketState, tokens: u64, now: Timestamp) -> Room {
         match (tokens * self.p).saturating_sub(state.level) {
             0 => Room::Now,
-            missing => Room::After(Span::from_micros(self.by_r.ceil(missing))),
+            missing => Room::After(told(Span::from_micros(self.by_r.ceil(missing)), state, now)),
         }
     }
 
@@ -349,16 +348,23 @@ impl Bucket {
     }
 
     #[inline]
-    fn reading(&self, state: BucketState, room: Room) -> Reading {
+    fn reading(&self, state: BucketState, room: Room, now: Timestamp) -> Reading {
         Reading {
             room,
             wait: room.wait(),
             remaining: signed(self.by_p.floor(state.level)),
-            reset_after: self.time_to_full(state),
+            reset_after: told(self.time_to_full(state), state, now),
             backoff: Span::ZERO,
             attempts: None,
         }
     }
+}
+
+/// A wait from the time of a state on, as it is told at `now`, which is earlier where the clock was set
+/// back: there it includes the step. Added and not asked for, because that is cheaper.
+#[inline]
+const fn told(wait: Span, state: BucketState, now: Timestamp) -> Span {
+    Span::from_micros(wait.as_micros() + state.last.since(now).as_micros())
 }
 
 const fn gcd(mut a: u64, mut b: u64) -> u64 {

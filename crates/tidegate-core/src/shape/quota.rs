@@ -53,6 +53,9 @@ pub struct QuotaState {
 /// A period with what was used in it.
 #[derive(Clone, Copy)]
 struct Current {
+    /// What the clock shows, from which waits are told.
+    told_at: Timestamp,
+    /// The same, or the latest time that the state has seen.
     now: Timestamp,
     start: Timestamp,
     /// When the period ends, with whatever is used from now on.
@@ -135,8 +138,7 @@ impl Quota {
         now: Timestamp,
         periods: Option<&Periods>,
     ) -> Result<Room, Stale> {
-        let current = self.current(state, now, periods)?;
-        Ok(self.room_in(current, cost).told_at(now, current.now))
+        Ok(self.room_in(self.current(state, now, periods)?, cost))
     }
 
     /// What a request of `cost` would meet at `now`.
@@ -153,8 +155,7 @@ impl Quota {
         periods: Option<&Periods>,
     ) -> Result<Reading, Stale> {
         let current = self.current(state, now, periods)?;
-        let reading = self.reading(current, self.room_in(current, cost), Span::ZERO);
-        Ok(reading.told_at(now, current.now))
+        Ok(self.reading(current, self.room_in(current, cost), Span::ZERO))
     }
 
     /// Counts `cost`. Where attempts are counted this may go past the count, and the reading then
@@ -181,8 +182,7 @@ impl Quota {
         // No room comes before the period ends and a backoff is never longer than that, so the
         // wait for room already is the longer of the two.
         let wait = self.room_in(current, cost).wait();
-        let reading = Reading { wait, ..self.reading(current, room, backoff) };
-        Ok((state, reading.told_at(now, current.now)))
+        Ok((state, Reading { wait, ..self.reading(current, room, backoff) }))
     }
 
     /// Gives back what was taken at `taken_at`, unless another period has begun since, and says how
@@ -240,11 +240,11 @@ impl Quota {
         now: Timestamp,
         periods: Option<&Periods>,
     ) -> Result<Current, Stale> {
-        let now = state.map_or(now, |state| now.max(state.start));
+        let (told_at, now) = (now, state.map_or(now, |state| now.max(state.start)));
         // Where nothing is used, as after a refund, no period has begun with it.
         let begun = state.filter(|state| state.used > 0).map(|state| state.start);
         let (start, end) = self.bounds(now, begun, periods)?;
-        let fresh = Current { now, start, end, until: end, used: 0 };
+        let fresh = Current { told_at, now, start, end, until: end, used: 0 };
         let Some(state) = state else { return Ok(fresh) };
         let (used, lasts) = (state.used, state.lasts());
         Ok(if state.start >= start || end < lasts {
@@ -285,7 +285,7 @@ impl Quota {
         } else if current.used.saturating_add(cost.get()) <= self.count {
             Room::Now
         } else {
-            Room::not_before(current.until, current.now)
+            Room::not_before(current.until, current.told_at)
         }
     }
 
@@ -296,7 +296,7 @@ impl Quota {
             room,
             wait: room.wait(),
             remaining: left(self.count, current.used, &self.counts),
-            reset_after: if running { current.until.since(current.now) } else { Span::ZERO },
+            reset_after: if running { current.until.since(current.told_at) } else { Span::ZERO },
             backoff,
             attempts: None,
         }

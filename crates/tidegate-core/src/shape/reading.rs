@@ -63,17 +63,11 @@ impl Reading {
     #[inline]
     pub(super) fn told_at(mut self, now: Timestamp, seen: Timestamp) -> Self {
         if seen > now {
-            self.put_off(now, seen);
+            self.room = self.room.told_at(now, seen);
+            self.wait = put_off(self.wait, seen.since(now));
+            self.reset_after = put_off(self.reset_after, seen.since(now));
         }
         self
-    }
-
-    #[cold]
-    fn put_off(&mut self, now: Timestamp, seen: Timestamp) {
-        let step = seen.since(now);
-        self.room = self.room.told_at(now, seen);
-        self.wait = put_off(self.wait, step);
-        self.reset_after = put_off(self.reset_after, step);
     }
 }
 
@@ -99,8 +93,8 @@ impl Room {
     #[inline]
     pub(super) fn told_at(self, now: Timestamp, seen: Timestamp) -> Self {
         match self {
-            Self::After(wait) => Self::After(put_off(wait, seen.since(now))),
-            Self::Now | Self::Never => self,
+            Self::After(wait) if seen > now => Self::After(put_off(wait, seen.since(now))),
+            _ => self,
         }
     }
 

@@ -56,6 +56,8 @@ struct Said<T> {
     /// The good probes there had been when somebody was told that the store fails, until it is told
     /// that it answers again.
     failing: Option<u64>,
+    /// The first look at which secrets are compared again.
+    compares_at: u64,
     /// Whether it was told that the fleet has another secret.
     apart: bool,
 }
@@ -82,13 +84,16 @@ impl Watch {
     pub(crate) async fn run(mut self) -> Infallible {
         loop {
             let seen = self.seen();
-            let compares = !seen.suspected && self.said.looks.is_multiple_of(COMPARED_EVERY);
+            let compares = !seen.suspected && self.said.looks >= self.said.compares_at;
             for word in self.said.look(seen) {
                 tell(&word);
             }
-            // A store that fails is told of by whoever needs it.
-            if compares && let Ok(shared) = self.engine.store().shares_secret().await {
-                self.said.compare(shared).iter().for_each(tell);
+            if compares {
+                self.said.compares_at = self.said.looks + COMPARED_EVERY;
+                // A store that fails is told of by whoever needs it.
+                let shared = self.engine.store().shares_secret().await;
+                let word = shared.ok().and_then(|shared| self.said.compare(shared));
+                word.iter().for_each(tell);
             }
             sleep(PAUSE).await;
         }
@@ -182,7 +187,7 @@ impl<T: Display> Said<T> {
 impl<T> Default for Said<T> {
     fn default() -> Self {
         let (changes, told) = (Changes::default(), VecDeque::new());
-        Self { changes, seen: None, told, looks: 0, failing: None, apart: false }
+        Self { changes, seen: None, told, looks: 0, failing: None, compares_at: 0, apart: false }
     }
 }
 

@@ -64,24 +64,24 @@ impl Grid {
 
     pub(super) fn look(mut self, window: &Window, cost: Cost, now: Timestamp) -> Reading {
         self.advance(window.per(), now);
-        self.reading(window, self.room(window, cost))
+        self.reading(window, self.room(window, cost, now), now)
     }
 
     pub(super) fn take(&mut self, window: &Window, cost: Cost, now: Timestamp) -> Reading {
         self.advance(window.per(), now);
-        let room = self.room(window, cost);
+        let room = self.room(window, cost, now);
         self.add(window, cost);
         if !window.counts().attempts() {
-            return self.reading(window, room);
+            return self.reading(window, room, now);
         }
         let over = self.live().saturating_sub(window.count());
         let backoff = window.counts().delay(over, self.time_to_fresh(window.per()));
         if !backoff.is_zero() {
-            let wait = self.room(window, cost).wait().max(backoff);
+            let wait = self.room(window, cost, self.last).wait().max(backoff);
             self.until = self.until.max(self.last.after(wait));
         }
-        let wait = self.room(window, cost).wait();
-        Reading { wait, backoff, ..self.reading(window, room) }
+        let wait = self.room(window, cost, now).wait();
+        Reading { wait, backoff, ..self.reading(window, room, now) }
     }
 
     /// Takes units out of the first slots from that of this time on.
@@ -133,7 +133,8 @@ impl Grid {
         *count = count.saturating_add(units);
     }
 
-    fn room(&self, window: &Window, cost: Cost) -> Room {
+    /// The room at `last`, as it is told at `now`, which is earlier where the clock was set back.
+    fn room(&self, window: &Window, cost: Cost, now: Timestamp) -> Room {
         if cost.get() > window.count() {
             return Room::Never;
         }
@@ -149,11 +150,13 @@ impl Grid {
             then = then.max(leaves(slot, window.per()));
             leaving = leaving.saturating_sub(u64::from(units));
         }
-        Room::not_before(then, self.last)
+        Room::not_before(then, now)
     }
 
-    fn reading(&self, window: &Window, room: Room) -> Reading {
-        window.reading(self.live(), room, self.time_to_fresh(window.per()))
+    fn reading(&self, window: &Window, room: Room, now: Timestamp) -> Reading {
+        let fresh_at = self.fresh_at(window.per());
+        let reset = if fresh_at > self.last { fresh_at.since(now) } else { Span::ZERO };
+        window.reading(self.live(), room, reset)
     }
 
     fn time_to_fresh(&self, per: Span) -> Span {

@@ -48,18 +48,6 @@ pub enum WindowState {
     Grid(Grid),
 }
 
-// === impl WindowState ===
-
-impl WindowState {
-    /// The newest time that it has seen.
-    fn last(&self) -> Timestamp {
-        match self {
-            Self::Ring(ring) => ring.last().unwrap_or(Timestamp::ZERO),
-            Self::Grid(grid) => grid.last,
-        }
-    }
-}
-
 // === impl Window ===
 
 impl Window {
@@ -111,13 +99,10 @@ impl Window {
 
     /// What a request of `cost` would meet at `now`.
     pub fn look(&self, state: Option<&WindowState>, cost: Cost, now: Timestamp) -> Reading {
-        let begun = self.begun(state);
-        let seen = begun.last();
-        let reading = match begun {
+        match self.begun(state) {
             WindowState::Ring(ring) => ring.look(self, cost, now),
             WindowState::Grid(grid) => grid.look(self, cost, now),
-        };
-        reading.told_at(now, seen)
+        }
     }
 
     /// Counts `cost`. Where attempts are counted this may go past the count, and the reading then
@@ -128,13 +113,16 @@ impl Window {
         cost: Cost,
         now: Timestamp,
     ) -> (WindowState, Reading) {
-        let mut begun = self.begun(state);
-        let seen = begun.last();
-        let reading = match &mut begun {
-            WindowState::Ring(ring) => ring.take(self, cost, now),
-            WindowState::Grid(grid) => grid.take(self, cost, now),
-        };
-        (begun, reading.told_at(now, seen))
+        match self.begun(state) {
+            WindowState::Ring(mut ring) => {
+                let reading = ring.take(self, cost, now);
+                (WindowState::Ring(ring), reading)
+            }
+            WindowState::Grid(mut grid) => {
+                let reading = grid.take(self, cost, now);
+                (WindowState::Grid(grid), reading)
+            }
+        }
     }
 
     /// Gives back what was taken at `taken_at`, as far as it still counts, and says how much that

@@ -51,8 +51,8 @@ impl Ring {
     }
 
     pub(super) fn look(&self, window: &Window, cost: Cost, now: Timestamp) -> Reading {
-        let now = self.last().map_or(now, |last| now.max(last));
-        let live = self.live(window.per(), now);
+        let seen = self.last().map_or(now, |last| now.max(last));
+        let live = self.live(window.per(), seen);
         window.reading(
             live.len() as u64,
             room(live, window, cost, now),
@@ -62,13 +62,14 @@ impl Ring {
 
     /// Counts a cost that there is room for.
     pub(super) fn take(&mut self, window: &Window, cost: Cost, now: Timestamp) -> Reading {
-        let now = self.last().map_or(now, |last| now.max(last));
-        let live = self.live(window.per(), now);
+        let seen = self.last().map_or(now, |last| now.max(last));
+        let live = self.live(window.per(), seen);
         let (left, room) = (self.len - live.len(), room(live, window, cost, now));
         self.times.copy_within(left..self.len, 0);
         self.len -= left;
-        self.push(now, usize::try_from(cost.get()).unwrap_or(usize::MAX));
-        window.reading(self.len as u64, room, window.per())
+        self.push(seen, usize::try_from(cost.get()).unwrap_or(usize::MAX));
+        let reset = window.per().as_micros() + seen.since(now).as_micros();
+        window.reading(self.len as u64, room, Span::from_micros(reset))
     }
 
     /// Removes the first units from this time on.
@@ -104,6 +105,7 @@ impl Ring {
     }
 }
 
+/// The room beside what counts, as it is told at `now`, which may be before the newest unit.
 fn room(live: &[Timestamp], window: &Window, cost: Cost, now: Timestamp) -> Room {
     if cost.get() > window.count() {
         return Room::Never;
