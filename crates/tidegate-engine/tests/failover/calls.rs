@@ -38,7 +38,7 @@ fn p12_a_decision_is_one_call_and_no_failure_is_tried_again() {
                 StoreError::Corrupt { .. } => &[Op::Charge, Op::Amend, Op::Charge],
                 _ => &[Op::Charge],
             };
-            assert_eq!(calls(policy, &[error.clone()]), expected, "{policy}: {error}");
+            assert_eq!(calls(policy, std::slice::from_ref(&error)), expected, "{policy}: {error}");
         }
         // What comes of the second call is what counts.
         let stale = || StoreError::Stale { charge: 0, now: START };

@@ -97,13 +97,13 @@ fn p02_every_decision_says_its_policy_its_mode_and_its_reason() {
     assert_eq!(says(&world, "admin", "ann"), told("admin", Mode::FailClosed, "timeout"));
     world.trip("login");
     assert_eq!(says(&world, "login", "ann"), told("login", Mode::Degraded, "cap of Some(3)"));
-    (0..3).for_each(|_| drop(world.ask("login", "ann", HERE)));
+    let _ = world.admitted("login", "ann", HERE, 3);
     assert_eq!(says(&world, "login", "ann"), told("login", Mode::Degraded, "block Some(L2)"));
     for _ in 0..3 {
         world.fail(None);
         world.pass(Span::from_secs(320));
         world.fail(Some(StoreError::Unavailable));
-        (0..3).for_each(|_| drop(world.ask("login", "bob", HERE)));
+        let _ = world.admitted("login", "bob", HERE, 3);
     }
     let flapped = told("login", Mode::FailClosed, "Some(Flapped)");
     assert_eq!(says(&world, "login", "cy"), flapped);
@@ -294,7 +294,7 @@ fn p65_the_guard_counts_the_entries_of_one_policy_on_one_node() {
     }
     here.engine.reload(&policies()).unwrap();
     here.fail(Some(StoreError::Unavailable));
-    (0..3).for_each(|_| drop(here.ask("login", "ann", HERE)));
+    let _ = here.admitted("login", "ann", HERE, 3);
     assert_eq!(here.mode("login"), Mode::FailClosed, "the fourth entry, a reload between");
     here.trip("otp");
     there.trip("login");

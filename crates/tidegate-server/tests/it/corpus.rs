@@ -105,7 +105,11 @@ fn t24_no_input_counts_against_a_store_that_is_well() {
         corpus(target).iter().for_each(|input| send(&world, target, input));
     }
     let mut runner = TestRunner::new(Config { cases: 200, ..Config::default() });
-    runner.run(&changed(), |(target, input)| Ok(send(&world, target, &input))).unwrap();
+    let sent = runner.run(&changed(), |(target, input)| {
+        send(&world, target, &input);
+        Ok(())
+    });
+    sent.unwrap();
     assert!(wire.count(Call::Charge) >= 50, "many of them are requests");
     for policy in ["api", "login", "tokens", "queue", "degrade"] {
         let standing = world.engine.standing(policy).unwrap();

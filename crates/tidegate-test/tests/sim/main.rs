@@ -112,8 +112,8 @@ fn a_failing_schedule_is_cut_down_to_what_fails() {
     let (cause, effect) = (Step::Wait(12_345), Step::Wait(54_321));
     let mut schedule = Schedule::of(3);
     schedule.steps.truncate(40);
-    schedule.steps.insert(7, cause.clone());
-    schedule.steps.insert(31, effect.clone());
+    schedule.steps.insert(7, cause);
+    schedule.steps.insert(31, effect);
     let broken = |property| Broken { property, why: property.to_owned(), at: None };
     // Fails by the effect after the cause; the effect alone breaks something else.
     let run = |schedule: &Schedule| {
