@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use http::StatusCode;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tidegate_core::{Span, Timestamp};
 use tidegate_tower::RequestId;
 use utoipa::ToSchema;
@@ -16,13 +16,10 @@ use crate::wire::rfc3339::Instant;
 /// A problem document: what is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Problem {
-    #[serde(skip)]
-    #[schema(ignore)]
-    kind: Kind,
     /// What kind of problem it is; `about:blank` where the status says it all.
-    #[serde(rename = "type")]
+    #[serde(rename = "type", serialize_with = "urn")]
     #[schema(value_type = String)]
-    urn: &'static str,
+    kind: Kind,
     /// The kind in words, the same for every problem of its kind.
     title: &'static str,
     /// The HTTP status.
@@ -43,7 +40,7 @@ pub struct Problem {
     /// What may have been meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
-    suggestion: Option<String>,
+    suggestion: Option<Box<str>>,
     /// When to ask again, in whole seconds; the same as the header `Retry-After`, and in a batch in its
     /// place.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +53,7 @@ pub struct Problem {
     /// When it was refused, at the gate, by the clock of whoever has decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, format = DateTime, required = false)]
-    timestamp: Option<Instant>,
+    timestamp: Option<Box<Instant>>,
 }
 
 /// What programs of end users may know.
@@ -142,7 +139,7 @@ impl Problem {
 
     #[must_use]
     pub(crate) fn suggesting(mut self, suggestion: Option<String>) -> Self {
-        self.suggestion = suggestion;
+        self.suggestion = suggestion.map(Into::into);
         self
     }
 
@@ -164,7 +161,7 @@ impl Problem {
     #[must_use]
     pub(crate) fn of_request(mut self, request_id: &RequestId, at: Timestamp) -> Self {
         self.request_id = Some(request_id.as_str().into());
-        self.timestamp = Some(Instant(at));
+        self.timestamp = Some(Box::new(Instant(at)));
         self
     }
 
@@ -198,14 +195,13 @@ impl Problem {
 impl Kind {
     /// A problem of this kind. The detail is cut if it is long.
     pub(crate) fn problem(self, detail: impl Into<Cow<'static, str>>) -> Problem {
-        let (status, urn, title) = self.parts();
+        let (status, _, title) = self.parts();
         let mut detail = detail.into();
         if detail.len() > 2 * ECHO {
             detail = brief(&detail, 2 * ECHO).into();
         }
         Problem {
             kind: self,
-            urn,
             title,
             status,
             detail,
@@ -267,6 +263,11 @@ impl Kind {
             Self::Unavailable => (503, BLANK, "Service Unavailable"),
         }
     }
+}
+
+/// Writes a kind as its type.
+fn urn<S: Serializer>(kind: &Kind, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(kind.parts().1)
 }
 
 /// The type of problems whose status says it all.

@@ -17,8 +17,11 @@ fn tries() -> PolicySet {
     PolicySet::builder().policy(spec.limit(limit)).build(None).unwrap()
 }
 
-/// Asks, and says what comes of it: the status, and what the error says about when to come back.
-fn ask(world: &World, policy: &str, cost: u64) -> (Status, Option<(Option<u64>, Option<u64>)>) {
+/// What an error says about when to come back: after how long, and when, since the beginning.
+type Back = (Option<u64>, Option<u64>);
+
+/// Asks, and says what comes of it.
+fn ask(world: &World, policy: &str, cost: u64) -> (Status, Option<Back>) {
     let set = world.engine.policies();
     let subject = Subject::new().org("acme").ip([203, 0, 113, 9].into());
     let mut case =
