@@ -143,10 +143,11 @@ impl Former {
             former.leave(earlier, at);
             let is_present = |it: &Ending| (it.scope, &*it.text) == (limit.scope, present.as_str());
             former.newer = match former.list.iter().position(is_present) {
-                Some(place) => {
-                    former.list.remove(place);
-                    place
-                }
+                Some(place) => match former.list.remove(place).is_read {
+                    true => place,
+                    // Nothing that is read is older than what is left under a name that was not.
+                    false => former.list.len(),
+                },
                 // It may be one that was forgotten, and then everything is newer.
                 None if former.forgotten.is_some_and(|until| at.is_none_or(|at| at < until)) => {
                     former.list.len()

@@ -29,8 +29,10 @@ pub(crate) struct LogShelf {
 /// Long logs to a group.
 pub(crate) const LOG_WAYS: usize = 7;
 
-/// One long log for so many short ones.
-pub(crate) const SHORT_FOR_LONG: usize = 28;
+/// How many long logs there are for so many in all: one in 28, but of the first thousand every one.
+pub(crate) fn long(keys: usize) -> usize {
+    keys.div_ceil(28).max(keys.min(1_000))
+}
 
 /// What a charge will do to a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +49,7 @@ pub(crate) enum Need {
 
 impl LogShelf {
     pub(crate) fn new(keys: usize, blocks: u32, cells_per_block: u32, salt: u64) -> Self {
-        let long = keys.div_ceil(SHORT_FOR_LONG);
+        let long = long(keys);
         Self {
             // There are few of them for as many networks.
             long: Places::new(long, long / 2),

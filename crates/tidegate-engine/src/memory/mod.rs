@@ -58,7 +58,8 @@ pub struct Budget {
     pub quotas: usize,
     /// Windows: about 1,080 bytes each.
     pub windows: usize,
-    /// Abuse logs: about 140 bytes each. One in 28 of them may hold more than two attempts or a block.
+    /// Abuse logs: about 140 bytes each. One in 28 of them,
+    /// and each of the first thousand, may hold more than two attempts or a block.
     pub attempts: usize,
 }
 

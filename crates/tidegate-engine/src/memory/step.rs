@@ -5,7 +5,7 @@
 
 use super::Budget;
 use super::entry::{Epoch, Head, PAIR, WIDE};
-use super::logs::{LogShelf, SHORT_FOR_LONG};
+use super::logs::{LogShelf, long};
 use super::settle::Stubs;
 use super::shares::Networks;
 use super::shelf::{Kept, Place, Shelf};
@@ -168,7 +168,7 @@ impl Shelves {
             logs: LogShelf::new(
                 budget.attempts,
                 BLOCKS,
-                cells(budget.attempts / SHORT_FOR_LONG * 2),
+                cells(2 * long(budget.attempts)),
                 unpredictable(),
             ),
             stubs: Stubs::new(Stubs::WORDS),
@@ -193,8 +193,13 @@ impl Shelves {
     pub(crate) fn bytes_within(budget: &Budget) -> u64 {
         let Budget { buckets, quotas, windows, attempts } = *budget;
         let table = |keys: usize, each: u64| (keys as u64).saturating_mul(each);
-        let tables =
-            [table(buckets, 61), table(quotas, 61), table(windows, 1_080), table(attempts, 143)];
+        let tables = [
+            table(buckets, 61),
+            table(quotas, 61),
+            table(windows, 1_080),
+            table(attempts, 91),
+            table(long(attempts), 1_480),
+        ];
         tables.into_iter().fold(0, u64::saturating_add)
     }
 }

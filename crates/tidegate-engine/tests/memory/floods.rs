@@ -167,7 +167,7 @@ fn t14_a_quarter_of_a_million_short_logs_fit_the_usual_memory() {
 #[test]
 fn p44_a_log_that_outgrows_its_entry_brings_along_what_was_counted() {
     // One group of seven long logs, which others take.
-    let budget = Budget { attempts: 32, ..crate::world::ONE_GROUP };
+    let budget = crate::world::ONE_GROUP;
     for shape in [attempts(6, Span::HOUR), ladder(6, Span::HOUR)] {
         let world = World::new(budget, per_user(shape.clone()));
         let outgrowing = Subject::new().user("outgrowing");

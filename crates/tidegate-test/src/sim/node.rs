@@ -171,7 +171,8 @@ fn address(prefix: u32, request: u32) -> IpAddr {
     if prefix.is_multiple_of(2) {
         return IpAddr::V4(Ipv4Addr::from(0x0A00_0000 + prefix));
     }
-    let high = 0x2001_0DB8_u128 << 96 | u128::from(prefix) << 64;
+    // Each in a site of its own.
+    let high = 0x2001_u128 << 112 | u128::from(prefix) << 80;
     IpAddr::V6(Ipv6Addr::from(high | u128::from(mix(u64::from(request)))))
 }
 

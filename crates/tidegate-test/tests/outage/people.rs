@@ -49,7 +49,8 @@ impl Person {
         if self.prefix.is_multiple_of(2) {
             return IpAddr::V4(Ipv4Addr::from(0x0A00_0000 + self.prefix));
         }
-        let high = 0x2001_0DB8_u128 << 96 | u128::from(self.prefix) << 64;
+        // Each in a site of its own.
+        let high = 0x2001_u128 << 112 | u128::from(self.prefix) << 80;
         IpAddr::V6(Ipv6Addr::from(high | u128::from(request) << 7))
     }
 

@@ -180,10 +180,10 @@ impl Rail {
         (self.keys.len(), self.log.len())
     }
 
-    /// Whether a key is counted by itself.
+    /// Whether a key is counted by itself and nowhere else.
     #[cfg(test)]
-    pub(super) fn has_place(&self, key: u64) -> bool {
-        self.keys.contains_key(&key)
+    pub(super) fn is_alone(&self, key: u64) -> bool {
+        self.keys.get(&key).is_some_and(|run| !run.after_cell)
     }
 
     /// Takes the old entries out of a key's run. Their places in the log go when they are the oldest.

@@ -150,8 +150,8 @@ proptest! {
             } else {
                 let (mut early, mut then) = (rail.clone(), rail.clone());
                 let end = now.after(said.1);
-                // Who has no place may get one sooner than its cell has room.
-                if rail.has_place(key) {
+                // Who is counted with others may have a place of its own sooner than they leave room.
+                if rail.is_alone(key) {
                     prop_assert!(!taken(&mut early, key, before(end)), "told too long a wait");
                 }
                 prop_assert!(taken(&mut then, key, end), "told too short a wait");
