@@ -101,7 +101,7 @@ pub enum Overflow {
 
 #[derive(Clone, Debug)]
 enum LimitUse {
-    Own(Limit),
+    Own(Box<Limit>),
     Shared(Name),
 }
 
@@ -137,7 +137,7 @@ impl PolicySpec {
     /// Adds a limit of its own: its counters are this policy's alone.
     #[must_use]
     pub fn limit(mut self, limit: Limit) -> Self {
-        self.limits.push(LimitUse::Own(limit));
+        self.limits.push(LimitUse::Own(Box::new(limit)));
         self
     }
 

@@ -233,7 +233,7 @@ impl Building {
         let mut limits: Vec<Arc<Limit>> = Vec::with_capacity(uses.len());
         for used in uses {
             let limit = match used {
-                LimitUse::Own(limit) => self.limit(name.as_str(), limit)?,
+                LimitUse::Own(limit) => self.limit(name.as_str(), *limit)?,
                 LimitUse::Shared(limit) => shared
                     .get(&limit)
                     .cloned()

@@ -109,7 +109,7 @@ fn p17_p25_p27_a_cap_by_address_holds_four_times_for_a_56_and_sixteen_times_for_
     for (fallback, count) in caps {
         let one_64 = of_subnets(fallback, (0..5_000).map(|_| 7));
         let one_56 = of_subnets(fallback, (0..5_000).map(|nth| nth % 256));
-        let one_48 = of_subnets(fallback, (0..5_000).map(|nth| (nth % 250) << 8 | nth % 256));
+        let one_48 = of_subnets(fallback, (0..5_000).map(|nth| ((nth % 250) << 8) | (nth % 256)));
         assert_eq!([one_64, one_56, one_48], [count, 4 * count, 16 * count], "{fallback:?}");
     }
 }
