@@ -185,6 +185,26 @@ fn p86_a_quota_with_another_period_is_not_unused() {
     nothing_is_granted(limit(first_use(10, HOUR)), limit(fixed(10, 60)), ends(0, 59));
 }
 
+/// What is used in a shorter period after a reload counts, with what was used before, until the longer
+/// one would have ended.
+#[test]
+fn p86_what_is_added_in_a_shorter_period_ends_with_the_longer_one() {
+    let clock = Arc::new(ManualClock::new(START));
+    for (name, node) in nodes(&clock, &policies([limit(fixed(10, 24 * HOUR))])) {
+        clock.set(START);
+        node.take(4).unwrap();
+        node.reload(&policies([limit(fixed(10, HOUR))]));
+        node.take(1).unwrap();
+        // 10:30, 11:30, and a minute before midnight.
+        for minutes in [60, 120, 14 * 60 + 29] {
+            clock.set(START.after(Span::from_secs(minutes * 60)));
+            assert_eq!(node.left(), [5], "{name}, {minutes} minutes later");
+        }
+        clock.set(START.after(Span::from_secs(14 * HOUR + 30 * 60)));
+        assert_eq!(node.left(), [10], "{name}: the next day");
+    }
+}
+
 #[test]
 fn p86_a_month_from_another_billing_day_is_not_unused() {
     // The 10th of January: 21 days and 14:29 hours to February, 4 days and so many hours to the 15th.
