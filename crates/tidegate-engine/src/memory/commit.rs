@@ -145,7 +145,9 @@ impl Shelves {
         for (index, (charge, spot)) in charges.iter().zip(spots).enumerate() {
             let periods = periods[index].as_ref();
             let here = Here { charge, periods, place: spot.place, epoch: self.epoch, now };
-            let read = |here| if plan.writes(index) { self.take(here) } else { self.look(here) };
+            let writes =
+                plan.writes(index) && (spot.beside.is_none() || leaves(charge, rooms[index]));
+            let read = |here| if writes { self.take(here) } else { self.look(here) };
             // What could be stale has been found to be current when the room was asked for.
             let reading = both(here, spot.beside, read, tighter);
             readings.push(reading.map_err(|stale| stale.of_charge(index))?);
@@ -259,6 +261,14 @@ fn both<'c, T>(
         None => Ok(own),
         Some(cell) => Ok(worse(own, ask(Here { place: Place::Cell(cell), ..here })?)),
     }
+}
+
+/// Whether a charge that meets this room in two cells leaves a trace there. On a ladder a refused attempt
+/// leaves none: it could only begin a block, which cells never do, and the cell that had room would count
+/// what the other one has refused.
+fn leaves(charge: &Charge<'_>, room: Room) -> bool {
+    let climbs = matches!(charge.shape(), Shape::Attempts(log) if log.ladder().is_some());
+    room.is_now() || !climbs
 }
 
 /// The reading that leaves less.

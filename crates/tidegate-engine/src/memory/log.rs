@@ -119,11 +119,14 @@ impl LogStep<'_> {
     /// Counts what is in an outgrown entry in a cell, as if all of it were made now, and empties the
     /// entry.
     pub(crate) fn pour(&self, here: Here<'_>, from: Slot) {
-        for attempt in self.shelf.read(from, here.epoch).attempts() {
-            let state = self.state(here);
-            let (state, _) = self.attempts.take_shared(state.as_ref(), attempt.member, here.now);
-            self.write(here, &state);
-        }
+        let mut all = self.state(here).map_or_else(Vec::new, |state| state.attempts().to_vec());
+        let at = all.last().map_or(here.now, |last| last.at.max(here.now));
+        let outgrown = self.shelf.read(from, here.epoch);
+        all.extend(outgrown.attempts().iter().map(|attempt| Attempt { at, ..*attempt }));
+        let too_many = all.len().saturating_sub(usize::from(self.attempts.keeps()));
+        // They are in order.
+        let state = AttemptsState::restored(all.into_iter().skip(too_many), None);
+        self.write(here, &state.unwrap_or_else(|| self.attempts.exhausted(at)));
         self.shelf.empty(from);
     }
 

@@ -182,6 +182,27 @@ fn p44_a_log_that_outgrows_its_entry_brings_along_what_was_counted() {
     }
 }
 
+/// A refused attempt on a ladder leaves no trace, in neither of the cells that it is counted in.
+#[test]
+fn p38_what_is_refused_in_a_cell_leaves_no_trace_on_a_ladder() {
+    let world = World::new(crate::world::ONE_GROUP, per_user(ladder(6, Span::HOUR)));
+    // Six short logs and seven long ones have places.
+    for other in 0..13 {
+        let (other, tries) = (format!("other {other}"), if other < 7 { 3 } else { 1 });
+        world.admitted_of(tries, &Subject::new().user(&other).ip(elsewhere(1)));
+    }
+    let crowd = |number: u32, place: u32| (format!("crowd {number}"), elsewhere(1_000 + place));
+    let asks =
+        |(user, address): (String, IpAddr)| world.admits(&Subject::new().user(&user).ip(address));
+    // One network uses up its cell; its keys are in all cells by key.
+    let admitted = (0..200).filter(|number| asks(crowd(*number, 0))).count();
+    assert_eq!(admitted, 5, "one network");
+    // Whoever comes from other networks with the same keys finds what is left of the cells by key.
+    let left = |first: u32| (0..200).filter(|number| asks(crowd(*number, first + number))).count();
+    // There are eight cells of five, and chance says which key meets which.
+    assert!(left(1) >= 15, "refused attempts were counted");
+}
+
 /// What an operator does finds a log wherever it is, and a block is listed.
 #[test]
 fn a_short_log_that_is_blocked_is_listed_and_can_be_reset() {
