@@ -136,17 +136,15 @@ impl Sentinel {
     /// Where the primary is, by the word of the first sentinel that answers.
     pub async fn told_primary(&self) -> Option<SocketAddr> {
         for sentinel in self.sentinels.iter().filter(|sentinel| sentinel.is_up()) {
-            let asked = sentinel.try_command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]).await;
-            let told = asked.ok().and_then(|told| redis::from_redis_value(told).ok());
-            if let Some((host, port)) = told {
-                let (host, port): (String, u16) = (host, port);
-                return format!("{host}:{port}").parse().ok();
+            if let Some(told) = told_by(sentinel).await {
+                return Some(told);
             }
         }
         None
     }
 
-    /// The server that takes over from `old`, once the sentinels name it and it is a primary.
+    /// The server that takes over from `old`, once all sentinels name it and it is a primary: whoever asks
+    /// another one than we did must be told the same.
     ///
     /// # Panics
     ///
@@ -158,6 +156,9 @@ impl Sentinel {
 
     async fn promoted(&self, old: &Server) -> Option<&Server> {
         let told = self.told_primary().await.filter(|told| *told != old.addr())?;
+        for sentinel in self.sentinels.iter().filter(|sentinel| sentinel.is_up()) {
+            told_by(sentinel).await.filter(|other| *other == told)?;
+        }
         let server = self.data.iter().find(|server| server.addr() == told)?;
         (server.info("role").await? == "master").then_some(server)
     }
@@ -222,4 +223,11 @@ impl Sentinel {
 
 fn fields(answer: Value) -> HashMap<String, String> {
     redis::from_redis_value(answer).expect("names and values")
+}
+
+/// Where the primary is, by the word of this sentinel.
+async fn told_by(sentinel: &Server) -> Option<SocketAddr> {
+    let asked = sentinel.try_command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]).await;
+    let (host, port): (String, u16) = redis::from_redis_value(asked.ok()?).ok()?;
+    format!("{host}:{port}").parse().ok()
 }
