@@ -180,7 +180,7 @@ impl Guardrails {
     pub fn tidy(&mut self, now: Timestamp) {
         // Bounded, because requests wait meanwhile; the next time goes on.
         const SOME: usize = 4_096;
-        self.rails.iter_mut().for_each(|rail| rail.sweep(now, SOME));
+        self.rails.iter_mut().for_each(|rail| rail.tidy(now, SOME));
     }
 
     /// Whether nothing that was counted counts any more.

@@ -30,7 +30,7 @@ pub(super) struct Overflowed {
 impl Overflowed {
     /// Remembers a key that is counted in a cell until then.
     pub(super) fn add(&mut self, key: u64, until: Timestamp, now: Timestamp) {
-        self.sweep(now);
+        self.sweep(now, SWEEP);
         let is_full = self.keys.len() >= MOST;
         if let Some(known) = self.keys.get_mut(&key) {
             *known = until.max(*known);
@@ -48,8 +48,10 @@ impl Overflowed {
             || self.keys.get(&key).is_some_and(|until| now < *until)
     }
 
-    fn sweep(&mut self, now: Timestamp) {
-        for _ in 0..SWEEP {
+    /// Forgets keys that do not count any more, looking at so many at most, and gives back the memory of
+    /// the last one.
+    pub(super) fn sweep(&mut self, now: Timestamp, most: usize) {
+        for _ in 0..most.min(self.queue.len()) {
             let Some(key) = self.queue.pop_front() else { break };
             if self.keys.get(&key).is_some_and(|until| now < *until) {
                 self.queue.push_back(key);
@@ -57,5 +59,14 @@ impl Overflowed {
                 self.keys.remove(&key);
             }
         }
+        if self.keys.is_empty() && self.keys.capacity() > MOST / 16 {
+            (self.keys, self.queue) = (HashMap::default(), VecDeque::new());
+        }
+    }
+
+    /// The keys that are remembered.
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> usize {
+        self.keys.len()
     }
 }

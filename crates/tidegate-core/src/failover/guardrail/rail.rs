@@ -167,6 +167,12 @@ impl Rail {
         }
     }
 
+    /// Puts old entries away, and forgets who was counted in cells, so many at most.
+    pub(super) fn tidy(&mut self, now: Timestamp, most: usize) {
+        self.sweep(now, most);
+        self.overflowed.sweep(now, most);
+    }
+
     /// Whether nothing that was counted counts any more.
     pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
         let over = |at: Option<Timestamp>| at.is_none_or(|at| self.is_over(at, now));
@@ -178,6 +184,12 @@ impl Rail {
     #[cfg(test)]
     pub(super) fn kept(&self) -> (usize, usize) {
         (self.keys.len(), self.log.len())
+    }
+
+    /// The keys that are known to have been counted in cells.
+    #[cfg(test)]
+    pub(super) fn overflowed(&self) -> usize {
+        self.overflowed.remembered()
     }
 
     /// Whether a key is counted by itself and nowhere else.

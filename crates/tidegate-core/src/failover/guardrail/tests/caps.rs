@@ -219,7 +219,10 @@ fn p33_tidying_gives_memory_back() {
     // Wider prefixes are those of IPv6.
     let kept = |rig: &Rig| -> Vec<_> { rig.rails.rails.iter().map(Rail::kept).collect() };
     assert_eq!(kept(&rig), [(16_384, 16_384), (0, 0), (0, 0), (16_384, 16_384)]);
+    let overflowed = |rig: &Rig| -> usize { rig.rails.rails.iter().map(Rail::overflowed).sum() };
+    assert_eq!(overflowed(&rig), 2 * (20_000 - 16_384), "in cells, by address and by agent");
     // Every five seconds, as probes are made.
     (0..5).for_each(|nth| rig.rails.tidy(at(60 + 5 * nth)));
     assert_eq!(kept(&rig), [(0, 0); 4]);
+    assert_eq!(overflowed(&rig), 0);
 }
