@@ -21,6 +21,11 @@ struct Tool {
 const TOOLS: &[Tool] = &[
     Tool { binary: "git", package: "git", why: "the tidy tests list what is committed" },
     Tool { binary: "curl", package: "curl", why: "the lines the server prints are tried" },
+    Tool {
+        binary: "chromium",
+        package: "chromium",
+        why: "pages of another origin try to use the server",
+    },
     Tool { binary: "nginx", package: "nginx-light", why: "the gate is asked by a real proxy" },
     Tool { binary: "openssl", package: "openssl", why: "certificates for tests of TLS" },
     Tool { binary: "promtool", package: "prometheus", why: "the metrics are linted" },

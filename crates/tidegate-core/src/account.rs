@@ -6,13 +6,15 @@
 //! [`Account`] and no text: nobody can forget to. Look accounts up by [`Account::as_str`] and both
 //! sides forgive the same.
 //!
-//! Folding is NFKC, then full case folding, then NFKC again, without white space at either end. It
-//! is the same in every place: `I` and `i` are one letter, and the Turkish `ı` is another. It joins
-//! more than a person would (`straße` and `strasse`). That is meant: two names that share a counter
-//! can refuse too much, two counters for one name admit too much. What is inside a name stays,
-//! invisible characters included: names that no look-up forgives are names of nobody.
+//! Folding takes out what nobody sees (Unicode's `Default_Ignorable_Code_Point`: soft hyphens,
+//! zero-width spaces and joiners, variation selectors, …), then is NFKC, full case folding and NFKC
+//! again, without white space at either end. It is the same in every place: `I` and `i` are one letter,
+//! and the Turkish `ı` is another. It joins more than a person would (`straße` and `strasse`). That is
+//! meant: two names that share a counter can refuse too much, two counters for one name admit too much.
 //!
 //! [`Subject`]: crate::Subject
+
+mod invisible;
 
 use core::fmt;
 use std::borrow::Cow;
@@ -36,11 +38,11 @@ pub struct Account<'a>(Cow<'a, str>);
 // === impl Account ===
 
 impl<'a> Account<'a> {
-    /// The most bytes, once trimmed, of a name beyond ASCII that is folded.
+    /// The most bytes, once trimmed and without what nobody sees, of a name beyond ASCII that is folded.
     ///
     /// Folding can make a text eleven times as long, so it has a bound. Longer names are taken as
-    /// they are. That is no way around a limit: no text folds to less than a fifth of its bytes, so
-    /// all of them are spellings of names longer than 254 bytes, the most an e-mail address has. The
+    /// they are. That is no way around a limit: no such text folds to less than a fifth of its bytes,
+    /// so all of them are spellings of names longer than 254 bytes, the most an e-mail address has. The
     /// server refuses them beforehand.
     pub const MAX_FOLDED: usize = 5 * 256;
 
@@ -83,22 +85,29 @@ impl fmt::Debug for Account<'_> {
 }
 
 fn folded(typed: &str) -> Cow<'_, str> {
-    let name = typed.trim();
-    if name.is_ascii() {
+    if typed.is_ascii() {
+        let name = trimmed(typed);
         return match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
             true => Cow::Owned(name.to_ascii_lowercase()),
             false => Cow::Borrowed(name),
         };
     }
+    let visible: String = typed.chars().filter(|char| !invisible::is_invisible(*char)).collect();
+    let name = trimmed(&visible);
     if name.len() > Account::MAX_FOLDED {
-        return Cow::Borrowed(name);
+        return Cow::Owned(name.to_owned());
     }
     let folded: String = name.nfkc().default_case_fold().nfkc().collect();
     // What NFKC takes apart may begin or end with a space, as `¨` does.
-    match folded.trim() {
+    match trimmed(&folded) {
         trimmed if trimmed.len() < folded.len() => Cow::Owned(trimmed.to_owned()),
         _ => Cow::Owned(folded),
     }
+}
+
+/// The text without white space at either end. Some look-ups take the four separators of ASCII for that.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(|char: char| char.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&char))
 }
 
 #[cfg(test)]

@@ -87,6 +87,12 @@ impl Prefix {
         self.length
     }
 
+    /// Whether it is one of IPv6, and so has others around it.
+    #[must_use]
+    pub const fn is_ipv6(self) -> bool {
+        self.length > Self::V4_LENGTH
+    }
+
     /// The address, IPv4 as `::ffff:a.b.c.d`, then the length: what is hashed.
     ///
     /// Equal for equal prefixes and for no others, on every machine and in every version.
@@ -128,6 +134,17 @@ impl PrefixLength {
             Self::P48 => 48,
         }
     }
+}
+
+/// Whether a network that holds so many places of a table may have one more, where so many networks hold
+/// some and so many places are left.
+///
+/// Whoever can make up keys can fill any table; what he cannot make up is where he comes from. So the
+/// first place of a network is always granted, and the next only while four equal shares of what is left
+/// are more than it has: a fifth is left however many networks ask for as much as they can get.
+#[must_use]
+pub const fn is_within_share(held: u64, networks: u64, left: u64) -> bool {
+    held == 0 || held.saturating_mul(networks) < left.saturating_mul(4)
 }
 
 /// The IPv4 address in a mapped or translated one.

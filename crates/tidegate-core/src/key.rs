@@ -11,8 +11,8 @@
 //!
 //! Joining strings with a separator is how other limiters let user `a:b` share the counter of
 //! somebody else. Every part here is tagged with its dimension and percent-escaped, so different
-//! subjects have different keys. Accounts and addresses appear only as keyed hashes, and so does
-//! anything longer than 128 bytes.
+//! subjects have different keys. Accounts, addresses, devices and agents appear only as keyed hashes,
+//! and so does anything longer than 128 bytes.
 
 use core::fmt;
 use core::hash::Hasher as _;
@@ -77,7 +77,7 @@ impl<'a> Key<'a> {
 
 impl KeyNames {
     /// Names under `secret`, which every node that shares a store must be given: under another one,
-    /// accounts and addresses have other keys and so start anew.
+    /// accounts, addresses, devices and agents have other keys and so start anew.
     #[must_use]
     pub fn new(secret: &[u8; 32]) -> Self {
         // A key shorter than the hash's block is padded with zeros: that is how HMAC is defined.
@@ -92,24 +92,32 @@ impl KeyNames {
     ///
     /// Those of `out`, and no others: every key has a text.
     pub fn write(&self, key: &Key<'_>, out: &mut impl fmt::Write) -> fmt::Result {
-        let Key { limit, facts } = key;
-        if let Some(node) = limit.trial() {
-            return self.write_trial(limit, node, out);
+        match key.limit.trial() {
+            Some(node) => self.write_trial(key.limit, node, out),
+            None => self.write_facts(key.limit, |by| key.facts.get(by), out),
         }
+    }
+
+    fn write_facts<'f>(
+        &self,
+        limit: &Limit,
+        fact: impl Fn(Dimension) -> Option<Fact<'f>>,
+        out: &mut impl fmt::Write,
+    ) -> fmt::Result {
         let mut dimensions = limit.scope().dimensions();
         write!(out, "{}:{{", limit.family())?;
         match dimensions.next() {
-            Some(Dimension::Org) => self.part(Dimension::Org, facts.get(Dimension::Org), out)?,
+            Some(Dimension::Org) => self.part(Dimension::Org, fact(Dimension::Org), out)?,
             Some(first) => {
                 write!(out, "{}:", first.name())?;
-                self.part(first, facts.get(first), out)?;
+                self.part(first, fact(first), out)?;
             }
             None => out.write_char('*')?,
         }
         out.write_char('}')?;
         for dimension in dimensions {
             write!(out, ":{}:", dimension.name())?;
-            self.part(dimension, facts.get(dimension), out)?;
+            self.part(dimension, fact(dimension), out)?;
         }
         limit.write_key_suffix(out)
     }
@@ -138,10 +146,34 @@ impl KeyNames {
     }
 
     /// All names of the counter of `key`: the text as [`write`](Self::write) writes it, and those it had
-    /// before reloads.
+    /// before reloads and before the present release.
     #[must_use]
     pub fn names(&self, key: &Key<'_>) -> Names {
-        key.limit.names(self.text(key))
+        let mut names = key.limit.names(self.text(key));
+        if let Some(shown) = self.shown(key) {
+            names.older.extend(key.limit.names(shown).in_order().map(str::to_owned));
+        }
+        names
+    }
+
+    /// The text of `key` as it was when devices and agents were shown; `None` if it was the same. It is
+    /// looked at during one release, so that nobody's count starts anew with the upgrade. A key that
+    /// began with one of them lies elsewhere on a cluster, and is not looked at.
+    fn shown(&self, key: &Key<'_>) -> Option<String> {
+        const SHOWN: [Dimension; 2] = [Dimension::Device, Dimension::Agent];
+        let Key { limit, facts } = key;
+        let later = limit.dimensions().get(1..)?;
+        if limit.trial().is_some() || !later.iter().any(|by| SHOWN.contains(by)) {
+            return None;
+        }
+        let fact = |by: Dimension| match facts.get(by)? {
+            Fact::Private(value) if SHOWN.contains(&by) => Some(Fact::Plain(value)),
+            fact => Some(fact),
+        };
+        let mut text = String::with_capacity(64);
+        // Writing to a string cannot fail.
+        let _ = self.write_facts(limit, fact, &mut text);
+        Some(text)
     }
 
     fn part(

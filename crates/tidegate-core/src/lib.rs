@@ -105,7 +105,7 @@ mod time;
 mod trial;
 
 pub use account::Account;
-pub use address::{Prefix, PrefixLength};
+pub use address::{Prefix, PrefixLength, is_within_share};
 pub use amendment::{Amended, Amendment, Blocks, Counter, Listed, Naming, Outcome, Page};
 pub use block::{Block, BlockScope, Ladder, LadderError, Level};
 pub use case::Case;

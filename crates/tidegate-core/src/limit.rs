@@ -171,6 +171,15 @@ impl Limit {
         self
     }
 
+    /// Leaves IPv4 alone: for the limits by [`Ip56`](Dimension::Ip56) and [`Ip48`](Dimension::Ip48) that
+    /// stand beside one by [`Ip`](Dimension::Ip). An IPv4 address is the same one in all three, and would
+    /// be counted three times.
+    #[must_use]
+    pub fn only_ipv6(mut self) -> Self {
+        self.special.get_or_insert_default().only_ipv6 = true;
+        self
+    }
+
     /// Counts distinct values of `dimension`, each of them once: how many accounts one address tries,
     /// or from how many addresses one account is tried. Subjects without it are left alone. For
     /// [`Attempts`](crate::Attempts).
@@ -258,6 +267,12 @@ impl Limit {
     #[must_use]
     pub fn exempt(&self) -> Option<Dimension> {
         self.special.and_then(|special| special.unless)
+    }
+
+    /// Whether it leaves IPv4 alone.
+    #[must_use]
+    pub fn is_only_ipv6(&self) -> bool {
+        self.special.is_some_and(|special| special.only_ipv6)
     }
 
     /// What is counted, each value once; `None` where every attempt counts.

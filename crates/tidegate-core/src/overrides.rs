@@ -62,7 +62,7 @@ pub enum OverrideError {
     /// Not an address.
     #[error("an override of {} must name one IP address", .0.name())]
     NotAnAddress(Dimension),
-    /// Patterns look at text; addresses and accounts are never shown as text.
+    /// A pattern is compared with text as it was sent; addresses and accounts are folded before they count.
     #[error("an override of {} cannot be a pattern; name exact values", .0.name())]
     NoPattern(Dimension),
     /// The list of patterns is searched in order and must stay short.
@@ -80,7 +80,7 @@ impl Override {
     /// If the dimension is an address and the value is not.
     pub fn exact(dimension: Dimension, value: &str, shape: Shape) -> Result<Self, OverrideError> {
         let value: Box<[u8]> = match dimension.values() {
-            Values::Text => value.as_bytes().into(),
+            Values::Text | Values::Private => value.as_bytes().into(),
             Values::Accounts => Account::new(value).as_str().as_bytes().into(),
             Values::Addresses(length) => {
                 let ip: IpAddr =
@@ -102,7 +102,7 @@ impl Override {
         shape: Shape,
     ) -> Result<Self, OverrideError> {
         match dimension.values() {
-            Values::Text => Ok(Self {
+            Values::Text | Values::Private => Ok(Self {
                 selector: Selector::Pattern(dimension, pattern.as_bytes().into()),
                 shape,
             }),

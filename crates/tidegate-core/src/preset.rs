@@ -11,7 +11,9 @@
 //! | `login-account` | account | 5 in 10 min | L1 to L4 |
 //! | `login-account-day` | account | 15 in 24 h | L5 |
 //! | `login-device` | account + vouched device | 10 in 1 h | L1 to L5 |
+//! | `login-devices` | account, distinct vouched devices | 5 in 1 h | L3 to L5 |
 //! | `login-prefix` | address prefix | 60 in 1 h | L1 to L5 |
+//! | `login-prefix-56`, `login-prefix-48` | IPv6 /56, /48 | 240, 960 and as many per hour | none |
 //! | `login-agent` | address prefix + user agent | 30 in 1 h | L1 to L4 |
 //! | `login-spray` | address prefix, distinct accounts | 20 in 10 min | L3 to L5 |
 //! | `login-distributed` | account, distinct address prefixes | 10 in 10 min | L3 |
@@ -22,6 +24,7 @@
 //! | `otp-device` | account + vouched device | 3 in 1 h | L3 to L6 |
 //! | `otp-devices` | account, distinct vouched devices | 3 in 1 h | L3 to L6 |
 //! | `otp-prefix` | address prefix | 20 in 1 h | L2 to L5 |
+//! | `otp-prefix-56`, `otp-prefix-48` | IPv6 /56, /48 | 80, 320 and as many per hour | none |
 //! | `otp-agent` | address prefix + user agent | 12 in 1 h | L2 to L4 |
 //!
 //! The failure after that begins the block. The numbers are above the [locked caps](crate::Cap) that
@@ -32,7 +35,7 @@ use crate::block::{Ladder, Level};
 use crate::limit::Limit;
 use crate::name::Name;
 use crate::policy::{FailureMode, PolicySpec, Protects};
-use crate::shape::{Attempts, Shape};
+use crate::shape::{Attempts, Bucket, Rate, Shape};
 use crate::subject::{Dimension, Scope};
 use crate::time::Span;
 
@@ -56,10 +59,12 @@ struct Row {
     forgives: bool,
     failures: u16,
     per: Span,
-    blocks: (Level, Level),
+    /// The levels of the blocks that one failure more begins. Without them it is refused, and so are
+    /// those after it until the rate allows one.
+    blocks: Option<(Level, Level)>,
 }
 
-use Dimension::{Account, Agent, Device, Ip};
+use Dimension::{Account, Agent, Device, Ip, Ip48, Ip56};
 use Level::{L1, L2, L3, L4, L5, L6};
 
 const TEN: Span = Span::from_secs(10 * 60);
@@ -72,20 +77,27 @@ const USUAL: Row = Row {
     forgives: false,
     failures: 0,
     per: TEN,
-    blocks: (L1, L5),
+    blocks: Some((L1, L5)),
 };
 
-// Those of the address come first. On a cluster they are asked apart from those of the account, and what
+/// The wider prefixes around an IPv6 address, with four and sixteen times the number of the narrow one:
+/// whoever holds a /48 has 65,536 subnets to guess from. They begin no block, because whole
+/// neighbourhoods may share one, and count in a bucket, which takes little memory for each of many.
+const WIDE: Row = Row { per: Span::HOUR, blocks: None, ..USUAL };
+
+// Those of the address come first, the narrowest before the others. On a cluster they are asked apart from those of the account, and what
 // an earlier one has counted is given back a moment after a later one has refused. Until then it counts:
 // a handful of requests in flight from an address that is blocked would be enough to block any account.
-const LOGIN: [Row; 7] = [
+const LOGIN: [Row; 10] = [
     Row { name: "login-prefix", by: &[Ip], failures: 60, per: Span::HOUR, ..USUAL },
+    Row { name: "login-prefix-56", by: &[Ip56], failures: 240, ..WIDE },
+    Row { name: "login-prefix-48", by: &[Ip48], failures: 960, ..WIDE },
     Row {
         name: "login-agent",
         by: &[Ip, Agent],
         failures: 30,
         per: Span::HOUR,
-        blocks: (L1, L4),
+        blocks: Some((L1, L4)),
         ..USUAL
     },
     Row {
@@ -93,7 +105,7 @@ const LOGIN: [Row; 7] = [
         by: &[Ip],
         distinct: Some(Account),
         failures: 20,
-        blocks: (L3, L5),
+        blocks: Some((L3, L5)),
         ..USUAL
     },
     Row {
@@ -101,7 +113,7 @@ const LOGIN: [Row; 7] = [
         by: &[Account],
         forgives: true,
         failures: 5,
-        blocks: (L1, L4),
+        blocks: Some((L1, L4)),
         ..USUAL
     },
     // For the patient, who stays below the limit above, or waits for the owner to clear it.
@@ -110,7 +122,7 @@ const LOGIN: [Row; 7] = [
         by: &[Account],
         failures: 15,
         per: Span::DAY,
-        blocks: (L5, L5),
+        blocks: Some((L5, L5)),
         ..USUAL
     },
     Row {
@@ -122,24 +134,44 @@ const LOGIN: [Row; 7] = [
         per: Span::HOUR,
         ..USUAL
     },
+    // For whoever has many devices vouched for, each of which would be ten more guesses.
+    Row {
+        name: "login-devices",
+        by: &[Account],
+        distinct: Some(Device),
+        unvouched: false,
+        failures: 5,
+        per: Span::HOUR,
+        blocks: Some((L3, L5)),
+        ..USUAL
+    },
     Row {
         name: "login-distributed",
         by: &[Account],
         distinct: Some(Ip),
         failures: 10,
-        blocks: (L3, L3),
+        blocks: Some((L3, L3)),
         ..USUAL
     },
 ];
 
-const OTP: [Row; 5] = [
-    Row { name: "otp-prefix", by: &[Ip], failures: 20, per: Span::HOUR, blocks: (L2, L5), ..USUAL },
+const OTP: [Row; 7] = [
+    Row {
+        name: "otp-prefix",
+        by: &[Ip],
+        failures: 20,
+        per: Span::HOUR,
+        blocks: Some((L2, L5)),
+        ..USUAL
+    },
+    Row { name: "otp-prefix-56", by: &[Ip56], failures: 80, ..WIDE },
+    Row { name: "otp-prefix-48", by: &[Ip48], failures: 320, ..WIDE },
     Row {
         name: "otp-agent",
         by: &[Ip, Agent],
         failures: 12,
         per: Span::HOUR,
-        blocks: (L2, L4),
+        blocks: Some((L2, L4)),
         ..USUAL
     },
     Row {
@@ -148,7 +180,7 @@ const OTP: [Row; 5] = [
         forgives: true,
         failures: 3,
         per: Span::HOUR,
-        blocks: (L3, L6),
+        blocks: Some((L3, L6)),
         ..USUAL
     },
     Row {
@@ -158,7 +190,7 @@ const OTP: [Row; 5] = [
         forgives: true,
         failures: 3,
         per: Span::HOUR,
-        blocks: (L3, L6),
+        blocks: Some((L3, L6)),
         ..USUAL
     },
     // For who knows the password and so has as many devices vouched for as he likes: without it, each
@@ -170,7 +202,7 @@ const OTP: [Row; 5] = [
         unvouched: false,
         failures: 3,
         per: Span::HOUR,
-        blocks: (L3, L6),
+        blocks: Some((L3, L6)),
         ..USUAL
     },
 ];
@@ -227,7 +259,7 @@ impl Preset {
     ///
     /// let login = Preset::Login.policy(Name::try_new("login")?, FailureMode::FailClosed);
     /// let policies = PolicySet::builder().policy(login).build(None)?;
-    /// assert_eq!(policies.get("login").ok_or("no policy")?.limits().len(), 7);
+    /// assert_eq!(policies.get("login").ok_or("no policy")?.limits().len(), 10);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -248,16 +280,27 @@ impl Preset {
 
 impl Row {
     fn limit(&self) -> Option<Limit> {
-        let ladder = Ladder::try_new(self.blocks.0, self.blocks.1).ok()?;
-        let shape = Attempts::climbing(self.failures + 1, self.per, ladder).ok()?;
         let scope = Scope::of(self.by.iter().copied());
-        let limit = Limit::new(Name::try_new(self.name).ok()?, scope, Shape::Attempts(shape));
+        let limit = Limit::new(Name::try_new(self.name).ok()?, scope, self.shape()?);
+        let wider = self.by.iter().any(|by| matches!(by, Ip56 | Ip48));
+        // Unlike abuse logs, buckets are not told apart by their names unless that is asked for.
+        let limit = if wider { limit.only_ipv6().with_named_key() } else { limit };
         let limit = if self.forgives { limit.forgiving() } else { limit.settling() };
         let limit = if self.unvouched { limit.unless(Device) } else { limit };
         Some(match self.distinct {
             Some(dimension) => limit.distinct(dimension),
             None => limit,
         })
+    }
+
+    fn shape(&self) -> Option<Shape> {
+        let Some((from, to)) = self.blocks else {
+            let failures = self.failures.into();
+            let rate = Rate::try_new(failures, self.per).ok()?;
+            return Some(Shape::Bucket(Bucket::try_new(rate, failures).ok()?));
+        };
+        let ladder = Ladder::try_new(from, to).ok()?;
+        Some(Shape::Attempts(Attempts::climbing(self.failures + 1, self.per, ladder).ok()?))
     }
 }
 
@@ -283,7 +326,7 @@ mod tests {
             Shape::Attempts(Attempts::climbing(20, TEN, Ladder::default()).unwrap()),
         );
         let limits = Preset::Login.limits_but([own]);
-        assert_eq!(limits.len(), 7);
+        assert_eq!(limits.len(), 10);
         let account = limits.iter().find(|limit| limit.name().as_str() == "login-account");
         assert_eq!(account.unwrap().shape().capacity(), 19);
     }

@@ -1,7 +1,7 @@
 //! The secret that every node of a fleet is given.
 //!
-//! Under it accounts and addresses have the same keys on every node, and a ticket made by one can be
-//! settled by another. Who knows it can guess which account a key is about, and make tickets.
+//! Under it accounts, addresses, devices and agents have the same keys on every node, and a ticket made by
+//! one can be settled by another. Who knows it can guess which account a key is about, and make tickets.
 //!
 //! So one day it has to be changed, and that must not be a way to begin anew: together with the new
 //! secret a fleet is told the one before, until everything counted under that has passed.

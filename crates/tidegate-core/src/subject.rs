@@ -51,7 +51,7 @@ pub struct Subject<'a> {
 pub enum Fact<'a> {
     /// Shown as it is, escaped; as a keyed hash if it is long.
     Plain(&'a [u8]),
-    /// Shown only as a keyed hash: accounts.
+    /// Shown only as a keyed hash: accounts, devices and agents.
     Private(&'a [u8]),
     /// An address prefix, shown only as a keyed hash.
     Address(Prefix),
@@ -217,7 +217,7 @@ impl<'a> Subject<'a> {
     #[must_use]
     #[inline]
     pub fn with(mut self, dimension: Dimension, value: &'a [u8]) -> Self {
-        if dimension.values() == Values::Text {
+        if matches!(dimension.values(), Values::Text | Values::Private) {
             self.texts[dimension as usize] = (!value.is_empty()).then_some(value);
         }
         self
@@ -228,8 +228,8 @@ impl<'a> Subject<'a> {
     #[inline]
     pub fn get(&self, dimension: Dimension) -> Option<Fact<'a>> {
         match self.texts[dimension as usize] {
-            Some(text) if dimension.values() == Values::Accounts => Some(Fact::Private(text)),
-            Some(text) => Some(Fact::Plain(text)),
+            Some(text) if dimension.values() == Values::Text => Some(Fact::Plain(text)),
+            Some(text) => Some(Fact::Private(text)),
             None => self.prefix(dimension).map(Fact::Address),
         }
     }

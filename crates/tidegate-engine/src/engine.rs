@@ -260,6 +260,11 @@ impl<S: Store> Engine<S> {
                 Err(again) => error = again,
             }
         }
+        // Stale for the last time, and too late: that the time is over is what counts.
+        let is_late = || self.time_left(case, began).is_none();
+        if S::FALLIBLE && matches!(error, StoreError::Stale { .. }) && is_late() {
+            error = StoreError::Timeout;
+        }
         case.ask().1.clear();
         Err(error)
     }

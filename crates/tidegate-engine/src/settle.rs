@@ -83,6 +83,9 @@ impl<S: Store> Engine<S> {
                         settlement.hurry(left.ok_or(StoreError::Timeout)?);
                     }
                 }
+                Err(StoreError::Contended) if S::FALLIBLE => {
+                    return Err(self.settlement_shed(&claim, &policies));
+                }
                 other => break other?,
             }
         };

@@ -11,9 +11,9 @@
 
 use allocation_counter::measure;
 use tidegate_core::{
-    Backoff, Bucket, Calendar, Case, Counts, Dimension, FailureMode, Limit, ManualClock, Name,
-    Override, Period, PolicyError, PolicySet, PolicySetBuilder, PolicySpec, Quota, Rate, Scope,
-    Shape, Span, Subject, Timestamp, Unit, Window,
+    Attempts, Backoff, Bucket, Calendar, Case, Counts, Dimension, FailureMode, Ladder, Limit,
+    ManualClock, Name, Override, Period, PolicyError, PolicySet, PolicySetBuilder, PolicySpec,
+    Quota, Rate, Scope, Shape, Span, Subject, Threshold, Timestamp, Unit, Window,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, Reader, ready};
@@ -41,6 +41,16 @@ fn window(count: u64, counts: Counts) -> Shape {
     Shape::Window(Window::try_new(count, Span::MINUTE, counts).unwrap())
 }
 
+fn attempts() -> Shape {
+    let temp = Threshold { block_at: 10, per: Span::MINUTE, block: Span::from_secs(30) };
+    let long = Threshold { block_at: 50, per: Span::HOUR, block: Span::HOUR };
+    Shape::Attempts(Attempts::try_new(temp, Some(long)).unwrap())
+}
+
+fn ladder() -> Shape {
+    Shape::Attempts(Attempts::climbing(10, Span::HOUR, Ladder::default()).unwrap())
+}
+
 /// A policy for each shape, and one with all of them.
 fn policies() -> PolicySet {
     let backoff = || {
@@ -58,6 +68,8 @@ fn policies() -> PolicySet {
             ("times", window(50, Counts::Admitted)),
             ("counts", window(500, Counts::Admitted)),
             ("tried-window", window(50, backoff())),
+            ("log", attempts()),
+            ("ladder", ladder()),
         ]
     };
     let spec = |name: &str| PolicySpec::new(Name::try_new(name).unwrap(), FailureMode::FailOpen);
@@ -109,7 +121,7 @@ fn a_decision_allocates_nothing() {
     let policies = policies();
     let last = policies.policies().len();
     for place in 0..last {
-        let roomy = Budget { buckets: 20_000, quotas: 40_000, windows: 40_000, attempts: 16 };
+        let roomy = Budget { buckets: 20_000, quotas: 40_000, windows: 40_000, attempts: 40_000 };
         let engine = Engine::new(MemoryStore::new(roomy, &clock), policies.clone());
         let one = counted(&engine, place, "one user until refused", |_| *b"the user");
         assert!((1..DECISIONS).contains(&one), "{one} admitted");
@@ -117,7 +129,7 @@ fn a_decision_allocates_nothing() {
         assert!((1..DECISIONS).contains(&vip), "{vip} admitted");
         let new = counted(&engine, place, "new users", u64::to_le_bytes);
         assert!(new > DECISIONS / 2, "{new} admitted");
-        let tight = Budget { buckets: 1, quotas: 1, windows: 1, attempts: 16 };
+        let tight = Budget { buckets: 1, quotas: 1, windows: 1, attempts: 1 };
         let engine = Engine::new(MemoryStore::new(tight, &clock), policies.clone());
         let over = counted(&engine, place, "users without a place", u64::to_le_bytes);
         assert!(over > 0, "nobody was admitted");

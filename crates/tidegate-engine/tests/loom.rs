@@ -32,6 +32,12 @@ fn bucket(name: &str, scope: &[Dimension], burst: u64) -> Limit {
     Limit::new(Name::try_new(name).unwrap(), Scope::of(scope.iter().copied()), shape)
 }
 
+fn quota(name: &str, count: u64) -> Limit {
+    let period = Period::FirstUse(Span::DAY);
+    let quota = Shape::Quota(Quota::try_new(count, period, Counts::Admitted).unwrap());
+    Limit::new(Name::try_new(name).unwrap(), Scope::of([Dimension::Org]), quota)
+}
+
 fn policies(limits: impl IntoIterator<Item = Limit>) -> Arc<PolicySet> {
     let spec = PolicySpec::new(Name::try_new("p").unwrap(), FailureMode::FailOpen);
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);
@@ -39,7 +45,16 @@ fn policies(limits: impl IntoIterator<Item = Limit>) -> Arc<PolicySet> {
 }
 
 fn admits(store: &MemoryStore<ManualClock>, policies: &PolicySet, subject: &Subject<'_>) -> bool {
-    let mut case = Case::new(policies.get("p").unwrap(), subject);
+    admits_by(store, policies, "p", subject)
+}
+
+fn admits_by(
+    store: &MemoryStore<ManualClock>,
+    policies: &PolicySet,
+    policy: &str,
+    subject: &Subject<'_>,
+) -> bool {
+    let mut case = Case::new(policies.get(policy).unwrap(), subject);
     case.resolve(&Digests::new([1, 2]));
     let (batch, readings) = case.ask();
     ready(store.charge(batch, readings)).unwrap().unwrap();
@@ -55,14 +70,21 @@ fn explore(model: impl Fn() + Sync + Send + 'static) {
 
 /// Runs `subjects` on one thread each and counts the admitted.
 fn race(policies: &Arc<PolicySet>, subjects: &[Subject<'static>]) -> u64 {
+    race_by(policies, subjects.iter().cloned().map(|subject| ("p", subject)))
+}
+
+/// The same, each by its policy.
+fn race_by(
+    policies: &Arc<PolicySet>,
+    subjects: impl IntoIterator<Item = (&'static str, Subject<'static>)>,
+) -> u64 {
     let (store, admitted) = (store(), Arc::new(AtomicU64::new(0)));
     let threads: Vec<_> = subjects
-        .iter()
-        .cloned()
-        .map(|subject| {
+        .into_iter()
+        .map(|(policy, subject)| {
             let (store, policies, admitted) = (store.clone(), policies.clone(), admitted.clone());
             thread::spawn(move || {
-                if admits(&store, &policies, &subject) {
+                if admits_by(&store, &policies, policy, &subject) {
                     admitted.fetch_add(1, Ordering::Relaxed);
                 }
             })
@@ -86,11 +108,20 @@ fn t15_two_newcomers_of_one_key_share_one_entry() {
 #[test]
 fn a_batch_is_charged_whole_or_not_at_all_in_either_order() {
     explore(|| {
-        // Both threads need both limits, found in opposite order by their scopes.
-        let policies =
-            policies([bucket("org", &[Dimension::Org], 1), bucket("user", &[Dimension::User], 2)]);
-        let subject = Subject::new().org("acme").user("u7");
-        assert_eq!(race(&policies, &[subject.clone(), subject]), 1);
+        // Both threads need both limits, which are on different shelves, in opposite order.
+        let spec = |policy: &str, limits: [&str; 2]| {
+            let spec = PolicySpec::new(Name::try_new(policy).unwrap(), FailureMode::FailOpen);
+            let names = limits.map(|limit| Name::try_new(limit).unwrap());
+            names.into_iter().fold(spec, PolicySpec::shared_limit)
+        };
+        let policies = PolicySet::builder()
+            .shared(bucket("burst", &[Dimension::Org], 2))
+            .shared(quota("quota", 1))
+            .policy(spec("one", ["burst", "quota"]))
+            .policy(spec("other", ["quota", "burst"]));
+        let policies = Arc::new(policies.build(None).unwrap());
+        let acme = Subject::new().org("acme");
+        assert_eq!(race_by(&policies, [("one", acme.clone()), ("other", acme)]), 1);
     });
 }
 
@@ -123,13 +154,7 @@ fn two_keys_that_compete_for_the_last_place_are_both_counted() {
 #[test]
 fn a_bucket_and_a_quota_are_charged_together() {
     explore(|| {
-        let period = Period::FirstUse(Span::DAY);
-        let quota = Shape::Quota(Quota::try_new(1, period, Counts::Admitted).unwrap());
-        let scope = Scope::of([Dimension::Org]);
-        let policies = policies([
-            bucket("burst", &[Dimension::Org], 2),
-            Limit::new(Name::try_new("quota").unwrap(), scope, quota),
-        ]);
+        let policies = policies([bucket("burst", &[Dimension::Org], 2), quota("quota", 1)]);
         let acme = Subject::new().org("acme");
         assert_eq!(race(&policies, &[acme.clone(), acme]), 1);
     });

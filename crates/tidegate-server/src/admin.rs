@@ -3,7 +3,8 @@
 //! It is a listener of its own and not a path on the other one: whoever may ask for decisions must not
 //! thereby be able to lift a block, and a proxy that forwards too much must not reach it (threat T43).
 //! There is none without a token, and no token but the one that was handed in. Connections have the
-//! same bounds as elsewhere; who knows the token is trusted, so nothing here looks at other headers.
+//! same bounds as elsewhere, and pages in browsers are refused as elsewhere; beyond that, who knows the
+//! token is trusted.
 
 pub(crate) mod answers;
 mod guard;

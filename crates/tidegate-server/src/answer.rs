@@ -2,34 +2,24 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{HeaderName, Response, StatusCode};
-use hyper::body::{Body, Frame, SizeHint};
+use http_body::{Body, Frame, SizeHint};
 use tidegate_core::Span;
+use tidegate_tower::serve::Held;
 
-use crate::connection::watch::Watch;
 use crate::problem::Problem;
 
 /// A response.
 pub(crate) type Answer = Response<Payload>;
 
-/// A body that is there as a whole.
+/// The body of an answer, which is there as a whole.
 #[derive(Debug, Default)]
-pub(crate) struct Payload {
+pub struct Payload {
     bytes: Bytes,
-    /// HTTP/2: kept until the body has been sent.
-    stream: Option<Stream>,
-}
-
-/// One HTTP/2 request in progress.
-#[derive(Debug)]
-pub(crate) struct Stream {
-    watch: Arc<Watch>,
-    number: u64,
 }
 
 /// The most of a body that is handed over at once: what has been handed over is kept by hyper for as
@@ -48,6 +38,21 @@ pub(crate) static X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-
 #[inline]
 pub(crate) fn json(document: Vec<u8>) -> Answer {
     typed(StatusCode::OK, JSON, document.into())
+}
+
+/// 200, with a JSON document that holds memory of its connection until its last byte is gone: also where
+/// HTTP/2 keeps it because its client does not open the window.
+pub(crate) fn held(document: Vec<u8>, held: Held) -> Answer {
+    struct Kept {
+        document: Vec<u8>,
+        _held: Held,
+    }
+    impl AsRef<[u8]> for Kept {
+        fn as_ref(&self) -> &[u8] {
+            &self.document
+        }
+    }
+    typed(StatusCode::OK, JSON, Bytes::from_owner(Kept { document, _held: held }))
 }
 
 /// A document of any type.
@@ -102,9 +107,9 @@ pub(crate) fn close(answer: &mut Answer) {
 // === impl Payload ===
 
 impl Payload {
-    /// Keeps the request in progress until this has been sent.
-    pub(crate) fn of(&mut self, stream: Stream) {
-        self.stream = Some(stream);
+    /// All of it.
+    pub(crate) fn into_bytes(self) -> Bytes {
+        self.bytes
     }
 }
 
@@ -130,20 +135,5 @@ impl Body for Payload {
     #[inline]
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(u64::try_from(self.bytes.len()).unwrap_or(u64::MAX))
-    }
-}
-
-// === impl Stream ===
-
-impl Stream {
-    pub(crate) fn begin(watch: &Arc<Watch>) -> Self {
-        let number = watch.stream_begins();
-        Self { watch: Arc::clone(watch), number }
-    }
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        self.watch.stream_ends(self.number);
     }
 }

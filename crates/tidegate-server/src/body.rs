@@ -1,96 +1,66 @@
 //! Request bodies: how large, how slow, and of which type.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use hyper::body::Body;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use http_body::Body;
+use tidegate_tower::serve::{Held, Share, Use};
+use tokio::time::{Sleep, sleep};
 
-use crate::connection::watch::{Phase, Watch};
+use crate::browser::Fields;
 use crate::problem::{Kind, Problem};
 
-/// Who says that a body is late.
-pub(crate) enum Deadline<'w> {
-    /// HTTP/1: the connection's watch; there is one request at a time.
-    Watched(&'w Watch),
-    /// HTTP/2: a timer, for each stream its own.
-    After(Duration),
-}
-
-/// Reads a body of at most `most` bytes. One that comes in one piece is not copied; one of which a part
-/// has come takes a permit of `waiting` for each byte until the rest is there.
+/// Reads a body of at most `most` bytes. One that comes in one piece is not copied and has no timer; one
+/// of which only a part has come holds memory of its connection, and has this much time as a whole.
 pub(crate) async fn read(
     body: &mut (impl Body<Data = Bytes> + Unpin),
     most: usize,
-    deadline: Deadline<'_>,
-    waiting: &Semaphore,
+    time: Duration,
+    share: &Arc<Share>,
 ) -> Result<Bytes, Problem> {
-    let announced = body.size_hint().lower();
-    if usize::try_from(announced).map_or(true, |announced| announced > most) {
+    let announced = body.size_hint();
+    if usize::try_from(announced.lower()).map_or(true, |announced| announced > most) {
         return Err(too_large(most));
     }
-    let mut pieces = Pieces { whole: Bytes::new(), rest: Vec::new(), most };
-    // Given back when this returns, or is dropped.
-    let mut kept: Option<SemaphorePermit<'_>> = None;
-    let mut permits = 0;
-    let mut poll = |cx: &mut Context<'_>| match pieces.poll(body, cx) {
-        Poll::Pending if pieces.len() > permits => {
-            let more = u32::try_from(pieces.len() - permits).unwrap_or(u32::MAX);
-            match waiting.try_acquire_many(more) {
-                Ok(permit) => {
-                    permits = pieces.len();
-                    // One for all: a list would outgrow a body that comes byte by byte.
-                    match &mut kept {
-                        Some(kept) => kept.merge(permit),
-                        None => kept = Some(permit),
-                    }
-                    Poll::Pending
-                }
-                Err(_) => Poll::Ready(Err(busy())),
+    let whole = announced.upper().and_then(|upper| usize::try_from(upper).ok());
+    let whole = whole.unwrap_or(most).min(most);
+    let mut pieces = Pieces { first: Bytes::new(), all: Vec::new(), whole, most };
+    // Both are there only while the rest is on its way.
+    let mut waiting: Option<(Held, Pin<Box<Sleep>>)> = None;
+    poll_fn(|cx| {
+        let polled = pieces.poll(body, cx);
+        if polled.is_ready() {
+            return polled;
+        }
+        let (_, timer) = match &mut waiting {
+            Some(waiting) => waiting,
+            None => {
+                let Some(held) = share.hold(Use::Bodies, whole) else {
+                    return Poll::Ready(Err(busy()));
+                };
+                waiting.insert((held, Box::pin(sleep(time))))
             }
-        }
-        polled => polled,
-    };
-    match deadline {
-        Deadline::Watched(watch) => {
-            watch.enter(Phase::Body);
-            let read = poll_fn(|cx| match poll(cx) {
-                Poll::Pending if watch.phase() == Phase::Late => Poll::Ready(Err(late())),
-                polled => polled,
-            });
-            let read = read.await;
-            watch.enter(Phase::Answer);
-            read?;
-        }
-        Deadline::After(time) => {
-            let read = poll_fn(poll);
-            tokio::time::timeout(time, read).await.unwrap_or_else(|_| Err(late()))?;
-        }
-    }
+        };
+        timer.as_mut().poll(cx).map(|()| Err(late()))
+    })
+    .await?;
     Ok(pieces.join())
 }
 
-/// Refuses a body that is declared as something else than JSON, or as compressed: nothing is ever
-/// decompressed to decide (threat T37). One without a type is taken for JSON.
-///
-/// Heads are short, so one walk over the fields is quicker than looking two of them up.
-pub(crate) fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
-    let mut declared = false;
-    for (name, value) in headers {
-        if name == CONTENT_TYPE {
-            if declared || !names_json(value.as_bytes()) {
-                let detail = "the body must be JSON: send it as `content-type: application/json`";
-                return Err(Kind::UnsupportedMediaType.problem(detail));
-            }
-            declared = true;
-        } else if name == CONTENT_ENCODING && value != "identity" {
-            return Err(Kind::UnsupportedMediaType.problem("send the body without compression"));
-        }
+/// Refuses a body that is not declared as JSON: a browser asks before it sends one of that type across
+/// origins, and sends others at once. Refuses one that is declared as compressed, too: nothing is ever
+/// decompressed to decide (threat T37).
+pub(crate) fn is_json(fields: &Fields<'_>) -> Result<(), Problem> {
+    if !fields.content_type.once().is_some_and(|declared| names_json(declared.as_bytes())) {
+        let detail = "the body must be JSON: send it as `content-type: application/json`";
+        return Err(Kind::UnsupportedMediaType.problem(detail));
+    }
+    if fields.encoded {
+        return Err(Kind::UnsupportedMediaType.problem("send the body without compression"));
     }
     Ok(())
 }
@@ -103,10 +73,12 @@ fn names_json(declared: &[u8]) -> bool {
 
 /// A body as far as it has come.
 struct Pieces {
-    /// The first piece.
-    whole: Bytes,
-    /// All of it, once there is a second.
-    rest: Vec<u8>,
+    /// The first piece, while it is the only one.
+    first: Bytes,
+    /// All pieces, once there is a second.
+    all: Vec<u8>,
+    /// How long the body is expected to be.
+    whole: usize,
     most: usize,
 }
 
@@ -134,29 +106,27 @@ impl Pieces {
         Poll::Ready(Ok(()))
     }
 
-    /// How many bytes are kept.
-    fn len(&self) -> usize {
-        self.whole.len().max(self.rest.len())
-    }
-
     fn add(&mut self, data: Bytes) -> Result<(), Problem> {
-        if self.len() + data.len() > self.most {
+        let length = self.first.len().max(self.all.len());
+        if length + data.len() > self.most {
             return Err(too_large(self.most));
         }
-        if self.whole.is_empty() && self.rest.is_empty() {
-            self.whole = data;
+        if length == 0 {
+            self.first = data;
             return Ok(());
         }
-        if self.rest.is_empty() {
-            self.rest.extend_from_slice(&self.whole);
-            self.whole = Bytes::new();
+        if self.all.is_empty() {
+            // As long as it will be, so that it never grows: a list that doubles takes twice as much.
+            self.all.reserve_exact(self.whole.max(length + data.len()));
+            self.all.extend_from_slice(&self.first);
+            self.first = Bytes::new();
         }
-        self.rest.extend_from_slice(&data);
+        self.all.extend_from_slice(&data);
         Ok(())
     }
 
     fn join(self) -> Bytes {
-        if self.rest.is_empty() { self.whole } else { self.rest.into() }
+        if self.all.is_empty() { self.first } else { self.all.into() }
     }
 }
 
@@ -179,9 +149,9 @@ fn late() -> Problem {
 mod tests {
     //! What counts as JSON.
 
-    use std::future::Future;
-
-    use http::HeaderValue;
+    use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+    use http::{HeaderMap, HeaderValue};
+    use tidegate_tower::serve::{Bounds, Serve};
 
     use super::*;
 
@@ -190,12 +160,12 @@ mod tests {
         for declared in types {
             headers.append(CONTENT_TYPE, HeaderValue::from_static(declared));
         }
-        is_json(&headers).is_ok()
+        is_json(&Fields::of(&headers)).is_ok()
     }
 
     #[test]
-    fn json_is_declared_or_nothing_is() {
-        assert!(accepted(&[]));
+    fn t43_a_body_is_declared_as_json_once() {
+        assert!(!accepted(&[]), "a page of another origin may send that without asking");
         for json in [
             "application/json",
             "Application/JSON",
@@ -222,9 +192,9 @@ mod tests {
         fn poll_frame(
             mut self: Pin<&mut Self>,
             _: &mut Context<'_>,
-        ) -> Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
+        ) -> Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
             match self.0.take() {
-                Some(part) => Poll::Ready(Some(Ok(hyper::body::Frame::data(part)))),
+                Some(part) => Poll::Ready(Some(Ok(http_body::Frame::data(part)))),
                 None => Poll::Pending,
             }
         }
@@ -232,21 +202,23 @@ mod tests {
 
     #[test]
     fn t12_what_is_kept_of_bodies_is_bounded_by_its_bytes() {
-        let bytes = Semaphore::new(100);
+        let bounds = Bounds::default().memory(0, 800, 0);
+        // One connection has an eighth.
+        let share = Serve::new(bounds).memory().share();
         let mut cx = Context::from_waker(std::task::Waker::noop());
         let half = |length: usize| {
             let mut body = Half(Some(vec![b' '; length].into()));
-            let bytes = &bytes;
+            let share = &share;
             Box::pin(async move {
-                read(&mut body, 1_000, Deadline::After(Duration::from_secs(60)), bytes).await
+                read(&mut body, length.max(41), Duration::from_secs(60), share).await
             })
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let _entered = runtime.enter();
-        let mut waiting = half(60);
+        let mut waiting = half(59);
         assert!(waiting.as_mut().poll(&mut cx).is_pending());
-        assert!(half(1).as_mut().poll(&mut cx).is_pending(), "a byte is a byte");
-        let refused = half(41).as_mut().poll(&mut cx);
+        assert!(half(41).as_mut().poll(&mut cx).is_pending());
+        let refused = half(42).as_mut().poll(&mut cx);
         assert!(matches!(refused, Poll::Ready(Err(problem)) if problem.is(Kind::Busy)));
         drop(waiting);
         assert!(half(100).as_mut().poll(&mut cx).is_pending(), "what is given up is given back");
@@ -255,9 +227,10 @@ mod tests {
     #[test]
     fn t37_nothing_is_decompressed() {
         let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("identity"));
-        assert!(is_json(&headers).is_ok());
-        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        assert!(is_json(&headers).is_err());
+        assert!(is_json(&Fields::of(&headers)).is_ok());
+        headers.append(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        assert!(is_json(&Fields::of(&headers)).is_err());
     }
 }

@@ -4,30 +4,32 @@
 //! takes and answers is in [`openapi()`] and, for people, in `docs/server.md`.
 //!
 //! ```text
-//! accept ──▶ threads ──▶ connection ──▶ service ──▶ route ──▶ routes/* ──▶ answer
-//!   how many, from whom     │ watch: who is slow      wire/*: bodies in, answers out
+//! tidegate_tower::serve ──▶ service ──▶ route ──▶ routes/* ──▶ answer
+//!   one listener for every door          wire/*: bodies in, answers out
 //! ```
 //!
 //! | you look for | it is in |
 //! |---|---|
-//! | which thread serves which connection | `threads.rs` |
-//! | timeouts, slow clients | `connection/watch.rs` |
+//! | connections, threads, slow clients | [`tidegate_tower::serve`] |
+//! | this server beside another service, on one listener | [`Server::service`] |
 //! | strict JSON, the field that is wrong | `wire/strict.rs`, `wire/requests.rs` |
 //! | the gate for proxies | `routes/gate.rs`; the client behind them: [`tidegate_tower::client`] |
 //! | every refusal there is | `problem.rs` |
+//! | what pages in browsers may not | `browser.rs`, `settings/hosts.rs` |
 //! | metrics and their labels | `metrics/` |
+//! | what is made once a second and shared | `pages.rs`, `routes/pages.rs` |
 //! | what operators do, and who may | `admin/` |
 
-mod accept;
 mod admin;
 mod answer;
 mod attempts;
 mod body;
-mod connection;
+mod browser;
 #[doc(hidden)]
 pub mod fuzz;
 mod metrics;
 mod openapi;
+mod pages;
 mod problem;
 mod route;
 mod routes;
@@ -35,15 +37,16 @@ mod server;
 mod service;
 mod settings;
 mod suggest;
-mod threads;
 mod wire;
 mod worker;
 
 pub use admin::{AdminToken, AdminTokenError};
+pub use answer::Payload;
 pub use openapi::openapi;
 pub use problem::Problem;
 pub use server::{Drained, Handle, Server};
+pub use service::Oracle;
 pub use settings::{
-    Header, Length, Network, Settings, SettingsError, Size, UnitError, WrittenAdmin, WrittenGate,
-    WrittenHeaders, WrittenSettings,
+    Header, Host, HostError, Length, Network, Settings, SettingsError, Size, UnitError,
+    WrittenAdmin, WrittenGate, WrittenHeaders, WrittenSettings,
 };

@@ -6,10 +6,10 @@
 
 mod collect;
 mod modes;
-mod scrape;
+mod refusals;
 mod tally;
 
 pub(crate) use collect::Snapshot;
-pub(crate) use scrape::Scrapes;
+pub(crate) use refusals::{HeadRefusal, HeadRefusals};
 pub(crate) use tally::Tally;
 pub(crate) use tidegate_tower::report::exposition::Format;

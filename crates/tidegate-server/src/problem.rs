@@ -90,6 +90,8 @@ pub(crate) enum Kind {
     Unauthorized,
     /// Whoever asks is refused, and is told no more.
     Forbidden,
+    /// A web page of another origin has sent the request.
+    CrossSite,
     /// There is nothing at this path.
     NotFound,
     /// There is something, but not for this method.
@@ -102,6 +104,8 @@ pub(crate) enum Kind {
     UriTooLong,
     /// The body is not declared as JSON.
     UnsupportedMediaType,
+    /// The request names another server.
+    Misdirected,
     /// Past a limit.
     TooManyRequests,
     /// The head is too large, or has too many fields.
@@ -237,6 +241,9 @@ impl Kind {
             Self::BadTicket => (400, "urn:tidegate:problem:bad-ticket", "Not a ticket"),
             Self::Unauthorized => (401, BLANK, "Unauthorized"),
             Self::Forbidden => (403, BLANK, "Forbidden"),
+            Self::CrossSite => {
+                (403, "urn:tidegate:problem:cross-site", "Sent by a web page of another origin")
+            }
             Self::NotFound => (404, BLANK, "Not Found"),
             Self::UnknownPolicy => (404, "urn:tidegate:problem:unknown-policy", "No such policy"),
             Self::MethodNotAllowed => (405, BLANK, "Method Not Allowed"),
@@ -250,6 +257,7 @@ impl Kind {
             Self::BodyTooLarge => (413, BLANK, "Content Too Large"),
             Self::UriTooLong => (414, BLANK, "URI Too Long"),
             Self::UnsupportedMediaType => (415, BLANK, "Unsupported Media Type"),
+            Self::Misdirected => (421, BLANK, "Misdirected Request"),
             Self::NothingApplies => {
                 (422, "urn:tidegate:problem:nothing-applies", "No limit applies to the subject")
             }
@@ -279,28 +287,4 @@ pub(crate) fn brief(text: &str, most: usize) -> String {
         Some(end) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-/// What to send in place of the bare head that hyper writes about a request it could not parse: the
-/// same head, with a problem document as its body.
-pub(crate) fn unparsable(hypers: &[u8]) -> Vec<u8> {
-    let kind = match hypers.get(9..12) {
-        Some(b"431") => Kind::HeadTooLarge,
-        Some(b"414") => Kind::UriTooLong,
-        _ => Kind::Malformed,
-    };
-    let body = kind.alone().to_json();
-    let head = String::from_utf8_lossy(hypers);
-    let mut answer = Vec::with_capacity(512);
-    for line in head.split("\r\n").filter(|line| !line.is_empty()) {
-        if !line.starts_with("content-length:") {
-            answer.extend_from_slice(line.as_bytes());
-            answer.extend_from_slice(b"\r\n");
-        }
-    }
-    let rest =
-        "content-type: application/problem+json\r\ncache-control: no-store\r\ncontent-length";
-    answer.extend_from_slice(format!("{rest}: {}\r\n\r\n", body.len()).as_bytes());
-    answer.extend_from_slice(&body);
-    answer
 }

@@ -1,20 +1,19 @@
 //! The server as a whole: bind, run, drain.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 
 use tidegate_core::Clock;
 use tidegate_engine::Engine;
+use tidegate_tower::serve::{Serve, Stopped, listen};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
-use crate::accept::{Accepted, Admission, Side, accept, listen};
 use crate::admin::{AdminToken, Guard};
+use crate::service::{Desk, Oracle, Side};
 use crate::settings::Settings;
-use crate::threads::Threads;
 use crate::worker::Shared;
 use tidegate_core::Store;
 
@@ -41,12 +40,11 @@ pub struct Server<S> {
     admin: Option<AdminListener>,
 }
 
-/// Where operators come, and how many connections they have.
+/// Where operators come.
 struct AdminListener {
     listener: std::net::TcpListener,
     address: SocketAddr,
     guard: Arc<Guard>,
-    admission: Arc<Admission>,
 }
 
 /// How a server ended.
@@ -55,11 +53,6 @@ pub struct Drained {
     /// Connections that were still open after the time for draining, and were cut off.
     pub cut_off: usize,
 }
-
-/// Connections of operators: of their own, so that whoever asks for decisions cannot take them, and few.
-const ADMIN_CONNECTIONS: usize = 64;
-/// Those of one address, so that one who only knocks leaves some for others.
-const ADMIN_CONNECTIONS_PER_ADDRESS: usize = 32;
 
 /// What a program does to a server while it runs.
 pub struct Handle<S>(Arc<Shared<S>>);
@@ -93,8 +86,7 @@ impl<S: Store + 'static> Server<S> {
         let listener = listen(self.shared.settings.admin_listen)?;
         let address = listener.local_addr()?;
         let guard = Arc::new(Guard::try_new(token).map_err(io::Error::other)?);
-        let admission = Admission::new(ADMIN_CONNECTIONS, Some(ADMIN_CONNECTIONS_PER_ADDRESS));
-        self.admin = Some(AdminListener { listener, address, guard, admission });
+        self.admin = Some(AdminListener { listener, address, guard });
         Ok(self)
     }
 
@@ -108,6 +100,13 @@ impl<S: Store + 'static> Server<S> {
     #[must_use]
     pub const fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The decision server as a tower service, to be served beside something else: by
+    /// [`Serve`](tidegate_tower::serve::Serve), or whatever the program has.
+    #[must_use]
+    pub fn service(&self) -> Oracle<S> {
+        Oracle::new(&self.shared)
     }
 
     /// A handle for whoever reloads policies.
@@ -125,35 +124,40 @@ impl<S: Store + 'static> Server<S> {
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<Drained> {
         let Self { shared, listener, admin, .. } = self;
         let listener = TcpListener::from_std(listener)?;
-        let threads = Threads::start(&shared)?;
-        {
-            let hand_on = |accepted| threads.hand_over(accepted);
-            let accepting = pin!(accept(&listener, &Side::Main, &shared.admission, hand_on));
-            let operators = pin!(async {
-                match admin {
-                    Some(admin) => admin.accept(hand_on).await,
-                    None => std::future::pending().await,
-                }
-            });
-            let shutdown = pin!(shutdown);
-            tokio::select! {
-                never = accepting => match never {},
-                ended = operators => match ended? {},
-                () = shutdown => {}
+        let (stopping, stopped) = watch::channel(());
+        let stop = |mut stopped: watch::Receiver<()>| async move { drop(stopped.changed().await) };
+        let desk = Desk::new(&shared, Side::Main);
+        let serving = shared.serve.run_host(listener, desk, stop(stopped.clone()));
+        let operators = async {
+            match admin {
+                Some(admin) => admin.serve(&shared, stop(stopped)).await,
+                None => Ok(Stopped { cut: 0 }),
             }
-        }
-        shared.drain();
-        drop(listener);
-        Ok(Drained { cut_off: threads.finish().await })
+        };
+        let stopping = async {
+            shutdown.await;
+            shared.drain();
+            // Whoever waits is woken; it fails only if nobody does.
+            let _ = stopping.send(());
+        };
+        let (serving, operators, ()) = tokio::join!(serving, operators, stopping);
+        Ok(Drained { cut_off: serving?.cut + operators?.cut })
     }
 }
 
 // === impl AdminListener ===
 
 impl AdminListener {
-    async fn accept(self, hand_on: impl FnMut(Accepted)) -> io::Result<Infallible> {
+    /// Serves operators on the runtime that runs the server: they are few, and whoever keeps the serving
+    /// threads busy does not keep them waiting.
+    async fn serve<S: Store + 'static>(
+        self,
+        shared: &Arc<Shared<S>>,
+        stop: impl Future<Output = ()>,
+    ) -> io::Result<Stopped> {
         let listener = TcpListener::from_std(self.listener)?;
-        Ok(accept(&listener, &Side::Admin(self.guard), &self.admission, hand_on).await)
+        let serve = Serve::new(shared.settings.admin_bounds());
+        serve.run_host(listener, Desk::new(shared, Side::Admin(self.guard)), stop).await
     }
 }
 

@@ -1,66 +1,196 @@
 //! One request: which route, which method, which answer.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, HOST, HeaderValue};
+use http::header::{CONTENT_LENGTH, HeaderValue};
 use http::request::Parts;
-use http::{Method, Request, Version};
-use hyper::body::{Body, Incoming};
+use http::{Method, Request, Response, StatusCode, Version};
+use http_body::Body;
+use tidegate_core::{Span, Store};
+use tidegate_tower::Peer;
+use tidegate_tower::serve::{BoxError, Host, Memory, Origin, Refusal, Share, Upload};
+use tower_service::Service;
 
-use crate::accept::Side;
 use crate::admin::{self, AdminRoute, Guard};
-use crate::answer::{self, Answer, Payload, Stream};
-use crate::body::{self, Deadline};
-use crate::connection::watch::{Phase, Watch};
+use crate::answer::{self, Answer, Payload};
+use crate::body;
+use crate::browser::{self, Fields, LocalEnd};
 use crate::problem::{Kind, Problem};
 use crate::route::Route;
 use crate::routes;
-use crate::worker::Worker;
-use tidegate_core::Store;
+use crate::worker::{Shared, Worker};
 
-/// What a client speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Protocol {
-    Http1,
-    Http2,
+/// Which of the listeners a connection came to.
+#[derive(Clone)]
+pub(crate) enum Side {
+    /// That of those who ask for decisions.
+    Main,
+    /// That of operators, with who lets them in.
+    Admin(Arc<Guard>),
+}
+
+/// Answers the connections of one listener, on one thread.
+pub(crate) struct Desk<S> {
+    worker: Arc<Worker<S>>,
+    side: Side,
 }
 
 /// Answers the requests of one connection.
-pub(crate) struct Door<S> {
-    pub(crate) worker: Arc<Worker<S>>,
-    pub(crate) watch: Arc<Watch>,
-    /// Who is at the other end of the socket.
-    pub(crate) peer: IpAddr,
-    pub(crate) side: Side,
-    pub(crate) protocol: Protocol,
+struct Door<S> {
+    worker: Arc<Worker<S>>,
+    side: Side,
+    /// Who is at the other end of the socket; IPv4 is IPv4, however the socket spells it.
+    peer: IpAddr,
+    /// Our end of the socket.
+    local: LocalEnd,
+    share: Arc<Share>,
+}
+
+/// The decision server as a tower service, for programs that serve it beside something else on one
+/// listener: [`Server::service`](crate::Server::service). The address of the client is the
+/// [`Peer`](tidegate_tower::Peer) in a request's extensions.
+pub struct Oracle<S> {
+    desk: Desk<S>,
+    memory: Arc<Memory>,
 }
 
 /// The most bytes of a target. Less than a head may have, so that there is room to say so.
 const MAX_TARGET: usize = 8 << 10;
 
-/// The most fields of a head. HTTP/1 has the same bound in its parser.
-const MAX_FIELDS: usize = 100;
+// === impl Desk ===
+
+impl<S: Store + 'static> Desk<S> {
+    pub(crate) fn new(shared: &Arc<Shared<S>>, side: Side) -> Self {
+        Self { worker: Arc::new(Worker::new(Arc::clone(shared))), side }
+    }
+
+    fn door(&self, peer: IpAddr, local: LocalEnd, share: &Arc<Share>) -> Arc<Door<S>> {
+        Arc::new(Door {
+            worker: Arc::clone(&self.worker),
+            side: self.side.clone(),
+            peer: peer.to_canonical(),
+            local,
+            share: Arc::clone(share),
+        })
+    }
+}
+
+impl<S> Clone for Desk<S> {
+    fn clone(&self) -> Self {
+        Self { worker: Arc::clone(&self.worker), side: self.side.clone() }
+    }
+}
+
+impl<S: Store + 'static> Host for Desk<S> {
+    type Body = Payload;
+
+    fn lane(&self) -> Self {
+        Self::new(&self.worker.shared, self.side.clone())
+    }
+
+    fn connect(
+        &self,
+        origin: &Arc<Origin>,
+    ) -> impl Service<Request<Upload>, Response = Answer, Error: Into<BoxError>, Future: Send>
+    + Clone
+    + Send
+    + 'static {
+        let local = LocalEnd::at(origin.local());
+        let door = self.door(origin.peer().ip(), local, origin.share());
+        Answers(move |request| Arc::clone(&door).answer(request))
+    }
+
+    fn refuse(&self, refusal: Refusal) -> Response<Bytes> {
+        let kind = match refusal.status {
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Kind::HeadTooLarge,
+            StatusCode::URI_TOO_LONG => Kind::UriTooLong,
+            StatusCode::SERVICE_UNAVAILABLE => Kind::Busy,
+            _ => Kind::Malformed,
+        };
+        let answer = answer::problem(&kind.problem(refusal.detail));
+        if let Side::Main = self.side {
+            self.worker.tally.answered(Route::Other, answer.status(), Span::ZERO);
+        }
+        answer.map(Payload::into_bytes)
+    }
+}
+
+/// A service made of a function that is always ready.
+#[derive(Clone)]
+struct Answers<F>(F);
+
+impl<F, T, R> Service<R> for Answers<F>
+where
+    F: FnMut(R) -> T,
+    T: Future<Output = Result<Answer, Infallible>>,
+{
+    type Response = Answer;
+    type Error = Infallible;
+    type Future = T;
+
+    #[inline]
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    #[inline]
+    fn call(&mut self, request: R) -> T {
+        (self.0)(request)
+    }
+}
+
+// === impl Oracle ===
+
+impl<S: Store + 'static> Oracle<S> {
+    pub(crate) fn new(shared: &Arc<Shared<S>>) -> Self {
+        Self { desk: Desk::new(shared, Side::Main), memory: Arc::clone(shared.serve.memory()) }
+    }
+}
+
+impl<S> Clone for Oracle<S> {
+    fn clone(&self) -> Self {
+        Self { desk: self.desk.clone(), memory: Arc::clone(&self.memory) }
+    }
+}
+
+impl<S, B> Service<Request<B>> for Oracle<S>
+where
+    S: Store + 'static,
+    B: Body<Data = Bytes> + Unpin + Send + 'static,
+{
+    type Response = Answer;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Answer, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+        // Nobody trusts that address.
+        let peer = peer.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+        let door = self.desk.door(peer, LocalEnd::default(), &self.memory.share());
+        Box::pin(door.answer(request))
+    }
+}
 
 // === impl Door ===
 
 impl<S: Store + 'static> Door<S> {
     /// Answers one request, whatever it is.
-    pub(crate) async fn answer(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-    ) -> Result<Answer, Infallible> {
+    async fn answer<B>(self: Arc<Self>, request: Request<B>) -> Result<Answer, Infallible>
+    where
+        B: Body<Data = Bytes> + Unpin,
+    {
         let clock = &self.worker.shared.clock;
         let began = clock.now();
-        let stream = match self.protocol {
-            Protocol::Http2 => Some(Stream::begin(&self.watch)),
-            Protocol::Http1 => {
-                self.watch.enter(Phase::Answer);
-                None
-            }
-        };
         let (head, mut body) = request.into_parts();
         let (route, name) = match self.side {
             Side::Main => Route::of(head.uri.path()),
@@ -71,27 +201,13 @@ impl<S: Store + 'static> Door<S> {
             // Rare, so its size is not for every other request to carry.
             Side::Admin(guard) => Box::pin(self.operate(guard, &head, &mut body)).await,
         };
-        let mut unclear = false;
-        let mut answer = routed.unwrap_or_else(|problem| {
-            unclear = problem.is(Kind::Malformed);
-            refusal(route, &problem)
-        });
-        match stream {
-            Some(stream) => {
-                if head.method == Method::HEAD {
-                    withhold(&mut answer);
-                }
-                answer.body_mut().of(stream);
+        let mut answer = routed.unwrap_or_else(|problem| refusal(route, &problem));
+        if head.version == Version::HTTP_2 {
+            if head.method == Method::HEAD {
+                withhold(&mut answer);
             }
-            None => {
-                // A body in chunks never counts as read to its end: beside a length that hyper
-                // does not show, somebody before us may have divided the bytes otherwise.
-                if unclear || !body.is_end_stream() {
-                    self.watch.leave_unread();
-                    answer::close(&mut answer);
-                }
-                self.watch.enter(Phase::Write);
-            }
+        } else if !body.is_end_stream() {
+            answer::close(&mut answer);
         }
         let status = answer.status();
         let template = match self.side {
@@ -111,9 +227,13 @@ impl<S: Store + 'static> Door<S> {
         route: Route,
         name: &str,
         head: &Parts,
-        body: &mut Incoming,
+        body: &mut (impl Body<Data = Bytes> + Unpin),
     ) -> Result<Answer, Problem> {
-        self.check(head)?;
+        check(head)?;
+        let fields = Fields::of(&head.headers);
+        if !self.is_open_to_pages(route) {
+            self.check_browser(head, &fields)?;
+        }
         if !route.answers(&head.method) {
             return Err(match route {
                 Route::Other => Kind::NotFound.problem("`/openapi.json` says what there is"),
@@ -122,17 +242,19 @@ impl<S: Store + 'static> Door<S> {
         }
         let worker = &*self.worker;
         match route {
-            Route::Decide => routes::decide(worker, &self.json(head, body).await?).await,
-            Route::Peek => routes::peek(worker, &self.json(head, body).await?).await,
-            Route::Batch => routes::batch(worker, &self.json(head, body).await?).await,
-            Route::Settle => routes::settle(worker, &self.json(head, body).await?).await,
-            Route::Policies => routes::policies(worker),
+            Route::Decide => routes::decide(worker, &self.json(&fields, body).await?).await,
+            Route::Peek => routes::peek(worker, &self.json(&fields, body).await?).await,
+            Route::Batch => {
+                routes::batch(worker, &self.json(&fields, body).await?, &self.share).await
+            }
+            Route::Settle => routes::settle(worker, &self.json(&fields, body).await?).await,
+            Route::Policies => routes::policies(worker).await,
             Route::Explain => routes::explain(worker, name, query(head)).await,
             Route::Gate => routes::gate(worker, name, self.peer, head).await,
             Route::Livez => Ok(routes::livez()),
             Route::Readyz => routes::readyz(worker),
             Route::Metrics => routes::metrics(worker, &head.headers).await,
-            Route::Openapi => routes::openapi(),
+            Route::Openapi => routes::openapi(worker).await,
             Route::Other => Err(Kind::NotFound.alone()),
         }
     }
@@ -142,11 +264,14 @@ impl<S: Store + 'static> Door<S> {
         &self,
         guard: &Guard,
         head: &Parts,
-        body: &mut Incoming,
+        body: &mut (impl Body<Data = Bytes> + Unpin),
     ) -> Result<Answer, Problem> {
-        self.check(head)?;
+        check(head)?;
+        let fields = Fields::of(&head.headers);
+        self.check_browser(head, &fields)?;
         let worker = &*self.worker;
-        if let Some(refusal) = guard.refuse(self.peer, &head.headers, worker.shared.clock.now()) {
+        let (now, refusals) = (worker.shared.clock.now(), &worker.shared.head_refusals);
+        if let Some(refusal) = guard.refuse(self.peer, &head.headers, now, refusals) {
             return Ok(refusal);
         }
         let there =
@@ -161,55 +286,54 @@ impl<S: Store + 'static> Door<S> {
         let peer = self.peer;
         match route {
             AdminRoute::Blocks => admin::blocks(worker, query(head)).await,
-            AdminRoute::Block => admin::block(worker, peer, &self.json(head, body).await?).await,
+            AdminRoute::Block => admin::block(worker, peer, &self.json(&fields, body).await?).await,
             AdminRoute::Unblock => {
-                admin::unblock(worker, peer, &self.json(head, body).await?).await
+                admin::unblock(worker, peer, &self.json(&fields, body).await?).await
             }
-            AdminRoute::Reset => admin::reset(worker, peer, &self.json(head, body).await?).await,
+            AdminRoute::Reset => admin::reset(worker, peer, &self.json(&fields, body).await?).await,
             AdminRoute::Quotas => admin::quotas(worker, query(head)).await,
         }
     }
 
-    /// Whether a head is within its bounds and names its host.
-    fn check(&self, head: &Parts) -> Result<(), Problem> {
-        let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
-        if target > MAX_TARGET {
-            return Err(
-                Kind::UriTooLong.problem(format!("a target has at most {MAX_TARGET} bytes"))
-            );
+    /// Whether requests of this route are answered whatever name and page they come with. A health check
+    /// changes nothing, tells no secret, and must not fail because of a name. At the gate a trusted proxy
+    /// passes on the fields of its own client, whose names are not ours.
+    fn is_open_to_pages(&self, route: Route) -> bool {
+        match route {
+            Route::Livez | Route::Readyz => true,
+            Route::Gate => self.worker.shared.settings.gate.trust.trusts(self.peer),
+            _ => false,
         }
-        if head.headers.len() > MAX_FIELDS {
-            let detail = format!("a request has at most {MAX_FIELDS} header fields");
-            return Err(Kind::HeadTooLarge.problem(detail));
-        }
-        if self.protocol == Protocol::Http1 && !names_one_host(head) {
-            return Err(Kind::Malformed.problem("a request names its host, once"));
-        }
-        Ok(())
+    }
+
+    /// Refuses what a browser sends for a page that has no business here.
+    fn check_browser(&self, head: &Parts, fields: &Fields<'_>) -> Result<(), Problem> {
+        let shared = &self.worker.shared;
+        browser::check(&shared.settings.hosts, &self.local, head, fields).map_err(|turned| {
+            shared.head_refusals.count(turned.reason());
+            turned.problem()
+        })
     }
 
     /// The body, if it is declared as JSON.
-    async fn json(&self, head: &Parts, body: &mut Incoming) -> Result<Bytes, Problem> {
-        body::is_json(&head.headers)?;
-        let shared = &self.worker.shared;
-        let settings = &shared.settings;
-        let deadline = match self.protocol {
-            Protocol::Http1 => Deadline::Watched(&self.watch),
-            Protocol::Http2 => Deadline::After(settings.timeouts.body),
-        };
-        body::read(body, settings.max_body, deadline, &shared.bodies).await
+    async fn json(
+        &self,
+        fields: &Fields<'_>,
+        body: &mut (impl Body<Data = Bytes> + Unpin),
+    ) -> Result<Bytes, Problem> {
+        body::is_json(fields)?;
+        let settings = &self.worker.shared.settings;
+        body::read(body, settings.max_body, settings.timeouts.body, &self.share).await
     }
 }
 
-/// Whether it is clear which host is meant: RFC 9112 refuses anything else, because two readers might
-/// choose differently. HTTP/1.0 did not have the field.
-fn names_one_host(head: &Parts) -> bool {
-    let mut hosts = head.headers.iter().filter(|(name, _)| *name == HOST);
-    match (hosts.next(), hosts.next()) {
-        (Some(_), None) => true,
-        (None, _) => head.version < Version::HTTP_11,
-        (Some(_), Some(_)) => false,
+/// Whether the target of a request is within its bounds.
+fn check(head: &Parts) -> Result<(), Problem> {
+    let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
+    if target > MAX_TARGET {
+        return Err(Kind::UriTooLong.problem(format!("a target has at most {MAX_TARGET} bytes")));
     }
+    Ok(())
 }
 
 fn query(head: &Parts) -> &str {

@@ -1,7 +1,10 @@
 //! What an operator can set: as written, then validated. The server sees only the second.
 
+mod hosts;
 mod written;
 
+pub use hosts::{Host, HostError};
+pub(crate) use hosts::{Hosts, host_and_port};
 pub use tidegate_tower::settings::{Header, Length, Network, Size, UnitError};
 pub use written::{WrittenAdmin, WrittenGate, WrittenHeaders, WrittenSettings};
 
@@ -11,8 +14,11 @@ use std::time::Duration;
 
 use http::{HeaderName, StatusCode};
 use ipnet::IpNet;
-use tidegate_core::Dimension;
+use tidegate_core::{Dimension, Span};
 use tidegate_tower::client::Trust;
+use tidegate_tower::serve::Bounds;
+
+use crate::pages::PAGE_AGE;
 
 /// How the server listens, what it bounds, and whom it believes.
 ///
@@ -28,16 +34,18 @@ use tidegate_tower::client::Trust;
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub(crate) listen: SocketAddr,
+    /// The names that requests may use for the server.
+    pub(crate) hosts: Hosts,
     pub(crate) threads: NonZeroUsize,
     pub(crate) max_connections: usize,
-    pub(crate) max_connections_per_address: Option<usize>,
+    pub(crate) max_connections_per_address: usize,
     pub(crate) timeouts: Timeouts,
     pub(crate) max_body: usize,
     pub(crate) gate: Gate,
     pub(crate) admin_listen: SocketAddr,
-    /// One runtime with many threads instead of one for each thread. For measurements only, so it
-    /// cannot be written.
-    pub(crate) one_runtime: bool,
+    /// How long `/metrics`, `/v1/policies` and `/openapi.json` are good for. For tests only, so it cannot
+    /// be written.
+    pub(crate) page_age: Span,
 }
 
 /// How long a client may take for what.
@@ -59,6 +67,18 @@ pub(crate) struct Gate {
     /// What a refusal is answered with.
     pub(crate) deny: StatusCode,
 }
+
+/// The connections that are kept for health checks.
+const RESERVE: usize = 32;
+
+/// The paths of health checks.
+const HEALTH: [&str; 2] = ["/livez", "/readyz"];
+
+/// The connections of operators.
+const ADMIN_CONNECTIONS: usize = 64;
+
+/// The connections of operators from one address, so that one who only knocks leaves some for others.
+const ADMIN_CONNECTIONS_PER_ADDRESS: usize = 32;
 
 /// Why settings cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -103,9 +123,12 @@ impl Settings {
         let Timeouts { header, body, idle, drain } = usual.timeouts;
         Ok(Self {
             listen: written.listen.unwrap_or(usual.listen),
+            hosts: written.hosts.as_deref().map_or(usual.hosts, Hosts::written),
             threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN),
             max_connections: connections,
-            max_connections_per_address: written.max_connections_per_address,
+            max_connections_per_address: written
+                .max_connections_per_address
+                .unwrap_or_else(|| share_of_one(connections)),
             timeouts: Timeouts {
                 header: length("header_timeout", written.header_timeout, header)?,
                 body: length("body_timeout", written.body_timeout, body)?,
@@ -115,7 +138,7 @@ impl Settings {
             max_body,
             gate: Gate::try_new(&written.gate)?,
             admin_listen: admin_listen(&written.admin, usual.admin_listen)?,
-            one_runtime: false,
+            page_age: usual.page_age,
         })
     }
 
@@ -149,12 +172,42 @@ impl Settings {
         self.timeouts.drain
     }
 
-    /// One runtime with many threads instead of one for each thread, to measure the difference.
+    /// Pages such as `/metrics` that are made anew for each request, as tests want them that look at a
+    /// counter right after they have moved it.
     #[doc(hidden)]
     #[must_use]
-    pub const fn with_one_runtime(mut self) -> Self {
-        self.one_runtime = true;
+    pub const fn with_fresh_pages(mut self) -> Self {
+        self.page_age = Span::ZERO;
         self
+    }
+
+    /// What the listener of those who ask for decisions puts up with.
+    pub(crate) fn bounds(&self) -> Bounds {
+        self.usual_bounds()
+            .threads(self.threads)
+            .connections(self.max_connections)
+            .connections_of_one(self.max_connections_per_address)
+            .trust(self.gate.trust.clone())
+            .reserve(RESERVE, &HEALTH)
+    }
+
+    /// What the listener of operators puts up with: connections of their own, and few.
+    pub(crate) fn admin_bounds(&self) -> Bounds {
+        self.usual_bounds()
+            .connections(ADMIN_CONNECTIONS)
+            .connections_of_one(ADMIN_CONNECTIONS_PER_ADDRESS)
+    }
+
+    fn usual_bounds(&self) -> Bounds {
+        let Timeouts { header, body, idle, drain } = self.timeouts;
+        Bounds::default()
+            .small_bodies()
+            .header_timeout(header)
+            .idle_timeout(idle)
+            // The server reads bodies whole, and gives each so much time as a whole.
+            .body_timeout(None)
+            .write_timeout(body)
+            .drain(drain)
     }
 }
 
@@ -162,9 +215,10 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: (Ipv4Addr::LOCALHOST, Self::PORT).into(),
+            hosts: Hosts::default(),
             threads: cores(),
             max_connections: 10_000,
-            max_connections_per_address: None,
+            max_connections_per_address: share_of_one(10_000),
             timeouts: Timeouts {
                 header: Duration::from_secs(5),
                 body: Duration::from_secs(5),
@@ -178,9 +232,14 @@ impl Default for Settings {
                 deny: StatusCode::TOO_MANY_REQUESTS,
             },
             admin_listen: (Ipv4Addr::LOCALHOST, Self::ADMIN_PORT).into(),
-            one_runtime: false,
+            page_age: PAGE_AGE,
         }
     }
+}
+
+/// The connections of one address unless they are written: a quarter, but not fewer than a few.
+fn share_of_one(connections: usize) -> usize {
+    (connections / 4).max(16).min(connections)
 }
 
 fn cores() -> NonZeroUsize {

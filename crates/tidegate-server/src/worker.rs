@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tidegate_core::{Clock, Span, Store, Timestamp};
 use tidegate_engine::Engine;
-use tokio::sync::Semaphore;
+use tidegate_tower::serve::Serve;
 
-use crate::accept::Admission;
-use crate::connection::watch::Watches;
-use crate::metrics::{Scrapes, Tally};
+use crate::metrics::{HeadRefusals, Tally};
+use crate::pages::Pages;
 use crate::settings::Settings;
 
 /// What every thread sees.
@@ -17,13 +16,14 @@ pub(crate) struct Shared<S> {
     pub(crate) engine: Arc<Engine<S>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: Settings,
-    pub(crate) admission: Arc<Admission>,
+    /// The listener of those who ask for decisions: its connections and what they hold.
+    pub(crate) serve: Serve,
     started: Timestamp,
     /// What each thread has counted.
     tallies: Mutex<Vec<Arc<Tally>>>,
-    pub(crate) scrapes: Scrapes,
-    /// One permit for each byte of a body that has come in part and is kept until the rest comes.
-    pub(crate) bodies: Semaphore,
+    pub(crate) pages: Pages,
+    /// Requests refused for what their heads say.
+    pub(crate) head_refusals: HeadRefusals,
     draining: AtomicBool,
     /// Reloads that were refused, and those that were accepted.
     reloads: [AtomicU64; 2],
@@ -32,13 +32,8 @@ pub(crate) struct Shared<S> {
 /// What one thread has for itself, so that threads do not wait for each other's caches.
 pub(crate) struct Worker<S> {
     pub(crate) shared: Arc<Shared<S>>,
-    pub(crate) watches: Watches,
     pub(crate) tally: Arc<Tally>,
 }
-
-/// What all bodies that are waiting for their rest may take together: an HTTP/2 connection can begin
-/// many at once, so the number of connections is no bound.
-const BODIES_BYTES: usize = 256 << 20;
 
 // === impl Shared ===
 
@@ -46,16 +41,13 @@ impl<S> Shared<S> {
     pub(crate) fn new(settings: Settings, engine: Arc<Engine<S>>, clock: Arc<dyn Clock>) -> Self {
         Self {
             engine,
-            admission: Admission::new(
-                settings.max_connections,
-                settings.max_connections_per_address,
-            ),
-            scrapes: Scrapes::default(),
-            bodies: Semaphore::new(BODIES_BYTES),
+            serve: Serve::new(settings.bounds()),
+            pages: Pages::default(),
             started: clock.now(),
             clock,
             settings,
             tallies: Mutex::default(),
+            head_refusals: HeadRefusals::default(),
             draining: AtomicBool::new(false),
             reloads: Default::default(),
         }
@@ -96,6 +88,6 @@ impl<S: Store> Worker<S> {
     pub(crate) fn new(shared: Arc<Shared<S>>) -> Self {
         let tally = Arc::new(Tally::new(&shared.engine.policies()));
         shared.tallies.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&tally));
-        Self { watches: Watches::new(&shared.settings.timeouts), shared, tally }
+        Self { shared, tally }
     }
 }

@@ -5,10 +5,11 @@
 //! tricks, and as the [`vectors`] that say in data what the documents mean. [`trace`] makes up
 //! policies and steps nobody would think of, [`drive`] walks them through any [`Store`], and
 //! [`plain`] is the smallest store there is: the pure rules of the core around a map. [`stub`] is a
-//! store that waits, fails and is written down as a test says.
+//! store that waits, fails and is written down as a test says; a [`page`] is written on by a log.
 //!
 //! Shared stores are judged on real [`servers`] that are killed, stopped and restarted, and behind
 //! a [`proxy`] that breaks the wire in between. Metrics are read by the letter of [`openmetrics`].
+//! Listeners are sent the requests of [`smuggling`], which no client library would write.
 //!
 //! Nothing here reads a clock, and only the harness waits: for other processes, and never without a
 //! bound. A failure prints the trace that led to it.
@@ -24,10 +25,12 @@ pub mod drive;
 pub mod lua;
 pub mod model;
 pub mod openmetrics;
+pub mod page;
 pub mod plain;
 pub mod proxy;
 pub mod servers;
 pub mod sim;
+pub mod smuggling;
 pub mod stub;
 pub mod trace;
 pub mod twelve;
@@ -36,6 +39,21 @@ pub mod vectors;
 use core::future::Future;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
+
+use tidegate_core::Store;
+use tidegate_engine::Engine;
+
+/// Makes the probes that are due by the clock of an engine; how many there were.
+///
+/// # Panics
+///
+/// If its store makes them wait.
+pub fn probe<S: Store>(engine: &Engine<S>) -> usize {
+    let due = engine.poll(engine.now());
+    let probes = due.len();
+    due.into_iter().for_each(|probe| ready(engine.probe(probe)));
+    probes
+}
 
 /// The output of a future that is ready at once, as those of a store without I/O are.
 ///

@@ -22,8 +22,6 @@
 //! | what an operator is told: log, metrics, audit | [`report`] |
 //! | a listener that slow clients cannot take over | `serve` (feature `serve`) |
 
-#[cfg(feature = "serve")]
-pub mod accept;
 pub mod answer;
 #[cfg(feature = "axum")]
 pub mod axum;

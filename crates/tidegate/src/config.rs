@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 use tidegate_core::{PolicySet, PolicySetBuilder, Secret};
 use tidegate_engine::file::{Door, File, Placed, Report, schema};
 use tidegate_engine::memory::Budget;
-use tidegate_server::{AdminToken, Settings, WrittenSettings};
+use tidegate_server::{AdminToken, Host, Settings, WrittenSettings};
 
 use crate::cli::Source;
 use crate::log;
@@ -65,6 +65,8 @@ pub(crate) struct Overlay {
     pub(crate) previous_secret: Option<Hidden>,
     pub(crate) previous_secret_file: Option<PathBuf>,
     pub(crate) listen: Option<SocketAddr>,
+    /// The names that requests may use for the server.
+    pub(crate) hosts: Option<Vec<Host>>,
     pub(crate) admin_listen: Option<SocketAddr>,
     /// Whether operators of other machines are listened to.
     pub(crate) admin_allow_remote: bool,
@@ -207,6 +209,7 @@ impl Config {
     pub(crate) fn server(&self, overlay: &Overlay) -> WrittenSettings {
         let mut written = self.file.door().server.clone();
         written.listen = overlay.listen.or(written.listen);
+        written.hosts = overlay.hosts.clone().or(written.hosts);
         written.threads = overlay.threads.or(written.threads);
         written.admin.listen = overlay.admin_listen.or(written.admin.listen);
         let allowed = overlay.admin_allow_remote.then_some(true);
@@ -220,12 +223,21 @@ impl Config {
     ///
     /// If it cannot be read, or can be guessed.
     pub(crate) fn admin_token(&self, overlay: &Overlay) -> Result<Option<AdminToken>> {
-        let token = token::find(Given {
+        let token = token::find(self.admin(overlay))?;
+        Ok(token.map(|token| AdminToken::try_new(token.reveal())).transpose()?)
+    }
+
+    /// The file with that token, where a file is to be read.
+    pub(crate) fn admin_token_file(&self, overlay: &Overlay) -> Option<PathBuf> {
+        self.admin(overlay).path().map(Path::to_owned)
+    }
+
+    fn admin<'o>(&'o self, overlay: &'o Overlay) -> Given<'o> {
+        Given {
             flag: overlay.admin_token_file.as_deref(),
             environment: overlay.admin_token.as_ref(),
             file: self.file.door().server.admin.token_file.as_deref(),
-        })?;
-        Ok(token.map(|token| AdminToken::try_new(token.reveal())).transpose()?)
+        }
     }
 
     /// How to log, likewise.

@@ -4,11 +4,13 @@ mod bench;
 mod cli;
 mod client;
 mod config;
+mod descriptors;
 mod log;
 mod reload;
 mod store;
 mod text;
 mod token;
+mod warnings;
 
 use std::process::ExitCode;
 

@@ -84,14 +84,7 @@ fn start() -> Fallible<Vec<Contender>> {
     let config = policies.display().to_string();
     let args = ["serve", "--config", &config, "--listen", &listen, "--log-level", "warn"];
     let tidegate = process::build_tidegate()?;
-    contenders.push(contender("tidegate", tidegate.clone(), &args, port, "/v1/decide", BODY)?);
-
-    let port = process::free_port()?;
-    let listen = format!("127.0.0.1:{port}");
-    let args = ["serve", "--config", &config, "--listen", &listen, "--log-level", "warn"];
-    let args = [args.as_slice(), &["--one-runtime"]].concat();
-    let name = "tidegate, one runtime";
-    contenders.push(contender(name, tidegate, &args, port, "/v1/decide", BODY)?);
+    contenders.push(contender("tidegate", tidegate, &args, port, "/v1/decide", BODY)?);
 
     let port = process::free_port()?;
     let text = port.to_string();

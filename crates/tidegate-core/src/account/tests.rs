@@ -52,7 +52,18 @@ fn spellings() -> BTreeSet<String> {
         "renée.fi\u{17f}her@example.org",
         "renée.fisher@example.\u{2134}rg",
     ];
-    let around = ["", " ", "\t", "\r\n", "\u{a0}", "\u{3000}", "\u{2003}\u{202f}", "\u{85}"];
+    let around = [
+        "",
+        " ",
+        "\t",
+        "\r\n",
+        "\u{a0}",
+        "\u{3000}",
+        "\u{2003}\u{202f}",
+        "\u{85}",
+        "\u{feff} \u{ad}",
+        "\u{1c}\u{1f}",
+    ];
     let written = names
         .iter()
         .flat_map(|name| [(*name).to_owned(), full_width(name), bold(name), circled(name)]);
@@ -86,27 +97,8 @@ fn t17_an_override_for_a_name_holds_for_every_spelling() {
 #[test]
 fn different_people_stay_different() {
     let people = [
-        "ada",
-        "a da",
-        "a-da",
-        "adá",
-        "adaa",
-        "ａdа", // the last letter is Cyrillic
-        "i",
-        "ı",
-        "l",
-        "1",
-        "o",
-        "0",
-        "ss",
-        "s",
-        "π",
-        "п",
-        "u",
-        "ü",
-        "user",
-        "user\u{200b}",
-        "",
+        "ada", "a da", "a-da", "adá", "adaa", "ａdа", // the last letter is Cyrillic
+        "i", "ı", "l", "1", "o", "0", "ss", "s", "π", "п", "u", "ü", "user", "",
     ];
     let accounts: BTreeSet<String> =
         people.iter().map(|typed| Account::new(typed).as_str().to_owned()).collect();
@@ -140,9 +132,23 @@ fn folding_is_full_and_the_same_in_every_place() {
 }
 
 #[test]
+fn t17_what_nobody_sees_is_no_part_of_a_name() {
+    let invisible: Vec<char> =
+        ('\0'..=char::MAX).filter(|it| invisible::is_invisible(*it)).collect();
+    assert_eq!(invisible.len(), 4_174, "as many as Unicode lists");
+    for hidden in invisible {
+        let typed = format!("{hidden}re{hidden}ne{hidden}\u{301}e {hidden}");
+        assert_eq!(Account::new(&typed).as_str(), "renée", "{hidden:?}");
+    }
+    let padded = format!("a{}da", "\u{200b}".repeat(10_000));
+    assert_eq!(Account::new(&padded).as_str(), "ada", "however many there are");
+    assert_eq!(Account::new("👩\u{200d}🚀").as_str(), "👩🚀");
+}
+
+#[test]
 fn a_name_of_nothing_but_white_space_is_the_empty_name_and_counts() {
     let expected = counted(per_account(), "");
-    for typed in ["", " ", "\t\n", "\u{3000}\u{a0}\u{2028}"] {
+    for typed in ["", " ", "\t\n", "\u{3000}\u{a0}\u{2028}", " \u{200b}"] {
         let account = Account::new(typed);
         assert_eq!(account.as_str(), "");
         let subject = Subject::new().account(&account);
@@ -226,7 +232,7 @@ fn folding_a_folded_character_changes_nothing() {
 
 /// Letters that compose, decompose or fold into several, and what stands around them.
 fn awkward() -> impl Strategy<Value = String> {
-    let pieces = "aAßẞİıIfﬁﬃΐΰᾳᾼᾧῼǰŉΣςσ\u{345}\u{301}\u{308}\u{307}\u{313}\u{342}\u{323}\u{338}\u{a8}\u{37a}\u{1fbf} \u{a0}\u{3000}가ᄀ\u{1161}\u{11a8}ﾊﾟﷺŻ①Ａ𝐀";
+    let pieces = "aAßẞİıIfﬁﬃΐΰᾳᾼᾧῼǰŉΣςσ\u{345}\u{301}\u{308}\u{307}\u{313}\u{342}\u{323}\u{338}\u{a8}\u{37a}\u{1fbf} \u{a0}\u{3000}가ᄀ\u{1161}\u{11a8}\u{1160}\u{200d}\u{ad}\u{fe0f}\u{ffa0}ﾊﾟﷺŻ①Ａ𝐀";
     let piece = proptest::sample::select(pieces.chars().collect::<Vec<_>>());
     proptest::collection::vec(piece, 0..12).prop_map(String::from_iter)
 }

@@ -82,7 +82,7 @@
 //!
 //! # What is private
 //!
-//! Accounts and addresses appear in keys only as half of an HMAC under a secret
+//! Accounts, addresses, devices and agents appear in keys only as half of an HMAC under a secret
 //! ([`KeyNames`](crate::KeyNames)); so does any value that is longer than
 //! [128 bytes](crate::MAX_PART) once escaped, behind a `#` that escaping never produces. 128 bits
 //! keep values apart and hidden. Every other value is shown, so give a *token* by its public id and

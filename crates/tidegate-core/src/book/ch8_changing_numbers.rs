@@ -40,7 +40,7 @@
 //!
 //! The *text* of a key names the period as it is written ([chapter 6](super::ch6_who_is_counted)), so in
 //! a store that goes by that text a reload may give a counter another name. A limit therefore remembers
-//! the last [two](crate::MAX_FORMER) names its counters had ([`Names`](crate::Names)), for as long as
+//! the last two names its counters had ([`Names`](crate::Names)), for as long as
 //! counters can be left under them. A store that finds nothing under the present name reads the former
 //! one in the same step, by the rules of the table, and writes the present one; it never adds two up.
 //! If a reload comes back to a name, what was counted in between is found first. A former name that

@@ -119,8 +119,10 @@
 //! ```
 //!
 //! A counter has one name, and up to two former ones after a reload ([chapter
-//! 8](super::ch8_changing_numbers)): [`Names`](crate::Names) says in which order they are looked at, and
-//! what is written and deleted under which of them.
+//! 8](super::ch8_changing_numbers)); where the release before named it in another way, each of the three
+//! has such a name as well, so there are [five former ones](crate::MAX_FORMER) at most.
+//! [`Names`](crate::Names) says in which order they are looked at, and what is written and deleted under
+//! which of them.
 //!
 //! Every step has the same form: it is given what was found, in the order of the names, and the time;
 //! it gives its answer and the [`Write`](crate::Write)s, or an error and nothing at all. So a store

@@ -28,9 +28,12 @@ fn p89_the_largest_cost_is_exact_in_every_store() {
 
 proptest! {
     #[test]
-    fn p89_any_text_parses_to_what_it_says_or_not_at_all(text in "[-+ 0-9a-fxE.]{0,20}") {
-        if let Ok(cost) = text.parse::<Cost>() {
-            prop_assert_eq!(cost.to_string(), text.trim_start_matches('0'));
-        }
+    fn p89_any_text_parses_to_what_it_says_or_not_at_all(
+        text in prop_oneof!["[-+ 0-9a-fxE.]{0,20}", "0{0,2}[0-9]{1,16}", "90071992547409[89][0-9]"],
+    ) {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.then(|| text.parse::<u64>().unwrap());
+        let expected = number.filter(|number| (1..1 << 53).contains(number));
+        prop_assert_eq!(text.parse::<Cost>().ok().map(Cost::get), expected);
     }
 }

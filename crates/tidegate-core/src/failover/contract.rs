@@ -70,7 +70,7 @@ pub struct Cap {
 
 impl Cap {
     /// The cap, and where it is by address alone those of the wider prefixes.
-    pub(super) fn widened(&self) -> impl Iterator<Item = Self> {
+    pub(crate) fn widened(&self) -> impl Iterator<Item = Self> {
         let wider = WIDER.iter().filter(|_| self.by == PREFIX);
         let wider = wider.map(|(by, times)| Self {
             by: Scope::of_all(&[*by]),

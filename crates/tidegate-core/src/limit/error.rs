@@ -51,6 +51,12 @@ pub enum LimitError {
         /// The dimension.
         dimension: &'static str,
     },
+    /// A limit for IPv6 alone that counts by no address.
+    #[error("limit `{limit}` is for IPv6 only but counts by no address; count by ip, ip56 or ip48")]
+    Ipv6OfNoAddress {
+        /// The limit.
+        limit: Name,
+    },
     /// More distinct values than are kept.
     #[error("limit `{limit}`: up to {MAX_DISTINCT} distinct values are told apart")]
     TooManyDistinct {

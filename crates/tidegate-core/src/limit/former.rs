@@ -23,9 +23,13 @@ use crate::shape::Shape;
 use crate::subject::Scope;
 use crate::time::{Span, Timestamp};
 
-/// The most former names of a counter that are looked at. A limit whose period is changed more often,
-/// while counters of all these periods still count, forgets the oldest.
-pub const MAX_FORMER: usize = 2;
+/// The most former names of a counter that are looked at: those of two endings, and the names that
+/// all three had in the release before.
+pub const MAX_FORMER: usize = 2 * MAX_ENDINGS + 1;
+
+/// The most former endings that are looked at. A limit whose period is changed more often, while counters
+/// of all these periods still count, forgets the oldest.
+const MAX_ENDINGS: usize = 2;
 
 /// The most endings that are remembered, whether or not they are looked at.
 const MAX_KNOWN: usize = 16;
@@ -43,9 +47,10 @@ pub struct Names {
     /// that is found under one of them counts instead of the one under the present name, and is
     /// deleted when that is written.
     pub newer: ArrayVec<String, MAX_FORMER>,
-    /// Names that were in force before the present one. A counter that is found under one of them counts
-    /// if there is none under the other names. It is left where it is, for nodes that have not been
-    /// reloaded yet, and whoever writes the present name lets it live no shorter.
+    /// Names that were in force before the present one, or that it had in the release before. A counter
+    /// that is found under one of them counts if there is none under the other names. It is left where it
+    /// is, for nodes that have not been reloaded yet, and whoever writes the present name lets it live no
+    /// shorter.
     pub older: ArrayVec<String, MAX_FORMER>,
 }
 
@@ -171,7 +176,7 @@ impl Former {
         let turns = self.list.iter().filter(|it| it.is_read && it.scope == scope);
         let mut turns: Vec<u64> = turns.map(|ending| ending.turn).collect();
         turns.sort_unstable_by(|one, other| other.cmp(one));
-        let unread = turns.get(MAX_FORMER).copied();
+        let unread = turns.get(MAX_ENDINGS).copied();
         for ending in self.list.iter_mut().filter(|it| it.scope == scope) {
             ending.is_read &= unread.is_none_or(|unread| ending.turn > unread);
         }

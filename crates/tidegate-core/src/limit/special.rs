@@ -10,6 +10,8 @@ use crate::subject::{Dimension, Facts};
 pub(crate) struct Special {
     /// Whom the limit leaves alone: those of whom this is known.
     pub(super) unless: Option<Dimension>,
+    /// Whether it leaves IPv4 alone, of which all prefixes are one.
+    pub(super) only_ipv6: bool,
     /// What is counted, each value once.
     pub(super) distinct: Option<Dimension>,
 }
@@ -20,6 +22,9 @@ impl Special {
     /// Whose attempt this is, zero if that does not matter; `None` if the limit does not apply.
     pub(crate) fn member(&self, digests: &Digests, facts: Facts<'_>) -> Option<u64> {
         if self.unless.is_some_and(|exempt| facts.get(exempt).is_some()) {
+            return None;
+        }
+        if self.only_ipv6 && !facts.address(Dimension::Ip)?.is_ipv6() {
             return None;
         }
         match self.distinct {
@@ -39,6 +44,9 @@ impl Limit {
         let is_attempts = self.shape().kind() == Kind::Attempts;
         if self.scope.contains(Dimension::Plan) || self.counted() == Some(Dimension::Plan) {
             return Err(LimitError::CountsByPlan { limit: limit() });
+        }
+        if self.is_only_ipv6() && self.scope.dimensions().all(|by| by.prefix_length().is_none()) {
+            return Err(LimitError::Ipv6OfNoAddress { limit: limit() });
         }
         if self.forgives && self.outcomes.is_some() {
             return Err(LimitError::ForgivesOutcomes { limit: limit() });

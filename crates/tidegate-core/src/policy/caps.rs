@@ -11,10 +11,7 @@ use crate::cost::Cost;
 use crate::failover::contract::{self, Cap};
 use crate::limit::Limit;
 use crate::name::Name;
-use crate::subject::{Dimension, Scope};
-
-/// An address, as narrow or wide as it can be counted. That of IPv4 is one however wide.
-const PREFIXES: [Dimension; 3] = [Dimension::Ip, Dimension::Ip56, Dimension::Ip48];
+use crate::subject::Scope;
 
 // === impl Protects ===
 
@@ -62,7 +59,7 @@ pub(super) fn check(
         let cost = limit.units(Cost::ONE);
         let admits = limit.in_force().map(|shape| shape.admits_within(cap.per, cost)).min();
         if let Some(admits) = admits.filter(|admits| *admits < least) {
-            let (policy, limit, cap) = (policy.clone(), limit.name().clone(), *cap);
+            let (policy, limit) = (policy.clone(), limit.name().clone());
             return Err(PolicyError::NotAboveCap { policy, limit, protects, admits, least, cap });
         }
     }
@@ -72,9 +69,9 @@ pub(super) fn check(
 /// The cap that bounds each key of a limit in an outage: of several, as of a limit by account and
 /// address, the one that admits least, since all of them hold. None if no cap does, as for a limit by
 /// user.
-fn bounding(caps: &'static [Cap], scope: Scope) -> Option<&'static Cap> {
-    let has_prefix = PREFIXES.iter().any(|prefix| scope.contains(*prefix));
-    let counts_by = |by| scope.contains(by) || (has_prefix && PREFIXES.contains(&by));
-    let bounding = caps.iter().filter(|cap| cap.by.dimensions().all(counts_by));
+fn bounding(caps: &[Cap], scope: Scope) -> Option<Cap> {
+    let counts_by = |by| scope.contains(by);
+    let bounding = caps.iter().flat_map(Cap::widened);
+    let bounding = bounding.filter(|cap| cap.by.dimensions().all(counts_by));
     bounding.min_by_key(|cap| cap.count)
 }

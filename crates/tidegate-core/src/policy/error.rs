@@ -43,6 +43,18 @@ pub enum PolicyError {
         /// What it would do.
         failure: FailureMode,
     },
+    /// An entrance that would let pass what is past its limits.
+    #[error(
+        "policy `{policy}` protects `{}` and must not `degrade` what is past its limits: every guess \
+         would pass, uncounted; write `reject`",
+        .protects.name()
+    )]
+    DegradedEntrance {
+        /// The policy.
+        policy: Name,
+        /// What it guards.
+        protects: Protects,
+    },
     /// A policy for what is paid for, or cannot be undone, that an outage would open.
     #[error(
         "policy `{0}` protects `spend` and must not be `fail_open`: an outage of the store would let \

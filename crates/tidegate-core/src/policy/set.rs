@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::plans::Plans;
 use super::{
-    FailureMode, LimitUse, MAX_LIMITS, Policy, PolicyError, PolicySpec, Protects, caps, outcomes,
+    FailureMode, LimitUse, MAX_LIMITS, Overflow, Policy, PolicyError, PolicySpec, Protects, caps,
+    outcomes,
 };
 use crate::limit::Limit;
 use crate::name::Name;
@@ -221,6 +222,11 @@ impl Building {
         let deadline = spec.deadline.unwrap_or(Protects::usual_deadline(protects));
         let PolicySpec { name, class, failure, overflow, limits: uses, .. } = spec;
         check_failure(&name, protects, failure)?;
+        if let Some(protects) = protects.filter(|what| what.is_entrance())
+            && overflow == Overflow::Degrade
+        {
+            return Err(PolicyError::DegradedEntrance { policy: name, protects });
+        }
         if !PolicySpec::DEADLINES.contains(&deadline) {
             return Err(PolicyError::Deadline { policy: name, deadline });
         }

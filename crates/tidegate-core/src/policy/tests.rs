@@ -81,6 +81,23 @@ fn a35_only_entrances_and_spend_may_fail_closed() {
 }
 
 #[test]
+fn p04_an_entrance_never_lets_pass_what_is_past_its_limits() {
+    let degrading = |protects, failure| {
+        built(spec(failure).protecting(protects).overflow(Overflow::Degrade)).map(drop)
+    };
+    for protects in
+        [Protects::Login, Protects::Otp, Protects::Auth, Protects::StepUp, Protects::Admin]
+    {
+        let refused = degrading(protects, FailureMode::FailClosed).unwrap_err();
+        assert_eq!(refused, PolicyError::DegradedEntrance { policy: name("p"), protects });
+    }
+    degrading(Protects::Read, FailureMode::FailOpen).unwrap();
+    degrading(Protects::Spend, FailureMode::FailClosed).unwrap();
+    let waiting = spec(FailureMode::FailClosed).protecting(Protects::Login);
+    built(waiting.overflow(Overflow::Queue)).unwrap();
+}
+
+#[test]
 fn p05_a_failure_mode_is_never_a_default() {
     // There is no way to a specification without one; what was said is what holds.
     for failure in FailureMode::ALL {

@@ -190,7 +190,8 @@ impl Bucket {
     /// What a request of `cost` would meet at `now`.
     #[inline]
     pub fn look(&self, state: Option<BucketState>, cost: Cost, now: Timestamp) -> Reading {
-        self.look_in(self.refilled(state, now), cost, now)
+        let refilled = self.refilled(state, now);
+        self.look_in(refilled, self.room_in(refilled, cost, now), now)
     }
 
     /// Takes `cost`, which [`look`](Self::look) found room for. A cost there is no room for
@@ -213,13 +214,17 @@ impl Bucket {
         if cost.get() > self.burst { Room::Never } else { self.room_for(refilled, cost.get(), now) }
     }
 
-    /// What a request of `cost` would meet in a bucket that was [refilled](Self::refilled) at `now`.
-    #[inline]
-    pub fn look_in(&self, refilled: BucketState, cost: Cost, now: Timestamp) -> Reading {
-        let reading = self.reading(refilled, self.room_in(refilled, cost, now), now);
-        match refilled.level == self.capacity {
-            true => Reading { reset_after: Span::ZERO, ..reading },
-            false => reading,
+    /// What a request would meet in a bucket that was [refilled](Self::refilled) at `now` and has
+    /// [this room](Self::room_in) for it.
+    #[inline(always)]
+    pub fn look_in(&self, refilled: BucketState, room: Room, now: Timestamp) -> Reading {
+        Reading {
+            room,
+            wait: room.wait(),
+            remaining: signed(self.by_p.floor(refilled.level)),
+            reset_after: self.time_to_full(refilled).told_at(now, refilled.last),
+            backoff: Span::ZERO,
+            attempts: None,
         }
     }
 
@@ -232,7 +237,7 @@ impl Bucket {
         now: Timestamp,
     ) -> (BucketState, Reading) {
         refilled.level = refilled.level.saturating_sub(cost.get().saturating_mul(self.p));
-        (refilled, self.reading(refilled, Room::Now, now))
+        (refilled, self.look_in(refilled, Room::Now, now))
     }
 
     /// Gives back `cost`, which was taken at `taken_at`, up to a full bucket, and says how many whole
@@ -286,7 +291,7 @@ impl Bucket {
             // A cost that only fits the larger burst has room when the bucket is as good as new.
             stricter.room_for(state, cost.get().min(stricter.burst), now)
         };
-        stricter.reading(state, room, now)
+        stricter.look_in(state, room, now)
     }
 
     /// The state under these numbers of one that was written under those of `old`, as
@@ -329,42 +334,28 @@ impl Bucket {
         let Some(BucketState { level, last }) = state else {
             return BucketState { level: self.capacity, last: now };
         };
-        let now = now.max(last);
         let refill = self.r.saturating_mul(now.since(last).as_micros());
-        BucketState { level: level.saturating_add(refill).min(self.capacity), last: now }
+        let level = level.saturating_add(refill).min(self.capacity);
+        BucketState { level, last: now.max(last) }
     }
 
     #[inline]
     fn room_for(&self, state: BucketState, tokens: u64, now: Timestamp) -> Room {
         match (tokens * self.p).saturating_sub(state.level) {
             0 => Room::Now,
-            missing => Room::After(told(Span::from_micros(self.by_r.ceil(missing)), state, now)),
+            missing => {
+                let wait = Span::from_micros(self.by_r.ceil(missing));
+                Room::After(wait.told_at(now, state.last))
+            }
         }
     }
 
+    /// How long after its time a state is as good as none.
+    #[must_use]
     #[inline]
-    fn time_to_full(&self, state: BucketState) -> Span {
+    pub fn time_to_full(&self, state: BucketState) -> Span {
         Span::from_micros(self.by_r.ceil(self.capacity.saturating_sub(state.level)))
     }
-
-    #[inline]
-    fn reading(&self, state: BucketState, room: Room, now: Timestamp) -> Reading {
-        Reading {
-            room,
-            wait: room.wait(),
-            remaining: signed(self.by_p.floor(state.level)),
-            reset_after: told(self.time_to_full(state), state, now),
-            backoff: Span::ZERO,
-            attempts: None,
-        }
-    }
-}
-
-/// A wait from the time of a state on, as it is told at `now`, which is earlier where the clock was set
-/// back: there it includes the step. Added and not asked for, because that is cheaper.
-#[inline]
-const fn told(wait: Span, state: BucketState, now: Timestamp) -> Span {
-    Span::from_micros(wait.as_micros() + state.last.since(now).as_micros())
 }
 
 const fn gcd(mut a: u64, mut b: u64) -> u64 {

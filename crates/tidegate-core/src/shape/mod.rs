@@ -441,6 +441,43 @@ mod tests {
     }
 
     #[test]
+    fn p88_where_there_is_nothing_to_wait_for_a_clock_that_was_set_back_adds_no_wait() {
+        let at = |secs: u64| Timestamp::from_micros(secs * 1_000_000);
+        let (spent, back) = (at(100), at(70));
+        let bucket = Bucket::try_new(Rate::per_minute(1).unwrap(), 1).unwrap();
+        let (state, _) = bucket.take(None, Cost::ONE, spent);
+        let (full, _) = bucket.give_back(state, Cost::ONE, spent, spent);
+        let met = bucket.look(Some(full), Cost::ONE, back);
+        assert_eq!((met.room, met.wait, met.reset_after), (Room::Now, Span::ZERO, Span::ZERO));
+        let limit = Threshold { block_at: 3, per: Span::MINUTE, block: Span::MINUTE };
+        let attempts = Attempts::try_new(limit, None).unwrap();
+        let (state, _) = attempts.take(None, 0, spent);
+        let met = attempts.look(Some(&state), 0, back);
+        assert_eq!((met.room, met.wait), (Room::Now, Span::ZERO));
+        assert_eq!(met.reset_after, Span::from_secs(90), "the attempt still counts for so long");
+    }
+
+    #[test]
+    fn p88_a_window_has_room_when_its_reading_says_so() {
+        let at = |micros: u64| Timestamp::from_micros(micros);
+        // Of a coarse window a sixtieth later.
+        for (count, free) in [(1, 160_000_000), (100, 161_000_000)] {
+            let window = Window::try_new(count, Span::MINUTE, Counts::Admitted).unwrap();
+            let cost = Cost::try_new(count).unwrap();
+            let (state, _) = window.take(None, cost, at(100_000_000));
+            for (now, room) in [
+                (70_000_000, Room::After(Span::from_micros(free - 70_000_000))),
+                (free - 1, Room::After(Span::from_micros(1))),
+                (free, Room::Now),
+                (900_000_000, Room::Now),
+            ] {
+                assert_eq!(window.room(Some(&state), cost, at(now)), room, "{count} at {now}");
+                assert_eq!(window.look(Some(&state), cost, at(now)).room, room, "{count} at {now}");
+            }
+        }
+    }
+
+    #[test]
     fn a_clock_at_the_end_of_time_admits_no_more_than_any_other() {
         let end = Timestamp::MAX;
         let quota = Quota::try_new(1, Period::Fixed(Span::DAY), Counts::Admitted).unwrap();

@@ -1,5 +1,7 @@
 //! What one limit says about one request, and whether it could say so.
 
+use core::hint::cold_path;
+
 use super::Tally;
 use crate::time::{Span, Timestamp};
 
@@ -62,11 +64,9 @@ impl Reading {
     /// be waited for takes so much longer.
     #[inline]
     pub(super) fn told_at(mut self, now: Timestamp, seen: Timestamp) -> Self {
-        if seen > now {
-            self.room = self.room.told_at(now, seen);
-            self.wait = put_off(self.wait, seen.since(now));
-            self.reset_after = put_off(self.reset_after, seen.since(now));
-        }
+        self.room = self.room.told_at(now, seen);
+        self.wait = self.wait.told_at(now, seen);
+        self.reset_after = self.reset_after.told_at(now, seen);
         self
     }
 }
@@ -93,8 +93,8 @@ impl Room {
     #[inline]
     pub(super) fn told_at(self, now: Timestamp, seen: Timestamp) -> Self {
         match self {
-            Self::After(wait) if seen > now => Self::After(put_off(wait, seen.since(now))),
-            _ => self,
+            Self::After(wait) => Self::After(wait.told_at(now, seen)),
+            Self::Now | Self::Never => self,
         }
     }
 
@@ -105,10 +105,18 @@ impl Room {
     }
 }
 
-/// A wait that is longer by a step; where there is none, none.
-fn put_off(wait: Span, step: Span) -> Span {
-    if wait.is_zero() {
-        return wait;
+// === impl Span ===
+
+impl Span {
+    /// A wait that began at `seen`, as it is told at `now`; see [`Reading::told_at`]. Where there is none,
+    /// none.
+    #[inline]
+    pub(super) fn told_at(self, now: Timestamp, seen: Timestamp) -> Self {
+        if seen <= now || self.is_zero() {
+            return self;
+        }
+        // Hinted at, so that a decision pays for one comparison and not for the sum.
+        cold_path();
+        Self::from_micros(self.as_micros().saturating_add(seen.since(now).as_micros()))
     }
-    Span::from_micros(wait.as_micros().saturating_add(step.as_micros()))
 }

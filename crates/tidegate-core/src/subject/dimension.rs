@@ -7,8 +7,8 @@
 //! # Adding a fact
 //!
 //! 1. `subject/dimension.rs` (here): one entry at the **end** of the table. The place of a dimension is part
-//!    of the hashes in stored keys, so an entry in the middle would make accounts and addresses
-//!    start anew.
+//!    of the hashes in stored keys, so an entry in the middle would make accounts, addresses, devices and
+//!    agents start anew.
 //! 2. Nothing else, for a fact that clients of the server or the command line tell: bodies, queries,
 //!    gate headers, policy files, schemas, flags and `bench` follow from the entry.
 //! 3. `subject.rs`, for a method of [`Subject`](crate::Subject) by its name (optional:
@@ -26,6 +26,8 @@ use crate::address::PrefixLength;
 pub enum Values {
     /// Text that counts byte by byte. Keys show it as it is, escaped.
     Text,
+    /// Text that counts byte by byte and tells something about a person. Keys show a keyed hash.
+    Private,
     /// Login names, all spellings of which are one [`Account`](crate::Account). Keys show a keyed
     /// hash.
     Accounts,
@@ -88,8 +90,9 @@ dimensions! {
         "account", "NAME", "alice@example.com",
         "The account somebody tries to enter, as typed; every spelling of a name is one account",
     ).of(Values::Accounts),
-    /// The device, by an id that the host vouches for.
-    Device => Row::text("device", "ID", "d-41", "The device, by an id that the host vouches for"),
+    /// The device, by an id that the host vouches for. Appears in keys only as a keyed hash.
+    Device => Row::text("device", "ID", "d-41", "The device, by an id that the host vouches for")
+        .of(Values::Private),
     /// The client's address prefix: IPv4 /32, IPv6 /64. Appears in keys only as a keyed hash.
     Ip => Row::text(
         "ip", "ADDRESS", "203.0.113.7",
@@ -103,8 +106,11 @@ dimensions! {
     Ip48 => Row::text("ip48", "ADDRESS", "2001:db8::7", "The IPv6 /48 around the client's address")
         .of(Values::Addresses(PrefixLength::P48))
         .derived(),
-    /// The user agent, which a client chooses: beside other dimensions, never alone.
-    Agent => Row::text("agent", "TEXT", "curl/8.5.0", "The user agent, which a client chooses").common(),
+    /// The user agent, which a client chooses: beside other dimensions, never alone. Appears in keys only
+    /// as a keyed hash.
+    Agent => Row::text("agent", "TEXT", "curl/8.5.0", "The user agent, which a client chooses")
+        .of(Values::Private)
+        .common(),
     /// The endpoint class: read, write, admin, auth, … That of the policy if it is bound to one.
     Class => Row::text(
         "class", "NAME", "write", "The endpoint class, unless the policy is bound to one",
@@ -229,7 +235,7 @@ impl Dimension {
     pub const fn prefix_length(self) -> Option<PrefixLength> {
         match self.values() {
             Values::Addresses(length) => Some(length),
-            Values::Text | Values::Accounts => None,
+            Values::Text | Values::Private | Values::Accounts => None,
         }
     }
 

@@ -93,7 +93,8 @@ fn is_charged_with(a: Ruled<'_>, b: Ruled<'_>, given: Scope) -> bool {
     let enforced = !a.is_shadow() && !b.is_shadow();
     // Whom A leaves alone, B must leave alone too. (Those who count distinct values are abuse logs,
     // of which nothing is claimed.)
-    let as_many = a.exempt().is_none() || a.exempt() == b.exempt();
+    let as_many = (a.exempt().is_none() || a.exempt() == b.exempt())
+        && (!a.is_only_ipv6() || b.is_only_ipv6());
     let in_time = a.stage() <= b.stage();
     let alike = in_time && a.cost() == b.cost() && !a.settles() && !b.settles();
     // Numbers that differ between requests on one counter are not compared.

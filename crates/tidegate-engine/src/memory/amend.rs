@@ -46,7 +46,7 @@ impl Shelves {
         let asked = Asked {
             charges: core::slice::from_ref(charge),
             glimpses: &[self.glimpse(charge)],
-            need: if amendment == Amendment::Reset { Need::NoMore } else { Need::Long },
+            need: if amendment == Amendment::Reset { Need::NoMore } else { Need::Block },
             network: &|| Network::OPERATORS,
             now,
         };
@@ -107,19 +107,18 @@ impl Shelves {
     ) -> Result<Amended, StoreError> {
         let digest = u64::from_str_radix(key, 16).map_err(|_| StoreError::Refused)?;
         let nothing = Amended { changed: false, block: None, at: now };
-        let table = self.logs.long().table();
-        let Some(slot) = table.glance(digest.max(1)) else { return Ok(nothing) };
-        let _held = Held::new(table.lock(slot.group));
-        if !table.is_at(slot, digest) {
+        let Some(slot) = self.logs.glance_blockable(digest.max(1)) else { return Ok(nothing) };
+        let _held = Held::new(self.logs.lock(slot.group));
+        let Ok(words) = self.logs.words(slot) else { return Ok(nothing) };
+        if !self.logs.is_at(slot, digest) {
             return Ok(nothing);
         }
-        let words = table.load(slot);
         let head = self.epoch.unpack([words[0], words[1]]);
         let kept = Kept::Attempts(Box::new(self.epoch.unpack_log(&words)));
         let (changed, block) = match amendment.apply(Some(&kept), None, now) {
             Outcome::Same => (false, self.epoch.unpack_block(&words).1),
             Outcome::Gone => {
-                self.logs.long().empty(slot);
+                self.logs.empty(slot);
                 (true, None)
             }
             Outcome::Kept(state) => {
@@ -128,7 +127,7 @@ impl Shelves {
                 let forgotten = state.block().map_or(now, |block| block.forgotten_at());
                 let fresh_at = self.epoch.fresh_at([words[0], words[1]]).max(forgotten);
                 let words = self.epoch.pack_log(&state, head.stamp, limit, fresh_at, now);
-                table.store(slot, digest, words);
+                self.logs.put(slot, digest, &words, None);
                 (true, state.block())
             }
         };
@@ -142,14 +141,13 @@ impl Shelves {
             None => 0,
             Some(cursor) => cursor.parse::<u32>().map_err(|_| StoreError::Refused)?,
         };
-        let table = self.logs.long().table();
-        let groups = table.groups();
+        let groups = self.logs.blockable();
         let most = page.at_most.clamp(1, MOST).div_ceil(WAYS);
         let last = first.saturating_add(u32::try_from(most).unwrap_or(u32::MAX)).min(groups);
         let mut list = Vec::new();
         for group in first..last {
-            let _held = Held::new(table.lock(group));
-            for (slot, digest) in table.tags(group) {
+            let _held = Held::new(self.logs.lock(group));
+            for (slot, digest) in self.logs.tags(group) {
                 list.extend(self.listed(slot, digest, now));
             }
         }
@@ -157,7 +155,7 @@ impl Shelves {
     }
 
     fn listed(&self, slot: Slot, digest: u64, now: Timestamp) -> Option<Listed> {
-        let (limit, block) = self.epoch.unpack_block(&self.logs.long().table().load(slot));
+        let (limit, block) = self.epoch.unpack_block(&self.logs.words(slot).ok()?);
         let block = block.filter(|block| digest != 0 && block.holds(now))?;
         Some(Listed { key: format!("{digest:016x}"), limit, block })
     }

@@ -57,12 +57,23 @@ impl Shelves {
         need: Need,
         planned: impl Fn(Plan) -> Plan,
     ) -> Result<(), StoreError> {
-        let charges = batch.charges();
-        match self.commit_in_place(charges, clock, readings, &planned) {
+        match self.commit_in_place(batch.charges(), clock, readings, &planned) {
             InPlace::Decided => return Ok(()),
             InPlace::Not => readings.begin(self.epoch.clamp(clock.now())),
             InPlace::NoLonger => {}
         }
+        self.commit_all(batch, readings, need, planned)
+    }
+
+    #[inline(never)]
+    fn commit_all(
+        &self,
+        batch: &Batch<'_>,
+        readings: &mut Readings,
+        need: Need,
+        planned: impl Fn(Plan) -> Plan,
+    ) -> Result<(), StoreError> {
+        let charges = batch.charges();
         let mut glimpses: ArrayVec<Glimpse, MAX_LIMITS> = ArrayVec::new();
         for charge in charges {
             glimpses.push(self.glimpse(charge));
@@ -70,20 +81,10 @@ impl Shelves {
         let network = || self.networks.of(batch.network());
         let (now, network): (_, &dyn Fn() -> Network) = (readings.decided_at(), &network);
         let asked = Asked { charges, glimpses: &glimpses, need, network, now };
-        self.commit_all(asked, readings, planned)
-    }
-
-    #[inline(never)]
-    fn commit_all(
-        &self,
-        asked: Asked<'_>,
-        readings: &mut Readings,
-        planned: impl Fn(Plan) -> Plan,
-    ) -> Result<(), StoreError> {
         let mut locks = Locks::new(self);
         let mut spots = Spots::new();
         self.lock_spots(asked, &mut locks, &mut spots);
-        self.decide(asked.charges, &spots, readings, planned)
+        self.decide(charges, &spots, readings, planned)
     }
 
     /// Locks what the charges are counted in, and says where that is.
@@ -97,13 +98,15 @@ impl Shelves {
             spots.clear();
             let _ = self.find_spots(asked, true, spots);
         }
-        locks.take_cells(asked.charges, spots);
-        self.prepare_cells(asked, spots);
+        if locks.take_cells(asked.charges, spots) {
+            self.prepare_cells(asked, spots);
+        }
     }
 
     /// Keeps quotas from first use and abuse logs in their cells while those count: the period or the
     /// block that they would begin with is not their own. See `sketch.rs`. What has outgrown its entry
     /// and found no other goes on in its cell.
+    #[cold]
     fn prepare_cells(&self, asked: Asked<'_>, spots: &mut Spots) {
         for (charge, spot) in asked.charges.iter().zip(spots) {
             let place = spot.place;
@@ -160,7 +163,7 @@ impl Shelves {
         on_shelf!(self, kind_of(charge), |shelf| shelf.glance(charge.digest()))
     }
 
-    pub(crate) fn homes(&self, charge: &Charge<'_>) -> ArrayVec<u32, 4> {
+    pub(crate) fn homes(&self, charge: &Charge<'_>) -> ArrayVec<u32, 6> {
         on_shelf!(self, kind_of(charge), |shelf| shelf.homes(charge.digest()))
     }
 

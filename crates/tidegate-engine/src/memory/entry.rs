@@ -56,8 +56,15 @@ impl Epoch {
     /// Packs a head; `fresh_at` is when the entry can be forgotten.
     #[inline]
     pub(crate) fn pack(self, head: Head, fresh_at: Timestamp) -> [u64; PAIR] {
+        // The period of a quota may have begun before the store did.
+        self.pack_living(head, fresh_at.since(head.anchor.max(self.0)))
+    }
+
+    /// Packs the head of an entry that can be forgotten so long after its anchor.
+    #[inline]
+    pub(crate) fn pack_living(self, head: Head, life: Span) -> [u64; PAIR] {
         let anchor = head.anchor.since(self.0).as_micros().min(MAX_ANCHOR);
-        let life = shorten(fresh_at.since(self.0).as_micros().saturating_sub(anchor));
+        let life = shorten(life.as_micros());
         [anchor << STAMP_BITS | u64::from(head.stamp), head.amount << LIFE_BITS | life]
     }
 
@@ -105,12 +112,12 @@ impl Epoch {
         words
     }
 
-    pub(crate) fn unpack_window(self, words: &[u64; WIDE]) -> (u16, WindowState) {
-        let Head { anchor, stamp, amount } = self.unpack([words[0], words[1]]);
+    pub(crate) fn unpack_window(self, words: &[u64; WIDE]) -> (Head, WindowState) {
+        let head @ Head { anchor, amount, .. } = self.unpack([words[0], words[1]]);
         if amount != GRID {
             let len = usize::try_from(amount).unwrap_or(EXACT_WINDOW).min(EXACT_WINDOW);
             let times = words[PAIR..PAIR + len].iter().copied().map(Timestamp::from_micros);
-            return (stamp, WindowState::Ring(times.collect::<Ring>()));
+            return (head, WindowState::Ring(times.collect::<Ring>()));
         }
         let mut counts = [0; SUB_COUNTS];
         for (pair, word) in counts.chunks_mut(2).zip(&words[PAIR + 1..]) {
@@ -119,7 +126,7 @@ impl Epoch {
             }
         }
         let until = Timestamp::from_micros(words[PAIR]);
-        (stamp, WindowState::Grid(Grid { last: anchor, until, counts }))
+        (head, WindowState::Grid(Grid { last: anchor, until, counts }))
     }
 }
 

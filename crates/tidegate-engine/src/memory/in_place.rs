@@ -50,16 +50,15 @@ impl Shelves {
         let Shape::Bucket(bucket) = charge.shape() else {
             return self.several_in_place(charges, clock, readings, planned);
         };
-        let table = self.buckets.table();
-        let Some(slot) = table.glance(charge.digest()) else { return InPlace::Not };
+        let seen = self.buckets.table().sight(charge.digest());
+        let Some((_, lock, entry)) = seen else { return InPlace::Not };
         let now = self.epoch.clamp(clock.now());
         readings.begin(now);
-        let _held = Held::new(table.lock(slot.group));
-        let entry = table.entry(slot).and_then(|entry| self.placed(charge, entry));
-        let Some(mut placed) = entry else { return InPlace::NoLonger };
+        let _held = Held::new(lock);
+        let Some(mut placed) = self.placed(charge, entry) else { return InPlace::NoLonger };
         let room = placed.refill(bucket, charge.cost(), now);
         let plan = planned(plan(core::iter::once((charge, room))));
-        self.finish_bucket(charge, placed, bucket, plan.writes(0), readings, now);
+        self.finish_bucket(charge.cost(), placed, bucket, room, plan.writes(0), readings);
         InPlace::Decided
     }
 
@@ -79,9 +78,8 @@ impl Shelves {
                 Shape::Quota(_) => &self.quotas,
                 _ => return InPlace::Not,
             };
-            let table = shelf.table();
-            let Some(slot) = table.glance(charge.digest()) else { return InPlace::Not };
-            let Some(entry) = table.entry(slot) else { return InPlace::Not };
+            let sight = shelf.table().sight(charge.digest());
+            let Some((slot, _, entry)) = sight else { return InPlace::Not };
             seen.push(entry);
             insert(&mut groups, (charge.shape().kind(), slot.group));
         }
@@ -103,9 +101,10 @@ impl Shelves {
             all.push((placed, periods, room));
         }
         let plan = planned(plan(charges.iter().zip(all.iter().map(|(_, _, room)| *room))));
-        for (index, (charge, (placed, periods, _))) in charges.iter().zip(&all).enumerate() {
+        for (index, (charge, (placed, periods, room))) in charges.iter().zip(&all).enumerate() {
+            let periods = periods.as_ref();
             // Nothing is stale here: the room was found at the same time.
-            let _ = self.finish(charge, *placed, periods.as_ref(), plan.writes(index), readings);
+            let _ = self.finish(charge, *placed, periods, *room, plan.writes(index), readings);
         }
         InPlace::Decided
     }
@@ -126,17 +125,19 @@ impl Shelves {
         charge: &Charge<'_>,
         placed: Placed<'_>,
         periods: Option<&Periods>,
+        room: Room,
         write: bool,
         readings: &mut Readings,
     ) -> Result<(), Stale> {
         let (cost, now, state) = (charge.cost(), readings.decided_at(), placed.head.quota());
         match charge.shape() {
             Shape::Bucket(bucket) => {
-                self.finish_bucket(charge, placed, bucket, write, readings, now);
+                self.finish_bucket(cost, placed, bucket, room, write, readings);
             }
             Shape::Quota(quota) if write => {
                 let (state, reading) = quota.take(Some(state), cost, now, periods)?;
-                self.store(charge, placed.entry, (state.start, state.used), state.end);
+                let head = Head { anchor: state.start, amount: state.used, ..placed.head };
+                placed.entry.store(self.epoch.pack(head, state.end));
                 readings.push(reading);
             }
             Shape::Quota(quota) => readings.push(quota.look(Some(state), cost, now, periods)?),
@@ -148,34 +149,22 @@ impl Shelves {
     #[inline(always)]
     fn finish_bucket(
         &self,
-        charge: &Charge<'_>,
+        cost: Cost,
         placed: Placed<'_>,
         bucket: &Bucket,
+        room: Room,
         write: bool,
         readings: &mut Readings,
-        now: Timestamp,
     ) {
-        let (cost, refilled) = (charge.cost(), placed.head.bucket());
+        let (now, refilled) = (readings.decided_at(), placed.head.bucket());
         if !write {
-            readings.push(bucket.look_in(refilled, cost, now));
+            readings.push(bucket.look_in(refilled, room, now));
             return;
         }
         let (state, reading) = bucket.take_in(refilled, cost, now);
-        let fresh_at = now.after(reading.reset_after);
-        self.store(charge, placed.entry, (state.last, state.level), fresh_at);
+        let head = Head { anchor: state.last, amount: state.level, ..placed.head };
+        placed.entry.store(self.epoch.pack_living(head, bucket.time_to_full(state)));
         readings.push(reading);
-    }
-
-    #[inline(always)]
-    fn store(
-        &self,
-        charge: &Charge<'_>,
-        entry: Entry<'_>,
-        (anchor, amount): (Timestamp, u64),
-        fresh_at: Timestamp,
-    ) {
-        let head = Head { anchor, stamp: charge.stamp().get(), amount };
-        entry.store(self.epoch.pack(head, fresh_at));
     }
 }
 

@@ -17,7 +17,7 @@ use crate::sync::AtomicU64;
 /// Locks that are held, in the order they were taken. Dropping gives all of them back.
 pub(crate) struct Locks<'s> {
     shelves: &'s Shelves,
-    groups: ArrayVec<(Kind, u32), { 4 * MAX_LIMITS }>,
+    groups: ArrayVec<(Kind, u32), { 6 * MAX_LIMITS }>,
     cells: ArrayVec<(Kind, Cell), { 2 * MAX_LIMITS }>,
 }
 
@@ -83,9 +83,10 @@ impl<'s> Locks<'s> {
         }
     }
 
-    /// Locks the cells of all spots that have one, in ascending order, after all groups.
+    /// Locks the cells of all spots that have one, in ascending order, after all groups, and says whether
+    /// there are any.
     #[inline]
-    pub(crate) fn take_cells(&mut self, charges: &[Charge<'_>], spots: &[Spot]) {
+    pub(crate) fn take_cells(&mut self, charges: &[Charge<'_>], spots: &[Spot]) -> bool {
         for (charge, spot) in charges.iter().zip(spots) {
             for cell in spot.cells() {
                 insert(&mut self.cells, (kind_of(charge), cell));
@@ -94,6 +95,7 @@ impl<'s> Locks<'s> {
         for cell in &self.cells {
             acquire(self.shelves.cell_lock(*cell));
         }
+        !self.cells.is_empty()
     }
 
     #[inline]

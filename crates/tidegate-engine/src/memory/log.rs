@@ -7,12 +7,14 @@
 //! word 4 …    times of attempts, oldest first; where members are counted, each followed by its member
 //! ```
 //!
-//! A log of up to two attempts and no block, which most are, has a shorter form:
+//! One of a few attempts ends after so many words. A log of up to four attempts and no block, which most
+//! are, has a shorter form:
 //!
 //! ```text
 //! word 0, 1   as every entry, with the time of the last attempt; the amount is how many there are, and
-//!             how much earlier the first one was
-//! word 2, 3   their members, the last attempt's first; zero where none are counted
+//!             how much earlier the one before it was
+//! word 2, 3   of two attempts or one: their members, the last attempt's first; zero where none are counted.
+//!             Of more, which have no members: the times of the oldest
 //! ```
 
 use tidegate_core::{
@@ -29,10 +31,15 @@ use super::table::Slot;
 
 /// Words of an abuse log.
 pub(crate) const LOG: usize = FIRST + MAX_BLOCK_AT as usize;
+/// Words of a middle one: as many as the times of 22 attempts take, or of 11 with their members.
+pub(crate) const MIDDLE: usize = FIRST + MIDDLE_LOG;
+/// The words of attempts that it holds.
+pub(crate) const MIDDLE_LOG: usize = 22;
 /// Words of a short one.
-pub(crate) const SHORT: usize = PAIR + SHORT_LOG;
-/// The attempts that it holds.
-pub(crate) const SHORT_LOG: usize = 2;
+pub(crate) const SHORT: usize = PAIR + SHORT_WITH_MEMBERS;
+/// The attempts that it holds, and those that it holds with their members.
+pub(crate) const SHORT_LOG: usize = 2 * SHORT_WITH_MEMBERS;
+pub(crate) const SHORT_WITH_MEMBERS: usize = 2;
 
 const UNTIL: usize = PAIR;
 const LIMIT: usize = PAIR + 1;
@@ -43,7 +50,7 @@ const PAIRS: u32 = 8;
 const SCOPE: u32 = 9;
 const LEVEL: u32 = 12;
 /// The same for a short log: how many, then how much earlier.
-const EARLIER: u32 = 2;
+const EARLIER: u32 = 3;
 
 /// A charge of an abuse log, where it is counted.
 pub(crate) struct LogStep<'s> {
@@ -117,7 +124,7 @@ impl LogStep<'_> {
     }
 
     /// Counts what is in an outgrown entry in a cell, as if all of it were made now, and empties the
-    /// entry.
+    /// entry. No block holds in it.
     pub(crate) fn pour(&self, here: Here<'_>, from: Slot) {
         let mut all = self.state(here).map_or_else(Vec::new, |state| state.attempts().to_vec());
         let at = all.last().map_or(here.now, |last| last.at.max(here.now));
@@ -176,10 +183,16 @@ impl Epoch {
         words
     }
 
+    /// How many attempts a log holds, and in how many words each.
+    pub(crate) fn held(self, words: &[u64; LOG]) -> (usize, usize) {
+        let amount = self.unpack([words[0], words[1]]).amount;
+        let width = if amount >> PAIRS & 1 == 1 { 2 } else { 1 };
+        (usize::try_from(amount & 0xFF).unwrap_or_default(), width)
+    }
+
     pub(crate) fn unpack_log(self, words: &[u64; LOG]) -> AttemptsState {
         let amount = self.unpack([words[0], words[1]]).amount;
-        let count = usize::try_from(amount & 0xFF).unwrap_or_default();
-        let width = if amount >> PAIRS & 1 == 1 { 2 } else { 1 };
+        let (count, width) = self.held(words);
         let attempts = words[FIRST..].chunks(width).take(count).map(|place| Attempt {
             at: Timestamp::from_micros(place[0]),
             member: place.get(1).copied().unwrap_or_default(),
@@ -188,7 +201,7 @@ impl Epoch {
         AttemptsState::restored(attempts, block_of(words, amount)).unwrap_or_default()
     }
 
-    /// Packs a log that fits: what came after the second attempt or a block would be lost.
+    /// Packs a log that fits: what is more than that would be lost.
     pub(crate) fn pack_short(
         self,
         state: &AttemptsState,
@@ -199,21 +212,30 @@ impl Epoch {
         let attempts = state.attempts();
         debug_assert!(attempts.len() <= SHORT_LOG && state.block().is_none(), "{state:?}");
         let last = attempts.last().copied().unwrap_or(Attempt { at: now, member: 0 });
-        let first = attempts.first().copied().unwrap_or(last);
-        let earlier = last.at.since(first.at).as_micros();
+        let before = attempts.iter().nth_back(1).copied().unwrap_or(last);
+        let earlier = last.at.since(before.at).as_micros();
         let amount = earlier << EARLIER | attempts.len() as u64;
+        let rest = match attempts {
+            [first, second, _, _] => [first, second].map(|attempt| attempt.at.as_micros()),
+            [first, _, _] => [first.at.as_micros(), 0],
+            _ => [last.member, before.member],
+        };
         let [anchor, amount] = self.pack(Head { anchor: last.at, stamp, amount }, fresh_at);
-        [anchor, amount, last.member, first.member]
+        [anchor, amount, rest[0], rest[1]]
     }
 
     pub(crate) fn unpack_short(self, words: &[u64; SHORT]) -> AttemptsState {
         let Head { anchor, amount, .. } = self.unpack([words[0], words[1]]);
-        let first = anchor.as_micros().saturating_sub(amount >> EARLIER);
-        let both = [(Timestamp::from_micros(first), words[3]), (anchor, words[2])];
-        let held = self.held_in_short(words);
-        let attempts = both.into_iter().skip(SHORT_LOG.saturating_sub(held));
-        let attempts = attempts.map(|(at, member)| Attempt { at, member });
-        AttemptsState::restored(attempts, None).unwrap_or_default()
+        let (held, rest) = (self.held_in_short(words), [words[2], words[3]]);
+        let at = Timestamp::from_micros;
+        let before = at(anchor.as_micros().saturating_sub(amount >> EARLIER));
+        let members = if held <= SHORT_WITH_MEMBERS { rest } else { [0; 2] };
+        let newest = [(before, members[1]), (anchor, members[0])];
+        let newest = newest.map(|(at, member)| Attempt { at, member });
+        let oldest = rest.map(|micros| Attempt { at: at(micros), member: 0 });
+        let oldest = oldest.into_iter().take(held.saturating_sub(newest.len()));
+        let newest = newest.into_iter().skip(newest.len().saturating_sub(held));
+        AttemptsState::restored(oldest.chain(newest), None).unwrap_or_default()
     }
 
     /// How many attempts a short log holds.

@@ -1,37 +1,43 @@
-//! The tables of abuse logs: one for short logs, one for long ones.
+//! The tables of abuse logs: short, middle and long ones.
 //!
-//! Most logs hold an attempt or two, and a flood makes millions of such; the longest is forty times as
-//! large. So a log begins in a table of small entries, which holds up to two attempts and no block, and
-//! moves to the other table when it outgrows that. A key is in one of them: to put it anywhere takes
-//! the locks of all its groups in both.
+//! Most logs hold a few attempts, and a flood makes millions of such; the longest is thirty times as large.
+//! So a log begins in a table of small entries, which hold up to four attempts (two with their members) and
+//! no block: what a person who has mistyped a password needs. It moves to the next table when it outgrows
+//! that. Those of the middle hold the blocks of most limits, those of the last one what a busy address
+//! needs. The addresses of a flood fill the larger tables, and leave the small entries to people.
 //!
-//! Groups of both tables are numbered together, those of long logs first.
+//! A key is in one of them: to put it anywhere takes the locks of all its groups in all three. Their
+//! groups are numbered together, those of long logs first and those of short ones last.
+
+use std::borrow::Cow;
 
 use arrayvec::ArrayVec;
 use tidegate_core::{Attempts, AttemptsState, Charge, MAX_LIMITS, Timestamp};
 
 use super::entry::Epoch;
-use super::log::{LOG, SHORT, SHORT_LOG};
+use super::log::{LOG, MIDDLE, MIDDLE_LOG, SHORT, SHORT_LOG, SHORT_WITH_MEMBERS};
 use super::shares::Network;
 use super::shelf::{Kept, Place, Places, Spot};
 use super::sketch::{Owner, Sketch};
 use super::table::Slot;
 use crate::sync::AtomicU64;
 
-/// Abuse logs, and the sketch for those that fit neither table.
+/// Abuse logs, and the sketch for those that fit no table.
 #[derive(Debug)]
 pub(crate) struct LogShelf {
     long: Places<LOG, LOG_WAYS>,
+    middle: Places<MIDDLE, LOG_WAYS>,
     short: Places<SHORT, 6>,
     sketch: Sketch<LOG>,
 }
 
-/// Long logs to a group.
+/// Long logs to a group, and middle ones.
 pub(crate) const LOG_WAYS: usize = 7;
 
-/// How many long logs there are for so many in all: one in 28, but of the first thousand every one.
-pub(crate) fn long(keys: usize) -> usize {
-    keys.div_ceil(28).max(keys.min(1_000))
+/// How many long and how many middle logs there are for so many in all: one in a hundred and twelve, but
+/// of the first thousand every one.
+pub(crate) fn longer(keys: usize) -> [usize; 2] {
+    [keys.div_ceil(100), keys.saturating_mul(12).div_ceil(100)].map(|it| it.max(keys.min(1_000)))
 }
 
 /// What a charge will do to a log.
@@ -41,7 +47,15 @@ pub(crate) enum Need {
     NoMore,
     /// An attempt is added.
     OneMore,
-    /// It may be blocked.
+    /// An operator may block it.
+    Block,
+}
+
+/// Which table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Size {
+    Short,
+    Middle,
     Long,
 }
 
@@ -49,10 +63,11 @@ pub(crate) enum Need {
 
 impl LogShelf {
     pub(crate) fn new(keys: usize, blocks: u32, cells_per_block: u32, salt: u64) -> Self {
-        let long = long(keys);
+        let [long, middle] = longer(keys);
         Self {
             // There are few of them for as many networks.
             long: Places::new(long, long / 2),
+            middle: Places::new(middle, middle / 2),
             short: Places::new(keys, keys),
             // Refused attempts are counted too, so a flood marks all its keys.
             sketch: Sketch::new(2 * keys, blocks, cells_per_block, salt),
@@ -63,46 +78,55 @@ impl LogShelf {
         &self.sketch
     }
 
-    /// The long ones, which alone can be blocked.
-    pub(crate) const fn long(&self) -> &Places<LOG, LOG_WAYS> {
-        &self.long
-    }
-
     pub(crate) fn bytes(&self) -> usize {
-        self.long.bytes() + self.short.bytes() + self.sketch.bytes()
+        let tables = self.long.bytes() + self.middle.bytes() + self.short.bytes();
+        tables + self.sketch.bytes()
     }
 
     pub(crate) fn live(&self, epoch: Epoch, now: Timestamp) -> usize {
-        self.long.table().live(epoch, now) + self.short.table().live(epoch, now)
+        let long = self.long.table().live(epoch, now) + self.middle.table().live(epoch, now);
+        long + self.short.table().live(epoch, now)
     }
 
     pub(crate) fn glance(&self, digest: u64) -> Option<Slot> {
-        let long = self.long.table().glance(digest);
-        long.or_else(|| Some(self.outer(self.short.table().glance(digest)?)))
+        let short = || self.short.table().glance(digest).map(|slot| self.outer(Size::Short, slot));
+        self.glance_blockable(digest).or_else(short)
     }
 
-    pub(crate) fn homes(&self, digest: u64) -> ArrayVec<u32, 4> {
-        let short = self.short.table().homes(digest).map(|group| group + self.first_short());
-        self.long.table().homes(digest).into_iter().chain(short).collect()
+    /// The entry of a key, if it is in one that can hold a block.
+    pub(crate) fn glance_blockable(&self, digest: u64) -> Option<Slot> {
+        let middle = || self.middle.table().glance(digest);
+        let middle = || middle().map(|slot| self.outer(Size::Middle, slot));
+        self.long.table().glance(digest).or_else(middle)
+    }
+
+    pub(crate) fn homes(&self, digest: u64) -> ArrayVec<u32, 6> {
+        let of = |size, homes: [u32; 2]| homes.map(|group| group + self.first(size));
+        let long = of(Size::Long, self.long.table().homes(digest));
+        let middle = of(Size::Middle, self.middle.table().homes(digest));
+        let short = of(Size::Short, self.short.table().homes(digest));
+        [long, middle, short].into_iter().flatten().collect()
     }
 
     pub(crate) fn is_at(&self, slot: Slot, digest: u64) -> bool {
-        match self.short_slot(slot) {
-            Some(slot) => self.short.table().is_at(slot, digest),
-            None => self.long.table().is_at(slot, digest),
+        match self.inner(slot) {
+            (Size::Short, slot) => self.short.table().is_at(slot, digest),
+            (Size::Middle, slot) => self.middle.table().is_at(slot, digest),
+            (Size::Long, slot) => self.long.table().is_at(slot, digest),
         }
     }
 
     pub(crate) fn lock(&self, group: u32) -> &AtomicU64 {
-        match group.checked_sub(self.first_short()) {
-            Some(group) => self.short.table().lock(group),
-            None => self.long.table().lock(group),
+        match self.inner(Slot { group, way: 0 }) {
+            (Size::Short, slot) => self.short.table().lock(slot.group),
+            (Size::Middle, slot) => self.middle.table().lock(slot.group),
+            (Size::Long, slot) => self.long.table().lock(slot.group),
         }
     }
 
     /// Whether an entry may move, so that all groups of its key have to be locked.
     pub(crate) fn may_move(&self, slot: Slot) -> bool {
-        self.short_slot(slot).is_some()
+        self.inner(slot).0 != Size::Long
     }
 
     /// The spot of a log that was seen in this entry or in none, all groups of whose key are locked.
@@ -113,28 +137,30 @@ impl LogShelf {
         (taken, network): (&[Slot], &dyn Fn() -> Network),
         (epoch, now): (Epoch, Timestamp),
     ) -> Spot {
-        let held = match seen.map(|slot| (slot, self.short_slot(slot))) {
-            Some((_, Some(short))) => epoch.held_in_short(&self.short.table().load(short)),
-            Some((long, None)) => return Spot::at(Place::Entry(long)),
-            None => 0,
-        };
-        let (outgrows, digest) = (outgrows(held, attempts, need), charge.digest());
-        if let (Some(slot), false) = (seen, outgrows) {
+        let held = seen.map_or((0, 1), |slot| self.held(slot, epoch));
+        let wanted = size(held, (charge.member() != 0, attempts), need);
+        if let Some(slot) = seen.filter(|slot| self.inner(*slot).0 >= wanted) {
             return Spot::at(Place::Entry(slot));
         }
-        let network = network();
-        let free = if outgrows {
-            self.long.free(digest, taken, network, epoch, now)
-        } else {
-            let taken: ArrayVec<Slot, MAX_LIMITS> =
-                taken.iter().filter_map(|slot| self.short_slot(*slot)).collect();
-            let free = self.short.free(digest, &taken, network, epoch, now);
-            free.map(|slot| self.outer(slot))
+        let (digest, network) = (charge.digest(), network());
+        let taken = taken.iter().map(|slot| self.inner(*slot));
+        let taken = taken.filter_map(|(size, slot)| (size == wanted).then_some(slot));
+        let taken: ArrayVec<Slot, MAX_LIMITS> = taken.collect();
+        let free = match wanted {
+            Size::Short => self.short.free(digest, &taken, network, epoch, now),
+            Size::Middle => self.middle.free(digest, &taken, network, epoch, now),
+            Size::Long => self.long.free(digest, &taken, network, epoch, now),
         };
-        match (free, seen) {
+        match (free.map(|slot| self.outer(wanted, slot)), seen) {
             (Some(to), Some(from)) => Spot::at(Place::Moving(from, to, network)),
             (Some(slot), None) => self.sketch.newcomer(charge, slot, network),
-            (None, outgrown) => Spot { outgrown, ..self.sketch.overflow(charge, network) },
+            // What a block refuses adds nothing that would have to be kept; a cell has no blocks.
+            (None, Some(slot)) if self.is_blocked(slot, epoch, now) => Spot::at(Place::Entry(slot)),
+            (None, seen) => {
+                // Only an attempt goes on in the cell; an operator is told that there is no place.
+                let outgrown = seen.filter(|_| need == Need::OneMore);
+                Spot { outgrown, ..self.sketch.overflow(charge, network) }
+            }
         }
     }
 
@@ -162,13 +188,41 @@ impl LogShelf {
 
     /// The state in a locked entry.
     pub(crate) fn read(&self, slot: Slot, epoch: Epoch) -> AttemptsState {
-        match self.short_slot(slot) {
-            Some(slot) => epoch.unpack_short(&self.short.table().load(slot)),
-            None => epoch.unpack_log(&self.long.table().load(slot)),
+        match self.words(slot) {
+            Ok(words) => epoch.unpack_log(&words),
+            Err(short) => epoch.unpack_short(&short),
         }
     }
 
-    /// Writes the state in a locked place.
+    /// The words of a locked entry: those of a long or a middle log, or those of a short one.
+    pub(crate) fn words(&self, slot: Slot) -> Result<[u64; LOG], [u64; SHORT]> {
+        match self.inner(slot) {
+            (Size::Short, slot) => Err(self.short.table().load(slot)),
+            (Size::Middle, slot) => {
+                let mut words = [0; LOG];
+                words[..MIDDLE].copy_from_slice(&self.middle.table().load(slot));
+                Ok(words)
+            }
+            (Size::Long, slot) => Ok(self.long.table().load(slot)),
+        }
+    }
+
+    fn is_blocked(&self, slot: Slot, epoch: Epoch, now: Timestamp) -> bool {
+        let words = self.words(slot).ok();
+        let block = words.and_then(|words| epoch.unpack_block(&words).1);
+        block.is_some_and(|block| block.holds(now))
+    }
+
+    /// How many attempts a locked entry holds, and in how many words each.
+    fn held(&self, slot: Slot, epoch: Epoch) -> (usize, usize) {
+        match self.words(slot) {
+            Ok(words) => epoch.held(&words),
+            Err(short) => (epoch.held_in_short(&short), 1),
+        }
+    }
+
+    /// Writes the state in a locked place. What is as good as none leaves its entry, so that its network has
+    /// one less at once.
     pub(crate) fn store(
         &self,
         place: Place,
@@ -178,60 +232,128 @@ impl LogShelf {
         (epoch, now): (Epoch, Timestamp),
     ) {
         let (digest, stamp) = (charge.digest(), charge.stamp().get());
-        let long = || epoch.pack_log(state, stamp, charge.limit().id(), fresh_at, now);
-        let slot = match place {
+        let limit = charge.limit().id();
+        let long = || epoch.pack_log(state, stamp, limit, fresh_at, now);
+        let (slot, given) = match place {
             Place::Cell(cell) => return self.sketch.write(cell, charge, long(), epoch, now),
+            Place::Entry(slot) | Place::Moving(slot, ..)
+                if state.attempts().is_empty() && state.block().is_none() =>
+            {
+                return self.empty(slot);
+            }
             Place::Moving(from, to, network) => {
-                self.long.give(to, digest, long(), network);
-                return self.empty(from);
+                self.empty(from);
+                (to, Some(network))
             }
-            Place::Entry(slot) | Place::Newcomer(slot, ..) => slot,
+            Place::Newcomer(slot, _, network) => (slot, Some(network)),
+            Place::Entry(slot) => (slot, None),
         };
-        match (self.short_slot(slot), place) {
-            (None, Place::Newcomer(.., network)) => {
-                self.long.give(slot, digest, long(), network);
-            }
-            (None, _) => self.long.table().store(slot, digest, long()),
-            (Some(slot), Place::Newcomer(.., network)) => {
+        match self.inner(slot) {
+            (Size::Short, slot) => {
                 let words = epoch.pack_short(state, stamp, fresh_at, now);
-                self.short.give(slot, digest, words, network);
+                self.short.put(slot, digest, words, given);
             }
-            (Some(slot), _) => {
-                let words = epoch.pack_short(state, stamp, fresh_at, now);
-                self.short.table().store(slot, digest, words);
+            (Size::Middle, _) => {
+                let words = epoch.pack_log(&fitting(state), stamp, limit, fresh_at, now);
+                self.put(slot, digest, &words, given);
+            }
+            (Size::Long, _) => self.put(slot, digest, &long(), given),
+        }
+    }
+
+    /// Writes a locked entry of a long or a middle log.
+    pub(crate) fn put(&self, slot: Slot, digest: u64, words: &[u64; LOG], given: Option<Network>) {
+        match self.inner(slot) {
+            (Size::Long, slot) => self.long.put(slot, digest, *words, given),
+            (_, slot) => {
+                let words = core::array::from_fn(|word| words[word]);
+                self.middle.put(slot, digest, words, given);
             }
         }
     }
 
     /// Makes a locked entry one that was never used.
     pub(crate) fn empty(&self, slot: Slot) {
-        match self.short_slot(slot) {
-            Some(slot) => self.short.empty(slot),
-            None => self.long.empty(slot),
+        match self.inner(slot) {
+            (Size::Short, slot) => self.short.empty(slot),
+            (Size::Middle, slot) => self.middle.empty(slot),
+            (Size::Long, slot) => self.long.empty(slot),
         }
     }
 
-    fn first_short(&self) -> u32 {
-        self.long.table().groups()
+    /// How many groups there are whose entries can hold a block: all but the last.
+    pub(crate) fn blockable(&self) -> u32 {
+        self.first(Size::Short)
     }
 
-    /// The number of a short entry among all.
-    fn outer(&self, slot: Slot) -> Slot {
-        Slot { group: slot.group + self.first_short(), ..slot }
+    /// The entries of a locked group that can hold a block, and whose they are; zero is nobody's.
+    pub(crate) fn tags(&self, group: u32) -> ArrayVec<(Slot, u64), LOG_WAYS> {
+        match self.inner(Slot { group, way: 0 }) {
+            (Size::Long, slot) => self.long.table().tags(slot.group).collect(),
+            (_, slot) => {
+                let tags = self.middle.table().tags(slot.group);
+                tags.map(|(slot, tag)| (self.outer(Size::Middle, slot), tag)).collect()
+            }
+        }
     }
 
-    /// The number of an entry among the short ones, if it is one.
-    fn short_slot(&self, slot: Slot) -> Option<Slot> {
-        let group = slot.group.checked_sub(self.first_short())?;
-        Some(Slot { group, ..slot })
+    /// The first group of a table among all.
+    fn first(&self, size: Size) -> u32 {
+        match size {
+            Size::Long => 0,
+            Size::Middle => self.long.table().groups(),
+            Size::Short => self.long.table().groups() + self.middle.table().groups(),
+        }
+    }
+
+    /// The number of an entry among all.
+    fn outer(&self, size: Size, slot: Slot) -> Slot {
+        Slot { group: slot.group + self.first(size), ..slot }
+    }
+
+    /// The table of an entry, and its number in there.
+    fn inner(&self, slot: Slot) -> (Size, Slot) {
+        let sizes = [Size::Short, Size::Middle];
+        let size = sizes.into_iter().find(|size| slot.group >= self.first(*size));
+        let size = size.unwrap_or(Size::Long);
+        (size, Slot { group: slot.group - self.first(size), ..slot })
     }
 }
 
-/// Whether what comes may leave a log of so many attempts with more than fits a short one.
-fn outgrows(held: usize, attempts: &Attempts, need: Need) -> bool {
-    match need {
-        Need::NoMore => false,
-        Need::OneMore => held + 1 > SHORT_LOG || usize::from(attempts.temp().block_at) <= held + 1,
-        Need::Long => true,
+/// What a middle log holds of a state: all of it, but for the oldest attempts of a log that is blocked and
+/// that a reload has made longer.
+fn fitting(state: &AttemptsState) -> Cow<'_, AttemptsState> {
+    let attempts = state.attempts();
+    let has_members = attempts.iter().any(|attempt| attempt.member != 0);
+    let most = if has_members { MIDDLE_LOG / 2 } else { MIDDLE_LOG };
+    let Some(excess) = attempts.len().checked_sub(most).filter(|excess| *excess > 0) else {
+        return Cow::Borrowed(state);
+    };
+    // They are in order.
+    let newest = AttemptsState::restored(attempts[excess..].iter().copied(), state.block());
+    Cow::Owned(newest.unwrap_or_default())
+}
+
+/// The size of an entry that holds whatever may be left of a log of so many attempts, each in so many
+/// words. Where a limit keeps more than a middle one holds, its blocks are in long ones.
+fn size(
+    (held, width): (usize, usize),
+    (has_members, attempts): (bool, &Attempts),
+    need: Need,
+) -> Size {
+    let keeps = usize::from(attempts.keeps());
+    let (held, may_block) = match need {
+        Need::NoMore => return Size::Short,
+        Need::OneMore => (keeps.min(held + 1), usize::from(attempts.temp().block_at) <= held + 1),
+        Need::Block => (held, true),
+    };
+    let width = width.max(1 + usize::from(has_members));
+    let short = if width > 1 { SHORT_WITH_MEMBERS } else { SHORT_LOG };
+    let fits = |count: usize| count * width <= MIDDLE_LOG;
+    match (may_block, fits(held)) {
+        (false, _) if held <= short => Size::Short,
+        (false, true) => Size::Middle,
+        (true, true) if fits(keeps) => Size::Middle,
+        _ => Size::Long,
     }
 }

@@ -31,7 +31,7 @@ const CLEARING: usize = 5;
 
 /// Bits for each key that the table was made for, and how many of them mark a key.
 const BITS: usize = 16;
-const EACH: u32 = 4;
+const EACH: u32 = 6;
 
 // === impl Marks ===
 

@@ -10,7 +10,7 @@
 //! | `entry.rs` | what an entry looks like in memory |
 //! | `step.rs` | the shelves of all shapes, and one charge on one counter |
 //! | `log.rs` | abuse logs: how they look, one charge on one of them |
-//! | `logs.rs` | the tables of short and of long abuse logs |
+//! | `logs.rs` | the tables of short, middle and long abuse logs |
 //! | `commit.rs` | all charges of one decision, together |
 //! | `in_place.rs` | the short way for buckets and quotas that are in their places |
 //! | `amend.rs` | what operators do, and the blocks there are |
@@ -58,8 +58,9 @@ pub struct Budget {
     pub quotas: usize,
     /// Windows: about 1,080 bytes each.
     pub windows: usize,
-    /// Abuse logs: about 140 bytes each. One in 28 of them,
-    /// and each of the first thousand, may hold more than two attempts or a block.
+    /// Abuse logs: about 150 bytes each. Twelve in a hundred, and each of the first thousand, may hold more
+    /// than four attempts, two distinct values or a block; one in a hundred more than 22 attempts, or 11
+    /// distinct values.
     pub attempts: usize,
 }
 
@@ -86,9 +87,9 @@ pub struct MemoryStore<C> {
 // === impl Budget ===
 
 impl Default for Budget {
-    /// 440,000 buckets, 130,000 quotas, 12,000 windows and 250,000 abuse logs: at most 90 MB.
+    /// 390,000 buckets, 130,000 quotas, 12,000 windows and 250,000 abuse logs: at most 90 MB.
     fn default() -> Self {
-        Self { buckets: 440_000, quotas: 130_000, windows: 12_000, attempts: 250_000 }
+        Self { buckets: 390_000, quotas: 130_000, windows: 12_000, attempts: 250_000 }
     }
 }
 

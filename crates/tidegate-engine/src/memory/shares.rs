@@ -15,7 +15,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use tidegate_core::Prefix;
+use tidegate_core::{Prefix, is_within_share};
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering, zeroed_halves, zeroed_words};
 
@@ -52,9 +52,6 @@ const ROWS: u32 = 5;
 const WIDTH: u32 = 1 << 15;
 /// A table of fewer places is too small to be shared out.
 const LEAST: usize = 1_750;
-/// How many times an equal share of what is left a network may have: with four, a fifth of the table
-/// is left however many networks ask for as much as they can get.
-const TIMES: u64 = 4;
 
 // === impl Networks ===
 
@@ -108,10 +105,10 @@ impl Shares {
         }
         let [filled, networks] =
             [FILLED, NETWORKS].map(|total| self.totals[total].load(Ordering::Relaxed));
-        filled < self.open || {
-            let left = self.most.saturating_sub(filled);
-            u64::from(self.held(network)).saturating_mul(networks) < TIMES * left.max(1)
-        }
+        let left = self.most.saturating_sub(filled);
+        // What an operator does is not for a flood to prevent.
+        let is_open = filled < self.open || network == Network::OPERATORS;
+        is_open || is_within_share(self.held(network).into(), networks, left)
     }
 
     /// Gives a place to a network; whoever had it has one less.
@@ -138,28 +135,29 @@ impl Shares {
         // Whoever swaps a network out counts it down, so that happens once.
         let had = owner.swap(to.map_or(0, |network| network.0), Ordering::Relaxed);
         if let Some(network) = to {
-            self.count(network, 1);
+            self.count(network, true);
         }
         if had != 0 {
-            self.count(Network(had), u32::MAX);
+            self.count(Network(had), false);
         }
     }
 
-    /// Adds one, or takes one off by adding the largest number.
-    fn count(&self, network: Network, change: u32) {
-        let add = |total: usize, up: bool| {
-            let change = if up { 1 } else { u64::MAX };
-            self.totals[total].fetch_add(change, Ordering::Relaxed);
-        };
-        let up = change == 1;
-        let mut first = false;
+    /// Counts a place of a network up or down. By the first row it is seen whether it is its only one.
+    fn count(&self, network: Network, up: bool) {
+        let mut only = false;
         for (row, place) in self.places(network).enumerate() {
-            let before = self.rows[place].fetch_add(change, Ordering::Relaxed);
-            first |= row == 0 && before == u32::from(!up);
+            let counter = &self.rows[place];
+            let before = match up {
+                true => counter.fetch_add(1, Ordering::Relaxed),
+                false => counter.fetch_sub(1, Ordering::Relaxed),
+            };
+            only |= row == 0 && before == u32::from(!up);
         }
-        add(FILLED, up);
-        if first {
-            add(NETWORKS, up);
+        for total in [Some(FILLED), only.then_some(NETWORKS)].into_iter().flatten() {
+            match up {
+                true => self.totals[total].fetch_add(1, Ordering::Relaxed),
+                false => self.totals[total].fetch_sub(1, Ordering::Relaxed),
+            };
         }
     }
 

@@ -94,10 +94,13 @@ impl<const WORDS: usize, const WAYS: usize> Places<WORDS, WAYS> {
         self.table.free(digest, taken, epoch, now).filter(|_| self.shares.grants(network))
     }
 
-    /// Writes a locked entry that so becomes this key's.
-    pub(crate) fn give(&self, slot: Slot, digest: u64, words: [u64; WORDS], network: Network) {
+    /// Writes a locked entry; if it is given to a network, the key had none before.
+    #[inline]
+    pub(crate) fn put(&self, slot: Slot, digest: u64, words: [u64; WORDS], given: Option<Network>) {
         self.table.store(slot, digest, words);
-        self.shares.give(Self::number(slot), network);
+        if let Some(network) = given {
+            self.shares.give(Self::number(slot), network);
+        }
     }
 
     /// Makes a locked entry one that was never used.
@@ -155,7 +158,7 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
     }
 
     #[inline]
-    pub(crate) fn homes(&self, digest: u64) -> ArrayVec<u32, 4> {
+    pub(crate) fn homes(&self, digest: u64) -> ArrayVec<u32, 6> {
         self.table().homes(digest).into_iter().collect()
     }
 
@@ -212,9 +215,9 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
         now: Timestamp,
     ) {
         match place {
-            Place::Entry(slot) => self.table().store(slot, charge.digest(), words),
+            Place::Entry(slot) => self.places.put(slot, charge.digest(), words, None),
             Place::Newcomer(slot, _, network) | Place::Moving(_, slot, network) => {
-                self.places.give(slot, charge.digest(), words, network);
+                self.places.put(slot, charge.digest(), words, Some(network));
             }
             Place::Cell(cell) => self.sketch.write(cell, charge, words, epoch, now),
         }

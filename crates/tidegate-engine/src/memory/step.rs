@@ -5,7 +5,7 @@
 
 use super::Budget;
 use super::entry::{Epoch, Head, PAIR, WIDE};
-use super::logs::{LogShelf, long};
+use super::logs::{LogShelf, longer};
 use super::settle::Stubs;
 use super::shares::Networks;
 use super::shelf::{Kept, Place, Shelf};
@@ -168,7 +168,7 @@ impl Shelves {
             logs: LogShelf::new(
                 budget.attempts,
                 BLOCKS,
-                cells(2 * long(budget.attempts)),
+                cells(budget.attempts / 14),
                 unpredictable(),
             ),
             stubs: Stubs::new(Stubs::WORDS),
@@ -192,13 +192,15 @@ impl Shelves {
     /// About what they take at most within a budget, in bytes.
     pub(crate) fn bytes_within(budget: &Budget) -> u64 {
         let Budget { buckets, quotas, windows, attempts } = *budget;
+        let [long, middle] = longer(attempts);
         let table = |keys: usize, each: u64| (keys as u64).saturating_mul(each);
         let tables = [
             table(buckets, 61),
             table(quotas, 61),
             table(windows, 1_080),
             table(attempts, 91),
-            table(long(attempts), 1_480),
+            table(middle, 392),
+            table(long, 1_480),
         ];
         tables.into_iter().fold(0, u64::saturating_add)
     }
@@ -396,8 +398,7 @@ impl WindowStep<'_> {
             Kept::Unreadable(at) => return Some(self.window.exhausted(at)),
             Kept::Words(words) => words,
         };
-        let head = here.epoch.unpack([words[0], words[1]]);
-        let (_, state) = here.epoch.unpack_window(&words);
+        let (head, state) = here.epoch.unpack_window(&words);
         match here.written_under(head) {
             None => Some(state),
             Some(Some(Shape::Window(old))) => Some(self.window.inherit(old, &state)),

@@ -82,8 +82,14 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
     /// Looks for a key without a lock. What it says may be out of date by the time it is used.
     #[inline]
     pub(crate) fn glance(&self, digest: u64) -> Option<Slot> {
-        let first = self.find_in(self.home(digest), digest);
-        first.or_else(|| self.find_in(self.second_home(digest), digest))
+        self.find(digest).map(|(slot, _)| slot)
+    }
+
+    /// The same, with the lock of its group and an entry of two words, for those who go on from there.
+    #[inline(always)]
+    pub(crate) fn sight(&self, digest: u64) -> Option<(Slot, &AtomicU64, Entry<'_>)> {
+        let (slot, group) = self.find(digest)?;
+        Some((slot, &group[0], Entry(group[Self::tag(slot.way)..].first_chunk()?)))
     }
 
     /// Whether a locked slot still is the key's.
@@ -162,12 +168,6 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         })
     }
 
-    /// An entry of two words, for those who read and write it more than once.
-    #[inline]
-    pub(crate) fn entry(&self, slot: Slot) -> Option<Entry<'_>> {
-        self.group(slot.group)[Self::tag(slot.way)..].first_chunk().map(Entry)
-    }
-
     #[inline]
     fn overwrite(&self, slot: Slot, words: [u64; WORDS]) {
         let places = &self.group(slot.group)[Self::tag(slot.way) + 1..][..WORDS];
@@ -207,12 +207,19 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         1 + way as usize * Self::ENTRY
     }
 
+    /// Where a key is, and the words of its group.
     #[inline]
-    fn find_in(&self, group: u32, digest: u64) -> Option<Slot> {
+    fn find(&self, digest: u64) -> Option<(Slot, &[AtomicU64])> {
+        let first = self.find_in(self.home(digest), digest);
+        first.or_else(|| self.find_in(self.second_home(digest), digest))
+    }
+
+    #[inline]
+    fn find_in(&self, group: u32, digest: u64) -> Option<(Slot, &[AtomicU64])> {
         let words = self.group(group);
         for way in Self::ways() {
             if words[Self::tag(way)].load(Ordering::Relaxed) == digest {
-                return Some(Slot { group, way });
+                return Some((Slot { group, way }, words));
             }
         }
         None

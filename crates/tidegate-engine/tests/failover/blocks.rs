@@ -117,12 +117,15 @@ fn p42_p43_nothing_is_written_while_degraded_and_nothing_is_carried_back() {
         let decision = ready(world.engine.peek_by_store(&mut case)).unwrap().unwrap();
         decision
             .explain()
-            .map(|said| said.reading.attempts.map_or(0, |it| it.long))
+            .map(|said| said.reading.attempts.map_or(0, |it| it.temp))
             .collect::<Vec<_>>()
     };
     let before = counted();
+    assert!(before.iter().any(|count| *count > 0), "{before:?}");
     world.trip("login");
+    world.ops();
     assert_eq!(world.admitted("login", "ann", HERE, 10), 3);
+    assert_eq!(world.ops(), [], "p19");
     world.fail(None);
     assert_eq!(counted(), before, "p21, p16");
     world.ops();

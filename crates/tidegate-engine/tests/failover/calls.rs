@@ -109,7 +109,7 @@ enum Happens {
 
 fn happens() -> impl Strategy<Value = Happens> {
     prop_oneof![
-        8 => (0..3_usize, 1..3_u8).prop_map(|(account, place)| Happens::Asks { account, place }),
+        8 => (0..9_usize, 1..3_u8).prop_map(|(account, place)| Happens::Asks { account, place }),
         3 => (1..240_u64).prop_map(|seconds| Happens::Passes { seconds }),
         1 => Just(Happens::Reloads),
         1 => Just(Happens::IsTakenOutAndPutBack),
@@ -124,14 +124,17 @@ proptest! {
     /// down but by ageing.
     #[test]
     fn p34_within_a_stay_counts_go_down_by_age_alone(
+        crowd in prop::collection::vec(0..9_usize, 0..40),
         story in prop::collection::vec(happens(), 1..60),
     ) {
-        const ACCOUNTS: [&str; 3] = ["ann", "bob", "cy"];
+        const ACCOUNTS: [&str; 9] = ["ann", "bob", "cy", "dee", "eve", "fay", "gus", "hal", "ida"];
         let world = World::proven();
         world.trip("login");
         let epoch = world.engine.standing("login").unwrap().epoch;
         let mut admitted: Vec<(u64, usize, u8)> = Vec::new();
-        for event in story {
+        // All from one place, of which the first twenty are admitted at most.
+        let crowd = crowd.into_iter().map(|account| Happens::Asks { account, place: 1 });
+        for event in crowd.chain(story) {
             let second = world.clock.now().since(START).as_secs_ceil();
             let of = |admitted: &[(u64, usize, u8)], which: &dyn Fn(usize, u8) -> bool| {
                 let counts = |(at, account, place): &&(u64, usize, u8)| {

@@ -90,6 +90,25 @@ fn every_field_reaches_the_limit() {
 }
 
 #[test]
+fn a_limit_of_ipv6_blocks_leaves_ipv4_alone() {
+    let set = policies(
+        "version: 1\npolicies:\n  - name: api\n    failure_mode: fail_open\n    limits:\n      - { name: a, \
+         by: ip, bucket: { rate: 1/s, burst: 5 } }\n      - { name: b, by: ip48, only: ipv6, bucket: { \
+         rate: 9/s, burst: 80 } }\n",
+    );
+    let applying = |ip: &str| {
+        let subject = Subject::new().ip(ip.parse().unwrap());
+        let mut case = Case::new(set.get("api").unwrap(), &subject);
+        case.resolve(&tidegate_core::Digests::new([1, 2]));
+        case.batch().charges().len()
+    };
+    for (ip, count) in [("192.0.2.1", 1), ("::ffff:192.0.2.1", 1), ("64:ff9b::c000:201", 1)] {
+        assert_eq!(applying(ip), count, "{ip}");
+    }
+    assert_eq!(applying("2001:db8::1"), 2);
+}
+
+#[test]
 fn what_an_override_leaves_out_is_as_the_limit_says() {
     let Shape::Attempts(admin) = numbers("admin", "codes") else { panic!("attempts") };
     assert_eq!((admin.temp().block_at, admin.long().unwrap().block_at), (5, 10));

@@ -82,6 +82,22 @@ fn they_do_what_they_say() {
     assert_eq!(admitted(&tenants, "api", &Subject::new().org("any").user("u7")), 40, "a shadow");
 }
 
+/// Whoever raises the number of an address prefix raises those of the IPv6 blocks around it too.
+#[test]
+fn entrances_let_ipv6_blocks_have_four_and_sixteen_times_of_one_prefix() {
+    let set = example("login");
+    for (policy, failures) in [("login", 99), ("otp", 20)] {
+        let capacity = |ending: &str| {
+            let name = format!("{policy}-prefix{ending}");
+            let limits = set.get(policy).unwrap().limits();
+            let limit = limits.iter().find(|limit| limit.name().as_str() == name).unwrap();
+            limit.shape().capacity()
+        };
+        let found = ["", "-56", "-48"].map(capacity);
+        assert_eq!(found, [failures, 4 * failures, 16 * failures], "{policy}");
+    }
+}
+
 /// The guide's own files: blocks of YAML that begin with a version.
 #[test]
 fn every_file_in_the_guide_is_read() {

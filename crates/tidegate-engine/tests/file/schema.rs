@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tidegate_core::Dimension;
-use tidegate_engine::file::{File, NoDoor, schema};
+use tidegate_engine::file::{File, NoDoor, Wrong, schema};
 
 use crate::door::Sections;
 use crate::texts;
@@ -73,6 +73,9 @@ fn every_fact_that_is_counted_can_be_written_and_no_other() {
 #[test]
 fn what_a_schema_can_say_it_says() {
     let validator = validator();
+    for code in EXPRESSIBLE {
+        assert!(Wrong::CODES.contains(code), "there is no error {code}");
+    }
     let mut silent = Vec::new();
     for (name, text) in texts("tests/file/cases", "yaml") {
         let Err(refused) = File::<Sections>::parse("f.yaml", &text) else { continue };

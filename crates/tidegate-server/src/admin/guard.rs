@@ -1,10 +1,14 @@
-//! Who may: those who know the token, and nobody who keeps guessing.
+//! Who may use the admin listener: whoever presents the token, always.
 //!
-//! Wrong tokens are counted for each address of a peer, by the same rule of a window that limits are
-//! made of. Who has had too many is refused before anything is compared, so a right guess among them
-//! would not be noticed either; that is what slows guessing down, and it lasts a minute at most. No
-//! header says who the peer is. Requests without a token are no guesses and are not counted: a probe
-//! that knocks every second keeps no operator out.
+//! A guard that stops listening after some wrong tokens is a weapon: whoever can send from an operator's
+//! address, or from enough addresses, keeps the operator out while an attack is on. So the token is
+//! compared first, in constant time, and the right one gets in whatever has come before it. What makes
+//! guessing hopeless is the length of the token ([`AdminToken::SHORTEST`]), not the patience of the guard.
+//!
+//! Wrong tokens are counted all the same, by the address of the peer and in total, with the rule of a
+//! window that limits are made of. Within both counts a wrong token is answered with 401 and logged;
+//! beyond either it is answered with 429 and not logged, so that guessing cannot fill a disk. No header
+//! says who the peer is. A request without a token is no guess and is not counted.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,40 +20,47 @@ use tidegate_core::{Cost, Counts, Prefix, Room, ShapeError, Span, Timestamp, Win
 
 use super::token::AdminToken;
 use crate::answer::{self, Answer};
+use crate::metrics::{HeadRefusal, HeadRefusals};
 use crate::problem::Kind;
 
 /// Stands before the admin listener.
 pub(crate) struct Guard {
     token: AdminToken,
-    rule: Window,
-    /// Held from the look at a count to its change, so that guesses at once are all counted.
+    /// Wrong tokens of one address that are answered with 401 and logged.
+    of_one: Window,
+    /// Wrong tokens of all addresses together that are.
+    of_all: Window,
+    /// Held from the look at the counts to their change, so that guesses at once are all counted.
     wrong: Mutex<Wrong>,
 }
 
-/// The wrong tokens that still count.
+/// The wrong tokens of the last minute.
 #[derive(Default)]
 struct Wrong {
     by_peer: HashMap<Prefix, WindowState>,
-    /// Of all peers for whom there was no place.
-    rest: Option<WindowState>,
+    total: Option<WindowState>,
 }
 
 /// Why a request may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refusal {
-    /// It has no token, or not one.
+    /// It has no token, or two.
     Missing,
-    /// It has another one.
+    /// Its token is not the right one.
     Wrong,
-    /// Its peer has had too many others; how long to wait.
+    /// Its token is not the right one, and neither were too many others; how long they count.
     TooMany(Span),
 }
 
 /// Wrong tokens of one address, in any minute.
 const MOST_WRONG: u64 = 10;
 
-/// Addresses that are counted each by itself; at most a megabyte.
-const MOST_PEERS: usize = 1_000;
+/// Wrong tokens of all addresses, in any minute.
+const MOST_WRONG_IN_TOTAL: u64 = 60;
+
+/// Addresses that are counted each by itself. Every one of them has had a wrong token within the minute,
+/// and the total bounds those, so there is a place for each as long as time does not go back.
+const MOST_PEERS: usize = 64;
 
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"tidegate admin\"");
 
@@ -60,41 +71,58 @@ impl Guard {
     ///
     /// Never: its numbers are constants.
     pub(crate) fn try_new(token: AdminToken) -> Result<Self, ShapeError> {
-        let rule = Window::try_new(MOST_WRONG, Span::MINUTE, Counts::Admitted)?;
-        Ok(Self { token, rule, wrong: Mutex::default() })
+        let rule = |most| Window::try_new(most, Span::MINUTE, Counts::Admitted);
+        let (of_one, of_all) = (rule(MOST_WRONG)?, rule(MOST_WRONG_IN_TOTAL)?);
+        Ok(Self { token, of_one, of_all, wrong: Mutex::default() })
     }
 
-    /// What to answer to somebody who may not; `None` to those who may.
+    /// The answer to a request that may not; `None` to one that may.
     pub(crate) fn refuse(
         &self,
         peer: IpAddr,
         headers: &HeaderMap,
         now: Timestamp,
+        refusals: &HeadRefusals,
     ) -> Option<Answer> {
-        self.admit(peer, headers, now).err().map(|refusal| {
-            // Bounded by the very count; those past it are told, and not logged.
-            if refusal == Refusal::Wrong {
-                tracing::warn!(%peer, "an operator's request had a wrong token");
-            }
-            refusal.answer()
-        })
+        let refusal = self.admit(peer, headers, now).err()?;
+        if refusal != Refusal::Missing {
+            refusals.count(HeadRefusal::WrongToken);
+        }
+        if refusal == Refusal::Wrong {
+            tracing::warn!(%peer, "a request to the admin listener had a wrong token");
+        }
+        Some(refusal.answer())
     }
 
     fn admit(&self, peer: IpAddr, headers: &HeaderMap, now: Timestamp) -> Result<(), Refusal> {
-        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = wrong.of(Prefix::of(peer));
-        match self.rule.room(count, Cost::ONE, now) {
-            Room::Now => {}
-            Room::After(wait) => return Err(Refusal::TooMany(wait)),
-            Room::Never => return Err(Refusal::TooMany(Span::MINUTE)),
-        }
         let presented = bearer(headers).ok_or(Refusal::Missing)?;
+        // Before anything is looked up or waited for: no history keeps the right token out.
         if self.token.is(presented) {
             return Ok(());
         }
-        let (count, _) = self.rule.take(count, Cost::ONE, now);
-        wrong.keep(Prefix::of(peer), count, &self.rule, now);
-        Err(Refusal::Wrong)
+        Err(self.count_wrong(Prefix::of(peer), now))
+    }
+
+    /// Counts a wrong token, unless one of the counts is full.
+    fn count_wrong(&self, peer: Prefix, now: Timestamp) -> Refusal {
+        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_one = wrong.by_peer.get(&peer);
+        let rooms = [
+            self.of_one.room(of_one, Cost::ONE, now),
+            self.of_all.room(wrong.total.as_ref(), Cost::ONE, now),
+        ];
+        for room in rooms {
+            match room {
+                Room::Now => {}
+                Room::After(wait) => return Refusal::TooMany(wait),
+                Room::Never => return Refusal::TooMany(Span::MINUTE),
+            }
+        }
+        let (of_one, _) = self.of_one.take(of_one, Cost::ONE, now);
+        let (total, _) = self.of_all.take(wrong.total.as_ref(), Cost::ONE, now);
+        wrong.total = Some(total);
+        wrong.keep(peer, of_one, &self.of_one, now);
+        Refusal::Wrong
     }
 }
 
@@ -110,17 +138,12 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
 // === impl Wrong ===
 
 impl Wrong {
-    /// What counts for a peer.
-    fn of(&self, peer: Prefix) -> Option<&WindowState> {
-        let new = self.by_peer.len() >= MOST_PEERS;
-        self.by_peer.get(&peer).or_else(|| self.rest.as_ref().filter(|_| new))
-    }
-
+    /// Keeps the count of an address, in the place of one that counts no more if there are too many.
     fn keep(&mut self, peer: Prefix, count: WindowState, rule: &Window, now: Timestamp) {
         if !self.by_peer.contains_key(&peer) && self.by_peer.len() >= MOST_PEERS {
             self.by_peer.retain(|_, count| now < rule.fresh_at(count));
             if self.by_peer.len() >= MOST_PEERS {
-                self.rest = Some(count);
+                // In the total it is counted.
                 return;
             }
         }
@@ -135,10 +158,12 @@ impl Refusal {
     fn answer(self) -> Answer {
         let problem = match self {
             Self::Missing => Kind::Unauthorized
-                .problem("say who you are: `authorization: Bearer`, and the admin token"),
+                .problem("send `authorization: Bearer` and the admin token"),
             Self::Wrong => Kind::Unauthorized.problem("this is not the admin token"),
-            Self::TooMany(_) => Kind::TooManyRequests
-                .problem("too many wrong tokens came from your address; come back later"),
+            Self::TooMany(_) => Kind::TooManyRequests.problem(
+                "this is not the admin token, and too many wrong ones came within a minute; the right \
+                 one is admitted at any time",
+            ),
         };
         let mut refusal = answer::problem(&problem);
         match self {

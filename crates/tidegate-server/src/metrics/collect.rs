@@ -11,8 +11,10 @@ use prometheus_client::registry::{Registry, Unit};
 use tidegate_core::{BlockScope, Changes, Kind, Mode, PolicySet, Standing, Store, Usage, Verdict};
 use tidegate_engine::Record;
 
+use super::refusals::HeadRefusal;
 use super::tally::{BOUNDS, CLASSES, Failure, PolicyTally, Tally};
-use crate::accept::{Admission, Refused};
+use tidegate_tower::serve::{Refused, Serve, Use};
+
 use crate::route::Route;
 use crate::worker::Shared;
 
@@ -20,7 +22,7 @@ use crate::worker::Shared;
 pub(crate) struct Snapshot {
     tallies: Vec<Arc<Tally>>,
     policies: Arc<PolicySet>,
-    admission: Arc<Admission>,
+    serve: Serve,
     usage: Option<Usage>,
     /// How each policy stands with its store, in their order.
     pub(super) failover: Vec<(Standing, Record)>,
@@ -29,6 +31,8 @@ pub(crate) struct Snapshot {
     store: &'static str,
     reloads: [(&'static str, u64); 2],
     dropped_events: u64,
+    /// Requests refused for their heads, in the order of [`HeadRefusal::ALL`].
+    pub(super) head_refusals: [u64; HeadRefusal::ALL.len()],
     /// Seconds since the server was bound.
     uptime: u64,
 }
@@ -51,12 +55,13 @@ impl Snapshot {
             failover: failover.collect(),
             tallies: shared.tallies(),
             policies,
-            admission: Arc::clone(&shared.admission),
+            serve: shared.serve.clone(),
             usage: engine.store().usage(),
             changes: S::SHARED.then(|| engine.store().changes()),
             store: engine.store().name(),
             reloads: [("accepted", shared.reloads(true)), ("refused", shared.reloads(false))],
             dropped_events: engine.dropped_events(),
+            head_refusals: shared.head_refusals.counts(),
             uptime: shared.uptime().as_micros() / 1_000_000,
         }
     }
@@ -192,7 +197,7 @@ impl Snapshot {
     }
 
     fn connections(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let open = to_u64(self.admission.open());
+        let open = to_u64(self.serve.open());
         gauge(encoder, "tidegate_http_connections", "Open connections", open)?;
         let mut metric = encoder.encode_descriptor(
             "tidegate_http_connections_refused",
@@ -202,7 +207,31 @@ impl Snapshot {
         )?;
         for reason in Refused::ALL {
             let labels = [("reason", reason.name().to_owned())];
-            counter(&mut metric, &labels, self.admission.refused(reason))?;
+            counter(&mut metric, &labels, self.serve.refused(reason))?;
+        }
+        self.memory(encoder)
+    }
+
+    fn memory(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let memory = self.serve.memory();
+        let label = |kind: Use| [("use", kind.name().to_owned())];
+        let mut metric = encoder.encode_descriptor(
+            "tidegate_http_memory_bytes",
+            "Bytes that connections hold, by what they are held for",
+            None,
+            MetricType::Gauge,
+        )?;
+        for kind in Use::ALL {
+            metric.encode_family(&label(kind))?.encode_gauge(&to_u64(memory.used(kind)))?;
+        }
+        let mut metric = encoder.encode_descriptor(
+            "tidegate_http_memory_refused",
+            "Requests refused because connections hold too many bytes, by what for",
+            None,
+            MetricType::Counter,
+        )?;
+        for kind in Use::ALL {
+            counter(&mut metric, &label(kind), memory.refused(kind))?;
         }
         Ok(())
     }
@@ -295,6 +324,7 @@ impl Collector for Snapshot {
         self.requests(&mut encoder)?;
         self.durations(&mut encoder)?;
         self.connections(&mut encoder)?;
+        self.head_refusals(&mut encoder)?;
         self.engine(&mut encoder)?;
         self.store(&mut encoder)?;
         self.changes(&mut encoder)?;

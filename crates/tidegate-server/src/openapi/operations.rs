@@ -19,8 +19,14 @@ use crate::route::Route;
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain";
 
-/// What can be wrong with any request.
-const ANY: [Kind; 3] = [Kind::Malformed, Kind::UriTooLong, Kind::HeadTooLarge];
+/// What can be wrong with any request, health checks included.
+const HEAD: [Kind; 3] = [Kind::Malformed, Kind::UriTooLong, Kind::HeadTooLarge];
+
+/// What can be wrong with any other request.
+const ANY: [Kind; 5] = [HEAD[0], HEAD[1], HEAD[2], Kind::Misdirected, Kind::CrossSite];
+
+/// What can be wrong with a page that is made for everybody.
+const PAGE: [Kind; 2] = [Kind::Busy, Kind::Unavailable];
 
 /// What can be wrong with any body.
 const BODY: [Kind; 5] =
@@ -103,7 +109,7 @@ fn settle() -> OperationBuilder {
 fn policies() -> OperationBuilder {
     let operation = about(Route::Policies, "policies", "List the policies in force")
         .response("200", answer("The policies, sorted by name", "Policies", None));
-    refusing(operation, &[&ANY])
+    refusing(operation, &[&ANY, &PAGE])
 }
 
 fn explain() -> OperationBuilder {
@@ -153,7 +159,7 @@ fn gate(id: &str, with_body: bool) -> OperationBuilder {
         .response("200", passed.build());
     let refusals = [
         (429, "Past a limit"),
-        (403, "Past a limit, or not countable"),
+        (403, "Past a limit, not countable, or sent by a web page of another origin"),
         (503, "Nobody can tell at present"),
     ];
     let operation = refusals.into_iter().fold(operation, |operation, (status, why)| {
@@ -167,6 +173,7 @@ fn gate(id: &str, with_body: bool) -> OperationBuilder {
         (400, "Bad Request"),
         (404, "No such policy"),
         (414, "URI Too Long"),
+        (421, "Misdirected Request"),
         (431, "Too many header fields"),
     ];
     others.into_iter().fold(operation, |operation, (status, why)| {
@@ -193,7 +200,7 @@ fn text_header(description: &str) -> Header {
 fn livez() -> OperationBuilder {
     let operation = about(Route::Livez, "livez", "Say that the process lives")
         .response("200", plain("It does", TEXT));
-    refusing(operation, &[&ANY])
+    refusing(operation, &[&HEAD])
 }
 
 fn readyz() -> OperationBuilder {
@@ -204,7 +211,7 @@ fn readyz() -> OperationBuilder {
         ))
         .response("200", answer("It does", "Readiness", None))
         .response("503", answer("It is stopping", "Readiness", None));
-    refusing(operation, &[&ANY])
+    refusing(operation, &[&HEAD])
 }
 
 fn metrics() -> OperationBuilder {
@@ -216,7 +223,7 @@ fn metrics() -> OperationBuilder {
         .content(open.0, open.1);
     let operation =
         about(Route::Metrics, "metrics", "Tell the metrics").response("200", told.build());
-    refusing(operation, &[&ANY, &[Kind::Busy]])
+    refusing(operation, &[&ANY, &PAGE])
 }
 
 fn openapi() -> OperationBuilder {
@@ -224,7 +231,7 @@ fn openapi() -> OperationBuilder {
     let told = ResponseBuilder::new().description("This description").content(JSON, object.build());
     let operation =
         about(Route::Openapi, "openapi", "Describe this interface").response("200", told.build());
-    refusing(operation, &[&ANY])
+    refusing(operation, &[&ANY, &PAGE])
 }
 
 // === the pieces ===
@@ -279,11 +286,16 @@ fn refusing(mut operation: OperationBuilder, kinds: &[&[Kind]]) -> OperationBuil
     kinds.sort_by_key(|kind| kind.status());
     for same in kinds.chunk_by(|one, other| one.status() == other.status()) {
         let titles: Vec<_> = same.iter().map(|kind| kind.title()).collect();
-        let (status, may_wait) = (same[0].status(), same.contains(&Kind::Overloaded));
+        let (status, may_wait) = (same[0].status(), same.iter().any(may_pass));
         operation = operation
             .response(status.to_string(), refusal(&titles.join("; "), status, true, may_wait));
     }
     operation
+}
+
+/// Whether waiting may help.
+const fn may_pass(kind: &Kind) -> bool {
+    matches!(kind, Kind::Overloaded | Kind::Busy)
 }
 
 fn refusal(description: &str, status: u16, with_body: bool, may_wait: bool) -> Response {

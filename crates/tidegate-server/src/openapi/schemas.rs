@@ -144,7 +144,7 @@ pub(super) fn fact(dimension: Dimension) -> Schema {
     let meaning = Some(dimension.meaning());
     let example = [json!(dimension.example())];
     match dimension.values() {
-        Values::Text | Values::Accounts => {
+        Values::Text | Values::Private | Values::Accounts => {
             text().max_length(Some(MAX_FACT)).description(meaning).examples(example).into()
         }
         Values::Addresses(_) => {

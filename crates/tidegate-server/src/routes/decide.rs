@@ -1,10 +1,12 @@
 //! Decisions: one, one that is only looked at, and many.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Serialize;
 use tidegate_core::{Case, PolicySet};
 use tidegate_engine::DecideError;
+use tidegate_tower::serve::{Share, Use};
 
 use crate::answer::{self, Answer};
 use crate::attempts;
@@ -42,7 +44,7 @@ pub(crate) async fn peek<S: Store + 'static>(
     let mut case = Case::new(policy, &subject).weighing(ask.cost);
     let decision = worker.shared.engine.peek(&mut case).await.map_err(|error| undecided(&error))?;
     let mut document = Vec::with_capacity(USUAL_ANSWER);
-    DecisionAnswer::new(decision, None).write(&mut document);
+    DecisionAnswer::new(decision, ask.facts.account(), None).write(&mut document);
     Ok(answer::json(document))
 }
 
@@ -50,9 +52,15 @@ pub(crate) async fn peek<S: Store + 'static>(
 pub(crate) async fn batch<S: Store + 'static>(
     worker: &Worker<S>,
     body: &[u8],
+    share: &Arc<Share>,
 ) -> Result<Answer, Problem> {
     let requests = requests::batch(body)?;
-    let mut document = Vec::with_capacity(USUAL_ANSWER * requests.len());
+    let length = USUAL_ANSWER * requests.len();
+    // Before anything is decided: what is charged is answered.
+    let held = share.hold(Use::Answers, length).ok_or_else(|| {
+        Kind::Busy.problem("earlier answers have not been read; read them, then ask again")
+    })?;
+    let mut document = Vec::with_capacity(length);
     document.extend_from_slice(b"{\"results\":[");
     for (place, request) in requests.into_iter().enumerate() {
         if place > 0 {
@@ -65,7 +73,7 @@ pub(crate) async fn batch<S: Store + 'static>(
         }
     }
     document.extend_from_slice(b"]}");
-    Ok(answer::json(document))
+    Ok(answer::held(document, held))
 }
 
 /// Decides, counts, and writes the decision down.
@@ -88,7 +96,8 @@ async fn charge<S: Store + 'static>(
             }
             attempts::note(&worker.tally, &decision);
             let ticket = engine.ticket(&decision);
-            DecisionAnswer::new(decision, ticket.as_ref()).write(document);
+            let account = ask.facts.account();
+            DecisionAnswer::new(decision, account, ticket.as_ref()).write(document);
             Ok(())
         }
         Err(error) => {

@@ -1,19 +1,17 @@
 //! What the server says about itself.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use bytes::Bytes;
+use http::StatusCode;
 use http::header::HeaderValue;
-use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use tidegate_core::Mode;
 use utoipa::ToSchema;
 
 use super::decide::write;
 use crate::answer::{self, Answer};
-use crate::metrics::{Format, Snapshot};
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
 use crate::wire::answers::modes;
 use crate::worker::Worker;
 use tidegate_core::Store;
@@ -81,7 +79,7 @@ pub(crate) fn readyz<S: Store + 'static>(worker: &Worker<S>) -> Result<Answer, P
             mode: worst.unwrap_or(Mode::Normal).name(),
             modes: modes.into_iter().map(|(policy, mode)| (policy, mode.name())).collect(),
             uptime_seconds: shared.uptime().as_micros() / 1_000_000,
-            connections: shared.admission.open(),
+            connections: shared.serve.open(),
         },
     );
     Ok(answer::typed(code, JSON, document.into()))
@@ -95,31 +93,4 @@ const fn badness(mode: Mode) -> u8 {
         Mode::Degraded => 2,
         Mode::FailClosed => 3,
     }
-}
-
-/// Tells the metrics, as `OpenMetrics` to those who accept it and as Prometheus text to others.
-pub(crate) async fn metrics<S: Store + 'static>(
-    worker: &Worker<S>,
-    headers: &HeaderMap,
-) -> Result<Answer, Problem> {
-    let format = Format::accepted(headers);
-    let shared = Arc::clone(&worker.shared);
-    // To count a store's entries takes milliseconds; requests must not wait for that.
-    let text = if shared.scrapes.begin() {
-        let made = tokio::task::spawn_blocking(move || {
-            let turn = shared.scrapes.turn();
-            Snapshot::of(&shared).encode().ok().map(|text| turn.made(text))
-        });
-        made.await.ok().flatten()
-    } else {
-        shared.scrapes.last()
-    };
-    let text = text.ok_or_else(|| Kind::Busy.problem("others are being told; ask again"))?;
-    Ok(answer::typed(StatusCode::OK, format.content_type(), format.of(&text).into()))
-}
-
-/// Describes this interface.
-pub(crate) fn openapi() -> Result<Answer, Problem> {
-    let document = crate::openapi::document();
-    Ok(answer::typed(StatusCode::OK, JSON, document))
 }

@@ -1,4 +1,4 @@
-//! What is in force, and what it says about somebody.
+//! What the policies in force say about somebody.
 
 use tidegate_core::Case;
 use tidegate_engine::DecideError;
@@ -6,19 +6,10 @@ use tidegate_engine::DecideError;
 use super::decide::{undecided, unknown_policy, write};
 use crate::answer::{self, Answer};
 use crate::problem::Problem;
-use crate::wire::listing::{ExplainAnswer, PoliciesAnswer};
+use crate::wire::listing::ExplainAnswer;
 use crate::wire::query;
 use crate::worker::Worker;
 use tidegate_core::Store;
-
-/// Lists the policies in force.
-pub(crate) fn policies<S: Store + 'static>(worker: &Worker<S>) -> Result<Answer, Problem> {
-    let set = worker.shared.engine.policies();
-    let mut document = Vec::new();
-    let standing = |name: &str| worker.shared.engine.standing(name);
-    write(&mut document, &PoliciesAnswer::new(&set, standing));
-    Ok(answer::json(document))
-}
 
 /// Says which limits of a policy apply to a subject, with which numbers, and what they say now.
 pub(crate) async fn explain<S: Store + 'static>(
@@ -39,6 +30,6 @@ pub(crate) async fn explain<S: Store + 'static>(
         Err(error @ DecideError::Overloaded) => return Err(undecided(&error)),
     };
     let mut document = Vec::new();
-    write(&mut document, &ExplainAnswer::new(policy, &subject, decision));
+    write(&mut document, &ExplainAnswer::new(policy, &subject, facts.account(), decision));
     Ok(answer::json(document))
 }

@@ -49,6 +49,16 @@ fn t43_operators_are_listened_to_on_this_machine_unless_asked() {
 }
 
 #[test]
+fn names_of_the_server_are_those_of_this_machine_unless_written() {
+    assert_eq!(check("{}").unwrap().hosts, Hosts::default());
+    let written = check(r#"{"hosts": ["tidegate:7700"]}"#).unwrap().hosts;
+    assert!(written.accept(b"tidegate:7700", None) && !written.accept(b"localhost", None));
+    for wrong in [r#"{"hosts": ["http://tidegate"]}"#, r#"{"hosts": ["*"]}"#] {
+        assert!(check(wrong).unwrap_err().contains("not a name of a server"), "{wrong}");
+    }
+}
+
+#[test]
 fn unknown_fields_are_refused() {
     for json in [
         r#"{"lisen": "127.0.0.1:1"}"#,
@@ -86,7 +96,9 @@ fn every_fact_that_is_told_can_have_a_header() {
 fn the_schema_names_every_field() {
     let schema = schemars::schema_for!(WrittenSettings).to_value();
     let written = schema["properties"].as_object().unwrap();
-    for field in ["listen", "threads", "header_timeout", "drain_timeout", "max_body", "gate"] {
+    for field in
+        ["listen", "hosts", "threads", "header_timeout", "drain_timeout", "max_body", "gate"]
+    {
         assert!(written[field]["description"].is_string(), "{field}");
     }
     assert_eq!(schema["additionalProperties"], false);

@@ -12,6 +12,7 @@ use tidegate_core::Dimension;
 
 use tidegate_tower::settings::{Header, Length, Network, Size};
 
+use super::hosts::Host;
 use crate::wire::ask::FactNames;
 
 /// The section `server` of the policy file, as written. [`Settings`](super::Settings) is what the
@@ -22,13 +23,18 @@ pub struct WrittenSettings {
     /// The address and port to listen on. Default: 127.0.0.1:7700, which only this machine reaches.
     #[schemars(with = "Option<String>", example = "127.0.0.1:7700")]
     pub listen: Option<SocketAddr>,
+    /// The names that requests may use for the server in `Host`, each with a port if only that is meant.
+    /// The address that a request has reached is always good. Default: localhost, 127.0.0.1 and `[::1]`.
+    #[schemars(example = ["tidegate", "tidegate.internal:7700"])]
+    pub hosts: Option<Vec<Host>>,
     /// How many threads answer. Default: one for each core.
     #[schemars(range(min = 1, max = 1024))]
     pub threads: Option<usize>,
     /// How many connections are open at most; further ones are closed at once. Default: 10000.
     #[schemars(range(min = 1))]
     pub max_connections: Option<usize>,
-    /// How many of them one address may have; an IPv6 /64 counts as one. Default: no limit.
+    /// How many of them one address may have; an IPv6 /64 counts as one, and those of
+    /// `gate.trusted_peers` may have all. Default: a quarter of them.
     #[schemars(range(min = 1))]
     pub max_connections_per_address: Option<usize>,
     /// How long a client may take to send the head of a request. Default: 5s.

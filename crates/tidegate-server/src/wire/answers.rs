@@ -14,6 +14,9 @@ use utoipa::openapi::schema::{Array, ArrayBuilder, Object, ObjectBuilder, Schema
 
 use super::rfc3339::Instant;
 
+/// The kind of addresses that have wider prefixes around them.
+pub(crate) const IPV6: &str = "ipv6";
+
 /// A decision. It is written by hand ([`json`](super::json)), in the same order.
 #[derive(ToSchema)]
 #[cfg_attr(test, derive(Serialize))]
@@ -55,6 +58,11 @@ pub(crate) struct DecisionAnswer<'a> {
     /// The same as `retry_after`, in microseconds.
     #[schema(required)]
     pub(super) retry_after_us: Option<u64>,
+    /// The account as it was counted, whatever spelling was told: look it up by this. There if one was
+    /// told.
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
+    #[schema(value_type = String, required = false)]
+    pub(super) account: Option<&'a str>,
     /// Hand this back to `/v1/settle`; there if the request was admitted and a limit settles.
     #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     #[schema(value_type = String, required = false)]
@@ -192,7 +200,11 @@ pub(crate) struct LevelText(pub(crate) Level);
 
 impl<'a> DecisionAnswer<'a> {
     #[inline]
-    pub(crate) fn new(decision: Decision<'a>, ticket: Option<&'a Ticket>) -> Self {
+    pub(crate) fn new(
+        decision: Decision<'a>,
+        account: Option<&'a str>,
+        ticket: Option<&'a Ticket>,
+    ) -> Self {
         let status = decision.status();
         let wait = match status.retry {
             None => Some(Span::ZERO),
@@ -215,6 +227,7 @@ impl<'a> DecisionAnswer<'a> {
             next_allowed_at: status.next_allowed_at.map(Instant),
             decided_at: Instant(decision.decided_at()),
             retry_after_us: wait.map(Span::as_micros),
+            account,
             ticket: ticket.map(Ticket::as_str),
             block: BlockAnswer::of_decision(&decision),
             guardrail: decision.guarded().and_then(GuardrailAnswer::new),
@@ -434,6 +447,10 @@ fn rooms() -> Object {
 
 pub(crate) fn maybe_dimensions() -> Object {
     one_or_none(Dimension::ALL.map(Dimension::name))
+}
+
+pub(crate) fn maybe_ipv6() -> Object {
+    one_or_none([IPV6])
 }
 
 pub(crate) fn dimensions() -> Array {

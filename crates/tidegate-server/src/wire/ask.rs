@@ -51,11 +51,19 @@ impl<'a> Facts<'a> {
             Values::Addresses(_) => {
                 self.ip.replace(text.parse().map_err(|_| Unfit::NotAnAddress)?).is_none()
             }
-            Values::Text | Values::Accounts if !fits(&text) => return Err(Unfit::TooLong),
+            _ if !fits(&text) => return Err(Unfit::TooLong),
             Values::Accounts => self.account.replace(Account::from(text)).is_none(),
-            Values::Text => self.texts[dimension as usize].replace(text).is_none(),
+            Values::Text | Values::Private => {
+                self.texts[dimension as usize].replace(text).is_none()
+            }
         };
         if is_first { Ok(()) } else { Err(Unfit::Twice) }
+    }
+
+    /// The account as it is counted, if one was told.
+    #[inline]
+    pub(crate) fn account(&self) -> Option<&str> {
+        self.account.as_ref().map(Account::as_str)
     }
 
     /// The same as the rules want it.

@@ -55,6 +55,12 @@ impl DecisionAnswer<'_> {
             ",\"decided_at\":" decided_at;
             ",\"retry_after_us\":" self.retry_after_us;
         }
+        if let Some(account) = self.account {
+            out.extend_from_slice(b",\"account\":");
+            // Whatever somebody typed: this is the one text that may need escapes. Writing into memory
+            // cannot fail.
+            let _ = serde_json::to_writer(&mut *out, account);
+        }
         if let Some(ticket) = self.ticket {
             fields! { out, ",\"ticket\":\"" ticket; "\"" (); }
         }
@@ -289,6 +295,7 @@ mod tests {
         #[test]
         fn every_decision_is_as_serde_writes_it(
             costs in proptest::collection::vec((1_u64..40, 0_u64..3_000_000), 1..20),
+            account in proptest::option::of(any::<String>()),
             overflow in prop_oneof![
                 Just(Overflow::Reject), Just(Overflow::Queue), Just(Overflow::Degrade)
             ],
@@ -305,7 +312,7 @@ mod tests {
                     .weighing(Cost::try_new(cost).unwrap());
                 let decision = ready(engine.decide(&mut case)).unwrap().unwrap();
                 let ticket = engine.ticket(&decision);
-                let answer = DecisionAnswer::new(decision, ticket.as_ref());
+                let answer = DecisionAnswer::new(decision, account.as_deref(), ticket.as_ref());
                 let mut ours = Vec::new();
                 answer.write(&mut ours);
                 prop_assert_eq!(
@@ -346,7 +353,7 @@ mod tests {
                         standby.failed(&asked, true, error, now)
                     }
                 };
-                let answer = DecisionAnswer::new(case.decided_without_store(failsafe), None);
+                let answer = DecisionAnswer::new(case.decided_without_store(failsafe), None, None);
                 let mut ours = Vec::new();
                 answer.write(&mut ours);
                 prop_assert_eq!(

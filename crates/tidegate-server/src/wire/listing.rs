@@ -8,8 +8,8 @@ use tidegate_core::{
 use utoipa::ToSchema;
 
 use super::answers::{
-    LevelText, ReadingAnswer, ScopeText, dimensions, failures, levels, maybe_dimensions,
-    maybe_modes, maybe_verdicts, modes, overflows, protections, stages, units,
+    IPV6, LevelText, ReadingAnswer, ScopeText, dimensions, failures, levels, maybe_dimensions,
+    maybe_ipv6, maybe_modes, maybe_verdicts, modes, overflows, protections, stages, units,
 };
 
 /// All policies in force.
@@ -82,6 +82,9 @@ pub(crate) struct LimitAnswer<'a> {
     /// Whom it leaves alone: those of whom this is known.
     #[schema(required, schema_with = maybe_dimensions)]
     unless: Option<&'static str>,
+    /// The one kind of address it is for; null where it is for every request.
+    #[schema(required, schema_with = maybe_ipv6)]
+    only: Option<&'static str>,
     /// Of what it counts distinct values, each of them once; null where every request counts.
     #[schema(required, schema_with = maybe_dimensions)]
     distinct: Option<&'static str>,
@@ -207,6 +210,10 @@ pub(crate) enum PeriodAnswer<'a> {
 pub(crate) struct ExplainAnswer<'a> {
     /// The policy.
     policy: &'a str,
+    /// The account as it is counted, whatever spelling was told; there if one was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
+    account: Option<&'a str>,
     /// What a request would meet; null if no limit applies, so that it would not be decided.
     #[schema(required, schema_with = maybe_verdicts)]
     verdict: Option<&'static str>,
@@ -277,6 +284,7 @@ impl<'a> LimitAnswer<'a> {
             forgives: limit.forgives(),
             outcome: limit.outcomes().map_or(&[], |outcomes| outcomes.codes()),
             unless: limit.exempt().map(Dimension::name),
+            only: limit.is_only_ipv6().then_some(IPV6),
             distinct: limit.counted().map(Dimension::name),
             cost: match limit.cost() {
                 CostRule::PerRequest(cost) => CostAnswer::PerRequest(cost.get()),
@@ -357,6 +365,7 @@ impl<'a> ExplainAnswer<'a> {
     pub(crate) fn new(
         policy: &'a Policy,
         subject: &Subject<'_>,
+        account: Option<&'a str>,
         decision: Option<Decision<'a>>,
     ) -> Self {
         let limits = policy.limits().iter().map(|limit| {
@@ -372,6 +381,7 @@ impl<'a> ExplainAnswer<'a> {
         });
         Self {
             policy: policy.name().as_str(),
+            account,
             verdict: decision.map(|decision| decision.verdict().name()),
             mode: decision.map(|decision| decision.mode().name()),
             limits: limits.collect(),

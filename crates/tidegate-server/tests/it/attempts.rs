@@ -12,6 +12,10 @@ use tidegate_engine::memory::MemoryStore;
 use crate::world::{BUDGET, NOW, World, name};
 
 fn world() -> World {
+    world_with(&json!({}))
+}
+
+fn world_with(settings: &Value) -> World {
     let clock = Arc::new(ManualClock::new(NOW));
     let store = MemoryStore::new(BUDGET, Arc::clone(&clock));
     let temp = Threshold { block_at: 3, per: Span::MINUTE, block: Span::from_secs(30) };
@@ -21,7 +25,7 @@ fn world() -> World {
     let voucher = PolicySpec::new(name("voucher"), FailureMode::FailOpen).limit(codes);
     let login = Preset::Login.policy(name("login"), FailureMode::FailClosed);
     let policies = PolicySet::builder().policy(login).policy(voucher);
-    World::serving(&json!({}), store, clock, policies, None)
+    World::serving(settings, store, clock, policies, None)
 }
 
 fn ask(policy: &str) -> Value {
@@ -61,6 +65,25 @@ fn a_block_is_told_with_its_scope_its_end_and_both_counts() {
     );
     assert_eq!(longer["block"]["ends_in_us"], 3_600_000_000_u64);
     assert_eq!(world.post("/v1/peek", &ask("voucher")).json()["block"]["begins"], false);
+}
+
+#[test]
+fn blocks_are_counted_at_the_gate_too() {
+    let gate = json!({"trusted_peers": ["127.0.0.0/8"], "headers": {"account": "x-login"}});
+    let world = world_with(&json!({ "gate": gate }));
+    let ask = b"GET /v1/gate/voucher HTTP/1.1\r\nhost: t\r\nx-login: ada\r\n\r\n";
+    let mut client = world.client();
+    for status in [200, 200, 429, 429] {
+        client.send(ask);
+        assert_eq!(client.reply().status, status);
+    }
+    let metrics = String::from_utf8(world.get("/metrics").body).unwrap();
+    for line in [
+        "limiter_blocked_total{scope=\"temp\"} 2",
+        "tidegate_blocks_begun_total{policy=\"voucher\"} 1",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} in\n{metrics}");
+    }
 }
 
 #[test]
@@ -109,4 +132,39 @@ fn attempts_are_listed_with_their_windows_or_their_ladder() {
     assert_eq!(account["shape"]["counts_attempts"], false);
     assert_eq!((&account["unless"], &account["forgives"]), (&json!("device"), &json!(true)));
     assert_eq!(limit("login-spray")["distinct"], "account");
+}
+
+/// A host that looks accounts up by what it is answered forgives the same spellings as the limits do.
+#[test]
+fn t17_answers_tell_the_account_as_it_was_counted() {
+    let world = world();
+    let typed = json!({"policy": "login", "subject": {"account": " \u{ff21}d\u{200b}A\"\\ "}});
+    for path in ["/v1/decide", "/v1/peek"] {
+        assert_eq!(world.post(path, &typed).json()["account"], "ada\"\\", "{path}");
+    }
+    let batch = json!({"requests": [typed, {"policy": "login", "subject": {"ip": "192.0.2.1"}}]});
+    let results = world.post("/v1/decide/batch", &batch).json();
+    assert_eq!(results["results"][0]["account"], "ada\"\\");
+    assert_eq!(results["results"][1].get("account"), None, "none was told");
+    let explained = world.get("/v1/explain/login?account=%20ADA%C2%AD").json();
+    assert_eq!(explained["account"], "ada");
+    assert_eq!(world.get("/v1/explain/login?ip=192.0.2.1").json().get("account"), None);
+}
+
+#[test]
+fn limits_of_ipv6_blocks_are_listed_as_such_and_leave_ipv4_alone() {
+    let world = world();
+    let of = |ip: &str| world.get(&format!("/v1/explain/login?ip={ip}")).json();
+    for (ip, applies) in [("192.0.2.1", false), ("::ffff:192.0.2.1", false), ("2001:db8::1", true)]
+    {
+        let explained = of(ip);
+        let limits = explained["limits"].as_array().unwrap();
+        for name in ["login-prefix-56", "login-prefix-48"] {
+            let limit = limits.iter().find(|limit| limit["limit"]["name"] == name).unwrap();
+            assert_eq!(limit["limit"]["only"], "ipv6");
+            assert_eq!(limit["applies"], applies, "{name} of {ip}");
+        }
+        let narrow = limits.iter().find(|limit| limit["limit"]["name"] == "login-prefix").unwrap();
+        assert_eq!((&narrow["limit"]["only"], &narrow["applies"]), (&Value::Null, &json!(true)));
+    }
 }

@@ -104,6 +104,17 @@ fn overflow_decides_what_becomes_of_the_rest() {
 }
 
 #[test]
+fn a_look_weighs_what_it_says_and_takes_nothing() {
+    let world = World::new();
+    let ask = |cost: u64| json!({"policy": "tokens", "subject": {"org": "acme"}, "cost": cost});
+    assert_eq!(world.post("/v1/decide", &ask(60)).json()["remaining"], 40);
+    for (cost, verdict) in [(41, "deny"), (40, "admit"), (40, "admit"), (101, "deny")] {
+        let looked = world.post("/v1/peek", &ask(cost)).json();
+        assert_eq!((&looked["verdict"], &looked["remaining"]), (&json!(verdict), &json!(40)));
+    }
+}
+
+#[test]
 fn a_global_limit_that_refuses_is_the_source() {
     let world = World::new();
     let ask = json!({"policy": "login", "subject": {"account": "a@b", "ip": "203.0.113.7"}});
@@ -159,8 +170,10 @@ fn a_missing_content_type_is_taken_for_json() {
     let world = World::new();
     let mut client = world.client();
     let body = api("u7").to_string();
-    let head =
-        format!("POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
     client.send([head.as_bytes(), body.as_bytes()].concat().as_slice());
     assert_eq!(client.reply().status, 200);
 }

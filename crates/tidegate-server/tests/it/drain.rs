@@ -7,7 +7,7 @@ use tidegate_server::Drained;
 
 use crate::world::World;
 
-const HEAD: &[u8] = b"POST /v1/peek HTTP/1.1\r\nhost: t\r\ncontent-length: 49\r\n\r\n";
+const HEAD: &[u8] = b"POST /v1/peek HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\ncontent-length: 49\r\n\r\n";
 const BODY: &[u8] = br#"{"policy":"api","subject":{"ip":"203.0.113.7"}}  "#;
 
 /// With one thread, what a first client has sent is read before a second one is answered.

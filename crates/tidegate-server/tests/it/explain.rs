@@ -30,11 +30,11 @@ fn policies_are_listed_with_their_numbers() {
             "limits": [
                 {"name": "burst", "scope": "org+user", "stage": "action", "shadow": false,
                  "settles": false, "forgives": false, "outcome": [], "unless": null,
-                 "distinct": null, "cost": {"per_unit": 1},
+                 "only": null, "distinct": null, "cost": {"per_unit": 1},
                  "shape": {"kind": "bucket", "units": 10, "per_us": 1_000_000, "burst": 3}},
                 {"name": "per-address", "scope": "ip", "stage": "action", "shadow": false,
                  "settles": false, "forgives": false, "outcome": [], "unless": null,
-                 "distinct": null, "cost": {"per_unit": 1},
+                 "only": null, "distinct": null, "cost": {"per_unit": 1},
                  "shape": {"kind": "bucket", "units": 100, "per_us": 1_000_000, "burst": 100}},
             ],
         })

@@ -33,6 +33,7 @@ fn request(method: Method, target: &str, body: &str) -> Request<Full<Bytes>> {
     Request::builder()
         .method(method)
         .uri(format!("http://t{target}"))
+        .header("content-type", "application/json")
         .body(Full::new(Bytes::copy_from_slice(body.as_bytes())))
         .unwrap()
 }
@@ -170,7 +171,9 @@ fn t34_a_slow_body_is_told_over_http2() {
         let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), stream);
         let (mut sender, connection) = handshake.await.unwrap();
         tokio::spawn(async move { drop(connection.await) });
-        let request = Request::post("http://t/v1/decide").body(Never).unwrap();
+        let request =
+            Request::post("http://t/v1/decide").header("content-type", "application/json");
+        let request = request.body(Never).unwrap();
         let response = sender.send_request(request).await.unwrap();
         assert_eq!(response.status(), 408);
     });
@@ -216,4 +219,28 @@ fn stopping_says_goodbye() {
         }
     });
     assert_eq!(world.ended().cut_off, 0);
+}
+
+#[test]
+fn t43_the_name_of_the_server_counts_over_http2_too() {
+    let world = World::new();
+    run(async {
+        let mut sender = connect(world.address).await;
+        for (uri, host, status) in [
+            ("http://t/v1/policies", None, 200),
+            ("http://attacker.example/v1/policies", None, 421),
+            ("http://t/v1/policies", Some("attacker.example"), 421),
+            ("http://attacker.example/v1/policies", Some("t"), 421),
+            ("http://t/v1/policies", Some("t"), 200),
+            ("http://attacker.example/livez", None, 200),
+        ] {
+            let mut request = Request::get(uri);
+            if let Some(host) = host {
+                request = request.header("host", host);
+            }
+            let request = request.body(Full::default()).unwrap();
+            let response = sender.send_request(request).await.unwrap();
+            assert_eq!(response.status(), status, "{uri} {host:?}");
+        }
+    });
 }

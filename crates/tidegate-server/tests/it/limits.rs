@@ -6,7 +6,7 @@ use serde_json::json;
 use tidegate_core::{ManualClock, StoreError};
 use tidegate_test::stub::Waiting;
 
-use crate::raw::post;
+use crate::raw::{Client, post};
 use crate::world::{NOW, World};
 
 /// A server whose store cannot be reached.
@@ -23,7 +23,7 @@ pub(crate) fn failing_world() -> World<Waiting> {
 fn a_body_that_says_it_is_too_large_is_not_read() {
     let world = World::with(&json!({"max_body": "1KiB"}));
     let mut client = world.client();
-    let head = "POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-length: 1025\r\n\r\n";
+    let head = "POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\ncontent-length: 1025\r\n\r\n";
     client.send(head.as_bytes());
     let reply = client.reply();
     assert_eq!(reply.status, 413);
@@ -36,7 +36,7 @@ fn a_body_that_says_it_is_too_large_is_not_read() {
 fn a_body_that_turns_out_too_large_is_cut_off() {
     let world = World::with(&json!({"max_body": "1KiB"}));
     let mut client = world.client();
-    client.send(b"POST /v1/decide HTTP/1.1\r\nhost: t\r\ntransfer-encoding: chunked\r\n\r\n");
+    client.send(b"POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n");
     let chunk = [b"200\r\n".as_slice(), &[b' '; 512], b"\r\n"].concat();
     for _ in 0..3 {
         client.try_send(&chunk);
@@ -54,7 +54,7 @@ fn a_body_as_large_as_allowed_is_read() {
     let padded = format!("{body}{}", " ".repeat(1024 - body.len()));
     assert_eq!(world.client().post("/v1/decide", padded.as_bytes()).status, 200);
     let chunked = format!(
-        "POST /v1/decide HTTP/1.1\r\nhost: t\r\ntransfer-encoding: chunked\r\n\r\n\
+        "POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n\
          7\r\n{}\r\n28\r\n{}\r\n0\r\n\r\n",
         &body[..7],
         &body[7..]
@@ -68,7 +68,7 @@ fn a_body_as_large_as_allowed_is_read() {
 fn t38_a_hundred_mebibytes_are_not_read_to_say_no() {
     let world = World::new();
     let mut client = world.client();
-    client.send(b"POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-length: 104857600\r\n\r\n");
+    client.send(b"POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\ncontent-length: 104857600\r\n\r\n");
     for _ in 0..64 {
         client.try_send(&[b'x'; 16 << 10]);
     }
@@ -113,13 +113,25 @@ fn t34_heads_are_bounded() {
     }
 }
 
+/// Opens connections until all are taken that one address may have, those for health checks included.
+fn take_all(world: &World) -> Vec<Client> {
+    let mut open = Vec::new();
+    loop {
+        let mut client = world.client();
+        client.try_send(b"GET /livez HTTP/1.1\r\nhost: t\r\n\r\n");
+        match client.try_reply(true) {
+            Some(reply) => assert_eq!(reply.status, 200),
+            None => return open,
+        }
+        open.push(client);
+    }
+}
+
 #[test]
 fn t34_connections_are_counted_and_the_rest_closed_at_once() {
     let world = World::with(&json!({"max_connections": 3}));
-    let mut open: Vec<_> = (0..3).map(|_| world.client()).collect();
-    for client in &mut open {
-        assert_eq!(client.get("/livez").status, 200);
-    }
+    let mut open = take_all(&world);
+    assert_eq!(open.len(), 3 + 8, "a quarter of the 32 for health checks is for one address");
     for _ in 0..5 {
         assert!(world.client().is_closed());
     }
@@ -127,8 +139,23 @@ fn t34_connections_are_counted_and_the_rest_closed_at_once() {
         assert_eq!(client.get("/livez").status, 200, "those that are open are not disturbed");
     }
     let metrics = String::from_utf8(open[0].get("/metrics").body).unwrap();
-    assert!(metrics.contains("tidegate_http_connections 3\n"), "{metrics}");
-    assert!(metrics.contains("tidegate_http_connections_refused_total{reason=\"total\"} 5\n"));
+    assert!(metrics.contains("tidegate_http_connections 11\n"), "{metrics}");
+    assert!(metrics.contains("tidegate_http_connections_refused_total{reason=\"total\"} 6\n"));
+}
+
+#[test]
+fn t34_when_all_connections_are_taken_health_is_still_told_and_nothing_else() {
+    let world = World::with(&json!({"max_connections": 3}));
+    let open: Vec<_> = (0..3).map(|_| world.client()).collect();
+    let answered = || {
+        let mut client = world.client();
+        let health = (client.get("/livez").status, client.get("/readyz").status);
+        let other = client.get("/metrics");
+        (health, other.status, other.header("connection").map(str::to_owned), client.is_closed())
+    };
+    // The server accepts in the order in which we connect.
+    assert_eq!(answered(), ((200, 200), 503, Some("close".to_owned()), true));
+    drop(open);
 }
 
 #[test]
@@ -149,20 +176,25 @@ fn a_place_is_free_again_when_its_connection_closes() {
 #[test]
 fn t34_one_address_has_its_share_of_connections() {
     let world = World::with(&json!({"max_connections_per_address": 2}));
-    let mut open = [world.client(), world.client()];
-    for client in &mut open {
-        assert_eq!(client.get("/livez").status, 200);
-    }
-    assert!(world.client().is_closed());
+    let mut open = take_all(&world);
+    assert_eq!(open.len(), 2 + 8);
     let metrics = String::from_utf8(open[0].get("/metrics").body).unwrap();
     assert!(metrics.contains("tidegate_http_connections_refused_total{reason=\"address\"} 1\n"));
+    assert_eq!(open[2].get("/v1/policies").status, 503, "one of those for health checks");
+}
+
+#[test]
+fn t34_a_trusted_peer_may_have_more_than_its_share() {
+    let gate = json!({"trusted_peers": ["127.0.0.1"]});
+    let settings = json!({"max_connections": 20, "max_connections_per_address": 2, "gate": gate});
+    assert_eq!(take_all(&World::with(&settings)).len(), 20 + 8);
 }
 
 #[test]
 fn t28_an_early_refusal_ends_the_connection_if_the_body_was_not_read() {
     let world = World::new();
     let mut client = world.client();
-    let hidden = "POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-length: 2\r\n\r\n{}";
+    let hidden = "POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
     let head = "POST /nowhere HTTP/1.1\r\nhost: t\r\ncontent-length: 100000\r\n\r\n";
     client.send(format!("{head}{hidden}").as_bytes());
     let reply = client.reply();
@@ -179,5 +211,9 @@ fn many_requests_on_one_connection_leave_nothing_behind() {
     for _ in 0..1_000 {
         client.send(&post("/v1/peek", body));
         assert_eq!(client.reply().status, 200);
+    }
+    let metrics = String::from_utf8(client.get("/metrics").body).unwrap();
+    for line in ["tidegate_http_connections 1", "tidegate_store_entries{shape=\"bucket\"} 0"] {
+        assert!(metrics.lines().any(|found| found == line), "{line} in\n{metrics}");
     }
 }

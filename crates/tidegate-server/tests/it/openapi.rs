@@ -189,8 +189,11 @@ fn the_guide_names_every_endpoint_metric_and_problem() {
         let name = described.split(' ').next().unwrap();
         assert!(guide.contains(&format!("`{name}`")), "{name}");
     }
-    for problem in ["not-json", "invalid-field", "bad-ticket", "unknown-policy", "store-failed"] {
-        assert!(guide.contains(&format!("`urn:tidegate:problem:{problem}`")), "{problem}");
+    let source = include_str!("../../src/problem.rs");
+    let problems: Vec<_> = source.split('"').filter(|text| text.starts_with("urn:")).collect();
+    assert_eq!(problems.len(), 11, "{problems:?}");
+    for problem in problems {
+        assert!(guide.contains(&format!("`{problem}`")), "{problem}");
     }
 }
 

@@ -119,6 +119,7 @@ fn bodies_must_be_json() {
     for (headers, status) in [
         ("content-type: application/json\r\n", 200),
         ("content-type: application/json;charset=utf-8\r\n", 200),
+        ("", 415),
         ("content-type: text/plain\r\n", 415),
         ("content-type: application/x-www-form-urlencoded\r\n", 415),
         ("content-type: application/json\r\ncontent-encoding: gzip\r\n", 415),

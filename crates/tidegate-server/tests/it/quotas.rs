@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tidegate_core::{
-    Counts, Dimension, FailureMode, Limit, ManualClock, Period, PolicySet, PolicySetBuilder,
-    PolicySpec, Quota, Scope, Shape, Span, Store, StoreError,
+    Counts, Dimension, FailureMode, Limit, ManualClock, Override, Period, PolicySet,
+    PolicySetBuilder, PolicySpec, Quota, Scope, Shape, Span, Store, StoreError,
 };
 use tidegate_engine::memory::MemoryStore;
 use tidegate_test::stub::Stub;
@@ -14,8 +14,8 @@ use crate::admin::{TOKEN, bearer, send};
 use crate::raw::Reply;
 use crate::world::{BUDGET, Memory, NOW, World, bucket, name};
 
-/// Quotas by organisation, one of them for a class, one for each user, one that refuses nobody; and a
-/// policy without any.
+/// Quotas by organisation, one of them for a class, one for each user, one that refuses nobody; one that
+/// is no organisation's; a policy that counts users alone; and a policy without any.
 fn policies() -> PolicySetBuilder {
     use Dimension::{Class, Org, User};
     let quota = |text: &str, by: &[Dimension], count, per| {
@@ -24,16 +24,25 @@ fn policies() -> PolicySetBuilder {
         Limit::new(name(text), scope, Shape::Quota(quota)).with_named_key()
     };
     let burst = |text| Limit::new(name(text), Scope::of([Org]), bucket(9, 9)).with_named_key();
+    let more = Quota::try_new(500, Period::Fixed(Span::DAY), Counts::Admitted).unwrap();
+    let more = Override::exact(Org, "globex", Shape::Quota(more)).unwrap();
     let tokens = PolicySpec::new(name("tokens"), FailureMode::Degraded)
-        .limit(quota("daily", &[Org], 100, Span::DAY))
+        .limit(quota("daily", &[Org], 100, Span::DAY).overridden(more).unwrap())
+        .limit(quota("own", &[User], 20, Span::DAY))
         .limit(quota("each", &[Org, User], 10, Span::HOUR))
         .limit(quota("seen", &[Org], 1, Span::DAY).in_shadow())
         .limit(burst("burst"));
     let write = PolicySpec::new(name("write"), FailureMode::Degraded)
         .class(name("write"))
         .limit(quota("hourly", &[Org, Class], 5, Span::HOUR));
+    let users = PolicySpec::new(name("users"), FailureMode::Degraded).limit(quota(
+        "hourly",
+        &[Org, User],
+        50,
+        Span::HOUR,
+    ));
     let api = PolicySpec::new(name("api"), FailureMode::FailOpen).limit(burst("api"));
-    PolicySet::builder().policy(tokens).policy(write).policy(api)
+    PolicySet::builder().policy(tokens).policy(write).policy(users).policy(api)
 }
 
 fn world() -> World {
@@ -75,8 +84,14 @@ fn an_operator_can_ask_what_any_organisation_has_left() {
     }
     let fresh = [of("tokens/daily/org", 100, 100), of("write/hourly/org+class", 5, 5)];
     assert_eq!(left(&world, "org=nobody+has+heard+of"), fresh);
-    let with_user = left(&world, "org=acme&user=u7");
-    assert!(with_user.contains(&of("tokens/each/org+user", 10, 3)), "{with_user:?}");
+    let with_user = [
+        of("tokens/daily/org", 100, 93),
+        of("tokens/each/org+user", 10, 3),
+        of("users/hourly/org+user", 50, 50),
+        of("write/hourly/org+class", 5, 3),
+    ];
+    assert_eq!(left(&world, "org=acme&user=u7"), with_user);
+    assert_eq!(left(&world, "org=globex")[0], of("tokens/daily/org", 500, 500), "an override");
     let daily = ask(&world, "org=acme").json()["quotas"][0].clone();
     assert_eq!(daily["reset_at"], "2027-01-16T00:00:00.000000Z");
     assert_eq!(daily["reset_after"], 16 * 3_600);
@@ -107,6 +122,10 @@ fn without_the_store_nobody_is_told_a_wrong_number() {
     let wire = Arc::clone(store.wire());
     let world = World::serving(&json!({}), store, clock, policies(), Some(TOKEN));
     assert_eq!(ask(&world, "org=acme").status, 200);
+    wire.fail(StoreError::Contended);
+    let shed = ask(&world, "org=acme");
+    assert_eq!((shed.status, shed.header("retry-after")), (503, Some("1")));
+    assert_eq!(shed.problem()["type"], "urn:tidegate:problem:overloaded");
     wire.fail(StoreError::Unavailable);
     for _ in 0..4 {
         let failed = ask(&world, "org=acme");

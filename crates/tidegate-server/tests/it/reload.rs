@@ -5,7 +5,7 @@ use tidegate_core::{Dimension, FailureMode, Limit, PolicySet, PolicySpec, Scope}
 
 use crate::world::{World, bucket, name};
 
-fn with_burst(burst: u64) -> tidegate_core::PolicySetBuilder {
+pub(crate) fn with_burst(burst: u64) -> tidegate_core::PolicySetBuilder {
     let limit = Limit::new(name("burst"), Scope::of([Dimension::Org]), bucket(1, burst));
     let api = PolicySpec::new(name("api"), FailureMode::FailOpen).limit(limit);
     PolicySet::builder().policy(api)

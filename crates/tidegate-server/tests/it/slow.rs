@@ -58,7 +58,7 @@ fn t34_the_second_head_may_not_be_slow_either() {
 fn t34_a_slow_body_is_told_and_closed() {
     let world = impatient("body_timeout");
     let mut client = world.client();
-    client.send(b"POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-length: 50\r\n\r\n{\"pol");
+    client.send(b"POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{\"pol");
     let reply = client.reply();
     assert_eq!(reply.status, 408);
     reply.problem();
@@ -109,7 +109,7 @@ fn t34_the_slow_do_not_hold_up_the_others() {
         .map(|number| {
             let mut client = world.client();
             client.send(
-                &b"POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-length: 9\r\n\r\n{"
+                &b"POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{"
                     [..number % 57],
             );
             client

@@ -71,7 +71,21 @@ impl<S: Store + 'static> World<S> {
         written.listen = Some("127.0.0.1:0".parse().unwrap());
         written.admin.listen = written.listen;
         written.threads = written.threads.or(Some(2));
-        let settings = Settings::try_new(&written).unwrap();
+        // The name that these tests use.
+        written.hosts = written.hosts.or_else(|| Some(vec!["t".parse().unwrap()]));
+        // Tests look at a counter right after they have moved it, and their clock stands still.
+        let settings = Settings::try_new(&written).unwrap().with_fresh_pages();
+        Self::set_up(settings, store, clock, policies, token)
+    }
+
+    /// With settings that nothing is changed of.
+    pub(crate) fn set_up(
+        settings: Settings,
+        store: S,
+        clock: Arc<ManualClock>,
+        policies: PolicySetBuilder,
+        token: Option<&str>,
+    ) -> Self {
         let engine = Engine::new(store, policies.build(None).unwrap());
         let engine = Arc::new(engine.timed_by(Arc::clone(&clock) as Arc<dyn Clock>));
         let mut server = Server::bind(settings, Arc::clone(&engine), Arc::clone(&clock)).unwrap();
@@ -116,8 +130,10 @@ impl<S: Store + 'static> World<S> {
 impl<S: Store + 'static> Drop for World<S> {
     fn drop(&mut self) {
         self.stop();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join)
+            && !std::thread::panicking()
+        {
+            std::panic::resume_unwind(panic);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Changing the secret: what was counted under the names of the previous one is carried over.
 //!
-//! With another secret accounts, addresses and long values have other names, on a cluster in other
-//! slots, so no single script sees both. Before a charge the old names are looked up (one call; none
-//! if the names of a batch are the same under both). What is there is adopted under the new name, as
-//! it is and with its expiry, if nothing is there; then the old name is forgotten. A counter so begins
-//! where it was, and is never added to another.
+//! With another secret accounts, addresses, devices, agents and long values have other names, on a
+//! cluster in other slots, so no single script sees both. Before a charge the old names are looked up
+//! (one call; none if the names of a batch are the same under both). What is there is adopted under the
+//! new name, as it is and with its expiry, if nothing is there; then the old name is forgotten. A counter
+//! so begins where it was, and is never added to another.
 //!
 //! Of nodes that do this at once one is first, because adopting is one script with a mark of its own.
 //! The mark lives as long as what was found: neither a slow node nor one that knows the old secret

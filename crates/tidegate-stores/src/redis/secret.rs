@@ -1,10 +1,10 @@
 //! Whether this node has the secret of the fleet.
 //!
-//! With another one it would serve all the same, count accounts and addresses apart from all others and
-//! open none of their tickets, and nobody would know. So a value that is the same under the same secret
-//! is kept where all can compare it, for as long as somebody who has that secret keeps coming. Nobody
-//! replaces the value of another: while the secret is being changed, those who know the one before
-//! accept its value, and theirs is there once no node without it has come for ten minutes.
+//! With another one it would serve all the same, count accounts, addresses, devices and agents apart from
+//! all other nodes and open none of their tickets, and nobody would know. So a value that is the same under
+//! the same secret is kept where all can compare it, for as long as somebody who has that secret keeps
+//! coming. Nobody replaces the value of another: while the secret is being changed, those who know the one
+//! before accept its value, and theirs is there once no node without it has come for ten minutes.
 
 use tidegate_core::{Secret, StoreError};
 

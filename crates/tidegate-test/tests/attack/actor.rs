@@ -1,6 +1,6 @@
 //! Who tries to get in, and how.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use tidegate_core::Span;
 
@@ -43,6 +43,14 @@ pub(crate) fn address(number: u32) -> IpAddr {
 impl Actor {
     pub(crate) fn guesser(ip: u32, accounts: (u32, u32), pace: Span) -> Self {
         Self::Guesser { ip: address(ip), accounts, made: 0, pace, obedient: true, at_once: 1 }
+    }
+
+    /// From a subnet of one IPv6 /48.
+    pub(crate) fn within_a_48(mut self, subnet: u16) -> Self {
+        if let Self::Guesser { ip, .. } = &mut self {
+            *ip = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 7, subnet, 0, 0, 0, 1));
+        }
+        self
     }
 
     /// Tries on, whatever it is told.

@@ -11,21 +11,26 @@ const END: &str = "<!-- end: a day of attacks -->";
 pub(crate) fn of(outcomes: &[Outcome]) -> String {
     let mut table = String::from(
         "| attack, for 24 hours | attempts | guesses let through at one account | from one prefix | \
-         owner, vouched device | owner, unknown device |\n|---|---|---|---|---|---|\n",
+         from one IPv6 /48 | owner, vouched device | owner, unknown device |\n\
+         |---|---|---|---|---|---|---|\n",
     );
     for outcome in outcomes {
-        let Outcome { name, attempts, per_account, per_prefix, vouched, unvouched, .. } = outcome;
-        let (vouched, unvouched) = (of_all(*vouched), of_all(*unvouched));
-        let row = format!(
-            "| {name} | {attempts} | {per_account} | {per_prefix} | {vouched} | {unvouched} |"
-        );
+        let Outcome { name, attempts, per_account, per_prefix, per_48, .. } = outcome;
+        let of_all = |(good, all): (u32, u32)| match outcome.is_flood {
+            true => "99 % or more".to_owned(),
+            false => format!("{good} of {all}"),
+        };
+        let (vouched, unvouched) = (of_all(outcome.vouched), of_all(outcome.unvouched));
+        // How many of a flood come through differs from one run to the next.
+        let from = match outcome.is_flood {
+            true => format!("under {0} | under {0}", (per_prefix + 1).next_multiple_of(100)),
+            false => format!("{per_prefix} | {per_48}"),
+        };
+        let row =
+            format!("| {name} | {attempts} | {per_account} | {from} | {vouched} | {unvouched} |");
         writeln!(table, "{row}").unwrap();
     }
     table
-}
-
-fn of_all((good, all): (u32, u32)) -> String {
-    format!("{good} of {all}")
 }
 
 #[allow(clippy::disallowed_methods, reason = "how a person asks a test to write what it found")]

@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use tidegate_core::{
-    Account, FailureMode, ManualClock, Name, PolicySet, Preset, Span, Subject, Timestamp,
+    Account, FailureMode, ManualClock, Name, PolicySet, Prefix, PrefixLength, Preset, Span,
+    Subject, Timestamp,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{AttemptError, Engine, ready};
@@ -18,7 +18,8 @@ use crate::actor::{Actor, Try};
 pub(crate) struct Tally {
     /// Guesses that were let through to the password check.
     pub(crate) per_account: HashMap<u32, u32>,
-    pub(crate) per_prefix: HashMap<IpAddr, u32>,
+    pub(crate) per_prefix: HashMap<Prefix, u32>,
+    pub(crate) per_48: HashMap<Prefix, u32>,
     /// Logins with the right password: those let through, and all.
     pub(crate) vouched: (u32, u32),
     pub(crate) unvouched: (u32, u32),
@@ -40,8 +41,7 @@ impl World {
         let clock = Arc::new(ManualClock::new(Timestamp::from_micros(START)));
         let login = Preset::Login.policy(Name::try_new("login").unwrap(), FailureMode::FailClosed);
         let policies = PolicySet::builder().policy(login).build(None).unwrap();
-        let budget = Budget { buckets: 8, quotas: 8, windows: 8, attempts: 60_000 };
-        let store = MemoryStore::new(budget, Arc::clone(&clock));
+        let store = MemoryStore::new(Budget::default(), Arc::clone(&clock));
         Self { engine: Engine::new(store, policies), clock, tally: Tally::default() }
     }
 
@@ -100,7 +100,9 @@ impl World {
             logins.1 += 1;
         } else if refused.is_none() && !attempt.typo {
             *tally.per_account.entry(attempt.account).or_default() += 1;
-            *tally.per_prefix.entry(attempt.ip).or_default() += 1;
+            let wider = Prefix::rolled_up(attempt.ip, PrefixLength::P48);
+            *tally.per_prefix.entry(Prefix::of(attempt.ip)).or_default() += 1;
+            *tally.per_48.entry(wider).or_default() += 1;
         }
     }
 }

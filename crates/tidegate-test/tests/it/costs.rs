@@ -80,12 +80,18 @@ fn p89_costs_that_are_none_are_typed_errors() {
 
 #[test]
 fn p89_a_product_of_costs_is_refused_rather_than_wrapped() {
-    let many = LimitPlan { cost: (false, 3), ..LimitPlan::plain(0, ShapePlan::Bucket(1, 1, 9)) };
+    let roomy = LimitPlan::plain(0, ShapePlan::Bucket(1, 1, 300_000));
+    let many = LimitPlan { cost: (false, 274_177), ..roomy };
     let who = Who { org: 0, user: None, address: 0 };
-    // Three times this is 2⁶⁴ + 2, which wraps to 2.
-    let steps = vec![Step::Ask(who, 6_148_914_691_236_517_206 >> 11, Ask::Charge)];
+    // The product of both is 2⁶⁴ + 1, which wraps to 1.
+    let steps = vec![Step::Ask(who, 67_280_421_310_721, Ask::Charge)];
     let trace = Trace { policy: PolicyPlan { limits: vec![many] }, steps };
-    walk_new(&trace, memory::roomy, |moment| assert!(!moment.answer.is_admitted()));
+    let mut asked = 0;
+    walk_new(&trace, memory::roomy, |moment| {
+        assert!(!moment.answer.is_admitted());
+        asked += 1;
+    });
+    assert_eq!(asked, 1);
     let most = Cost::try_new(HUGE).unwrap();
     assert_eq!(most.times(most), most, "held at the largest, which no limit has room for");
 }

@@ -115,6 +115,11 @@ fn read_back(key: &str) -> Vec<(String, String)> {
     words.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect()
 }
 
+/// Whether a part shows nothing: 128 bits in hexadecimal.
+fn is_hash(shown: &str) -> bool {
+    shown.len() == 32 && shown.bytes().all(|byte| b"0123456789abcdef".contains(&byte))
+}
+
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = text.bytes();
     let mut out = Vec::new();
@@ -176,7 +181,9 @@ proptest! {
         for (dimension, value) in &parts.texts {
             let (_, shown) = found.iter().find(|(name, _)| name == dimension.name()).unwrap();
             prop_assert!(shown.len() <= MAX_PART, "{}", shown);
-            let hashed = *dimension == Dimension::Account || shown.starts_with('#');
+            let private = [Dimension::Account, Dimension::Device, Dimension::Agent];
+            let hashed = private.contains(dimension) || shown.starts_with('#');
+            prop_assert!(!private.contains(dimension) || is_hash(shown), "{}", shown);
             prop_assert!(hashed || unescaped(shown) == *value);
             // Values that fit unescaped in a third of the longest part are never hashed.
             prop_assert!(!shown.starts_with('#') || value.len() > MAX_PART / 3);

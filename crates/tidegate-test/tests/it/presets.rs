@@ -49,22 +49,62 @@ impl Who<'_> {
     }
 }
 
-fn a_new_device_for_every_guess<S: Store>(made: impl FnOnce(Arc<ManualClock>) -> S) {
-    let (_, engine) = engine(of(Preset::Otp), made);
-    let device = |number: u32| format!("d{number}");
+/// How many guesses come through where every so many of them are made on another vouched device.
+fn guesses_on_devices<S: Store>(
+    made: impl FnOnce(Arc<ManualClock>) -> S,
+    (preset, each): (Preset, u32),
+) -> usize {
+    let (_, engine) = engine(of(preset), made);
     let guesses = (0..100).filter(|number| {
-        let device = device(number / 3);
+        let device = format!("d{}", number / each);
         ready(Who("ada", *number, Some(&device)).tries(&engine, false))
     });
-    assert_eq!(guesses.count(), 9, "three devices, each with three");
+    let guesses = guesses.count();
     assert!(!ready(Who("ada", 7, Some("d99")).tries(&engine, false)));
     assert!(ready(Who("bob", 7, Some("d99")).tries(&engine, false)), "another account");
+    guesses
 }
 
 #[test]
 fn t18_devices_that_a_stolen_password_vouches_for_are_counted_too() {
-    a_new_device_for_every_guess(memory::roomy);
-    a_new_device_for_every_guess(lua::serving);
+    for (preset, guesses) in [((Preset::Otp, 3), 9), ((Preset::Login, 10), 50)] {
+        assert_eq!(guesses_on_devices(memory::roomy, preset), guesses);
+        assert_eq!(guesses_on_devices(lua::serving, preset), guesses);
+    }
+}
+
+/// How many failures come through from subnets of one /56, each another one, and then from those of other
+/// /56s of the same /48.
+fn failures_of_a_block<S: Store>(
+    made: impl FnOnce(Arc<ManualClock>) -> S,
+    preset: Preset,
+) -> [usize; 2] {
+    let (_, engine) = engine(of(preset), made);
+    let tries = |subnet: u32| {
+        let name = format!("user {subnet}");
+        let account = Account::new(&name);
+        let site = 0x2001_0db8_0007_u128 << 80;
+        let ip = IpAddr::from((site | u128::from(subnet) << 64).to_be_bytes());
+        let subject = Subject::new().account(&account).ip(ip).agent("curl");
+        ready(engine.attempt("p", &subject)).map(tidegate_engine::Pending::failed).is_ok()
+    };
+    let one_56 = (0..256).filter(|subnet| tries(*subnet)).count();
+    let one_48 = (1..=16).flat_map(|number| (0..100).map(move |subnet| number << 8 | subnet));
+    let one_48 = one_56 + one_48.filter(|subnet| tries(*subnet)).count();
+    for number in 0..2_000 {
+        let name = format!("other {number}");
+        assert!(ready(Who(&name, number, None).tries(&engine, false)), "IPv4 has no such block");
+    }
+    [one_56, one_48]
+}
+
+#[test]
+fn t03_subnets_of_one_block_share_a_limit() {
+    for (preset, expected) in [(Preset::Login, [240, 960]), (Preset::Otp, [80, 320])] {
+        let usual = |clock| MemoryStore::new(Budget::default(), clock);
+        assert_eq!(failures_of_a_block(usual, preset), expected, "{preset:?}");
+        assert_eq!(failures_of_a_block(lua::serving, preset), expected, "{preset:?}");
+    }
 }
 
 #[test]

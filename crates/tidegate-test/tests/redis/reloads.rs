@@ -2,8 +2,8 @@
 //! right that a charge does not have.
 
 use tidegate_core::{
-    Bucket, Counts, Dimension, FailureMode, Limit, Period, PolicySet, PolicySetBuilder, PolicySpec,
-    Protects, Quota, Rate, Scope, Shape, Span, Window,
+    Bucket, Case, Counts, Dimension, FailureMode, Limit, Period, PolicySet, PolicySetBuilder,
+    PolicySpec, Protects, Quota, Rate, Scope, Shape, Span, Subject, Window,
 };
 use tidegate_test::servers::Server;
 
@@ -57,3 +57,53 @@ async fn p71_p86_a_reload_finds_counters_under_former_names_as_the_user_of_a_cha
         assert!(left > 0, "{key} lives for {left} ms");
     }
 }
+
+/// Names once showed devices and agents. What was counted under such a name counts on.
+async fn an_upgrade_finds_what_was_counted_by(dimension: Dimension) {
+    let server = Server::start().await;
+    let (scope, by) = (Scope::of([Dimension::Org, dimension]), dimension.name());
+    let limits = |per: Span| {
+        let shape = Shape::Window(Window::try_new(10, per, Counts::Admitted).unwrap());
+        let spec = PolicySpec::new(name("p"), FailureMode::FailClosed).protecting(Protects::Auth);
+        let limit = Limit::new(name("l"), scope, shape);
+        PolicySet::builder().policy(spec.deadline(LONGEST).limit(limit))
+    };
+    let url = format!("redis://{}", server.addr());
+    let node = Node::with(&url, PATIENT, limits(Span::DAY).build(None).unwrap());
+    let decide = async |value: &str| {
+        let set = std::sync::Arc::clone(&node.engine().policies());
+        let subject = Subject::new().org("acme").with(dimension, value.as_bytes());
+        let mut case = Case::new(&set.policies()[0], &subject);
+        node.engine().decide_by_store(&mut case).await.unwrap().is_admitted()
+    };
+    for _ in 0..4 {
+        assert!(decide("d/41").await);
+    }
+    let keys = async |pattern: &str| server.text(&["EVAL", KEYS, "0", pattern]).await;
+    let hashed = keys("rl:*").await;
+    let begins = format!("rl:{{acme}}:{by}:");
+    assert!(hashed.starts_with(&begins) && !hashed.contains("41:sw1d"), "{hashed}");
+    // As a node of the release before has left it.
+    let shown = format!("{begins}d%2F41:sw1d");
+    assert_eq!(server.text(&["RENAME", &hashed, &shown]).await, "OK");
+    let six_are_left = async |when: &str| {
+        for _ in 0..6 {
+            assert!(decide("d/41").await, "{by}, {when}");
+        }
+        assert!(!decide("d/41").await, "four were counted before: {by}, {when}");
+    };
+    six_are_left("after the upgrade").await;
+    assert_eq!(server.text(&["DEL", &hashed]).await, "1", "it went on under the present name");
+    node.engine().reload(&limits(Span::HOUR)).unwrap();
+    six_are_left("after a reload with another period").await;
+    assert!(decide("d/42").await, "another {by}");
+}
+
+#[tokio::test]
+async fn p86_an_upgrade_finds_the_counters_whose_names_showed_a_device_or_an_agent() {
+    for dimension in [Dimension::Device, Dimension::Agent] {
+        an_upgrade_finds_what_was_counted_by(dimension).await;
+    }
+}
+
+const KEYS: &str = "return table.concat(redis.call('KEYS', ARGV[1]), ' ')";

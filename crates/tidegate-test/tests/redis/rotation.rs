@@ -13,8 +13,13 @@ use tidegate_test::servers::{Cluster, Flavour, Server, wait};
 use crate::node::{self, Node, PATIENT, bucket, limit, quota, window};
 use crate::place;
 
-/// No key may show it.
+/// No key may show one of these.
 const LOGIN: &str = "Canary.Name@example.org";
+const DEVICE: &str = "canary-device";
+const AGENT: &str = "Canary/1.0";
+
+/// How many limits a request is counted by.
+const LIMITS: usize = 6;
 
 fn before() -> Secret {
     Secret::try_new("the secret before the change").unwrap()
@@ -31,11 +36,15 @@ fn changing() -> Secret {
 
 /// Of each shape one, by what is hashed; and one by what is not.
 fn policies(most: u64) -> PolicySet {
-    let both = Scope::of([Dimension::Org, Dimension::Account]);
+    let within = |by, it: &str, shape| {
+        Limit::new(node::name(it), Scope::of([Dimension::Org, by]), shape).with_named_key()
+    };
     node::set(vec![
         limit(Dimension::Account, "account", window(most)),
         limit(Dimension::Ip, "address", bucket(most)),
-        Limit::new(node::name("both"), both, quota(most)).with_named_key(),
+        within(Dimension::Account, "both", quota(most)),
+        limit(Dimension::Device, "device", bucket(most)),
+        within(Dimension::Agent, "agent", window(most)),
         limit(Dimension::Org, "org", quota(most)),
     ])
 }
@@ -48,7 +57,9 @@ fn node(secret: &Secret, url: &str, most: u64) -> Node {
 async fn with_case<T>(node: &Node, asked: impl AsyncFnOnce(&mut Case<'_>) -> T) -> T {
     let set = Arc::clone(&node.engine().policies());
     let account = Account::new(LOGIN);
-    let subject = Subject::new().org("acme").account(&account).ip(IpAddr::from([203, 0, 113, 7]));
+    let address = IpAddr::from([203, 0, 113, 7]);
+    let subject = Subject::new().org("acme").account(&account).ip(address);
+    let subject = subject.device(DEVICE).agent(AGENT);
     asked(&mut Case::new(&set.policies()[0], &subject)).await
 }
 
@@ -147,21 +158,26 @@ async fn is_carried_over_once(place: &Place) {
     let url = place.url();
     let (old, new) = (node(&before(), &url, 10), node(&changing(), &url, 10));
     assert_eq!(admitted(&old, 4).await, 4);
-    assert_eq!(place.counters().await, 4);
-    assert_eq!(left(&new).await, [6; 4], "a look sees what was counted");
+    assert_eq!(place.counters().await, LIMITS);
+    assert_eq!(left(&new).await, [6; LIMITS], "a look sees what was counted");
     assert_eq!(admitted(&new, 1).await, 1);
-    assert_eq!(left(&new).await, [5; 4]);
-    wait::until("the previous names are forgotten", async || place.counters().await == 4).await;
+    assert_eq!(left(&new).await, [5; LIMITS]);
+    wait::until("the previous names are forgotten", async || place.counters().await == LIMITS)
+        .await;
     place.is_tidy().await;
-    assert_eq!(left(&node(&after(), &url, 10)).await, [5; 4], "without the previous one");
+    assert_eq!(left(&node(&after(), &url, 10)).await, [5; LIMITS], "without the previous one");
     assert_eq!(admitted(&new, 9).await, 5, "what was left, and no more");
 
     // Reset, it does not come back: not even if a node that was left behind counts on the old name.
     place.delete("account").await;
-    assert_eq!(left(&new).await, [10, 0, 10, 0]);
+    assert_eq!(left(&new).await, [10, 0, 10, 0, 0, 0]);
     place.delete("").await;
     assert_eq!(admitted(&old, 3).await, 3);
-    assert_eq!(left(&new).await, [10, 10, 10, 7], "only the name that is the same under both");
+    assert_eq!(
+        left(&new).await,
+        [10, 10, 10, 10, 10, 7],
+        "only the name that is the same under both"
+    );
     place.is_tidy().await;
 }
 
@@ -171,9 +187,10 @@ async fn is_never_added_up(place: &Place) {
     assert_eq!(admitted(&node(&before(), &url, 10), 4).await, 4);
     assert_eq!(admitted(&node(&after(), &url, 10), 3).await, 3);
     let new = node(&changing(), &url, 10);
-    assert_eq!(left(&new).await, [7, 7, 7, 3]);
-    wait::until("the previous names are forgotten", async || place.counters().await == 4).await;
-    assert_eq!(left(&new).await, [7, 7, 7, 3]);
+    assert_eq!(left(&new).await, [7, 7, 7, 7, 7, 3]);
+    wait::until("the previous names are forgotten", async || place.counters().await == LIMITS)
+        .await;
+    assert_eq!(left(&new).await, [7, 7, 7, 7, 7, 3]);
     place.is_tidy().await;
 }
 
@@ -198,8 +215,9 @@ async fn exactly_what_was_left_is_admitted(place: &Place) {
     assert_eq!(admitted, 34, "64 less 30");
     let last = node(&after(), &url, 64);
     // On a cluster, what a group took for a request that another refused is given back after it.
-    wait::until("all is given back", async || left(&last).await == [0; 4]).await;
-    wait::until("the previous names are forgotten", async || place.counters().await == 4).await;
+    wait::until("all is given back", async || left(&last).await == [0; LIMITS]).await;
+    wait::until("the previous names are forgotten", async || place.counters().await == LIMITS)
+        .await;
     place.is_tidy().await;
 }
 
@@ -237,7 +255,7 @@ async fn p91_a_ticket_of_the_secret_before_can_be_settled() {
     assert!(new.engine().settle(ticket.as_str(), 0).await.is_ok());
     assert!(new.engine().settle(ticket.as_str(), 0).await.is_err(), "once");
     // Before the counters were carried over, everything is given back.
-    assert_eq!(left(&new).await[3], 10);
+    assert_eq!(left(&new).await[5], 10);
     let ticket = decide(&old).await.unwrap().1.unwrap();
     let stranger = node(&after(), &url, 10);
     assert!(stranger.engine().settle(ticket.as_str(), 0).await.is_err(), "it does not know it");
@@ -312,9 +330,13 @@ async fn r17_without_the_right_to_look_nothing_is_decided() {
     let new = node(&changing(), &url, 10);
     assert!(matches!(decide(&new).await, Err(StoreError::Refused)));
     server.command(&["ACL", "SETUSER", "tidegate", "+pttl"]).await;
-    assert_eq!(left(&new).await, [6; 4], "and without the right to delete, both names are there");
+    assert_eq!(
+        left(&new).await,
+        [6; LIMITS],
+        "and without the right to delete, both names are there"
+    );
     assert_eq!(admitted(&new, 9).await, 6);
-    assert_eq!(left(&new).await, [0; 4]);
+    assert_eq!(left(&new).await, [0; LIMITS]);
 }
 
 #[tokio::test]
@@ -330,7 +352,7 @@ async fn r19_what_cannot_be_read_under_the_previous_name_is_told() {
     let corrupt = StoreError::Corrupt { charge: 1 };
     assert_eq!(decide(&new).await.unwrap_err(), corrupt);
     server.command(&["DEL", key]).await;
-    assert_eq!(left(&new).await, [6, 10, 6, 6], "the others are not concerned");
+    assert_eq!(left(&new).await, [6, 10, 6, 6, 6, 6], "the others are not concerned");
 }
 
 /// What the server keeps of the fleet's secret, and for how long.

@@ -49,6 +49,12 @@ fn p03_p06_p07_runs_that_must_be_the_same_are() {
     seeds(1_000, 1_020, run_and_compare);
 }
 
+/// Seeds that have failed once.
+#[test]
+fn p79_a_store_that_is_stale_until_the_deadline_has_failed() {
+    seeds(1_282, 1_283, run);
+}
+
 #[test]
 fn p06_the_same_seeds_give_the_same_logs_on_one_two_and_four_threads() {
     let schedules: Vec<Schedule> = (2_000..2_012).map(Schedule::of).collect();

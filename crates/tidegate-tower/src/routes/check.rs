@@ -168,7 +168,8 @@ fn certain(
     known: impl Fn(Dimension) -> bool,
 ) -> Result<(), Unfit> {
     let applies = |limit: &Limit| {
-        limit.scope().dimensions().all(&known) && limit.exempt().is_none() && !limit.is_shadow()
+        let to_everybody = limit.exempt().is_none() && !limit.is_only_ipv6();
+        limit.scope().dimensions().all(&known) && to_everybody && !limit.is_shadow()
     };
     match policy.limits().iter().any(|limit| applies(limit)) {
         true => Ok(()),

@@ -1,42 +1,83 @@
 //! What one listener puts up with.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
+
+use crate::client::Trust;
 
 /// What a listener puts up with: from everybody, from one address, on one connection.
 ///
 /// The defaults suit a service that browsers, programs and proxies talk to directly. Behind a proxy
-/// that keeps many connections of its own, raise [`connections_of_one`](Self::connections_of_one).
+/// that keeps many connections of its own, [trust](Self::trust) it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
+    pub(super) threads: Option<NonZeroUsize>,
     pub(super) connections: usize,
-    pub(super) of_one: usize,
+    of_one: usize,
+    pub(super) trusted: Trust,
+    pub(super) reserve: usize,
+    pub(super) health: Vec<&'static str>,
     pub(super) header_timeout: Duration,
     pub(super) idle_timeout: Duration,
     pub(super) body_timeout: Option<Duration>,
+    pub(super) write_timeout: Duration,
     pub(super) drain: Duration,
     pub(super) head: u32,
     pub(super) headers: usize,
     pub(super) streams: u32,
     pub(super) resets: usize,
+    pub(super) window: u32,
+    pub(super) buffer: usize,
+    pub(super) vectored: bool,
+    pub(super) heads_memory: usize,
+    pub(super) bodies_memory: usize,
+    pub(super) answers_memory: usize,
 }
 
-/// What hyper needs at least for its buffer.
+/// The smallest head that can be allowed, because hyper's buffer is not smaller.
 const SMALLEST_HEAD: u32 = 8 << 10;
+
+/// The buffer for what a client sends, and the HTTP/2 window, where bodies are small.
+const SMALL: u32 = 16 << 10;
 
 // === impl Bounds ===
 
 impl Bounds {
-    /// How many connections are open at most; 10,000 unless this is called.
+    /// The number of threads that serve, each with a runtime of its own. Unless this is called,
+    /// connections are tasks of the runtime that serves.
+    #[must_use]
+    pub const fn threads(mut self, count: NonZeroUsize) -> Self {
+        self.threads = Some(count);
+        self
+    }
+
+    /// The most open connections; 10,000 unless this is called.
     #[must_use]
     pub const fn connections(mut self, most: usize) -> Self {
         self.connections = most;
         self
     }
 
-    /// How many connections one address has at most, an IPv6 /64 being one; 256 unless this is called.
+    /// The most open connections of one address, an IPv6 /64 being one; 256 unless this is called.
     #[must_use]
     pub const fn connections_of_one(mut self, most: usize) -> Self {
         self.of_one = most;
+        self
+    }
+
+    /// The proxies that may have all connections: your own. Nobody unless this is called.
+    #[must_use]
+    pub fn trust(mut self, proxies: Trust) -> Self {
+        self.trusted = proxies;
+        self
+    }
+
+    /// Connections kept for health checks when all others are taken. Requests on them are answered only
+    /// if their path is one of these, and otherwise refused with 503. None unless this is called.
+    #[must_use]
+    pub fn reserve(mut self, connections: usize, health: &[&'static str]) -> Self {
+        self.reserve = connections;
+        self.health = health.to_vec();
         self
     }
 
@@ -48,8 +89,7 @@ impl Bounds {
         self
     }
 
-    /// How long a connection is kept between requests, or while a client does not take its answer; 60
-    /// seconds unless this is called.
+    /// How long a connection is kept between requests; 60 seconds unless this is called.
     #[must_use]
     pub const fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
@@ -64,6 +104,14 @@ impl Bounds {
         self
     }
 
+    /// How long a client may take nothing of an answer that is there for it; 60 seconds unless this is
+    /// called.
+    #[must_use]
+    pub const fn write_timeout(mut self, timeout: Duration) -> Self {
+        self.write_timeout = timeout;
+        self
+    }
+
     /// How long connections may finish what they are at when the listener stops; 10 seconds unless this
     /// is called.
     #[must_use]
@@ -72,23 +120,22 @@ impl Bounds {
         self
     }
 
-    /// How many bytes a head has at most, 8 KiB being the least that can be said; 16 KiB unless this is
-    /// called.
+    /// The most bytes of a head, 8 KiB being the least that can be said; 16 KiB unless this is called.
     #[must_use]
     pub fn head(mut self, bytes: u32) -> Self {
         self.head = bytes.max(SMALLEST_HEAD);
         self
     }
 
-    /// How many header fields an HTTP/1 request has at most; 100 unless this is called. With HTTP/2 only
-    /// their size counts, and each counts 32 bytes more than it has.
+    /// The most header fields of a request; 100 unless this is called.
     #[must_use]
     pub const fn headers(mut self, most: usize) -> Self {
         self.headers = most;
         self
     }
 
-    /// How many requests an HTTP/2 connection has under way at most; 128 unless this is called.
+    /// The most requests that an HTTP/2 connection has under way; 128 unless this is called. Fewer are
+    /// advertised when the [memory for heads](Self::memory) is scarce.
     #[must_use]
     pub const fn streams(mut self, most: u32) -> Self {
         self.streams = most;
@@ -102,21 +149,62 @@ impl Bounds {
         self.resets = most;
         self
     }
+
+    /// For a service whose bodies are small: at most 16 KiB of what a client sends is buffered, on a
+    /// connection of HTTP/1 and on a stream of HTTP/2, and the body of an answer is written together with
+    /// its head. Unless this is called these are 64 KiB, and bodies are written as they are.
+    #[must_use]
+    pub const fn small_bodies(mut self) -> Self {
+        self.window = SMALL;
+        self.buffer = SMALL as usize;
+        self.vectored = false;
+        self
+    }
+
+    /// The bytes that all connections may hold together for the heads of HTTP/2 streams, for bodies of
+    /// which a part has come, and for answers that are not taken; 64 MiB each unless this is called. The
+    /// last two are counted for services that [ask](super::Share::hold).
+    #[must_use]
+    pub const fn memory(mut self, heads: usize, bodies: usize, answers: usize) -> Self {
+        self.heads_memory = heads;
+        self.bodies_memory = bodies;
+        self.answers_memory = answers;
+        self
+    }
+
+    pub(super) fn head_bytes(&self) -> usize {
+        usize::try_from(self.head).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn of_one(&self) -> usize {
+        self.of_one.min(self.connections)
+    }
 }
 
 impl Default for Bounds {
     fn default() -> Self {
         Self {
+            threads: None,
             connections: 10_000,
             of_one: 256,
+            trusted: Trust::default(),
+            reserve: 0,
+            health: Vec::new(),
             header_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(60),
             body_timeout: Some(Duration::from_secs(30)),
+            write_timeout: Duration::from_secs(60),
             drain: Duration::from_secs(10),
             head: 16 << 10,
             headers: 100,
             streams: 128,
             resets: 32,
+            window: 64 << 10,
+            buffer: 64 << 10,
+            vectored: true,
+            heads_memory: 64 << 20,
+            bodies_memory: 64 << 20,
+            answers_memory: 64 << 20,
         }
     }
 }

@@ -2,91 +2,163 @@
 
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
-use core::task::Poll;
+use core::task::{Context, Poll};
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response};
-use http_body::Body;
+use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::time::{sleep, timeout};
-use tower_service::Service;
 
-use super::BoxError;
+use super::admission::Permit;
 use super::bounds::Bounds;
 use super::door::Door;
-use super::pulse::{Phase, Pulse};
-use super::socket::Socket;
-use super::upload::Upload;
+use super::host::{Host, Origin, Protocol};
+use super::memory::Memory;
+use super::socket::{Fittings, Socket};
+use super::watch::{StreamWatch, Wait, Watch};
 
 /// What an HTTP/2 client with prior knowledge begins with.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What an HTTP/2 client may send before it has been read, on one stream; four times that on all.
-const WINDOW: u32 = 64 << 10;
+/// A connection that was accepted and may be served.
+pub(super) struct Accepted<I> {
+    pub(super) stream: I,
+    pub(super) peer: SocketAddr,
+    /// Our end of the socket, if it is one.
+    pub(super) local: Option<SocketAddr>,
+    pub(super) permit: Permit,
+}
 
-/// Serves a connection until it ends, takes too long, or is told to stop.
-pub(super) async fn serve<I, V, B>(
-    bounds: &Bounds,
-    mut stream: I,
-    peer: SocketAddr,
-    service: V,
+/// What all connections of a listener have in common.
+#[derive(Clone, Debug)]
+pub(super) struct Common {
+    pub(super) bounds: Arc<Bounds>,
+    pub(super) memory: Arc<Memory>,
+}
+
+/// Serves a connection until it ends, takes too long, or nothing is under way after `stop`.
+pub(super) async fn serve<I, H>(
+    common: &Common,
+    host: H,
+    accepted: Accepted<I>,
+    watch: Arc<Watch>,
     stop: impl Future<Output = ()>,
+) where
+    I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    H: Host,
+{
+    let mut stop = pin!(stop);
+    // A future that is over is not polled again.
+    let mut stopped = false;
+    let mut is_stopping = |context: &mut Context<'_>| {
+        stopped = stopped || stop.as_mut().poll(context).is_ready();
+        stopped
+    };
+    let served = connection(common, host, accepted, &watch, &mut is_stopping).await;
+    if let Err(error) = served {
+        // The kind and not the text: what a client sent is in neither.
+        tracing::debug!(kind = ?error.kind(), "connection ended");
+    }
+}
+
+async fn connection<I, H>(
+    common: &Common,
+    host: H,
+    mut accepted: Accepted<I>,
+    watch: &Arc<Watch>,
+    is_stopping: &mut impl FnMut(&mut Context<'_>) -> bool,
 ) -> Result<(), Error>
 where
     I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    V: Service<Request<Upload>, Response = Response<B>> + Clone + Send + 'static,
-    V::Future: Send,
-    V::Error: Into<BoxError>,
-    B: Body<Data: Send, Error: Into<BoxError>> + Send + 'static,
+    H: Host,
 {
-    let mut stop = pin!(stop);
-    let mut first = Vec::with_capacity(1024);
-    let sniffing = timeout(bounds.header_timeout, sniff(&mut stream, &mut first));
-    let protocol = tokio::select! {
-        protocol = sniffing => protocol??,
-        () = stop.as_mut() => None,
+    let bounds = &common.bounds;
+    let mut first = Vec::new();
+    let sniffed = sniff(watch, &mut accepted.stream, &mut first, is_stopping).await?;
+    let Some(protocol) = sniffed else { return Ok(()) };
+    let Accepted { stream, peer, local, permit } = accepted;
+    let share = common.memory.share();
+    let (streams, heads) = match protocol {
+        Protocol::Http1 => (1, None),
+        Protocol::Http2 => share.streams(bounds.streams, bounds.head_bytes()),
     };
-    let Some(protocol) = protocol else { return Ok(()) };
-    let plain = protocol == Protocol::Http1;
-    let pulse = Arc::new(Pulse::default());
-    if plain {
-        // What has come begins a head.
-        pulse.read();
-    }
-    let body_timeout = bounds.body_timeout;
-    let door = Door { service, peer, body_timeout, pulse: Arc::clone(&pulse) };
-    let socket = TokioIo::new(Socket::new(stream, Arc::clone(&pulse), plain, first));
-    let watched = Watched { bounds, pulse: &pulse, stop };
-    match protocol {
+    let place = permit.place();
+    let origin = Arc::new(Origin { peer, local, protocol, place, share: Arc::clone(&share) });
+    let door = Door {
+        service: host.connect(&origin),
+        host: host.clone(),
+        bounds: Arc::clone(bounds),
+        origin,
+        watch: Arc::clone(watch),
+    };
+    let watched = Arc::clone(watch);
+    let fittings = Fittings { host, watch: watched, share, protocol, first, permit, heads };
+    let socket = TokioIo::new(Socket::new(stream, fittings));
+    let served = match protocol {
         Protocol::Http1 => {
-            let connection = pin!(http1(bounds).serve_connection(socket, door));
-            watched.until_over(connection, http1::Connection::graceful_shutdown).await
+            let connection = http1(bounds).serve_connection(socket, door).with_upgrades();
+            let tell = http1::UpgradeableConnection::graceful_shutdown;
+            to_the_end(watch, pin!(connection), tell, is_stopping).await?
         }
         Protocol::Http2 => {
-            let connection = pin!(http2(bounds).serve_connection(socket, door));
-            watched.until_over(connection, http2::Connection::graceful_shutdown).await
+            watch.end(Wait::Head);
+            watch.begin(Wait::Idle);
+            let connection = http2(bounds, watch, streams).serve_connection(socket, door);
+            let tell = http2::Connection::graceful_shutdown;
+            to_the_end(watch, pin!(connection), tell, is_stopping).await?
         }
-    }
+    };
+    served.map_err(Error::other)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Protocol {
-    Http1,
-    Http2,
+/// Lets a connection go on until it ends or its watch says so. When it should leave it is told once.
+async fn to_the_end<C: Future<Output = hyper::Result<()>>>(
+    watch: &Watch,
+    mut connection: Pin<&mut C>,
+    tell: impl Fn(Pin<&mut C>),
+    is_stopping: &mut impl FnMut(&mut Context<'_>) -> bool,
+) -> Result<hyper::Result<()>, Error> {
+    let mut told = false;
+    poll_fn(|context| {
+        watch.wakes(context.waker());
+        if watch.is_over() {
+            return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+        }
+        if !told && (watch.is_leaving() || is_stopping(context)) {
+            told = true;
+            tell(connection.as_mut());
+        }
+        connection.as_mut().poll(context).map(Ok)
+    })
+    .await
 }
 
-/// Reads until it is clear which protocol the client speaks; `None` if it goes away without a word.
+/// Reads until it is clear which protocol the client speaks; `None` if it says nothing, or we are
+/// stopping before it did. hyper-util can do this too, at the price of a second kind of connection
+/// around the first for every poll, and without a timer.
 async fn sniff<I: AsyncRead + Unpin>(
+    watch: &Watch,
     stream: &mut I,
     first: &mut Vec<u8>,
+    is_stopping: &mut impl FnMut(&mut Context<'_>) -> bool,
 ) -> Result<Option<Protocol>, Error> {
+    first.reserve(1024);
     loop {
-        let count = stream.read_buf(first).await?;
+        let mut reading = pin!(stream.read_buf(first));
+        let count = poll_fn(|context| {
+            watch.wakes(context.waker());
+            match reading.as_mut().poll(context) {
+                Poll::Pending if watch.is_over() => Poll::Ready(Err(ErrorKind::TimedOut.into())),
+                Poll::Pending if is_stopping(context) => Poll::Ready(Ok(0)),
+                polled => polled,
+            }
+        })
+        .await?;
         if count == 0 && first.is_empty() {
             return Ok(None);
         }
@@ -99,93 +171,75 @@ async fn sniff<I: AsyncRead + Unpin>(
     }
 }
 
-/// Without hyper's own timer for heads: it runs while a connection is idle too, and the time for a head
-/// would be the time between requests.
+/// Without hyper's timer for heads: the [`Watch`] does that, and more. The end of what a client sends is
+/// taken for the end of the client, also while a request is under way: what it asked for is given up.
 fn http1(bounds: &Bounds) -> http1::Builder {
-    let head = usize::try_from(bounds.head).unwrap_or(usize::MAX);
     let mut builder = http1::Builder::new();
     builder
-        .timer(TokioTimer::new())
         .header_read_timeout(None)
         .max_headers(bounds.headers)
-        .max_header_size(head)
-        .max_buf_size(head.saturating_mul(4));
+        .max_header_size(bounds.head_bytes())
+        .max_buf_size(bounds.buffer)
+        .writev(bounds.vectored)
+        .half_close(false);
     builder
 }
 
-fn http2(bounds: &Bounds) -> http2::Builder<TokioExecutor> {
-    let mut builder = http2::Builder::new(TokioExecutor::new());
+fn http2(bounds: &Bounds, watch: &Arc<Watch>, streams: u32) -> http2::Builder<Streams> {
+    let mut builder = http2::Builder::new(Streams(Arc::clone(watch)));
     builder
         .timer(TokioTimer::new())
-        .max_concurrent_streams(bounds.streams)
+        .max_concurrent_streams(streams)
         .max_pending_accept_reset_streams(bounds.resets)
-        .max_local_error_reset_streams(bounds.resets)
+        // A client that asks before it has been told how many streams it may have is refused the rest.
+        .max_local_error_reset_streams(bounds.resets + bounds.streams as usize)
         .max_header_list_size(bounds.head)
         .max_frame_size(16_384)
         .max_send_buf_size(64 << 10)
-        .initial_stream_window_size(WINDOW)
-        .initial_connection_window_size(4 * WINDOW)
+        .initial_stream_window_size(bounds.window)
+        .initial_connection_window_size(bounds.window.saturating_mul(4))
         .keep_alive_interval(bounds.idle_timeout.max(Duration::from_secs(1)) / 2)
         .keep_alive_timeout(bounds.header_timeout);
     builder
 }
 
-/// Looks at the time while a connection is served.
-struct Watched<'a, F> {
-    bounds: &'a Bounds,
-    pulse: &'a Pulse,
-    stop: Pin<&'a mut F>,
+/// Spawns the streams of one HTTP/2 connection, each with its watch.
+#[derive(Clone)]
+struct Streams(Arc<Watch>);
+
+pin_project! {
+    /// A stream that ends when its client does not take its answer. Dropped, it is reset, and the
+    /// connection goes on.
+    struct Watched<F> {
+        #[pin]
+        stream: F,
+        watch: Option<Arc<StreamWatch>>,
+    }
+}
+
+// === impl Streams ===
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
+    fn execute(&self, stream: F) {
+        // hyper calls the service and then spawns what it returned, both within one poll.
+        tokio::spawn(Watched { stream, watch: self.0.opened() });
+    }
 }
 
 // === impl Watched ===
 
-impl<F: Future<Output = ()>> Watched<'_, F> {
-    /// Lets a connection go on for as long as it may stay at what it is at.
-    async fn until_over<C: Future<Output = hyper::Result<()>>>(
-        mut self,
-        mut connection: Pin<&mut C>,
-        tell: impl Fn(Pin<&mut C>),
-    ) -> Result<(), Error> {
-        let mut seen = self.pulse.look();
-        let mut timer = pin!(sleep(self.patience(seen.0)));
-        // Whether it was told that there will be no more requests.
-        let mut told = false;
-        poll_fn(|context| {
-            if !told && self.stop.as_mut().poll(context).is_ready() {
-                told = true;
-                tell(connection.as_mut());
-            }
-            if let Poll::Ready(ended) = connection.as_mut().poll(context) {
-                return Poll::Ready(ended.map_err(Error::other));
-            }
-            let now = self.pulse.look();
-            if now != seen {
-                seen = now;
-                timer.set(sleep(self.patience(now.0)));
-            }
-            while timer.as_mut().poll(context).is_ready() {
-                match now.0 {
-                    // The service takes its time.
-                    Phase::Busy => timer.set(sleep(self.bounds.idle_timeout)),
-                    // In peace first: a request could be on its way.
-                    Phase::Idle if !told => {
-                        told = true;
-                        tell(connection.as_mut());
-                        timer.set(sleep(self.bounds.header_timeout));
-                        context.waker().wake_by_ref();
-                    }
-                    _ => return Poll::Ready(Err(ErrorKind::TimedOut.into())),
-                }
-            }
-            Poll::Pending
-        })
-        .await
-    }
+impl<F: Future<Output = ()>> Future for Watched<F> {
+    type Output = ();
 
-    const fn patience(&self, phase: Phase) -> Duration {
-        match phase {
-            Phase::Head => self.bounds.header_timeout,
-            Phase::Idle | Phase::Busy | Phase::Stuck => self.bounds.idle_timeout,
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        if let Some(watch) = this.watch {
+            watch.wakes(context.waker());
+            if watch.is_over() {
+                return Poll::Ready(());
+            }
         }
+        this.stream.poll(context)
     }
 }

@@ -1,28 +1,31 @@
-//! Each request on its way to the service.
+//! Each request on its way to the service, and its answer on the way back.
 
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use http::{Request, Response};
+use bytes::Bytes;
+use http::header::{CONNECTION, HeaderValue};
+use http::{Request, Response, StatusCode};
+use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use super::pulse::{Open, Pulse, Sent};
+use super::bounds::Bounds;
+use super::host::{Host, Origin, Place, Protocol, Refusal};
 use super::upload::Upload;
-use crate::visit::Peer;
+use super::watch::{Open, Watch};
 
-/// Puts the peer into requests, and hands them on to the service once it is ready.
+/// Hands the requests of one connection to its service.
 #[derive(Debug)]
-pub(super) struct Door<V> {
+pub(super) struct Door<H, V> {
+    pub(super) host: H,
     pub(super) service: V,
-    pub(super) peer: SocketAddr,
-    pub(super) body_timeout: Option<Duration>,
-    pub(super) pulse: Arc<Pulse>,
+    pub(super) bounds: Arc<Bounds>,
+    pub(super) origin: Arc<Origin>,
+    pub(super) watch: Arc<Watch>,
 }
 
 pin_project! {
@@ -42,26 +45,82 @@ pin_project! {
     enum State<V, F> {
         /// The service is not ready.
         Waiting { service: V, request: Option<Request<Upload>> },
-        /// It works on the request.
+        /// The service works on the request.
         Working { #[pin] future: F },
+        /// The listener has refused the request.
+        Refused { response: Option<Response<Bytes>> },
+    }
+}
+
+pin_project! {
+    /// The body of a response, with the request it belongs to.
+    pub(super) struct Sent<B> {
+        #[pin]
+        body: Sending<B>,
+        open: Open,
+    }
+}
+
+pin_project! {
+    #[project = Sendings]
+    enum Sending<B> {
+        Service { #[pin] body: B },
+        Refusal { bytes: Bytes },
     }
 }
 
 // === impl Door ===
 
-impl<V, B> hyper::service::Service<Request<Incoming>> for Door<V>
+impl<H: Host, V> Door<H, V> {
+    /// Why the listener refuses a request, if it does.
+    fn refusal<B>(&self, request: &Request<B>) -> Option<Refusal> {
+        if request.headers().len() > self.bounds.headers {
+            return Some(Refusal {
+                status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                detail: "the request has too many header fields",
+            });
+        }
+        let is_health = |path: &&str| *path == request.uri().path();
+        if self.origin.place == Place::Reserved && !self.bounds.health.iter().any(is_health) {
+            return Some(Refusal {
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                detail: "all connections are taken; only health checks are answered on this one",
+            });
+        }
+        None
+    }
+}
+
+impl<H, V> hyper::service::Service<Request<Incoming>> for Door<H, V>
 where
-    V: Service<Request<Upload>, Response = Response<B>> + Clone,
+    H: Host,
+    V: Service<Request<Upload>, Response = Response<H::Body>> + Clone,
 {
-    type Response = Response<Sent<B>>;
+    type Response = Response<Sent<H::Body>>;
     type Error = V::Error;
     type Future = Answering<V>;
 
+    #[inline]
     fn call(&self, request: Request<Incoming>) -> Answering<V> {
-        let mut request = request.map(|body| Upload::new(body, self.body_timeout));
-        request.extensions_mut().insert(Peer(self.peer));
-        let state = State::Waiting { service: self.service.clone(), request: Some(request) };
-        Answering { state, open: Some(self.pulse.open()) }
+        let open = match self.origin.protocol {
+            Protocol::Http1 => self.watch.open(),
+            Protocol::Http2 => self.watch.open_stream(),
+        };
+        let state = match self.refusal(&request) {
+            None => {
+                let request = request.map(|body| Upload::new(body, self.bounds.body_timeout));
+                State::Waiting { service: self.service.clone(), request: Some(request) }
+            }
+            Some(refusal) => {
+                let mut response = self.host.refuse(refusal);
+                if self.origin.protocol == Protocol::Http1 {
+                    let close = HeaderValue::from_static("close");
+                    response.headers_mut().insert(CONNECTION, close);
+                }
+                State::Refused { response: Some(response) }
+            }
+        };
+        Answering { state, open: Some(open) }
     }
 }
 
@@ -73,9 +132,10 @@ where
 {
     type Output = Result<Response<Sent<B>>, V::Error>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        loop {
+        let response = loop {
             let future = match this.state.as_mut().project() {
                 States::Waiting { service, request } => {
                     ready!(service.poll_ready(context))?;
@@ -84,12 +144,61 @@ where
                     service.call(request)
                 }
                 States::Working { future } => {
-                    let response = ready!(future.poll(context))?;
-                    let Some(open) = this.open.take() else { return Poll::Pending };
-                    return Poll::Ready(Ok(response.map(|body| Sent::new(body, open))));
+                    break ready!(future.poll(context))?.map(|body| Sending::Service { body });
+                }
+                States::Refused { response } => {
+                    let Some(response) = response.take() else { return Poll::Pending };
+                    break response.map(|bytes| Sending::Refusal { bytes });
                 }
             };
             this.state.set(State::Working { future });
+        };
+        let Some(open) = this.open.take() else { return Poll::Pending };
+        Poll::Ready(Ok(response.map(|body| Sent { body, open })))
+    }
+}
+
+// === impl Sent ===
+
+impl<B: Body<Data = Bytes>> Body for Sent<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    #[inline]
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let this = self.project();
+        this.open.is_asked();
+        let frame = match this.body.project() {
+            Sendings::Service { body } => ready!(body.poll_frame(context)),
+            Sendings::Refusal { bytes } => {
+                let bytes = core::mem::take(bytes);
+                (!bytes.is_empty()).then(|| Ok(Frame::data(bytes)))
+            }
+        };
+        if matches!(&frame, Some(Ok(_))) {
+            this.open.hands_over();
+        }
+        Poll::Ready(frame)
+    }
+
+    #[inline]
+    fn is_end_stream(&self) -> bool {
+        match &self.body {
+            Sending::Service { body } => body.is_end_stream(),
+            Sending::Refusal { bytes } => bytes.is_empty(),
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> SizeHint {
+        match &self.body {
+            Sending::Service { body } => body.size_hint(),
+            Sending::Refusal { bytes } => {
+                SizeHint::with_exact(u64::try_from(bytes.len()).unwrap_or(u64::MAX))
+            }
         }
     }
 }

@@ -21,25 +21,38 @@
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
 //! let serve = Serve::new(Bounds::default());
 //! // Any tower service, an axum `Router` too.
-//! let stopped = serve.run(listener, service, async { tokio::signal::ctrl_c().await.ok(); }).await;
+//! let stopped = serve.run(listener, service, async { tokio::signal::ctrl_c().await.ok(); }).await?;
 //! # let _ = stopped;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Every request has its [`Peer`](crate::Peer) in its extensions, which is what the layers count by.
+//! Every request has its [`Peer`](crate::Peer) in its extensions, which is what the layers count by. A
+//! service that wants to know more about its connections is a [`Host`].
+//!
+//! ```text
+//! admission ─▶ lanes ─▶ connection ─▶ socket ─▶ hyper ─▶ door ─▶ service
+//! how many,    which     which         guard: smuggling     upload, memory:
+//! from whom    runtime   protocol      watch: slow clients  how much, how slow
+//! ```
 
+mod admission;
 mod bounds;
 mod connection;
 mod door;
-mod pulse;
+mod frames;
+mod guard;
+mod host;
+mod lanes;
+mod memory;
 mod run;
 mod socket;
 mod upload;
+mod watch;
 
+pub use admission::Refused;
 pub use bounds::Bounds;
-pub use run::{Serve, Stopped};
+pub use host::{BoxError, Each, Host, Origin, Place, Protocol, Refusal};
+pub use memory::{Held, Memory, Share, Use};
+pub use run::{Serve, Stopped, listen};
 pub use upload::{Stalled, Upload, UploadError};
-
-/// What a service or a body may fail with.
-pub type BoxError = Box<dyn core::error::Error + Send + Sync>;

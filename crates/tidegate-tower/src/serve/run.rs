@@ -1,27 +1,32 @@
 //! Accepting, serving, and stopping.
 
-use core::future::Future;
+use core::future::{Future, poll_fn};
+use core::pin::pin;
+use core::task::Poll;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::timeout;
 use tower_service::Service;
 
+use super::admission::{Admission, Refused, accept};
 use super::bounds::Bounds;
+use super::connection::{self, Accepted, Common};
+use super::host::{BoxError, Each, Host};
+use super::lanes::Lanes;
+use super::memory::Memory;
 use super::upload::Upload;
-use super::{BoxError, connection};
-use crate::accept::{Admission, Refused, accept};
+use super::watch::Watches;
 
 /// Serves connections within [`Bounds`]. Clones count together.
 #[derive(Clone, Debug)]
 pub struct Serve {
-    bounds: Arc<Bounds>,
+    common: Common,
     admission: Arc<Admission>,
 }
 
@@ -33,54 +38,82 @@ pub struct Stopped {
     pub cut: usize,
 }
 
+/// The connections that the operating system keeps until they are accepted.
+const BACKLOG: i32 = 4096;
+
+/// Listens on an address, with room for a burst of connections.
+///
+/// # Errors
+///
+/// If the address cannot be bound.
+pub fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let domain = socket2::Domain::for_address(address);
+    let socket = socket2::Socket::new(domain, socket2::Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
 // === impl Serve ===
 
 impl Serve {
     /// Serves within these bounds.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
-        let admission = Admission::new(bounds.connections, Some(bounds.of_one));
-        Self { bounds: Arc::new(bounds), admission }
+        let admission = Admission::new(&bounds);
+        let memory = Memory::new(bounds.heads_memory, bounds.bodies_memory, bounds.answers_memory);
+        Self { common: Common { bounds: Arc::new(bounds), memory }, admission }
     }
 
     /// Serves what comes to a listener, HTTP/1.1 or HTTP/2 with prior knowledge, until `stop`; then what
     /// is under way may finish. Dropped, it cuts off everything.
+    ///
+    /// # Errors
+    ///
+    /// If [threads](Bounds::threads) were asked for and cannot be started.
     pub async fn run<V, B>(
         &self,
         listener: TcpListener,
         service: V,
         stop: impl Future<Output = ()>,
-    ) -> Stopped
+    ) -> io::Result<Stopped>
     where
         V: Service<Request<Upload>, Response = Response<B>> + Clone + Send + 'static,
         V::Future: Send,
         V::Error: Into<BoxError>,
-        B: Body<Data: Send, Error: Into<BoxError>> + Send + 'static,
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
-        let (stopping, told) = watch::channel(());
-        // As long as the list of connections.
-        let mut open = JoinSet::new();
-        let accepting = accept(&listener, &self.admission, |stream, peer, permit| {
-            // A panic has ended its own connection, and that is all.
-            while open.try_join_next().is_some() {}
-            let (bounds, service) = (Arc::clone(&self.bounds), service.clone());
-            let mut told = told.clone();
-            open.spawn(async move {
-                let stop = async move { drop(told.changed().await) };
-                ended(connection::serve(&bounds, stream, peer, service, stop).await);
-                drop(permit);
-            });
-        });
-        tokio::select! {
-            () = stop => {}
-            never = accepting => match never {},
+        self.run_host(listener, Each(service), stop).await
+    }
+
+    /// Serves as [`run`](Self::run) does, with a service of its own for each connection.
+    ///
+    /// # Errors
+    ///
+    /// If [threads](Bounds::threads) were asked for and cannot be started.
+    pub async fn run_host<H: Host>(
+        &self,
+        listener: TcpListener,
+        host: H,
+        stop: impl Future<Output = ()>,
+    ) -> io::Result<Stopped> {
+        let lanes = Lanes::start(&self.common, &host)?;
+        // Not kept here: it need not be shareable between threads.
+        drop(host);
+        {
+            let hand_on = |accepted| lanes.hand_over(accepted);
+            let mut accepting = pin!(accept(&listener, &self.admission, hand_on));
+            let mut stop = pin!(stop);
+            poll_fn(|context| match stop.as_mut().poll(context) {
+                Poll::Ready(()) => Poll::Ready(()),
+                Poll::Pending => accepting.as_mut().poll(context).map(|never| match never {}),
+            })
+            .await;
         }
         drop(listener);
-        // Whoever waits is woken; it fails only if nobody does.
-        let _ = stopping.send(());
-        let all = async { while open.join_next().await.is_some() {} };
-        let _ = timeout(self.bounds.drain, all).await;
-        Stopped { cut: open.len() }
+        Ok(Stopped { cut: lanes.finish().await })
     }
 
     /// Serves one connection that was accepted elsewhere, a TLS stream for instance, until it ends; after
@@ -97,10 +130,16 @@ impl Serve {
         V: Service<Request<Upload>, Response = Response<B>> + Clone + Send + 'static,
         V::Future: Send,
         V::Error: Into<BoxError>,
-        B: Body<Data: Send, Error: Into<BoxError>> + Send + 'static,
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
-        let Some(_permit) = self.admission.admit(peer.ip()) else { return };
-        ended(connection::serve(&self.bounds, stream, peer, service, stop).await);
+        let Some(permit) = self.admission.admit(peer.ip()) else { return };
+        let watches = Watches::new(&self.common.bounds);
+        let accepted = Accepted { stream, peer, local: None, permit };
+        let watch = watches.begin();
+        tokio::select! {
+            () = connection::serve(&self.common, Each(service), accepted, watch, stop) => {}
+            () = watches.sweep() => {}
+        }
     }
 
     /// How many connections are open.
@@ -114,17 +153,16 @@ impl Serve {
     pub fn refused(&self, reason: Refused) -> u64 {
         self.admission.refused(reason)
     }
+
+    /// The memory that its connections hold.
+    #[must_use]
+    pub const fn memory(&self) -> &Arc<Memory> {
+        &self.common.memory
+    }
 }
 
 impl Default for Serve {
     fn default() -> Self {
         Self::new(Bounds::default())
-    }
-}
-
-fn ended(served: std::io::Result<()>) {
-    if let Err(error) = served {
-        // The kind and not the text: what a client sent is in neither.
-        tracing::debug!(kind = ?error.kind(), "connection ended");
     }
 }

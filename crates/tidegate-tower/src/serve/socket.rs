@@ -1,131 +1,426 @@
 //! The socket as hyper sees it.
 //!
-//! The bytes that told HTTP/1 from HTTP/2 are read again, the [`Pulse`] is told what happens, and an
-//! end is made so that the client gets to read the last answer: closing a socket with unread bytes in
-//! it resets the connection, and a client that is still sending would see that and not its 429.
+//! Five things happen here that hyper has no place for. The bytes that told HTTP/1 from HTTP/2 are read
+//! again. The [`Guard`] reads along, and hyper is shown nothing that another reader could divide
+//! otherwise. The [`Watch`] is told what the client is waited for. What hyper itself answers to a request
+//! that it cannot parse, a bare status line, becomes the answer of the [`Host`](super::Host). And an end
+//! is made so that the client gets to read the last answer: closing a socket with unread bytes in it
+//! resets the connection, and a client that is still sending would see that and not its 429.
 
-use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, ready};
-use std::io;
+use core::task::{Context, Poll, Waker, ready};
+use std::io::{self, IoSlice};
 use std::sync::Arc;
-use std::time::Duration;
 
+use bytes::Bytes;
+use http::{Response, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
 
-use super::pulse::Pulse;
+use super::admission::Permit;
+use super::frames::Frames;
+use super::guard::{Guard, Malformed, Then};
+use super::host::{Host, Protocol, Refusal};
+use super::memory::{Held, Share, Use};
+use super::watch::{Wait, Watch};
 
-/// A connection's socket, watched.
-#[derive(Debug)]
-pub(super) struct Socket<I> {
+/// A connection's socket, watched and guarded.
+pub(super) struct Socket<I, H> {
     stream: I,
-    pulse: Arc<Pulse>,
-    /// Whether bytes that come between requests begin a head.
-    plain: bool,
-    /// Read before hyper was there.
-    first: Vec<u8>,
-    /// The client has closed its side.
+    host: H,
+    watch: Arc<Watch>,
+    share: Arc<Share>,
+    reading: Reading,
+    /// Read from the socket, or put in its place, and not yet shown to hyper.
+    kept: Vec<u8>,
+    /// Whom to wake when it is decided whether another protocol is spoken.
+    undecided: Option<Waker>,
+    /// Why the connection has to end with a refusal.
+    malformed: Option<Malformed>,
+    /// The answer that stands in for one of hyper's own, until it is written.
+    instead: Vec<u8>,
+    /// How much of `instead` has been written.
+    written: usize,
+    /// Whether the client has closed its side.
     ended: bool,
-    /// We have closed ours, and wait for the client to do so, for this long.
-    closing: Option<Pin<Box<Sleep>>>,
-    /// What was read and thrown away since.
+    /// Whether we have closed ours, and what is held for the time until the client does.
+    closed: Option<Option<Held>>,
+    /// How many bytes were read and thrown away since.
     discarded: usize,
+    /// The connection's place; free again when the socket is gone, upgraded or not.
+    _permit: Permit,
+    /// The memory for the heads of its streams.
+    _heads: Option<Held>,
 }
 
-/// How long a client may take to read the last answer while it is still sending.
-const LINGER: Duration = Duration::from_secs(1);
+/// How the bytes of a client are read along.
+enum Reading {
+    /// HTTP/1.
+    Requests(Guard),
+    /// HTTP/1, behind a head that asks for another protocol: nothing is shown until that is decided.
+    Undecided(Guard),
+    /// HTTP/2.
+    Frames(Frames),
+    /// The protocol that a client has been switched to.
+    Anything,
+}
 
-/// What is read and thrown away meanwhile; the rest waits in vain. Little, because it is work for
+/// What belongs to a socket besides its stream.
+pub(super) struct Fittings<H> {
+    pub(super) host: H,
+    pub(super) watch: Arc<Watch>,
+    pub(super) share: Arc<Share>,
+    pub(super) protocol: Protocol,
+    /// The bytes that were read to find out the protocol.
+    pub(super) first: Vec<u8>,
+    pub(super) permit: Permit,
+    pub(super) heads: Option<Held>,
+}
+
+/// The most that is read and thrown away after we have closed our side. Little, because it is work for
 /// somebody who was refused (threat T38).
 const DISCARD: usize = 16 << 10;
 
+/// The memory that a connection counts for while it waits for its client to close. Where there is none
+/// left, nobody is waited for.
+const LINGERS: usize = 64 << 10;
+
+/// What hyper is shown in place of a malformed head. It stands in no request, so hyper answers 400 and
+/// closes, after the answers to everything before it. A head of which it has seen a part is not looked at
+/// again before it ends.
+const NOT_HTTP: &[u8] = b"\0\r\n\r\n";
+
 // === impl Socket ===
 
-impl<I> Socket<I> {
-    pub(super) const fn new(stream: I, pulse: Arc<Pulse>, plain: bool, first: Vec<u8>) -> Self {
-        Self { stream, pulse, plain, first, ended: false, closing: None, discarded: 0 }
+impl<I, H: Host> Socket<I, H> {
+    pub(super) fn new(stream: I, fittings: Fittings<H>) -> Self {
+        let Fittings { host, watch, share, protocol, first, permit, heads } = fittings;
+        let reading = match protocol {
+            Protocol::Http1 => Reading::Requests(Guard::new()),
+            Protocol::Http2 => Reading::Frames(Frames::new()),
+        };
+        Self {
+            stream,
+            host,
+            watch,
+            share,
+            reading,
+            kept: first,
+            undecided: None,
+            malformed: None,
+            instead: Vec::new(),
+            written: 0,
+            ended: false,
+            closed: None,
+            discarded: 0,
+            _permit: permit,
+            _heads: heads,
+        }
     }
-}
 
-impl<I: AsyncRead + Unpin> Socket<I> {
-    /// Waits until the client has closed its side as well, but not for long.
-    fn linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let mut space = [0; 4096];
-        while !self.ended && self.discarded < DISCARD {
-            let mut buffer = ReadBuf::new(&mut space);
-            match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
-                Poll::Ready(Ok(())) => {
-                    self.discarded += buffer.filled().len();
-                    self.ended = buffer.filled().is_empty();
+    /// Reads along what is in `buffer` from `from` on, and takes back what hyper must not see yet.
+    #[inline]
+    fn read_along(&mut self, buffer: &mut ReadBuf<'_>, from: usize) {
+        let new = &buffer.filled()[from..];
+        match &mut self.reading {
+            Reading::Requests(guard) => {
+                let passed = guard.read(new);
+                self.watch.within_head(guard.is_within_head());
+                if passed.then != Then::More {
+                    self.stop_at(buffer, from + passed.count, passed.then);
                 }
-                Poll::Ready(Err(_)) => self.ended = true,
-                Poll::Pending => break,
+            }
+            Reading::Frames(frames) => {
+                frames.read(new);
+                // Whatever else is under way: nothing behind it is read before it ends.
+                if frames.is_within_head() {
+                    self.watch.begin(Wait::Head);
+                } else {
+                    self.watch.end(Wait::Head);
+                }
+            }
+            Reading::Undecided(_) | Reading::Anything => {}
+        }
+    }
+
+    #[cold]
+    fn stop_at(&mut self, buffer: &mut ReadBuf<'_>, end: usize, then: Then) {
+        if let Then::Malformed(malformed) = then {
+            self.malformed = Some(malformed);
+            buffer.set_filled(end);
+            self.kept = if self.is_within_body() { Vec::new() } else { NOT_HTTP.to_vec() };
+            // There is room for a byte at least: so many were taken back.
+            self.show_kept(buffer);
+            return;
+        }
+        // Shown later: put before what is kept already, which came behind it.
+        self.kept.splice(..0, buffer.filled()[end..].iter().copied());
+        buffer.set_filled(end);
+        if let Reading::Requests(guard) = core::mem::replace(&mut self.reading, Reading::Anything) {
+            self.reading = Reading::Undecided(guard);
+        }
+    }
+
+    /// Shows hyper what was kept, as far as there is room.
+    fn show_kept(&mut self, buffer: &mut ReadBuf<'_>) {
+        let count = self.kept.len().min(buffer.remaining());
+        buffer.put_slice(&self.kept[..count]);
+        if count == self.kept.len() {
+            // Connections stay open for long; what was needed once need not.
+            self.kept = Vec::new();
+        } else {
+            self.kept.drain(..count);
+        }
+    }
+
+    /// Whether the last byte that was read belongs to a body.
+    const fn is_within_body(&self) -> bool {
+        matches!(&self.reading, Reading::Requests(guard) if guard.is_within_body())
+    }
+
+    /// What is read behind a malformed part of a request: an error within a body, which the service
+    /// learns of; nothing behind a head, because hyper has been shown what ends the connection.
+    #[cold]
+    fn is_refused(&self) -> Poll<io::Result<()>> {
+        match self.malformed {
+            Some(malformed) if self.is_within_body() => {
+                Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, malformed)))
+            }
+            _ => Poll::Pending,
+        }
+    }
+
+    /// Whether the client may still be sending a request of which we have not read everything.
+    fn is_unfinished(&self) -> bool {
+        match &self.reading {
+            _ if self.malformed.is_some() || !self.kept.is_empty() => true,
+            Reading::Requests(guard) | Reading::Undecided(guard) => {
+                guard.is_within_head() || guard.is_within_body()
+            }
+            Reading::Frames(_) | Reading::Anything => false,
+        }
+    }
+
+    /// Looks at the first bytes of an answer to a request that asks for another protocol.
+    #[cold]
+    fn decide(&mut self, answer: &[u8]) {
+        let status = answer.get(9..12).unwrap_or_default();
+        if status.starts_with(b"1") && status != b"101" {
+            // Only said in between.
+            return;
+        }
+        if let Reading::Undecided(mut guard) =
+            core::mem::replace(&mut self.reading, Reading::Anything)
+        {
+            if status == b"101" {
+                guard.upgraded();
+                self.watch.within_head(false);
+            } else {
+                self.reading = Reading::Requests(guard);
             }
         }
-        if self.ended {
-            return Poll::Ready(());
+        if let Some(waker) = self.undecided.take() {
+            waker.wake();
         }
-        let closing = self.closing.get_or_insert_with(|| Box::pin(sleep(LINGER)));
-        closing.as_mut().poll(context)
+    }
+
+    /// Whether these bytes are hyper's own words about a request that it could not parse: it writes
+    /// although no request has been handed on since the last answer was flushed. HTTP/2 never writes in
+    /// plain text.
+    #[inline]
+    fn is_hypers_own(&self, bytes: &[u8]) -> bool {
+        !self.watch.is_answering() && bytes.starts_with(b"HTTP/1.1 4")
+    }
+
+    /// Puts the answer of the host in the place of hyper's.
+    #[cold]
+    fn replace(&mut self, hypers: &[u8]) {
+        let status = match hypers.get(9..12) {
+            Some(b"431") => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Some(b"414") => StatusCode::URI_TOO_LONG,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        let detail = match (status, self.malformed) {
+            (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, _) => {
+                "the head of the request is too large"
+            }
+            (StatusCode::URI_TOO_LONG, _) => "the target of the request is too long",
+            (_, Some(malformed)) => malformed.text(),
+            (_, None) => "this is not a request of HTTP/1.1",
+        };
+        self.instead = plain(hypers, &self.host.refuse(Refusal { status, detail }));
+    }
+
+    /// Looks at bytes that hyper is about to write; whether they are replaced.
+    #[inline]
+    fn looks_at(&mut self, bytes: &[u8]) -> bool {
+        if matches!(self.reading, Reading::Undecided(_)) && bytes.starts_with(b"HTTP/1.") {
+            self.decide(bytes);
+        }
+        let replaced = self.is_hypers_own(bytes);
+        if replaced {
+            self.replace(bytes);
+        }
+        replaced
     }
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Socket<I> {
+/// A response as HTTP/1.1 has it, behind the status line and the fields that hyper wrote, `date` and
+/// `connection: close` among them.
+fn plain(hypers: &[u8], response: &Response<Bytes>) -> Vec<u8> {
+    let mut text = Vec::with_capacity(512);
+    let lines = hypers.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with(b"content-length:")) {
+        text.extend_from_slice(line);
+        text.extend_from_slice(b"\r\n");
+    }
+    for (name, value) in response.headers() {
+        text.extend_from_slice(name.as_str().as_bytes());
+        text.extend_from_slice(b": ");
+        text.extend_from_slice(value.as_bytes());
+        text.extend_from_slice(b"\r\n");
+    }
+    let body = response.body();
+    text.extend_from_slice(format!("content-length: {}\r\n\r\n", body.len()).as_bytes());
+    text.extend_from_slice(body);
+    text
+}
+
+impl<I: AsyncRead + AsyncWrite + Unpin, H: Host> Socket<I, H> {
+    fn write_instead(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(rest) = self.instead.get(self.written..).filter(|rest| !rest.is_empty()) {
+            match ready!(Pin::new(&mut self.stream).poll_write(context, rest))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => self.written += count,
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads what the client still sends, until it closes, or that is enough, or the watch ends it.
+    fn linger(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut space = [0; 4096];
+        while !self.ended {
+            if self.discarded >= DISCARD {
+                // The rest waits in vain, until the time for lingering is over.
+                return Poll::Pending;
+            }
+            let mut buffer = ReadBuf::new(&mut space);
+            ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
+            self.discarded += buffer.filled().len();
+            self.ended = buffer.filled().is_empty();
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Tells the watch whether the client takes what is written.
+    #[inline]
+    fn wrote<T>(&self, written: Poll<T>) -> Poll<T> {
+        if written.is_ready() {
+            self.watch.end(Wait::Stuck);
+        } else {
+            self.watch.begin(Wait::Stuck);
+        }
+        written
+    }
+}
+
+// Nothing in it is pinned in place.
+impl<I: Unpin, H> Unpin for Socket<I, H> {}
+
+impl<I: AsyncRead + Unpin, H: Host> AsyncRead for Socket<I, H> {
+    #[inline]
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.first.is_empty() {
-            let count = self.first.len().min(buffer.remaining());
-            buffer.put_slice(&self.first[..count]);
-            self.first.drain(..count);
-            return Poll::Ready(Ok(()));
+        let this = &mut *self;
+        let from = buffer.filled().len();
+        if !this.kept.is_empty() {
+            if matches!(this.reading, Reading::Undecided(_)) {
+                this.undecided = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+            this.show_kept(buffer);
+        } else if this.malformed.is_some() {
+            return this.is_refused();
+        } else {
+            ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
+            if buffer.filled().len() == from {
+                this.ended = true;
+                return Poll::Ready(Ok(()));
+            }
+            if let Reading::Undecided(_) = this.reading {
+                this.kept.extend_from_slice(&buffer.filled()[from..]);
+                buffer.set_filled(from);
+                this.undecided = Some(context.waker().clone());
+                return Poll::Pending;
+            }
         }
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        self.ended = buffer.filled().len() == before;
-        if self.plain && !self.ended {
-            self.pulse.read();
+        if this.malformed.is_none() {
+            this.read_along(buffer, from);
+        }
+        if buffer.filled().len() == from {
+            return this.is_refused();
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<I> {
+impl<I: AsyncRead + AsyncWrite + Unpin, H: Host> AsyncWrite for Socket<I, H> {
+    #[inline]
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.looks_at(bytes) {
+            return Poll::Ready(Ok(bytes.len()));
+        }
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.pulse.wrote(written.is_ready());
-        written
+        self.wrote(written)
     }
 
+    #[inline]
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
+        slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        // An answer of hyper's own is one slice.
+        if let Some(first) = slices.iter().find(|slice| !slice.is_empty())
+            && self.looks_at(first)
+        {
+            return Poll::Ready(Ok(first.len()));
+        }
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.pulse.wrote(written.is_ready());
-        written
+        self.wrote(written)
     }
 
+    #[inline]
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
     }
 
+    #[inline]
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        ready!(self.write_instead(context))?;
+        ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        self.watch.flushed();
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.closing.is_none() {
+        ready!(self.write_instead(context))?;
+        if self.closed.is_none() {
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+            self.watch.begin(Wait::Linger);
+            let held = self.is_unfinished().then(|| self.share.hold(Use::Bodies, LINGERS));
+            self.closed = Some(held.flatten());
         }
-        self.linger(context).map(Ok)
+        match &self.closed {
+            Some(Some(_)) => self.linger(context),
+            _ => Poll::Ready(Ok(())),
+        }
     }
 }

@@ -15,6 +15,8 @@ use tokio::time::{Sleep, sleep};
 pub struct Upload {
     body: Incoming,
     timeout: Option<Duration>,
+    /// Whether it has been read to its end. hyper does not know that of a body in chunks.
+    ended: bool,
     /// Since when somebody waits, and how much has come since.
     waiting: Option<(Pin<Box<Sleep>>, usize)>,
 }
@@ -42,7 +44,7 @@ const ENOUGH: usize = 1 << 10;
 
 impl Upload {
     pub(super) const fn new(body: Incoming, timeout: Option<Duration>) -> Self {
-        Self { body, timeout, waiting: None }
+        Self { body, timeout, ended: false, waiting: None }
     }
 
     /// Something came. If it was little, the time goes on.
@@ -75,13 +77,16 @@ impl Body for Upload {
                 self.came(frame.data_ref().map_or(0, Bytes::len));
                 Poll::Ready(Some(Ok(frame)))
             }
-            Poll::Ready(ended) => Poll::Ready(ended.map(|ended| ended.map_err(Into::into))),
+            Poll::Ready(ended) => {
+                self.ended = ended.is_none();
+                Poll::Ready(ended.map(|ended| ended.map_err(Into::into)))
+            }
             Poll::Pending => self.poll_stalled(context).map(|()| Some(Err(Stalled.into()))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.ended || self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

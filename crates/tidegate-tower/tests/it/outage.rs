@@ -11,6 +11,7 @@ use serde_json::Value;
 use tidegate_core::{ManualClock, Span, StoreError, Timestamp};
 use tidegate_engine::Engine;
 use tidegate_engine::file::File;
+use tidegate_test::probe;
 use tidegate_test::stub::{Stub, Wire};
 use tidegate_tower::routes::{Class, Route};
 use tidegate_tower::{Gate, Identity, Routes};
@@ -70,7 +71,7 @@ impl Outage {
         let engine = Arc::new(engine.timed_by(clock.clone()));
         let gate = Gate::builder(engine, routes()).timed_by(clock.clone()).build().unwrap();
         let outage = Self { gate, wire, clock };
-        outage.probe();
+        probe(outage.gate.engine());
         outage.wire.fail(StoreError::Unavailable);
         for path in ["/reports", "/users", "/healthz", "/login"] {
             crate::world::finish(outage.send(Method::GET, path, Some(acme())));
@@ -79,23 +80,11 @@ impl Outage {
         outage
     }
 
-    /// Makes the probes that are due.
-    fn probe(&self) {
-        let engine = self.gate.engine();
-        for due in engine.poll(self.clock_now()) {
-            tidegate_engine::ready(engine.probe(due)).expect("it never waits");
-        }
-    }
-
-    fn clock_now(&self) -> Timestamp {
-        self.gate.engine().now()
-    }
-
     /// Lets seconds pass, with the probes that are due in them.
     fn pass(&self, seconds: u64) {
         for _ in 0..seconds {
             self.clock.advance(Span::SECOND);
-            self.probe();
+            probe(self.gate.engine());
         }
     }
 

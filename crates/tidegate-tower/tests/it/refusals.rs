@@ -76,6 +76,8 @@ fn what_would_not_limit_is_refused_at_the_start() {
     assert!(refused(&unknown).contains("`user`, which is not known then"));
     let uncertain = POLICIES.replace("by: [ip, class], bucket", "by: [ip, agent], bucket");
     assert!(refused(&uncertain).contains("no limit of it is certain to apply"));
+    let some = POLICIES.replace("by: [ip, class], bucket", "by: [ip, class], only: ipv6, bucket");
+    assert!(refused(&some).contains("no limit of it is certain to apply"), "not to IPv4");
     for by in ["[class]", "[route]", "[class, route, agent]"] {
         let everybody = POLICIES.replace("by: [ip, class], bucket", &format!("by: {by}, bucket"));
         let told = refused(&everybody);

@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(address).await?;
     println!("curl -i http://{address}/v1/reports -H 'authorization: Bearer ada-laptop'");
     let stop = async { drop(tokio::signal::ctrl_c().await) };
-    let stopped = Serve::new(Bounds::default()).run(listener, api, stop).await;
+    let stopped = Serve::new(Bounds::default()).run(listener, api, stop).await?;
     println!("{} connections were cut off", stopped.cut);
     Ok(())
 }

@@ -71,6 +71,33 @@ fn the_third_attempt_in_a_minute_is_blocked_with_both_counts_and_the_true_wait()
 }
 
 #[test]
+fn the_long_window_counts_on_when_the_short_one_has_begun_anew() {
+    let (config, site) = (site(), guarded(&site()));
+    for _ in 0..2 {
+        assert_eq!(checked(&site, "verify:u7", &config), LimiterDecision::Allowed);
+    }
+    site.1.advance(Span::MINUTE);
+    for _ in 0..2 {
+        assert_eq!(checked(&site, "verify:u7", &config), LimiterDecision::Allowed);
+    }
+    // The next one would be the sixth in ten minutes, until the first are that old.
+    let blocked = LimiterDecision::Blocked {
+        scope: BlockScope::Temp,
+        retry_after_secs: 540,
+        short_count: 3,
+        long_count: 5,
+    };
+    assert_eq!(checked(&site, "verify:u7", &config), blocked);
+}
+
+#[test]
+fn a39_too_many_at_once_are_unavailable_for_a_second() {
+    let engine = failing(StoreError::Contended, &site(), FailureMode::FailClosed);
+    let refused = ready(limiter(&engine, "verify:u7", &site())).unwrap().unwrap_err();
+    assert_eq!((refused.code(), refused.retry_after()), (ErrorCode::ServiceUnavailable, Some(1)));
+}
+
+#[test]
 fn a_refusal_is_a_response_that_names_the_action_and_the_seconds() {
     let (config, site) = (site(), guarded(&site()));
     let refused = (0..3).find_map(|_| ready(limiter(&site.0, "verify:u7", &config)).unwrap().err());
@@ -126,14 +153,16 @@ fn failing(error: StoreError, config: &LimiterConfig, failure: FailureMode) -> E
 #[test]
 fn p11_while_nobody_can_tell_it_is_unavailable_and_its_details_are_for_debug_builds() {
     for error in [StoreError::Unavailable, StoreError::Refused, StoreError::Corrupt { charge: 0 }] {
-        let engine = failing(error, &site(), FailureMode::FailClosed);
+        let engine = failing(error.clone(), &site(), FailureMode::FailClosed);
         // Before and after the store is given up: the first of them have met the failure themselves.
         for time in 0..6 {
             let refused = ready(limiter(&engine, "verify:u7", &site())).unwrap().unwrap_err();
             assert_eq!(refused.code(), ErrorCode::ServiceUnavailable);
             assert!(!refused.message().contains("store"), "the message tells nothing of it");
+            // Three failures are enough; one unreadable counter is none of the store.
+            let met = time < 3 || error == StoreError::Corrupt { charge: 0 };
             let shown = refused.body()["context"].get("detail").is_some();
-            assert_eq!(shown && time == 0, cfg!(debug_assertions) && time == 0);
+            assert_eq!(shown, cfg!(debug_assertions) && met, "{error}, {time}");
             let response = http::Response::<String>::from(refused);
             assert_eq!(response.status(), 503);
             let seconds = response.headers()["retry-after"].to_str().unwrap();

@@ -19,7 +19,7 @@ use super::subject::SubjectArgs;
     group = clap::ArgGroup::new("length").required(true).args(["lasts", "level"]),
     after_long_help = "\
 Examples:
-  openssl rand -hex 32 > admin.token                     a token; keep it to yourself
+  (umask 077; openssl rand -hex 32 > admin.token)        a token; keep it to yourself
   TIDEGATE_ADMIN_TOKEN=$(cat admin.token) tidegate       a server that listens to operators
   tidegate block login --account alice --limit login-account --for 15min --token-file admin.token
   TIDEGATE_ADMIN_TOKEN=$(cat admin.token) tidegate block login --ip 203.0.113.7 --level L4

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::descriptors;
+
 /// The exit code for what fails while it runs.
 pub(crate) const FAILED: u8 = 1;
 /// The exit code for a wrong command line or policy file.
@@ -18,9 +20,12 @@ pub(crate) struct Failure {
 // === impl Failure ===
 
 impl Failure {
-    /// The command line or a file is wrong; the user has to change it.
+    /// The command line or a file is wrong; the user has to change it. A file that could not be opened
+    /// for want of a descriptor is not wrong.
     pub(crate) fn misconfigured(error: impl Into<anyhow::Error>) -> Self {
-        Self { code: MISCONFIGURED, error: error.into() }
+        let error = error.into();
+        let code = if descriptors::were_missing(&error) { FAILED } else { MISCONFIGURED };
+        Self { code, error }
     }
 
     pub(crate) const fn code(&self) -> u8 {

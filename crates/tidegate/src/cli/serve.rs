@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use tidegate_engine::SystemClock;
-use tidegate_server::Settings;
+use tidegate_server::{Host, Settings};
 use tracing::{error, warn};
 
 use super::environment;
@@ -20,6 +20,7 @@ use crate::config::{Config, Overlay};
 use crate::log::{self, Level};
 use crate::store::{Choice, Hidden};
 use crate::token;
+use crate::warnings;
 use node::Node;
 use stop::Stops;
 
@@ -41,7 +42,7 @@ use stop::Stops;
 #[command(after_long_help = "\
 Examples:
   tidegate serve
-  tidegate serve --config policies.yaml --listen 0.0.0.0:7700
+  tidegate serve --config policies.yaml --listen 0.0.0.0:7700 --hosts tidegate
   TIDEGATE_CONFIG=policies.yaml TIDEGATE_LOG_FORMAT=json tidegate
   TIDEGATE_SECRET=$(cat fleet.secret) tidegate serve --store redis://10.0.0.5:6379
   TIDEGATE_ADMIN_TOKEN=$(cat admin.token) tidegate serve
@@ -69,6 +70,10 @@ pub(super) struct Args {
     /// Where to listen [default: what the file says, or 127.0.0.1:7700]
     #[arg(short, long, value_name = "ADDRESS", env = "TIDEGATE_LISTEN")]
     listen: Option<SocketAddr>,
+    /// The names that requests may use for the server, with commas between them [default: what the
+    /// file says, or localhost and the loopback addresses]
+    #[arg(long, value_name = "NAMES", env = "TIDEGATE_HOSTS", value_delimiter = ',')]
+    hosts: Option<Vec<Host>>,
     /// How many threads answer [default: what the file says, or one for each core]
     #[arg(short, long, value_name = "N", env = "TIDEGATE_THREADS")]
     threads: Option<usize>,
@@ -100,9 +105,6 @@ pub(super) struct Args {
     /// How much is logged [default: what the file says, or info]
     #[arg(long, value_name = "LEVEL", value_enum, env = "TIDEGATE_LOG_LEVEL")]
     log_level: Option<Level>,
-    /// One runtime for all threads, as `cargo xtask bench server` compares it
-    #[arg(long, hide = true)]
-    one_runtime: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
@@ -115,6 +117,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
             .map_err(Failure::misconfigured)?,
         previous_secret_file: args.previous_secret_file.clone(),
         listen: args.listen,
+        hosts: args.hosts.clone(),
         admin_listen: args.admin_listen,
         admin_allow_remote: args.admin_allow_remote,
         admin_token: Hidden::of_environment(token::VARIABLE).map_err(Failure::misconfigured)?,
@@ -128,7 +131,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
         Ok(config) => {
             let (format, level) = config.log(&overlay);
             let log = log::start(format, level, SystemClock::new())?;
-            let served = start(&source, &config, &overlay, args.one_runtime);
+            let served = start(&source, &config, &overlay);
             let told = served.or_else(|failure| tell(failure, format));
             log.finish();
             told
@@ -150,15 +153,10 @@ fn tell(failure: Failure, format: log::Format) -> Result<ExitCode, Failure> {
     }
 }
 
-fn start(
-    source: &Source,
-    config: &Config,
-    overlay: &Overlay,
-    one_runtime: bool,
-) -> Result<ExitCode, Failure> {
+fn start(source: &Source, config: &Config, overlay: &Overlay) -> Result<ExitCode, Failure> {
     let settings = Settings::try_new(&config.server(overlay)).map_err(Failure::misconfigured)?;
-    let settings = if one_runtime { settings.with_one_runtime() } else { settings };
     let store = config.store(overlay).map_err(Failure::misconfigured)?;
+    warnings::tell(config, overlay, &settings, &store);
     raise_descriptors(settings.max_connections());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use tidegate_engine::file::MAX_BYTES;
 
 use crate::config::BUILT_IN;
+use crate::descriptors;
 
 /// The most that is read: a little more than a policy file may have, so that its reader can say so.
 const MAX_FILE: u64 = 2 * MAX_BYTES as u64;
@@ -35,11 +36,11 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// If it cannot be read, is too large, or is not UTF-8.
+    /// If it cannot be read, is too large, or is not UTF-8; or if no file descriptor is left.
     pub(crate) fn read(&self) -> io::Result<String> {
         match self {
             Self::BuiltIn => Ok(BUILT_IN.to_owned()),
-            Self::File(path) => read(File::open(path)?),
+            Self::File(path) => read(File::open(path).map_err(descriptors::explained)?),
             Self::Stdin => read(io::stdin().lock()),
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! On SIGHUP, and when the file has changed. A file that is wrong is refused as a whole: the
 //! policies in force stay, and it is said loudly. A file that is gone for a moment, as while it is
-//! replaced, is not even that.
+//! replaced, is not even that. A file that cannot be opened because the process is out of descriptors is
+//! not called wrong; it is read when there is one again.
 
 mod compare;
 mod watch;
@@ -21,6 +22,7 @@ use tracing::{error, info, warn};
 
 use crate::cli::Source;
 use crate::config::{Config, Overlay};
+use crate::descriptors;
 use compare::Fixed;
 use watch::Watch;
 
@@ -107,7 +109,7 @@ impl<S: Store + 'static> Reloader<S> {
         let path = file.path.display().to_string();
         match text {
             Ok(text) => self.reload(path, text).await,
-            Err(error) => self.refuse(&path, &anyhow!("it cannot be read: {error}")),
+            Err(error) => self.refuse(&path, &anyhow!(error).context("it cannot be read")),
         }
     }
 
@@ -141,6 +143,15 @@ impl<S: Store + 'static> Reloader<S> {
         self.handle.count_reload(false);
         let diagnostic = format!("{error:#}");
         self.engine.refuse_reload(&diagnostic);
+        if descriptors::were_missing(error) {
+            error!(
+                path,
+                diagnostic,
+                "NOT reloaded: no file descriptor is left to read the file with; the policies in \
+                 force stay, and the file is read when one is free"
+            );
+            return;
+        }
         error!(path, diagnostic, "NOT reloaded: the file is wrong; the policies in force stay");
     }
 }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use tidegate_core::Secret;
 
 use super::Hidden;
+use crate::descriptors;
 
 /// Far more than a secret has, and far less than would hurt.
 const MOST_BYTES: u64 = 64 << 10;
@@ -83,7 +84,8 @@ pub(crate) fn hidden_text(path: &Path, name: &str) -> Result<Hidden> {
     let mut text = String::new();
     let read =
         File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
-    let bytes = read.with_context(|| format!("cannot read {name}"))?;
+    let bytes =
+        read.map_err(descriptors::explained).with_context(|| format!("cannot read {name}"))?;
     if u64::try_from(bytes).is_ok_and(|bytes| bytes > MOST_BYTES) {
         bail!("{name} has more than {MOST_BYTES} bytes; is it the right one?");
     }

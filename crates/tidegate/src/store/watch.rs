@@ -123,8 +123,9 @@ fn tell(word: &Word) {
         Word::Trouble(trouble) => warn!(trouble, "the store fails"),
         Word::Back => info!("the store answers again"),
         Word::OtherSecret => warn!(
-            "this node has another secret than the fleet: it counts accounts and addresses apart \
-             from the other nodes, and settles none of their tickets; give all nodes the same one"
+            "this node has another secret than the fleet: it counts accounts, addresses, devices and \
+             agents apart from the other nodes, and settles none of their tickets; give all nodes \
+             the same one"
         ),
         Word::SameSecret => info!("this node has the secret of the fleet"),
     }

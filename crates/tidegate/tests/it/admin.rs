@@ -259,7 +259,7 @@ fn t43_what_operators_do_and_whom_attempts_block_is_in_the_log() {
     for (level, told) in [
         ("info", "too many attempts: blocked"),
         ("warn", "password spraying"),
-        ("warn", "an operator's request had a wrong token"),
+        ("warn", "a request to the admin listener had a wrong token"),
         ("info", "an operator named a block of the list"),
     ] {
         let is = |line: &&Value| line["message"].as_str().unwrap().starts_with(told);

@@ -66,7 +66,7 @@ fn the_example_is_good() {
     let example = ran(&["example"]).out;
     let checked = ran_with(&["validate", "-"], &example);
     assert_eq!(checked.code, 0, "{}", checked.err);
-    assert_eq!(checked.out, "standard input: good; 4 policies, 14 limits\n");
+    assert_eq!(checked.out, "standard input: good; 4 policies, 17 limits\n");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn validate_tells_good_from_bad_and_what_is_wrong_with_each() {
     std::fs::write(&bad, typo).unwrap();
     let ran = ran(&["validate", &good, &bad, &gone]);
     assert_eq!(ran.code, 2);
-    assert!(ran.out.contains("good.yaml: good; 4 policies, 14 limits"), "{}", ran.out);
+    assert!(ran.out.contains("good.yaml: good; 4 policies, 17 limits"), "{}", ran.out);
     assert!(!ran.out.contains("bad.yaml"));
     for told in ["bad.yaml:", "`rat`", "`rate`", "gone.yaml"] {
         assert!(ran.err.contains(told), "`{told}` in {}", ran.err);

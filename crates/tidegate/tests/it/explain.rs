@@ -47,7 +47,7 @@ fn json_is_what_the_server_says() {
     assert_eq!(told["policy"], "login");
     let limits = told["limits"].as_array().unwrap();
     let applying = limits.iter().filter(|limit| limit["applies"] == true).count();
-    assert_eq!((limits.len(), applying), (8, 2), "{told}");
+    assert_eq!((limits.len(), applying), (11, 2), "{told}");
 }
 
 #[test]

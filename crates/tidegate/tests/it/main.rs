@@ -24,4 +24,5 @@ mod process;
 mod reload;
 mod serve;
 mod store;
+mod warnings;
 mod wire;

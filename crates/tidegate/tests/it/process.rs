@@ -144,6 +144,14 @@ impl Server {
         self.seen.join("\n")
     }
 
+    /// The memory it has at most taken, in KiB.
+    #[allow(dead_code, reason = "for the proofs, which share this file")]
+    pub(crate) fn memory_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// Sends a signal by its name, such as `TERM`.
     #[track_caller]
     pub(crate) fn signal(&self, name: &str) {

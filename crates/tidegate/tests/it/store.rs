@@ -117,7 +117,8 @@ fn help_shows_no_value_of_the_environment() {
         let mut command = tidegate(command);
         command.env("TIDEGATE_STORE", "redis://:canary@host");
         let output = command.env("TIDEGATE_SECRET", "canary").output().unwrap();
-        let out = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success());
+        let out = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         assert!(!out.contains("canary"), "{out}");
     }
     let help = ran(&["serve", "--help"]).out;

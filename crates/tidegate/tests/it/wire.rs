@@ -17,7 +17,10 @@ pub(crate) fn connect(server: SocketAddr) -> TcpStream {
 /// Gets a path: status and body.
 #[track_caller]
 pub(crate) fn get(server: SocketAddr, path: &str) -> (u16, String) {
-    exchange(server, &format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"))
+    exchange(
+        server,
+        &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"),
+    )
 }
 
 /// Posts JSON: status and body.
@@ -31,7 +34,7 @@ pub(crate) fn post(server: SocketAddr, path: &str, body: &str) -> (u16, Value) {
 pub(crate) fn posting(path: &str, body: &str) -> String {
     let length = body.len();
     format!(
-        "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
          content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
     )
 }
@@ -62,11 +65,23 @@ pub(crate) fn verdict(server: SocketAddr, policy: &str, org: &str) -> String {
     answer["verdict"].as_str().unwrap().to_owned()
 }
 
-/// The value of one metric, by the beginning of its line.
+/// The value of one metric, by the beginning of its line. Whoever asks within a second of another is told
+/// the same; [`metric_now`] waits for another page.
 #[track_caller]
 pub(crate) fn metric(server: SocketAddr, begins: &str) -> Option<u64> {
     let (status, text) = get(server, "/metrics");
     assert_eq!(status, 200);
     let line = text.lines().find(|line| line.starts_with(begins))?;
     line.rsplit(' ').next()?.parse().ok()
+}
+
+/// The value of one metric now: from a page that was made after this was called.
+#[track_caller]
+pub(crate) fn metric_now(server: SocketAddr, begins: &str) -> Option<u64> {
+    let (_, ready) = get(server, "/readyz");
+    let ready: Value = serde_json::from_str(&ready).unwrap();
+    let asked_at = ready["uptime_seconds"].as_u64();
+    let later = |_: &u32| metric(server, "tidegate_uptime_seconds") > asked_at;
+    (0..100_000).find(later).expect("a page is made every second");
+    metric(server, begins)
 }

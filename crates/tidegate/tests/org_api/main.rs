@@ -18,6 +18,7 @@ mod forms;
 mod forwarding;
 mod frames;
 mod isolation;
+mod networks;
 mod operators;
 mod paths;
 mod routes;

@@ -1,15 +1,14 @@
 //! Threats T39 to T41: what operators are told stays bounded, legible and free of secrets.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tidegate_test::page::Page;
 use tidegate_tower::Identity;
 use tidegate_tower::report::{Audit, Metrics, Record, Reporter};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tracing_subscriber::fmt::MakeWriter;
 
 use crate::example::tokens::Tokens;
 use crate::site::{Ask, Setting, Site};
@@ -83,35 +82,6 @@ async fn t39_ten_thousand_strangers_make_no_more_series() {
     assert!(seen.is_subset(&names), "a series that went away again");
 }
 
-/// Lines of a log, in memory.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
-impl Lines {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
-
 /// A reporter that tells everything, and what it has written into the audit.
 fn telling() -> (Reporter, Audit, Arc<Mutex<Vec<String>>>) {
     let records = Arc::new(Mutex::new(Vec::new()));
@@ -131,9 +101,11 @@ const HOSTILE: &str = "acme\n{\"level\":\"ERROR\",\"forged\":true}\r\u{1b}[31m\u
 
 #[tokio::test]
 async fn t40_nothing_a_client_sends_forges_a_line_and_t41_no_secret_is_told() {
-    let lines = Lines::default();
+    let page = Page::default();
+    let writer = page.clone();
     let subscriber = tracing_subscriber::fmt().json().with_max_level(tracing::Level::TRACE);
-    let _logging = tracing::subscriber::set_default(subscriber.with_writer(lines.clone()).finish());
+    let subscriber = subscriber.with_writer(move || writer.clone());
+    let _logging = tracing::subscriber::set_default(subscriber.finish());
     let (reporter, audit, records) = telling();
     let hostile = Identity::new(HOSTILE).user("u\u{7}\u{9b}31m").token("t\"}\n");
     let tokens = Tokens::example().with("CANARY-token", hostile.scopes(["reports:read"]));
@@ -157,7 +129,7 @@ async fn t40_nothing_a_client_sends_forges_a_line_and_t41_no_secret_is_told() {
         let _ = site.send(&Ask::get("/v1/reports").bearing("CANARY-unknown")).await;
     }
     assert!(audit.finish(Duration::from_secs(10)), "the audit is written");
-    let (log, audit) = (lines.text(), records.lock().unwrap().join("\n"));
+    let (log, audit) = (page.text(), records.lock().unwrap().join("\n"));
     let metrics = site.send(&Ask::get("/metrics")).await.body;
     assert!(log.lines().count() >= 20 && !audit.is_empty(), "there is something to look at");
     let ours = |line: &&str| line.contains("tidegate::throttle");

@@ -21,7 +21,8 @@ impl Client {
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let length = body.len();
-        let head = "POST /v1/decide HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+        let head =
+            "POST /v1/decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
         let request = format!("{head}content-length: {length}\r\n\r\n{body}").into_bytes();
         Self { stream, request, answer: Vec::new() }
     }

@@ -10,7 +10,9 @@
     reason = "a test: what cannot be done fails it, and latency is what one of them is about"
 )]
 
+mod chromium;
 mod latency;
+mod memory;
 mod nginx;
 #[path = "../it/process.rs"]
 #[allow(dead_code, reason = "shared with the other tests, which use the rest")]

@@ -15,7 +15,7 @@ const BODY: &str = r#"{"policy":"api","subject":{"user":"u1"}}"#;
 fn started(dir: &tempfile::TempDir, name: &str, header_timeout: &str) -> (Server, SocketAddr) {
     let file: PathBuf = dir.path().join(name);
     let text = format!(
-        "version: 1\nserver: {{ header_timeout: {header_timeout}, body_timeout: 120s, idle_timeout: 120s }}\n\
+        "version: 1\nserver: {{ max_connections_per_address: 10000, header_timeout: {header_timeout}, body_timeout: 120s, idle_timeout: 120s }}\n\
          policies:\n- name: api\n  failure_mode: fail_open\n  limits:\n  \
          - {{ name: l, by: user, bucket: {{ rate: 1000000/s, burst: 1000000 }} }}\n"
     );
@@ -28,8 +28,8 @@ fn slow(server: SocketAddr, number: usize) -> TcpStream {
     let mut stream = TcpStream::connect(server).unwrap();
     let said: &[u8] = match number % 3 {
         0 => b"",
-        1 => b"POST /v1/decide HTTP/1.1\r\nhost: x\r\nx-sl",
-        _ => b"POST /v1/decide HTTP/1.1\r\nhost: x\r\ncontent-length: 40\r\n\r\n{\"policy\"",
+        1 => b"POST /v1/decide HTTP/1.1\r\nhost: localhost\r\nx-sl",
+        _ => b"POST /v1/decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 40\r\n\r\n{\"policy\"",
     };
     stream.write_all(said).unwrap();
     stream

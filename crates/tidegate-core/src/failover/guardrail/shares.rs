@@ -1,17 +1,13 @@
 //! How the places of a local table are shared out between client networks.
 //!
-//! Whoever can make up accounts can fill any table; what he cannot make up is where he comes from. So
-//! once a table is half full, the places that are left are shared out by network: the first place of a
-//! network is always granted while there is one, and the next only while there are several times as many
-//! left as an equal share would be. The in-memory store goes by the same rule.
+//! Once half of them are taken, the others are shared out by [the rule](is_within_share) that the
+//! in-memory store goes by as well.
 
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-/// How many times an equal share of what is left a network may have: with four, a fifth of the table is
-/// left however many networks ask for as much as they can get.
-const TIMES: usize = 4;
+use crate::address::is_within_share;
 
 /// The network that a request comes from. All requests without an address come from one, and are not
 /// counted together otherwise: that would keep out everybody wherever no addresses are told.
@@ -38,7 +34,8 @@ impl Shares {
         let filled = self.filled.saturating_sub(back);
         let held = self.held.get(&network).map_or(0, |held| held.saturating_sub(back));
         let left = places.saturating_sub(filled);
-        left > 0 && (filled < places / 2 || held * self.held.len() < TIMES * left)
+        let fair = is_within_share(held as u64, self.held.len() as u64, left as u64);
+        left > 0 && (filled < places / 2 || fair)
     }
 
     pub(super) fn give(&mut self, network: Network) {

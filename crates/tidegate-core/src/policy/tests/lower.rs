@@ -43,14 +43,16 @@ fn p36_a36_every_scope_with_an_account_or_a_prefix_is_compared() {
         // The cap's own scope: more than the cap.
         (&[Account][..], 4, 3),
         (&[Ip], 21, 11),
-        // Beside other facts, or of a wider prefix: as many as the cap.
+        (&[Ip56], 81, 41),
+        (&[Ip48], 321, 161),
+        // Beside other facts: as many as the cap.
         (&[Account, Device], 3, 2),
         (&[Account, Ip], 3, 2),
         (&[Org, Account, Ip48], 3, 2),
         (&[Ip, Agent], 20, 10),
         (&[Org, Ip], 20, 10),
-        (&[Ip56], 20, 10),
-        (&[Ip48], 20, 10),
+        (&[Ip, Ip48], 20, 10),
+        (&[Ip56, Agent], 80, 40),
         // What no cap bounds is not compared.
         (&[], 1, 1),
         (&[Org], 1, 1),
@@ -73,12 +75,9 @@ fn p36_a36_every_scope_with_an_account_or_a_prefix_is_compared() {
 
 #[test]
 fn p36_a36_distinct_values_are_compared_too() {
-    for (by_, counted, login, otp) in [
-        (Ip, Account, 20, 10),
-        (Account, Ip, 3, 2),
-        (Account, Device, 3, 2),
-        (Ip48, Account, 20, 10),
-    ] {
+    for (by_, counted, login, otp) in
+        [(Ip, Account, 20, 10), (Account, Ip, 3, 2), (Account, Device, 3, 2)]
+    {
         for (protects, least) in [(Protects::Login, login), (Protects::Otp, otp)] {
             let of = |passing| {
                 refused(protects, by(&[by_], attempts(passing, Span::HOUR)).distinct(counted))
@@ -88,6 +87,12 @@ fn p36_a36_distinct_values_are_compared_too() {
             assert_eq!(of(least - 1), told, "{protects:?} {by_:?} {counted:?}");
         }
     }
+    let wide = |protects, passing| {
+        refused(protects, by(&[Ip56], attempts(passing, Span::HOUR)).distinct(Account))
+    };
+    assert_eq!(wide(Protects::Otp, 40), None);
+    assert_eq!(wide(Protects::Otp, 39), Some((39, 40)));
+    assert_eq!(wide(Protects::Login, 49), Some((49, 80)), "no more than fifty are told apart");
 }
 
 #[test]

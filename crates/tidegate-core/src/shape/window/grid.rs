@@ -62,14 +62,19 @@ impl Grid {
         grid
     }
 
+    pub(super) fn room(mut self, window: &Window, cost: Cost, now: Timestamp) -> Room {
+        self.advance(window.per(), now);
+        self.room_in(window, cost, now)
+    }
+
     pub(super) fn look(mut self, window: &Window, cost: Cost, now: Timestamp) -> Reading {
         self.advance(window.per(), now);
-        self.reading(window, self.room(window, cost, now), now)
+        self.reading(window, self.room_in(window, cost, now), now)
     }
 
     pub(super) fn take(&mut self, window: &Window, cost: Cost, now: Timestamp) -> Reading {
         self.advance(window.per(), now);
-        let room = self.room(window, cost, now);
+        let room = self.room_in(window, cost, now);
         self.add(window, cost);
         if !window.counts().attempts() {
             return self.reading(window, room, now);
@@ -77,10 +82,10 @@ impl Grid {
         let over = self.live().saturating_sub(window.count());
         let backoff = window.counts().delay(over, self.time_to_fresh(window.per()));
         if !backoff.is_zero() {
-            let wait = self.room(window, cost, self.last).wait().max(backoff);
+            let wait = self.room_in(window, cost, self.last).wait().max(backoff);
             self.until = self.until.max(self.last.after(wait));
         }
-        let wait = self.room(window, cost, now).wait();
+        let wait = self.room_in(window, cost, now).wait();
         Reading { wait, backoff, ..self.reading(window, room, now) }
     }
 
@@ -134,7 +139,7 @@ impl Grid {
     }
 
     /// The room at `last`, as it is told at `now`, which is earlier where the clock was set back.
-    fn room(&self, window: &Window, cost: Cost, now: Timestamp) -> Room {
+    fn room_in(&self, window: &Window, cost: Cost, now: Timestamp) -> Room {
         if cost.get() > window.count() {
             return Room::Never;
         }

@@ -94,7 +94,11 @@ impl Window {
     /// Whether there is room for a request of `cost` at `now`.
     #[must_use]
     pub fn room(&self, state: Option<&WindowState>, cost: Cost, now: Timestamp) -> Room {
-        self.look(state, cost, now).room
+        match self.begun(state) {
+            WindowState::Ring(ring) => ring.look(self, cost, now).room,
+            // A reading would have to look for the newest charge.
+            WindowState::Grid(grid) => grid.room(self, cost, now),
+        }
     }
 
     /// What a request of `cost` would meet at `now`.

@@ -13,12 +13,14 @@ use crate::file::written::attempts::{
 };
 use crate::file::written::limit as written;
 use crate::file::written::scalar::{DurationText, Number};
+use crate::file::written::word::Only;
 use crate::file::wrong::Wrong;
 
 /// What few limits have.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Special {
     unless: Option<Dimension>,
+    only_ipv6: bool,
     distinct: Option<Dimension>,
     forgives: bool,
 }
@@ -38,14 +40,28 @@ impl Check {
         let unless = written.unless.as_ref().and_then(|word| Some((self.word(word)?, word.place)));
         let distinct =
             written.distinct.as_ref().and_then(|word| Some((self.word(word)?, word.place)));
-        let counted_by = |dimension| scope.is_some_and(|scope| scope.contains(dimension));
+        // An address is known with all its prefixes, and each of them is in one of the wider ones.
+        let with = |dimension: Dimension, by: Dimension| {
+            dimension == by || dimension.prefix_length().and(by.prefix_length()).is_some()
+        };
+        let within = |dimension: Dimension, by: Dimension| {
+            let lengths = dimension.prefix_length().zip(by.prefix_length());
+            dimension == by || lengths.is_some_and(|(wide, narrow)| wide > narrow)
+        };
+        let counted = || scope.into_iter().flat_map(Scope::dimensions);
         if let Some((dimension, place)) = unless
-            && (counted_by(dimension) || distinct.is_some_and(|(other, _)| other == dimension))
+            && counted().chain(distinct.map(|(other, _)| other)).any(|by| with(dimension, by))
         {
             self.say(place, Wrong::NeverApplies { dimension });
         }
+        let only = written.only.as_ref().and_then(|word| Some((self.word(word)?, word.place)));
+        if let (Some((Only::Ipv6, place)), Some(scope)) = (only, scope)
+            && scope.dimensions().all(|by| by.prefix_length().is_none())
+        {
+            self.say(place, Wrong::Ipv6OfNoAddress);
+        }
         if let Some((dimension, place)) = distinct
-            && counted_by(dimension)
+            && counted().any(|by| within(dimension, by))
         {
             self.say(place, Wrong::DistinctOfItself { dimension: dimension.name() });
         }
@@ -70,6 +86,7 @@ impl Check {
         }
         let special = Special {
             unless: unless.map(|(dimension, _)| dimension),
+            only_ipv6: only.is_some(),
             distinct: distinct.map(|(dimension, _)| dimension),
             forgives: forgiving.is_some(),
         };
@@ -211,6 +228,9 @@ impl Special {
     pub(super) fn given_to(self, mut limit: Limit) -> Limit {
         if let Some(dimension) = self.unless {
             limit = limit.unless(dimension);
+        }
+        if self.only_ipv6 {
+            limit = limit.only_ipv6();
         }
         if let Some(dimension) = self.distinct {
             limit = limit.distinct(dimension);

@@ -19,7 +19,8 @@ struct Rest<'p> {
 
 /// The place of the value at `path`, or of the nearest part of the path that is there.
 pub(super) fn path(text: &str, path: &str) -> Place {
-    let start = Rest { path, so_far: Place::default() };
+    let path = path.replace('[', ".").replace(']', "");
+    let start = Rest { path: &path, so_far: Place::default() };
     let found =
         serde_saphyr::with_deserializer_from_str_with_options(text, yaml::options(), |de| {
             start.deserialize(de)
@@ -62,8 +63,19 @@ impl<'de> Visitor<'de> for Rest<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Place, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(self.so_far)
+        let (head, rest) = self.path.split_once('.').unwrap_or((self.path, ""));
+        let (mut found, wanted) = (self.so_far, head.parse().ok());
+        for place in 0_usize.. {
+            let next = match wanted == Some(place) {
+                true => list.next_element_seed(Rest { path: rest, ..self })?,
+                false => list.next_element::<IgnoredAny>()?.map(|_| found),
+            };
+            match next {
+                Some(next) => found = next,
+                None => break,
+            }
+        }
+        Ok(found)
     }
 
     fn visit_str<E: Error>(self, _: &str) -> Result<Place, E> {

@@ -126,8 +126,8 @@ impl Check {
 
 impl Report<'_> {
     /// Says what is wrong with the value at `path`, names of fields with points between them, such
-    /// as `server.listen`; and what to do about it. If nothing is written there, the error points at
-    /// what comes closest.
+    /// as `server.listen` or `http.routes[0].cost`; and what to do about it. If nothing is written there,
+    /// the error points at what comes closest.
     pub fn say(&mut self, path: &str, message: impl AsRef<str>) {
         let place = locate::path(&self.0.text, path);
         self.say_at(place, message);

@@ -160,7 +160,7 @@ impl Selected<'_> {
 /// one login name.
 fn same_as(dimension: Dimension, value: &str) -> String {
     match dimension.values() {
-        Values::Text => value.to_owned(),
+        Values::Text | Values::Private => value.to_owned(),
         Values::Accounts => Account::new(value).as_str().to_owned(),
         Values::Addresses(length) => {
             let prefix = value.parse().map(|ip| format!("{:?}", Prefix::rolled_up(ip, length)));
@@ -182,6 +182,7 @@ fn of_override(error: LimitError) -> Wrong {
         LimitError::NotAttempts { .. } => Wrong::NotAttempts { field: "distinct" },
         LimitError::DistinctOfItself { dimension, .. } => Wrong::DistinctOfItself { dimension },
         LimitError::TooManyDistinct { .. } => Wrong::TooManyDistinct,
+        LimitError::Ipv6OfNoAddress { .. } => Wrong::Ipv6OfNoAddress,
         LimitError::CountsByPlan { .. } => Wrong::CountsByPlan,
         LimitError::ForgivesOutcomes { .. } => Wrong::OutcomeSettled { field: "forgiving" },
     }

@@ -125,6 +125,18 @@ impl Check {
             self.note(place, other, wrong);
             return None;
         }
+        if let (Some(protects), Some(Overflow::Degrade)) = (protects, overflow)
+            && protects.is_entrance()
+        {
+            let other = at_protects(written).map(|place| (place, "what it guards"));
+            let place = written.overflow.as_ref().map_or(place, |overflow| overflow.place);
+            self.note(
+                place,
+                other,
+                Wrong::DegradedEntrance { policy: called.to_owned(), protects },
+            );
+            return None;
+        }
         let ways = Ways { failure, protects, overflow: overflow?, deadline: deadline? };
         (!is_milder).then_some(ways)
     }
@@ -291,6 +303,7 @@ impl WrittenLimit {
             at("by", &self.by),
             Numbers::of(self).first().map(|numbers| (numbers.kind(), numbers.place())),
             at("unless", &self.unless),
+            at("only", &self.only),
             at("distinct", &self.distinct),
             at("forgiving", &self.forgiving),
             at("outcome", &self.outcome),

@@ -250,9 +250,12 @@ fn who_is_counted_how_and_for_what_matters() {
     assert!(!is_idle(&lax(org), &spared(strict(org))), "whom it leaves alone the other refuses");
     assert!(is_idle(&spared(lax(org)), &spared(strict(org))));
     assert!(is_idle(&spared(lax(org)), &strict(org)));
+    let ip = Scope::of([Dimension::Ip]);
+    assert!(!is_idle(&lax(ip), &strict(ip).only_ipv6()), "of IPv4 it counts nothing");
+    assert!(is_idle(&lax(ip).only_ipv6(), &strict(ip)));
     let each = CostRule::PerRequest(Cost::ONE);
     assert!(!is_idle(&lax(org), &strict(org).costing(each)), "weight and requests differ");
-    let (ip, ip48) = (Scope::of([Dimension::Ip]), Scope::of([Dimension::Ip48]));
+    let ip48 = Scope::of([Dimension::Ip48]);
     assert!(is_idle(&lax(ip), &strict(ip48)), "an address is in one /48");
     assert!(!is_idle(&lax(ip48), &strict(ip)));
 }

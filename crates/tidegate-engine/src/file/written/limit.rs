@@ -14,7 +14,7 @@ use super::elsewhere::In;
 use super::present;
 use super::scalar::{DurationText, NameText, Number, PeriodText, RateText};
 use super::schemas::{exactly_one_shape, limit_in_policy};
-use super::word::{Counted, CountedBy, Starts, Word, Words};
+use super::word::{Counted, CountedBy, Only, Starts, Word, Words};
 use crate::file::place::Placed;
 
 /// One rule: who is counted, in which shape, and for whom the numbers differ. Or `shared` alone: a
@@ -41,6 +41,10 @@ pub(in crate::file) struct Limit {
     /// Whom it leaves alone: requests of which this is known.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) unless: Option<Placed<Word<Dimension>>>,
+    /// The one kind of address it is for. Limits by `ip56` and `ip48` beside one by `ip` say `ipv6`:
+    /// of an IPv4 address, all three are the same.
+    #[serde(default, deserialize_with = "present")]
+    pub(in crate::file) only: Option<Placed<Word<Only>>>,
     /// Count distinct values of this, each of them once; for `attempts`.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) distinct: Option<Placed<Word<Dimension>>>,

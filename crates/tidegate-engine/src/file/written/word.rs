@@ -45,6 +45,12 @@ pub(in crate::file) enum CountedBy {
     One(Dimension),
 }
 
+/// The one kind of address a limit is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::file) enum Only {
+    Ipv6,
+}
+
 /// Every level of blocks there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::file) struct AllLevels;
@@ -128,7 +134,7 @@ impl Words for Preset {
     const WHAT: &'static str = "`preset`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("login", Self::Login, "For logins: by account, device, address and agent."),
-        ("otp", Self::Otp, "For one-time passwords: likewise, with fewer tries."),
+        ("otp", Self::Otp, "For one-time passwords: the same, with fewer tries."),
     ];
 }
 
@@ -203,6 +209,12 @@ impl Words for CountedBy {
         };
         BY.0.split_at(BY.1).0
     };
+}
+
+impl Words for Only {
+    const WHAT: &'static str = "`only`";
+    const ALL: &'static [(&'static str, Self, &'static str)] =
+        &[("ipv6", Self::Ipv6, "IPv6 addresses; those of IPv4 are left alone.")];
 }
 
 impl Words for AllLevels {

@@ -40,6 +40,7 @@ codes! {
     NoPolicies => "no-policies",
     NoFailureMode => "no-failure-mode",
     NotFailClosed => "not-fail-closed",
+    DegradedEntrance => "degraded-entrance",
     OpenSpend => "open-spend",
     NotCritical => "not-critical",
     MilderThanClass => "milder-than-class",
@@ -78,6 +79,7 @@ codes! {
     NotAttempts => "not-attempts",
     CostOfAttempts => "cost-of-attempts",
     DistinctOfItself => "distinct-of-itself",
+    Ipv6OfNoAddress => "ipv6-of-no-address",
     CountsByPlan => "counts-by-plan",
     TooManyDistinct => "too-many-distinct",
     NeverApplies => "never-applies",
@@ -171,6 +173,10 @@ impl Wrong {
             }
             Self::NotFailClosed { .. } => {
                 "write `fail_closed`: otherwise an outage of the store is a way in"
+            }
+            Self::DegradedEntrance { .. } => {
+                "write `reject`, or leave `overflow` out: otherwise every guess passes, and what an \
+                 operator has blocked does as well"
             }
             Self::OpenSpend { .. } => {
                 "write `fail_closed` or `degraded`: otherwise an outage of the store lets pass uncounted \
@@ -289,6 +295,7 @@ impl Wrong {
             Self::OutcomeSettled { .. } => {
                 "remove it: what `outcome` takes is given back by the answer, and by nothing else"
             }
+            Self::Ipv6OfNoAddress => "remove `only`, or count by `ip`, `ip56` or `ip48`",
             Self::NeverApplies { .. } => "remove `unless`, or name another dimension",
             Self::OtherPreset { .. } => "remove `protects`: the preset says it",
             Self::PresetTwice { .. } => {
@@ -353,7 +360,7 @@ const fn of_override(error: &OverrideError) -> Option<&'static str> {
             "match a dimension that the limit counts `by`, or `plan`; or let it count by this one"
         }
         OverrideError::Duplicate(dimension) => match dimension.values() {
-            Values::Text => "keep one of them",
+            Values::Text | Values::Private => "keep one of them",
             Values::Accounts => "keep one of them: all spellings of a login name are one account",
             Values::Addresses(_) => {
                 "keep one of them: all addresses of an IPv6 prefix are one value"

@@ -102,6 +102,14 @@ pub enum Wrong {
         /// What it would do.
         failure: FailureMode,
     },
+    /// An entrance that would let pass what is past its limits.
+    #[error("{policy} protects `{}` and must not `degrade` what is past its limits", .protects.name())]
+    DegradedEntrance {
+        /// The policy.
+        policy: String,
+        /// What it guards.
+        protects: Protects,
+    },
     /// A policy for what is paid for, or cannot be undone, that an outage would open.
     #[error("{policy} protects `spend` and must not be `fail_open`")]
     OpenSpend {
@@ -338,6 +346,9 @@ pub enum Wrong {
         /// The dimension.
         dimension: &'static str,
     },
+    /// A limit for IPv6 alone that counts by no address.
+    #[error("the limit is for IPv6 addresses only, and counts by none")]
+    Ipv6OfNoAddress,
     /// A count by plan, which only selects numbers.
     #[error("a plan selects numbers and is not counted by: all who have it would share a counter")]
     CountsByPlan,

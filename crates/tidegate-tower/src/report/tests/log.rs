@@ -1,10 +1,9 @@
 //! What the log says, and what it never does.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -12,12 +11,12 @@ use http_body_util::Empty;
 use serde_json::Value;
 use tidegate_core::{ManualClock, StoreError};
 use tidegate_engine::Engine;
+use tidegate_test::page::Page;
 use tidegate_test::stub::Failing;
 use tower::ServiceExt as _;
 use tower_layer::Layer as _;
 use tracing::Level;
 use tracing::subscriber::with_default;
-use tracing_subscriber::fmt::MakeWriter;
 
 use super::{Ask, CORRELATION, World};
 use crate::answer::Code;
@@ -28,44 +27,17 @@ use crate::routes::{Class, Routes};
 use crate::visit::Peer;
 use crate::{Gate, report};
 
-/// Everything that is written.
-#[derive(Clone, Default)]
-struct Page(Arc<Mutex<Vec<u8>>>);
-
-// === impl Page ===
-
-impl Page {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
-
-impl io::Write for Page {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Page {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
-
 /// What is logged meanwhile, as JSON and as text for people.
 pub(super) fn logged(level: Level, during: impl Fn()) -> (Vec<Value>, String) {
     let (json, text) = (Page::default(), Page::default());
-    let to = tracing_subscriber::fmt().json().with_max_level(level).with_writer(json.clone());
+    let on = |page: &Page| {
+        let page = page.clone();
+        move || page.clone()
+    };
+    let to = tracing_subscriber::fmt().json().with_max_level(level).with_writer(on(&json));
     with_default(to.finish(), &during);
     let to = tracing_subscriber::fmt().with_ansi(false).with_max_level(level);
-    with_default(to.with_writer(text.clone()).finish(), &during);
+    with_default(to.with_writer(on(&text)).finish(), &during);
     let parsed = json.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     (parsed, text.text())
 }
@@ -110,13 +82,13 @@ fn a_refusal_is_told_with_the_fields_of_the_contract() {
     assert_eq!(fields.get("block"), None, "what does not apply is left out");
 }
 
-/// What was logged of the refusals of a policy whose store has been gone from the start.
-fn refusals_without_a_store(ask: &Ask, requests: usize) -> Vec<Value> {
+/// What was logged of the refusals of requests whose store has been gone from the start.
+fn refusals_without_a_store(requests: &[Ask]) -> Vec<Value> {
     let (json, _) = logged(Level::INFO, || {
         let clock = Arc::new(ManualClock::new(super::NOW));
         let store = Failing::failing(StoreError::Unavailable);
         let engine = Engine::new(store, super::policies()).timed_by(clock);
-        for _ in 0..requests {
+        for ask in requests {
             super::rule(&engine, ask, |ruled| Reporter::default().ruled(ruled));
         }
     });
@@ -131,7 +103,7 @@ fn a_refusal_by_a_local_cap_is_told_with_its_bucket() {
             .map(|field| fields.get(field).and_then(Value::as_str).unwrap_or_default().to_owned())
     };
     // 60 in a minute by prefix and agent.
-    let told = refusals_without_a_store(&Ask::of(acme()), 61);
+    let told = refusals_without_a_store(&vec![Ask::of(acme()); 61]);
     let [told] = told.as_slice() else { panic!("one refusal: {told:?}") };
     assert_eq!(
         bucket(told),
@@ -139,12 +111,21 @@ fn a_refusal_by_a_local_cap_is_told_with_its_bucket() {
     );
     // The ceiling of a limit: one in a second.
     let ask = Ask { policy: "slow", ..Ask::of(acme()) };
-    let told = refusals_without_a_store(&ask, 2);
+    let told = refusals_without_a_store(&[ask.clone(), ask]);
     let [told] = told.as_slice() else { panic!("one refusal: {told:?}") };
     assert_eq!(bucket(told), ["slow", "", "", "slow/ceiling", "req-7f3a", "degraded"]);
+    // Each organisation has room below its ceiling, and all of them are one prefix and agent.
+    let orgs = (0..61).map(|org| Identity::new(format!("org {org}")));
+    let asks: Vec<_> = orgs.map(|org| Ask { policy: "slow", ..Ask::of(org) }).collect();
+    let told = refusals_without_a_store(&asks);
+    let [told] = told.as_slice() else { panic!("one refusal: {told:?}") };
+    assert_eq!(
+        bucket(told),
+        ["slow", "", "ip+agent", "slow/guardrail/ip+agent", "req-7f3a", "degraded"]
+    );
     // Denied by nobody in particular, then by the cap of addresses: 20 in ten minutes.
     let ask = Ask::from([198, 51, 100, 7].into(), "login");
-    let told = refusals_without_a_store(&ask, 24);
+    let told = refusals_without_a_store(&vec![ask; 24]);
     assert_eq!(told.len(), 4);
     assert_eq!(bucket(&told[0]), ["login", "", "", "", "req-7f3a", "fail_closed"]);
     assert_eq!(bucket(&told[3]), ["login", "", "ip", "login/guardrail/ip", "req-7f3a", "degraded"]);

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tidegate_tower::accept::Refused;
-use tidegate_tower::serve::{Bounds, Serve, Stopped};
+use tidegate_tower::serve::{Bounds, Refused, Serve, Stopped};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -19,7 +18,7 @@ struct Site {
     address: SocketAddr,
     serve: Serve,
     stop: oneshot::Sender<()>,
-    running: JoinHandle<Stopped>,
+    running: JoinHandle<std::io::Result<Stopped>>,
 }
 
 impl Site {
@@ -103,7 +102,7 @@ async fn what_is_under_way_is_finished_when_the_listener_stops_and_what_is_idle_
     assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with('2'), "{answer}");
     assert!(answer.contains("connection: close"), "{answer}");
     drop(busy);
-    assert_eq!(site.running.await.unwrap(), Stopped { cut: 0 });
+    assert_eq!(site.running.await.unwrap().unwrap(), Stopped { cut: 0 });
     assert!(TcpStream::connect(site.address).await.is_err(), "nobody listens");
 }
 
@@ -115,7 +114,7 @@ async fn what_does_not_finish_in_time_is_cut_off() {
         tokio::task::yield_now().await;
     }
     site.stop.send(()).unwrap();
-    let stopped = site.running.await.unwrap();
+    let stopped = site.running.await.unwrap().unwrap();
     assert_eq!(first(&mut never).await, "");
     assert_eq!(stopped, Stopped { cut: 1 });
 }

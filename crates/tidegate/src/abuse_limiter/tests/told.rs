@@ -1,7 +1,6 @@
 //! What is told of a call: to the client by way of axum, to the log, to the metrics.
 
-use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
@@ -9,6 +8,7 @@ use axum::extract::State;
 use axum::routing::post;
 use http::Request;
 use serde_json::{Value, json};
+use tidegate_test::page::Page;
 use tower::ServiceExt as _;
 use tracing::subscriber::with_default;
 
@@ -48,30 +48,13 @@ async fn a_handler_of_axum_returns_the_refusal_as_it_is() {
     assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
 }
 
-/// Everything that is written.
-#[derive(Clone, Default)]
-struct Page(Arc<Mutex<Vec<u8>>>);
-
-// === impl Page ===
-
-impl io::Write for Page {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// The fields of what is logged about attempts meanwhile.
 fn logged(during: impl FnOnce()) -> Vec<Value> {
     let page = Page::default();
     let writer = page.clone();
     let to = tracing_subscriber::fmt().json().with_max_level(tracing::Level::DEBUG);
     with_default(to.with_writer(move || writer.clone()).finish(), during);
-    let text = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
+    let text = page.text();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let ours = lines.filter(|line| line["target"] == "tidegate::attempts");
     ours.map(|line| {
@@ -109,6 +92,10 @@ fn uncounted(decision: &str, mode: &str, wait: u64) -> Value {
 fn each_decision_is_a_line_with_these_fields() {
     let told = logged(|| {
         let (config, site) = (site(), guarded(&site()));
+        for _ in 0..2 {
+            let _ = checked(&site, "verify:alice@example.com", &config);
+        }
+        site.1.advance(Span::MINUTE);
         for _ in 0..4 {
             let _ = checked(&site, "verify:alice@example.com", &config);
         }
@@ -118,8 +105,10 @@ fn each_decision_is_a_line_with_these_fields() {
         [
             line((1, 1), "allowed", 0),
             line((2, 2), "allowed", 0),
-            line((3, 3), "blocked", 60),
-            line((4, 4), "blocked", 60),
+            line((1, 3), "allowed", 0),
+            line((2, 4), "allowed", 0),
+            line((3, 5), "blocked", 540),
+            line((4, 6), "blocked", 3_600),
         ]
     );
     let told = logged(|| {
@@ -181,10 +170,16 @@ fn blocks_are_counted_by_what_they_came_from() {
         }
         assert_eq!(counts(), counted);
     }
+    let (set, account) = (site.0.policies(), Account::new("verify:u8"));
+    let subject = Subject::new().account(&account);
+    let mut case = Case::new(set.get("email-verification").unwrap(), &subject);
+    assert!(ready(site.0.block(&mut case, None, Span::HOUR, None)).unwrap().is_ok());
+    let _ = checked(&site, "verify:u8", &config);
+    assert_eq!(counts(), [3, 1, 1]);
     let shadow = config.clone().in_shadow();
     let unblocked = guarded(&shadow);
     for _ in 0..9 {
         let _ = checked(&unblocked, "verify:u7", &shadow);
     }
-    assert_eq!(counts(), [3, 1, 0], "a shadow keeps nobody out");
+    assert_eq!(counts(), [3, 1, 1], "a shadow keeps nobody out");
 }

@@ -38,6 +38,8 @@ struct Limit {
     #[serde(default)]
     outcome: Vec<u16>,
     unless: Option<String>,
+    #[serde(default)]
+    only: Option<String>,
     distinct: Option<String>,
     cost: Cost,
     shape: Shape,
@@ -149,10 +151,19 @@ impl Explained {
         match &self.reading {
             Some(reading) => reading.to_string(),
             None if self.applies => "not known".to_owned(),
-            None => match (self.missing.as_slice(), &self.limit.unless) {
-                ([], Some(known)) => format!("does not apply; {known} is given"),
-                _ => format!("does not apply; not given: {}", self.missing.join(", ")),
-            },
+            None => format!("does not apply; {}", self.why_not()),
+        }
+    }
+
+    /// Why the limit does not apply.
+    fn why_not(&self) -> String {
+        match (self.missing.as_slice(), &self.limit.unless, &self.limit.only) {
+            ([], Some(known), None) => format!("{known} is given"),
+            ([], None, Some(only)) => format!("for {only} only"),
+            ([], Some(known), Some(only)) => {
+                format!("for {only} only, and not if {known} is given")
+            }
+            (missing, ..) => format!("not given: {}", missing.join(", ")),
         }
     }
 }
@@ -168,7 +179,8 @@ impl Limit {
         };
         let distinct = self.distinct.as_ref().map(|of| format!("; distinct {of}"));
         let unless = self.unless.as_ref().map(|known| format!("; unless {known}"));
-        let who = format!("{}{}", distinct.unwrap_or_default(), unless.unwrap_or_default());
+        let only = self.only.as_ref().map(|only| format!("; {only} only"));
+        let who = [distinct, unless, only].map(Option::unwrap_or_default).concat();
         let codes: Vec<String> = self.outcome.iter().map(u16::to_string).collect();
         let settles = match (self.forgives, self.settles) {
             _ if !codes.is_empty() => format!("; answers {}", codes.join(", ")),

@@ -1,0 +1,73 @@
+//! The header fields that decide whether a request is looked at, found in one walk.
+//!
+//! Heads are short, so one walk over all fields is quicker than looking five of them up.
+
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN};
+
+/// Fields of a head that are looked at for every request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fields<'h> {
+    /// The server that the request is for.
+    pub(crate) host: Found<'h>,
+    /// The origin of the page that has sent the request, if a page has.
+    pub(crate) origin: Found<'h>,
+    /// How the origin of that page stands to ours, as the browser says.
+    pub(crate) fetch_site: Found<'h>,
+    /// What the body is.
+    pub(crate) content_type: Found<'h>,
+    /// Whether the body is compressed, or encoded in another way.
+    pub(crate) encoded: bool,
+}
+
+/// How often a field is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Found<'h> {
+    /// Not at all.
+    #[default]
+    No,
+    /// Once, with this value.
+    Once(&'h HeaderValue),
+    /// More than once, so that two readers might choose differently.
+    Twice,
+}
+
+static SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+// === impl Fields ===
+
+impl<'h> Fields<'h> {
+    /// Walks over a head.
+    #[inline]
+    pub(crate) fn of(headers: &'h HeaderMap) -> Self {
+        let mut fields = Self::default();
+        for (name, value) in headers {
+            let found = if name == HOST {
+                &mut fields.host
+            } else if name == CONTENT_TYPE {
+                &mut fields.content_type
+            } else if name == ORIGIN {
+                &mut fields.origin
+            } else if name == SEC_FETCH_SITE {
+                &mut fields.fetch_site
+            } else {
+                fields.encoded |= name == CONTENT_ENCODING && value != "identity";
+                continue;
+            };
+            *found = if *found == Found::No { Found::Once(value) } else { Found::Twice };
+        }
+        fields
+    }
+}
+
+// === impl Found ===
+
+impl<'h> Found<'h> {
+    /// The value of a field that is there once.
+    pub(crate) const fn once(self) -> Option<&'h HeaderValue> {
+        match self {
+            Self::Once(value) => Some(value),
+            Self::No | Self::Twice => None,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Pages: documents that are the same for everybody who asks, and take long to make.
+//!
+//! To count a store's entries takes milliseconds of a processor, and a page of metrics can have megabytes.
+//! Whoever asks for pages in a loop, or asks and goes away, must cost others nothing. So a page is made at
+//! most once a second, by one thread at a time that serves no connections, and everybody is given the same
+//! bytes. While a page is made, others are given the one before. Only if there is none yet, or the policies
+//! have changed since, do they wait, and not for ever.
+//!
+//! A page is of one set of policies. After a reload it is made anew at once, however young it is.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use bytes::Bytes;
+use tidegate_core::{PolicySet, Span, Timestamp};
+use tokio::sync::Notify;
+
+/// All pages of a server.
+#[derive(Debug, Default)]
+pub(crate) struct Pages {
+    /// `/metrics` as `OpenMetrics`.
+    pub(crate) open_metrics: Arc<Page>,
+    /// `/metrics` in the text format of Prometheus.
+    pub(crate) prometheus: Arc<Page>,
+    /// `/v1/policies`.
+    pub(crate) policies: Arc<Page>,
+    /// `/openapi.json`.
+    pub(crate) openapi: Arc<Page>,
+}
+
+/// One page: what was made last, and whose turn it is to make the next.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    last: ArcSwapOption<Made>,
+    /// Whether somebody has the [`Turn`].
+    making: AtomicBool,
+    /// Wakes those who wait when a turn ends.
+    ended: Notify,
+}
+
+/// A page that was made.
+#[derive(Debug)]
+struct Made {
+    bytes: Bytes,
+    /// When making it began.
+    at: Timestamp,
+    /// The policies it is about. The memory of a set that is gone is not used again while this is there,
+    /// so no other set is taken for it.
+    of: Weak<PolicySet>,
+}
+
+/// The turn of the one request that makes a page; it ends when this is dropped, also by a panic.
+#[derive(Debug)]
+struct Turn(Arc<Page>);
+
+/// What a request finds.
+#[derive(Debug)]
+enum Look {
+    /// A page to send.
+    There(Bytes),
+    /// Nothing, or a page that is too old, and nobody makes the next.
+    Make(Turn),
+    /// Nothing, and somebody else makes it.
+    Wait,
+}
+
+/// What is asked for: a page about these policies, no older than this.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    /// The policies in force.
+    pub(crate) set: &'a Arc<PolicySet>,
+    /// The time of the request.
+    pub(crate) now: Timestamp,
+    /// How long a page is good for.
+    pub(crate) age: Span,
+    /// How long to wait for a page that others have made.
+    pub(crate) patience: Duration,
+}
+
+/// Why there is no page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoPage {
+    /// Others have it made, and that takes long.
+    Busy,
+    /// Making it failed.
+    Failed,
+}
+
+/// How long a page is good for.
+pub(crate) const PAGE_AGE: Span = Span::from_secs(1);
+
+/// How long a request waits for a page that others have made: less than an answer may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+
+// === impl Page ===
+
+impl Page {
+    /// The page, made by `make` if the last one is too old and nobody makes the next already. `make` runs
+    /// on a thread for what blocks, and to its end even if the request is given up.
+    pub(crate) async fn read(
+        self: &Arc<Self>,
+        wanted: Wanted<'_>,
+        make: impl FnOnce() -> Option<Bytes> + Send + 'static,
+    ) -> Result<Bytes, NoPage> {
+        let turn = match self.look(wanted) {
+            Look::There(bytes) => return Ok(bytes),
+            Look::Make(turn) => turn,
+            Look::Wait => {
+                let waited = tokio::time::timeout(wanted.patience, self.wait(wanted)).await;
+                match waited.map_err(|_| NoPage::Busy)? {
+                    Ok(bytes) => return Ok(bytes),
+                    Err(turn) => turn,
+                }
+            }
+        };
+        let (at, of) = (wanted.now, Arc::downgrade(wanted.set));
+        let made = tokio::task::spawn_blocking(move || turn.make(at, of, make));
+        made.await.ok().flatten().ok_or(NoPage::Failed)
+    }
+
+    /// Waits until somebody has made the page, or it is this request's turn.
+    async fn wait(self: &Arc<Self>, wanted: Wanted<'_>) -> Result<Bytes, Turn> {
+        loop {
+            let mut ended = std::pin::pin!(self.ended.notified());
+            // Before looking, so that a turn that ends in between is not missed.
+            ended.as_mut().enable();
+            match self.look(wanted) {
+                Look::There(bytes) => return Ok(bytes),
+                Look::Make(turn) => return Err(turn),
+                Look::Wait => ended.await,
+            }
+        }
+    }
+
+    fn look(self: &Arc<Self>, wanted: Wanted<'_>) -> Look {
+        if let Some(bytes) = self.last(|made| made.is_of(wanted.set) && made.is_young(wanted)) {
+            return Look::There(bytes);
+        }
+        if let Some(turn) = self.turn() {
+            // It may have been made between the look and the turn.
+            return match self.last(|made| made.is_of(wanted.set) && made.is_young(wanted)) {
+                Some(bytes) => Look::There(bytes),
+                None => Look::Make(turn),
+            };
+        }
+        self.last(|made| made.is_of(wanted.set)).map_or(Look::Wait, Look::There)
+    }
+
+    /// The last page, if it is good enough.
+    fn last(&self, is_good: impl FnOnce(&Made) -> bool) -> Option<Bytes> {
+        let last = self.last.load();
+        last.as_ref().filter(|made| is_good(made)).map(|made| made.bytes.clone())
+    }
+
+    fn turn(self: &Arc<Self>) -> Option<Turn> {
+        (!self.making.swap(true, Ordering::Acquire)).then(|| Turn(Arc::clone(self)))
+    }
+}
+
+// === impl Made ===
+
+impl Made {
+    fn is_of(&self, set: &Arc<PolicySet>) -> bool {
+        std::ptr::eq(self.of.as_ptr(), Arc::as_ptr(set))
+    }
+
+    /// Whether it is good enough still. A page from the future, of a clock that was set back, is not.
+    fn is_young(&self, wanted: Wanted<'_>) -> bool {
+        self.at <= wanted.now && wanted.now.since(self.at) < wanted.age
+    }
+}
+
+// === impl Turn ===
+
+impl Turn {
+    /// Makes a page and keeps it for those who come before the next.
+    fn make(
+        self,
+        at: Timestamp,
+        of: Weak<PolicySet>,
+        make: impl FnOnce() -> Option<Bytes>,
+    ) -> Option<Bytes> {
+        let bytes = make()?;
+        self.0.last.store(Some(Arc::new(Made { bytes: bytes.clone(), at, of })));
+        Some(bytes)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.making.store(false, Ordering::Release);
+        self.0.ended.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests;

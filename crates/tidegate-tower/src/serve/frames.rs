@@ -1,0 +1,96 @@
+//! Reads along an HTTP/2 connection, to know whether a head is on its way.
+//!
+//! A client has only so long for a head, and h2 does not say when one begins: a HEADERS frame without
+//! `END_HEADERS` may be followed by CONTINUATION frames for ever. So frame headers are read here
+//! once more, and nothing else: payloads are skipped, and what is no HTTP/2 is left to h2 to refuse.
+
+/// Length of the connection preface of a client (RFC 9113, section 3.4).
+const PREFACE: u32 = 24;
+
+/// The type of a HEADERS frame.
+const HEADERS: u8 = 0x1;
+
+/// The type of a CONTINUATION frame.
+const CONTINUATION: u8 = 0x9;
+
+/// The flag of a HEADERS or CONTINUATION frame after which the head is complete.
+const END_HEADERS: u8 = 0x4;
+
+/// The frames a client has sent so far, as far as their headers tell.
+#[derive(Clone, Debug)]
+pub(super) struct Frames {
+    /// Bytes to skip before the next frame header: the rest of the preface or of a payload.
+    skip: u32,
+    /// Bytes of the current frame header that have come; 0 to 8.
+    at: u8,
+    /// Length of the current frame's payload, as far as it has come.
+    length: u32,
+    /// Whether a head has begun and not ended.
+    head: Head,
+}
+
+/// The part of a head at which an HTTP/2 connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Head {
+    /// In no head.
+    None,
+    /// In the frame header or payload of a HEADERS or CONTINUATION frame without `END_HEADERS`, or
+    /// after it.
+    Open,
+    /// In a frame header that carried the type of a head; its flags come next.
+    Typed,
+    /// In the last frame of a head.
+    Last,
+}
+
+// === impl Frames ===
+
+impl Frames {
+    /// Frames of a connection of which nothing has been read, not even the preface.
+    pub(super) const fn new() -> Self {
+        Self { skip: PREFACE, at: 0, length: 0, head: Head::None }
+    }
+
+    /// Whether a head has begun and not ended: from the type of its HEADERS frame to the last byte
+    /// of the frame with `END_HEADERS`.
+    pub(super) const fn is_within_head(&self) -> bool {
+        !matches!(self.head, Head::None)
+    }
+
+    /// Looks at the next bytes the client sent, in order.
+    pub(super) fn read(&mut self, mut bytes: &[u8]) {
+        loop {
+            let skipped = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
+            self.skip -= u32::try_from(skipped).unwrap_or(self.skip);
+            bytes = &bytes[skipped..];
+            if self.skip == 0 && self.at == 0 && self.head == Head::Last {
+                self.head = Head::None;
+            }
+            let Some((byte, rest)) = bytes.split_first() else { return };
+            self.header(*byte);
+            bytes = rest;
+        }
+    }
+
+    /// Takes the next byte of a frame header.
+    fn header(&mut self, byte: u8) {
+        match self.at {
+            0..3 => self.length = self.length << 8 | u32::from(byte),
+            3 if matches!(byte, HEADERS | CONTINUATION) => self.head = Head::Typed,
+            4 if self.head == Head::Typed => {
+                self.head = if byte & END_HEADERS == 0 { Head::Open } else { Head::Last };
+            }
+            // The stream of a frame does not matter here.
+            _ => {}
+        }
+        self.at += 1;
+        if self.at == 9 {
+            self.at = 0;
+            self.skip = self.length;
+            self.length = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! Which runtime serves which connection.
+//!
+//! A listener with [threads](super::Bounds::threads) has one runtime for each: a request is read, answered
+//! and written by the thread that its connection was handed to, and no task ever moves. `SO_REUSEPORT` was
+//! refused: the kernel deals connections out by a hash, and with the few that a sidecar or a proxy keeps
+//! open it often gives all to one thread. Here one task accepts and hands each to the thread with the
+//! fewest.
+//!
+//! Without threads the connections are tasks of the runtime that serves, as a library's should be: the
+//! resources of a host belong to its own runtime.
+
+use core::future::{Future, poll_fn};
+use core::task::Poll;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::thread::JoinHandle;
+
+use tokio::net::TcpStream;
+use tokio::runtime::Builder;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use super::connection::{self, Accepted, Common};
+use super::host::Host;
+use super::watch::Watches;
+
+/// A connection on its way to the runtime that will serve it, taken out of the one that accepted it.
+pub(super) type Handed = Accepted<std::net::TcpStream>;
+
+/// The runtimes that serve.
+pub(super) struct Lanes {
+    lanes: Vec<Lane>,
+    /// Where the next search begins, so that equals take turns.
+    next: AtomicUsize,
+    stopping: Arc<AtomicBool>,
+}
+
+/// One runtime: a thread of its own, or a task of the runtime that serves.
+struct Lane {
+    /// Not bounded itself: there are never more in it than connections are admitted.
+    sender: mpsc::UnboundedSender<Handed>,
+    /// How many connections it has.
+    open: Arc<AtomicUsize>,
+    /// How many it had to cut off in the end.
+    done: oneshot::Receiver<usize>,
+    runs: Runs,
+}
+
+/// What a lane runs as.
+enum Runs {
+    Thread(JoinHandle<()>),
+    /// Ended when this is dropped.
+    Task {
+        _task: JoinSet<()>,
+    },
+}
+
+/// What a lane works with.
+struct Work<H> {
+    common: Common,
+    host: H,
+    incoming: mpsc::UnboundedReceiver<Handed>,
+    open: Arc<AtomicUsize>,
+    stopping: Arc<AtomicBool>,
+}
+
+/// Counts a connection for as long as it is served.
+struct Counted(Arc<AtomicUsize>);
+
+/// The threads of a runtime for what blocks: pages that are rendered off the thread that serves.
+const BLOCKING: usize = 1;
+
+// === impl Lanes ===
+
+impl Lanes {
+    pub(super) fn start<H: Host>(common: &Common, host: &H) -> io::Result<Self> {
+        let stopping = Arc::new(AtomicBool::new(false));
+        let lane = |number| Lane::start(common, host.lane(), &stopping, number);
+        let lanes = match common.bounds.threads {
+            None => vec![lane(None)?],
+            Some(count) => {
+                (0..count.get()).map(|number| lane(Some(number))).collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Self { lanes, next: AtomicUsize::new(0), stopping })
+    }
+
+    /// Hands a connection to the runtime with the fewest.
+    pub(super) fn hand_over(&self, accepted: Handed) {
+        let count = self.lanes.len();
+        let next = self.next.fetch_add(1, Relaxed) % count.max(1);
+        let places = (0..count).map(|offset| (next + offset) % count);
+        let fewest = places.min_by_key(|place| self.lanes[*place].open.load(Relaxed));
+        if let Some(lane) = fewest.and_then(|place| self.lanes.get(place)) {
+            lane.open.fetch_add(1, Relaxed);
+            // A thread that is gone drops the connection, and that closes it.
+            let _ = lane.sender.send(accepted);
+        }
+    }
+
+    /// Lets every runtime finish what it has; how many connections had to be cut off.
+    pub(super) async fn finish(mut self) -> usize {
+        self.stopping.store(true, Relaxed);
+        let lanes = std::mem::take(&mut self.lanes);
+        let (senders, rest): (Vec<_>, Vec<_>) =
+            lanes.into_iter().map(|lane| (lane.sender, (lane.done, lane.runs))).unzip();
+        // Nothing more can come, and so they end.
+        drop(senders);
+        let mut cut = 0;
+        for (done, runs) in rest {
+            cut += done.await.unwrap_or(0);
+            if let Runs::Thread(thread) = runs {
+                let _ = thread.join();
+            }
+        }
+        cut
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        // Also if nobody asked for it, but whoever ran the listener let go of it.
+        self.stopping.store(true, Relaxed);
+    }
+}
+
+// === impl Lane ===
+
+impl Lane {
+    fn start<H: Host>(
+        common: &Common,
+        host: H,
+        stopping: &Arc<AtomicBool>,
+        thread: Option<usize>,
+    ) -> io::Result<Self> {
+        let open = Arc::new(AtomicUsize::new(0));
+        let (sender, incoming) = mpsc::unbounded_channel();
+        let (finished, done) = oneshot::channel();
+        let work = Work {
+            common: common.clone(),
+            host,
+            incoming,
+            open: Arc::clone(&open),
+            stopping: Arc::clone(stopping),
+        };
+        let runs = match thread {
+            None => {
+                let mut task = JoinSet::new();
+                task.spawn(async move {
+                    let _ = finished.send(work.run().await);
+                });
+                Runs::Task { _task: task }
+            }
+            Some(number) => {
+                let mut builder = Builder::new_current_thread();
+                let runtime = builder.max_blocking_threads(BLOCKING).enable_all().build()?;
+                let thread = std::thread::Builder::new().name(format!("serve-{number}"));
+                Runs::Thread(thread.spawn(move || {
+                    let cut = runtime.block_on(work.run());
+                    // Whatever is still open ends with its runtime; nothing here blocks.
+                    runtime.shutdown_background();
+                    let _ = finished.send(cut);
+                })?)
+            }
+        };
+        Ok(Self { sender, open, done, runs })
+    }
+}
+
+// === impl Work ===
+
+impl<H: Host> Work<H> {
+    /// Serves what comes until no more can come, then waits for what is open; how many are left after
+    /// the time for that.
+    async fn run(mut self) -> usize {
+        let watches = Arc::new(Watches::new(&self.common.bounds));
+        // As many as there are connections.
+        let mut connections = JoinSet::new();
+        let sweeper = Arc::clone(&watches);
+        let mut sweeping = JoinSet::new();
+        sweeping.spawn(async move { sweeper.sweep().await });
+        loop {
+            tokio::select! {
+                handed = self.incoming.recv() => match handed {
+                    Some(handed) => drop(connections.spawn(self.connection(handed, &watches))),
+                    None => break,
+                },
+                // A panic has ended its own connection, and that is all.
+                Some(_) = connections.join_next() => {}
+            }
+        }
+        self.stopping.store(true, Relaxed);
+        watches.wake_all();
+        let all = async { while connections.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(self.common.bounds.drain, all).await;
+        connections.len()
+    }
+
+    fn connection(
+        &self,
+        handed: Handed,
+        watches: &Watches,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let counted = Counted(Arc::clone(&self.open));
+        let (common, host) = (self.common.clone(), self.host.clone());
+        let (watch, stopping) = (watches.begin(), Arc::clone(&self.stopping));
+        async move {
+            let Accepted { stream, peer, local, permit } = handed;
+            // Entered into the reactor of this runtime.
+            let Ok(stream) = TcpStream::from_std(stream) else { return };
+            let accepted = Accepted { stream, peer, local, permit };
+            // Not woken by this; all connections are, when it changes.
+            let stop = poll_fn(move |_| match stopping.load(Relaxed) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            });
+            connection::serve(&common, host, accepted, watch, stop).await;
+            drop(counted);
+        }
+    }
+}
+
+// === impl Counted ===
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}

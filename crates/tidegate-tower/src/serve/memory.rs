@@ -1,0 +1,221 @@
+//! Memory that clients can make a listener keep (threats T12, T34, T35).
+//!
+//! A bound for each connection is none for all of them: ten thousand connections with a few megabytes
+//! each are more than a machine has. So what is kept for clients, the heads of HTTP/2 streams, bodies of
+//! which a part has come, and answers that nobody takes, is counted in bytes: for the process, and for
+//! each connection, so that one client cannot use up what there is for all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// The bytes that all connections of a listener hold together.
+#[derive(Debug)]
+pub struct Memory {
+    pools: [Pool; Use::ALL.len()],
+}
+
+/// The bytes of one kind.
+#[derive(Debug)]
+struct Pool {
+    /// The most that all connections may hold.
+    most: usize,
+    used: AtomicUsize,
+    /// How often somebody asked for more than was left.
+    refused: AtomicU64,
+}
+
+/// What bytes are held for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// The heads of HTTP/2 streams, as many as were advertised to their client.
+    Heads,
+    /// Bodies of which a part has come.
+    Bodies,
+    /// Answers that have not been taken.
+    Answers,
+}
+
+/// The bytes that one connection holds.
+#[derive(Debug)]
+pub struct Share {
+    memory: Arc<Memory>,
+    used: [AtomicUsize; Use::ALL.len()],
+}
+
+/// Some bytes of a [`Share`]; given back when this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    share: Arc<Share>,
+    kind: Use,
+    bytes: usize,
+}
+
+/// The part of the memory of one kind that one connection may hold: an eighth.
+const OF_ONE: usize = 8;
+
+/// The part of the memory left for heads that one connection may reserve beforehand, so that the last
+/// ones to come still find some.
+const OF_HEADS: usize = 16;
+
+// === impl Memory ===
+
+impl Memory {
+    pub(super) fn new(heads: usize, bodies: usize, answers: usize) -> Arc<Self> {
+        let pool = |most| Pool { most, used: AtomicUsize::new(0), refused: AtomicU64::new(0) };
+        Arc::new(Self { pools: [heads, bodies, answers].map(pool) })
+    }
+
+    /// The share of a new connection.
+    #[must_use]
+    pub fn share(self: &Arc<Self>) -> Arc<Share> {
+        Arc::new(Share { memory: Arc::clone(self), used: Default::default() })
+    }
+
+    /// How many bytes are held for something.
+    #[must_use]
+    pub fn used(&self, kind: Use) -> usize {
+        self.pools[kind as usize].used.load(Relaxed)
+    }
+
+    /// The most bytes that may be held for something.
+    #[must_use]
+    pub const fn most(&self, kind: Use) -> usize {
+        self.pools[kind as usize].most
+    }
+
+    /// How often a client asked for more than was left.
+    #[must_use]
+    pub fn refused(&self, kind: Use) -> u64 {
+        self.pools[kind as usize].refused.load(Relaxed)
+    }
+}
+
+// === impl Share ===
+
+impl Share {
+    /// Holds some bytes, if the connection and the process have them left. A refusal is counted.
+    #[must_use]
+    pub fn hold(self: &Arc<Self>, kind: Use, bytes: usize) -> Option<Held> {
+        let pool = &self.memory.pools[kind as usize];
+        if !take(&self.used[kind as usize], bytes, pool.most / OF_ONE) {
+            pool.refused.fetch_add(1, Relaxed);
+            return None;
+        }
+        let mut held = Held { share: Arc::clone(self), kind, bytes: 0 };
+        if !take(&pool.used, bytes, pool.most) {
+            self.used[kind as usize].fetch_sub(bytes, Relaxed);
+            pool.refused.fetch_add(1, Relaxed);
+            return None;
+        }
+        held.bytes = bytes;
+        Some(held)
+    }
+
+    /// How many streams may be advertised to an HTTP/2 client, at most `wanted`, with the bytes held for
+    /// their heads. The first stream is free, because a connection of HTTP/1 has one head too and both
+    /// are bounded by the number of connections; the others have to find room.
+    pub(super) fn streams(self: &Arc<Self>, wanted: u32, head: usize) -> (u32, Option<Held>) {
+        let pool = &self.memory.pools[Use::Heads as usize];
+        let left = pool.most.saturating_sub(pool.used.load(Relaxed)) / OF_HEADS;
+        let room = u32::try_from(left / head.max(1)).unwrap_or(u32::MAX);
+        let more = wanted.saturating_sub(1).min(room);
+        let bytes = usize::try_from(more).unwrap_or(usize::MAX).saturating_mul(head);
+        match self.hold(Use::Heads, bytes) {
+            Some(held) => (more + 1, Some(held)),
+            None => (1, None),
+        }
+    }
+}
+
+/// Adds `bytes` to `used` unless that would be more than `most`.
+fn take(used: &AtomicUsize, bytes: usize, most: usize) -> bool {
+    let room = |used: usize| used.checked_add(bytes).filter(|sum| *sum <= most);
+    used.fetch_update(Relaxed, Relaxed, room).is_ok()
+}
+
+// === impl Held ===
+
+impl Held {
+    /// How many bytes are held.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.share.used[self.kind as usize].fetch_sub(self.bytes, Relaxed);
+        self.share.memory.pools[self.kind as usize].used.fetch_sub(self.bytes, Relaxed);
+    }
+}
+
+// === impl Use ===
+
+impl Use {
+    /// Every use there is.
+    pub const ALL: [Self; 3] = [Self::Heads, Self::Bodies, Self::Answers];
+
+    /// The label in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Heads => "heads",
+            Self::Bodies => "bodies",
+            Self::Answers => "answers",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! What is left for whom.
+
+    use super::*;
+
+    #[test]
+    fn t12_one_connection_holds_an_eighth_at_most_and_all_of_them_what_there_is() {
+        let memory = Memory::new(0, 800, 0);
+        let shares: Vec<_> = (0..9).map(|_| memory.share()).collect();
+        let mut held = Vec::new();
+        for share in &shares[..8] {
+            held.push(share.hold(Use::Bodies, 100).unwrap());
+            assert!(share.hold(Use::Bodies, 1).is_none(), "one connection has its eighth");
+        }
+        assert_eq!((memory.used(Use::Bodies), memory.refused(Use::Bodies)), (800, 8));
+        assert!(shares[8].hold(Use::Bodies, 1).is_none(), "nothing is left for a ninth");
+        held.pop();
+        assert!(shares[8].hold(Use::Bodies, 100).is_some(), "what is given back is free");
+        assert_eq!(memory.used(Use::Bodies), 700, "and again, once that is dropped");
+        drop(held);
+        assert_eq!(memory.used(Use::Bodies), 0);
+    }
+
+    #[test]
+    fn a_number_beyond_all_memory_is_refused_and_changes_nothing() {
+        let memory = Memory::new(0, 800, 0);
+        let share = memory.share();
+        let one = share.hold(Use::Bodies, 1).unwrap();
+        assert!(share.hold(Use::Bodies, usize::MAX).is_none());
+        assert_eq!((memory.used(Use::Bodies), one.bytes()), (1, 1));
+    }
+
+    #[test]
+    fn t35_fewer_streams_are_advertised_the_less_room_is_left() {
+        let memory = Memory::new(64 << 20, 0, 0);
+        let mut advertised = Vec::new();
+        let mut held = Vec::new();
+        for _ in 0..2_000 {
+            let (streams, more) = memory.share().streams(128, 16 << 10);
+            advertised.push(streams);
+            held.push(more);
+        }
+        assert_eq!(advertised[..16], [128; 16], "while there is plenty, what was asked for");
+        assert!(advertised.is_sorted_by(|a, b| a >= b));
+        assert_eq!(advertised[1_999], 1, "nobody is left without");
+        assert!(memory.used(Use::Heads) <= 64 << 20);
+        drop(held);
+        assert_eq!(memory.used(Use::Heads), 0);
+        assert_eq!(memory.share().streams(20, 16 << 10).0, 20, "who wants few gets few");
+    }
+}

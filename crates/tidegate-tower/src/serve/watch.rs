@@ -1,0 +1,463 @@
+//! Slow clients: what a connection waits for, since when, and who ends the wait.
+//!
+//! hyper's own timer for heads was refused: it also runs while a connection is merely idle, knows neither
+//! slow readers nor HTTP/2, and enters a timer for every request. Here a connection notes the current tick
+//! when a wait begins, one store to memory; one sweeper per runtime looks at all connections a few times
+//! per timeout and wakes those whose wait is over.
+
+use core::task::Waker;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use super::bounds::Bounds;
+
+/// The connections of one runtime, and the ticks that their waits are counted in.
+#[derive(Debug)]
+pub(super) struct Watches {
+    ticks: Arc<Ticks>,
+    /// Those that nobody else has any more are gone.
+    list: Mutex<Vec<Arc<Watch>>>,
+}
+
+/// The waits of one connection.
+#[derive(Debug)]
+pub(super) struct Watch {
+    ticks: Arc<Ticks>,
+    /// For each [`Wait`] the tick at which it began; 0 while there is none.
+    since: [AtomicU64; Wait::COUNT],
+    /// Requests whose responses have not been handed over whole.
+    open: AtomicUsize,
+    /// Whether an answer is on its way to the socket.
+    answering: AtomicBool,
+    /// Whether a part of the next head has come while a request is open.
+    next_head: AtomicBool,
+    /// Whether the connection has to end at once.
+    over: AtomicBool,
+    /// Whether the connection should end as soon as nothing is under way.
+    leaving: AtomicBool,
+    /// The waker of the connection's task.
+    waker: OnceLock<Waker>,
+    /// Whether there ever was a stream: HTTP/1 has none, and need not be looked at for that.
+    has_streams: AtomicBool,
+    streams: Mutex<Streams>,
+}
+
+/// Something that a connection waits for its client to do. Several may be going on at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// To send the rest of a head; also to say anything at all on a new connection.
+    Head,
+    /// To send another request.
+    Idle,
+    /// To take what is written.
+    Stuck,
+    /// To close a connection that we have closed.
+    Linger,
+}
+
+/// The open streams of one HTTP/2 connection: at most as many as were advertised.
+#[derive(Debug, Default)]
+struct Streams {
+    next: u64,
+    open: HashMap<u64, Arc<StreamWatch>>,
+    /// The stream that was opened last, until its task is spawned.
+    opened: Option<Arc<StreamWatch>>,
+}
+
+/// The one wait of an HTTP/2 stream: for its client to open the window.
+#[derive(Debug, Default)]
+pub(super) struct StreamWatch {
+    /// The tick at which a piece of the answer was handed over; 0 while none is waiting.
+    stuck: AtomicU64,
+    /// Whether the stream has to end.
+    over: AtomicBool,
+    waker: OnceLock<Waker>,
+}
+
+/// A request under way; over when this is dropped.
+#[derive(Debug)]
+pub(super) struct Open {
+    watch: Arc<Watch>,
+    /// Its stream, if it came over HTTP/2.
+    stream: Option<(u64, Arc<StreamWatch>)>,
+}
+
+/// The time of one runtime, counted by its sweeper, and how many ticks each wait may take.
+#[derive(Debug)]
+struct Ticks {
+    /// Begins with 1: 0 stands for no wait.
+    now: AtomicU64,
+    length: Duration,
+    most: [u64; Wait::COUNT],
+}
+
+/// How long a client may take to close, so that it can read the last answer.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// How many ticks the shortest timeout has at least.
+const RESOLUTION: u32 = 16;
+
+/// The longest tick. A shorter one would make the sweeper, which looks at every connection, show in the
+/// slowest answers of a thread with thousands of them.
+const LONGEST_TICK: Duration = Duration::from_millis(250);
+
+// === impl Watches ===
+
+impl Watches {
+    pub(super) fn new(bounds: &Bounds) -> Self {
+        let waits = [bounds.header_timeout, bounds.idle_timeout, bounds.write_timeout, LINGER];
+        let shortest = waits[..3].iter().min().copied().unwrap_or(LINGER);
+        let length = (shortest / RESOLUTION).clamp(Duration::from_millis(1), LONGEST_TICK);
+        // One more: the first tick may come at once.
+        let count = |wait: Duration| {
+            u64::try_from(wait.as_nanos().div_ceil(length.as_nanos())).unwrap_or(u64::MAX - 1) + 1
+        };
+        let ticks = Ticks { now: AtomicU64::new(1), length, most: waits.map(count) };
+        Self { ticks: Arc::new(ticks), list: Mutex::default() }
+    }
+
+    /// Watches one more connection, until the watch is dropped. It waits for a first head.
+    pub(super) fn begin(&self) -> Arc<Watch> {
+        let watch = Arc::new(Watch {
+            ticks: Arc::clone(&self.ticks),
+            since: Default::default(),
+            open: AtomicUsize::new(0),
+            answering: AtomicBool::new(false),
+            next_head: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            leaving: AtomicBool::new(false),
+            waker: OnceLock::new(),
+            has_streams: AtomicBool::new(false),
+            streams: Mutex::default(),
+        });
+        watch.begin(Wait::Head);
+        lock(&self.list).push(Arc::clone(&watch));
+        watch
+    }
+
+    /// Ends the waits that are over, for ever.
+    pub(super) async fn sweep(&self) {
+        let mut interval = tokio::time::interval(self.ticks.length);
+        // A thread that was busy makes waits longer, never shorter.
+        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            interval.tick().await;
+            self.tick();
+        }
+    }
+
+    fn tick(&self) {
+        let now = self.ticks.now.fetch_add(1, Relaxed) + 1;
+        lock(&self.list).retain(|watch| {
+            watch.check(now);
+            Arc::strong_count(watch) > 1
+        });
+    }
+
+    /// Wakes every connection, so that it sees what has changed around it.
+    pub(super) fn wake_all(&self) {
+        lock(&self.list).iter().for_each(|watch| wake(&watch.waker));
+    }
+}
+
+// === impl Watch ===
+
+impl Watch {
+    /// Begins a wait, unless it is going on already.
+    #[inline]
+    pub(super) fn begin(&self, wait: Wait) {
+        let since = &self.since[wait as usize];
+        if since.load(Relaxed) == 0 {
+            since.store(self.ticks.now.load(Relaxed), Relaxed);
+        }
+    }
+
+    /// Ends a wait.
+    #[inline]
+    pub(super) fn end(&self, wait: Wait) {
+        self.since[wait as usize].store(0, Relaxed);
+    }
+
+    /// Remembers whom to wake. A task's waker stays good for as long as the task.
+    #[inline]
+    pub(super) fn wakes(&self, waker: &Waker) {
+        self.waker.get_or_init(|| waker.clone());
+    }
+
+    /// Whether the connection has to end, whatever it is doing.
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
+    }
+
+    /// Whether the connection should end as soon as nothing is under way.
+    #[inline]
+    pub(super) fn is_leaving(&self) -> bool {
+        self.leaving.load(Relaxed)
+    }
+
+    /// Notes whether the socket has read a part of a head and not the rest. Behind a request that is
+    /// under way the time for it begins when that is answered.
+    #[inline]
+    pub(super) fn within_head(&self, within: bool) {
+        let open = self.open.load(Relaxed) > 0;
+        self.next_head.store(within && open, Relaxed);
+        match within {
+            true if open => {}
+            true => self.begin(Wait::Head),
+            false => self.end(Wait::Head),
+        }
+    }
+
+    /// A request of HTTP/1 begins.
+    pub(super) fn open(self: &Arc<Self>) -> Open {
+        self.opens();
+        Open { watch: Arc::clone(self), stream: None }
+    }
+
+    /// A request of HTTP/2 begins. Its task is spawned right afterwards, and takes
+    /// [its watch](Self::opened) along.
+    pub(super) fn open_stream(self: &Arc<Self>) -> Open {
+        self.opens();
+        self.has_streams.store(true, Relaxed);
+        let stream = Arc::new(StreamWatch::default());
+        let mut streams = lock(&self.streams);
+        let number = streams.next;
+        streams.next += 1;
+        streams.open.insert(number, Arc::clone(&stream));
+        streams.opened = Some(Arc::clone(&stream));
+        Open { watch: Arc::clone(self), stream: Some((number, stream)) }
+    }
+
+    /// The watch of the stream that was opened last, once.
+    pub(super) fn opened(&self) -> Option<Arc<StreamWatch>> {
+        lock(&self.streams).opened.take()
+    }
+
+    #[inline]
+    fn opens(&self) {
+        self.open.fetch_add(1, Relaxed);
+        self.answering.store(true, Relaxed);
+        self.end(Wait::Idle);
+    }
+
+    /// Everything that was written is with the operating system.
+    #[inline]
+    pub(super) fn flushed(&self) {
+        self.end(Wait::Stuck);
+        if self.open.load(Relaxed) == 0 {
+            self.answering.store(false, Relaxed);
+        }
+    }
+
+    /// Whether an answer of the service is being written, and not one that hyper made itself.
+    #[inline]
+    pub(super) fn is_answering(&self) -> bool {
+        self.answering.load(Relaxed)
+    }
+
+    fn check(&self, now: u64) {
+        let has_lasted = |wait: Wait, more: u64| {
+            let since = self.since[wait as usize].load(Relaxed);
+            let most = self.ticks.most[wait as usize].saturating_add(more);
+            since != 0 && now.saturating_sub(since) > most
+        };
+        // An idle client is told to go first: a request could be on its way.
+        let told = self.ticks.most[Wait::Head as usize];
+        let over = has_lasted(Wait::Head, 0)
+            || has_lasted(Wait::Stuck, 0)
+            || has_lasted(Wait::Linger, 0)
+            || has_lasted(Wait::Idle, told);
+        if over {
+            self.over.store(true, Relaxed);
+            wake(&self.waker);
+        } else if has_lasted(Wait::Idle, 0) && !self.leaving.swap(true, Relaxed) {
+            wake(&self.waker);
+        }
+        if !self.has_streams.load(Relaxed) {
+            return;
+        }
+        let most = self.ticks.most[Wait::Stuck as usize];
+        for stream in lock(&self.streams).open.values() {
+            stream.check(now, most);
+        }
+    }
+}
+
+// === impl StreamWatch ===
+
+impl StreamWatch {
+    #[inline]
+    pub(super) fn wakes(&self, waker: &Waker) {
+        self.waker.get_or_init(|| waker.clone());
+    }
+
+    /// Whether the stream has to end.
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
+    }
+
+    fn check(&self, now: u64, most: u64) {
+        let stuck = self.stuck.load(Relaxed);
+        if stuck != 0 && now.saturating_sub(stuck) > most {
+            self.over.store(true, Relaxed);
+            wake(&self.waker);
+        }
+    }
+}
+
+// === impl Open ===
+
+impl Open {
+    /// A piece of the answer is handed over. With HTTP/2 the next one is asked for when the client has
+    /// room for it.
+    #[inline]
+    pub(super) fn hands_over(&self) {
+        if let Some((_, stream)) = &self.stream {
+            stream.stuck.store(self.watch.ticks.now.load(Relaxed), Relaxed);
+        }
+    }
+
+    /// The next piece is asked for.
+    #[inline]
+    pub(super) fn is_asked(&self) {
+        if let Some((_, stream)) = &self.stream {
+            stream.stuck.store(0, Relaxed);
+        }
+    }
+}
+
+impl Drop for Open {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some((number, _)) = self.stream.take() {
+            lock(&self.watch.streams).open.remove(&number);
+        }
+        if self.watch.open.fetch_sub(1, Relaxed) == 1 {
+            self.watch.begin(Wait::Idle);
+            if self.watch.next_head.swap(false, Relaxed) {
+                self.watch.begin(Wait::Head);
+            }
+        }
+    }
+}
+
+// === impl Wait ===
+
+impl Wait {
+    const COUNT: usize = 4;
+}
+
+fn wake(waker: &OnceLock<Waker>) {
+    if let Some(waker) = waker.get() {
+        waker.wake_by_ref();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Ticks in place of time.
+
+    use super::*;
+
+    fn watches() -> Watches {
+        let seconds = Duration::from_secs;
+        let bounds = Bounds::default();
+        let bounds = bounds.header_timeout(seconds(1)).idle_timeout(seconds(4));
+        Watches::new(&bounds.write_timeout(seconds(2)))
+    }
+
+    /// The ticks after which a connection is in this state.
+    fn ticks(watches: &Watches, is: impl Fn() -> bool) -> Option<u64> {
+        (1..200).find(|_| {
+            watches.tick();
+            is()
+        })
+    }
+
+    fn lasts(wait: Wait) -> Option<u64> {
+        let watches = watches();
+        let watch = watches.begin();
+        watch.end(Wait::Head);
+        watch.begin(wait);
+        ticks(&watches, || watch.is_over())
+    }
+
+    #[test]
+    fn every_wait_ends() {
+        assert_eq!(lasts(Wait::Head), Some(18), "16, one that may come at once, and the next");
+        assert_eq!(lasts(Wait::Stuck), Some(34));
+        assert_eq!(lasts(Wait::Linger), Some(18));
+        assert_eq!(lasts(Wait::Idle), Some(66 + 17), "told to go, with time for a last head");
+    }
+
+    #[test]
+    fn who_is_idle_is_told_to_go_first() {
+        let watches = watches();
+        let watch = watches.begin();
+        watch.end(Wait::Head);
+        drop(watch.open());
+        assert_eq!(ticks(&watches, || watch.is_leaving()), Some(66));
+        assert!(!watch.is_over());
+        let open = watch.open();
+        assert_eq!(ticks(&watches, || watch.is_over()), None, "a request came at the last moment");
+        drop(open);
+    }
+
+    #[test]
+    fn t34_a_head_behind_a_request_has_its_time_from_the_answer_on() {
+        let watches = watches();
+        let watch = watches.begin();
+        watch.within_head(false);
+        let open = watch.open();
+        watch.within_head(true);
+        assert_eq!(ticks(&watches, || watch.is_over()), None, "the service takes its time");
+        drop(open);
+        assert_eq!(ticks(&watches, || watch.is_over()), Some(18));
+    }
+
+    #[test]
+    fn t34_a_stream_whose_window_stays_shut_ends_alone() {
+        let watches = watches();
+        let watch = watches.begin();
+        watch.within_head(false);
+        let stuck = watch.open_stream();
+        let stream = watch.opened().unwrap();
+        assert!(watch.opened().is_none(), "taken once");
+        let patient = watch.open_stream();
+        let other = watch.opened().unwrap();
+        stuck.hands_over();
+        patient.hands_over();
+        patient.is_asked();
+        assert_eq!(ticks(&watches, || stream.is_over()), Some(34));
+        assert!(!watch.is_over() && !other.is_over());
+        drop((stuck, patient));
+        assert!(lock(&watch.streams).open.is_empty(), "what is answered is forgotten");
+    }
+
+    #[test]
+    fn a_wait_that_goes_on_keeps_its_beginning() {
+        let watches = watches();
+        let watch = watches.begin();
+        for _ in 0..10 {
+            watches.tick();
+            watch.within_head(true);
+        }
+        assert_eq!(ticks(&watches, || watch.is_over()), Some(8), "t34: bytes that trickle in");
+    }
+
+    #[test]
+    fn connections_that_are_gone_are_forgotten() {
+        let watches = watches();
+        drop(watches.begin());
+        watches.tick();
+        assert!(lock(&watches.list).is_empty());
+    }
+}

@@ -1,0 +1,86 @@
+//! What the process warns about at its start, and what it does not blame a file for.
+
+use std::fs;
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::process::{PATIENCE, Server, address_in, tidegate};
+use crate::wire::get;
+
+/// The warnings at the start, told by a server that is stopped again.
+fn warned(args: &[&str], envs: &[(&str, &str)]) -> String {
+    let mut server = Server::spawn(tidegate(args).envs(envs.iter().copied()));
+    server.wait_for("listens on http");
+    server.signal("TERM");
+    let (status, said) = server.ended();
+    assert!(status.success(), "{said}");
+    said.lines().filter(|line| line.contains("WARN")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn t43_listening_beyond_loopback_is_warned_about() {
+    let here = warned(&["--listen", "127.0.0.1:0"], &[]);
+    assert!(!here.contains("no authentication") && !here.contains("421"), "{here}");
+    let open = warned(&["--listen", "0.0.0.0:0"], &[]);
+    assert!(open.contains("no authentication") && open.contains("`server.hosts`"), "{open}");
+    let named = warned(&["--listen", "0.0.0.0:0"], &[("TIDEGATE_HOSTS", "tidegate,localhost")]);
+    assert!(named.contains("no authentication") && !named.contains("`server.hosts`"), "{named}");
+}
+
+#[test]
+fn t41_a_token_file_that_every_user_can_read_is_warned_about() {
+    let dir = tempfile::tempdir().unwrap();
+    let token = dir.path().join("admin.token");
+    fs::write(&token, "a-token-that-nobody-guesses").unwrap();
+    let args = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--admin-token-file"];
+    let args = [&args[..], &[token.to_str().unwrap()]].concat();
+    for (mode, warned_about) in [(0o644, true), (0o640, false)] {
+        fs::set_permissions(&token, fs::Permissions::from_mode(mode)).unwrap();
+        let said = warned(&args, &[]);
+        let mend = format!("chmod o-r {}", token.display());
+        assert_eq!(said.contains("can read the admin token"), warned_about, "{mode:o}: {said}");
+        assert_eq!(said.contains(&mend), warned_about, "{mode:o}: {said}");
+        assert!(!said.contains("nobody-guesses"), "{said}");
+    }
+}
+
+/// The binary with at most so many file descriptors.
+fn with_descriptors(most: u32, args: &[&str]) -> Command {
+    let line = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &line, env!("CARGO_BIN_EXE_tidegate")]).args(args).env_clear();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn policies(dir: &Path) -> String {
+    let file = dir.join("policies.yaml");
+    let text = "version: 1\nserver: { threads: 1, header_timeout: 1min }\npolicies:\n- name: report\n  \
+                failure_mode: fail_open\n  limits:\n  \
+                - { name: once, by: org, bucket: { rate: 1/h, burst: 1 } }\n";
+    fs::write(&file, text).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn t12_a_flood_that_takes_every_descriptor_makes_no_file_wrong() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = policies(dir.path());
+    let args = ["serve", "--listen", "127.0.0.1:0", "--config", &file];
+    let mut server = Server::spawn(&mut with_descriptors(48, &args));
+    let address = address_in(&server.wait_for("listens on http")).unwrap();
+    let flood: Vec<_> = (0..100).map(|_| TcpStream::connect_timeout(&address, PATIENCE)).collect();
+    // It accepts in its own time, so the first reloads may still find a descriptor.
+    let reloads = std::iter::repeat_with(|| {
+        server.signal("HUP");
+        server.wait_for("reloaded")
+    });
+    let line = reloads.take(100).find(|line| line.contains("NOT reloaded")).unwrap();
+    assert!(line.contains("no file descriptor is left"), "{line}");
+    assert!(!line.contains("wrong") && line.contains("policies in force stay"), "{line}");
+    drop(flood);
+    server.wait_for("reloaded; the policies of the file are in force");
+    assert_eq!(get(address, "/livez").0, 200);
+}
