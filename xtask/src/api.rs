@@ -24,7 +24,8 @@ struct Server(Child);
 /// Starts the server on a port of its own and lets Schemathesis loose on it.
 pub(crate) fn run() -> Result<(), Failure> {
     let client = client()?;
-    Cmd::cargo(&["build", "--locked", "--package", "tidegate"]).run()?;
+    // As the tests build it: the same features, so nothing is compiled again.
+    Cmd::cargo(&["test", "--no-run", "--all-targets", "--locked", "--quiet"]).run()?;
     let port = free_port()?;
     let binary = absolute(&target_dir()).join("debug/tidegate");
     let _server = Server::start(&binary, port)?;

@@ -14,6 +14,7 @@
 mod api;
 mod cli;
 mod contract;
+mod deny;
 mod guard;
 mod install;
 mod mutants;
@@ -57,7 +58,8 @@ fn perform(request: Request) -> Result<(), Failure> {
             print!("{}", stages::list());
             Ok(())
         }
-        Request::Test(only) => stages::run(&only),
+        Request::Stages(stages) => stages::run(&stages),
+        Request::Advisories => deny::advisories(),
         Request::Guard(mode) => guard::run(mode),
         Request::Sim(args) => sim::run(args),
         Request::ListMutants => mutants::print(),

@@ -1,15 +1,16 @@
 //! `cargo xtask test`: the stages that prove the tree, in the order of their price.
 //!
 //! The cheap ones come first and the first failure ends the run, so a slip of formatting is known
-//! in a second and not after the slow searches. A stage whose subject does not exist yet is skipped
-//! loudly, never silently.
+//! in a second and not after the slow searches. `cargo xtask quick` runs three of them, for whoever is
+//! about to commit.
 
 use std::time::{Duration, Instant};
 
 use crate::api;
+use crate::deny;
 use crate::guard::{self, Mode};
 use crate::install;
-use crate::shell::{Cmd, Failure, root, target_dir};
+use crate::shell::{Cmd, Failure, target_dir};
 use crate::sim;
 use crate::summary::{Outcome, Summary, seconds};
 
@@ -20,9 +21,11 @@ pub(crate) enum Stage {
     Format,
     Clippy,
     Test,
+    Fast,
     Doctest,
     Docs,
-    Shipped,
+    Check,
+    Deny,
     Api,
     Loom,
     Sim,
@@ -32,19 +35,24 @@ pub(crate) enum Stage {
 // === impl Stage ===
 
 impl Stage {
-    pub(crate) const ALL: [Self; 11] = [
+    /// The stages of `cargo xtask test`.
+    pub(crate) const ALL: [Self; 12] = [
         Self::Install,
         Self::Format,
         Self::Clippy,
         Self::Test,
         Self::Doctest,
         Self::Docs,
-        Self::Shipped,
+        Self::Check,
+        Self::Deny,
         Self::Api,
         Self::Loom,
         Self::Sim,
         Self::Guard,
     ];
+
+    /// The stages of `cargo xtask quick`.
+    pub(crate) const QUICK: [Self; 3] = [Self::Format, Self::Clippy, Self::Fast];
 
     /// The name, as given to `--only`.
     pub(crate) fn name(self) -> &'static str {
@@ -53,9 +61,11 @@ impl Stage {
             Self::Format => "format",
             Self::Clippy => "clippy",
             Self::Test => "test",
+            Self::Fast => "fast",
             Self::Doctest => "doctest",
             Self::Docs => "docs",
-            Self::Shipped => "shipped",
+            Self::Check => "check",
+            Self::Deny => "deny",
             Self::Api => "api",
             Self::Loom => "loom",
             Self::Sim => "sim",
@@ -70,23 +80,15 @@ impl Stage {
             Self::Format => "check that rustfmt would change nothing",
             Self::Clippy => "lint every target; the fences are lints too",
             Self::Test => "run unit, integration, property and tidy tests",
+            Self::Fast => "run the tests that start no server and search for seconds at most",
             Self::Doctest => "run the examples in the documentation",
             Self::Docs => "build the documentation; a broken link is an error",
-            Self::Shipped => "run the tests of answers as release builds give them",
+            Self::Check => "compile every feature alone, the benchmark and the fuzz targets",
+            Self::Deny => "judge licences, duplicates and sources of what comes from outside",
             Self::Api => "let an independent client try the server by its OpenAPI description",
             Self::Loom => "search thread interleavings of the in-memory store",
             Self::Sim => "simulate nodes whose store fails, from ten thousand seeds",
             Self::Guard => "compare instructions per decision with the committed figures",
-        }
-    }
-
-    /// The file it is about, without which there is nothing to run.
-    fn subject(self) -> Option<&'static str> {
-        match self {
-            Self::Loom => Some("crates/tidegate-engine/tests/loom.rs"),
-            Self::Sim => Some(sim::EXAMPLE),
-            Self::Guard => Some(guard::EXAMPLE),
-            _ => None,
         }
     }
 
@@ -99,11 +101,13 @@ impl Stage {
                 Cmd::cargo(&["clippy", "--all-targets", "--locked", "--", "-D", "warnings"]).run()
             }
             Self::Test => test_runner().run(),
+            Self::Fast => fast_runner().run(),
             Self::Doctest => Cmd::cargo(&["test", "--doc", "--locked"]).run(),
             Self::Docs => Cmd::cargo(&["doc", "--no-deps", "--locked"])
                 .env("RUSTDOCFLAGS", "-D warnings -D rustdoc::broken_intra_doc_links")
                 .run(),
-            Self::Shipped => shipped().run(),
+            Self::Check => checks().iter().try_for_each(Cmd::run),
+            Self::Deny => deny::run(),
             Self::Api => api::run(),
             Self::Loom => loom().run(),
             Self::Sim => sim::run(["--seeds", sim::SEEDS].map(ToOwned::to_owned)),
@@ -129,7 +133,7 @@ pub(crate) fn run(stages: &[Stage]) -> Result<(), Failure> {
         }
         println!("\n=== [{}/{}] {name}: {}", index + 1, stages.len(), stage.about());
         let start = Instant::now();
-        let result = run_or_skip(*stage);
+        let result = stage.run();
         let took = start.elapsed();
         println!("=== {name}: {}", seconds(took));
         summary.add(name, took, Outcome::from(&result));
@@ -139,28 +143,23 @@ pub(crate) fn run(stages: &[Stage]) -> Result<(), Failure> {
     failed.map_or(Ok(()), Err)
 }
 
-/// Whether the stage ran, unless it failed.
-fn run_or_skip(stage: Stage) -> Result<Option<String>, Failure> {
-    match stage.subject().filter(|path| !root().join(path).exists()) {
-        Some(path) => {
-            let reason = format!("{path} does not exist");
-            println!("SKIPPED: {reason}");
-            Ok(Some(reason))
-        }
-        None => stage.run().map(|()| None),
-    }
-}
-
 fn explain(stage: Stage, failure: Failure) -> Failure {
     let name = stage.name();
-    let reason =
-        format!("stage `{name}`: {}\n  stage:   cargo xtask test --only {name}", failure.reason);
+    let again = match stage {
+        Stage::Fast => "cargo xtask quick".to_owned(),
+        _ => format!("cargo xtask test --only {name}"),
+    };
+    let reason = format!("stage `{name}`: {}\n  stage:   {again}", failure.reason);
     Failure { reason, ..failure }
+}
+
+fn has_nextest() -> bool {
+    Cmd::cargo(&["nextest", "--version"]).succeeds()
 }
 
 /// nextest isolates each test in a process and stops one that hangs; plain `cargo test` is enough.
 fn test_runner() -> Cmd {
-    if Cmd::cargo(&["nextest", "--version"]).succeeds() {
+    if has_nextest() {
         println!("with cargo-nextest");
         Cmd::cargo(&["nextest", "run", "--all-targets", "--locked"])
     } else {
@@ -169,19 +168,49 @@ fn test_runner() -> Cmd {
     }
 }
 
-/// Details are told by debug builds only, so what a release build answers is another half of the code. Only
-/// the crate that answers is compiled without debug assertions; everything else is there already.
-fn shipped() -> Cmd {
-    let profile = "profile.dev.package.tidegate-tower.debug-assertions=false";
-    Cmd::cargo(&["test", "--locked", "--config", profile])
-        .args(["--package", "tidegate-tower", "--lib", "answer::"].map(ToOwned::to_owned))
+/// Which tests are fast is said in `.config/nextest.toml`.
+fn fast_runner() -> Cmd {
+    if has_nextest() {
+        Cmd::cargo(&["nextest", "run", "--all-targets", "--locked", "--cargo-quiet"])
+            .args(["--profile", "quick"].map(ToOwned::to_owned))
+    } else {
+        println!(
+            "unit tests only (cargo-nextest, which knows the fast ones of all, is not installed)"
+        );
+        Cmd::cargo(&["test", "--lib", "--bins", "--locked"])
+    }
 }
 
-/// Loom replaces the atomics of the whole build, hence a target directory of its own.
+/// The features that users can switch on, each without the others, and the members that nothing else
+/// compiles. Only checked: that is enough to know that they compile.
+fn checks() -> Vec<Cmd> {
+    let alone = FEATURES.iter().flat_map(|(package, features)| {
+        let check = ["check", "--locked", "--package", package, "--no-default-features"];
+        let one = move |feature: &&str| {
+            Cmd::cargo(&check).args(["--features".to_owned(), (*feature).to_owned()])
+        };
+        core::iter::once(Cmd::cargo(&check)).chain(features.iter().map(one))
+    });
+    let others = ["--package", "tidegate-bench", "--package", "tidegate-fuzz"];
+    let others = Cmd::cargo(&["check", "--locked"]).args(others.map(ToOwned::to_owned));
+    alone.chain([others]).collect()
+}
+
+/// The features of each crate that has any; a test compares them with the manifests.
+const FEATURES: &[(&str, &[&str])] = &[
+    ("tidegate-engine", &["file"]),
+    ("tidegate-stores", &["redis"]),
+    ("tidegate-tower", &["axum", "otel", "serve"]),
+    ("tidegate", &["redis", "tend", "tower", "axum", "serve", "otel", "abuse-limiter", "binary"]),
+];
+
+/// Loom replaces the atomics of the whole build, hence a target directory of its own. The engine alone is
+/// enough, and without link-time optimisation it is compiled in a third of the time.
 fn loom() -> Cmd {
     let target = target_dir().join("loom").display().to_string();
-    Cmd::cargo(&["test", "--release", "--locked", "--target-dir", &target])
-        .args(["--package", "tidegate-engine", "--test", "loom"].map(ToOwned::to_owned))
+    Cmd::cargo(&["test", "--profile", "search", "--locked", "--target-dir", &target])
+        .args(["--package", "tidegate-engine", "--no-default-features"].map(ToOwned::to_owned))
+        .args(["--test", "loom"].map(ToOwned::to_owned))
         .env("RUSTFLAGS", "--cfg loom")
         .env("LOOM_MAX_PREEMPTIONS", "3")
 }
@@ -189,6 +218,7 @@ fn loom() -> Cmd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shell::root;
 
     #[test]
     fn the_guide_for_contributors_knows_every_stage() {
@@ -197,6 +227,28 @@ mod tests {
             let row = format!("| `{}` |", stage.name());
             assert!(guide.contains(&row), "CONTRIBUTING.md: add a row {row} to the stages");
         }
+    }
+
+    #[test]
+    fn every_feature_is_checked_alone() {
+        for (package, features) in FEATURES {
+            let path = root().join("crates").join(package).join("Cargo.toml");
+            let text = std::fs::read_to_string(path).unwrap();
+            let section = text.split("[features]\n").nth(1).unwrap();
+            let section = section.split("\n[").next().unwrap();
+            let names = section.lines().filter_map(|line| line.split_once(" = "));
+            let mut names: Vec<&str> =
+                names.map(|(name, _)| name).filter(|name| *name != "default").collect();
+            let mut known = features.to_vec();
+            names.sort_unstable();
+            known.sort_unstable();
+            assert_eq!(names, known, "{package}");
+        }
+        let with_features = std::fs::read_dir(root().join("crates")).unwrap().filter(|folder| {
+            let manifest = folder.as_ref().unwrap().path().join("Cargo.toml");
+            std::fs::read_to_string(manifest).unwrap().contains("\n[features]\n")
+        });
+        assert_eq!(with_features.count(), FEATURES.len());
     }
 
     #[test]
@@ -212,6 +264,6 @@ mod tests {
     fn loom_has_a_target_directory_of_its_own() {
         let line = loom().to_string();
         assert!(line.starts_with("RUSTFLAGS='--cfg loom' LOOM_MAX_PREEMPTIONS=3 cargo"), "{line}");
-        assert!(line.contains("/loom --package tidegate-engine --test loom"), "{line}");
+        assert!(line.contains("/loom --package tidegate-engine"), "{line}");
     }
 }

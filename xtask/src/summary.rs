@@ -10,8 +10,6 @@ use crate::shell::Failure;
 pub(crate) enum Outcome {
     Passed,
     Failed,
-    /// There was nothing to run, for this reason.
-    Skipped(String),
     /// An earlier stage failed.
     NotRun,
 }
@@ -24,11 +22,10 @@ pub(crate) struct Summary {
 
 // === impl Outcome ===
 
-impl From<&Result<Option<String>, Failure>> for Outcome {
-    fn from(result: &Result<Option<String>, Failure>) -> Self {
+impl From<&Result<(), Failure>> for Outcome {
+    fn from(result: &Result<(), Failure>) -> Self {
         match result {
-            Ok(None) => Self::Passed,
-            Ok(Some(reason)) => Self::Skipped(reason.clone()),
+            Ok(()) => Self::Passed,
             Err(_) => Self::Failed,
         }
     }
@@ -39,7 +36,6 @@ impl fmt::Display for Outcome {
         match self {
             Self::Passed => f.write_str("ok"),
             Self::Failed => f.write_str("FAILED"),
-            Self::Skipped(reason) => write!(f, "SKIPPED: {reason}"),
             Self::NotRun => f.write_str("not run"),
         }
     }
@@ -77,13 +73,11 @@ mod tests {
     fn every_stage_has_its_time_and_outcome() {
         let mut summary = Summary::default();
         summary.add("format", Duration::from_millis(1_250), Outcome::Passed);
-        summary.add("loom", Duration::ZERO, Outcome::Skipped("no file".into()));
         summary.add("test", Duration::from_secs(61), Outcome::Failed);
         summary.add("docs", Duration::ZERO, Outcome::NotRun);
         let expected = "\
 stage         time  result
 format       1.2 s  ok
-loom         0.0 s  SKIPPED: no file
 test        61.0 s  FAILED
 docs         0.0 s  not run
 total       62.2 s";

@@ -23,8 +23,10 @@ pub(crate) enum Request {
     Help(Topic),
     /// The names of the stages of `test`.
     List,
-    /// These stages of `test`.
-    Test(Vec<Stage>),
+    /// These stages, of `test` or `quick`.
+    Stages(Vec<Stage>),
+    /// What is known about dependencies today.
+    Advisories,
     Guard(guard::Mode),
     /// The simulator, with its own arguments.
     Sim(Vec<String>),
@@ -43,6 +45,8 @@ pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
     };
     match command.as_str() {
         "test" => parse_test(rest),
+        "quick" => alone(rest, Topic::Quick, Request::Stages(Stage::QUICK.to_vec())),
+        "advisories" => alone(rest, Topic::Advisories, Request::Advisories),
         "guard" => Ok(match flag(rest, Topic::Guard, "--bless")? {
             None => Request::Help(Topic::Guard),
             Some(true) => Request::Guard(guard::Mode::Bless),
@@ -86,7 +90,7 @@ fn parse_test(mut rest: &[String]) -> Result<Request, String> {
     if only.is_empty() {
         only.extend(Stage::ALL);
     }
-    Ok(Request::Test(only))
+    Ok(Request::Stages(only))
 }
 
 fn parse_mutants(mut rest: &[String]) -> Result<Request, String> {
@@ -126,6 +130,15 @@ fn flag(rest: &[String], topic: Topic, name: &str) -> Result<Option<bool>, Strin
             let odd = if first == name { &rest[1] } else { first };
             Err(unknown(topic, odd, &[name, "--help"]))
         }
+    }
+}
+
+/// A command without options.
+fn alone(rest: &[String], topic: Topic, request: Request) -> Result<Request, String> {
+    match rest.first().map(String::as_str) {
+        None => Ok(request),
+        Some("--help" | "-h") => Ok(Request::Help(topic)),
+        Some(odd) => Err(unknown(topic, odd, &["--help"])),
     }
 }
 

@@ -25,7 +25,7 @@ fn nothing_and_help_both_explain() {
 #[test]
 fn test_takes_all_stages_or_those_named() {
     let names = |line| match parsed(line) {
-        Ok(Request::Test(stages)) => stages.into_iter().map(Stage::name).collect(),
+        Ok(Request::Stages(stages)) => stages.into_iter().map(Stage::name).collect(),
         other => panic!("{line}: {other:?}"),
     };
     let all: Vec<&str> = names("test");

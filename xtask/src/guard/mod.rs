@@ -2,7 +2,7 @@
 //!
 //! Wall time on a shared machine swings by a factor of two to four, so a test on it either cries
 //! wolf or sleeps. Instructions executed under callgrind are nearly the same on every run. Each
-//! row of `crates/tidegate-engine/examples/guard.rs` runs twice, with different numbers of
+//! row of `crates/tidegate-guard` runs twice, with different numbers of
 //! decisions; the difference leaves start-up out, and what remains is compared with committed
 //! figures. The hot decision is timed as well, beside the least a limiter can do: see `time.rs`.
 
@@ -19,7 +19,7 @@ use time::Times;
 
 /// The program that is measured: `guard list` names its rows, `guard <row> <n>` decides n times,
 /// `guard time <rounds>` times the hot decision.
-pub(crate) const EXAMPLE: &str = "crates/tidegate-engine/examples/guard.rs";
+const PROGRAM: &str = "crates/tidegate-guard/src/main.rs";
 
 /// Where the accepted figures are kept.
 const FIGURES: &str = "xtask/instructions.txt";
@@ -46,9 +46,7 @@ pub(crate) enum Mode {
 
 /// Counts the instructions of every row and times the hot decision, then compares or blesses.
 pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
-    Cmd::cargo(&["build", "--release", "--locked", "--package", "tidegate-engine"])
-        .args(["--example", "guard"].map(ToOwned::to_owned))
-        .run()?;
+    Cmd::cargo(&["build", "--release", "--locked", "--package", "tidegate-guard"]).run()?;
     let committed = read_figures()?;
     let compiler = compiler()?;
     let now = measure()?;
@@ -104,7 +102,7 @@ fn measure() -> Result<Vec<(String, u64)>, Failure> {
     let listing = Cmd::new(binary(), &["list"]).read()?;
     let rows: Vec<&str> = listing.split_whitespace().collect();
     if rows.is_empty() {
-        return Err(failed(format!("`guard list` names no row; see {EXAMPLE}")));
+        return Err(failed(format!("`guard list` names no row; see {PROGRAM}")));
     }
     rows.into_iter().map(|row| Ok((row.to_owned(), per_decision(row)?))).collect()
 }
@@ -124,7 +122,7 @@ fn time() -> Result<(), Failure> {
 }
 
 fn binary() -> String {
-    root().join(target_dir()).join("release/examples/guard").display().to_string()
+    root().join(target_dir()).join("release/tidegate-guard").display().to_string()
 }
 
 fn per_decision(row: &str) -> Result<u64, Failure> {
@@ -134,7 +132,7 @@ fn per_decision(row: &str) -> Result<u64, Failure> {
         .ok_or_else(|| failed(format!("row {row}: more decisions took no more work")))
 }
 
-/// All instructions of one run of the example.
+/// All instructions of one run of the program.
 fn count(row: &str, decisions: u64) -> Result<u64, Failure> {
     let out = out_file(row, decisions)?;
     let sink = format!("--callgrind-out-file={}", out.display());

@@ -31,6 +31,8 @@ const ARROWS: &[(&str, May)] = &[
     ("tidegate-server", May::Name(&[CORE, ENGINE, TOWER])),
     ("tidegate", May::NameAll),
     ("tidegate-bench", May::NameAll),
+    ("tidegate-fuzz", May::NameAll),
+    ("tidegate-guard", May::Name(&[CORE, ENGINE])),
     (JUDGE, May::NameAll),
     ("xtask", May::Name(&[])),
 ];

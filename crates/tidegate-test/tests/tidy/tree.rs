@@ -56,7 +56,7 @@ pub(crate) fn rust_files() -> Vec<File> {
 /// The manifests of the members, not that of the workspace.
 pub(crate) fn member_manifests() -> Vec<File> {
     let mut folders = children(&root().join("crates"));
-    folders.push(root().join("xtask"));
+    folders.extend(["fuzz", "xtask"].map(|folder| root().join(folder)));
     folders.iter().filter_map(|folder| read(&relative(&folder.join("Cargo.toml")))).collect()
 }
 

@@ -42,6 +42,13 @@ pub struct ErrorResponse {
     request: Option<(RequestId, Timestamp)>,
 }
 
+/// The kind of build that answers: details are told by debug builds only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Build {
+    Debug,
+    Release,
+}
+
 #[derive(Serialize)]
 struct Body<'a> {
     code: &'static str,
@@ -184,16 +191,19 @@ impl ErrorResponse {
     /// The body.
     #[must_use]
     pub fn body(&self) -> Value {
-        serde_json::to_value(self.form()).unwrap_or_default()
+        serde_json::to_value(self.form(Build::THIS)).unwrap_or_default()
     }
 
     /// The body as it is sent.
     pub(super) fn to_json(&self) -> Vec<u8> {
-        serde_json::to_vec(&self.form()).unwrap_or_default()
+        serde_json::to_vec(&self.form(Build::THIS)).unwrap_or_default()
     }
 
-    fn form(&self) -> Body<'_> {
-        let detail = self.detail.as_deref().filter(|_| cfg!(debug_assertions));
+    fn form(&self, build: Build) -> Body<'_> {
+        let detail = match build {
+            Build::Debug => self.detail.as_deref(),
+            Build::Release => None,
+        };
         Body {
             code: self.code.name(),
             message: &self.message,
@@ -215,7 +225,7 @@ impl core::error::Error for ErrorResponse {}
 impl From<ErrorResponse> for Response<String> {
     /// The whole response, as any server that knows the `http` crate can send it.
     fn from(error: ErrorResponse) -> Self {
-        let body = serde_json::to_string(&error.form()).unwrap_or_default();
+        let body = serde_json::to_string(&error.form(Build::THIS)).unwrap_or_default();
         let mut response = Self::new(body);
         *response.status_mut() = error.status();
         let headers = response.headers_mut();
@@ -225,5 +235,38 @@ impl From<ErrorResponse> for Response<String> {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
+    }
+}
+
+// === impl Build ===
+
+impl Build {
+    /// The build that this code belongs to.
+    const THIS: Self = if cfg!(debug_assertions) { Self::Debug } else { Self::Release };
+}
+
+#[cfg(test)]
+mod tests {
+    //! What each kind of build tells.
+
+    use super::*;
+
+    fn body(build: Build) -> String {
+        let error =
+            ErrorResponse::new(ErrorCode::ServiceUnavailable).with_detail("no route to 10.0.0.7");
+        serde_json::to_string(&error.form(build)).unwrap()
+    }
+
+    #[test]
+    fn t40_details_are_told_by_debug_builds_and_never_by_release_builds() {
+        let usual = r#""code":"ServiceUnavailable","message":"This cannot be checked right now. Try again later.""#;
+        let detail = r#""context":{"detail":"no route to 10.0.0.7"}"#;
+        assert_eq!(body(Build::Debug), format!("{{{usual},{detail}}}"));
+        assert_eq!(body(Build::Release), format!(r#"{{{usual},"context":{{}}}}"#));
+    }
+
+    #[test]
+    fn a_build_with_debug_assertions_is_a_debug_build() {
+        assert_eq!(Build::THIS == Build::Debug, cfg!(debug_assertions));
     }
 }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::latency::Client;
+use crate::latency::{Client, assert_within_twice};
 use crate::process::{PATIENCE, Server};
 use crate::wire::get;
 
@@ -48,17 +48,6 @@ fn connections(server: SocketAddr) -> usize {
     usize::try_from(details["connections"].as_u64().unwrap()).unwrap()
 }
 
-/// The 99th percentile of one round.
-fn p99(client: &mut Client) -> Duration {
-    let latencies = client.latencies(2_000);
-    latencies[latencies.len() * 99 / 100]
-}
-
-fn median(mut figures: Vec<Duration>) -> Duration {
-    figures.sort_unstable();
-    figures[figures.len() / 2]
-}
-
 #[test]
 fn t34_five_thousand_slow_sockets_leave_the_latency_of_others_within_twice() {
     let _alone = crate::alone();
@@ -69,16 +58,7 @@ fn t34_five_thousand_slow_sockets_leave_the_latency_of_others_within_twice() {
     let mut sockets: Vec<TcpStream> = (0..SLOW).map(|number| slow(attacked, number)).collect();
     // All of them are served, and not merely waiting to be.
     while connections(attacked) < SLOW {}
-    let (mut calm, mut attacked) = (Client::new(calm, BODY), Client::new(attacked, BODY));
-    let (mut without, mut with) = (Vec::new(), Vec::new());
-    // In turns, so that what else happens on the machine happens to both.
-    for _ in 0..11 {
-        without.push(p99(&mut calm));
-        with.push(p99(&mut attacked));
-    }
-    let (without, with) = (median(without), median(with));
-    println!("p99 without {without:?}, with {SLOW} slow sockets {with:?}");
-    assert!(with <= 2 * without, "p99 {with:?} instead of {without:?}");
+    assert_within_twice("5,000 slow sockets", calm, attacked, BODY);
     // They were there all the time.
     let last = sockets.last_mut().unwrap();
     last.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
