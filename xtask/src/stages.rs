@@ -237,8 +237,8 @@ mod tests {
             let section = text.split("[features]\n").nth(1).unwrap();
             let section = section.split("\n[").next().unwrap();
             let names = section.lines().filter_map(|line| line.split_once(" = "));
-            let mut names: Vec<&str> =
-                names.map(|(name, _)| name).filter(|name| *name != "default").collect();
+            let is_feature = |name: &&str| *name != "default" && !name.starts_with('#');
+            let mut names: Vec<&str> = names.map(|(name, _)| name).filter(is_feature).collect();
             let mut known = features.to_vec();
             names.sort_unstable();
             known.sort_unstable();
