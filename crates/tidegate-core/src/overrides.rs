@@ -196,7 +196,10 @@ impl Overrides {
     }
 
     fn find_pattern(&self, facts: Facts<'_>) -> Option<Applies> {
-        let matching = |rule: &&Rule| matches!(facts.get(rule.dimension), Some(Fact::Plain(value)) if matches(&rule.value, value));
+        let matching = |rule: &&Rule| match facts.get(rule.dimension) {
+            Some(Fact::Plain(value) | Fact::Private(value)) => matches(&rule.value, value),
+            Some(Fact::Address(_)) | None => false,
+        };
         self.patterns.iter().find(matching).map(|rule| rule.applies)
     }
 

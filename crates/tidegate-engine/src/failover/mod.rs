@@ -12,9 +12,9 @@ mod traffic;
 mod woken;
 
 use tidegate_core::{
-    Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, Generation,
-    Input, Mode, Name, Outputs, Policy, Probe, Protects, Signal, Span, Standby, Standing, Store,
-    StoreError, Timestamp, Trial, fold,
+    Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, FailureMode,
+    Generation, Input, Mode, Name, Outputs, Policy, Probe, Protects, Signal, Span, Standby,
+    Standing, Store, StoreError, Timestamp, Trial, fold,
 };
 
 pub(crate) use self::post::{Permit, Post, Route};
@@ -211,8 +211,8 @@ impl<S: Store> Engine<S> {
     }
 
     /// What becomes of a request whose counter is unreadable: that counter alone is made anew, with
-    /// this request counted. Whoever could get in by it is refused all the same. Any other failure is
-    /// only taken note of.
+    /// this request counted. Where the policy is an entrance or fails closed, the request is refused all
+    /// the same. Any other failure is only taken note of.
     async fn make_anew(
         &self,
         case: &mut Case<'_>,
@@ -254,9 +254,10 @@ impl<S: Store> Engine<S> {
             Ok(_) | Err(StoreError::Contended) => Err(error.clone()),
             Err(error) => Err(error),
         };
-        let lets_in = case.policy().protects().is_some_and(Protects::is_entrance);
+        let is_entrance = case.policy().protects().is_some_and(Protects::is_entrance);
+        let closed = is_entrance || case.policy().failure() == FailureMode::FailClosed;
         match again {
-            Ok(()) if lets_in => Err(self.failed(case, counted, post, permit, error)),
+            Ok(()) if closed => Err(self.failed(case, counted, post, permit, error)),
             Ok(()) => {
                 let failed = Input::Failed(permit.generation, Failure::Corrupt(charge.digest()));
                 self.step(case.policy().name(), post, failed, self.now());

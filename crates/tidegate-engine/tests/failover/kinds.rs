@@ -3,11 +3,12 @@
 use std::task::{Context, Waker};
 
 use tidegate_core::{
-    Account, Alarm, Case, Changes, Failure, Mode, Severity, Signal, Span, StoreError, Subject,
+    Account, Alarm, Bucket, Case, Changes, Dimension, Failure, FailureMode, Limit, Mode, PolicySet,
+    PolicySpec, Protects, Rate, Scope, Severity, Shape, Signal, Span, StoreError, Subject,
 };
 use tidegate_engine::{DecideError, Event, ready};
 
-use crate::world::{Op, World};
+use crate::world::{Op, World, name};
 
 const HERE: [u8; 4] = [203, 0, 113, 9];
 
@@ -111,6 +112,21 @@ fn p50_where_somebody_could_get_in_an_unreadable_counter_refuses_once_and_counts
 }
 
 #[test]
+fn a28_a35_an_unreadable_counter_of_spending_that_fails_closed_refuses_once() {
+    let bucket = Bucket::try_new(Rate::per_second(1_000).unwrap(), 9_000).unwrap();
+    let limit = Limit::new(name("spend"), Scope::of([Dimension::Ip]), Shape::Bucket(bucket));
+    let spec = PolicySpec::new(name("spend"), FailureMode::FailClosed).protecting(Protects::Spend);
+    let world = World::with(PolicySet::builder().policy(spec.limit(limit)).build(None).unwrap());
+    world.probe();
+    next(&world, StoreError::Corrupt { charge: 0 });
+    let told = world.ask("spend", "ann", HERE);
+    assert_eq!((told.admits(), told.mode), (false, Mode::FailClosed));
+    assert_eq!(told.alarm, Some(Alarm::Corrupt));
+    assert!(world.ask("spend", "ann", HERE).admits(), "the counter is there again");
+    assert_eq!(failures(&world, "spend"), 0);
+}
+
+#[test]
 fn p50_three_unreadable_counters_are_the_store() {
     let world = World::proven();
     for (place, account) in ["ann", "bob", "cyd", "dan", "eve"].into_iter().enumerate() {
@@ -121,7 +137,7 @@ fn p50_three_unreadable_counters_are_the_store() {
             let subject = Subject::new().agent("agent").account(&account).ip(HERE.into());
             let mut case = Case::new(set.get("login").unwrap(), &subject);
             let decision = ready(world.engine.peek_by_store(&mut case)).unwrap().unwrap();
-            let of_account = |scope: tidegate_core::Scope| scope.to_string() == "account";
+            let of_account = |scope: Scope| scope.to_string() == "account";
             decision.explain().position(|said| of_account(said.limit.scope())).unwrap()
         };
         next(&world, StoreError::Corrupt { charge: by_account });

@@ -290,6 +290,30 @@ policies:
 }
 
 #[test]
+fn a_pattern_holds_for_every_dimension_of_text_those_that_are_hashed_in_keys_too() {
+    for (dimension, subject) in [
+        ("org", Subject::new().org("kiosk-7")),
+        ("device", Subject::new().device("kiosk-7")),
+        ("agent", Subject::new().agent("kiosk-7")),
+    ] {
+        let text = format!(
+            "
+version: 1
+policies:
+  - name: api
+    failure_mode: degraded
+    limits:
+      - name: burst
+        by: {dimension}
+        bucket: {{ rate: 10/s, burst: 20 }}
+        overrides: [{{ match: {{ {dimension}: kiosk-* }}, bucket: {{ burst: 200 }} }}]
+"
+        );
+        assert_eq!(numbers(&text, "api", &subject, "burst").capacity(), 200, "{dimension}");
+    }
+}
+
+#[test]
 fn a_limit_whose_numbers_depend_on_the_plan_is_not_said_to_be_idle() {
     let text = "
 version: 1

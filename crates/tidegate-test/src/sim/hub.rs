@@ -20,7 +20,8 @@ pub(super) const NODES: usize = 3;
 /// The policies there are.
 pub(super) const POLICIES: usize = 6;
 /// The last of them.
-pub(super) const LAST_POLICY: u8 = 4;
+pub(super) const LAST_POLICY: u8 = 5;
+const _: () = assert!(LAST_POLICY as usize + 1 == POLICIES);
 /// How long the store may take for each of them, in microseconds.
 pub(super) const DEADLINES: [u64; POLICIES] =
     [250_000, 250_000, 100_000, 250_000, 100_000, 100_000];

@@ -198,7 +198,7 @@ fn p22_the_decision_is_the_one_observed(
 /// A request is decided in one mode: that of the store if it answered, the primary one if it failed,
 /// and otherwise the one the policy was in.
 fn p01_p08_a31_one_mode(lane: &Lane, request: &Request, answer: &Answer) -> Holds {
-    let recreated = if lane.law.kind.is_entrance() { lane.primary() } else { Mode::Normal };
+    let recreated = if lane.law.kind.is_closed_at_first() { lane.primary() } else { Mode::Normal };
     let expected = match request.progress {
         Progress::Answered => Mode::Normal,
         Progress::AnsweredAnew => recreated,
