@@ -1,9 +1,9 @@
-//! An independent client against the real server.
+//! Tests the real server with an independent client.
 //!
 //! Our own tests know what the server means. Schemathesis knows only `/openapi.json`: it makes up
-//! requests, good and bad, and checks that every answer is one that was promised, that nothing wrong
-//! is accepted, and that nothing ends in a 5xx. It lives in a virtual environment under the target
-//! directory.
+//! requests, good and bad, and checks that every answer is one that was promised, that nothing
+//! wrong is accepted, and that nothing ends in a 5xx. It is installed in a virtual environment
+//! under the target directory.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -12,19 +12,20 @@ use std::time::Duration;
 
 use crate::shell::{Cmd, Failure, root, target_dir};
 
-/// Pinned: a check that is new tomorrow should not fail a tree that was good today.
+/// The version of Schemathesis. Pinned: a check that is new tomorrow should not fail a tree that
+/// was good today.
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 
-/// What the client has to be told.
+/// The configuration file of Schemathesis.
 const CONFIG: &str = "xtask/schemathesis.toml";
 
-/// A server of ours; it ends with this value.
+/// A running Tidegate server, which ends when this value is dropped.
 struct Server(Child);
 
-/// Starts the server on a port of its own and lets Schemathesis loose on it.
+/// Starts the server on a free port and runs Schemathesis against it.
 pub(crate) fn run() -> Result<(), Failure> {
     let client = client()?;
-    // As the tests build it: the same features, so nothing is compiled again.
+    // Built as the tests build it: with the same features, so nothing is compiled again.
     Cmd::cargo(&["test", "--no-run", "--all-targets", "--locked", "--quiet"]).run()?;
     let port = free_port()?;
     let binary = absolute(&target_dir()).join("debug/tidegate");
@@ -36,7 +37,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         .run()
 }
 
-/// The program, installed if it is not there.
+/// The path of Schemathesis, which is installed if it is missing.
 fn client() -> Result<PathBuf, Failure> {
     let venv = absolute(&target_dir()).join("venv");
     let (client, pip) = (venv.join("bin/st"), venv.join("bin/pip"));

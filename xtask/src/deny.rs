@@ -1,22 +1,23 @@
-//! cargo-deny: what may come in from outside, by `deny.toml`.
+//! cargo-deny: checks the dependencies against `deny.toml`.
 //!
-//! Licences, duplicates and sources are facts of `Cargo.lock`, so judging them is a stage. Advisories change
-//! from day to day and have to be fetched, so they are a command of their own: a tree that was good
-//! yesterday should not fail today because of what somebody has found out about a dependency.
+//! Licences, duplicates and sources are facts of `Cargo.lock`, so checking them is a stage.
+//! Advisories change from day to day and have to be fetched, so they are a command of their own: a
+//! tree that was good yesterday should not fail today because of something found in a dependency.
 
 use std::path::PathBuf;
 
 use crate::shell::{Cmd, Failure, root, target_dir};
 
-/// Pinned: a check that is new tomorrow should not fail a tree that was good today.
+/// The version of cargo-deny. Pinned: a check that is new tomorrow should not fail a tree that was
+/// good today.
 const VERSION: &str = "0.20.2";
 
-/// Judges what `Cargo.lock` tells.
+/// Checks licences, duplicates and sources, which follow from `Cargo.lock`.
 pub(crate) fn run() -> Result<(), Failure> {
     check(&["bans", "licenses", "sources"])
 }
 
-/// Judges what is known about the dependencies today. It fetches the database of advisories.
+/// Checks the dependencies for known advisories. It fetches the advisory database.
 pub(crate) fn advisories() -> Result<(), Failure> {
     check(&["advisories"])
 }
@@ -28,7 +29,8 @@ fn check(what: &[&str]) -> Result<(), Failure> {
         .run()
 }
 
-/// The program, compiled if it is not there. Unoptimised: it runs for a second.
+/// The path of cargo-deny, which is compiled if it is missing. Unoptimised, because it runs for a
+/// second.
 fn program() -> Result<PathBuf, Failure> {
     let tools = root().join(target_dir()).join("tools");
     let program = tools.join("bin/cargo-deny");
@@ -47,7 +49,7 @@ fn program() -> Result<PathBuf, Failure> {
         .args(["--no-default-features", "--root", &into, "--target-dir", &build].map(String::from))
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .run()?;
-        // Only the program is wanted of a gigabyte.
+        // Only the program is needed, out of a gigabyte.
         let _ = std::fs::remove_dir_all(tools.join("build"));
     }
     Ok(program)

@@ -1,20 +1,21 @@
-//! What the tests need beyond a Rust toolchain, and how it gets onto a fresh Debian or Ubuntu.
+//! The programs that the tests need beyond a Rust toolchain, and how to install them on a fresh
+//! Debian or Ubuntu.
 //!
-//! A test that needs a program and skips itself where the program is missing proves nothing on the
-//! machine that matters, so the programs are installed first or the run ends here, with the one line
-//! to type. Nothing is touched when nothing is missing.
+//! A test that skips itself where a program is missing proves nothing on the machine that matters.
+//! So missing programs are installed first, or the run ends here, with the one line to type. If
+//! nothing is missing, nothing is changed.
 
 use crate::shell::{Cmd, Failure, on_path};
 use crate::valkey;
 
-/// A program the tests run.
+/// A program that the tests run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tool {
     /// The executable that must be on the `PATH`.
     binary: &'static str,
-    /// The Debian package that brings it.
+    /// The Debian package that contains it.
     package: &'static str,
-    /// Who needs it.
+    /// What the program is needed for.
     why: &'static str,
 }
 
@@ -48,10 +49,10 @@ const TOOLS: &[Tool] = &[
     Tool { binary: "valgrind", package: "valgrind", why: "the guard counts instructions" },
 ];
 
-/// Parts of the toolchain: the subcommand of cargo, and the component that brings it.
+/// Parts of the toolchain: the cargo subcommand, and the rustup component that contains it.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
 
-/// How to become root for `apt-get`.
+/// How `apt-get` can be run as root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rights {
     Root,
@@ -59,11 +60,11 @@ enum Rights {
     None,
 }
 
-/// Installs what is missing, or fails with the line that would.
+/// Installs everything that is missing, or fails with the line that would install it.
 pub(crate) fn run() -> Result<(), Failure> {
     add_components()?;
     add_packages()?;
-    // After the packages, for it needs Python.
+    // After the packages, because it needs Python.
     valkey::install()?;
     println!("nothing is missing");
     Ok(())
@@ -127,7 +128,7 @@ fn rights() -> Rights {
 }
 
 fn apt(rights: Rights, args: &[&str]) -> Cmd {
-    // `env` and not our own environment: sudo does not hand that on.
+    // `env` instead of our own environment, which sudo does not pass on.
     let quiet = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
     let cmd = match rights {
         Rights::Sudo => Cmd::new("sudo", &quiet),

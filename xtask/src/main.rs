@@ -1,9 +1,9 @@
 //! The commands of the repository: `cargo xtask test`, `cargo xtask sim`, `cargo xtask bench` and more.
 //!
-//! One command has to prove the tree on a fresh machine, and it has to be the same one for a person
-//! and for CI. A shell script would do until it needs tables, times and parsing; a task runner would
-//! be one more thing to install. So it is a small program without dependencies, and every step it
-//! takes is a command line it prints, which can be repeated by hand.
+//! One command has to prove the tree on a fresh machine, and it has to be the same for a person and
+//! for CI. A shell script would do until it needs tables, times and parsing; a task runner would be
+//! one more thing to install. So it is a small program without dependencies, and every step it
+//! takes is a command line that it prints, which can be repeated by hand.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -1,7 +1,7 @@
-//! Child processes, as values that can be shown before, and repeated after, they run.
+//! Child processes, as values that can be shown before they run and repeated afterwards.
 //!
-//! Whoever sees a stage fail wants the one line that repeats it, so the line printed is made from
-//! the very value that is executed. Children write to our terminal: their output is the
+//! A person who sees a stage fail wants the one line that repeats it, so the line printed is made
+//! from the very value that is executed. Children write to our terminal: their output is the
 //! report, and nothing here paraphrases it.
 
 use std::fmt;
@@ -16,7 +16,7 @@ pub(crate) struct Cmd {
     args: Vec<String>,
 }
 
-/// Why a command of ours did not succeed, and what a person can type next.
+/// Why a command did not succeed, and what a person can type next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// What went wrong, as a clause.
@@ -47,14 +47,14 @@ impl Cmd {
         self
     }
 
-    /// Shows the line, runs it with our terminal, and fails unless it exits with zero.
+    /// Prints the line, runs it in our terminal, and fails unless it exits with zero.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         println!("$ {self}");
         let status = self.command().status().map_err(|e| self.failure(&e))?;
         if status.success() { Ok(()) } else { Err(self.failure(&status)) }
     }
 
-    /// What it prints on standard output; nothing is shown unless it fails.
+    /// Runs the command and returns its standard output; nothing is shown unless it fails.
     pub(crate) fn read(&self) -> Result<String, Failure> {
         let output = self.output()?;
         if !output.status.success() {
@@ -64,12 +64,12 @@ impl Cmd {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// How it ends and what it prints, for somebody who judges that; shows nothing.
+    /// Runs the command and returns its exit status and output; shows nothing.
     pub(crate) fn output(&self) -> Result<Output, Failure> {
         self.quietly().map_err(|error| self.failure(&error))
     }
 
-    /// Whether it can be started and exits with zero; shows nothing.
+    /// Whether the command can be started and exits with zero; shows nothing.
     pub(crate) fn succeeds(&self) -> bool {
         self.quietly().is_ok_and(|output| output.status.success())
     }
@@ -119,7 +119,7 @@ pub(crate) fn root() -> &'static Path {
     xtask.parent().unwrap_or(xtask)
 }
 
-/// Where cargo puts what it builds, relative to [`root`] unless the caller chose another place.
+/// Cargo's target directory, relative to [`root`] unless the caller chose another place.
 pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from)
 }
@@ -134,7 +134,7 @@ pub(crate) fn on_path(binary: &str) -> bool {
     std::env::split_paths(&path).chain(system).any(|dir| dir.join(binary).is_file())
 }
 
-/// The word as a POSIX shell has to be given it.
+/// The word, quoted for a POSIX shell.
 fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

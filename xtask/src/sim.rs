@@ -1,11 +1,11 @@
 //! `cargo xtask sim`: the simulator of `crates/tidegate-test`, as the tests have compiled it.
 //!
-//! Its arguments are its own and passed on as they are. A failing seed fails the same way wherever it
-//! is run, so the command that repeats it is one for everybody.
+//! Its arguments are passed on unchanged. A failing seed fails the same way on every machine, so
+//! anybody can repeat it with the same command.
 
 use crate::shell::{Cmd, Failure};
 
-/// How many seeds prove a tree.
+/// Number of seeds that a full test runs.
 pub(crate) const SEEDS: &str = "10000";
 
 /// Builds the simulator and runs it.
@@ -14,7 +14,8 @@ pub(crate) fn run(args: impl IntoIterator<Item = String>) -> Result<(), Failure>
 }
 
 fn command(args: impl IntoIterator<Item = String>) -> Cmd {
-    // Without a package: chosen alone, it would have its dependencies compiled anew with fewer features.
+    // Without a package: a package chosen alone would have its dependencies compiled again with
+    // fewer features.
     Cmd::cargo(&["run", "--locked", "--example", "sim", "--"]).args(args)
 }
 

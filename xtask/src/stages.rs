@@ -1,8 +1,7 @@
-//! `cargo xtask test`: the stages that prove the tree, in the order of their price.
+//! `cargo xtask test`: the stages that prove the tree, the cheapest first.
 //!
-//! The cheap ones come first and the first failure ends the run, so a slip of formatting is known
-//! in a second and not after the slow searches. `cargo xtask quick` runs three of them, for whoever is
-//! about to commit.
+//! The first failure ends the run, so a formatting mistake is known in a second and not after the
+//! slow searches. `cargo xtask quick` runs three of the stages, before a commit.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use crate::shell::{Cmd, Failure, target_dir};
 use crate::sim;
 use crate::summary::{Outcome, Summary, seconds};
 
-/// One step of the proof.
+/// One stage of the full test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Install,
@@ -73,7 +72,7 @@ impl Stage {
         }
     }
 
-    /// What it does, in one line.
+    /// What the stage does, in one line.
     fn about(self) -> &'static str {
         match self {
             Self::Install => "install what the tests need and this machine lacks",
@@ -121,7 +120,7 @@ pub(crate) fn list() -> String {
     Stage::ALL.map(|stage| format!("  {:<8} {}\n", stage.name(), stage.about())).concat()
 }
 
-/// Runs `stages` in order up to the first failure, and sums up what each took.
+/// Runs `stages` in order up to the first failure, and prints how long each took.
 pub(crate) fn run(stages: &[Stage]) -> Result<(), Failure> {
     let mut summary = Summary::default();
     let mut failed = None;
@@ -157,7 +156,8 @@ fn has_nextest() -> bool {
     Cmd::cargo(&["nextest", "--version"]).succeeds()
 }
 
-/// nextest isolates each test in a process and stops one that hangs; plain `cargo test` is enough.
+/// Runs all tests, with nextest if it is installed: it isolates each test in a process and stops
+/// one that hangs. Plain `cargo test` is enough.
 fn test_runner() -> Cmd {
     if has_nextest() {
         println!("with cargo-nextest");
@@ -168,7 +168,7 @@ fn test_runner() -> Cmd {
     }
 }
 
-/// Which tests are fast is said in `.config/nextest.toml`.
+/// Runs the fast tests; `.config/nextest.toml` says which these are.
 fn fast_runner() -> Cmd {
     if has_nextest() {
         Cmd::cargo(&["nextest", "run", "--all-targets", "--locked", "--cargo-quiet"])
@@ -181,8 +181,8 @@ fn fast_runner() -> Cmd {
     }
 }
 
-/// The features that users can switch on, each without the others, and the members that nothing else
-/// compiles. Only checked: that is enough to know that they compile.
+/// Commands that check each feature that users can switch on, without the others, and the members
+/// that nothing else compiles. `cargo check` is enough to know that they compile.
 fn checks() -> Vec<Cmd> {
     let alone = FEATURES.iter().flat_map(|(package, features)| {
         let check = ["check", "--locked", "--package", package, "--no-default-features"];
@@ -204,8 +204,9 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("tidegate", &["redis", "tend", "tower", "axum", "serve", "otel", "abuse-limiter", "binary"]),
 ];
 
-/// Loom replaces the atomics of the whole build, hence a target directory of its own. The engine alone is
-/// enough, and without link-time optimisation it is compiled in a third of the time.
+/// Runs the tests under loom, which replaces the atomics of the whole build, hence a target
+/// directory of its own. The engine alone is enough, and without link-time optimisation it is
+/// compiled in a third of the time.
 fn loom() -> Cmd {
     let target = target_dir().join("loom").display().to_string();
     Cmd::cargo(&["test", "--profile", "search", "--locked", "--target-dir", &target])

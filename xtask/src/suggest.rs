@@ -19,7 +19,7 @@ pub(crate) fn hint<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) ->
     nearest(typed, known).map_or_else(String::new, |word| format!(" (did you mean `{word}`?)"))
 }
 
-/// Levenshtein's distance: how many letters to insert, remove or replace.
+/// The Levenshtein distance: how many letters to insert, remove or replace.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

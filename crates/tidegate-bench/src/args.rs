@@ -4,65 +4,66 @@ use crate::middleware::Stack;
 use crate::redis::Workload;
 use crate::scenarios::{MANY, Scenario};
 
-/// What was asked for.
+/// What the command line asked for.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Request {
     Help,
-    /// The names of the scenarios.
+    /// Print the names of the scenarios.
     List,
-    /// The measurement.
+    /// Measure decisions in this process, Tidegate beside its peers.
     InProcess(Options),
-    /// The decision server beside others.
+    /// Measure the decision server beside a hello world and a peer.
     Server(Options),
-    /// The layers around a hello world, beside others.
+    /// Measure the layers around a hello world, beside a peer's layers.
     Middleware(Options),
-    /// One of these hello worlds, as a server. Not for people.
+    /// Serve the hello world inside one stack of layers. Started by `middleware`, not by people.
     MiddlewareApp {
         stack: Stack,
         listen: String,
     },
-    /// One of them alone and without a socket, for a profiler.
+    /// Send requests through one stack of layers without a socket, for a profiler.
     MiddlewareProfile {
         stack: Stack,
         requests: u32,
     },
-    /// The shared store beside others.
+    /// Measure the shared store beside other scripts.
     Redis(Options),
-    /// Abuse logs on a shared store beside the script of the seed.
+    /// Measure abuse logs on a shared store beside the script of the seed.
     Attempts(Options),
-    /// A node under more requests than its store can answer.
+    /// Measure a node under more requests than its store can answer.
     Overload(Options),
-    /// Tidegate's part of the shared store alone, for a profiler.
+    /// Let Tidegate alone decide on a shared store, for a profiler.
     RedisProfile {
         workload: Workload,
         decisions: u32,
     },
-    /// The hello world among them. Not for people.
+    /// Serve a bare hello world. Started by `server`, not by people.
     Hello {
         listen: String,
     },
-    /// What peers get wrong.
+    /// Show the defects of peers.
     Defects,
-    /// Tidegate's part of a scenario alone, for a profiler.
+    /// Let Tidegate alone run one scenario, for a profiler.
     Profile {
         scenario: Scenario,
         decisions: u32,
     },
-    /// One contender's memory, measured in a process of its own. Not for people.
+    /// Measure one contender's memory in this process. Started by the `bytes` scenario, not by
+    /// people.
     Footprint {
         who: String,
         keys: u32,
     },
 }
 
-/// How to measure.
+/// The options of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// How many turns each contender gets.
+    /// Turns that each contender gets.
     pub(crate) rounds: usize,
-    /// How many keys there are where there are many.
+    /// Keys in the scenarios that use many keys.
     pub(crate) keys: u32,
-    /// What to measure.
+    /// The scenarios to measure.
     pub(crate) scenarios: Vec<Scenario>,
 }
 
@@ -117,7 +118,7 @@ const WORDS: [&str; 14] = [
     "--list",
 ];
 
-/// Reads the words after the program's name.
+/// Parses the command-line words that follow the program's name.
 pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
     let mut options = Options { rounds: 9, keys: MANY, scenarios: Vec::new() };
     let mut words = words.iter().map(String::as_str);

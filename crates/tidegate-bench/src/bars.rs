@@ -1,15 +1,15 @@
-//! What Tidegate is held to, and whether it got there.
+//! The performance bars that Tidegate is held to, and whether it met them.
 
 use crate::scenarios::{Found, Outcome, Scenario};
 
-/// A bar: one figure of a scenario, or the ratio of two.
+/// A bar: the bound on one figure of a scenario, or on the ratio of two.
 #[derive(Clone, Copy, Debug)]
 struct Bar {
     scenario: Scenario,
     what: &'static str,
     measure: Measure,
     bound: Bound,
-    /// What would be better still.
+    /// A better value to aim for beyond the bound.
     aim: Option<f64>,
 }
 
@@ -27,7 +27,7 @@ enum Bound {
     AtLeast(f64),
 }
 
-/// A bar and what was measured.
+/// A bar, the figure that was measured, and whether it met the bar.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
     pub(crate) scenario: &'static str,
@@ -85,7 +85,7 @@ const BARS: [Bar; 6] = [
     },
 ];
 
-/// The bars of the scenarios that were run.
+/// The verdicts on all bars that belong to the scenarios that were run.
 pub(crate) fn verdicts(outcomes: &[Outcome]) -> Vec<Verdict> {
     let of_outcome = |outcome| BARS.iter().filter_map(move |bar| bar.verdict(outcome));
     outcomes.iter().flat_map(of_outcome).collect()

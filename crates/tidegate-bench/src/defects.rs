@@ -1,7 +1,7 @@
-//! What peers get wrong, shown by asking them.
+//! Defects of peers, shown by asking them.
 //!
-//! Time is an argument of throttlecrab's library, so every one of these is exact and can be
-//! repeated. Tidegate answers the same questions next to it.
+//! Time is an argument of throttlecrab's library, so each of these defects is exact and can be
+//! reproduced. Tidegate answers the same questions beside it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,12 +15,12 @@ use tidegate_engine::{Engine, ready};
 
 use crate::Fallible;
 
-/// Microseconds since the epoch at which the stories begin.
+/// The time at which each demonstration begins, in microseconds since the epoch.
 const START: u64 = 1_800_000_000_000_000;
-/// How often to ask before it is called "never denies".
+/// Requests to make before concluding that a limiter never denies.
 const PATIENCE: u32 = 1_000;
 
-/// Somebody who can be asked at any time.
+/// A limiter that can be asked at any point in time.
 trait Limiter {
     fn admits(&mut self, at_micros: u64) -> Fallible<bool>;
 }
@@ -35,7 +35,7 @@ struct Ours<'c> {
     engine: Engine<MemoryStore<&'c ManualClock>>,
 }
 
-/// Prints what each question came to.
+/// Runs every demonstration and prints the results.
 pub(crate) fn show() -> Fallible<()> {
     println!("throttlecrab 0.4.40 (library), and Tidegate asked the same. Limit: 10 per second.\n");
     burst_of_one()?;
@@ -93,7 +93,7 @@ fn told_to_wait() -> Fallible<()> {
     Ok(())
 }
 
-/// How many are admitted `later` than the start before one is denied.
+/// Number of requests admitted at `later` microseconds after the start, before one is denied.
 fn rush(limiter: &mut impl Limiter, later: u64) -> Fallible<u32> {
     for admitted in 0..PATIENCE {
         if !limiter.admits(START + later)? {
@@ -142,7 +142,7 @@ impl<S: Store> Limiter for Theirs<S> {
 // === impl Ours ===
 
 impl Ours<'_> {
-    /// What the limit that decides tells the next caller to wait.
+    /// Decides one request and returns the wait that the binding limit reports; zero if admitted.
     fn wait(&self) -> Fallible<Span> {
         let set = self.engine.policies();
         let policy = set.get("api").ok_or("the policy is missing from its set")?;

@@ -1,8 +1,8 @@
 //! Resident memory per key.
 //!
-//! Allocators keep what others have freed, so each contender is measured in a fresh process of this
-//! same program: how much its resident memory grows from before the limiter is made until it has
-//! met every key once.
+//! Allocators keep memory that others have freed, so each contender is measured in a fresh process
+//! of this same program: the growth of its resident memory from before the limiter is made until it
+//! has met every key once.
 
 use std::fs;
 use std::process::Command;
@@ -16,16 +16,16 @@ use crate::workload::Stream;
 pub(crate) struct Footprint {
     pub(crate) name: &'static str,
     pub(crate) bytes_per_key: f64,
-    /// How many keys have a counter of their own, where a contender can tell.
+    /// Number of keys with a counter of their own, for contenders that can tell.
     pub(crate) exact: Option<u32>,
 }
 
-/// Those who are measured; the first is what ratios are taken to.
+/// The contenders that are measured.
 const NAMES: [&str; 3] = ["governor", "throttlecrab", "tidegate"];
-/// Keys that are met at a time, so that their text takes little memory.
+/// Keys that are built at a time, so that their text takes little memory.
 const AT_ONCE: u32 = 4_096;
 
-/// Measures everybody, each in a process of its own.
+/// Measures every contender, each in a process of its own.
 pub(crate) fn all(keys: u32) -> Fallible<Vec<Footprint>> {
     let program = std::env::current_exe()?;
     let mut footprints = Vec::new();
@@ -45,8 +45,8 @@ pub(crate) fn all(keys: u32) -> Fallible<Vec<Footprint>> {
     Ok(footprints)
 }
 
-/// In the child: measures `who` and prints the growth in bytes and the keys with a counter of
-/// their own.
+/// Runs in the child process: measures `who`, then prints the growth in bytes and, if known, the
+/// number of keys with a counter of their own.
 pub(crate) fn child(who: &str, keys: u32) -> Fallible<()> {
     let before = resident()?;
     match who {
@@ -73,8 +73,8 @@ fn growth(contender: &mut dyn Contender, keys: u32, before: u64) -> Fallible<u64
     Ok(resident()?.saturating_sub(before))
 }
 
-/// The resident memory of this process in bytes. `smaps_rollup` counts pages, where `statm` adds
-/// up counters that may lag behind.
+/// The resident memory of this process in bytes. Read from `smaps_rollup`, which counts pages;
+/// `statm` adds up counters that may lag behind.
 fn resident() -> Fallible<u64> {
     let path = "/proc/self/smaps_rollup";
     let text = fs::read_to_string(path)?;

@@ -1,9 +1,9 @@
-//! Where and when a measurement was made.
+//! Facts about the machine, the time and the commit of a measurement.
 
 use std::fs;
 use std::process::Command;
 
-/// One line per fact, as Markdown.
+/// Facts about the machine, the toolchain and the commit: each a label and its value.
 pub(crate) fn facts() -> Vec<(&'static str, String)> {
     vec![
         ("machine", format!("{}, {} cores", processor(), cores())),
@@ -25,7 +25,7 @@ fn cores() -> String {
     std::thread::available_parallelism().map_or_else(|_| "?".to_owned(), |cores| cores.to_string())
 }
 
-/// The commit, and whether the sources measured differ from it.
+/// The commit, with a note if the measured sources differ from it.
 fn commit() -> String {
     let commit = said("git", &["rev-parse", "--short=12", "HEAD"]);
     let sources = [
@@ -51,7 +51,7 @@ fn said(program: &str, arguments: &[&str]) -> String {
     }
 }
 
-/// How busy the machine was over the last one, five and fifteen minutes: by this, and by others.
+/// The load average of the last one, five and fifteen minutes; it includes this benchmark.
 fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().take(3).collect::<Vec<_>>().join(", ")

@@ -33,7 +33,7 @@ use args::{HELP, Options, Request};
 use measure::progress;
 use scenarios::Scenario;
 
-/// What anything here can fail with: a message for the person who ran it.
+/// The result of anything here that can fail; its error is a message for the person who ran it.
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {

@@ -1,9 +1,10 @@
-//! Turns, rounds and medians.
+//! Measures contenders in turns, over several rounds, and compares their medians.
 //!
 //! One thread is timed by the processor time it got, because a decision takes no longer when
-//! somebody else is given the processor in between. Two threads are timed by the clock on the wall,
-//! because to wait for each other is part of what is measured there; and by processor time too,
-//! which leaves out what others took from them, and also what they slept waiting for a lock.
+//! somebody else is given the processor in between. Two threads are timed by wall clock, because
+//! waiting for each other is part of what is measured there; and by processor time too, which
+//! leaves out the time that other processes took from them, but also the time they slept waiting
+//! for a lock.
 
 use std::fs;
 use std::sync::Barrier;
@@ -13,12 +14,12 @@ use crate::Fallible;
 use crate::contenders::{Contender, Tally};
 use crate::workload::Stream;
 
-/// How long a contender is measured before it is the next one's turn.
+/// Length of a contender's turn, before the next contender is measured.
 const TURN: Duration = Duration::from_millis(150);
-/// Requests between two looks at the stopwatch.
+/// Requests between two checks of the elapsed time.
 const CHUNK: usize = 4096;
 
-/// What one contender showed, round by round.
+/// The figures of one contender, one for each round.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) name: &'static str,
@@ -28,21 +29,22 @@ pub(crate) struct Row {
     pub(crate) admitted: f64,
 }
 
-/// One turn.
+/// The result of one contender's turn on one thread.
 struct Turn {
     tally: Tally,
     wall: Duration,
-    /// Time on a processor, where the system tells it.
+    /// Time on a processor, or `None` where the system does not report it.
     processor: Option<Duration>,
 }
 
-/// Where a contender is in the stream.
+/// A contender's position in the stream of requests.
 #[derive(Clone, Copy)]
 struct Cursor(usize);
 
-/// Nanoseconds of processor time per decision of each contender, who take turns.
+/// Measures nanoseconds of processor time per decision of each contender; they take turns.
 ///
-/// Before the first round everybody meets every key once, so that growing a table is not measured.
+/// Before the first round every contender meets every key once, so that growing a table is not
+/// measured.
 pub(crate) fn alternate(
     label: &str,
     mut contenders: Vec<Box<dyn Contender>>,
@@ -62,8 +64,8 @@ pub(crate) fn alternate(
     Ok(rows)
 }
 
-/// Million decisions per second of each contender on two threads, taking turns: by the clock on
-/// the wall, and per second that both had a processor.
+/// Measures each contender on two threads, in turns: million decisions per second, first by wall
+/// clock, then per second in which both threads had a processor.
 pub(crate) fn alternate_threads(
     label: &str,
     mut contenders: Vec<Box<dyn Contender>>,
@@ -72,7 +74,7 @@ pub(crate) fn alternate_threads(
 ) -> Fallible<[Vec<Row>; 2]> {
     let mut rows = introduce(label, &mut contenders, all, rounds)?;
     let mut by_processor = rows.clone();
-    // Each thread has its own half of the stream, so no two ask for the same key in step.
+    // Each thread has its own half of the stream, so the two do not ask for the same key in step.
     let mut cursors = vec![[Cursor(0), Cursor(stream.len() / 2)]; contenders.len()];
     for round in 1..=rounds {
         progress(label, round, rounds);
@@ -121,7 +123,7 @@ fn turn(contender: &mut dyn Contender, stream: &Stream, cursor: &mut Cursor) -> 
     Ok(Turn { tally: tally.checked(contender.name())?, wall, processor })
 }
 
-/// One turn on as many threads as there are cursors.
+/// Runs one turn on as many threads as there are cursors.
 fn together(
     contender: &dyn Contender,
     stream: &Stream,
@@ -139,7 +141,7 @@ fn together(
                 turn(handle.as_mut(), stream, cursor).map_err(|error| error.to_string())
             })
         });
-        // All of them have to be started before the first is waited for.
+        // Collected first, so that all threads are started before the first is joined.
         let threads: Vec<_> = threads.collect();
         let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
         joined.map(|turn| turn.unwrap_or_else(|_| Err("a thread panicked".into()))).collect()
@@ -147,8 +149,8 @@ fn together(
     Ok(turns.into_iter().collect::<Result<_, _>>()?)
 }
 
-/// How long this thread has had a processor. The kernel brings it up to date at every tick, so it
-/// may lag by a few milliseconds.
+/// Processor time of this thread so far. The kernel updates it at every tick, so it may lag by a
+/// few milliseconds.
 pub(crate) fn on_processor() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
@@ -164,7 +166,7 @@ pub(crate) fn progress(label: &str, round: usize, rounds: usize) {
     }
 }
 
-/// The middle of `figures`.
+/// The median of `figures`.
 pub(crate) fn median(figures: &[f64]) -> f64 {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -183,7 +185,7 @@ impl Row {
         median(&self.figures) / median(&other.figures)
     }
 
-    /// The smallest and the largest ratio within one round.
+    /// The smallest and the largest ratio to `other` within one round.
     pub(crate) fn spread_to(&self, other: &Self) -> (f64, f64) {
         let ratios = self.figures.iter().zip(&other.figures).map(|(mine, theirs)| mine / theirs);
         ratios.fold((f64::INFINITY, 0.0), |(low, high), ratio| (ratio.min(low), ratio.max(high)))
@@ -199,7 +201,7 @@ impl Turn {
         took.as_nanos() as f64 / self.tally.asked as f64
     }
 
-    /// Million decisions per second of the clock on the wall.
+    /// Million decisions per second by wall clock.
     fn millions_per_second(&self) -> f64 {
         self.tally.asked as f64 / self.wall.as_secs_f64() / 1e6
     }
@@ -208,7 +210,7 @@ impl Turn {
 // === impl Cursor ===
 
 impl Cursor {
-    /// The start of the next chunk.
+    /// Moves on by one chunk and returns its start; begins anew at the end of the stream.
     const fn advance(&mut self, stream: &Stream) -> usize {
         let start = if self.0 + CHUNK > stream.len() { 0 } else { self.0 };
         self.0 = start + CHUNK;

@@ -9,7 +9,7 @@ use crate::machine;
 use crate::measure::{Row, median};
 use crate::scenarios::{Found, Outcome, Scenario};
 
-/// Everything: where it was measured, the bars, the figures.
+/// Writes the whole report: where it was measured, the bars, the figures.
 pub(crate) fn whole(outcomes: &[Outcome], options: &Options) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -83,7 +83,7 @@ fn write_heading(text: &mut String, unit: &str) -> Result<(), std::fmt::Error> {
     writeln!(text, "|---|---|---:|---:|---:|---:|")
 }
 
-/// The rows of one scenario; ratios are to the first of them.
+/// Writes the rows of one scenario; ratios are to the first of them.
 fn write_rows(text: &mut String, scenario: Scenario, rows: &[Row]) -> Result<(), std::fmt::Error> {
     let Some(base) = rows.first() else { return Ok(()) };
     for row in rows {

@@ -1,4 +1,4 @@
-//! What is measured, against whom, and the bar it is held to.
+//! The scenarios: what is measured, and which contenders take part.
 
 use crate::Fallible;
 use crate::args::Options;
@@ -10,7 +10,7 @@ use crate::footprint::{self, Footprint};
 use crate::measure::{Row, alternate, alternate_threads};
 use crate::workload::{Stream, uniform, zipf};
 
-/// One thing to measure.
+/// A scenario to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scenario {
     Hot,
@@ -26,7 +26,7 @@ pub(crate) enum Scenario {
     Bytes,
 }
 
-/// What a scenario showed.
+/// A scenario and the figures it produced.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) scenario: Scenario,
@@ -40,20 +40,20 @@ pub(crate) enum Found {
     Nanos(Vec<Row>),
     /// Million decisions per second.
     Throughput {
-        /// By the clock on the wall.
+        /// Decisions per second by wall clock.
         wall: Vec<Row>,
-        /// Per second that both threads had a processor.
+        /// Decisions per second in which both threads had a processor.
         processor: Vec<Row>,
     },
-    /// Memory.
+    /// Resident memory per key.
     Bytes(Vec<Footprint>),
 }
 
-/// Requests in a stream before it begins anew.
+/// Number of requests in a stream before it begins anew.
 const REQUESTS: usize = 1 << 22;
-/// Keys where only one is used.
+/// Keys that the limiters have room for in scenarios that use only one.
 const FEW: u32 = 1_000;
-/// Keys where there are many, unless the command line says otherwise.
+/// Keys in the scenarios that use many, unless the command line says otherwise.
 pub(crate) const MANY: u32 = 1_000_000;
 
 // === impl Scenario ===
@@ -90,7 +90,7 @@ impl Scenario {
         }
     }
 
-    /// What it measures, in a line.
+    /// What this scenario measures, in a line.
     pub(crate) const fn about(self) -> &'static str {
         match self {
             Self::Hot => "one key, everything admitted",
@@ -107,7 +107,7 @@ impl Scenario {
         }
     }
 
-    /// Measures it.
+    /// Measures this scenario.
     pub(crate) fn run(self, options: &Options) -> Fallible<Outcome> {
         let (keys, rounds) = (options.keys, options.rounds);
         let found = match self {
@@ -127,11 +127,11 @@ impl Scenario {
         Ok(Outcome { scenario: self, found })
     }
 
-    /// Lets Tidegate alone make about so many decisions, with little else around them.
+    /// Lets Tidegate alone make about `decisions` decisions, with little else around them.
     pub(crate) fn profile(self, decisions: u32) -> Fallible<()> {
         let keys = if self.is_hot() { FEW } else { MANY };
         let (all, stream) = self.streams(keys, REQUESTS.min(decisions as usize));
-        // Tidegate is always the last to be called.
+        // Tidegate is always the last of the contenders.
         let mut ours = self.contenders(keys)?.pop().ok_or("nobody takes part in this")?;
         ours.run(&all, 0, all.len()).checked(ours.name())?;
         for _ in 0..(decisions as usize).div_ceil(stream.len()) {
@@ -145,7 +145,7 @@ impl Scenario {
         matches!(self, Self::Hot | Self::HotDenied | Self::FiveHot | Self::Shapes)
     }
 
-    /// Every key once, and the keys in the order they are asked for.
+    /// Returns two streams: every key once, and the keys in the order they are asked for.
     fn streams(self, keys: u32, requests: usize) -> (Stream, Stream) {
         match self {
             Self::Zipf | Self::ZipfMixed => (Stream::each(keys), zipf(keys, requests)),
@@ -157,7 +157,7 @@ impl Scenario {
         }
     }
 
-    /// Who takes part, on `keys` keys. The first is what ratios are taken to.
+    /// The contenders of this scenario, with room for `keys` keys. Ratios are taken to the first.
     fn contenders(self, keys: u32) -> Fallible<Vec<Box<dyn Contender>>> {
         let numbers = match self {
             Self::HotDenied | Self::UniformIdle | Self::ZipfMixed => Numbers::TIGHT,

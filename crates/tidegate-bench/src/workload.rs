@@ -1,9 +1,9 @@
-//! Who asks, and in which order: the same for every contender.
+//! The keys that are asked for, and their order: the same for every contender.
 //!
-//! A server has just read the key off the wire when it asks its limiter, so the key is warm and the
-//! limiter's memory is not. Keys are therefore laid out in the order they are asked for, as one
-//! text that is read from front to back, instead of being fetched from a million places: that
-//! would charge every contender for two cache misses of the benchmark's own.
+//! A server has just read the key off the wire when it asks its limiter, so the key is in the cache
+//! and the limiter's memory is not. Keys are therefore laid out in the order they are asked for, as
+//! one text that is read from front to back. Fetching them from a million places would charge every
+//! contender for two cache misses of the benchmark's own.
 
 /// Bytes in a key.
 const WIDTH: usize = 20;
@@ -21,7 +21,7 @@ pub(crate) struct Random(u64);
 // === impl Stream ===
 
 impl Stream {
-    /// The keys of `order`, which are ranks.
+    /// The keys with the ranks in `order`.
     pub(crate) fn of(order: impl IntoIterator<Item = u32>) -> Self {
         let mut text = String::new();
         for rank in order {
@@ -30,17 +30,17 @@ impl Stream {
         Self { text }
     }
 
-    /// Every one of `keys` keys once.
+    /// A stream in which each of `keys` keys occurs once.
     pub(crate) fn each(keys: u32) -> Self {
         Self::of(0..keys)
     }
 
-    /// The number of requests.
+    /// The number of requests in the stream.
     pub(crate) const fn len(&self) -> usize {
         self.text.len() / WIDTH
     }
 
-    /// `count` keys from the one at `start`; fewer at the end.
+    /// Up to `count` keys from the one at `start`; fewer at the end of the stream.
     pub(crate) fn part(&self, start: usize, count: usize) -> impl Iterator<Item = &str> {
         let end = (start + count).min(self.len());
         (start.min(end)..end).map(|at| &self.text[at * WIDTH..(at + 1) * WIDTH])
@@ -50,36 +50,36 @@ impl Stream {
 // === impl Random ===
 
 impl Random {
-    /// The numbers that follow from `seed`.
+    /// A generator whose numbers follow from `seed`.
     pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next one.
+    /// The next number.
     pub(crate) const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mixed(self.0)
     }
 
-    /// The next one, below `end`.
+    /// The next number, scaled to below `end`.
     pub(crate) fn below(&mut self, end: u32) -> u32 {
         let scaled = (u128::from(self.next()) * u128::from(end)) >> 64;
         u32::try_from(scaled).unwrap_or_default()
     }
 
-    /// The next one, in [0, 1).
+    /// The next number, scaled to [0, 1).
     fn unit(&mut self) -> f64 {
         f64::from(u32::try_from(self.next() >> 32).unwrap_or_default()) / 4_294_967_296.0
     }
 }
 
-/// Requests spread evenly over `keys` keys.
+/// A stream of requests spread evenly over `keys` keys.
 pub(crate) fn uniform(keys: u32, requests: usize) -> Stream {
     let mut numbers = Random::new(1);
     Stream::of((0..requests).map(|_| numbers.below(keys)))
 }
 
-/// Requests whose key of rank `k` comes with a frequency of `1/k`.
+/// A stream of requests in which the key of rank `k` occurs with a frequency of `1/k`.
 pub(crate) fn zipf(keys: u32, requests: usize) -> Stream {
     let mut total = 0.0;
     let sums: Vec<f64> = (1..=keys)
@@ -89,7 +89,7 @@ pub(crate) fn zipf(keys: u32, requests: usize) -> Stream {
         })
         .collect();
     let mut numbers = Random::new(2);
-    // Popular keys must not be neighbours in memory because they were met one after another.
+    // Shuffled: otherwise popular keys, being met one after another, would be neighbours in memory.
     let mut keys: Vec<u32> = (0..keys).collect();
     for last in (1..keys.len()).rev() {
         let other = numbers.below(u32::try_from(last + 1).unwrap_or(u32::MAX));
@@ -101,11 +101,12 @@ pub(crate) fn zipf(keys: u32, requests: usize) -> Stream {
     }))
 }
 
-/// Appends the key of a rank: `org_` and sixteen characters that tell nothing about it.
+/// Appends the key of a rank: `org_` and sixteen characters that reveal nothing about the rank.
 pub(crate) fn push_key(rank: u64, text: &mut String) {
     const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     text.push_str("org_");
-    // `mixed` maps different numbers to different ones, and thirteen digits hold all of it.
+    // `mixed` maps different numbers to different ones, and thirteen digits hold all 64 bits, so
+    // keys differ.
     let (mut first, mut second) = (mixed(rank), mixed(!rank));
     for _ in 0..13 {
         text.push(char::from(DIGITS[(first % 32) as usize]));

@@ -1,10 +1,10 @@
 //! Login names: every spelling of a name is one account.
 //!
-//! Whoever looks accounts up forgives something: case, spaces around, `Ａ` for `A`. What is forgiven
-//! there and not here is a way around every limit on guesses, a fresh one for each spelling (threat
-//! T17). So a name is folded once, before anything is counted or hashed, and [`Subject`] takes an
-//! [`Account`] and no text: nobody can forget to. Look accounts up by [`Account::as_str`] and both
-//! sides forgive the same.
+//! Every look-up of accounts forgives something: case, spaces around the name, `Ａ` for `A`. Whatever
+//! the look-up forgives and the limiter does not is a way around every limit on guesses, with a fresh
+//! limit for each spelling (threat T17). So a name is folded once, before anything is counted or hashed,
+//! and [`Subject`] takes an [`Account`] and no text: nobody can forget to fold. Look accounts up by
+//! [`Account::as_str`], and both sides forgive the same.
 //!
 //! Folding takes out what nobody sees (Unicode's `Default_Ignorable_Code_Point`: soft hyphens,
 //! zero-width spaces and joiners, variation selectors, …), then is NFKC, full case folding and NFKC
@@ -22,8 +22,8 @@ use std::borrow::Cow;
 use caseless::Caseless as _;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// The login name of an account, folded. Borrowed, so a name that is typed as it is folded costs no
-/// allocation.
+/// The login name of an account, folded. An ASCII name that is typed in its folded form is borrowed, so
+/// it costs no allocation.
 ///
 /// ```
 /// use tidegate_core::Account;
@@ -38,7 +38,7 @@ pub struct Account<'a>(Cow<'a, str>);
 // === impl Account ===
 
 impl<'a> Account<'a> {
-    /// The most bytes, once trimmed and without what nobody sees, of a name beyond ASCII that is folded.
+    /// The longest name beyond ASCII that is folded, in bytes, trimmed and without invisible characters.
     ///
     /// Folding can make a text eleven times as long, so it has a bound. Longer names are taken as
     /// they are. That is no way around a limit: no such text folds to less than a fifth of its bytes,
@@ -46,8 +46,8 @@ impl<'a> Account<'a> {
     /// server refuses them beforehand.
     pub const MAX_FOLDED: usize = 5 * 256;
 
-    /// The account of a name as it was typed. Every text is one, the empty one too: that it is
-    /// nobody's is not told here.
+    /// The account of a name as it was typed. Every text makes one, even the empty text: whether anybody
+    /// has that account is not known here.
     #[must_use]
     #[inline]
     pub fn new(typed: &'a str) -> Self {
@@ -61,7 +61,7 @@ impl<'a> Account<'a> {
         &self.0
     }
 
-    /// The same without a borrow.
+    /// The account with a name of its own, which borrows nothing.
     #[must_use]
     pub fn into_owned(self) -> Account<'static> {
         Account(Cow::Owned(self.0.into_owned()))
@@ -78,7 +78,7 @@ impl<'a> From<Cow<'a, str>> for Account<'a> {
 }
 
 impl fmt::Debug for Account<'_> {
-    /// Without the name, which is private.
+    /// Leaves out the name, which is private.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Account")
     }
@@ -98,14 +98,15 @@ fn folded(typed: &str) -> Cow<'_, str> {
         return Cow::Owned(name.to_owned());
     }
     let folded: String = name.nfkc().default_case_fold().nfkc().collect();
-    // What NFKC takes apart may begin or end with a space, as `¨` does.
+    // A character that NFKC takes apart may begin or end with a space, as `¨` does.
     match trimmed(&folded) {
         trimmed if trimmed.len() < folded.len() => Cow::Owned(trimmed.to_owned()),
         _ => Cow::Owned(folded),
     }
 }
 
-/// The text without white space at either end. Some look-ups take the four separators of ASCII for that.
+/// The text without white space at either end. The four separators of ASCII are taken for white space,
+/// too, because some look-ups do so.
 fn trimmed(text: &str) -> &str {
     text.trim_matches(|char: char| char.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&char))
 }

@@ -23,17 +23,17 @@ pub struct Prefix {
     /// The first address of the prefix, IPv4 as `::ffff:a.b.c.d`. Bytes and not a `u128`, whose
     /// alignment would nearly double the size.
     address: [u8; 16],
-    /// The length as displayed.
+    /// The length of the prefix in bits, as displayed.
     length: u8,
 }
 
-/// How much of an IPv6 address is the client's.
+/// How many bits of an IPv6 address identify the client.
 ///
 /// A subscriber has at least a /64; hosters hand out a /56 or a /48 for a few dollars a month, and
 /// those who hold one can rotate through all the /64s in it. IPv4 is not rolled up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PrefixLength {
-    /// One subnet, which is what a client counts as unless something else is said.
+    /// One subnet, which is what a client counts as unless a limit says otherwise.
     #[default]
     P64,
     /// One household: 256 subnets.
@@ -57,7 +57,7 @@ impl Prefix {
         Self::rolled_up(ip, PrefixLength::P64)
     }
 
-    /// The prefix with IPv6 cut to `length`, for limits over all the subnets of a site.
+    /// The prefix of an address, with IPv6 cut to `length`, for limits over all the subnets of a site.
     #[must_use]
     pub const fn rolled_up(ip: IpAddr, length: PrefixLength) -> Self {
         let v6 = match ip {
@@ -87,13 +87,13 @@ impl Prefix {
         self.length
     }
 
-    /// Whether it is one of IPv6, and so has others around it.
+    /// Whether this is an IPv6 prefix, which has wider ones around it.
     #[must_use]
     pub const fn is_ipv6(self) -> bool {
         self.length > Self::V4_LENGTH
     }
 
-    /// The address, IPv4 as `::ffff:a.b.c.d`, then the length: what is hashed.
+    /// The bytes that are hashed: the address, IPv4 as `::ffff:a.b.c.d`, then the length.
     ///
     /// Equal for equal prefixes and for no others, on every machine and in every version.
     #[must_use]
@@ -103,14 +103,14 @@ impl Prefix {
         bytes
     }
 
-    /// IPv4 counts by the whole address.
+    /// The prefix of an IPv4 address: all of it.
     const fn v4(v4: Ipv4Addr) -> Self {
         Self { address: v4.to_ipv6_mapped().octets(), length: Self::V4_LENGTH }
     }
 }
 
 impl fmt::Display for Prefix {
-    /// `203.0.113.9/32`, `2001:db8:1:2::/64`.
+    /// Written as `203.0.113.9/32` or `2001:db8:1:2::/64`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.address(), self.length)
     }
@@ -136,20 +136,20 @@ impl PrefixLength {
     }
 }
 
-/// Whether a network that holds so many places of a table may have one more, where so many networks hold
-/// some and so many places are left.
+/// Whether a network that holds `held` places of a table may have one more, where `networks` networks
+/// hold places and `left` places are free.
 ///
-/// Whoever can make up keys can fill any table; what he cannot make up is where he comes from. So the
-/// first place of a network is always granted, and the next only while four equal shares of what is left
-/// are more than it has: a fifth is left however many networks ask for as much as they can get.
+/// An attacker can make up keys and so fill any table, but cannot make up where he comes from. So the
+/// first place of a network is always granted, and the next only while the network holds less than four
+/// equal shares of the free places: a fifth stays free, however many networks ask for all they can get.
 #[must_use]
 pub const fn is_within_share(held: u64, networks: u64, left: u64) -> bool {
     held == 0 || held.saturating_mul(networks) < left.saturating_mul(4)
 }
 
-/// The IPv4 address in a mapped or translated one.
+/// The IPv4 address that is embedded in a mapped or translated one.
 ///
-/// Not in the deprecated `::a.b.c.d`, which nothing translates: `::1` is no IPv4 address.
+/// The deprecated `::a.b.c.d` embeds none, because nothing translates it: `::1` is no IPv4 address.
 const fn embedded(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     let bits = v6.to_bits();
     if bits >> 32 == NAT64 {

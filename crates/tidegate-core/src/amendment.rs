@@ -1,4 +1,4 @@
-//! What an operator does to a counter, and the blocks there are to be seen.
+//! What an operator can do to a counter, and the list of blocks that he sees.
 
 use core::ops::Bound;
 use std::collections::BTreeMap;
@@ -12,29 +12,29 @@ use crate::record::Record;
 use crate::shape::{AttemptsState, Shape};
 use crate::time::{Span, Timestamp};
 
-/// What is done to one counter.
+/// A change that an operator makes to one counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amendment {
-    /// Refuse everything for so long. A block that ends later stays as it is.
+    /// Refuse everything for some time. A block that ends later stays as it is.
     Block {
-        /// For how long, from now on.
+        /// How long the block lasts, from now on.
         lasts: Span,
-        /// The level it counts as for the next one, if the limit has a ladder; at least the one
-        /// that the counter stands on.
+        /// The level from which the next block climbs, if the limit has a ladder. A higher level
+        /// that the counter still has is kept.
         level: Option<Level>,
     },
-    /// Lift the block, and forget the attempts that led to it. Its level stands.
+    /// Lift the block, and forget the attempts that led to it. Its level still counts for the next one.
     Unblock,
-    /// Forget everything.
+    /// Forget everything about the counter.
     Reset,
 }
 
-/// Which counter.
+/// One counter, given by its subject or by its name in the list of blocks.
 #[derive(Clone, Copy, Debug)]
 pub enum Counter<'a> {
-    /// The one of a subject.
+    /// The counter of a subject, by a charge of it and its key.
     Of(Charge<'a>, Key<'a>),
-    /// One that [`Store::blocks`](crate::Store::blocks) has listed, by its name there.
+    /// A counter that [`Store::blocks`](crate::Store::blocks) has listed, by its name in the list.
     Listed(&'a str),
 }
 
@@ -47,42 +47,42 @@ pub enum Naming {
     Keys(KeyNames),
 }
 
-/// What came of it.
+/// The result of an [`Amendment`].
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amended {
-    /// Whether there was anything to be changed.
+    /// Whether the counter was changed.
     pub changed: bool,
-    /// The block that holds now.
+    /// The block that holds after the change, if there is one.
     pub block: Option<Block>,
-    /// The time of the store.
+    /// The time of the change, by the clock of the store.
     pub at: Timestamp,
 }
 
-/// Which blocks to list.
+/// Which page of the list of blocks is asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page<'a> {
     /// Where the page before ended; `None` for the first one.
     pub after: Option<&'a str>,
-    /// How many counters to look at, about; a store has a bound of its own.
+    /// About how many counters to look at; a store has a bound of its own.
     pub at_most: usize,
 }
 
-/// Some of the blocks that hold.
+/// One page of the list of blocks that hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocks {
-    /// The blocks.
+    /// The blocks on this page.
     pub list: Vec<Listed>,
     /// Where the next page begins; `None` after the last one.
     pub next: Option<String>,
-    /// When they were looked at, by the clock that ends them: the store's.
+    /// When the blocks were looked at, by the clock of the store, which also ends them.
     pub at: Timestamp,
 }
 
-/// One block that holds.
+/// One entry in the list of blocks that hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// What the store calls the counter. Accounts and addresses do not show in it.
+    /// The name of the counter in the store. Accounts and addresses do not show in it.
     pub key: String,
     /// The [identity](crate::Limit::id) of the limit.
     pub limit: u64,
@@ -93,7 +93,7 @@ pub struct Listed {
 // === impl Counter ===
 
 impl Counter<'_> {
-    /// The names of the counter: the one it was listed by, or those it has by this naming.
+    /// The names of the counter: the one it was listed by, or those it has in a store with this naming.
     #[must_use]
     pub fn names(&self, naming: &Naming) -> Names {
         match (self, naming) {
@@ -107,8 +107,8 @@ impl Counter<'_> {
 // === impl Blocks ===
 
 impl Blocks {
-    /// A page of the blocks that hold at `now` among records in the order of their names. The cursor
-    /// is the last name that was looked at.
+    /// A page of the blocks that hold at `now` among `records`, in the order of their names. The cursor
+    /// of the next page is the last name that was looked at.
     #[must_use]
     pub fn among(records: &BTreeMap<String, Record>, page: Page<'_>, now: Timestamp) -> Self {
         let after = page.after.map_or(Bound::Unbounded, Bound::Excluded);
@@ -123,9 +123,9 @@ impl Blocks {
 // === impl Amendment ===
 
 impl Amendment {
-    /// What is kept of a counter once it is amended, if that is anything else than before.
+    /// What becomes of a counter with this state and shape when it is amended at `now`.
     ///
-    /// Only abuse logs can be blocked, everything can be reset.
+    /// Only abuse logs can be blocked; every counter can be reset.
     #[must_use]
     pub fn apply(self, kept: Option<&Kept>, shape: Option<&Shape>, now: Timestamp) -> Outcome {
         let state = match kept {
@@ -138,7 +138,7 @@ impl Amendment {
             (Self::Block { lasts, level }, state)
                 if is_log && (state.is_some() || shape.is_some()) =>
             {
-                // Time does not go back for a counter, and what it has climbed is not forgotten.
+                // Time does not go back for a counter, and the level it has climbed to is kept.
                 let now = state.as_ref().map_or(now, |state| state.now(now));
                 let last = state.as_ref().and_then(AttemptsState::block);
                 let level = level.max(last.and_then(|block| block.standing(now)));
@@ -153,14 +153,14 @@ impl Amendment {
     }
 }
 
-/// What becomes of a counter.
+/// What becomes of a counter that is amended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It stays as it is.
+    /// The counter stays as it is.
     Same,
-    /// It is forgotten.
+    /// The counter is forgotten.
     Gone,
-    /// It becomes this.
+    /// The counter has this state from now on.
     Kept(Box<AttemptsState>),
 }
 

@@ -2,33 +2,33 @@
 //!
 //! A limit that only counts lets a patient attacker come back the moment there is room. A block keeps
 //! him out for longer each time: the next one is a [`Level`] higher if it begins within an hour of
-//! the end of the one before, and every hour without a block takes one level off again. Nothing that
-//! happens during a block makes it longer, so hammering at a locked door locks nobody out, and nothing
-//! but its end or an operator makes it shorter.
+//! the end of the one before, and every hour without a block takes one level off again. No attempt
+//! during a block on the ladder makes it longer, so hammering at a locked door locks nobody out, and
+//! only an operator makes it shorter.
 
 use core::fmt;
 
 use crate::time::{MAX_EXACT, Span, Timestamp};
 
-/// A timed refusal.
+/// A block: all requests on one counter are refused until it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// When it ends.
+    /// When the block ends.
     pub until: Timestamp,
-    /// What it came from.
+    /// What began the block.
     pub scope: BlockScope,
-    /// Its step of the ladder, if it is on one.
+    /// The step of the ladder that the block is on; `None` if it is on no ladder.
     pub level: Option<Level>,
 }
 
-/// What a block came from: which of the two windows was full, or who said so.
+/// What began a block: too many attempts in one of the two windows of an abuse log, or an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BlockScope {
-    /// Too many attempts in the short window.
+    /// Too many attempts in the short window, or in the only one.
     Temp,
-    /// Too many in the long one.
+    /// Too many attempts in the long window.
     Long,
-    /// Somebody asked for it.
+    /// An operator asked for the block.
     Operator,
 }
 
@@ -36,21 +36,21 @@ pub enum BlockScope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Level {
-    /// 15 seconds.
+    /// A block of 15 seconds.
     L1 = 1,
-    /// A minute.
+    /// A block of a minute.
     L2,
-    /// Five minutes.
+    /// A block of five minutes.
     L3,
-    /// Half an hour.
+    /// A block of half an hour.
     L4,
-    /// Six hours.
+    /// A block of six hours.
     L5,
-    /// A day.
+    /// A block of a day.
     L6,
 }
 
-/// The levels one limit uses: blocks begin on the first, and rise no higher than the last.
+/// The block levels that one limit uses: blocks begin on the first, and rise no higher than the last.
 ///
 /// ```
 /// use tidegate_core::{Ladder, Level, Span, Timestamp};
@@ -68,28 +68,28 @@ pub struct Ladder {
     to: Level,
 }
 
-/// A ladder that leads nowhere.
+/// The error for a ladder whose first level is above its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a ladder from {from} to {to} has no step: the first level is above the last")]
 pub struct LadderError {
     /// The first level.
     pub from: Level,
-    /// The last.
+    /// The last level.
     pub to: Level,
 }
 
 // === impl Block ===
 
 impl Block {
-    /// Whether it holds at `now`.
+    /// Whether the block still holds at `now`.
     #[must_use]
     #[inline]
     pub fn holds(&self, now: Timestamp) -> bool {
-        // At the end of time, where `until` is now and stays so, it holds too.
+        // A block until the last instant holds at that instant, too: time goes no further.
         now < self.until || self.until == Timestamp::MAX
     }
 
-    /// What is left of its level at `now`: each whole hour since its end has taken one off.
+    /// The level that still counts at `now`: each whole hour since the end of the block takes one off.
     #[must_use]
     pub fn standing(&self, now: Timestamp) -> Option<Level> {
         let hours = now.since(self.until).as_micros() / Level::DECAY.as_micros();
@@ -97,7 +97,7 @@ impl Block {
         Level::from_number(self.level?.get().saturating_sub(hours))
     }
 
-    /// When nothing is left of it that a later block could be higher for: one hour for each level.
+    /// When the block no longer raises the level of a later one: an hour per level after its end.
     #[must_use]
     pub fn forgotten_at(&self) -> Timestamp {
         match self.level {
@@ -108,7 +108,7 @@ impl Block {
 
     /// A block from the three numbers it is stored as: its end in microseconds, the
     /// [code](BlockScope::code) of its scope, and the number of its level or zero. `Some(None)` for
-    /// three zeros, which are no block; `None` for numbers that no block has.
+    /// three zeros, which stand for no block; `None` for numbers that no block can have.
     #[must_use]
     pub fn restored(until: u64, scope: u8, level: u8) -> Option<Option<Self>> {
         if until > MAX_EXACT {
@@ -127,7 +127,7 @@ impl Block {
 // === impl BlockScope ===
 
 impl BlockScope {
-    /// Every scope.
+    /// Everything that can begin a block.
     pub const ALL: [Self; 3] = [Self::Temp, Self::Long, Self::Operator];
 
     /// The name used in answers and metrics.
@@ -140,7 +140,7 @@ impl BlockScope {
         }
     }
 
-    /// The number it is stored as; never zero.
+    /// The number that the scope is stored as; never zero.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -150,7 +150,7 @@ impl BlockScope {
         }
     }
 
-    /// The scope stored as this number.
+    /// The scope that is stored as this number, if there is one.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.code() == code)
@@ -163,17 +163,17 @@ impl Level {
     /// Every level, the lowest first.
     pub const ALL: [Self; 6] = [Self::L1, Self::L2, Self::L3, Self::L4, Self::L5, Self::L6];
 
-    /// How long after its end a block's level goes down by one, and by one again. Stores are told it with
-    /// each charge.
+    /// The level of a block drops by one each time this span has passed since its end. Stores are sent
+    /// the span with each charge.
     pub const DECAY: Span = Span::HOUR;
 
-    /// Its number, 1 to 6.
+    /// The number of the level, 1 to 6.
     #[must_use]
     pub const fn get(self) -> u8 {
         self as u8
     }
 
-    /// The level of this number.
+    /// The level with this number; `None` unless it is 1 to 6.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.get() == number)
@@ -202,7 +202,7 @@ impl fmt::Display for Level {
 // === impl Ladder ===
 
 impl Ladder {
-    /// The levels from `from` to `to`.
+    /// The ladder of the levels from `from` to `to`.
     ///
     /// # Errors
     ///
@@ -214,20 +214,20 @@ impl Ladder {
         Ok(Self { from, to })
     }
 
-    /// Where blocks begin.
+    /// The level of a first block.
     #[must_use]
     pub const fn from(&self) -> Level {
         self.from
     }
 
-    /// Where they rise to.
+    /// The highest level that blocks rise to.
     #[must_use]
     pub const fn to(&self) -> Level {
         self.to
     }
 
-    /// The level of a block that begins at `now`, given the level and the end of the one before. Each
-    /// whole hour since has taken one level off.
+    /// The level of a block that begins at `now`, given the level and the end of the block before it.
+    /// Each whole hour since that end takes one level off.
     #[must_use]
     pub fn next(&self, last: Option<(Level, Timestamp)>, now: Timestamp) -> Level {
         let standing = last.map_or(0, |(level, ended)| {
@@ -239,17 +239,17 @@ impl Ladder {
         Level::from_number(next).unwrap_or(self.to)
     }
 
-    /// When a block of this ladder has no bearing on the next one any more.
+    /// When `block` no longer affects the level of the next block on this ladder.
     pub(crate) fn forgets(&self, block: &Block) -> Timestamp {
         let Some(level) = block.level else { return block.until };
-        // With so much taken off, the next level is the first one again.
+        // After this many hours, the next block begins on the first level again.
         let above = (level.get() + 1).saturating_sub(self.from.get());
         block.until.after(hours(u64::from(above)))
     }
 }
 
 impl Default for Ladder {
-    /// All six levels.
+    /// The ladder of all six levels.
     fn default() -> Self {
         Self { from: Level::L1, to: Level::L6 }
     }

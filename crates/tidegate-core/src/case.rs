@@ -49,22 +49,22 @@ pub struct Case<'a> {
     weight: Cost,
     batch: Batch<'a>,
     readings: Readings,
-    /// Set by [`fold`](crate::fold); until then, what admits nothing.
+    /// The verdict that [`fold`](crate::fold) has set; until then, a denial.
     pub(crate) verdict: Verdict,
     /// The place in the batch of the limit that decided.
     pub(crate) binding: u8,
     /// Whether only limits that count by outcome are charged.
     only_outcomes: bool,
-    /// The number of its ticket, if it gets one.
+    /// The number of the request's ticket, if it gets one.
     number: Option<u64>,
-    /// What was decided without the store, if that is how it was.
+    /// The decision that was made without the store; `None` if the store decides.
     pub(crate) failsafe: Option<Failsafe>,
 }
 
 // === impl Case ===
 
 impl<'a> Case<'a> {
-    /// A request of this subject under this policy, with the weight of one.
+    /// A request of this subject under this policy, with a weight of one.
     #[must_use]
     #[inline]
     pub fn new(policy: &'a Policy, subject: &'a Subject<'a>) -> Self {
@@ -81,8 +81,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Sets what the request weighs, before it is resolved. A limit may count weight or requests,
-    /// as its [`CostRule`](crate::CostRule) says.
+    /// Sets what the request weighs; to be called before [`resolve`](Self::resolve). A limit counts
+    /// weight or requests, as its [`CostRule`](crate::CostRule) says.
     #[must_use]
     #[inline]
     pub const fn weighing(mut self, weight: Cost) -> Self {
@@ -90,9 +90,10 @@ impl<'a> Case<'a> {
         self
     }
 
-    /// Charges only limits that count [by outcome](Limit::counting_outcomes), before it is resolved:
-    /// for a request that is refused before its other limits may be charged, as one that lacks a
-    /// right. It still counts as probing. If the policy has no such limit, none applies.
+    /// Charges only limits that count [by outcome](Limit::counting_outcomes); to be called before
+    /// [`resolve`](Self::resolve). For a request that is refused before its other limits may be
+    /// charged, such as one that lacks a right: it still counts as probing. If the policy has no such
+    /// limit, no limit applies.
     #[must_use]
     #[inline]
     pub const fn only_outcomes(mut self) -> Self {
@@ -107,52 +108,52 @@ impl<'a> Case<'a> {
         self.policy
     }
 
-    /// What the request weighs; each limit makes its own cost of it.
+    /// What the request weighs; each limit derives its own cost from it.
     #[must_use]
     #[inline]
     pub const fn weight(&self) -> Cost {
         self.weight
     }
 
-    /// What is charged: empty until the case has been resolved.
+    /// The charges of the request: empty until the case has been resolved.
     #[must_use]
     #[inline]
     pub const fn batch(&self) -> &Batch<'a> {
         &self.batch
     }
 
-    /// What the limits said: empty until a store has answered.
+    /// The readings of the limits: empty until a store has answered.
     #[must_use]
     #[inline]
     pub const fn readings(&self) -> &Readings {
         &self.readings
     }
 
-    /// Gives the request the number of its [ticket](crate::Ticket): one that no other has. An engine
-    /// does this for admitted requests under a policy that [settles](Policy::settles), so that
-    /// however often the ticket is asked for, it is the same one.
+    /// Sets the number of the request's [ticket](crate::Ticket), which no other ticket may have. An
+    /// engine does this for admitted requests under a policy that [settles](Policy::settles), so that
+    /// asking for the ticket again gives the same one.
     pub const fn number(&mut self, number: u64) {
         self.number = Some(number);
     }
 
-    /// The number of its ticket, if it has been given one.
+    /// The number of the request's ticket, if it has been given one.
     #[must_use]
     pub const fn ticket_number(&self) -> Option<u64> {
         self.number
     }
 
-    /// What to send to a [`Store`](crate::Store), and where it puts the answer.
+    /// The batch to send to a [`Store`](crate::Store), and the readings into which it puts the answer.
     #[inline]
     pub const fn ask(&mut self) -> (&Batch<'a>, &mut Readings) {
         (&self.batch, &mut self.readings)
     }
 
-    /// Leaves the store no more than this, because the rest of the deadline has passed.
+    /// Shortens the deadline of the store to `left`, because the rest of it has passed.
     pub const fn hurry(&mut self, left: Span) {
         self.batch.hurry(left);
     }
 
-    /// Puts a decision that was made without the store in the place of what the store would have said.
+    /// Sets the decision that was made without the store, in place of the store's answer.
     pub fn decided_without_store(&mut self, failsafe: Failsafe) -> Decision<'_> {
         self.readings.begin(failsafe.at);
         self.number = None;
@@ -163,8 +164,8 @@ impl<'a> Case<'a> {
 
     /// Fills in the charges: which limits apply, on which keys, for how much.
     ///
-    /// A limit applies if every dimension of its scope is known. An anonymous request is so
-    /// counted by address alone, an authenticated one by organisation, user and token too. If none
+    /// A limit applies if every dimension of its scope is known. So an anonymous request is counted
+    /// by address alone, an authenticated one by organisation, user and token too. If no limit
     /// applies, the batch stays empty; such a request must not pass as if it had been counted.
     #[inline(always)]
     pub fn resolve(&mut self, digests: &Digests) {
@@ -193,7 +194,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// A function and no closure, so that it is certainly inlined.
+/// The charge of one limit. A function rather than a closure, so that it is certainly inlined.
 #[inline(always)]
 fn charge<'a>(limit: &'a Limit, digest: u64, weight: Cost, facts: Facts<'a>) -> Charge<'a> {
     Charge::new(limit, digest, limit.units(weight), limit.applies(facts))

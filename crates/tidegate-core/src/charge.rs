@@ -21,7 +21,7 @@ use crate::time::{Span, Timestamp};
 /// [refused](crate::PolicyError::TooManyLimits).
 pub const MAX_LIMITS: usize = 12;
 
-/// What is asked of one counter: everything a store has to know, and nothing it has to ask for.
+/// What is asked of one counter, with everything that a store has to know to do it.
 ///
 /// Small on purpose: a decision makes up to [`MAX_LIMITS`] of them, and nothing is allocated.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +43,8 @@ pub struct Batch<'a> {
     charges: ArrayVec<Charge<'a>, MAX_LIMITS>,
 }
 
-/// What a store saw: one reading per charge, in the same order, all at one instant. The caller
-/// keeps it, and a store [begins](Self::begin) and fills it.
+/// What a store found: one reading per charge, in the same order, all at one instant. The caller
+/// keeps the list, and a store [begins](Self::begin) and fills it.
 #[derive(Clone, Debug)]
 pub struct Readings {
     decided_at: Timestamp,
@@ -58,14 +58,14 @@ pub struct Plan {
     writes: u16,
 }
 
-/// Decides a batch from what each of its charges met. Every store follows it, in this form or
+/// Decides a batch from what each of its charges met. Every store follows this rule, in this form or
 /// translated; an example is in [chapter 5](crate::book::ch5_several_limits).
 ///
-/// * Admitted, if every limit that is not a shadow has room. Then all of those are written, and
-///   shadows that have room.
-/// * Refused otherwise. Then nothing is written but limits that count attempts; of those, the
-///   action's are left out if a global limit refused. A cost that never fits is never counted. An
-///   abuse log on a ladder is written if it refuses itself: that begins the block.
+/// * The batch is admitted if every limit that is not a shadow has room. Then all of those are
+///   written, and shadows that have room.
+/// * Otherwise it is refused. Then only limits that count attempts are written, without shadows, and
+///   without those of the action if a global limit refused. A cost that never fits is never counted.
+///   An abuse log on a ladder is written if it refuses itself: that begins the block.
 #[must_use]
 #[inline]
 pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clone) -> Plan {
@@ -85,8 +85,9 @@ pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clon
     Plan { admitted: false, writes: attempts(met, global_refused) }
 }
 
-/// Decides a part of a batch after another part of it was refused, by a global limit or not: where
-/// not all charges can be looked at together. Only what counts attempts is written.
+/// Decides a part of a batch after another part of it was refused, for stores that cannot look at all
+/// charges together. `globally` says whether a global limit refused. Only limits that count attempts
+/// are written.
 #[must_use]
 pub fn plan_after<'c, 'a: 'c>(
     globally: bool,
@@ -125,7 +126,7 @@ impl<'a> Charge<'a> {
         Self { limit, shape: limit.shape_at(applies.stamp), digest, cost, applies, member: 0 }
     }
 
-    /// The charge of one probe: a single unit, and a single member where distinct ones are counted.
+    /// The charge of one probe: a single unit, and always the same member if distinct values are counted.
     pub(crate) fn of_trial(limit: &'a Limit) -> Self {
         let applies = limit.applies_to(0);
         let charge = Self::new(limit, limit.id().max(1), Cost::ONE, applies);
@@ -140,14 +141,15 @@ impl<'a> Charge<'a> {
         Charge { shape, ..*self }
     }
 
-    /// Says whose attempt it is, for a limit that counts [distinct](Limit::distinct) values.
+    /// Sets the [member](Self::member), for a limit that counts [distinct](Limit::distinct) values.
     #[inline]
     pub(crate) const fn of_member(mut self, member: u64) -> Self {
         self.member = member;
         self
     }
 
-    /// Whose attempt it is, where distinct values are counted and each of them once; zero otherwise.
+    /// The digest of the value that is counted once, if the limit counts
+    /// [distinct](Limit::distinct) values; zero otherwise.
     #[must_use]
     #[inline]
     pub const fn member(&self) -> u64 {
@@ -161,28 +163,29 @@ impl<'a> Charge<'a> {
         self.limit
     }
 
-    /// The counter, as a digest under the secret of this process; never zero.
+    /// The digest of the counter's key, under the secret of this process; never zero.
     #[must_use]
     #[inline]
     pub const fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// How many units the request takes of this limit.
+    /// How many units the request takes from this limit.
     #[must_use]
     #[inline]
     pub const fn cost(&self) -> Cost {
         self.cost
     }
 
-    /// The shape in force for this subject, overrides considered.
+    /// The shape in force for this subject, overrides included.
     #[must_use]
     #[inline]
     pub const fn shape(&self) -> &'a Shape {
         self.shape
     }
 
-    /// The stamp of that shape, which a store in this process keeps beside the state.
+    /// The stamp of the [shape](Self::shape) in force, which a store in this process keeps beside the
+    /// state.
     #[must_use]
     #[inline]
     pub const fn stamp(&self) -> Stamp {
@@ -197,8 +200,8 @@ impl<'a> Charge<'a> {
         }
     }
 
-    /// Tells whom the numbers are for: zero for everybody, otherwise one number for each override,
-    /// which stays the same when a reload changes what it says.
+    /// The role of the subject, which tells whom the numbers are for: zero for the usual numbers,
+    /// otherwise one value for each override, which stays the same when a reload changes its numbers.
     #[must_use]
     #[inline]
     pub const fn role(&self) -> u32 {
@@ -225,19 +228,20 @@ impl<'a> Charge<'a> {
 // === impl Batch ===
 
 impl<'a> Batch<'a> {
-    /// No charges yet.
+    /// A batch without charges yet.
     #[inline]
     pub(crate) fn new(subject: &'a Subject<'a>, class: Option<&'a [u8]>, deadline: Span) -> Self {
         Self { facts: Facts { subject, class }, deadline, charges: ArrayVec::new() }
     }
 
-    /// The facts, put together from parts: to read back what was just written piecemeal is slow.
+    /// The facts with this class, put together from parts: reading back what was just written piecemeal
+    /// is slow.
     #[inline]
     pub(crate) const fn facts_under(&self, class: Option<&'a [u8]>) -> Facts<'a> {
         Facts { subject: self.facts.subject, class }
     }
 
-    /// The facts that count.
+    /// The facts that limits count by.
     pub(crate) const fn facts(&self) -> Facts<'a> {
         self.facts
     }
@@ -253,13 +257,13 @@ impl<'a> Batch<'a> {
         let _ = self.charges.try_push(charge);
     }
 
-    /// Leaves out what does not count by outcome.
+    /// Drops the charges of limits that do not count by outcome.
     #[cold]
     pub(crate) fn keep_outcomes(&mut self) {
         self.charges.retain(|charge| charge.limit.outcomes().is_some());
     }
 
-    /// The charges, one for each limit that applies; empty if none does.
+    /// The charges, one for each limit that applies; empty if no limit does.
     #[must_use]
     #[inline]
     pub fn charges(&self) -> &[Charge<'a>] {
@@ -270,7 +274,7 @@ impl<'a> Batch<'a> {
         self.deadline = left;
     }
 
-    /// How long a store may take for all of them together: the policy's
+    /// How long a store may take for the whole batch: the policy's
     /// [deadline](crate::Policy::deadline), less what has passed of it. A store that can be late gives
     /// up by then.
     #[must_use]
@@ -279,15 +283,15 @@ impl<'a> Batch<'a> {
     }
 
     /// The network that the request comes from: the IPv4 address, or the /48 around an IPv6 address,
-    /// which is as much as a single customer may hold. A store with room for so many counters shares
-    /// it out by networks, so that a flood of made-up keys leaves room for others.
+    /// which is as much as a single customer may hold. A store with room for a bounded number of counters
+    /// shares it out by networks, so that a flood of made-up keys leaves room for others.
     #[must_use]
     pub fn network(&self) -> Option<Prefix> {
         self.facts.address(Dimension::Ip48)
     }
 
-    /// Whether the client's address has a wider prefix by this dimension than its own: IPv6 has, IPv4
-    /// has none.
+    /// Whether this dimension gives the client's address a wider prefix than its own: true for IPv6, and
+    /// never for IPv4.
     pub(crate) fn widens_to(&self, dimension: Dimension) -> bool {
         let wider = self.facts.address(dimension);
         wider.is_some_and(|prefix| Some(prefix) != self.facts.address(Dimension::Ip))
@@ -300,7 +304,7 @@ impl<'a> Batch<'a> {
         self.charges.iter().map(|charge| counter(charge).names(naming)).collect()
     }
 
-    /// The key of one of the charges, for stores that spell it out.
+    /// The key of one charge of the batch, for stores that spell keys out.
     #[must_use]
     pub const fn key(&self, charge: &Charge<'a>) -> Key<'a> {
         Key::new(charge.limit, self.facts)
@@ -310,32 +314,32 @@ impl<'a> Batch<'a> {
 // === impl Readings ===
 
 impl Readings {
-    /// Room for the readings of one decision.
+    /// An empty list, with room for the readings of one decision.
     #[must_use]
     pub fn new() -> Self {
         Self { decided_at: Timestamp::ZERO, list: ArrayVec::new() }
     }
 
-    /// Begins anew, with the store's time at which all readings will hold.
+    /// Empties the list, and sets the store's time at which all readings will hold.
     #[inline]
     pub fn begin(&mut self, decided_at: Timestamp) {
         self.decided_at = decided_at;
         self.list.clear();
     }
 
-    /// Forgets what was said before.
+    /// Empties the list.
     #[inline]
     pub fn clear(&mut self) {
         self.list.clear();
     }
 
-    /// Adds the reading of the next charge. A batch has no more than there is room for.
+    /// Adds the reading of the next charge. A batch has no more charges than there is room for.
     #[inline]
     pub fn push(&mut self, reading: Reading) {
         let _ = self.list.try_push(reading);
     }
 
-    /// The store's time at which all of them hold.
+    /// The store's time at which all readings hold.
     #[must_use]
     pub const fn decided_at(&self) -> Timestamp {
         self.decided_at
@@ -357,7 +361,7 @@ impl Default for Readings {
 // === impl Plan ===
 
 impl Plan {
-    /// The plan that writes nothing, for a look without a charge.
+    /// This plan without its writes, for a look without a charge.
     #[must_use]
     #[inline]
     pub const fn unwritten(self) -> Self {

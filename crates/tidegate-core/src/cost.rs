@@ -16,22 +16,22 @@ pub struct Cost(NonZeroU64);
 /// How many units of a limit a request takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CostRule {
-    /// So many units for each request, whatever it weighs: "60 requests per minute".
+    /// A number of units for each request, whatever it weighs: "60 requests per minute".
     PerRequest(Cost),
-    /// So many units for each unit of the request's own cost: "100,000 tokens per minute".
+    /// A number of units for each unit of the request's weight: "100,000 tokens per minute".
     PerUnit(Cost),
 }
 
 /// Why a number is not a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CostError {
-    /// Zero, which would be admitted without being counted.
+    /// The number is zero, so a request would be admitted without being counted.
     #[error("a cost of 0 counts nothing; the smallest cost is 1")]
     Zero,
-    /// Not a plain decimal integer.
+    /// The number is not a plain decimal integer, or it is negative.
     #[error("a cost is a positive whole number in decimal digits, without sign, point or spaces")]
     NotAWholeNumber,
-    /// Beyond what every store can count exactly.
+    /// The number is beyond what every store can count exactly.
     #[error("a cost is at most {MAX_EXACT}, the largest integer every store counts exactly")]
     TooLarge,
 }
@@ -42,7 +42,7 @@ impl Cost {
     /// The cost of an ordinary request.
     pub const ONE: Self = Self(NonZeroU64::MIN);
 
-    /// The cost `units`.
+    /// A cost of `units`.
     ///
     /// # Errors
     ///
@@ -63,8 +63,8 @@ impl Cost {
         self.0.get()
     }
 
-    /// The product, held at the largest cost there is. No limit has room for that one, so a
-    /// request that heavy is refused rather than miscounted.
+    /// The product of both costs, or the largest cost there is if that is less. No limit has room for
+    /// the largest cost, so a request that heavy is refused rather than miscounted.
     #[must_use]
     pub fn times(self, other: Self) -> Self {
         Self(self.0.saturating_mul(other.0).min(Self::MAX.0))
@@ -123,7 +123,7 @@ impl CostRule {
 }
 
 impl Default for CostRule {
-    /// A request takes what it weighs.
+    /// The rule that a request takes what it weighs.
     fn default() -> Self {
         Self::PerUnit(Cost::ONE)
     }

@@ -1,4 +1,4 @@
-//! From readings to the answer.
+//! From the readings of the limits to the answer.
 //!
 //! Every limit is asked, even when the first already refuses: the caller is told the longest wait
 //! of all, so that one retry is enough, and every limit's reading comes along, so that nobody has
@@ -15,29 +15,29 @@ use crate::time::{Span, Timestamp};
 
 /// The whole answer to one request: a [`Case`] that has been decided by [`fold`].
 ///
-/// Branch on the [`verdict`](Self::verdict); the rest is for headers, logs and whoever asks why.
+/// Branch on the [`verdict`](Self::verdict); the rest is for headers, logs and explanations.
 #[must_use = "a decision that nobody looks at has limited nothing"]
 #[derive(Clone, Copy, Debug)]
 pub struct Decision<'d>(&'d Case<'d>);
 
-/// What to do with the request. Past a limit, the policy's [`Overflow`] chooses one of the last
-/// three.
+/// What to do with the request. If it exceeds a limit, the policy's [`Overflow`] chooses one of the
+/// last three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Let it pass; it has been counted.
+    /// Let the request pass; it has been counted.
     Admit,
-    /// Let it wait; after this long there is room, if nobody else takes it.
+    /// Let the request wait: after this long there is room for it, if nobody else takes it.
     Queue(Span),
-    /// Let it pass with a lower quality of service; it has not been counted.
+    /// Let the request pass with a lower quality of service; it has not been counted.
     Degrade,
-    /// Refuse it, and say when to come back.
+    /// Refuse the request, and say when to come back.
     Deny(Denial),
 }
 
-/// By whom a request was refused, and for how long.
+/// Which stage refused a request, and when the request may come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// When to come back: the longest wait of all limits, whichever stage they are in.
+    /// When to come back: the longest wait of all limits, in whichever stage they are.
     pub retry: Retry,
     /// The first stage in which a limit refused.
     pub source: Stage,
@@ -59,19 +59,20 @@ pub enum Retry {
 pub struct Status {
     /// The most the deciding limit admits at once.
     pub limit: u64,
-    /// What it has left; below zero only where refused attempts are counted. Branch on `blocked`.
+    /// The units that the deciding limit has left; below zero only where refused attempts are counted.
+    /// Branch on `blocked` instead.
     pub remaining: i64,
-    /// How long until nothing counted so far counts any more.
+    /// How long until the deciding limit is fresh again: nothing counted so far counts any more.
     pub reset_after: Span,
-    /// When a request that was not admitted may come back; `None` for one that was.
+    /// When a request that must not pass now may come back; `None` for one that may pass.
     pub retry: Option<Retry>,
     /// Whether the request must not pass now.
     pub blocked: bool,
-    /// The longest delay a backoff asked for.
+    /// The longest delay that the backoff of any limit asked for; zero if none did.
     pub backoff: Span,
-    /// The first instant at which the same request may pass; `None` if none ever comes.
+    /// The first instant at which the same request may pass; `None` if it never may.
     pub next_allowed_at: Option<Timestamp>,
-    /// The stage that decided.
+    /// The stage of the limit that decided.
     pub source: Stage,
 }
 
@@ -83,22 +84,21 @@ pub struct TooManyRequests(pub Status);
 /// One limit and what it said: an item of [`Decision::explain`].
 #[derive(Clone, Copy, Debug)]
 pub struct Explanation<'d> {
-    /// The limit that was asked; a [shadow](Limit::is_shadow) has had no say.
+    /// The limit that was asked; a [shadow](Limit::is_shadow) has not affected the verdict.
     pub limit: &'d Limit,
-    /// Its shape with the numbers in force for this subject, overrides considered.
+    /// The shape of the limit with the numbers in force for this subject, overrides included.
     pub shape: &'d Shape,
-    /// What it had left, and when it has room.
+    /// What the limit has left, and when it has room.
     pub reading: &'d Reading,
 }
 
-/// Folds what a store said about a case into the answer. A case that was not asked about, or only
-/// in part, is denied.
+/// Folds the readings of a case into the answer. A case without a reading for each charge is denied.
 ///
-/// Admitted is what every limit but the shadows has room for. An example in which two limits
-/// refuse is in [chapter 5](crate::book::ch5_several_limits).
+/// A request is admitted if every limit except shadows has room for it. An example in which two
+/// limits refuse is in [chapter 5](crate::book::ch5_several_limits).
 #[inline(always)]
 pub fn fold<'d>(case: &'d mut Case<'_>) -> Decision<'d> {
-    // Most decisions are this one; the rest need not be inlined everywhere.
+    // Most decisions are like this: one limit, with room. The others need not be inlined everywhere.
     match (case.batch().charges(), case.readings().list()) {
         ([_], [reading]) if reading.room.is_now() => {
             case.verdict = Verdict::Admit;
@@ -136,28 +136,28 @@ fn fold_all(case: &Case<'_>) -> (Verdict, u8) {
     }
 }
 
-/// Who refused, and the longest wait.
+/// The refusals among the readings: which limit binds, and the longest wait.
 #[derive(Default)]
 struct Refusal {
-    /// Of the first stage that refused: the stage, its limit with the longest wait, and that wait.
+    /// The first stage that refused, the index of its limit with the longest wait, and that wait.
     by: Option<(Stage, u8, Room)>,
-    /// The longest wait of all limits, of those that had room too: a refused attempt may have
-    /// taken it.
+    /// The longest wait of all limits, including those that had room: a refused attempt may have
+    /// taken that room.
     longest: Option<Room>,
 }
 
-/// The limit of which the smallest share is left.
+/// The limit with the smallest share of its capacity left.
 #[derive(Default)]
 struct Scarcest {
     index: u8,
-    /// What is left of it, and of how much.
+    /// The units that the limit has left, and its capacity.
     left: Option<(u64, u64)>,
 }
 
 // === impl Verdict ===
 
 impl Verdict {
-    /// What stands until a decision has been made.
+    /// The verdict until a decision has been made: a denial.
     pub(crate) const UNDECIDED: Self =
         Self::Deny(Denial { retry: Retry::Never, source: Stage::Global });
 
@@ -188,8 +188,8 @@ impl TooManyRequests {
         }
     }
 
-    /// The first instant, by the clock of the store, at which the same request may pass; `None` if
-    /// none ever comes.
+    /// The first instant, by the clock of the store, at which the same request may pass; `None` if it
+    /// never may.
     #[must_use]
     pub const fn next_allowed_at(&self) -> Option<Timestamp> {
         self.0.next_allowed_at
@@ -217,7 +217,7 @@ impl Refusal {
     fn verdict(&self, overflow: Overflow, source: Stage) -> Verdict {
         let retry = match self.longest {
             Some(Room::After(wait)) => Retry::After(wait),
-            // Somebody refused, so this is not `Now`; were it, "never" would admit nothing.
+            // A limit refused, so this is not `Now`; if it were, `Never` would still admit nothing.
             Some(Room::Never | Room::Now) | None => Retry::Never,
         };
         match (overflow, retry) {
@@ -243,7 +243,8 @@ impl Scarcest {
     }
 }
 
-/// What a refused request is left with by one limit: the attempt itself may have been counted.
+/// When one limit has room for a refused request again. That may be later than `room` says, because the
+/// refused attempt itself may have been counted.
 #[inline]
 fn left_with(reading: &Reading) -> Room {
     match reading.room {
@@ -260,7 +261,7 @@ impl<'d> Decision<'d> {
         Self(case)
     }
 
-    /// What to do.
+    /// What to do with the request.
     #[must_use]
     #[inline]
     pub const fn verdict(&self) -> Verdict {
@@ -280,27 +281,27 @@ impl<'d> Decision<'d> {
         self.0.policy()
     }
 
-    /// The limit that decided. On refusal that is the one to wait longest for, of the first stage
-    /// that refused; otherwise the one with the smallest share left. A shadow binds only if there
-    /// is nothing else.
+    /// The limit that decided. On refusal, that is the limit with the longest wait in the first stage
+    /// that refused; otherwise the one with the smallest share left. It is a shadow only if all limits
+    /// are.
     ///
     /// The wait of a [`Denial`] may be longer than that of this limit: it is the longest of all.
     ///
-    /// `None` if no limit did: the store was not asked or did not answer, and what took its place is in
-    /// [`failsafe`](Self::failsafe).
+    /// `None` if no limit decided: the store was not asked or did not answer, and
+    /// [`failsafe`](Self::failsafe) says what decided instead.
     #[must_use]
     #[inline]
     pub fn binding(&self) -> Option<Explanation<'d>> {
         self.explanation(usize::from(self.0.binding))
     }
 
-    /// Every limit that was asked, with what it said, in the order of the policy: shadows too.
+    /// Every limit that was asked, with what it said, in the order of the policy, shadows included.
     pub fn explain(&self) -> impl Iterator<Item = Explanation<'d>> + use<'d> {
         let decision = *self;
         (0..self.0.readings().list().len()).filter_map(move |index| decision.explanation(index))
     }
 
-    /// Under which circumstances it was decided: normal if the store answered.
+    /// The mode in which the request was decided: normal if the store answered.
     #[must_use]
     pub const fn mode(&self) -> Mode {
         match &self.0.failsafe {
@@ -309,26 +310,27 @@ impl<'d> Decision<'d> {
         }
     }
 
-    /// How it was decided without the store, if that is how it was.
+    /// How the request was decided without the store; `None` if the store decided.
     #[must_use]
     pub const fn failsafe(&self) -> Option<&'d Failsafe> {
         self.0.failsafe.as_ref()
     }
 
-    /// What the local cap said that decided in the place of the store.
+    /// What the local cap said, if one decided in place of the store.
     #[must_use]
     pub fn guarded(&self) -> Option<Guarded> {
         self.failsafe()?.guarded
     }
 
-    /// What somebody has to do something about: every decision made under such a condition says so.
+    /// The critical condition that an operator has to act on, if there is one: every decision made under
+    /// it says so.
     #[must_use]
     pub fn alarm(&self) -> Option<Alarm> {
         self.failsafe()?.alarm
     }
 
-    /// What went wrong with the store, if it was this request that met it. For the host, not for
-    /// whoever is refused.
+    /// The error of the store, if this request met one. For the host, not for the client that is
+    /// refused.
     #[must_use]
     pub fn trouble(&self) -> Option<&'d StoreError> {
         self.failsafe()?.error.as_ref()
@@ -344,7 +346,7 @@ impl<'d> Decision<'d> {
         }
     }
 
-    /// The decision in a few numbers.
+    /// The decision in the few numbers that most callers need.
     #[must_use]
     pub fn status(&self) -> Status {
         let retry = match self.0.verdict {
@@ -375,12 +377,12 @@ impl<'d> Decision<'d> {
         }
     }
 
-    /// The decision as a result: an error unless the request may pass, if only with a lower quality of
+    /// The decision as a result: `Ok` if the request may pass, even if only with a lower quality of
     /// service.
     ///
     /// # Errors
     ///
-    /// If it has to wait or is denied.
+    /// If the request has to wait or is denied.
     pub fn passed(&self) -> Result<(), TooManyRequests> {
         match self.status() {
             status if status.blocked => Err(TooManyRequests(status)),
@@ -388,7 +390,7 @@ impl<'d> Decision<'d> {
         }
     }
 
-    /// The block that keeps the request out, if that is what does: of several the one that ends last.
+    /// The block that keeps the request out, if one does; of several, the one that ends last.
     #[must_use]
     pub fn block(&self) -> Option<Block> {
         if let Some(failsafe) = self.failsafe() {
@@ -407,8 +409,8 @@ impl<'d> Decision<'d> {
         self.0
     }
 
-    /// The store's time at which this was decided, and from which all waits are counted. (Only if a
-    /// clock went back are they counted from the last change of the counter instead.)
+    /// The time of the decision, from which all waits are counted: by the clock of the store, or by that
+    /// of this node if the request was decided without the store.
     #[must_use]
     pub const fn decided_at(&self) -> Timestamp {
         self.0.readings().decided_at()

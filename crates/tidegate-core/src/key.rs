@@ -30,7 +30,7 @@ use crate::subject::{Dimension, Fact, Facts, Scope, Values};
 /// The longest part of a key, in bytes once escaped; longer ones are hashed by [`KeyNames`].
 pub const MAX_PART: usize = 128;
 
-/// More bytes than the text of any key has: every dimension with its name, and what is about the limit.
+/// More bytes than the text of any key has: every dimension with its name, and the part about the limit.
 pub const MAX_KEY: usize = 2048;
 
 /// The name of one counter, as a view of a limit and the facts it counts by.
@@ -50,18 +50,19 @@ pub struct Key<'a> {
 #[derive(Clone)]
 pub struct KeyNames(Hmac<Sha256>);
 
-/// Digests keys for one process, under a secret that is made anew for each.
+/// Turns keys into 64-bit digests for one process, under a secret that each process makes anew.
 ///
 /// Two keys with the same digest share a counter, which can refuse too much and never too little.
-/// By chance one in 10¹⁹ pairs does, and who does not know the secret cannot look for one: digests
-/// never leave the process, and all that shows of a collision is a denial. The hash is keyed but
-/// not cryptographic; text that others can read is made with HMAC instead ([`KeyNames`]).
+/// By chance one in 10¹⁹ pairs does, and no client can search for one: digests leave the process only
+/// encrypted, in tickets, or for operators, in the list of blocks, and all that shows of a collision is
+/// a denial. The hash is keyed but not cryptographic; text that others can read is made with HMAC
+/// instead ([`KeyNames`]).
 #[derive(Clone)]
 pub struct Digests {
     seed: u64,
     shared: SharedSeed,
     whitening: u64,
-    /// Of members of sets, which other nodes have to tell apart in the same way.
+    /// Digests members of sets, which other nodes have to tell apart in the same way.
     members: SipHasher13,
 }
 
@@ -76,8 +77,8 @@ impl<'a> Key<'a> {
 // === impl KeyNames ===
 
 impl KeyNames {
-    /// Names under `secret`, which every node that shares a store must be given: under another one,
-    /// accounts, addresses, devices and agents have other keys and so start anew.
+    /// The names under `secret`, which must be the same on every node that shares a store: under another
+    /// secret, accounts, addresses, devices and agents have other keys and so start anew.
     #[must_use]
     pub fn new(secret: &[u8; 32]) -> Self {
         // A key shorter than the hash's block is padded with zeros: that is how HMAC is defined.
@@ -122,10 +123,10 @@ impl KeyNames {
         limit.write_key_suffix(out)
     }
 
-    /// The key of a probe, as `rl:{!org}:00000000000000ab:00000000000000cd`: the family and the first
-    /// dimension of the limit, the node, the limit. No value of a subject is ever spelled with a `!`.
-    /// Where the limit counts by something private the node is hashed, so that the key changes with the
-    /// secret as those of subjects do.
+    /// Writes the key of a probe, as `rl:{!org}:00000000000000ab:00000000000000cd`: the family and the
+    /// first dimension of the limit, the node, the limit. No value of a subject is ever spelled with a
+    /// `!`. Where the limit counts by something private the node is hashed, so that the key changes with
+    /// the secret as those of subjects do.
     fn write_trial(&self, limit: &Limit, node: u64, out: &mut impl fmt::Write) -> fmt::Result {
         let first = limit.scope().dimensions().next().map_or("*", Dimension::name);
         write!(out, "{}:{{!{first}}}:", limit.family())?;
@@ -145,8 +146,8 @@ impl KeyNames {
         text
     }
 
-    /// All names of the counter of `key`: the text as [`write`](Self::write) writes it, and those it had
-    /// before reloads and before the present release.
+    /// All names of the counter of `key`: its text as [`write`](Self::write) writes it, and the names it
+    /// had before reloads and before the present release.
     #[must_use]
     pub fn names(&self, key: &Key<'_>) -> Names {
         let mut names = key.limit.names(self.text(key));
@@ -156,9 +157,9 @@ impl KeyNames {
         names
     }
 
-    /// The text of `key` as it was when devices and agents were shown; `None` if it was the same. It is
-    /// looked at during one release, so that nobody's count starts anew with the upgrade. A key that
-    /// began with one of them lies elsewhere on a cluster, and is not looked at.
+    /// The text that `key` had when devices and agents were not yet hashed; `None` if it was the same.
+    /// Stores look under it during one release, so that nobody's count starts anew with the upgrade. A
+    /// key that begins with a device or an agent lies elsewhere on a cluster, and has none.
     fn shown(&self, key: &Key<'_>) -> Option<String> {
         const SHOWN: [Dimension; 2] = [Dimension::Device, Dimension::Agent];
         let Key { limit, facts } = key;
@@ -195,7 +196,7 @@ impl KeyNames {
         }
     }
 
-    /// Half of the MAC, in hex: 128 bits are enough to keep values apart and hidden.
+    /// Writes half of the MAC of `value`, in hex: 128 bits are enough to keep values apart and hidden.
     fn hash(&self, dimension: Dimension, value: &[u8], out: &mut impl fmt::Write) -> fmt::Result {
         let mac = self.0.clone().chain_update([dimension as u8]).chain_update(value);
         let bytes = mac.finalize().into_bytes();
@@ -212,8 +213,8 @@ impl fmt::Debug for KeyNames {
 // === impl Digests ===
 
 impl Digests {
-    /// Digests under `secret`. It must be unpredictable: who knows it can make others share a
-    /// counter.
+    /// Digests under `secret`, which must be unpredictable: anyone who knows it can make others share
+    /// a counter.
     #[must_use]
     pub fn new(secret: [u64; 2]) -> Self {
         // SipHash spreads the secret over all seeds, whatever it looks like.
@@ -226,7 +227,7 @@ impl Digests {
         }
     }
 
-    /// Tells members of sets apart as every node with this secret does.
+    /// Digests members of sets under `secret`, as every node with this secret does.
     #[must_use]
     pub fn sharing(mut self, secret: &Secret) -> Self {
         let [first, second] = secret.members();
@@ -242,7 +243,7 @@ impl Digests {
             Fact::Plain(value) | Fact::Private(value) => sip.write(value),
             Fact::Address(prefix) => sip.write(&prefix.to_bytes()),
         }
-        // Scripts count in fifty-three bits.
+        // The scripts of the Redis store have exact integers of 53 bits.
         Some((sip.finish() >> 11).max(1))
     }
 
@@ -264,7 +265,7 @@ impl Digests {
         Some(self.fold(digest, value).max(1))
     }
 
-    /// The digest of what a scope counts by, or `None` if a dimension of it is unknown. It is that of
+    /// The digest of the facts that `scope` counts by, or `None` if one of them is unknown. It belongs to
     /// no limit.
     pub(crate) fn scope(&self, scope: Scope, facts: Facts<'_>) -> Option<u64> {
         scope.dimensions().try_fold(self.seed, |digest, dimension| {
@@ -272,7 +273,7 @@ impl Digests {
         })
     }
 
-    /// The same, with what is unknown taken for one value of its own.
+    /// The digest of the facts that `scope` counts by, where an unknown fact is a value of its own.
     pub(crate) fn partly(&self, scope: Scope, facts: Facts<'_>) -> u64 {
         scope.dimensions().fold(self.seed, |digest, dimension| {
             let unknown = self.bytes(&[]).rotate_left(5 * dimension as u32) ^ self.whitening;
@@ -280,7 +281,7 @@ impl Digests {
         })
     }
 
-    /// The digest of one fact of a subject. The dimension is in it: `org=x` and `user=x` differ.
+    /// The digest of one fact of a subject. It depends on the dimension: `org=x` and `user=x` differ.
     #[inline(always)]
     fn fact(&self, facts: Facts<'_>, dimension: Dimension) -> Option<u64> {
         let digest = match facts.text(dimension) {

@@ -23,7 +23,7 @@
 //! 11. [Too many tries](book::ch11_too_many_tries): attempts, blocks, the ladder
 //! 12. [When the store fails](book::ch12_when_the_store_fails): three modes, a breaker, exact local caps
 //!
-//! # The way of a request
+//! # The path of a request
 //!
 //! ```text
 //! Subject + Policy ─▶ Case ── resolve ──▶ Batch ── Store::charge ──▶ Readings ── fold ──▶ Decision
@@ -41,8 +41,8 @@
 //! | block, unblock, forget | [`Amendment`], [`Block`], [`Level`], [`Ladder`] |
 //! | go on without a store | [`Standby`]: [`Failover`], [`Guardrails`], [`Mirror`]; [`Failsafe`], [`Signal`] |
 //!
-//! An engine does all of this in one call. Here are the same steps by hand, with what a store would
-//! say about a bucket never seen:
+//! An engine does all of this in one call. Here are the same steps by hand; the loop plays the part of a
+//! store that has never seen this bucket:
 //!
 //! ```
 //! use tidegate_core::{

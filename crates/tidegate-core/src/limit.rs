@@ -1,4 +1,4 @@
-//! One rule: who is counted, in which shape, and for whom the numbers differ.
+//! One rule of a policy: who is counted, in which shape, and for whom the numbers differ.
 
 mod error;
 mod former;
@@ -38,7 +38,7 @@ use special::Special;
 pub struct Limit {
     name: Name,
     scope: Scope,
-    /// Those of the scope, as a list that is quicker to walk.
+    /// The dimensions of the scope, as a list that is quicker to walk.
     dimensions: Box<[Dimension]>,
     stage: Stage,
     shadow: bool,
@@ -53,26 +53,26 @@ pub struct Limit {
     shapes: Vec<Shape>,
     current: Stamp,
     overrides: Overrides,
-    /// How the names of its counters ended before a reload.
+    /// How the names of the limit's counters ended before reloads.
     former: Former,
     id: u64,
-    /// The node whose probes this limit is for; no limit of a policy has one.
+    /// The node whose probes this limit is for; `None` for every limit of a policy.
     trial: Option<u64>,
 }
 
 /// When a limit is asked, relative to the others of its policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
-    /// Before any action's limits. If it refuses, those are read but not charged, even if they
-    /// count attempts.
+    /// Before the limits of the action. If a global limit refuses, those are read but not charged,
+    /// even if they count attempts.
     Global,
     /// With the limits of the action.
     #[default]
     Action,
 }
 
-/// The numbers some state was written under: a place in a limit's list of shapes, as this process has
-/// seen them come. A store within the process keeps it beside the state, and
+/// The numbers that some state was written under: a place in a limit's list of shapes, in the order in
+/// which this process has seen them. A store within the process keeps it beside the state, and
 /// [`Charge::written_under`](crate::Charge::written_under) says what it means. To other processes it
 /// means nothing: a shared store keeps the numbers themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -106,22 +106,22 @@ impl Limit {
         }
     }
 
-    /// Asks this limit in another stage.
+    /// Sets the stage in which the limit is asked.
     #[must_use]
     pub const fn at_stage(mut self, stage: Stage) -> Self {
         self.stage = stage;
         self
     }
 
-    /// Lets the limit report what it would say, and never refuse. It is charged only for requests
-    /// that are admitted and that it has room for.
+    /// Makes the limit a shadow, which reports what it would say and never refuses. It is charged only
+    /// for requests that are admitted and that it has room for.
     #[must_use]
     pub const fn in_shadow(mut self) -> Self {
         self.shadow = true;
         self
     }
 
-    /// Sets what a request takes: so much each, or so much for each unit of its weight.
+    /// Sets what a request takes: a fixed number of units, or a number for each unit of its weight.
     #[must_use]
     pub const fn costing(mut self, cost: CostRule) -> Self {
         self.cost = cost;
@@ -136,8 +136,8 @@ impl Limit {
         self
     }
 
-    /// Puts the limit's name into its keys, to tell it from another of the same scope and period. A
-    /// set with two that cannot be told apart is [refused](crate::PolicyError::SameKey).
+    /// Puts the limit's name into its keys, to tell it from another limit of the same scope and period.
+    /// A set with two limits that cannot be told apart is [refused](crate::PolicyError::SameKey).
     #[must_use]
     pub const fn with_named_key(mut self) -> Self {
         self.named_key = true;
@@ -153,9 +153,9 @@ impl Limit {
         self
     }
 
-    /// Counts requests by what came of them: it takes from every request when it begins, so that
-    /// many at once cannot slip through, and whoever answers settles the ticket at zero if the
-    /// answer is none of these. Without that, and while it is not known, a request counts. Implies
+    /// Counts requests by their outcome. The limit takes from every request when it begins, so that
+    /// many at once cannot slip through, and the host settles the ticket at zero if the answer is none
+    /// of `outcomes`. Until then a request counts, and for good if its ticket is never settled. Implies
     /// [`settling`](Self::settling).
     #[must_use]
     pub const fn counting_outcomes(mut self, outcomes: Outcomes) -> Self {
@@ -164,16 +164,16 @@ impl Limit {
         self
     }
 
-    /// Leaves alone subjects of whom `dimension` is known, as a device that the host vouches for.
+    /// Exempts subjects of whom `dimension` is known, such as a device that the host vouches for.
     #[must_use]
     pub fn unless(mut self, dimension: Dimension) -> Self {
         self.special.get_or_insert_default().unless = Some(dimension);
         self
     }
 
-    /// Leaves IPv4 alone: for the limits by [`Ip56`](Dimension::Ip56) and [`Ip48`](Dimension::Ip48) that
-    /// stand beside one by [`Ip`](Dimension::Ip). An IPv4 address is the same one in all three, and would
-    /// be counted three times.
+    /// Exempts IPv4: for limits by [`Ip56`](Dimension::Ip56) and [`Ip48`](Dimension::Ip48) that stand
+    /// beside a limit by [`Ip`](Dimension::Ip). An IPv4 address is the same in all three dimensions, and
+    /// would be counted three times.
     #[must_use]
     pub fn only_ipv6(mut self) -> Self {
         self.special.get_or_insert_default().only_ipv6 = true;
@@ -181,7 +181,7 @@ impl Limit {
     }
 
     /// Counts distinct values of `dimension`, each of them once: how many accounts one address tries,
-    /// or from how many addresses one account is tried. Subjects without it are left alone. For
+    /// or from how many addresses one account is tried. Subjects without such a value are exempt. For
     /// [`Attempts`](crate::Attempts).
     #[must_use]
     pub fn distinct(mut self, dimension: Dimension) -> Self {
@@ -194,8 +194,9 @@ impl Limit {
     ///
     /// # Errors
     ///
-    /// If the override has another kind of shape, matches a dimension the limit does not count by
-    /// (but for [plans](Dimension::Plan), which are there to be matched), names a value that an earlier one names, or is a pattern or a shape too many.
+    /// If the override has another kind of shape, matches a dimension that the limit does not count by
+    /// (other than the [plan](Dimension::Plan), which is there to be matched), names a value that an
+    /// earlier override names, or if the limit has too many patterns or shapes.
     pub fn overridden(mut self, rule: Override) -> Result<Self, LimitError> {
         let (limit, expected) = (self.name.clone(), self.shape().kind());
         if rule.shape.kind() != expected {
@@ -209,13 +210,13 @@ impl Limit {
         Ok(self)
     }
 
-    /// What configuration, answers and metrics call it; unique within its policy.
+    /// The name of the limit in configuration, answers and metrics; unique within its policy.
     #[must_use]
     pub const fn name(&self) -> &Name {
         &self.name
     }
 
-    /// What it counts by. It applies to the subjects that [cover](crate::Subject::covers) this.
+    /// What the limit counts by. It applies to subjects that [cover](crate::Subject::covers) this scope.
     #[must_use]
     pub const fn scope(&self) -> Scope {
         self.scope
@@ -226,56 +227,56 @@ impl Limit {
         &self.dimensions
     }
 
-    /// When it is asked, and what a denial names as its source.
+    /// The stage in which the limit is asked, which a denial by it names as its source.
     #[must_use]
     pub const fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// Whether it only reports, and never refuses.
+    /// Whether the limit only reports, and never refuses.
     #[must_use]
     pub const fn is_shadow(&self) -> bool {
         self.shadow
     }
 
-    /// What a request takes, given its weight.
+    /// The rule by which a request takes units, given its weight.
     #[must_use]
     pub const fn cost(&self) -> CostRule {
         self.cost
     }
 
-    /// Whether what was taken can be settled later.
+    /// Whether what was taken from the limit can be settled later.
     #[must_use]
     pub const fn settles(&self) -> bool {
         self.settles
     }
 
-    /// Whether a settlement at zero forgets all attempts.
+    /// Whether a settlement at zero makes the limit forget all attempts counted so far.
     #[must_use]
     pub const fn forgives(&self) -> bool {
         self.forgives
     }
 
-    /// The answers it counts; `None` where every request counts, whatever came of it.
+    /// The answers that the limit counts; `None` if every request counts, whatever its outcome.
     #[must_use]
     #[inline]
     pub const fn outcomes(&self) -> Option<&Outcomes> {
         self.outcomes.as_ref()
     }
 
-    /// Whom the limit leaves alone: those of whom this is known.
+    /// The fact that exempts a subject from this limit, such as a vouched device.
     #[must_use]
     pub fn exempt(&self) -> Option<Dimension> {
         self.special.and_then(|special| special.unless)
     }
 
-    /// Whether it leaves IPv4 alone.
+    /// Whether the limit exempts IPv4.
     #[must_use]
     pub fn is_only_ipv6(&self) -> bool {
         self.special.is_some_and(|special| special.only_ipv6)
     }
 
-    /// What is counted, each value once; `None` where every attempt counts.
+    /// The dimension whose distinct values are counted, each once; `None` if every attempt counts.
     #[must_use]
     pub fn counted(&self) -> Option<Dimension> {
         self.special.and_then(|special| special.distinct)
@@ -286,7 +287,7 @@ impl Limit {
         self.special.as_ref()
     }
 
-    /// What a request takes. An attempt is one, whatever it weighs.
+    /// The units that a request takes. An attempt takes one, whatever it weighs.
     #[inline]
     pub(crate) fn units(&self, weight: Cost) -> Cost {
         match self.shape() {
@@ -295,13 +296,13 @@ impl Limit {
         }
     }
 
-    /// The shape for whom no override says otherwise.
+    /// The usual shape, which holds for subjects without an override.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         self.shape_at(self.current)
     }
 
-    /// Every shape this limit has had; the places never change.
+    /// Every shape this limit has had; their places never change.
     pub(crate) fn shapes(&self) -> &[Shape] {
         &self.shapes
     }
@@ -317,27 +318,27 @@ impl Limit {
         self.overrides.find(facts).unwrap_or(Applies { stamp: self.current, role: 0 })
     }
 
-    /// The numbers that hold for whom a [role](crate::Charge::role) was found before. An override
-    /// that is gone leaves the usual ones.
+    /// The numbers that hold for a subject whose [role](crate::Charge::role) was found before. If the
+    /// override is gone, the usual ones hold.
     pub(crate) fn applies_to(&self, role: u32) -> Applies {
         self.overrides.of_role(role).unwrap_or(Applies { stamp: self.current, role: 0 })
     }
 
-    /// What tells this limit's counters from all others: its policy, name and kind of shape.
-    /// Reloads keep it; it is public knowledge, unlike the digests made from it. Zero until the
-    /// limit is part of a [`PolicySet`](crate::PolicySet).
+    /// The identity that tells this limit's counters from all others, made from its policy, name and
+    /// kind of shape. Reloads keep it; it is public knowledge, unlike the digests made from it. Zero
+    /// until the limit is part of a [`PolicySet`](crate::PolicySet).
     #[must_use]
     pub const fn id(&self) -> u64 {
         self.id
     }
 
-    /// All shapes now in force.
+    /// All shapes now in force: the usual one, and those of overrides.
     pub(crate) fn in_force(&self) -> impl Iterator<Item = &Shape> {
         let stamps = core::iter::once(self.current).chain(self.overrides.stamps());
         stamps.map(|stamp| self.shape_at(stamp))
     }
 
-    /// The plans that an override names exactly.
+    /// The plans that overrides of this limit name exactly.
     pub(crate) fn exact_plans(&self) -> impl Iterator<Item = &[u8]> {
         self.overrides.exact_values(Dimension::Plan)
     }
@@ -349,7 +350,7 @@ impl Limit {
         self.overrides.dimensions().any(|dimension| dimension == Dimension::Plan)
     }
 
-    /// Fixes the identity: `owner` is the policy, or empty for a limit that policies share.
+    /// Sets the identity of the limit: `owner` is the policy, or empty for a limit that policies share.
     pub(crate) fn owned_by(mut self, owner: &str) -> Self {
         let identity = format!("{owner}\0{}\0{}", self.name, self.shape().kind().name());
         self.id = SipHasher13::new().hash(identity.as_bytes()) | 1;
@@ -385,12 +386,12 @@ impl Limit {
         }
     }
 
-    /// The family of its keys.
+    /// The family that the limit's keys begin with, such as `rl`.
     pub(crate) fn family(&self) -> &'static str {
         self.shape().kind().family()
     }
 
-    /// The form of its keys, with the names of dimensions in place of values, as
+    /// The form of the limit's keys, with the names of dimensions in place of values, as
     /// `rl:{org}:user:class:w60s`. In a store that goes by names, limits of the same form and the same
     /// shape have the same counters.
     #[must_use]
@@ -398,7 +399,7 @@ impl Limit {
         self.key_form_of(self.scope, &self.ending())
     }
 
-    /// The form of its keys where it counts by `scope`, and they end so.
+    /// The form that the limit's keys would have if it counted by `scope` and they ended with `ending`.
     pub(crate) fn key_form_of(&self, scope: Scope, ending: &str) -> String {
         let mut names = scope.dimensions().map(Dimension::name);
         let mut form = format!("{}:{{{}}}", self.family(), names.next().unwrap_or("*"));
@@ -408,7 +409,7 @@ impl Limit {
         form + ending
     }
 
-    /// What follows the subject in a key.
+    /// Writes the part of a key that follows the subject.
     pub(crate) fn write_key_suffix(&self, out: &mut impl fmt::Write) -> fmt::Result {
         if self.named_key || !self.shape().has_length() {
             write!(out, ":limit:{}", self.name)?;
@@ -416,7 +417,7 @@ impl Limit {
         self.shape().write_length(out)
     }
 
-    /// The place of `shape` in the list, which grows if it is new.
+    /// The place of `shape` in the list of shapes, which grows if the shape is new.
     fn stamp_of(&mut self, shape: Shape) -> Result<Stamp, LimitError> {
         let place = self.shapes.iter().position(|known| *known == shape);
         let place = place.unwrap_or_else(|| {
@@ -446,7 +447,7 @@ impl Stage {
 // === impl Stamp ===
 
 impl Stamp {
-    /// The largest stamp: 14 bits, what an entry of the in-memory store has room for.
+    /// The largest stamp: 14 bits, which is what an entry of the in-memory store has room for.
     pub const MAX: u16 = (1 << 14) - 1;
 
     /// The number to be stored; at most [`Stamp::MAX`].

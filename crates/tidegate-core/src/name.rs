@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Arc<str>);
 
-/// The text is not a name.
+/// The error for a text that is not a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a name: use 1 to 64 of a-z, 0-9, '_', '-' and '.'")]
 pub struct NameError(String);
@@ -16,10 +16,10 @@ pub struct NameError(String);
 // === impl Name ===
 
 impl Name {
-    /// The longest name.
+    /// The length of the longest name, in bytes.
     pub const MAX_LEN: usize = 64;
 
-    /// Checks a name.
+    /// Makes a name of `text`, which is checked.
     ///
     /// # Errors
     ///
@@ -28,13 +28,13 @@ impl Name {
         let allowed =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-.".contains(&byte);
         if text.is_empty() || text.len() > Self::MAX_LEN || !text.bytes().all(allowed) {
-            // What is echoed is bounded too: the text may come from a hostile file.
+            // The text that the error repeats is bounded too: it may come from a hostile file.
             return Err(NameError(text.chars().take(Self::MAX_LEN).collect()));
         }
         Ok(Self(Arc::from(text)))
     }
 
-    /// The text.
+    /// The text of the name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

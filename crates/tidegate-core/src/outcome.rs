@@ -1,10 +1,10 @@
 //! Which answers count, for a limit that counts requests by what came of them.
 //!
-//! Whoever probes for what a token may do shows in the answers: one 403 after another. An answer is
-//! known only at the end of a request, and to count it then lets as many through in parallel as
-//! somebody likes before the first is counted. So a limit that counts by outcome takes from every
-//! request when it begins, as any other does, and gives back what it took when the answer turns out
-//! to be none of its [`Outcomes`].
+//! An attacker who probes what a token may do shows in the answers: one 403 after another. An answer is
+//! known only at the end of a request, and counting it then would let any number of parallel requests
+//! through before the first is counted. So a limit that counts by outcome takes from every request when
+//! it begins, as any other does, and gives back what it took when the answer turns out to be none of
+//! its [`Outcomes`].
 
 use core::fmt;
 
@@ -21,21 +21,21 @@ use core::fmt;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Outcomes {
-    /// Sorted, each of them once; zeros after the last.
+    /// The status codes, sorted and each of them once; zeros after the last.
     codes: [u16; Outcomes::MAX],
     count: u8,
 }
 
-/// Why status codes are no outcomes.
+/// Why status codes do not make [`Outcomes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutcomesError {
-    /// None at all: the limit would count nothing.
+    /// There is no status code, so the limit would count nothing.
     #[error("a limit that counts by outcome needs at least one status code, such as 403")]
     Empty,
-    /// More than are kept.
+    /// There are more than [`Outcomes::MAX`] different status codes.
     #[error("a limit counts at most {} different status codes", Outcomes::MAX)]
     TooMany,
-    /// Not the status code of an answer.
+    /// This number is not the status code of an answer.
     #[error("{0} is not an HTTP status code; those of answers go from 100 to 599")]
     NotAStatus(u16),
 }
@@ -46,10 +46,10 @@ impl Outcomes {
     /// The most status codes of one limit.
     pub const MAX: usize = 8;
 
-    /// Who one is was not proven (401), or is not enough (403): what probing for rights looks like.
+    /// Not authenticated (401) and not authorised (403): what probing for rights looks like.
     pub const REFUSED: Self = Self { codes: [401, 403, 0, 0, 0, 0, 0, 0], count: 2 };
 
-    /// These status codes, in any order.
+    /// The outcomes with these status codes, given in any order.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl Outcomes {
 }
 
 impl fmt::Display for Outcomes {
-    /// `401, 403`.
+    /// Written as `401, 403`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, code) in self.codes().iter().enumerate() {
             let separator = if index == 0 { "" } else { ", " };

@@ -1,4 +1,5 @@
-//! Other numbers for some: exact values first, then patterns, then the usual numbers.
+//! Overrides, which give some subjects other numbers: exact values first, then patterns, then the usual
+//! numbers.
 
 use std::net::IpAddr;
 
@@ -17,7 +18,7 @@ pub struct Override {
     pub(crate) shape: Shape,
 }
 
-/// Whom an override is for.
+/// The subjects that an override is for: by one value of a dimension, or by a pattern for its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Selector {
     Exact(Dimension, Box<[u8]>),
@@ -27,10 +28,10 @@ pub(crate) enum Selector {
 /// The overrides of one limit, ready for look-up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
-    /// Sorted by dimension and value; the first that matches counts, so that a plan, the last of all
-    /// dimensions, yields to what the limit counts by.
+    /// The rules for exact values, sorted by dimension and value. The first that matches counts, so that
+    /// a plan, the last of all dimensions, yields to what the limit counts by.
     exact: Vec<Rule>,
-    /// In the order they were written; the first that matches counts.
+    /// The rules for patterns, in the order they were written; the first that matches counts.
     patterns: Vec<Rule>,
 }
 
@@ -46,26 +47,27 @@ struct Rule {
 pub(crate) struct Applies {
     pub(crate) stamp: Stamp,
     /// Tells the rules of one limit apart, and stays the same when a reload changes the numbers:
-    /// zero for the usual ones, otherwise made from whom the override is for.
+    /// zero for the usual numbers, otherwise a hash of the override's selector.
     pub(crate) role: u32,
 }
 
-/// Why an override cannot apply.
+/// Why an override is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OverrideError {
-    /// The limit does not count by this dimension.
+    /// The override matches a dimension that the limit does not count by.
     #[error("an override matches {}, which the limit does not count by", .0.name())]
     OutsideScope(Dimension),
-    /// Said twice.
+    /// Two overrides match the same value of this dimension.
     #[error("two overrides match the same value of {}", .0.name())]
     Duplicate(Dimension),
-    /// Not an address.
+    /// The value for a dimension of addresses is not an address.
     #[error("an override of {} must name one IP address", .0.name())]
     NotAnAddress(Dimension),
-    /// A pattern is compared with text as it was sent; addresses and accounts are folded before they count.
+    /// A pattern for addresses or accounts: it would be compared with text as it was sent, but these are
+    /// folded before they count.
     #[error("an override of {} cannot be a pattern; name exact values", .0.name())]
     NoPattern(Dimension),
-    /// The list of patterns is searched in order and must stay short.
+    /// The limit has too many patterns: the list is searched in order and must stay short.
     #[error("a limit has at most {} override patterns", Overrides::MAX_PATTERNS)]
     TooManyPatterns,
 }
@@ -73,11 +75,12 @@ pub enum OverrideError {
 // === impl Override ===
 
 impl Override {
-    /// For one value. An address is any address of the prefix, a login name any spelling of it.
+    /// An override for one value. An address stands for all of its prefix, a login name for every
+    /// spelling of it.
     ///
     /// # Errors
     ///
-    /// If the dimension is an address and the value is not.
+    /// If the values of the dimension are addresses and `value` is not one.
     pub fn exact(dimension: Dimension, value: &str, shape: Shape) -> Result<Self, OverrideError> {
         let value: Box<[u8]> = match dimension.values() {
             Values::Text | Values::Private => value.as_bytes().into(),
@@ -91,11 +94,11 @@ impl Override {
         Ok(Self { selector: Selector::Exact(dimension, value), shape })
     }
 
-    /// For every value that matches `pattern`, in which `*` stands for any text.
+    /// An override for every value that matches `pattern`, in which `*` stands for any text.
     ///
     /// # Errors
     ///
-    /// If the dimension is an address or an account.
+    /// If the values of the dimension are addresses or accounts.
     pub fn pattern(
         dimension: Dimension,
         pattern: &str,
@@ -123,7 +126,7 @@ impl Overrides {
         stamp: Stamp,
     ) -> Result<(), OverrideError> {
         let (Selector::Exact(dimension, _) | Selector::Pattern(dimension, _)) = &selector;
-        // A plan is there to select numbers by, and nothing counts by it.
+        // A plan is there to select numbers, although no limit counts by it.
         if !scope.contains(*dimension) && *dimension != Dimension::Plan {
             return Err(OverrideError::OutsideScope(*dimension));
         }
@@ -227,7 +230,7 @@ fn matches(pattern: &[u8], value: &[u8]) -> bool {
     matches_in(pattern, value, || {})
 }
 
-/// The same, with a word for each step.
+/// Does what `matches` does, and calls `step` at each step, so that a test can count them.
 fn matches_in(pattern: &[u8], value: &[u8], mut step: impl FnMut()) -> bool {
     let (mut at, mut seen) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;

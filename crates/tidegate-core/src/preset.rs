@@ -3,8 +3,8 @@
 //! Every attempt is counted when it begins and given back when it succeeds, so guesses in parallel
 //! cannot slip through before the first failure is known. Blocks climb a [`Ladder`] and what is refused
 //! leaves no trace, so nobody is locked out by somebody else's hammering for longer than the last
-//! block. A device that the host vouches for has an allowance of its own and meets no other limit:
-//! guessing at an account cannot be used to keep its owner out.
+//! block. A device that the host vouches for has an allowance of its own and meets only the limits for
+//! devices: guessing at an account cannot be used to keep its owner out.
 //!
 //! | login | by | failures | blocks |
 //! |---|---|---|---|
@@ -27,9 +27,9 @@
 //! | `otp-prefix-56`, `otp-prefix-48` | IPv6 /56, /48 | 80, 320 and as many per hour | none |
 //! | `otp-agent` | address prefix + user agent | 12 in 1 h | L2 to L4 |
 //!
-//! The failure after that begins the block. The numbers are above the [locked caps](crate::Cap) that
-//! hold while a store is down, as they have to be. What they add up to over a day of attacks is in the
-//! guide to logins, and measured by a test.
+//! One failure more than the number in the table begins the block. The numbers are above the
+//! [locked caps](crate::Cap) that hold while a store is down, as they have to be. What they add up to
+//! over a day of attacks is in the guide to logins, and measured by a test.
 
 use crate::block::{Ladder, Level};
 use crate::limit::Limit;
@@ -39,28 +39,28 @@ use crate::shape::{Attempts, Bucket, Rate, Shape};
 use crate::subject::{Dimension, Scope};
 use crate::time::Span;
 
-/// Which ready-made limits.
+/// A collection of ready-made limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Preset {
-    /// For logins.
+    /// The limits for logins.
     Login,
-    /// For one-time passwords.
+    /// The limits for one-time passwords.
     Otp,
 }
 
-/// One limit as it is written down here.
+/// One ready-made limit, as it is written in the tables below.
 struct Row {
     name: &'static str,
     by: &'static [Dimension],
     distinct: Option<Dimension>,
-    /// Whether a vouched device is left alone.
+    /// Whether a device that the host vouches for is exempt.
     unvouched: bool,
-    /// Whether a success forgets the failures before it, and not only gives itself back.
+    /// Whether a success clears the failures before it, and not only gives itself back.
     forgives: bool,
     failures: u16,
     per: Span,
-    /// The levels of the blocks that one failure more begins. Without them it is refused, and so are
-    /// those after it until the rate allows one.
+    /// The first and last level of the blocks that one failure more begins. `None` if there are no
+    /// blocks: then attempts are refused until the rate allows one.
     blocks: Option<(Level, Level)>,
 }
 
@@ -80,14 +80,15 @@ const USUAL: Row = Row {
     blocks: Some((L1, L5)),
 };
 
-/// The wider prefixes around an IPv6 address, with four and sixteen times the number of the narrow one:
-/// whoever holds a /48 has 65,536 subnets to guess from. They begin no block, because whole
-/// neighbourhoods may share one, and count in a bucket, which takes little memory for each of many.
+/// The row for a wider IPv6 prefix, with four or sixteen times the failures of the /64: an attacker who
+/// holds a /48 has 65,536 subnets to guess from. It begins no block, because a whole neighbourhood may
+/// share the prefix, and it counts in a bucket, which takes little memory for each of many keys.
 const WIDE: Row = Row { per: Span::HOUR, blocks: None, ..USUAL };
 
-// Those of the address come first, the narrowest before the others. On a cluster they are asked apart from those of the account, and what
-// an earlier one has counted is given back a moment after a later one has refused. Until then it counts:
-// a handful of requests in flight from an address that is blocked would be enough to block any account.
+// The limits by address come first, the narrowest before the others. On a cluster they are asked apart
+// from those by account, and what an earlier limit has counted is given back a moment after a later one
+// has refused. Until then it counts: were the account first, a handful of requests in flight from a
+// blocked address would be enough to block any account.
 const LOGIN: [Row; 10] = [
     Row { name: "login-prefix", by: &[Ip], failures: 60, per: Span::HOUR, ..USUAL },
     Row { name: "login-prefix-56", by: &[Ip56], failures: 240, ..WIDE },
@@ -116,7 +117,7 @@ const LOGIN: [Row; 10] = [
         blocks: Some((L1, L4)),
         ..USUAL
     },
-    // For the patient, who stays below the limit above, or waits for the owner to clear it.
+    // Against the patient, who stay below the limit above, or wait for the owner to clear it.
     Row {
         name: "login-account-day",
         by: &[Account],
@@ -134,7 +135,7 @@ const LOGIN: [Row; 10] = [
         per: Span::HOUR,
         ..USUAL
     },
-    // For whoever has many devices vouched for, each of which would be ten more guesses.
+    // Against an attacker with many vouched devices, each of which would be ten more guesses.
     Row {
         name: "login-devices",
         by: &[Account],
@@ -193,8 +194,8 @@ const OTP: [Row; 7] = [
         blocks: Some((L3, L6)),
         ..USUAL
     },
-    // For who knows the password and so has as many devices vouched for as he likes: without it, each
-    // of them would be three more guesses.
+    // Against an attacker who knows the password, and so can have any number of devices vouched for:
+    // without this limit, each of them would be three more guesses.
     Row {
         name: "otp-devices",
         by: &[Account],
@@ -222,7 +223,7 @@ impl Preset {
         }
     }
 
-    /// What it is for.
+    /// What the preset protects.
     #[must_use]
     pub const fn protects(self) -> Protects {
         match self {
@@ -231,17 +232,17 @@ impl Preset {
         }
     }
 
-    /// The limits, in the order they are asked.
+    /// The limits of the preset, in the order they are asked.
     #[must_use]
     pub fn limits(self) -> Vec<Limit> {
         self.limits_but([])
     }
 
-    /// The limits; those of `own` with the name of a ready-made one take its place, and the others
-    /// come after them.
+    /// The limits of the preset, changed by those of `own`: a limit with the name of a ready-made one
+    /// takes its place, and the others come last.
     #[must_use]
     pub fn limits_but(self, own: impl IntoIterator<Item = Limit>) -> Vec<Limit> {
-        // Every row is a limit, as a test sees to.
+        // Every row makes a limit, as a test checks.
         let mut limits: Vec<Limit> = self.rows().iter().filter_map(Row::limit).collect();
         for limit in own {
             match limits.iter_mut().find(|ready| ready.name() == limit.name()) {
@@ -252,7 +253,7 @@ impl Preset {
         limits
     }
 
-    /// A policy of these limits.
+    /// A policy with the limits of the preset.
     ///
     /// ```
     /// use tidegate_core::{FailureMode, Name, PolicySet, Preset};
@@ -283,7 +284,7 @@ impl Row {
         let scope = Scope::of(self.by.iter().copied());
         let limit = Limit::new(Name::try_new(self.name).ok()?, scope, self.shape()?);
         let wider = self.by.iter().any(|by| matches!(by, Ip56 | Ip48));
-        // Unlike abuse logs, buckets are not told apart by their names unless that is asked for.
+        // Unlike abuse logs, buckets have their name in their keys only if that is asked for.
         let limit = if wider { limit.only_ipv6().with_named_key() } else { limit };
         let limit = if self.forgives { limit.forgiving() } else { limit.settling() };
         let limit = if self.unvouched { limit.unless(Device) } else { limit };

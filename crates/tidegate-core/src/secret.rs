@@ -1,10 +1,11 @@
 //! The secret that every node of a fleet is given.
 //!
-//! Under it accounts, addresses, devices and agents have the same keys on every node, and a ticket made by
-//! one can be settled by another. Who knows it can guess which account a key is about, and make tickets.
+//! Under it accounts, addresses, devices and agents have the same keys on every node, and a ticket made
+//! by one node can be settled by another. Anyone who knows it can guess which account a key is about,
+//! and make tickets.
 //!
-//! So one day it has to be changed, and that must not be a way to begin anew: together with the new
-//! secret a fleet is told the one before, until everything counted under that has passed.
+//! So one day it has to be changed, and no count may begin anew because of that: together with the new
+//! secret a fleet is told the previous one, until everything counted under it has expired.
 
 use core::fmt;
 
@@ -14,28 +15,28 @@ use sha2::{Digest as _, Sha256};
 use crate::key::KeyNames;
 use crate::ticket::Seal;
 
-/// What nodes that share a store have in common and nobody else knows.
+/// The secret of a fleet: all nodes that share a store have it, and nobody else knows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
     current: [u8; 32],
-    /// The one before, while it is being changed.
+    /// The previous secret, while the secret is being changed.
     previous: Option<[u8; 32]>,
 }
 
-/// Why a text is no secret, or cannot be the one before.
+/// Why a text is not fit to be a secret, or a secret not to be the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// It can be guessed.
+    /// The text is so short that it can be guessed.
     #[error(
         "a secret of {length} bytes can be guessed; take at least {}, such as those of \
          `openssl rand -base64 32`",
         Secret::SHORTEST
     )]
     Short {
-        /// The bytes it has.
+        /// The length of the text in bytes.
         length: usize,
     },
-    /// Nothing would change.
+    /// The previous secret is the current one, so nothing would change.
     #[error("the previous secret is the current one; give the one that was there before, or none")]
     Same,
 }
@@ -43,11 +44,11 @@ pub enum SecretError {
 // === impl Secret ===
 
 impl Secret {
-    /// The fewest bytes of a text that nobody guesses.
+    /// The fewest bytes that a text must have so that nobody guesses it.
     pub const SHORTEST: usize = 16;
 
-    /// The secret that a text stands for. White space around it, as the end of a line in a file, is
-    /// no part of it.
+    /// The secret that a text stands for. White space around the text, such as the end of a line in a
+    /// file, is no part of it.
     ///
     /// # Errors
     ///
@@ -60,12 +61,12 @@ impl Secret {
         }
     }
 
-    /// The same secret, together with the one it takes the place of: what was counted under that is
-    /// carried over, and its tickets are opened. Only one is remembered.
+    /// This secret, together with the previous one that it replaces: what was counted under the previous
+    /// secret is carried over, and its tickets are opened. Only one previous secret is remembered.
     ///
     /// # Errors
     ///
-    /// If both are the same.
+    /// If both secrets are the same.
     pub fn replacing(self, previous: &Self) -> Result<Self, SecretError> {
         match previous.current == self.current {
             true => Err(SecretError::Same),
@@ -73,41 +74,41 @@ impl Secret {
         }
     }
 
-    /// The secret it takes the place of, if it is being changed.
+    /// The previous secret that this one replaces, while the secret is being changed.
     #[must_use]
     pub fn previous(&self) -> Option<Self> {
         self.previous.map(|current| Self { current, previous: None })
     }
 
-    /// Spells keys out under this secret.
+    /// The names of keys under this secret.
     #[must_use]
     pub fn names(&self) -> KeyNames {
         KeyNames::new(&self.derived(b"keys"))
     }
 
-    /// Seals tickets under this secret.
+    /// The seal that makes and opens tickets under this secret.
     #[must_use]
     pub fn seal(&self) -> Seal {
         Seal::new(&self.derived(b"tickets"))
     }
 
     /// A value that is the same on every node with this secret, for nodes to compare. It says nothing
-    /// else: it is derived like everything under a secret, and 32 bits are too few to be sure of a
-    /// secret that somebody has guessed.
+    /// else about the secret: it is derived like everything under a secret, and 32 bits are too few to
+    /// confirm a guess.
     #[must_use]
     pub fn check_value(&self) -> String {
         let [a, b, c, d, ..] = self.derived(b"check");
         format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
     }
 
-    /// Tells members of sets apart under this secret.
+    /// The key of the hash that tells members of sets apart under this secret.
     pub(crate) fn members(&self) -> [u64; 2] {
         let bytes = self.derived(b"members");
         let half = |from: usize| core::array::from_fn(|byte| bytes[from + byte]);
         [u64::from_le_bytes(half(0)), u64::from_le_bytes(half(8))]
     }
 
-    /// What is used for one thing tells nothing about what is used for another.
+    /// The key that is derived for one purpose. It tells nothing about the keys for other purposes.
     fn derived(&self, purpose: &[u8]) -> [u8; 32] {
         let mut block = [0; 64];
         block[..self.current.len()].copy_from_slice(&self.current);

@@ -1,4 +1,4 @@
-//! What is moved when a ticket is settled.
+//! The units that are moved when a ticket is settled.
 
 use arrayvec::ArrayVec;
 
@@ -22,45 +22,46 @@ pub struct Settlement<'a> {
     holds: &'a [Hold],
 }
 
-/// So many units of one counter, there or back: the [cost](Charge::cost) of the charge says how many.
+/// Units of one counter that are given back or taken: the [cost](Charge::cost) of the charge says how
+/// many.
 #[derive(Clone, Copy, Debug)]
 pub struct Move<'a> {
-    /// The counter.
+    /// The counter, and the number of units.
     pub charge: Charge<'a>,
-    /// Which way.
+    /// Whether the units are given back or taken.
     pub way: Way,
     /// The name of the counter when it was charged, for stores that go by names.
     pub key: Option<&'a str>,
 }
 
-/// Which way units are moved.
+/// The direction of a [`Move`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// They are given back, as far as they still count; never more than the limit holds.
+    /// Units are given back, as far as they still count; never more than the limit holds.
     Back,
-    /// All that was counted is forgotten, but no block: the request was the proof that it was
-    /// somebody's own mistakes.
+    /// All attempts that were counted are forgotten, but no block: the success of the request proves
+    /// that the failures were the owner's own mistakes.
     Forgive,
-    /// They are taken, whether or not there is room: the request has passed already.
+    /// Units are taken, whether or not there is room: the request has passed already.
     There,
 }
 
-/// What a store says to a [`Settlement`].
+/// The answer of a store to a [`Settlement`].
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
-    /// It is done.
+    /// The ticket is settled.
     Settled(Settled),
-    /// It was done before; nothing was changed.
+    /// The ticket was settled before; nothing was changed.
     Before,
-    /// It is too late; nothing was changed.
+    /// The ticket has expired; nothing was changed.
     Late,
 }
 
-/// What was moved, over all limits on the ticket.
+/// The units that were moved, over all limits on the ticket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// Units given back. Less than was taken if some of it did not count any more.
+    /// Units given back: less than was taken if some of them did not count any more.
     pub returned: u64,
     /// Units taken in addition.
     pub added: u64,
@@ -78,8 +79,9 @@ impl core::ops::AddAssign for Settled {
 // === impl Settlement ===
 
 impl<'a> Settlement<'a> {
-    /// What to move so that the request has cost what it really weighed; `None` is nothing at all,
-    /// which gives everything back. A limit that has left the policies since is settled as it was.
+    /// The moves after which the request has cost what it really weighed. A weight of `None` is nothing
+    /// at all, which gives everything back. A limit that has left the policies since is settled as it
+    /// was.
     #[must_use]
     pub fn new(claim: &'a Claim, policies: &'a PolicySet, weight: Option<Cost>) -> Self {
         let of = |hold: &'a Hold| Move::of(hold, policies, weight);
@@ -94,32 +96,32 @@ impl<'a> Settlement<'a> {
         }
     }
 
-    /// The ticket, to be settled at most once.
+    /// The id of the ticket, which is to be settled at most once.
     #[must_use]
     pub const fn id(&self) -> TicketId {
         self.id
     }
 
-    /// When what is given back was taken.
+    /// When the units on the ticket were taken.
     #[must_use]
     pub const fn decided_at(&self) -> Timestamp {
         self.decided_at
     }
 
-    /// From when on it is too late.
+    /// The instant from which on it is too late to settle.
     #[must_use]
     pub const fn expires_at(&self) -> Timestamp {
         self.expires_at
     }
 
-    /// How long a store may take: the longest deadline of a policy, unless it has to
+    /// How long a store may take: the longest deadline that a policy can have, unless it has to
     /// [hurry](Self::hurry). A store that can be late gives up by then.
     #[must_use]
     pub const fn deadline(&self) -> Span {
         self.deadline
     }
 
-    /// Leaves the store no more than this: the deadline of the policy, less what has passed of it.
+    /// Shortens the deadline of the store to `left`: that of the policy, less what has passed of it.
     pub const fn hurry(&mut self, left: Span) {
         self.deadline = left;
     }
@@ -142,7 +144,7 @@ impl<'a> Settlement<'a> {
         self.moves.iter().map(Move::names).collect()
     }
 
-    /// What to move. Empty if the request weighed what it was taken for.
+    /// The moves to make. Empty if the request weighed what was taken for it.
     #[must_use]
     pub fn moves(&self) -> &[Move<'a>] {
         &self.moves
@@ -152,8 +154,8 @@ impl<'a> Settlement<'a> {
 // === impl Move ===
 
 impl<'a> Move<'a> {
-    /// The names of the counter: a reload may have changed them since the ticket was made. Where the
-    /// ticket has no name, it is the digest.
+    /// The names of the counter, which a reload may have changed since the ticket was made. If there is
+    /// no name on the ticket, the digest is the name.
     #[must_use]
     pub fn names(&self) -> Names {
         match self.key {
@@ -176,7 +178,7 @@ impl<'a> Move<'a> {
             let charge = charge.of_member(hold.period);
             return Some(Self { charge, way, key: hold.key.as_deref() });
         }
-        // Where a reload has changed the period, what was taken counts in a period that is no more.
+        // If a reload has changed the period, what was taken counted in a period that is no more.
         let gone = way == Way::Back && hold.period != charge.shape().period_print();
         (!gone).then_some(Self { charge, way, key: hold.key.as_deref() })
     }

@@ -1,7 +1,7 @@
 //! What every store does with the counters it found, as one pure step.
 //!
 //! A store reads the records of some counters and its own time, hands both to a step, and is told what
-//! to answer and what to write. A step hands out nothing before all of it is computed. So whoever
+//! to answer and what to write. A step hands out nothing before all of it is computed. So a store that
 //! writes all of it or nothing, under a lock, in a transaction, or by swapping what was found for what
 //! comes next, keeps the promise of the port: a decision applies as a whole or not at all.
 //!
@@ -13,9 +13,9 @@
 //! | amend | [`Amendment::amend`] | the one counter |
 //! | use another name for a counter | [`carry_over`] | its previous name, and its current one |
 //!
-//! Where not all counters of a decision can be seen together, a [`Step`] is a part of it.
+//! Where not all counters of a decision can be seen together, a [`Step`] is a part of the decision.
 //!
-//! [Chapter 9](crate::book::ch9_where_state_lives) writes a store with them.
+//! [Chapter 9](crate::book::ch9_where_state_lives) writes a store with these steps.
 
 #[cfg(test)]
 mod tests;
@@ -41,7 +41,7 @@ pub struct Step {
     writes: Vec<Write>,
 }
 
-/// What one charge meets.
+/// What one charge meets in its counter.
 #[derive(Clone, Copy, Debug)]
 pub struct Met {
     /// The reading of the counter as it was found.
@@ -50,7 +50,7 @@ pub struct Met {
     pub taken: Option<Reading>,
 }
 
-/// What a step comes to: the answer, and the writes that make it true.
+/// The result of a step: the answer, and the writes that make it true.
 pub type Stepped<T> = Result<(T, Vec<Write>), StoreError>;
 
 /// A change to one of the counters a step was asked about.
@@ -62,11 +62,11 @@ pub struct Write {
     pub record: Option<Record>,
 }
 
-/// Moves what is kept of a counter to the name it has now; `previous` and `current` are what was found
-/// under both names, and have the places 0 and 1.
+/// Moves the record of a counter to the name it has now; `previous` and `current` are what was found
+/// under its previous and its current name, which have the places 0 and 1.
 ///
-/// A counter so goes on where it was. If both names are in use the current one stands: adding them up
-/// would count requests twice.
+/// So the counter goes on where it was. If both names are in use, the current record stands: adding them
+/// up would count requests twice.
 #[must_use]
 pub fn carry_over(previous: Option<Record>, current: Option<&Record>) -> Vec<Write> {
     let Some(previous) = previous else { return Vec::new() };
@@ -80,7 +80,7 @@ pub fn carry_over(previous: Option<Record>, current: Option<&Record>) -> Vec<Wri
 // === impl Step ===
 
 impl Step {
-    /// Decides charges at `now`, from what was found for each of them in the same order.
+    /// Decides charges at `now`, from the records that were found for them, in the same order.
     ///
     /// # Errors
     ///
@@ -93,8 +93,9 @@ impl Step {
         Self::planned(None, &charges.into_iter(), found, now)
     }
 
-    /// Decides charges after others of the same decision were refused, `globally` if by a global
-    /// limit: where not all counters can be seen together. Only what counts attempts is taken.
+    /// Decides charges after others of the same decision were refused, for stores that cannot see all
+    /// counters together. `globally` says whether a global limit refused. Only limits that count attempts
+    /// are charged.
     ///
     /// # Errors
     ///
@@ -114,7 +115,7 @@ impl Step {
         found: &[Option<Record>],
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        // What nobody has found is not there.
+        // Charges that are beyond the end of the list have no record.
         let found = found.iter().map(Option::as_ref).chain(core::iter::repeat(None));
         let each = || charges.clone().zip(found.clone()).enumerate();
         let mut met = ArrayVec::new();
@@ -141,7 +142,7 @@ impl Step {
         Ok(Self { now, plan, met, writes })
     }
 
-    /// The same charges, of which none is counted.
+    /// This step as a mere look: none of its charges is counted, and nothing is written.
     #[must_use]
     pub fn unwritten(mut self) -> Self {
         self.plan = self.plan.unwritten();
@@ -162,8 +163,8 @@ impl Step {
         &self.met
     }
 
-    /// Fills in the readings, and gives the writes that make them true. A counter that stays as it was
-    /// is not among them.
+    /// Fills in the readings, and returns the writes that make them true. There is none for a counter
+    /// that stays as it was.
     pub fn tell(self, readings: &mut Readings) -> Vec<Write> {
         readings.begin(self.now);
         self.met.iter().for_each(|met| readings.push(met.reading()));
@@ -174,7 +175,7 @@ impl Step {
 // === impl Met ===
 
 impl Met {
-    /// What the charge is told: the counter as it leaves it.
+    /// The reading that the charge is told: that of the counter as the charge leaves it.
     pub fn reading(&self) -> Reading {
         self.taken.unwrap_or(self.looked)
     }
@@ -183,7 +184,7 @@ impl Met {
 // === impl Batch ===
 
 impl Batch<'_> {
-    /// Decides the batch at `now`, from what was found for each charge, and fills in the readings.
+    /// Decides the batch at `now`, from the record found for each charge, and fills in the readings.
     ///
     /// # Errors
     ///
@@ -215,8 +216,8 @@ impl Batch<'_> {
 // === impl Settlement ===
 
 impl Settlement<'_> {
-    /// Settles the ticket at `now`, from what was found for each move. `marks` is called if it is not
-    /// too late: it marks the ticket as settled, together with the writes, and says whether it was not
+    /// Settles the ticket at `now`, from the record found for each move. `marks` is called if it is not
+    /// too late: it marks the ticket as settled, together with the writes, and returns `false` if it was
     /// marked before. Then nothing is moved again.
     ///
     /// # Errors
@@ -251,12 +252,12 @@ impl Settlement<'_> {
 // === impl Amendment ===
 
 impl Amendment {
-    /// Amends a counter at `now`, from what was found for it. There is nothing to write if nothing
+    /// Amends a counter at `now`, from the record found for it. There is nothing to write if nothing
     /// changes.
     ///
     /// # Errors
     ///
-    /// None. It has the form of the other steps.
+    /// None. It is a result only because the other steps are.
     pub fn amend(
         self,
         counter: &Counter<'_>,
@@ -296,8 +297,8 @@ fn take(
     Ok((changed(charge, before, Some(kept), now), reading))
 }
 
-/// The record of what a charge leaves, unless that is what was found: nothing is written then. An
-/// attempt that leaves no trace does not even make an abuse log last longer.
+/// The record that a charge leaves; `None` if it is the one that was found, so that nothing is written.
+/// An attempt that leaves no trace does not even make an abuse log last longer.
 fn changed(
     charge: &Charge<'_>,
     before: Option<&Record>,

@@ -11,8 +11,8 @@ use crate::time::{Span, Timestamp};
 /// Where counters are kept.
 ///
 /// A store executes the step it is sent, atomically and on its own clock. It holds no policy,
-/// knows no subject, chooses no failure mode and swallows no error. What that means for whoever
-/// writes one is in [chapter 9](crate::book::ch9_where_state_lives).
+/// knows no subject, chooses no failure mode and swallows no error. What that means for the author of
+/// a store is in [chapter 9](crate::book::ch9_where_state_lives).
 ///
 /// Three constants say what kind of store it is. Each is `true` unless the store says otherwise: a
 /// store that says nothing is taken for one that a fleet shares, over a network that fails.
@@ -22,8 +22,8 @@ use crate::time::{Span, Timestamp};
 /// is only ever asked by these: a plain call cannot be begun, left and begun again, so nothing is
 /// counted twice.
 pub trait Store: Send + Sync {
-    /// Whether other processes change the counters, too. Then this one watches for
-    /// [changes](Self::changes) of who keeps them.
+    /// Whether other processes change the counters, too. Then an engine watches for
+    /// [changes](Self::changes) of the servers that keep them.
     const SHARED: bool = true;
 
     /// Whether a call can fail for any other reason than stale calendar periods. Then every policy
@@ -36,9 +36,9 @@ pub trait Store: Send + Sync {
     /// The name of this kind of store, for operators: `memory`, `redis`, …
     fn name(&self) -> &'static str;
 
-    /// Charges a batch, all of it or none of it but what counts attempts, and fills in what was
-    /// met: one reading for each charge, in order, all at one instant. [`plan`](crate::plan) says
-    /// what is written. The caller keeps the room for the readings, so that none is moved about.
+    /// Charges a batch, either all of it or only the limits that count attempts, and fills in what the
+    /// charges met: one reading for each charge, in order, all at one instant. [`plan`](crate::plan)
+    /// says what is written. The caller keeps the room for the readings, so that none is moved about.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ pub trait Store: Send + Sync {
         core::future::ready(self.charge_now(batch, readings))
     }
 
-    /// [`charge`](Self::charge) of a store that never waits.
+    /// [`charge`](Self::charge), for a store that never waits.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ pub trait Store: Send + Sync {
         core::future::ready(self.peek_now(batch, readings))
     }
 
-    /// [`peek`](Self::peek) of a store that never waits.
+    /// [`peek`](Self::peek), for a store that never waits.
     ///
     /// # Errors
     ///
@@ -87,12 +87,12 @@ pub trait Store: Send + Sync {
         Err(StoreError::Refused)
     }
 
-    /// Settles a ticket: moves what is asked for and remembers that it did, in one step, so that it
-    /// happens at most once.
+    /// Settles a ticket: moves the units that are asked for and remembers that it did, in one step, so
+    /// that it happens at most once.
     ///
-    /// What is given back is what was taken: of a window only units still within it, of a quota
-    /// only in the period they were taken in, of a bucket never above its burst, and nothing where
-    /// a counter stands for several keys. So nobody else's count gets smaller.
+    /// Only what was taken is given back: to a window only units that are still within it, to a quota
+    /// only in the period they were taken in, to a bucket never above its burst, and nothing where a
+    /// counter stands for several keys. So nobody else's count gets smaller.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ pub trait Store: Send + Sync {
         core::future::ready(self.settle_now(settlement))
     }
 
-    /// [`settle`](Self::settle) of a store that never waits.
+    /// [`settle`](Self::settle), for a store that never waits.
     ///
     /// # Errors
     ///
@@ -115,12 +115,13 @@ pub trait Store: Send + Sync {
         Err(StoreError::Refused)
     }
 
-    /// Does to one counter what an operator asks for: blocks it, lifts its block, or forgets it. It
-    /// answers `within` this long.
+    /// Does to one counter what an operator asks for: blocks it, lifts its block, or forgets it. The
+    /// store answers before the time `within` has passed.
     ///
     /// # Errors
     ///
-    /// As [`charge`](Self::charge). [`Refused`](StoreError::Refused) also for a name that is none.
+    /// As [`charge`](Self::charge). [`Refused`](StoreError::Refused) also for a name that no counter can
+    /// have.
     fn amend(
         &self,
         counter: Counter<'_>,
@@ -128,22 +129,23 @@ pub trait Store: Send + Sync {
         within: Span,
     ) -> impl Future<Output = Result<Amended, StoreError>> + Send;
 
-    /// The blocks that hold now, some at a time and in no order, told within this long. A page may be
-    /// empty and not be the last one: a store looks at a bounded number of counters for each.
+    /// The blocks that hold now, some at a time and in no order. The store answers before the time
+    /// `within` has passed. A page may be empty and not be the last one: a store looks at a bounded
+    /// number of counters for each page.
     ///
     /// # Errors
     ///
-    /// As [`charge`](Self::charge). [`Refused`](StoreError::Refused) also for a cursor that is none.
+    /// As [`charge`](Self::charge). [`Refused`](StoreError::Refused) also for a cursor that is not valid.
     fn blocks(
         &self,
         page: Page<'_>,
         within: Span,
     ) -> impl Future<Output = Result<Blocks, StoreError>> + Send;
 
-    /// Whether the store works: charges the batch of a [`Trial`](crate::Trial), with whatever it
-    /// charges the batches of requests with, on every server that keeps counters. It answers within
-    /// the deadline of the batch, and nothing that it writes outlasts ten seconds. A store that cannot
-    /// fail need not be asked.
+    /// Tests whether the store works: charges the batch of a [`Trial`](crate::Trial) by the same means as
+    /// the batches of requests, on every server that keeps counters. The store answers within the
+    /// deadline of the batch, and nothing that it writes outlasts ten seconds. A store that cannot fail
+    /// need not be asked.
     ///
     /// # Errors
     ///
@@ -153,14 +155,15 @@ pub trait Store: Send + Sync {
         core::future::ready(Ok(()))
     }
 
-    /// How long a call may take at most, whatever the deadline of its policy; `None` if the deadline
-    /// alone decides. A node sends no more at once than is answered in a part of it.
+    /// The longest that a call may take, whatever the deadline of its policy; `None` if the deadline
+    /// alone decides. A node sends no more calls at once than are answered in a part of that time.
     fn patience(&self) -> Option<Span> {
         None
     }
 
-    /// What has been noticed about who keeps the counters. Where the numbers grow, counts may have
-    /// been lost: at most what was counted since they were last written elsewhere.
+    /// How often the servers that keep the counters have changed, as far as the store has noticed. When
+    /// the numbers grow, counts may have been lost: at most what was counted since they were last
+    /// written elsewhere.
     fn changes(&self) -> Changes {
         Changes::default()
     }
@@ -194,42 +197,43 @@ impl Usage {
 /// How often the servers behind a store have changed, as far as it has noticed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// A server has begun anew, perhaps with nothing in its memory.
+    /// How often a server has begun anew, perhaps with nothing in its memory.
     pub restarts: u32,
-    /// Another server has taken over, perhaps without the latest counts.
+    /// How often another server has taken over, perhaps without the latest counts.
     pub failovers: u32,
 }
 
-/// What went wrong, one variant for each thing a caller can do about it.
+/// Why a store has failed: one variant for each thing that a caller can do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The store could not be reached; nothing was changed.
     #[error("the store is unavailable")]
     Unavailable,
-    /// No answer in time; whether anything was changed is unknown. Sent again, the batch might be
-    /// counted twice.
+    /// No answer came in time; whether anything was changed is unknown. If the batch is sent again, it
+    /// might be counted twice.
     #[error("the store did not answer in time")]
     Timeout,
-    /// Too many calls at once: by this node, whose [bound](crate::Headroom) is reached, or for one
-    /// counter, which others changed each time it was tried. Nothing was changed, and it is no failure
-    /// of the store: the request is shed. What a server refuses for reasons of its own is
+    /// There are too many calls at once: by this node, whose [bound](crate::Headroom) is reached, or for
+    /// one counter, which others changed each time it was tried. Nothing was changed, and it is no
+    /// failure of the store: the request is shed. A server that refuses for reasons of its own is
     /// [`Unavailable`](Self::Unavailable).
     #[error("too many calls at once; nothing was changed")]
     Contended,
-    /// The state of one counter cannot be read. The others are not concerned.
+    /// The state of one counter cannot be read. The other counters are not affected.
     #[error("the state of one counter is corrupt")]
     Corrupt {
         /// The place of its charge in the batch.
         charge: usize,
     },
-    /// The state of one counter has a format this version does not know. It is not to be
-    /// overwritten: whoever wrote it may still be running.
+    /// The state of one counter has a format that this version does not know. It must not be
+    /// overwritten: the process that wrote it may still be running.
     #[error("the state of one counter was written by another version")]
     Version {
         /// The place of its charge in the batch.
         charge: usize,
     },
-    /// The store does not let us: permissions or configuration. Only an operator can help.
+    /// The store refuses the operation, for lack of a permission or because of its configuration. Only an
+    /// operator can help.
     #[error("the store refuses the operation")]
     Refused,
     /// The calendar periods sent with one charge do not cover its time; nothing was changed.
@@ -250,7 +254,7 @@ impl StoreError {
     pub const NAMES: [&'static str; 7] =
         ["unavailable", "timeout", "contended", "corrupt", "version", "refused", "stale"];
 
-    /// Its place among [`NAMES`](Self::NAMES).
+    /// The place of the error's name among [`NAMES`](Self::NAMES).
     #[must_use]
     pub const fn place(&self) -> usize {
         match self {
@@ -264,7 +268,7 @@ impl StoreError {
         }
     }
 
-    /// The name used in answers, logs and metrics: what kind of failure it is, and nothing else.
+    /// The name used in answers, logs and metrics. It says what kind of failure it is, and nothing else.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         Self::NAMES[self.place()]

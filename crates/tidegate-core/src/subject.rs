@@ -77,7 +77,7 @@ impl Scope {
         Self(dimensions.into_iter().fold(0, |bits, dimension| bits | dimension.bit()))
     }
 
-    /// The same, where it is compiled in.
+    /// The product of `dimensions`, as [`of`](Self::of), for constants.
     pub(crate) const fn of_all(dimensions: &[Dimension]) -> Self {
         let (mut bits, mut place) = (0, 0);
         while place < dimensions.len() {
@@ -87,13 +87,13 @@ impl Scope {
         Self(bits)
     }
 
-    /// Whether it counts by `dimension`.
+    /// Whether the scope counts by `dimension`.
     #[must_use]
     pub const fn contains(self, dimension: Dimension) -> bool {
         self.0 & dimension.bit() != 0
     }
 
-    /// Its dimensions, in the order of the parts in a key.
+    /// The dimensions of the scope, in the order of the parts in a key.
     #[inline]
     pub fn dimensions(self) -> impl Iterator<Item = Dimension> {
         let mut bits = self.0;
@@ -106,7 +106,7 @@ impl Scope {
 }
 
 impl fmt::Display for Scope {
-    /// `org+user`, or `global`.
+    /// Written as `org+user`, or as `global` for the empty scope.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::GLOBAL {
             return f.write_str("global");
@@ -135,15 +135,15 @@ impl<'a> Subject<'a> {
         Self::default()
     }
 
-    /// Adds the organisation. As all of these, it replaces what was said before, and an empty value
-    /// is none ([`with`](Self::with)).
+    /// Adds the organisation. Like every fact that is plain text, it replaces an earlier one, and an
+    /// empty value is no value ([`with`](Self::with)).
     #[must_use]
     #[inline]
     pub fn org(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         self.with(Dimension::Org, id.as_ref())
     }
 
-    /// Adds the user. Count by [`Dimension::Org`] too if ids are unique only within one.
+    /// Adds the user. Count by [`Dimension::Org`] too if ids are unique only within an organisation.
     #[must_use]
     #[inline]
     pub fn user(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
@@ -158,10 +158,11 @@ impl<'a> Subject<'a> {
     }
 
     /// Adds the account somebody tries to enter. Pass what was typed, whether or not such an
-    /// account exists; otherwise the limit tells who does. An empty name counts: it is still a guess.
+    /// account exists; otherwise the limit tells which accounts do. An empty name counts: it is still
+    /// a guess.
     ///
     /// Every spelling of a name is one account, so this takes no text: an [`Account`] cannot be made
-    /// without folding it.
+    /// without folding the name.
     #[must_use]
     #[inline]
     pub fn account(mut self, account: &'a Account<'_>) -> Self {
@@ -169,8 +170,8 @@ impl<'a> Subject<'a> {
         self
     }
 
-    /// Adds the device, by an id that the host vouches for: it has been used by the owner of the account
-    /// before, and nobody can make one up.
+    /// Adds the device, by an id that the host vouches for: the owner of the account has used the device
+    /// before, and nobody can make up such an id.
     #[must_use]
     #[inline]
     pub fn device(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
@@ -193,7 +194,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Adds the plan, by which limits choose numbers ([`Dimension::Plan`]). All requests that are
-    /// counted together should have the same one: that of the organisation, where it is counted.
+    /// counted together should have the same plan: that of the organisation, where limits count by it.
     #[must_use]
     #[inline]
     pub fn plan(self, plan: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
@@ -210,7 +211,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Adds any fact that is plain text. The address and the account are not ([`ip`](Self::ip),
-    /// [`account`](Self::account)): for their dimensions, nothing is changed.
+    /// [`account`](Self::account)): for their dimensions, this does nothing.
     ///
     /// An empty value is no value: one counter for all who left a field blank would be a limit
     /// nobody meant.

@@ -7,9 +7,9 @@
 //! numbered, so a store can see to it that each is settled at most once.
 //!
 //! A ticket is text for `Authorization`-like places: base64url without padding. It is encrypted, because
-//! clients may get to see it: the names of counters tell who is counted together with whom, and who knew
-//! their digests could look for keys that collide. The nonce is made from what is encrypted, so the same
-//! claim is the same ticket and no two different ones ever share a nonce.
+//! clients may get to see it: the names of counters tell who is counted together with whom, and anyone
+//! who knew their digests could look for keys that collide. The nonce is made from what is encrypted, so
+//! the same claim makes the same ticket, and no two different claims ever share a nonce.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
@@ -31,49 +31,50 @@ use crate::key::{KeyNames, MAX_KEY};
 use crate::policy::Mode;
 use crate::time::{Span, Timestamp};
 
-/// What was taken for one admitted request, sealed. Hand it back to settle.
+/// A sealed note of what was taken for one admitted request. Hand it back to settle the request.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ticket(String);
 
-/// What a ticket says.
+/// The contents of a ticket: what was taken for a request, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Which ticket it is.
+    /// The id of the ticket.
     pub id: TicketId,
     /// When the request was decided, by the clock of the store.
     pub decided_at: Timestamp,
-    /// Under which circumstances. What was taken in one mode is not given back in another.
+    /// The mode in which the request was decided. What was taken in one mode is not given back in
+    /// another.
     pub mode: Mode,
     /// The [network](crate::Batch::network) of the request, for stores that count by it.
     pub network: Option<Prefix>,
-    /// What was taken of each limit that settles.
+    /// What was taken from each limit that settles.
     pub holds: ArrayVec<Hold, MAX_LIMITS>,
 }
 
-/// The name of a ticket: unlike all others.
+/// The id of a ticket, which no other ticket has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TicketId {
-    /// Whoever made it.
+    /// The number that tells the engine that made the ticket from all others.
     pub maker: u64,
-    /// How many that maker had made before.
+    /// The number of the ticket: how many numbers its maker had given out before.
     pub number: u64,
 }
 
-/// What was taken of one counter.
+/// What was taken from one counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
     /// The [identity](crate::Limit::id) of the limit.
     pub limit: u64,
     /// The [digest](crate::Charge::digest) of the counter.
     pub digest: u64,
-    /// The [role](crate::Charge::role) of whom it counts.
+    /// The [role](crate::Charge::role) of the subject.
     pub role: u32,
-    /// Tells the period it was taken in from others, if it is a quota's; whose attempt it was, where
-    /// distinct values are counted.
+    /// For a quota, a hash that tells the kind and length of its period from others; for a limit that
+    /// counts distinct values, the [member](crate::Charge::member) of the attempt; otherwise zero.
     pub period: u64,
     /// The units that were taken.
     pub taken: Cost,
-    /// The name of the counter, where a store goes by names.
+    /// The name of the counter, if the store goes by names.
     pub key: Option<Box<str>>,
 }
 
@@ -82,34 +83,34 @@ pub struct Hold {
 pub struct Seal {
     cipher: XChaCha20Poly1305,
     mac: Hmac<Sha256>,
-    /// Of tickets of the form before this one, which are still opened.
+    /// Unmasks the digests in tickets of the previous form, which are still opened.
     mask: SipHasher13,
 }
 
-/// Why a ticket changes nothing.
+/// Why a ticket cannot be settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TicketError {
-    /// Not the text of any ticket.
+    /// The text is not that of any ticket.
     #[error("this is not the text of a ticket; pass it back exactly as it was given out")]
     Malformed,
-    /// Of another maker, or not as it was made.
+    /// The ticket was altered, or made under another secret.
     #[error(
         "the ticket was altered, or made under another secret; it can be settled only where the \
          request was decided, or by nodes that share the secret"
     )]
     Altered,
-    /// Too old.
+    /// The ticket is too old.
     #[error("the ticket has expired; what it took stays taken until the limits forget it")]
     Expired,
-    /// Settled once already.
+    /// The ticket was settled already.
     #[error("the ticket was settled before; nothing was changed")]
     Settled,
 }
 
-/// What begins every ticket of this form.
+/// The first byte of every ticket of the present form.
 const VERSION: u8 = 3;
-/// What begins those of the form before, which show the names of their counters. None is made any more,
-/// and none lives for longer than [`Ticket::LIFE`].
+/// The first byte of tickets of the previous form, which show the names of their counters. None is made
+/// any more, and none lives for longer than [`Ticket::LIFE`].
 const FORMER: u8 = 2;
 const NONCE: usize = 24;
 const HEAD: usize = 3 * 8 + 1 + 1 + 17;
@@ -127,7 +128,7 @@ impl Ticket {
     /// tickets were settled, and then refuses them.
     pub const LIFE: Span = Span::from_secs(15 * 60);
 
-    /// The text to hand back.
+    /// The text of the ticket, to be handed back when it is settled.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -141,7 +142,7 @@ impl fmt::Display for Ticket {
 }
 
 impl fmt::Debug for Ticket {
-    /// Whoever holds a ticket can settle it once, so logs do not show it.
+    /// Leaves out the text: anyone who has it can settle the ticket once, so logs do not show it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Ticket(sealed)")
     }
@@ -150,8 +151,8 @@ impl fmt::Debug for Ticket {
 // === impl Claim ===
 
 impl Claim {
-    /// What was taken for a request, if it was admitted, some limit of it settles, and it has been
-    /// given a [number](crate::Case::number).
+    /// What was taken for a request; `None` unless the request was admitted, was charged to a limit that
+    /// settles, and has been given a [number](crate::Case::number).
     #[must_use]
     pub fn of(decision: &Decision<'_>, maker: u64, names: Option<&KeyNames>) -> Option<Self> {
         let id = TicketId { maker, number: decision.case().ticket_number()? };
@@ -177,7 +178,7 @@ impl Claim {
         taken.then_some(Self { id, decided_at, mode, network, holds })
     }
 
-    /// The instant from which on it is too late.
+    /// The instant from which on it is too late to settle.
     #[must_use]
     pub const fn expires_at(&self) -> Timestamp {
         self.decided_at.after(Ticket::LIFE)
@@ -187,7 +188,7 @@ impl Claim {
 // === impl Seal ===
 
 impl Seal {
-    /// A seal under `secret`, which must be unpredictable: who knows it can make tickets.
+    /// A seal under `secret`, which must be unpredictable: anyone who knows it can make tickets.
     #[must_use]
     pub fn new(secret: &[u8; 32]) -> Self {
         let mut block = [0; 64];
@@ -200,14 +201,14 @@ impl Seal {
         Self { cipher, mac, mask: SipHasher13::new_with_key(&key) }
     }
 
-    /// Writes a claim down.
+    /// The ticket of a claim.
     #[must_use]
     pub fn seal(&self, claim: &Claim) -> Ticket {
         let body = write(claim);
         let nonce = self.mac.clone().chain_update(b"nonce").chain_update(&body).finalize();
         let mut nonce_bytes = [0; NONCE];
         nonce_bytes.copy_from_slice(&nonce.into_bytes()[..NONCE]);
-        // Nothing this short is too long for the cipher; were it, the ticket would open nothing.
+        // No claim is too long for the cipher; if one were, its ticket could not be opened.
         let sealed = self.cipher.encrypt(&XNonce::from(nonce_bytes), &*body).unwrap_or_default();
         let mut bytes = Vec::with_capacity(1 + NONCE + sealed.len());
         bytes.push(VERSION);
@@ -216,8 +217,8 @@ impl Seal {
         Ticket(URL_SAFE_NO_PAD.encode(&bytes))
     }
 
-    /// Reads what a ticket says, if it is one of ours and as it was made. Whether it has expired or
-    /// was settled, only the store can tell.
+    /// Reads a ticket that was made under this seal and has not been altered. Only the store can tell
+    /// whether it has expired or was settled.
     ///
     /// # Errors
     ///
@@ -243,7 +244,7 @@ impl Seal {
     fn open_former(&self, bytes: &[u8]) -> Result<Claim, TicketError> {
         let body = bytes.len().checked_sub(MAC).ok_or(TicketError::Malformed)?;
         let (body, mac) = bytes.split_at(body);
-        // Compared in constant time.
+        // The MAC is compared in constant time.
         let expected = self.mac.clone().chain_update(body);
         expected.verify_truncated_left(mac).map_err(|_| TicketError::Altered)?;
         let body = body.get(1..).ok_or(TicketError::Malformed)?;
@@ -254,7 +255,8 @@ impl Seal {
         Ok(claim)
     }
 
-    /// Hides the digest of one hold: a keystream that is used once, because ids are.
+    /// The mask of one hold's digest in a ticket of the previous form: a keystream that is used once,
+    /// because ids are.
     fn mask(&self, id: TicketId, place: usize) -> u64 {
         let mut input = [0; 24];
         input[..8].copy_from_slice(&id.maker.to_be_bytes());
@@ -270,7 +272,7 @@ impl fmt::Debug for Seal {
     }
 }
 
-/// What is sealed.
+/// The bytes of a claim, which are sealed into a ticket.
 fn write(claim: &Claim) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEAD + claim.holds.len() * (HOLD + 64));
     let TicketId { maker, number } = claim.id;
@@ -317,7 +319,7 @@ fn read(mut body: &[u8], with_network: bool) -> Option<Claim> {
     body.is_empty().then_some(Claim { id, decided_at, mode, network, holds })
 }
 
-/// The name of a counter; none is as long as nothing.
+/// Reads the name of a counter; a length of zero means that there is no name.
 fn key(bytes: &mut &[u8]) -> Option<Option<Box<str>>> {
     let length = usize::from(u16::from_be_bytes(chunk(bytes)?));
     let (key, rest) = bytes.split_at_checked(length)?;

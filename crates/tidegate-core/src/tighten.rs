@@ -10,25 +10,26 @@ use crate::shape::{Bucket, Rate, ShapeError};
 /// A rate, a burst and what a request takes: what [`tighten`] merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// How fast, and how much at once.
+    /// The rate and the burst: how fast, and how much at once.
     pub bucket: Bucket,
-    /// What a request takes of it. The larger cost is the stricter one.
+    /// What a request takes from the bucket. The larger cost is the stricter one.
     pub cost: CostRule,
 }
 
 /// How far a tenant's allowance reaches down the hierarchy; [`effective`] follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Invisible below: for the tenant itself alone.
+    /// The allowance is for the tenant alone, and invisible to its descendants.
     Private,
-    /// Used below where there is none; merged where there is one.
+    /// Descendants without an allowance use this one; for the others it is merged with theirs.
     Inherit,
-    /// Merged always. The tenant's own bucket is to be charged too, so that it caps the sum of what
-    /// is below; that takes a limit of its own in the policy, merging cannot do it.
+    /// The allowance is always merged with that of descendants. The tenant's own bucket is to be charged
+    /// too, so that it caps the sum of its descendants; that takes a limit of its own in the policy,
+    /// because merging cannot do it.
     Enforce,
 }
 
-/// The stricter of both, field by field: the slower rate, the smaller burst, the larger cost.
+/// Merges two allowances, field by field: the slower rate, the smaller burst, the larger cost.
 ///
 /// ```
 /// use tidegate_core::{Allowance, Bucket, CostRule, Rate, tighten};
@@ -57,12 +58,12 @@ pub fn tighten(a: Allowance, b: Allowance) -> Result<Allowance, ShapeError> {
 }
 
 /// The allowance in force on a route: its own, tightened by the upstream's and by every ancestor's
-/// that is not [private](Sharing::Private). `None` if nobody says anything. The order of the
+/// that is not [private](Sharing::Private). `None` if there is no allowance. The order of the
 /// ancestors does not matter. An example is in [chapter 8](crate::book::ch8_changing_numbers).
 ///
 /// # Errors
 ///
-/// As [`tighten`]: none that can be reached.
+/// As [`tighten`]: none that can occur.
 pub fn effective(
     route: Option<Allowance>,
     upstream: Option<Allowance>,

@@ -12,7 +12,7 @@ use core::time::Duration;
 /// The largest integer that Lua and JSON carry exactly: 2⁵³ − 1.
 pub const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/// An instant: microseconds since the Unix epoch, on the clock of whoever decides.
+/// An instant: microseconds since the Unix epoch, on the clock of the store or node that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(u64);
 
@@ -56,7 +56,7 @@ impl Timestamp {
         self.0
     }
 
-    /// The time that has passed since `earlier`; zero if it lies ahead.
+    /// The time that has passed since `earlier`; zero if `earlier` lies ahead.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -65,7 +65,7 @@ impl Timestamp {
     /// The instant `span` later, at most [`Timestamp::MAX`].
     #[must_use]
     pub const fn after(self, span: Span) -> Self {
-        // No instant is later than the last one, so that nothing can overflow.
+        // No instant is later than `MAX_EXACT`, so nothing can overflow.
         let left = MAX_EXACT - self.0;
         Self(self.0 + if span.0 < left { span.0 } else { left })
     }
@@ -115,7 +115,7 @@ impl Span {
         self.0.div_ceil(1_000_000)
     }
 
-    /// Whether no time passes.
+    /// Whether the span is zero.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
@@ -136,9 +136,9 @@ impl From<Duration> for Span {
 }
 
 impl fmt::Display for Span {
-    /// The largest unit that divides the span: `90s`, `2h`, `1500ms`, `7us`.
+    /// Written in the largest unit that divides the span: `90s`, `2h`, `1500ms`, `7us`.
     ///
-    /// Seconds are kept up to an hour, because keys say `w60s` and not `w1m`.
+    /// Minutes are no such unit, because keys say `w60s` and not `w1m`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MILLI: u64 = 1_000;
         let units = [

@@ -16,7 +16,7 @@ use crate::policy::Policy;
 use crate::subject::Subject;
 use crate::time::{Span, Timestamp};
 
-/// The charge that one node probes the store of one policy with.
+/// A probe: the charges with which one node tests the store of one policy.
 #[derive(Clone, Debug)]
 pub struct Trial {
     limits: Vec<Limit>,
@@ -41,8 +41,8 @@ impl Trial {
         }
     }
 
-    /// What to send to the store: one charge for each limit of the policy, in its order, within the
-    /// deadline of the policy. Limits that exempt some subjects or need optional facts are all in it.
+    /// The batch to send to the store: one charge for each limit of the policy, in its order, within the
+    /// deadline of the policy. Limits that exempt some subjects or need optional facts are included.
     #[must_use]
     pub fn batch(&self) -> Batch<'_> {
         let mut batch = Batch::new(&self.subject, None, self.deadline);

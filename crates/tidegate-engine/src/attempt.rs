@@ -1,8 +1,9 @@
 //! One attempt to get in: counted when it begins, given back when it succeeds.
 //!
-//! Counting failures when they are known lets a burst of parallel guesses through before the first of
-//! them is. So an attempt is counted before anything is verified, and whoever verifies says when it was
-//! a good one. Until then, and if nobody ever says so, it was a failure.
+//! Counting failures when they are known lets a burst of parallel guesses through before the first
+//! of them is known. So an attempt is counted before anything is verified, and the code that
+//! verifies it reports a success. Until then, and if no success is ever reported, the attempt is a
+//! failure.
 
 use tidegate_core::{
     Block, Case, Mode, Name, Protects, Span, Store, Subject, Ticket, Timestamp, TooManyRequests,
@@ -23,13 +24,14 @@ pub struct Pending<'e, S> {
 /// Why an attempt may not go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttemptError {
-    /// There were too many.
+    /// There were too many attempts.
     #[error("too many attempts")]
     TooMany(Refusal),
-    /// Nobody can tell at present, and so it may not go on. That says nothing about who tries.
+    /// It cannot be decided at present whether the attempt may go on, so it may not. That says
+    /// nothing about the one who tries.
     #[error("not available at present")]
     Unavailable {
-        /// When to come back.
+        /// How long to wait before the next attempt, if known.
         retry_after: Option<Span>,
     },
     /// There is no such policy in force.
@@ -41,33 +43,33 @@ pub enum AttemptError {
          `protects: login` (or `otp`, `auth`, `step_up`, `admin`) and `failure_mode: fail_closed`"
     )]
     NoEntrance(String),
-    /// It could not be decided. That is no reason to let it pass.
+    /// The attempt could not be decided. That is no reason to let it pass.
     #[error(transparent)]
     Undecided(#[from] DecideError),
 }
 
-/// By what an attempt was refused, and until when.
+/// What refused an attempt, and until when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The numbers, and when to come back.
+    /// The numbers of the limit, and when to come back.
     pub error: TooManyRequests,
     /// The limit that decided.
     pub limit: Option<Name>,
-    /// The block that holds, if that is what refused it.
+    /// The block that holds, if a block refused the attempt.
     pub block: Option<Block>,
 }
 
 // === impl Engine ===
 
 impl<S: Store> Engine<S> {
-    /// Counts an attempt under a policy, as those of [`Preset`](tidegate_core::Preset), before what it
-    /// brings is verified. Pass the account as it was typed, whether or not there is one: to know who
-    /// exists is half of getting in.
+    /// Counts an attempt under a policy, such as one with a [`Preset`](tidegate_core::Preset),
+    /// before the credentials are verified. Pass the account as it was typed, whether or not it
+    /// exists: to know which accounts exist is half of getting in.
     ///
     /// # Errors
     ///
-    /// If there were too many, if there is no such policy or it guards no entrance, or if nobody can
-    /// tell. In none of these cases may it go on.
+    /// If there were too many attempts, if there is no such policy or it guards no entrance, or if
+    /// it cannot be decided. In none of these cases may the attempt go on.
     pub async fn attempt(
         &self,
         policy: &str,
@@ -106,12 +108,13 @@ impl<S: Store> Engine<S> {
 // === impl Pending ===
 
 impl<S: Store> Pending<'_, S> {
-    /// It was a good one: it is given back, and the failures before it are forgotten by those limits
-    /// that forgive, which are those of its own account.
+    /// Reports that the attempt succeeded: it is given back, and the limits that forgive, which are
+    /// those of its own account, forget the failures before it.
     ///
     /// # Errors
     ///
-    /// If the store fails or it took too long. It then stays counted; who got in is in all the same.
+    /// If the store fails or the ticket has expired. The attempt then stays counted; whoever got in
+    /// is in all the same.
     pub async fn succeeded(self) -> Result<(), SettleError> {
         match &self.ticket {
             Some(ticket) => self.engine.settle(ticket.as_str(), 0).await.map(drop),
@@ -119,10 +122,10 @@ impl<S: Store> Pending<'_, S> {
         }
     }
 
-    /// It was not: it stays counted, as it would without this.
+    /// Reports that the attempt failed: it stays counted, as it would without this call.
     pub fn failed(self) {}
 
-    /// What to settle, for whoever hears of the success elsewhere or later.
+    /// The ticket to settle at 0 if the attempt succeeds, where that is known elsewhere or later.
     #[must_use]
     pub fn into_ticket(self) -> Option<Ticket> {
         self.ticket

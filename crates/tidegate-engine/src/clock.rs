@@ -1,10 +1,10 @@
 //! The one file that reads a clock.
 //!
 //! The wall clock is read once, at the start; from then on time is that instant plus what the
-//! monotonic clock has counted. A step of the wall clock, forwards or backwards, so moves no
-//! window and opens no limit. The price is that a clock that runs for months, or through a suspended
-//! machine, may come to differ from the wall by seconds or more; calendar quotas then end as much too
-//! early or too late.
+//! monotonic clock has counted. So a step of the wall clock, forwards or backwards, moves no window
+//! and opens no limit. The price is that a clock that runs for months, or through a suspended
+//! machine, may come to differ from the wall clock by seconds or more; calendar quotas then end
+//! that much too early or too late.
 
 #![expect(clippy::disallowed_methods, reason = "this is the file that reads the clock")]
 
@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tidegate_core::{Clock, Timestamp};
 
-/// Real time: monotonic, and right about the date as of when it was made.
+/// Real time: monotonic, and set by the wall clock when it is made.
 #[derive(Clone, Debug)]
 pub struct SystemClock {
     clock: quanta::Clock,
@@ -28,7 +28,7 @@ pub struct SystemClock {
 /// The clock of a node, by which it judges its store.
 #[derive(Clone)]
 pub(crate) enum Time {
-    /// Real time: read, and so set, only if a store can fail.
+    /// Real time. The clock is set when it is first read.
     Real(Arc<OnceLock<SystemClock>>),
     Given(Arc<dyn Clock>),
 }
@@ -43,7 +43,7 @@ impl SystemClock {
         let clock = quanta::Clock::new();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let nanos = u128::from(clock.delta_as_nanos(0, 1 << SAMPLE));
-        // A tick is a nanosecond or less, so this is well below one.
+        // A tick is a nanosecond or less, so the scale is well below one.
         let scale = (nanos << (64 - SAMPLE)) / 1_000;
         Self {
             start: clock.raw(),

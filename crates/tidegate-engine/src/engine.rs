@@ -1,4 +1,4 @@
-//! One decision from end to end: resolve → charge → fold, or what takes the store's place.
+//! One decision from end to end: resolve → charge → fold, or the failure mode if the store fails.
 
 use core::future::Future;
 use core::hash::{BuildHasher as _, Hasher as _};
@@ -10,7 +10,7 @@ use std::hash::RandomState;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::{ArcSwap, Cache, Guard};
+use arc_swap::{ArcSwap, Guard};
 use tidegate_core::{
     Batch, Case, Clock, Decision, Digests, Policy, PolicySet, Readings, Secret, Store, StoreError,
     Ticket, Timestamp, fold,
@@ -34,17 +34,13 @@ pub struct Engine<S> {
     pub(crate) traffic: Traffic,
     pub(crate) clock: Time,
     outbox: Option<Outbox>,
-    /// To whoever is told only what must not get lost.
+    /// The outbox of the observers that receive only the events that must not get lost.
     signals: OnceLock<Outbox>,
-    /// The changes behind the store that were told.
+    /// The store's restarts (upper half) and failovers (lower half) that observers know of.
     told: AtomicU64,
 }
 
-/// The policies in force, as one thread sees them.
-#[derive(Clone, Debug)]
-pub struct Reader<'e>(Cache<&'e ArcSwap<PolicySet>, Arc<PolicySet>>);
-
-/// Whether a decision is counted or only looked at.
+/// Whether a request is charged (`CHARGE`) or only looked at (`PEEK`).
 pub(crate) type Ask = bool;
 const CHARGE: Ask = true;
 const PEEK: Ask = false;
@@ -52,16 +48,16 @@ const PEEK: Ask = false;
 // === impl Engine ===
 
 impl<S: Store> Engine<S> {
-    /// Whether every decision is made by plain calls: the store neither waits nor fails. A future of
-    /// this engine is then ready whenever it is polled first.
+    /// Whether the store neither waits nor fails, so that every decision is a plain call. Each
+    /// future of this engine is then ready at its first poll.
     pub const AT_ONCE: bool = !S::WAITS && !S::FALLIBLE;
 
-    /// An engine with its own, unpredictable digests.
+    /// An engine with random digests of its own, which nobody can predict.
     pub fn new(store: S, policies: PolicySet) -> Self {
         Self::with_digests(store, policies, Digests::new([unpredictable(), unpredictable()]))
     }
 
-    /// An engine whose digests are known, so that a run can be repeated exactly.
+    /// An engine with given digests, so that a run can be repeated exactly.
     pub fn with_digests(store: S, policies: PolicySet, digests: Digests) -> Self {
         let clock = Time::real();
         let traffic = Traffic::of(&policies, store.patience());
@@ -72,7 +68,8 @@ impl<S: Store> Engine<S> {
         Self { store, policies, digests, tickets, posts, traffic, clock, outbox, signals, told }
     }
 
-    /// Judges the store by this clock instead of real time. Policies stand as at the start.
+    /// Judges the store by `clock` instead of real time. What was known of the store's health is
+    /// forgotten.
     #[must_use]
     pub fn timed_by(mut self, clock: Arc<dyn Clock>) -> Self {
         self.posts = Posts::of(&self.policies.load(), clock.now());
@@ -85,7 +82,7 @@ impl<S: Store> Engine<S> {
         self.clock.now()
     }
 
-    /// How a policy stands.
+    /// The standby of a policy, which knows whether the store is to be asked.
     pub(crate) fn post(&self, policy: &Policy) -> Arc<Post> {
         self.posts.get(policy, || self.now())
     }
@@ -99,8 +96,8 @@ impl<S: Store> Engine<S> {
         self
     }
 
-    /// Tells these observers what happens, on a thread of their own; see [`Observer`]. They take the
-    /// place of any named before.
+    /// Reports every event to these observers, on a thread of their own; see [`Observer`]. They
+    /// replace the observers of any earlier call.
     ///
     /// # Errors
     ///
@@ -110,9 +107,10 @@ impl<S: Store> Engine<S> {
         Ok(self)
     }
 
-    /// Tells these observers, on a thread of their own, only what must not get lost: how policies stand
-    /// with their store, counters that were made anew, what operators have done. Decisions cost no
-    /// more for it. They take the place of any named before.
+    /// Reports to these observers, on a thread of their own, only the events that must not get
+    /// lost: changes in how policies stand with their store, a store that was restarted or
+    /// replaced, overload, counters that were made anew, actions of operators. Decisions cost no
+    /// more for it. The observers replace those of any earlier call.
     ///
     /// # Errors
     ///
@@ -122,21 +120,22 @@ impl<S: Store> Engine<S> {
         Ok(self)
     }
 
-    /// Tells these observers what must not get lost, unless somebody is told it already: for doors that
-    /// log it where their host has not said who is to be told.
+    /// Reports the events that must not get lost to these observers, unless other observers receive
+    /// them already. For doors that log such events where the host has named no observer.
     ///
     /// # Errors
     ///
     /// If no thread can be started.
     pub fn signalled_by_default_to(&self, observers: Vec<Box<dyn Observer>>) -> io::Result<()> {
         if self.signals.get().is_none() && self.outbox.is_none() {
-            // Of two doors that do this at once, the first one is told.
+            // If two doors do this at once, the observers of the first one stay.
             let _ = self.signals.set(Outbox::to(observers)?);
         }
         Ok(())
     }
 
-    /// Tells one observer at once, on the thread on which it happens, for simulations.
+    /// Reports each event to one observer at once, on the thread on which it happens; for
+    /// simulations.
     #[doc(hidden)]
     #[must_use]
     pub fn told_at_once(mut self, observer: Arc<dyn Fn(&Event) + Send + Sync>) -> Self {
@@ -144,13 +143,13 @@ impl<S: Store> Engine<S> {
         self
     }
 
-    /// Waits until the observers have been told what happened before, but no longer than this: for the
-    /// end of a process. Whether they have.
+    /// Waits until the observers have received all events so far, but at most `within`; for the end
+    /// of a process. Returns whether they have.
     pub fn finish_telling(&self, within: Duration) -> bool {
         self.outboxes().all(|outbox| outbox.finish(within))
     }
 
-    /// How many events no observer was told of, because those before were not done with yet.
+    /// How many events were dropped because the queue to the observers was full.
     pub fn dropped_events(&self) -> u64 {
         self.outboxes().map(Outbox::dropped).sum()
     }
@@ -169,7 +168,8 @@ impl<S: Store> Engine<S> {
         &self.store
     }
 
-    /// Decides a case, and counts it if it is admitted. What every limit said stays in the case.
+    /// Decides a case, and counts it if it is admitted. The readings of all limits stay in the
+    /// case.
     ///
     /// If the store fails, or is not trusted at present, the policy's failure mode decides, and the
     /// decision [says so](Decision::mode).
@@ -196,8 +196,8 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// Decides a case as [`decide`](Self::decide) does, without a future. It compiles only for a store
-    /// that neither waits nor fails, as the one in memory.
+    /// Decides a case as [`decide`](Self::decide) does, without a future. It compiles only for a
+    /// store that neither waits nor fails, such as the one in memory.
     ///
     /// # Errors
     ///
@@ -208,7 +208,8 @@ impl<S: Store> Engine<S> {
         self.decide_at_once(case)
     }
 
-    /// Decides a case by plain calls. Nothing of it can be left half done and be done again.
+    /// Decides a case by plain calls: there is no future that could be dropped half-way and run
+    /// again.
     #[inline(always)]
     fn decide_at_once<'d>(&self, case: &'d mut Case<'_>) -> Result<Decision<'d>, DecideError> {
         case.resolve(&self.digests);
@@ -224,12 +225,13 @@ impl<S: Store> Engine<S> {
         Ok(self.decided(case, None))
     }
 
-    /// Asks the store about a resolved case that began then.
+    /// Asks the store about a resolved case; `began` is when the decision began.
     ///
-    /// A store that finds the calendar periods of a charge stale says which ones it needs; sent again,
-    /// the batch brings them, in what is left of the deadline. All charges usually need the same, so
-    /// all are brought up to date the first time; after that each by itself, because a clock that went
-    /// back may leave one counter ahead of the others.
+    /// A store that finds the calendar periods of a charge stale says for which time it needs them.
+    /// The periods are then brought up to date, and the batch is sent again in what is left of the
+    /// deadline. All charges usually need the same periods, so the first time all are brought up to
+    /// date; after that each by itself, because a clock that went back may leave one counter ahead
+    /// of the others.
     #[inline]
     pub(crate) async fn ask(
         &self,
@@ -244,7 +246,7 @@ impl<S: Store> Engine<S> {
         for resent in 0..=case.batch().charges().len() {
             let StoreError::Stale { charge, now } = error else { break };
             refresh(case.batch(), (resent > 0).then_some(charge), now);
-            // Others may have found out meanwhile that the store is not to be asked any more.
+            // Another request may meanwhile have found that the store is not to be asked any more.
             if S::FALLIBLE && self.post(case.policy()).route() == Route::Local {
                 break;
             }
@@ -260,7 +262,8 @@ impl<S: Store> Engine<S> {
                 Err(again) => error = again,
             }
         }
-        // Stale for the last time, and too late: that the time is over is what counts.
+        // If the periods are still stale and the deadline has passed, the deadline is the error to
+        // report.
         let is_late = || self.time_left(case, began).is_none();
         if S::FALLIBLE && matches!(error, StoreError::Stale { .. }) && is_late() {
             error = StoreError::Timeout;
@@ -269,7 +272,7 @@ impl<S: Store> Engine<S> {
         Err(error)
     }
 
-    /// What the store has decided, and counted.
+    /// The decision on a case that the store has charged. Numbers its ticket and reports it.
     #[inline(always)]
     pub(crate) fn decided<'d>(&self, case: &'d mut Case<'_>, post: Option<&Post>) -> Decision<'d> {
         let policy = case.policy();
@@ -290,8 +293,7 @@ impl<S: Store> Engine<S> {
         decision
     }
 
-    /// Decides a case by what the store says and nothing else, so that its failures can be looked at:
-    /// for tests of stores.
+    /// Decides a case by the store alone and returns the store's errors; for tests of stores.
     #[doc(hidden)]
     pub async fn decide_by_store<'d>(
         &self,
@@ -302,7 +304,8 @@ impl<S: Store> Engine<S> {
         Ok(self.decided(case, None))
     }
 
-    /// Likewise [`peek`](Self::peek).
+    /// Looks at a case as [`peek`](Self::peek) does, but by the store alone, and returns the
+    /// store's errors; for tests of stores.
     #[doc(hidden)]
     pub async fn peek_by_store<'d>(
         &self,
@@ -313,7 +316,7 @@ impl<S: Store> Engine<S> {
         Ok(fold(case))
     }
 
-    /// Tells of the blocks that this very request has begun.
+    /// Reports the blocks that this very request has begun.
     #[cold]
     fn tell_blocks(&self, decision: &Decision<'_>) {
         for said in decision.explain() {
@@ -335,8 +338,8 @@ impl<S: Store> Engine<S> {
         case.resolve(&self.digests);
     }
 
-    /// Numbers the ticket of a request, if it is admitted: those that are refused would only use up
-    /// the numbers that the store remembers.
+    /// Numbers the ticket of a case, if it is admitted. Refused requests would only use up numbers
+    /// that the store has to remember.
     #[cold]
     fn number(&self, case: &mut Case<'_>) {
         if fold(case).is_admitted() {
@@ -344,7 +347,7 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// Says what [`decide`](Self::decide) would, and charges nothing.
+    /// Decides a case as [`decide`](Self::decide) would, and charges nothing.
     ///
     /// # Errors
     ///
@@ -363,11 +366,11 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// Tells, once, that other servers than before keep the counters.
+    /// Reports, once for each change, that the servers that keep the counters have changed.
     pub(crate) fn notice(&self) {
         let changes = self.store.changes();
         let seen = u64::from(changes.restarts) << 32 | u64::from(changes.failovers);
-        // Both only grow, so whoever is late with an older view tells nothing.
+        // Both only grow, so a thread that comes late with an older view reports nothing.
         if self.told.load(Ordering::Relaxed) < seen
             && self.told.fetch_max(seen, Ordering::Relaxed) < seen
         {
@@ -406,20 +409,20 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// The ticket of an admitted request, if any limit it was taken from
-    /// [settles](tidegate_core::Limit::settling): the same one, however often it is asked for.
+    /// The ticket of an admitted request, if any limit that charged it
+    /// [settles](tidegate_core::Limit::settling). Every call returns the same one.
     pub fn ticket(&self, decision: &Decision<'_>) -> Option<Ticket> {
         self.tickets.issue(decision)
     }
 
-    /// Tells the observers what must not get lost.
+    /// Reports an event that must not get lost to all observers.
     pub(crate) fn emit_surely(&self, event: impl Fn() -> Event) {
         for outbox in self.outboxes() {
             outbox.send_surely(event());
         }
     }
 
-    /// Tells the observers, if there are any.
+    /// Reports an event to the observers of all events, if there are any.
     #[inline]
     pub(crate) fn emit(&self, event: impl FnOnce() -> Event) {
         if let Some(outbox) = &self.outbox {
@@ -447,25 +450,9 @@ impl<S: Store> Engine<S> {
         readings.clear();
         Err(error)
     }
-
-    /// A view of the policies in force for one thread, quicker than [`policies`](Self::policies)
-    /// because it only looks whether they have been swapped.
-    pub fn reader(&self) -> Reader<'_> {
-        Reader(Cache::new(&self.policies))
-    }
 }
 
-// === impl Reader ===
-
-impl Reader<'_> {
-    /// The policies in force.
-    #[inline]
-    pub fn policies(&mut self) -> &PolicySet {
-        self.0.load()
-    }
-}
-
-/// Brings the calendar periods of one charge up to `now`, or those of all.
+/// Brings the calendar periods of the charge at `only`, or of all charges if `None`, up to `now`.
 fn refresh(batch: &Batch<'_>, only: Option<usize>, now: Timestamp) {
     for (place, charge) in batch.charges().iter().enumerate() {
         if only.is_none_or(|only| only == place) {
@@ -479,10 +466,10 @@ fn nothing_applies(policy: &Policy) -> DecideError {
     DecideError::NothingApplies { policy: Box::new(policy.name().clone()) }
 }
 
-/// The result of a future that does not have to wait, as those of the in-memory store; `None` if
-/// it does.
+/// The result of a future that does not have to wait, such as those of the in-memory store; `None`
+/// if it has to.
 ///
-/// Always inlined: the future is then decided where it was made, and nothing of it is copied.
+/// Always inlined: the future is then polled where it was made, and nothing of it is copied.
 #[inline(always)]
 pub fn ready<F: Future>(future: F) -> Option<F::Output> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {

@@ -1,9 +1,9 @@
-//! What happened, for whoever wants to know.
+//! Events: what happened, for observers.
 //!
-//! Whoever is told must not be able to change what they are told of. So events go through a bounded
-//! queue to a thread of its own (`outbox.rs`): an observer that is slow fills the queue, one that
-//! panics is not called again, and a decision has long been answered in either case. What does not fit
-//! into the queue is dropped and counted, but for what must not get lost.
+//! An observer must not be able to affect what it observes. So events go through a bounded queue to
+//! a thread of their own (`outbox.rs`): a slow observer fills the queue, one that panics is not
+//! called again, and in either case the decision has long been answered. Events that do not fit
+//! into the queue are dropped and counted, except those that must not get lost.
 
 use tidegate_core::{
     Amended, Amendment, Block, Changes, Decision, Dimension, Mode, Name, Settled, Signal,
@@ -12,7 +12,7 @@ use tidegate_core::{
 
 use crate::undecided::DecideError;
 
-/// Everything there is to be told.
+/// Everything that observers are told of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A request was decided.
@@ -21,13 +21,13 @@ pub enum Event {
         policy: Name,
         /// The limit that decided.
         limit: Option<Name>,
-        /// What came of it.
+        /// The verdict on the request.
         verdict: Verdict,
-        /// Under which circumstances.
+        /// The mode of the policy: whether the store answered, or what decided instead.
         mode: Mode,
-        /// The block that kept it out, if that is what did.
+        /// The block that refused the request, if a block did.
         block: Option<Block>,
-        /// When, by the clock of the store.
+        /// When the request was decided, by the clock of the store.
         at: Timestamp,
     },
     /// A block began, or a short one became a long one.
@@ -36,33 +36,34 @@ pub enum Event {
         policy: Name,
         /// The limit whose counter is blocked.
         limit: Name,
-        /// What too many distinct values of were seen: accounts tried from one address, or addresses
-        /// that tried one account.
+        /// The dimension of which too many distinct values were seen, such as accounts tried from
+        /// one address or addresses that tried one account.
         distinct: Option<Dimension>,
         /// The block.
         block: Block,
-        /// When, by the clock of the store.
+        /// When the block began, by the clock of the store.
         at: Timestamp,
     },
     /// An operator has blocked, unblocked or reset a counter.
     Amended {
         /// The policy, unless the counter was named from the list of blocks.
         policy: Option<Name>,
-        /// The limit, likewise.
+        /// The limit, unless the counter was named from the list of blocks.
         limit: Option<Name>,
-        /// What was asked for.
+        /// What the operator asked for.
         amendment: Amendment,
-        /// What came of it.
+        /// What became of the counter.
         amended: Amended,
     },
     /// The store has failed a request or a probe.
     StoreFailed {
         /// The policy.
         policy: Name,
-        /// How.
+        /// How the store failed.
         error: StoreError,
     },
-    /// How a policy stands with its store has changed, or somebody has to know that it has not.
+    /// How a policy stands with its store has changed, or has not changed for so long that somebody
+    /// has to know.
     Failover {
         /// The policy.
         policy: Name,
@@ -77,53 +78,53 @@ pub enum Event {
         limit: Name,
     },
     /// Requests of a policy are being shed: more came at once than the store could be asked about in
-    /// time. Told at most once a second for each policy.
+    /// time. Reported at most once a second for each policy.
     Overloaded {
         /// The policy.
         policy: Name,
-        /// How many were shed since the start.
+        /// How many requests of the policy were shed since the start.
         shed: u64,
     },
-    /// More happened of what must not get lost than could be kept until it was told.
+    /// More events that must not get lost happened than could be kept until they were reported.
     Coalesced {
-        /// How many events.
+        /// How many events were only counted.
         count: u64,
     },
     /// A request could not be decided.
     Failed {
         /// The policy.
         policy: Name,
-        /// Why.
+        /// Why the request could not be decided.
         error: DecideError,
     },
     /// A ticket was settled.
     Settled {
-        /// What was moved.
+        /// The units that were given back and taken in addition.
         settled: Settled,
     },
-    /// Other servers than before keep the counters: a restart or a failover, so that counts may have
-    /// been lost.
+    /// The servers that keep the counters have changed, by a restart or a failover, so that counts
+    /// may have been lost.
     StoreChanged {
-        /// How often, since the start.
+        /// How many restarts and failovers there were since the start.
         changes: Changes,
     },
     /// Other policies are in force.
     Reloaded {
-        /// How many.
+        /// How many policies are in force now.
         policies: usize,
     },
     /// Other policies were refused; those in force stay.
     ReloadRefused {
-        /// What is wrong with them.
+        /// What is wrong with the policies that were refused.
         reason: String,
     },
 }
 
-/// Somebody who is told what happens: metrics, a log, an audit, the host.
+/// A receiver of events: metrics, a log, an audit trail, the host.
 ///
-/// Runs on a thread of its own; nothing waits for it. If it panics, it is told nothing more.
+/// Runs on a thread of its own; nothing waits for it. If it panics, it is not called again.
 pub trait Observer: Send {
-    /// Takes note of an event.
+    /// Receives an event.
     fn observe(&mut self, event: &Event);
 }
 

@@ -1,7 +1,7 @@
 //! What operators do: block, unblock, reset, and see who is blocked.
 //!
-//! Each verb concerns the counters of one subject under one policy. Resetting an action never clears a
-//! global limit, unless that is named: who may forgive one must not thereby forgive all.
+//! Each verb concerns the counters of one subject under one policy. A reset never clears a global
+//! limit unless that is named: an operator who forgives one subject must not thereby forgive all.
 
 use tidegate_core::{
     Amended, Amendment, Block, Case, Charge, Counter, Kind, Level, Name, Page, Span, Stage, Store,
@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::event::Event;
 use crate::failover::Route;
 
-/// How long an operator waits for a store to do what is asked, to however many counters.
+/// How long an operator waits for the store to do one command, however many counters it concerns.
 const PATIENCE: Span = Span::from_secs(2);
 
 /// What became of one limit's counter.
@@ -20,18 +20,18 @@ const PATIENCE: Span = Span::from_secs(2);
 pub struct Change {
     /// The limit.
     pub limit: Name,
-    /// What came of it.
+    /// What became of its counter.
     pub amended: Amended,
 }
 
-/// Some of the blocks that hold.
+/// One page of the blocks that hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockList {
     /// The blocks.
     pub list: Vec<BlockEntry>,
     /// Where the next page begins; `None` after the last one.
     pub next: Option<String>,
-    /// When they were looked at, by the clock of the store, which ends them.
+    /// When the blocks were read, by the clock of the store, which also ends them.
     pub at: Timestamp,
 }
 
@@ -42,27 +42,27 @@ pub struct BlockEntry {
     pub policy: Option<Name>,
     /// The limit; `None` if it is in force no longer.
     pub limit: Option<Name>,
-    /// What the store calls the counter, for [`Engine::unblock_listed`]. Accounts and addresses do not
-    /// show in it.
+    /// The store's name for the counter, for [`Engine::unblock_listed`]. It shows no account or
+    /// address.
     pub key: String,
     /// The block.
     pub block: Block,
 }
 
-/// Why nothing was done.
+/// Why an operator's command was not done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OperateError {
-    /// No such limit.
+    /// The policy has no such limit.
     #[error("policy `{policy}` has no limit `{limit}`; it has {has}")]
     NoSuchLimit {
         /// The policy.
         policy: Name,
-        /// What was asked for.
+        /// The name that was asked for.
         limit: String,
-        /// What there is.
+        /// The names of the limits that the policy has.
         has: String,
     },
-    /// The limit counts by something that is not known of the subject, or leaves it alone.
+    /// The limit counts by a fact that is not known of the subject, or exempts it.
     #[error(
         "limit `{limit}` of policy `{policy}` does not count this subject: it counts by `{by}`; pass \
          these facts"
@@ -72,15 +72,15 @@ pub enum OperateError {
         policy: Name,
         /// The limit.
         limit: Name,
-        /// What it counts by.
+        /// The facts that the limit counts by.
         by: String,
     },
-    /// Only abuse logs hold blocks.
+    /// The limit cannot be blocked, because it does not count attempts.
     #[error("limit `{limit}` is a {kind}, and only limits of the shape `attempts` can be blocked")]
     NotBlockable {
         /// The limit.
         limit: Name,
-        /// Its shape.
+        /// The shape of the limit.
         kind: &'static str,
     },
     /// Several limits could be meant, or none.
@@ -97,8 +97,8 @@ pub enum OperateError {
 // === impl Engine ===
 
 impl<S: Store> Engine<S> {
-    /// Refuses a subject for so long, at once. A block that ends later stays as it is. The limit has to
-    /// be named if several that count the subject can be blocked.
+    /// Blocks a subject for `lasts`, from now on. A block that ends later stays as it is. The limit
+    /// has to be named if several that can be blocked count the subject.
     ///
     /// # Errors
     ///
@@ -118,8 +118,8 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// Lifts the blocks of a subject and forgets the attempts that led to them: of one limit, or of
-    /// all that count it.
+    /// Lifts the blocks of a subject and forgets the attempts that led to them, for one limit or
+    /// for all limits that count it.
     ///
     /// # Errors
     ///
@@ -133,8 +133,8 @@ impl<S: Store> Engine<S> {
         self.amend_all(case, &charges, Amendment::Unblock).await
     }
 
-    /// Forgets what was counted of a subject: by one limit, or by all of the action. A global limit is
-    /// reset only if it is named.
+    /// Forgets what one limit has counted of a subject, or what all limits of the action have. A
+    /// global limit is reset only if it is named.
     ///
     /// # Errors
     ///
@@ -149,11 +149,11 @@ impl<S: Store> Engine<S> {
         self.amend_all(case, &charges, Amendment::Reset).await
     }
 
-    /// Lifts a block by the name it has in the list.
+    /// Lifts a block by its [key](BlockEntry::key) in the list of blocks.
     ///
     /// # Errors
     ///
-    /// If that is no such name, or if the store fails.
+    /// If the key cannot be one of the list, or if the store fails.
     pub async fn unblock_listed(&self, key: &str) -> Result<Amended, OperateError> {
         let amendment = Amendment::Unblock;
         self.logs_are_reachable()?;
@@ -167,7 +167,7 @@ impl<S: Store> Engine<S> {
     ///
     /// # Errors
     ///
-    /// If the cursor is none, or if the store fails.
+    /// If the cursor did not come from a list of blocks, or if the store fails.
     pub async fn blocks(&self, page: Page<'_>) -> Result<BlockList, OperateError> {
         self.logs_are_reachable()?;
         let blocks = self.store().blocks(page, PATIENCE).await.map_err(not_listed)?;
@@ -189,8 +189,8 @@ impl<S: Store> Engine<S> {
         Ok(BlockList { list, next: blocks.next, at: blocks.at })
     }
 
-    /// An error if the store is not asked for some policy that has blocks: then nobody may ask it for
-    /// all of them.
+    /// An error if the store is not to be asked for some policy that counts attempts: then it is
+    /// not asked about the blocks of any policy.
     fn logs_are_reachable(&self) -> Result<(), StoreError> {
         let policies = self.policies();
         let mut logs = policies.policies().iter().filter(|policy| policy.counts_attempts());
@@ -200,7 +200,7 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// The charges of the limit that is named, or of all that `fit`.
+    /// The charge of the named limit, or if none is named all charges that `fit`.
     fn meant<'a>(
         &self,
         case: &mut Case<'a>,

@@ -1,4 +1,4 @@
-//! Where events wait to be told.
+//! The queue in which events wait for the observers.
 
 use core::fmt;
 use std::collections::VecDeque;
@@ -12,15 +12,15 @@ use std::time::Duration;
 
 use crate::event::{Event, Observer};
 
-/// The way to the observers.
+/// The way of events to the observers.
 pub(crate) enum Outbox {
-    /// Through a queue, to a thread of their own.
+    /// Through a queue, to the observers' own thread.
     Queue(Queue),
-    /// At once.
+    /// To one observer at once, on the thread of the event.
     Direct(Arc<dyn Fn(&Event) + Send + Sync>),
 }
 
-/// A bounded queue, and beside it what must not get lost.
+/// A bounded queue, and beside it the events that must not get lost.
 pub(crate) struct Queue {
     queue: SyncSender<Item>,
     dropped: AtomicU64,
@@ -29,30 +29,31 @@ pub(crate) struct Queue {
 
 enum Item {
     Event(Event),
-    /// There is something among what is kept.
+    /// Tells the thread that an event was added to [`Kept`].
     Kept,
-    /// Everything before this has been told.
+    /// A mark that is answered once everything before it has been reported.
     Mark(SyncSender<()>),
 }
 
-/// What must not get lost, until it is told.
+/// The events that must not get lost, until they are reported.
 #[derive(Default)]
 struct Kept {
     events: VecDeque<Event>,
-    /// How many more there were than could be kept.
+    /// How many further events were only counted, because [`MOST_KEPT`] were waiting.
     more: u64,
 }
 
-/// How many events wait at most.
+/// The most events that wait in the queue.
 pub(crate) const CAPACITY: usize = 4096;
-/// How many of those wait that must not get lost. Beyond that they are only counted, and the count is
-/// told.
+/// The most events in [`Kept`]. Further ones are only counted, and the count is reported
+/// ([`Event::Coalesced`]).
 const MOST_KEPT: usize = 1024;
 
 // === impl Outbox ===
 
 impl Outbox {
-    /// Starts the thread that tells `observers`. It ends when this is dropped and all is told.
+    /// Starts the thread that calls `observers`. It ends once this is dropped and all events are
+    /// reported.
     pub(crate) fn to(observers: Vec<Box<dyn Observer>>) -> io::Result<Self> {
         let (queue, items) = sync_channel(CAPACITY);
         let kept = Arc::new(Mutex::new(Kept::default()));
@@ -63,7 +64,7 @@ impl Outbox {
         Ok(Self::Queue(Queue { queue, dropped: AtomicU64::new(0), kept }))
     }
 
-    /// Tells one observer on the thread on which something happens.
+    /// Calls one observer at once, on the thread of each event.
     pub(crate) fn direct(observer: Arc<dyn Fn(&Event) + Send + Sync>) -> Self {
         Self::Direct(observer)
     }
@@ -80,19 +81,22 @@ impl Outbox {
         }
     }
 
-    /// Sends what must not get lost, however full the queue is; in the order it happened.
+    /// Sends an event that must not get lost, however full the queue is. Such events are reported
+    /// in the order in which they happened.
     pub(crate) fn send_surely(&self, event: Event) {
         match self {
             Self::Queue(queue) => {
                 lock(&queue.kept).push(event);
-                // If there is no place for this, somebody before it will look.
+                // If the queue is full, an item that is in it makes the thread look at what is
+                // kept.
                 let _ = queue.queue.try_send(Item::Kept);
             }
             Self::Direct(observer) => observer(&event),
         }
     }
 
-    /// Waits until what happened before has been told, but no longer than this.
+    /// Waits until all events so far have been reported, but at most `within`. Returns whether they
+    /// have.
     pub(crate) fn finish(&self, within: Duration) -> bool {
         let Self::Queue(queue) = self else { return true };
         let (done, told) = sync_channel(1);
@@ -139,9 +143,10 @@ fn lock(kept: &Mutex<Kept>) -> std::sync::MutexGuard<'_, Kept> {
 
 fn tell(mut observers: Vec<Box<dyn Observer>>, items: &Receiver<Item>, kept: &Mutex<Kept>) {
     for item in items {
-        // What must not get lost is told first: it may have waited for a place in the queue.
+        // Events that must not get lost come first: their own item may have found no place in the
+        // queue.
         loop {
-            // The lock is not held while somebody is told.
+            // The lock is not held while an observer is called.
             let Some(event) = lock(kept).take() else { break };
             tell_all(&mut observers, &event);
         }
@@ -168,7 +173,8 @@ fn tell_all(observers: &mut Vec<Box<dyn Observer>>, event: &Event) {
     }
 }
 
-/// Drops an observer that has panicked; its end may panic too, and so may what it panics with.
+/// Drops an observer that has panicked. Its drop may panic too, and so may that of the panic's
+/// payload.
 fn dismiss(observer: Box<dyn Observer>) {
     if let Err(panicked) = catch_unwind(AssertUnwindSafe(|| drop(observer))) {
         core::mem::forget(panicked);

@@ -1,4 +1,4 @@
-//! Other policies, or other numbers, for an engine that is running.
+//! Changing the policies, or the numbers of a plan, while an engine is running.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use crate::event::Event;
 // === impl Engine ===
 
 impl<S: Store> Engine<S> {
-    /// Puts other policies in force, as successors of the present ones: state counted so far stays
-    /// readable. Plans that were [learnt](Self::learn) are forgotten; whoever needs one teaches it again.
-    /// If they are refused, the present ones stay.
+    /// Puts other policies in force, as successors of the present ones: what was counted so far
+    /// stays readable. Plans that were [learnt](Self::learn) are forgotten and have to be taught
+    /// again. If the other policies are refused, the present ones stay.
     ///
     /// # Errors
     ///
@@ -40,9 +40,9 @@ impl<S: Store> Engine<S> {
 
     /// Teaches the policies in force the numbers of a plan, unless they
     /// [know](tidegate_core::PolicySet::knows_plan) it; see
-    /// [`PolicySet::learning`](tidegate_core::PolicySet::learning). For limits that are kept in a database
-    /// or come with a claim: whoever finds that a request's plan is not known teaches it, and decides
-    /// by the policies that are then in force.
+    /// [`PolicySet::learning`](tidegate_core::PolicySet::learning). For numbers that are kept in a
+    /// database or come with a claim: a host that meets a plan that is not known teaches it, and
+    /// then decides by the policies in force.
     ///
     /// # Errors
     ///
@@ -61,16 +61,16 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// Stops asking the store for former names of counters, once none of those is left.
+    /// Stops asking the store for counters under their former names, once no such counter is left.
     pub(crate) fn forget_names(&self, now: Timestamp) {
         let present = self.policies.load();
         if let Some(next) = present.forgetting(now) {
-            // If somebody reloads meanwhile, the next poll sees to it.
+            // If a reload comes in between, the next poll does this.
             self.policies.compare_and_swap(&present, Arc::new(next));
         }
     }
 
-    /// Tells observers that other policies were refused before they could be built, as those of a file
+    /// Reports that other policies were refused before they could be built, such as those of a file
     /// that cannot be read.
     pub fn refuse_reload(&self, reason: &str) {
         self.emit(|| Event::ReloadRefused { reason: reason.to_owned() });

@@ -1,4 +1,4 @@
-//! Settling: what a request really weighed, once it is known.
+//! Settling: correcting a charge once it is known what the request really weighed.
 
 use tidegate_core::{
     Claim, Cost, CostError, Limit, Policy, PolicySet, Receipt, Settled, Settlement, Span, Store,
@@ -9,13 +9,13 @@ use crate::engine::Engine;
 use crate::event::Event;
 use crate::failover::Route;
 
-/// Why nothing was settled, and nothing changed.
+/// Why a ticket was not settled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettleError {
-    /// The ticket.
+    /// The ticket is not valid, has expired or was settled before.
     #[error(transparent)]
     Ticket(#[from] TicketError),
-    /// The weight.
+    /// The weight is beyond the exact range.
     #[error(transparent)]
     Weight(#[from] CostError),
     /// The store failed.
@@ -26,15 +26,16 @@ pub enum SettleError {
 // === impl Engine ===
 
 impl<S: Store> Engine<S> {
-    /// Settles a request: what it was charged for becomes what it really weighed. Zero gives all of
-    /// it back; more than it was charged for is taken now, whether or not there is room. It concerns
-    /// only limits that settle, and happens at most once for each ticket.
+    /// Settles a request: changes its charge to what it really weighed. A weight of zero gives all
+    /// of it back; what exceeds the charge is taken now, whether or not there is room. This
+    /// concerns only limits that settle, and happens at most once for each ticket.
     ///
     /// # Errors
     ///
     /// If the ticket is not one of this engine's, has expired or was settled before, if the weight
-    /// is beyond the exact range, if the store fails or is not trusted, or if too much is under way to
-    /// it ([`StoreError::Contended`]). Nothing has been changed then. A ticket from before an outage has expired.
+    /// is beyond the exact range, if the store fails or is not trusted, or if too many calls to it
+    /// are under way ([`StoreError::Contended`]). Nothing has been changed then, except perhaps
+    /// after [`StoreError::Timeout`]. A ticket from before an outage has expired.
     pub async fn settle(&self, ticket: &str, weight: u64) -> Result<Settled, SettleError> {
         let claim = self.tickets.open(ticket)?;
         let weight = match weight {
@@ -43,7 +44,7 @@ impl<S: Store> Engine<S> {
         };
         let policies = self.policies.load_full();
         let mut settlement = Settlement::new(&claim, &policies, weight);
-        // Read only where it matters: for a store that answers at once, a look at the clock is much.
+        // Read only where it matters: next to a store that answers at once, reading the clock is slow.
         let began = if S::FALLIBLE || S::WAITS { self.now() } else { Timestamp::ZERO };
         let deadline = match S::FALLIBLE {
             true => match self.may_settle(&claim, &policies)? {
@@ -71,8 +72,8 @@ impl<S: Store> Engine<S> {
                 false => self.store().settle_now(&settlement),
             };
             match settled {
-                // A store that has just been told its periods asks for none again, unless they end
-                // in between.
+                // A store that has just been sent the periods does not ask for them again, unless
+                // they end in between.
                 Err(StoreError::Stale { charge, now }) if resent <= settlement.moves().len() => {
                     resent += 1;
                     if let Some(step) = settlement.moves().get(charge) {
@@ -100,7 +101,7 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// Takes note that a settlement was shed, for the policies that it concerns.
+    /// Notes that a settlement was shed, for the policies that it concerns.
     #[cold]
     fn settlement_shed(&self, claim: &Claim, policies: &PolicySet) -> SettleError {
         for policy in concerned(claim, policies) {
@@ -109,10 +110,10 @@ impl<S: Store> Engine<S> {
         StoreError::Contended.into()
     }
 
-    /// How long the store may take to settle a ticket: the shortest deadline of the policies that it
-    /// concerns, whose store is trusted and has been since the ticket was made. `None` if there is
-    /// nothing to settle: nothing is known of the store of a policy that is in force no longer, and
-    /// nothing of it is moved, so the store is not asked.
+    /// How long the store may take to settle a ticket: the shortest deadline of the policies that
+    /// it concerns. `None` if no such policy is in force any more: nothing would be moved, so the
+    /// store is not asked. An error if the store is not trusted for one of them, or if the ticket
+    /// was made before the last change of its mode.
     fn may_settle(&self, claim: &Claim, policies: &PolicySet) -> Result<Option<Span>, SettleError> {
         let mut deadline: Option<Span> = None;
         for policy in concerned(claim, policies) {
@@ -129,7 +130,7 @@ impl<S: Store> Engine<S> {
     }
 }
 
-/// The policies with limits that a ticket holds something of.
+/// The policies that have a limit on the ticket.
 fn concerned<'p>(claim: &'p Claim, policies: &'p PolicySet) -> impl Iterator<Item = &'p Policy> {
     let is_held = |limit: &Limit| claim.holds.iter().any(|hold| hold.limit == limit.id());
     policies.policies().iter().filter(move |policy| policy.limits().iter().any(|it| is_held(it)))

@@ -1,4 +1,4 @@
-//! The atomics and locks that threads share, and loom's in their place when loom looks at them.
+//! The atomics and locks that threads share, and loom's in their place when loom tests them.
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -21,7 +21,7 @@ pub(crate) fn zeroed_words(len: usize) -> Box<[AtomicU64]> {
     (0..len).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// The same in halves of words.
+/// Half words (32 bits) that are all zero. The memory only becomes resident as it is used.
 #[cfg(not(loom))]
 pub(crate) fn zeroed_halves(len: usize) -> Box<[AtomicU32]> {
     bytemuck::zeroed_slice_box(len)
@@ -32,7 +32,7 @@ pub(crate) fn zeroed_halves(len: usize) -> Box<[AtomicU32]> {
     (0..len).map(|_| AtomicU32::new(0)).collect()
 }
 
-/// What to do between two attempts at a lock: spin briefly, then let others run.
+/// Waits between two attempts at a lock: spins briefly, then lets other threads run.
 pub(crate) fn wait(attempt: u32) {
     #[cfg(not(loom))]
     if attempt % 64 == 63 {

@@ -10,10 +10,11 @@ use crate::engine::unpredictable;
 #[derive(Debug)]
 pub(crate) struct Tickets {
     seal: Seal,
-    /// That of the secret before, while it is being changed: its tickets are still about.
+    /// The seal of the previous secret, while the secret is being changed: its tickets are still in
+    /// use.
     previous: Option<Seal>,
     maker: u64,
-    /// Spells out the names of counters, where the store goes by them.
+    /// Spells out the names of counters, for a store that finds counters by name.
     names: Option<KeyNames>,
     /// How many numbers have been given out.
     made: AtomicU64,
@@ -22,7 +23,7 @@ pub(crate) struct Tickets {
 // === impl Tickets ===
 
 impl Tickets {
-    /// A secret nobody knows: tickets of this engine are good for this engine alone.
+    /// Tickets under a random secret: only this engine can settle them.
     pub(crate) fn new() -> Self {
         let mut secret = [0; 32];
         for part in secret.chunks_exact_mut(8) {
@@ -37,13 +38,13 @@ impl Tickets {
         }
     }
 
-    /// Under the secret of a fleet: tickets of this engine are good for all its nodes.
+    /// Tickets under the secret of a fleet: all its nodes can settle them.
     pub(crate) fn shared(secret: &Secret) -> Self {
         let previous = secret.previous().map(|previous| previous.seal());
         Self { seal: secret.seal(), previous, names: Some(secret.names()), ..Self::new() }
     }
 
-    /// The number that tells this engine from all others, as far as chance goes.
+    /// The random number that tells this engine from all others.
     pub(crate) const fn maker(&self) -> u64 {
         self.maker
     }
@@ -53,7 +54,7 @@ impl Tickets {
         self.made.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The number that comes next.
+    /// The number that the next ticket will have.
     pub(crate) fn next_number(&self) -> u64 {
         self.made.load(Ordering::Relaxed)
     }

@@ -5,7 +5,7 @@ use tidegate_core::{Name, Span};
 /// Why there is no decision.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecideError {
-    /// The policy has nothing to say about the subject.
+    /// No limit of the policy applies to the subject.
     #[error(
         "no limit of policy `{policy}` applies: the subject has none of the facts its limits \
          count by; pass them, or add a limit on `ip` or a global one"
@@ -25,6 +25,6 @@ pub enum DecideError {
 // === impl DecideError ===
 
 impl DecideError {
-    /// When to come back after a request was [shed](Self::Overloaded).
+    /// How long to wait after a request was [shed](Self::Overloaded).
     pub const RETRY_AFTER: Span = Span::SECOND;
 }

@@ -1,13 +1,14 @@
-//! One decision, many times: what `cargo xtask guard` counts the instructions of, and times.
+//! One decision, many times: the program that `cargo xtask guard` times, and counts the
+//! instructions of.
 //!
-//! `guard list` names the rows; `guard <row> <decisions>` makes so many decisions of one row, and
+//! `guard list` names the rows. `guard <row> <decisions>` makes that many decisions of one row;
 //! nothing in it depends on chance or on the time of day, so two runs take the same instructions.
 //! `guard time <rounds>` times the hot decision beside the least that any limiter can do.
 //!
 //! A row is a scenario and a way to ask. Both ways are functions of their own that call the engine,
-//! as in a program that uses Tidegate: each is kept out of line, and neither is the only caller.
-//! Where there is a single call in the whole program, the compiler moves all of the engine into it,
-//! and the decision takes less than it does for users.
+//! as in a program that uses Tidegate: each is kept out of line, and neither is the only caller. If
+//! there were a single call in the whole program, the compiler would inline all of the engine into
+//! it, and the decision would take less time than it does for users.
 
 #![expect(clippy::print_stdout, reason = "it is a command")]
 
@@ -28,19 +29,20 @@ type Fallible<T> = Result<T, Box<dyn Error>>;
 /// A scenario: its name, its limits, and how far time moves between two decisions.
 type Scenario = (&'static str, fn() -> Fallible<Vec<Limit>>, Span);
 
-/// An engine that counts in memory, and the place of its only policy.
+/// An engine that counts in memory, and the index of its only policy.
 type Host<C> = (Engine<MemoryStore<C>>, usize);
 
 /// How a program asks for a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// An `async` function of the program awaits it, and a runtime polls that function.
+    /// An `async` function of the program awaits the decision, and a runtime polls that function.
     Awaited,
-    /// An ordinary function of the program calls for it.
+    /// An ordinary function of the program makes the decision in a plain call.
     Called,
 }
 
-/// The least a limiter can do: read the clock and swap one word. The benchmarks have the same one.
+/// The least a limiter can do: read the clock and swap one word. The benchmarks have the same
+/// floor.
 struct Floor {
     /// When the bucket is full again, in microseconds.
     full_at: AtomicU64,
@@ -55,10 +57,11 @@ const SCENARIOS: [Scenario; 5] = [
     ("sliding_window_admitted", sliding_window, Span::SECOND),
 ];
 
-/// Decisions in one turn of the stopwatch, long enough for a clock of microseconds and short enough
-/// that most turns are not interrupted.
+/// Decisions in one timed turn: enough for a clock of microseconds, and few enough that most turns
+/// are not interrupted.
 const TURN: u64 = 4_000;
-/// The floor takes about an eighth of the time, so its turns are eight times as many calls.
+/// Calls in one timed turn of the floor. It takes about an eighth of the time, so its turns are
+/// eight times as long.
 const FLOOR_TURN: u64 = 8 * TURN;
 
 fn main() -> Fallible<()> {
@@ -97,10 +100,11 @@ fn count((_, limits, step): &Scenario, way: Way, decisions: u32) -> Fallible<()>
     Ok(())
 }
 
-/// Prints, for the floor and each way, the median and the least time of one decision in picoseconds.
+/// Prints the median and the least time of one decision in picoseconds, for the floor and for each
+/// way.
 ///
-/// They take turns of a fraction of a millisecond, so whatever else the machine does slows all of
-/// them alike, or interrupts one turn that the median does not show.
+/// They take turns of a fraction of a millisecond, so other load on the machine slows all of them
+/// alike, or interrupts a single turn, which the median does not show.
 fn time(rounds: usize) -> Fallible<()> {
     let roomy = Shape::Bucket(Bucket::try_new(Rate::per_second(1)?, 1_000_000_000)?);
     let scope = Scope::of([Dimension::Org]);
@@ -142,7 +146,7 @@ fn host<C: Clock>(limits: Vec<Limit>, clock: C) -> Fallible<Host<C>> {
     Ok((Engine::with_digests(store, policies, Digests::new([1, 2])), place))
 }
 
-/// Decides once in each way: the second caller that most programs have.
+/// Decides once in each way. This is the second caller of the engine, which most programs have.
 #[inline(never)]
 fn warm_up<C: Clock>((engine, place): &Host<C>, subject: &Subject<'_>) -> Option<()> {
     let policies = engine.policies();
@@ -151,7 +155,7 @@ fn warm_up<C: Clock>((engine, place): &Host<C>, subject: &Subject<'_>) -> Option
     engine.decide_now(&mut case).ok().map(drop)
 }
 
-/// A handler of a program that is `async`.
+/// A handler of a program that is `async`, which awaits the decision.
 async fn awaited<C: Clock>((engine, place): &Host<C>, subject: &Subject<'_>) -> Option<bool> {
     let policies = engine.policies();
     let mut case = Case::new(&policies.policies()[*place], subject);
@@ -160,13 +164,13 @@ async fn awaited<C: Clock>((engine, place): &Host<C>, subject: &Subject<'_>) -> 
     Some(decision.is_admitted())
 }
 
-/// The runtime's part: it knows nothing of the future but how to poll it.
+/// Polls a handler as a runtime does, which knows nothing else about the future.
 #[inline(never)]
 fn poll(handler: Pin<&mut dyn Future<Output = Option<bool>>>) -> Option<bool> {
     ready(black_box(handler)).flatten()
 }
 
-/// A function of a program that is not `async`.
+/// A function of a program that is not `async`, which calls for the decision.
 #[inline(never)]
 fn called<C: Clock>((engine, place): &Host<C>, subject: &Subject<'_>) -> Option<bool> {
     let policies = engine.policies();

@@ -1,10 +1,11 @@
-//! The admin listener: who is blocked, what operators do about it, and what an organisation has left.
+//! The admin listener: it lists, sets and lifts blocks, resets counters, and shows what an organisation
+//! has left of its quotas.
 //!
 //! It is a listener of its own and not a path on the other one: whoever may ask for decisions must not
 //! thereby be able to lift a block, and a proxy that forwards too much must not reach it (threat T43).
-//! There is none without a token, and no token but the one that was handed in. Connections have the
-//! same bounds as elsewhere, and pages in browsers are refused as elsewhere; beyond that, who knows the
-//! token is trusted.
+//! Without a token there is no such listener, and the only token is the one that was handed in.
+//! Connections have the same bounds as elsewhere, and pages in browsers are refused as elsewhere; beyond
+//! that, anybody who knows the token is trusted.
 
 pub(crate) mod answers;
 mod guard;
@@ -20,7 +21,7 @@ pub(crate) use verbs::{block, blocks, reset, unblock};
 
 use http::Method;
 
-/// Where a request of an operator goes.
+/// The endpoint of the admin listener that a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AdminRoute {
     Blocks,
@@ -50,7 +51,7 @@ impl AdminRoute {
         }
     }
 
-    /// The methods it answers.
+    /// The methods that this endpoint answers, as the header `Allow` lists them.
     pub(crate) const fn methods(self) -> &'static str {
         match self {
             Self::Blocks | Self::Quotas => "GET, HEAD",
@@ -58,7 +59,7 @@ impl AdminRoute {
         }
     }
 
-    /// Whether it answers `method`.
+    /// Whether this endpoint answers `method`.
     pub(crate) fn answers(self, method: &Method) -> bool {
         match self {
             Self::Blocks | Self::Quotas => method == Method::GET || method == Method::HEAD,

@@ -1,4 +1,4 @@
-//! Responses as hyper takes them.
+//! Responses, in the form that hyper takes.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,17 +13,17 @@ use tidegate_tower::serve::Held;
 
 use crate::problem::Problem;
 
-/// A response.
+/// A response of this server.
 pub(crate) type Answer = Response<Payload>;
 
-/// The body of an answer, which is there as a whole.
+/// The body of an answer, all of it in memory.
 #[derive(Debug, Default)]
 pub struct Payload {
     bytes: Bytes,
 }
 
-/// The most of a body that is handed over at once: what has been handed over is kept by hyper for as
-/// long as the client does not read it.
+/// The most bytes of a body that are handed to hyper at once: hyper keeps them for as long as the client
+/// does not read them.
 const PIECE: usize = 16 << 10;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -31,7 +31,7 @@ const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json"
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// What a request is called, by whoever sent it and in refusals of the gate.
+/// The header with the id of a request: a client may send one, and refusals of the gate carry it.
 pub(crate) static X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// 200, with a JSON document.
@@ -40,8 +40,8 @@ pub(crate) fn json(document: Vec<u8>) -> Answer {
     typed(StatusCode::OK, JSON, document.into())
 }
 
-/// 200, with a JSON document that holds memory of its connection until its last byte is gone: also where
-/// HTTP/2 keeps it because its client does not open the window.
+/// 200, with a JSON document that counts as memory of its connection until its last byte is gone, also
+/// while HTTP/2 keeps it because the client does not open its window.
 pub(crate) fn held(document: Vec<u8>, held: Held) -> Answer {
     struct Kept {
         document: Vec<u8>,
@@ -55,7 +55,7 @@ pub(crate) fn held(document: Vec<u8>, held: Held) -> Answer {
     typed(StatusCode::OK, JSON, Bytes::from_owner(Kept { document, _held: held }))
 }
 
-/// A document of any type.
+/// A response with a document of any content type.
 #[inline]
 pub(crate) fn typed(status: StatusCode, content_type: HeaderValue, bytes: Bytes) -> Answer {
     let mut answer = empty(status);
@@ -64,7 +64,7 @@ pub(crate) fn typed(status: StatusCode, content_type: HeaderValue, bytes: Bytes)
     answer
 }
 
-/// A status and nothing else.
+/// A response with a status and no body, not to be cached.
 #[inline]
 pub(crate) fn empty(status: StatusCode) -> Answer {
     let mut answer = Response::new(Payload::default());
@@ -80,26 +80,25 @@ pub(crate) fn problem(problem: &Problem) -> Answer {
     if let Some(seconds) = problem.wait() {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
-    // All characters of such a name may stand in a header.
+    // Every character of a request id may stand in a header.
     if let Some(Ok(request_id)) = problem.request_id().map(HeaderValue::from_str) {
         answer.headers_mut().insert(&X_REQUEST_ID, request_id);
     }
     answer
 }
 
-/// Says which methods there are.
+/// Sets `Allow` to the methods that the path answers.
 pub(crate) fn allow(answer: &mut Answer, methods: &'static str) {
     answer.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
 }
 
-/// Says when to come back, in whole seconds, rounded up.
+/// Sets `Retry-After` to a time in whole seconds, rounded up.
 pub(crate) fn retry_after(answer: &mut Answer, wait: Span) {
     answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs_ceil()));
 }
 
-/// Says that the connection ends with this answer, because part of the request was not read and what
-/// follows it could be taken for another one (threat T28). HTTP/2 frames its requests and has no such
-/// header.
+/// Sets `Connection: close`, because part of the request was not read and the rest could be taken for
+/// another request (threat T28). HTTP/2 frames its requests and has no such header.
 pub(crate) fn close(answer: &mut Answer) {
     answer.headers_mut().insert(CONNECTION, CLOSE);
 }
@@ -107,7 +106,7 @@ pub(crate) fn close(answer: &mut Answer) {
 // === impl Payload ===
 
 impl Payload {
-    /// All of it.
+    /// All bytes of the body.
     pub(crate) fn into_bytes(self) -> Bytes {
         self.bytes
     }

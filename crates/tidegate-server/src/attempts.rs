@@ -1,18 +1,18 @@
-//! What is noted of decisions by abuse logs: how the logs stand, who is kept out, and which blocks
-//! begin.
+//! Log lines and metrics of decisions that count attempts: the counts, the requests that a block keeps
+//! out, and the blocks that begin.
 //!
-//! Here and not by an observer of the engine: blocks are told whatever the log level, and an observer
-//! has its price for every decision. Limits are named, with what they count by; subjects are not.
+//! This is no observer of the engine: the beginning of a block is reported whatever the log level, and an
+//! observer has its price for every decision. Lines name limits and what they count by, never subjects.
 
 use tidegate_core::{Block, Decision, Dimension, Explanation, Tally as Counts};
 use tracing::{debug, info, warn};
 
 use crate::metrics::Tally;
 
-/// What the lines are filtered by.
+/// The target of these log lines, which filters go by.
 const TARGET: &str = "tidegate::attempts";
 
-/// Takes note of a decision.
+/// Logs and counts a decision, if its policy counts attempts.
 #[inline]
 pub(crate) fn note(tally: &Tally, decision: &Decision<'_>) {
     if decision.policy().counts_attempts() {
@@ -49,8 +49,8 @@ fn log_counts(decision: &Decision<'_>, said: &Explanation<'_>, counts: &Counts) 
     );
 }
 
-/// Tells that a block has begun. Those that many accounts or many addresses have led to are somebody's
-/// plan, and worth a warning.
+/// Logs that a block has begun. If many accounts or many addresses have led to it, somebody has a plan,
+/// and the line is a warning.
 fn log_block(decision: &Decision<'_>, said: &Explanation<'_>, block: &Block) {
     let (policy, limit) = (decision.policy().name(), said.limit.name());
     let scope = block.scope.name();
@@ -69,7 +69,7 @@ fn log_block(decision: &Decision<'_>, said: &Explanation<'_>, block: &Block) {
     }
 }
 
-/// What too many distinct values are a sign of.
+/// The kind of attack that too many distinct values of a dimension are a sign of.
 const fn pattern(distinct: Dimension) -> &'static str {
     match distinct {
         Dimension::Account | Dimension::User => {

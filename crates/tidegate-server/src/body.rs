@@ -1,4 +1,4 @@
-//! Request bodies: how large, how slow, and of which type.
+//! Request bodies: how large and how slow they may be, and of which type.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -14,8 +14,8 @@ use tokio::time::{Sleep, sleep};
 use crate::browser::Fields;
 use crate::problem::{Kind, Problem};
 
-/// Reads a body of at most `most` bytes. One that comes in one piece is not copied and has no timer; one
-/// of which only a part has come holds memory of its connection, and has this much time as a whole.
+/// Reads a body of at most `most` bytes. A body that comes in one piece is not copied and has no timer;
+/// one that comes in parts holds memory of its connection, and has to be complete within `time`.
 pub(crate) async fn read(
     body: &mut (impl Body<Data = Bytes> + Unpin),
     most: usize,
@@ -29,7 +29,7 @@ pub(crate) async fn read(
     let whole = announced.upper().and_then(|upper| usize::try_from(upper).ok());
     let whole = whole.unwrap_or(most).min(most);
     let mut pieces = Pieces { first: Bytes::new(), all: Vec::new(), whole, most };
-    // Both are there only while the rest is on its way.
+    // The memory held and the timer are there only while the rest of the body is on its way.
     let mut waiting: Option<(Held, Pin<Box<Sleep>>)> = None;
     poll_fn(|cx| {
         let polled = pieces.poll(body, cx);
@@ -51,8 +51,8 @@ pub(crate) async fn read(
     Ok(pieces.join())
 }
 
-/// Refuses a body that is not declared as JSON: a browser asks before it sends one of that type across
-/// origins, and sends others at once. Refuses one that is declared as compressed, too: nothing is ever
+/// Refuses a body that is not declared as JSON: a browser asks before it sends JSON across origins, and
+/// sends other types at once. Refuses a body that is declared as compressed, too: nothing is ever
 /// decompressed to decide (threat T37).
 pub(crate) fn is_json(fields: &Fields<'_>) -> Result<(), Problem> {
     if !fields.content_type.once().is_some_and(|declared| names_json(declared.as_bytes())) {
@@ -71,7 +71,7 @@ fn names_json(declared: &[u8]) -> bool {
     declared[..end].trim_ascii().eq_ignore_ascii_case(b"application/json")
 }
 
-/// A body as far as it has come.
+/// The parts of a body that have come so far.
 struct Pieces {
     /// The first piece, while it is the only one.
     first: Bytes,
@@ -116,7 +116,7 @@ impl Pieces {
             return Ok(());
         }
         if self.all.is_empty() {
-            // As long as it will be, so that it never grows: a list that doubles takes twice as much.
+            // Reserved at full length, so that it never grows: a list that doubles takes twice as much.
             self.all.reserve_exact(self.whole.max(length + data.len()));
             self.all.extend_from_slice(&self.first);
             self.first = Bytes::new();

@@ -31,23 +31,24 @@ use crate::settings::{Hosts, host_and_port};
 /// The server's end of one connection: its address, and the name that its client uses.
 #[derive(Debug, Default)]
 pub(crate) struct LocalEnd {
-    /// The server's own address on this connection; IPv4 is IPv4, however the socket spells it.
+    /// The server's own address on this connection; an IPv4 address mapped into IPv6 is kept as IPv4.
     address: Option<IpAddr>,
-    /// The first name of a request that was found good. A client keeps to one name, so comparing the next
-    /// request with it is mostly all there is to do. It is a copy: a field would keep the whole head.
+    /// The first host name that was accepted on this connection. A client keeps to one name, so comparing
+    /// the next request with it is mostly enough. It is a copy: the header field would keep the whole
+    /// head in memory.
     good: OnceLock<Box<[u8]>>,
 }
 
-/// Why a request is refused for its head.
+/// Why the head of a request is enough to refuse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turned<'h> {
-    /// It names another server: this one.
+    /// The request names another server, by this name.
     Misdirected(&'h [u8]),
-    /// A page of another origin has sent it.
+    /// A page of another origin has sent the request.
     CrossSite,
 }
 
-/// The most of a wrong name that is echoed.
+/// The most bytes of a wrong host name that the answer repeats.
 const ECHO: usize = 80;
 
 /// Whether a request may be looked at: it names this server, and no page of another origin has sent it.
@@ -62,8 +63,8 @@ pub(crate) fn check<'h>(
     head: &'h Parts,
     fields: &Fields<'h>,
 ) -> Result<(), Turned<'h>> {
-    // HTTP/2 and the absolute form of HTTP/1 name the server in the target, others in the field. Where
-    // both do, somebody between may have looked at either.
+    // HTTP/2 and the absolute form of HTTP/1 name the server in the target, other requests in `Host`. If
+    // a request does both, both must be good: something in between may have looked at either.
     let target = head.uri.authority().map(|authority| authority.as_str().as_bytes());
     let host = fields.host.once().map(HeaderValue::as_bytes);
     for name in [target, host].into_iter().flatten() {
@@ -77,8 +78,8 @@ pub(crate) fn check<'h>(
     from_elsewhere(fields, target.or(host))
 }
 
-/// Refuses what a page of another origin has sent. One of another origin on the same site is a stranger
-/// as well: ports and sibling names of a site may be anybody's.
+/// Refuses a request that a page of another origin has sent. A page of another origin on the same site is
+/// a stranger as well: ports and sibling names of a site may be anybody's.
 fn from_elsewhere<'h>(fields: &Fields<'h>, own: Option<&[u8]>) -> Result<(), Turned<'h>> {
     let asked_here = match fields.fetch_site {
         Found::No => true,
@@ -110,7 +111,7 @@ fn is_same_origin(origin: &[u8], own: &[u8]) -> bool {
 // === impl Turned ===
 
 impl Turned<'_> {
-    /// What is counted.
+    /// The reason under which metrics count this refusal.
     pub(crate) const fn reason(self) -> HeadRefusal {
         match self {
             Self::Misdirected(_) => HeadRefusal::Host,
@@ -118,7 +119,7 @@ impl Turned<'_> {
         }
     }
 
-    /// What is answered.
+    /// The problem that the request is answered with.
     #[cold]
     pub(crate) fn problem(self) -> Problem {
         match self {
@@ -140,7 +141,7 @@ impl Turned<'_> {
 // === impl LocalEnd ===
 
 impl LocalEnd {
-    /// The end of a connection that has this address here, if it is known.
+    /// The server's end of a connection, with its local address if it is known.
     pub(crate) fn at(address: Option<SocketAddr>) -> Self {
         let address = address.map(|address| address.ip().to_canonical());
         Self { address, good: OnceLock::new() }

@@ -1,6 +1,6 @@
-//! For fuzz targets: every place where bytes from the network are read.
+//! Functions for fuzz targets: every place where bytes from the network are read.
 //!
-//! Each takes any bytes, and must neither panic nor take long.
+//! Each function takes any bytes, and must neither panic nor take long.
 
 use tidegate_core::{Cost, CostRule, MAX_EXACT, Policy};
 use tidegate_engine::file::{File, NoDoor};
@@ -9,11 +9,11 @@ use crate::admin::requests as operators;
 use crate::problem::Problem;
 use crate::wire::{query, requests};
 
-/// Reads a body as every kind of request; the first of the problems, if it is none of them.
+/// Reads a body as every kind of request.
 ///
 /// # Errors
 ///
-/// If it is no request of any kind.
+/// If the body is no request of any kind: the problem it has as a request for a decision.
 pub fn request_body(bytes: &[u8]) -> Result<(), Problem> {
     let settled = requests::settle(bytes).map(drop);
     let batch = requests::batch(bytes).map(drop);
@@ -26,11 +26,11 @@ pub fn request_body(bytes: &[u8]) -> Result<(), Problem> {
     asked.or_else(|problem| settled.or(batch).or(ordered).map_err(|_| problem))
 }
 
-/// Reads a query.
+/// Reads a query, as one that gives facts and as one for a page of blocks.
 ///
 /// # Errors
 ///
-/// If it is neither one of facts nor one of a list.
+/// If the query is neither: the problem it has as one that gives facts.
 pub fn request_query(bytes: &[u8]) -> Result<(), Problem> {
     let query = String::from_utf8_lossy(bytes);
     let listing = operators::listing(&query).map(drop);
@@ -38,8 +38,8 @@ pub fn request_query(bytes: &[u8]) -> Result<(), Problem> {
 }
 
 /// Reads a text wherever a cost can be written: in a request, in a settlement and in a policy file.
-/// Whether everything that was read is a cost, and so is all that is reckoned from it: never zero, and
-/// never wrapped around.
+/// Returns whether every cost that was read, and every number of units reckoned from it, is sound: never
+/// zero, and never wrapped around.
 #[must_use]
 pub fn cost(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
@@ -60,7 +60,7 @@ pub fn cost(bytes: &[u8]) -> bool {
         && requests::ask(quoted.as_bytes()).is_err()
 }
 
-/// The rules of a policy file that has this text for a cost, if it can be read.
+/// The cost rules of a policy file with `text` for a cost; none if the file cannot be read.
 fn written(text: &str) -> Vec<CostRule> {
     let file = format!(
         "version: 1\npolicies:\n  - name: api\n    failure_mode: fail_open\n    limits:\n      - name: \
@@ -72,8 +72,8 @@ fn written(text: &str) -> Vec<CostRule> {
     limits.map(|limit| limit.cost()).collect()
 }
 
-/// Whether the units of a request are what they are in numbers that cannot overflow, or the most there
-/// is.
+/// Whether the units of a request are not zero, and the same as in numbers that cannot overflow, with
+/// [`MAX_EXACT`] as the most.
 fn is_exact(rule: CostRule, weight: Cost) -> bool {
     let exact = match rule {
         CostRule::PerRequest(units) => u128::from(units.get()),

@@ -15,10 +15,10 @@
 //! | strict JSON, the field that is wrong | `wire/strict.rs`, `wire/requests.rs` |
 //! | the gate for proxies | `routes/gate.rs`; the client behind them: [`tidegate_tower::client`] |
 //! | every refusal there is | `problem.rs` |
-//! | what pages in browsers may not | `browser.rs`, `settings/hosts.rs` |
+//! | requests that pages in browsers may not send | `browser.rs`, `settings/hosts.rs` |
 //! | metrics and their labels | `metrics/` |
-//! | what is made once a second and shared | `pages.rs`, `routes/pages.rs` |
-//! | what operators do, and who may | `admin/` |
+//! | pages that are made once a second and shared | `pages.rs`, `routes/pages.rs` |
+//! | what operators can do, and the token they need | `admin/` |
 
 mod admin;
 mod answer;

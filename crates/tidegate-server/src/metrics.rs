@@ -1,6 +1,6 @@
-//! What is counted, and how it is told.
+//! The metrics of the server: what is counted, and how `/metrics` shows it.
 //!
-//! Every thread has its own counters, found by their place: no request looks anything up in a map or
+//! Every thread has its own counters, found by their index: no request looks anything up in a map or
 //! shares a cache line with another thread. `/metrics` adds them up. All labels come from closed sets
 //! (threat T39): policies and limits in force, route templates, and names in this program.
 

@@ -17,7 +17,7 @@ use utoipa::openapi::{
 
 use crate::route::Route;
 
-/// The description of the interface.
+/// The `OpenAPI` description of the decision server.
 #[must_use]
 pub fn openapi() -> OpenApi {
     let mut paths = PathsBuilder::new();
@@ -49,7 +49,7 @@ pub fn openapi() -> OpenApi {
         .build()
 }
 
-/// The same as a document, made once.
+/// The `OpenAPI` description as a JSON document, made once.
 pub(crate) fn document() -> Bytes {
     static DOCUMENT: OnceLock<Bytes> = OnceLock::new();
     let document = || serde_json::to_vec(&openapi()).unwrap_or_default().into();

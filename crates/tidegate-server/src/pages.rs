@@ -1,10 +1,10 @@
 //! Pages: documents that are the same for everybody who asks, and take long to make.
 //!
-//! To count a store's entries takes milliseconds of a processor, and a page of metrics can have megabytes.
-//! Whoever asks for pages in a loop, or asks and goes away, must cost others nothing. So a page is made at
-//! most once a second, by one thread at a time that serves no connections, and everybody is given the same
-//! bytes. While a page is made, others are given the one before. Only if there is none yet, or the policies
-//! have changed since, do they wait, and not for ever.
+//! To count a store's entries takes milliseconds of a processor, and a page of metrics can have
+//! megabytes. Whoever asks for pages in a loop, or asks and goes away, must cost others nothing. So a
+//! page is made at most once a second, by one thread at a time that serves no connections, and everybody
+//! is given the same bytes. While a page is made, others are given the one before. Only if there is none
+//! yet, or the policies have changed since, do they wait, and not for ever.
 //!
 //! A page is of one set of policies. After a reload it is made anew at once, however young it is.
 
@@ -30,24 +30,24 @@ pub(crate) struct Pages {
     pub(crate) openapi: Arc<Page>,
 }
 
-/// One page: what was made last, and whose turn it is to make the next.
+/// One page: the version made last, and whether somebody is making the next.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     last: ArcSwapOption<Made>,
     /// Whether somebody has the [`Turn`].
     making: AtomicBool,
-    /// Wakes those who wait when a turn ends.
+    /// Wakes waiting requests when a turn ends.
     ended: Notify,
 }
 
-/// A page that was made.
+/// A version of a page.
 #[derive(Debug)]
 struct Made {
     bytes: Bytes,
-    /// When making it began.
+    /// When making the page began.
     at: Timestamp,
-    /// The policies it is about. The memory of a set that is gone is not used again while this is there,
-    /// so no other set is taken for it.
+    /// The policies that the page is about. While this reference exists, the memory of a set that is gone
+    /// is not used again, so no other set is taken for it.
     of: Weak<PolicySet>,
 }
 
@@ -55,18 +55,18 @@ struct Made {
 #[derive(Debug)]
 struct Turn(Arc<Page>);
 
-/// What a request finds.
+/// What a request finds when it looks for a page.
 #[derive(Debug)]
 enum Look {
     /// A page to send.
     There(Bytes),
-    /// Nothing, or a page that is too old, and nobody makes the next.
+    /// No page, or one that is too old, and nobody is making the next: it is this request's turn.
     Make(Turn),
-    /// Nothing, and somebody else makes it.
+    /// No page, and another request is making it.
     Wait,
 }
 
-/// What is asked for: a page about these policies, no older than this.
+/// What a request wants: a page about these policies, no older than `age`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     /// The policies in force.
@@ -75,30 +75,30 @@ pub(crate) struct Wanted<'a> {
     pub(crate) now: Timestamp,
     /// How long a page is good for.
     pub(crate) age: Span,
-    /// How long to wait for a page that others have made.
+    /// How long to wait for a page that another request is making.
     pub(crate) patience: Duration,
 }
 
-/// Why there is no page.
+/// Why a request gets no page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoPage {
-    /// Others have it made, and that takes long.
+    /// Another request is making the page, and that takes too long.
     Busy,
-    /// Making it failed.
+    /// Making the page failed.
     Failed,
 }
 
 /// How long a page is good for.
 pub(crate) const PAGE_AGE: Span = Span::from_secs(1);
 
-/// How long a request waits for a page that others have made: less than an answer may take.
+/// How long a request waits for a page that another one is making: less than an answer may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
 // === impl Page ===
 
 impl Page {
-    /// The page, made by `make` if the last one is too old and nobody makes the next already. `make` runs
-    /// on a thread for what blocks, and to its end even if the request is given up.
+    /// The page; `make` makes it if the last one is too old and nobody else is making the next. `make`
+    /// runs on a thread for blocking work, and to its end even if the request is given up.
     pub(crate) async fn read(
         self: &Arc<Self>,
         wanted: Wanted<'_>,
@@ -124,7 +124,7 @@ impl Page {
     async fn wait(self: &Arc<Self>, wanted: Wanted<'_>) -> Result<Bytes, Turn> {
         loop {
             let mut ended = std::pin::pin!(self.ended.notified());
-            // Before looking, so that a turn that ends in between is not missed.
+            // Enabled before looking, so that a turn that ends in between is not missed.
             ended.as_mut().enable();
             match self.look(wanted) {
                 Look::There(bytes) => return Ok(bytes),
@@ -139,7 +139,7 @@ impl Page {
             return Look::There(bytes);
         }
         if let Some(turn) = self.turn() {
-            // It may have been made between the look and the turn.
+            // The page may have been made between the first look and the turn.
             return match self.last(|made| made.is_of(wanted.set) && made.is_young(wanted)) {
                 Some(bytes) => Look::There(bytes),
                 None => Look::Make(turn),
@@ -166,7 +166,8 @@ impl Made {
         std::ptr::eq(self.of.as_ptr(), Arc::as_ptr(set))
     }
 
-    /// Whether it is good enough still. A page from the future, of a clock that was set back, is not.
+    /// Whether the page is still young enough. A page from the future, of a clock that was set back, is
+    /// not.
     fn is_young(&self, wanted: Wanted<'_>) -> bool {
         self.at <= wanted.now && wanted.now.since(self.at) < wanted.age
     }
@@ -175,7 +176,7 @@ impl Made {
 // === impl Turn ===
 
 impl Turn {
-    /// Makes a page and keeps it for those who come before the next.
+    /// Makes the page and keeps it for all requests that come before the next one is made.
     fn make(
         self,
         at: Timestamp,

@@ -16,7 +16,7 @@ use crate::wire::rfc3339::Instant;
 /// A problem document: what is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Problem {
-    /// What kind of problem it is; `about:blank` where the status says it all.
+    /// The kind of problem; `about:blank` where the status says it all.
     #[serde(rename = "type", serialize_with = "urn")]
     #[schema(value_type = String)]
     kind: Kind,
@@ -29,40 +29,41 @@ pub struct Problem {
     #[serde(skip_serializing_if = "str::is_empty")]
     #[schema(value_type = String, required = false)]
     detail: Cow<'static, str>,
-    /// A word for programs of end users, where there is more to know than the status.
+    /// A code for programs of end users, where there is more to know than the status.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     code: Option<Code>,
-    /// What it is about, as a JSON pointer into the request body, or into the query as an object.
+    /// The field that is wrong, as a JSON pointer into the request body, or into the query as an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     field: Option<Cow<'static, str>>,
-    /// What may have been meant.
+    /// The name that may have been meant.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     suggestion: Option<Box<str>>,
-    /// When to ask again, in whole seconds; the same as the header `Retry-After`, and in a batch in its
-    /// place.
+    /// When to ask again, in whole seconds. The header `Retry-After` says the same; a result in a batch
+    /// has this alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u64, required = false)]
     retry_after: Option<u32>,
-    /// What the request is called, at the gate; the same as the header `X-Request-Id`.
+    /// At the gate, the id of the request; the same as the header `X-Request-Id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     request_id: Option<Box<str>>,
-    /// When it was refused, at the gate, by the clock of whoever has decided.
+    /// At the gate, when the request was refused, by the clock of the store, or of the server if the
+    /// store did not decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, format = DateTime, required = false)]
     timestamp: Option<Box<Instant>>,
 }
 
-/// What programs of end users may know.
+/// A code that programs of end users may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Code {
-    /// Local guardrails refuse, and have decided for so long that it may be told.
+    /// Local guardrails refuse, and have decided for so long that end users may know.
     #[serde(rename = "throttling.enforcement_degraded")]
     EnforcementDegraded,
-    /// More requests at once than can be checked in time.
+    /// More requests came at once than can be checked in time.
     #[serde(rename = "throttling.overloaded")]
     Overloaded,
 }
@@ -86,54 +87,54 @@ pub(crate) enum Kind {
     TicketSettled,
     /// The ticket is too old.
     TicketExpired,
-    /// Whoever asks has not said who they are, or not rightly.
+    /// The request to the admin listener has no token, or a wrong one.
     Unauthorized,
-    /// Whoever asks is refused, and is told no more.
+    /// The request is refused, and the client is told no more.
     Forbidden,
     /// A web page of another origin has sent the request.
     CrossSite,
     /// There is nothing at this path.
     NotFound,
-    /// There is something, but not for this method.
+    /// The path does not answer this method.
     MethodNotAllowed,
     /// The body came too slowly.
     Timeout,
     /// The body is too large.
     BodyTooLarge,
-    /// The target is too long.
+    /// The target of the request is too long.
     UriTooLong,
     /// The body is not declared as JSON.
     UnsupportedMediaType,
     /// The request names another server.
     Misdirected,
-    /// Past a limit.
+    /// The request is past a limit.
     TooManyRequests,
-    /// The head is too large, or has too many fields.
+    /// The head of the request is too large, or has too many fields.
     HeadTooLarge,
     /// The store failed.
     StoreFailed,
-    /// Too much at once.
+    /// Too much at once: bodies and answers hold all the memory they may, or a page is still being made.
     Busy,
-    /// More requests at once than the store can be asked about in time.
+    /// More requests came at once than the store can be asked about in time.
     Overloaded,
-    /// Not now: the server is stopping, or nobody can tell whether the request may pass.
+    /// Not now: nobody can tell whether the request may pass, or a page could not be made.
     Unavailable,
 }
 
-/// The most of a text that is echoed.
+/// Bytes of a client's text that may be echoed; a detail may have twice as many.
 const ECHO: usize = 200;
 
 // === impl Problem ===
 
 impl Problem {
-    /// What it is about.
+    /// Names the field that is wrong, as a JSON pointer.
     #[must_use]
     pub(crate) fn about(mut self, field: impl Into<Cow<'static, str>>) -> Self {
         self.field = Some(field.into());
         self
     }
 
-    /// Puts a prefix before the pointer.
+    /// Puts a prefix before the pointer to the field.
     #[must_use]
     pub(crate) fn under(mut self, prefix: &str) -> Self {
         let field = self.field.as_deref().unwrap_or_default();
@@ -147,7 +148,7 @@ impl Problem {
         self
     }
 
-    /// Adds a word for programs.
+    /// Adds a code for programs of end users.
     #[must_use]
     pub(crate) const fn coded(mut self, code: Option<Code>) -> Self {
         self.code = code;
@@ -161,7 +162,7 @@ impl Problem {
         self
     }
 
-    /// Says what the request is called, and when it was refused.
+    /// Adds the id of the request, and when it was refused.
     #[must_use]
     pub(crate) fn of_request(mut self, request_id: &RequestId, at: Timestamp) -> Self {
         self.request_id = Some(request_id.as_str().into());
@@ -169,7 +170,7 @@ impl Problem {
         self
     }
 
-    /// What the request is called, if that is told.
+    /// The id of the request, if the problem has it.
     pub(crate) fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
     }
@@ -187,9 +188,9 @@ impl Problem {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// The document.
+    /// The problem as a JSON document.
     pub(crate) fn to_json(&self) -> Vec<u8> {
-        // Strings and numbers into memory: nothing in it can fail.
+        // Strings and numbers, written into memory: nothing in it can fail.
         serde_json::to_vec(self).unwrap_or_default()
     }
 }
@@ -218,7 +219,7 @@ impl Kind {
         }
     }
 
-    /// A problem that its title says all about.
+    /// A problem of this kind without a detail: its title says it all.
     pub(crate) fn alone(self) -> Problem {
         self.problem("")
     }
@@ -273,7 +274,7 @@ impl Kind {
     }
 }
 
-/// Writes a kind as its type.
+/// Serializes a kind as the member `type` of a problem document.
 fn urn<S: Serializer>(kind: &Kind, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(kind.parts().1)
 }
@@ -281,7 +282,7 @@ fn urn<S: Serializer>(kind: &Kind, to: S) -> Result<S::Ok, S::Error> {
 /// The type of problems whose status says it all.
 const BLANK: &str = "about:blank";
 
-/// The beginning of a text, cut between characters.
+/// A text, cut between characters and marked with `…` if it has many more bytes than `most`.
 pub(crate) fn brief(text: &str, most: usize) -> String {
     match text.char_indices().map(|(at, _)| at).find(|at| *at >= most) {
         Some(end) => format!("{}…", &text[..end]),

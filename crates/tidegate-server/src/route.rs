@@ -1,11 +1,11 @@
-//! Paths and methods: what there is, as a closed set.
+//! The paths and methods of the decision server, as a closed set.
 //!
 //! Paths are compared byte by byte. Nothing is decoded, merged or cut off at the end, so there are no
 //! two spellings of one route (threat T05): what is not exactly one of these is not found.
 
 use http::Method;
 
-/// Where a request goes.
+/// The endpoint that a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     Decide,
@@ -19,7 +19,7 @@ pub(crate) enum Route {
     Readyz,
     Metrics,
     Openapi,
-    /// Nowhere.
+    /// There is no endpoint at the path.
     Other,
 }
 
@@ -71,7 +71,7 @@ impl Route {
         }
     }
 
-    /// Its template: the label in metrics.
+    /// The path of the endpoint as a template; the label in metrics.
     pub(crate) const fn template(self) -> &'static str {
         match self {
             Self::Decide => "/v1/decide",
@@ -89,7 +89,8 @@ impl Route {
         }
     }
 
-    /// The methods it answers, or `None` if there is nothing to answer.
+    /// The methods that the endpoint answers, as the header `Allow` lists them; `None` if there is no
+    /// endpoint.
     pub(crate) const fn methods(self) -> Option<&'static str> {
         match self {
             Self::Decide | Self::Peek | Self::Batch | Self::Settle => Some("POST"),
@@ -104,7 +105,7 @@ impl Route {
         }
     }
 
-    /// Whether it answers `method`.
+    /// Whether the endpoint answers `method`.
     #[inline]
     pub(crate) fn answers(self, method: &Method) -> bool {
         match self {

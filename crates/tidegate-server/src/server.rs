@@ -40,7 +40,7 @@ pub struct Server<S> {
     admin: Option<AdminListener>,
 }
 
-/// Where operators come.
+/// The listener for operators, and the guard that checks their token.
 struct AdminListener {
     listener: std::net::TcpListener,
     address: SocketAddr,
@@ -54,7 +54,7 @@ pub struct Drained {
     pub cut_off: usize,
 }
 
-/// What a program does to a server while it runs.
+/// A handle by which a program reports to its server while it runs.
 pub struct Handle<S>(Arc<Shared<S>>);
 
 // === impl Server ===
@@ -77,7 +77,8 @@ impl<S: Store + 'static> Server<S> {
         Ok(Self { shared, listener, address, admin: None })
     }
 
-    /// Binds the admin listener as well, for those who know the token. Without this there is none.
+    /// Binds the admin listener as well, for operators who know the token. Without this call there is
+    /// none.
     ///
     /// # Errors
     ///
@@ -96,20 +97,20 @@ impl<S: Store + 'static> Server<S> {
         self.admin.as_ref().map(|admin| admin.address)
     }
 
-    /// The address it listens on; its port is a real one even if port 0 was asked for.
+    /// The address that the server listens on; its port is a real one even if port 0 was asked for.
     #[must_use]
     pub const fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// The decision server as a tower service, to be served beside something else: by
-    /// [`Serve`](tidegate_tower::serve::Serve), or whatever the program has.
+    /// The decision server as a tower service, to be served beside another service: by
+    /// [`Serve`](tidegate_tower::serve::Serve), or by any server that the program has.
     #[must_use]
     pub fn service(&self) -> Oracle<S> {
         Oracle::new(&self.shared)
     }
 
-    /// A handle for whoever reloads policies.
+    /// A handle for the part of the program that reloads policies.
     #[must_use]
     pub fn handle(&self) -> Handle<S> {
         Handle(Arc::clone(&self.shared))
@@ -137,7 +138,7 @@ impl<S: Store + 'static> Server<S> {
         let stopping = async {
             shutdown.await;
             shared.drain();
-            // Whoever waits is woken; it fails only if nobody does.
+            // Wakes the listeners; this fails only if none of them waits.
             let _ = stopping.send(());
         };
         let (serving, operators, ()) = tokio::join!(serving, operators, stopping);
@@ -148,8 +149,8 @@ impl<S: Store + 'static> Server<S> {
 // === impl AdminListener ===
 
 impl AdminListener {
-    /// Serves operators on the runtime that runs the server: they are few, and whoever keeps the serving
-    /// threads busy does not keep them waiting.
+    /// Serves operators on the runtime that runs the server, not on the serving threads: operators are
+    /// few, and must not wait while those threads are busy.
     async fn serve<S: Store + 'static>(
         self,
         shared: &Arc<Shared<S>>,

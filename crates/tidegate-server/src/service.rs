@@ -1,4 +1,4 @@
-//! One request: which route, which method, which answer.
+//! How one request is answered: its head is checked, its route found, its body read.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -29,9 +29,9 @@ use crate::worker::{Shared, Worker};
 /// Which of the listeners a connection came to.
 #[derive(Clone)]
 pub(crate) enum Side {
-    /// That of those who ask for decisions.
+    /// The listener for decisions.
     Main,
-    /// That of operators, with who lets them in.
+    /// The listener for operators, with the guard that checks their token.
     Admin(Arc<Guard>),
 }
 
@@ -45,9 +45,9 @@ pub(crate) struct Desk<S> {
 struct Door<S> {
     worker: Arc<Worker<S>>,
     side: Side,
-    /// Who is at the other end of the socket; IPv4 is IPv4, however the socket spells it.
+    /// The address of the client; an IPv4 address mapped into IPv6 is kept as IPv4.
     peer: IpAddr,
-    /// Our end of the socket.
+    /// The server's end of the connection.
     local: LocalEnd,
     share: Arc<Share>,
 }
@@ -60,7 +60,8 @@ pub struct Oracle<S> {
     memory: Arc<Memory>,
 }
 
-/// The most bytes of a target. Less than a head may have, so that there is room to say so.
+/// The most bytes of a request target. It is less than a whole head may have, so that a longer target can
+/// still be read and refused for what it is.
 const MAX_TARGET: usize = 8 << 10;
 
 // === impl Desk ===
@@ -174,7 +175,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
-        // Nobody trusts that address.
+        // An unknown peer gets an address that nobody trusts.
         let peer = peer.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
         let door = self.desk.door(peer, LocalEnd::default(), &self.memory.share());
         Box::pin(door.answer(request))
@@ -198,7 +199,7 @@ impl<S: Store + 'static> Door<S> {
         };
         let routed = match &self.side {
             Side::Main => self.route(route, name, &head, &mut body).await,
-            // Rare, so its size is not for every other request to carry.
+            // Boxed, because operators are rare: otherwise the future of every request would be as large.
             Side::Admin(guard) => Box::pin(self.operate(guard, &head, &mut body)).await,
         };
         let mut answer = routed.unwrap_or_else(|problem| refusal(route, &problem));
@@ -215,7 +216,7 @@ impl<S: Store + 'static> Door<S> {
                 self.worker.tally.answered(route, status, clock.now().since(began));
                 route.template()
             }
-            // Operators are few and have a log; the metrics are about those who ask.
+            // Not counted: operators are few and have a log; the metrics are about decisions.
             Side::Admin(_) => AdminRoute::of(head.uri.path()).map_or("other", AdminRoute::path),
         };
         tracing::debug!(route = template, status = status.as_u16(), "answered");
@@ -259,7 +260,7 @@ impl<S: Store + 'static> Door<S> {
         }
     }
 
-    /// What an operator asks for, once it is clear that it is one.
+    /// Answers a request to the admin listener, once its token has been checked.
     async fn operate(
         &self,
         guard: &Guard,
@@ -295,9 +296,9 @@ impl<S: Store + 'static> Door<S> {
         }
     }
 
-    /// Whether requests of this route are answered whatever name and page they come with. A health check
-    /// changes nothing, tells no secret, and must not fail because of a name. At the gate a trusted proxy
-    /// passes on the fields of its own client, whose names are not ours.
+    /// Whether requests of this route are answered whatever host they name and whatever page sent them. A
+    /// health check changes nothing, tells no secret, and must not fail because of a name. At the gate a
+    /// trusted proxy passes on the header fields of its own client, which name another host.
     fn is_open_to_pages(&self, route: Route) -> bool {
         match route {
             Route::Livez | Route::Readyz => true,
@@ -306,7 +307,7 @@ impl<S: Store + 'static> Door<S> {
         }
     }
 
-    /// Refuses what a browser sends for a page that has no business here.
+    /// Refuses a request that a browser sends for a page that has no business here.
     fn check_browser(&self, head: &Parts, fields: &Fields<'_>) -> Result<(), Problem> {
         let shared = &self.worker.shared;
         browser::check(&shared.settings.hosts, &self.local, head, fields).map_err(|turned| {
@@ -315,7 +316,7 @@ impl<S: Store + 'static> Door<S> {
         })
     }
 
-    /// The body, if it is declared as JSON.
+    /// Reads the body, if it is declared as JSON.
     async fn json(
         &self,
         fields: &Fields<'_>,
@@ -327,7 +328,7 @@ impl<S: Store + 'static> Door<S> {
     }
 }
 
-/// Whether the target of a request is within its bounds.
+/// Refuses a request whose target is longer than [`MAX_TARGET`].
 fn check(head: &Parts) -> Result<(), Problem> {
     let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
     if target > MAX_TARGET {
@@ -351,7 +352,7 @@ fn refusal(route: Route, problem: &Problem) -> Answer {
     refusal
 }
 
-/// Keeps the length of a body and not the body. With HTTP/1 hyper does this.
+/// Removes the body of an answer to `HEAD` and keeps its length. With HTTP/1 hyper does this.
 fn withhold(answer: &mut Answer) {
     let length = answer.body().size_hint().exact().unwrap_or(0);
     answer.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));

@@ -1,4 +1,4 @@
-//! What an operator can set: as written, then validated. The server sees only the second.
+//! The settings of the server: first as written, then validated. The server sees only the validated ones.
 
 mod hosts;
 mod written;
@@ -20,7 +20,7 @@ use tidegate_tower::serve::Bounds;
 
 use crate::pages::PAGE_AGE;
 
-/// How the server listens, what it bounds, and whom it believes.
+/// How the server listens, what it bounds, and whose headers it believes.
 ///
 /// ```
 /// use tidegate_server::{Settings, WrittenSettings};
@@ -43,12 +43,12 @@ pub struct Settings {
     pub(crate) max_body: usize,
     pub(crate) gate: Gate,
     pub(crate) admin_listen: SocketAddr,
-    /// How long `/metrics`, `/v1/policies` and `/openapi.json` are good for. For tests only, so it cannot
-    /// be written.
+    /// How long `/metrics`, `/v1/policies` and `/openapi.json` are good for. Only tests change it, so the
+    /// policy file has no field for it.
     pub(crate) page_age: Span,
 }
 
-/// How long a client may take for what.
+/// How long heads, bodies, idle connections and draining may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
     pub(crate) header: Duration,
@@ -57,27 +57,28 @@ pub(crate) struct Timeouts {
     pub(crate) drain: Duration,
 }
 
-/// The forward-auth door.
+/// The settings of the forward-auth door, `/v1/gate/{policy}`.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
     /// Whose headers are believed, and where the client's address is found.
     pub(crate) trust: Trust,
-    /// Where each other fact is found.
+    /// The headers that carry the other facts.
     pub(crate) facts: Vec<(Dimension, HeaderName)>,
-    /// What a refusal is answered with.
+    /// The status of a refusal, 429 or 403.
     pub(crate) deny: StatusCode,
 }
 
-/// The connections that are kept for health checks.
+/// The number of connections that are kept for health checks.
 const RESERVE: usize = 32;
 
 /// The paths of health checks.
 const HEALTH: [&str; 2] = ["/livez", "/readyz"];
 
-/// The connections of operators.
+/// The most connections to the admin listener.
 const ADMIN_CONNECTIONS: usize = 64;
 
-/// The connections of operators from one address, so that one who only knocks leaves some for others.
+/// The most connections to the admin listener from one address: a client that connects and sends nothing
+/// leaves some for others.
 const ADMIN_CONNECTIONS_PER_ADDRESS: usize = 32;
 
 /// Why settings cannot be used.
@@ -86,22 +87,22 @@ const ADMIN_CONNECTIONS_PER_ADDRESS: usize = 32;
 pub struct SettingsError {
     /// The field, as a path below `server`.
     pub field: &'static str,
-    /// What is wrong with it, and what to write instead.
+    /// What is wrong with the field, and what to write instead.
     pub problem: String,
 }
 
 // === impl Settings ===
 
 impl Settings {
-    /// The port that is listened on unless another is written.
+    /// The port that the server listens on unless the settings name another.
     pub const PORT: u16 = 7700;
-    /// The port for operators, likewise.
+    /// The port of the admin listener unless the settings name another.
     pub const ADMIN_PORT: u16 = 7707;
-    /// The most threads.
+    /// The most threads that can be set.
     pub const MAX_THREADS: usize = 1024;
-    /// The largest body that can be allowed.
+    /// The largest bound on bodies that can be set, in bytes.
     pub const MAX_BODY: usize = 16 << 20;
-    /// The smallest bound on bodies; an ordinary decision fits.
+    /// The smallest bound on bodies that can be set, in bytes; that of an ordinary decision fits.
     pub const MIN_BODY: usize = 1 << 10;
 
     /// Checks what was written and fills in the defaults.
@@ -142,25 +143,25 @@ impl Settings {
         })
     }
 
-    /// Where to listen.
+    /// The address to listen on.
     #[must_use]
     pub const fn listen(&self) -> SocketAddr {
         self.listen
     }
 
-    /// Where operators are listened to, [if at all](crate::Server::with_admin).
+    /// The address of the admin listener, [if there is one](crate::Server::with_admin).
     #[must_use]
     pub const fn admin_listen(&self) -> SocketAddr {
         self.admin_listen
     }
 
-    /// How many threads answer.
+    /// The number of threads that answer requests.
     #[must_use]
     pub const fn threads(&self) -> NonZeroUsize {
         self.threads
     }
 
-    /// How many connections are open at most.
+    /// The most connections that may be open.
     #[must_use]
     pub const fn max_connections(&self) -> usize {
         self.max_connections
@@ -172,8 +173,8 @@ impl Settings {
         self.timeouts.drain
     }
 
-    /// Pages such as `/metrics` that are made anew for each request, as tests want them that look at a
-    /// counter right after they have moved it.
+    /// Makes pages such as `/metrics` anew for each request, for tests that look at a counter right after
+    /// they have moved it.
     #[doc(hidden)]
     #[must_use]
     pub const fn with_fresh_pages(mut self) -> Self {
@@ -181,7 +182,7 @@ impl Settings {
         self
     }
 
-    /// What the listener of those who ask for decisions puts up with.
+    /// The bounds of the listener for decisions.
     pub(crate) fn bounds(&self) -> Bounds {
         self.usual_bounds()
             .threads(self.threads)
@@ -191,7 +192,7 @@ impl Settings {
             .reserve(RESERVE, &HEALTH)
     }
 
-    /// What the listener of operators puts up with: connections of their own, and few.
+    /// The bounds of the admin listener: it has connections of its own, and few.
     pub(crate) fn admin_bounds(&self) -> Bounds {
         self.usual_bounds()
             .connections(ADMIN_CONNECTIONS)
@@ -204,7 +205,7 @@ impl Settings {
             .small_bodies()
             .header_timeout(header)
             .idle_timeout(idle)
-            // The server reads bodies whole, and gives each so much time as a whole.
+            // The server reads bodies whole, and bounds the time for each as a whole itself.
             .body_timeout(None)
             .write_timeout(body)
             .drain(drain)
@@ -237,7 +238,8 @@ impl Default for Settings {
     }
 }
 
-/// The connections of one address unless they are written: a quarter, but not fewer than a few.
+/// The default number of connections from one address: a quarter of all, but at least 16 if there are
+/// as many.
 fn share_of_one(connections: usize) -> usize {
     (connections / 4).max(16).min(connections)
 }
@@ -273,8 +275,8 @@ impl Gate {
 
 // === the checks ===
 
-/// Where operators are listened to: on this machine alone, unless more is asked for. The token crosses
-/// the wire as it is.
+/// The address of the admin listener: one that only this machine reaches, unless `allow_remote` is set.
+/// The token is sent without TLS.
 fn admin_listen(written: &WrittenAdmin, usual: SocketAddr) -> Result<SocketAddr, SettingsError> {
     let listen = written.listen.unwrap_or(usual);
     if !listen.ip().to_canonical().is_loopback() && written.allow_remote != Some(true) {
@@ -301,7 +303,7 @@ fn within(
     Err(error(field, format!("{value} is out of range; write {least} to {most}")))
 }
 
-/// A length that a timer can keep: not zero, and no longer than a day.
+/// A timeout from the settings, or its default: from 10 ms to a day.
 fn length(
     field: &'static str,
     written: Option<Length>,

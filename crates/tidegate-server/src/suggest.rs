@@ -1,15 +1,15 @@
-//! What may have been meant.
+//! Suggestions for misspelt names.
 
-/// How many names are looked at: a misspelt name must not cost more than a good one is worth.
+/// The most names that are compared: a misspelt name must not cost much more than a good one.
 const MOST: usize = 200;
 
-/// The most characters that may be wrong.
+/// The most characters that may be wrong in a name that is close.
 const TYPOS: usize = 2;
 
 /// The name closest to `wrong`, if one is close.
 pub(crate) fn closest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let close = |name: &'n str| {
-        // Names are short and ASCII; what is not cannot be close to one.
+        // Names are short and ASCII; a text that is neither cannot be close to one.
         let near = name.len().abs_diff(wrong.len()) <= TYPOS;
         let distance = near.then(|| distance(name.as_bytes(), wrong.as_bytes()))?;
         (distance <= TYPOS && distance < name.len()).then_some((distance, name))
@@ -18,7 +18,7 @@ pub(crate) fn closest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> 
     Some(best.1.to_owned())
 }
 
-/// How many characters have to be added, removed or replaced (Levenshtein).
+/// How many bytes have to be added, removed or replaced to get from one text to the other (Levenshtein).
 fn distance(from: &[u8], to: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (above, letter) in from.iter().enumerate() {

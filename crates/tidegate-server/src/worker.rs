@@ -1,4 +1,4 @@
-//! What the threads share, and what each has for itself.
+//! The state that all threads share, and the state that each thread has for itself.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,25 +11,25 @@ use crate::metrics::{HeadRefusals, Tally};
 use crate::pages::Pages;
 use crate::settings::Settings;
 
-/// What every thread sees.
+/// The state of a server that all its threads share.
 pub(crate) struct Shared<S> {
     pub(crate) engine: Arc<Engine<S>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: Settings,
-    /// The listener of those who ask for decisions: its connections and what they hold.
+    /// The listener for decisions: its connections and the memory they hold.
     pub(crate) serve: Serve,
     started: Timestamp,
-    /// What each thread has counted.
+    /// The counters of each thread.
     tallies: Mutex<Vec<Arc<Tally>>>,
     pub(crate) pages: Pages,
     /// Requests refused for what their heads say.
     pub(crate) head_refusals: HeadRefusals,
     draining: AtomicBool,
-    /// Reloads that were refused, and those that were accepted.
+    /// Counts of the reloads that were refused, and of those that were accepted.
     reloads: [AtomicU64; 2],
 }
 
-/// What one thread has for itself, so that threads do not wait for each other's caches.
+/// The state of one thread. It has its own counters, so that threads do not wait for each other's caches.
 pub(crate) struct Worker<S> {
     pub(crate) shared: Arc<Shared<S>>,
     pub(crate) tally: Arc<Tally>,
@@ -63,12 +63,12 @@ impl<S> Shared<S> {
         self.draining.store(true, Relaxed);
     }
 
-    /// How long it has been running.
+    /// How long the server has been running.
     pub(crate) fn uptime(&self) -> Span {
         self.clock.now().since(self.started)
     }
 
-    /// What each thread has counted.
+    /// The counters of each thread.
     pub(crate) fn tallies(&self) -> Vec<Arc<Tally>> {
         self.tallies.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

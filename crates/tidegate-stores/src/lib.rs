@@ -1,4 +1,4 @@
-//! The memory of Tidegate: stores that a fleet shares.
+//! Shared stores for Tidegate: they keep the counters of a whole fleet.
 //!
 //! Each is a feature and a module of its own, and implements [`Store`](tidegate_core::Store) for the
 //! core's rules. None knows a policy or the engine.

@@ -1,4 +1,4 @@
-//! Asks a store the way the engine does, and says what came of it as plain data.
+//! Asks a store the way the engine does, and returns the decision as plain data.
 //!
 //! Two stores can then be compared by value, and a failure reads like a log.
 
@@ -9,33 +9,33 @@ use tidegate_core::{
 
 use crate::ready;
 
-/// How often a batch is sent again with other calendar periods before that counts as an error.
-/// The engine's rule is one.
+/// Times a batch may be sent again with other calendar periods before that counts as an error. The
+/// engine allows one more than the batch has charges.
 const RESENDS: usize = MAX_LIMITS;
 
-/// Whether the request is made or only considered.
+/// Whether a request is charged or only looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// `Store::charge`.
+    /// Ask by `Store::charge`.
     Charge,
-    /// `Store::peek`.
+    /// Ask by `Store::peek`.
     Peek,
 }
 
 /// A decision as plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What to do.
+    /// Whether the request is admitted.
     pub verdict: Verdict,
-    /// The limit that decided.
+    /// The name of the limit that decided.
     pub binding: String,
-    /// What each limit said, in the order of the policy, by name.
+    /// The name and the reading of each limit, in the order of the policy.
     pub readings: Vec<(String, Reading)>,
-    /// The store's time.
+    /// The store's time at the decision, in microseconds.
     pub decided_at: u64,
 }
 
-/// The secret of a test's digests; anything will do.
+/// The digests that tests use; their secret can be anything.
 #[must_use]
 pub fn digests() -> Digests {
     Digests::new([0x7469_6465, 0x6761_7465])
@@ -45,7 +45,7 @@ pub fn digests() -> Digests {
 ///
 /// # Panics
 ///
-/// If the store fails: none that is judged here may.
+/// If the store fails: no store that is judged here may fail.
 pub fn ask<S: Store>(
     store: &S,
     policy: &Policy,
@@ -56,7 +56,8 @@ pub fn ask<S: Store>(
     ready(ask_remote(store, policy, subject, weight, ask))
 }
 
-/// The same of a store that has to be waited for.
+/// Asks a store that has to be waited for about one request. `None` if no limit of the policy
+/// applies to the subject.
 ///
 /// # Panics
 ///
@@ -101,7 +102,7 @@ fn answer(case: &mut Case<'_>) -> Answer {
     let decision = fold(case);
     let admitted = decision.is_admitted();
     let readings = decision.explain().map(|said| {
-        // The wait of a reading is that of a refused request; an admitted one has none.
+        // A reading's wait is the wait of a refused request; an admitted request has none.
         let wait = if admitted { Span::ZERO } else { said.reading.wait };
         (said.limit.name().to_string(), Reading { wait, ..*said.reading })
     });
@@ -122,11 +123,11 @@ impl Answer {
         matches!(self.verdict, Verdict::Admit)
     }
 
-    /// What the limit of this name said.
+    /// The reading of the limit with this name.
     ///
     /// # Panics
     ///
-    /// If it was not asked.
+    /// If that limit was not asked.
     pub fn of(&self, limit: &str) -> &Reading {
         let found = self.readings.iter().find(|(name, _)| name == limit);
         found.map_or_else(|| panic!("limit `{limit}` was not asked"), |(_, reading)| reading)

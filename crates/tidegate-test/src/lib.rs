@@ -3,15 +3,16 @@
 //! A test that repeats the code it tests agrees with its mistakes. So the expectation is written
 //! down twice more here, in other ways: as a slow [`model`] that knows the definitions and no
 //! tricks, and as the [`vectors`] that say in data what the documents mean. [`trace`] makes up
-//! policies and steps nobody would think of, [`drive`] walks them through any [`Store`], and
+//! policies and steps that nobody would think of, [`drive`] runs them through any [`Store`], and
 //! [`plain`] is the smallest store there is: the pure rules of the core around a map. [`stub`] is a
-//! store that waits, fails and is written down as a test says; a [`page`] is written on by a log.
+//! store that waits and fails as a test says, and records its calls; a [`page`] collects the log of
+//! a program under test.
 //!
 //! Shared stores are judged on real [`servers`] that are killed, stopped and restarted, and behind
-//! a [`proxy`] that breaks the wire in between. Metrics are read by the letter of [`openmetrics`].
+//! a [`proxy`] that breaks the wire in between. Metrics are parsed strictly by [`openmetrics`].
 //! Listeners are sent the requests of [`smuggling`], which no client library would write.
 //!
-//! Nothing here reads a clock, and only the harness waits: for other processes, and never without a
+//! Nothing here reads a clock. Only the harness waits: for other processes, and never without a
 //! bound. A failure prints the trace that led to it.
 //!
 //! [`Store`]: tidegate_core::Store
@@ -43,11 +44,11 @@ use core::task::{Context, Poll, Waker};
 use tidegate_core::Store;
 use tidegate_engine::Engine;
 
-/// Makes the probes that are due by the clock of an engine; how many there were.
+/// Makes the probes that are due by the engine's clock, and returns their number.
 ///
 /// # Panics
 ///
-/// If its store makes them wait.
+/// If the store makes a probe wait.
 pub fn probe<S: Store>(engine: &Engine<S>) -> usize {
     let due = engine.poll(engine.now());
     let probes = due.len();
@@ -55,11 +56,11 @@ pub fn probe<S: Store>(engine: &Engine<S>) -> usize {
     probes
 }
 
-/// The output of a future that is ready at once, as those of a store without I/O are.
+/// The output of a future that is ready at once, such as that of a store without I/O.
 ///
 /// # Panics
 ///
-/// If it is not: such a store would have to be run under an executor.
+/// If the future is not ready: its store would have to be run under an executor.
 pub fn ready<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,

@@ -1,8 +1,9 @@
-//! The production scripts without a server: a Lua that is told the time.
+//! The production scripts without a server, run by a Lua interpreter that is told the time.
 //!
-//! The store is the real one, and so are the texts it sends; what runs them is Lua 5.1 with the few
-//! commands they use, over a map. So the time can be anything, and a hundred thousand traces take
-//! seconds. What only a real server does is held to the same expectations by other tests.
+//! The store is the real one, and it sends its real scripts. They run in Lua 5.1, with the few
+//! commands they use implemented over a map. So the time can be anything, and a hundred thousand
+//! traces take seconds. Behaviour that only a real server has is held to the same expectations by
+//! other tests.
 
 mod pack;
 
@@ -13,35 +14,35 @@ use mlua::{Function, Lua, MultiValue, Table, Value};
 use tidegate_core::{Clock, Secret};
 use tidegate_stores::redis::RedisStore;
 
-/// What happens to a key whose time to live is over.
+/// What happens to a key whose time to live has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expired {
-    /// It is gone, as on a server.
+    /// The key is deleted, as on a server.
     Gone,
-    /// It stays: for clocks that are set back, where a server may have forgotten what the rules
-    /// remember.
+    /// The key stays. For tests that set the clock back: there a server may have deleted a key that
+    /// the rules still count.
     Stays,
 }
 
-/// The keys of the server that is not there, each with its value and its expiry in milliseconds.
+/// The keys of the simulated server, each with its value and its expiry in milliseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Keys(Arc<Mutex<Stored>>);
 
 /// Values by their keys, each with its expiry in milliseconds.
 type Stored = BTreeMap<Vec<u8>, (Vec<u8>, u64)>;
 
-/// The secret of tests.
+/// The secret that all tests use.
 ///
 /// # Panics
 ///
-/// Never: it is long enough.
+/// Never: the secret is long enough.
 #[must_use]
 pub fn secret() -> Secret {
     Secret::try_new("a secret that every test knows").expect("it is long enough")
 }
 
-/// A store whose scripts see the time of `clock`. Grouped, it charges only counters with the same
-/// hash tag together, as on a cluster.
+/// A store whose scripts see the time of `clock`. If `grouped`, it charges together only counters
+/// with the same hash tag, as on a cluster.
 ///
 /// # Panics
 ///
@@ -51,7 +52,7 @@ pub fn store(clock: Arc<dyn Clock>, expired: Expired, grouped: bool) -> RedisSto
     store_over(clock, expired, grouped, &Keys::default())
 }
 
-/// The same store over keys that can be looked at.
+/// The store of [`store`], over keys that the test can look at.
 ///
 /// # Panics
 ///
@@ -71,7 +72,7 @@ pub fn store_over(
     RedisStore::scripted(&secret(), grouped, Box::new(run))
 }
 
-/// Lua, with what a server gives a script.
+/// A Lua interpreter with the functions that a server gives a script.
 struct Machine {
     lua: Lua,
     made: HashMap<String, Function>,
@@ -145,7 +146,7 @@ impl Keys {
                 Some((value, _)) => Ok(Value::String(lua.create_string(value)?)),
                 None => Ok(Value::Boolean(false)),
             },
-            // A time to live that is over: the key is gone.
+            // This expiry has passed, so the key is deleted.
             [b"SET", key, b"", b"PXAT", b"1"] => {
                 keys.remove(*key);
                 Ok(Value::Boolean(true))
@@ -178,7 +179,7 @@ impl Keys {
     }
 }
 
-/// What a server makes of an argument.
+/// The bytes that a server gets for an argument of a command.
 fn text_of(value: &Value) -> Vec<u8> {
     match value {
         Value::String(text) => text.as_bytes().to_vec(),
@@ -186,7 +187,7 @@ fn text_of(value: &Value) -> Vec<u8> {
     }
 }
 
-/// The expiry of a key, which is not over already.
+/// Parses the expiry of a key, and panics if it has already passed.
 fn whole(expiry: &[u8], now: u64) -> u64 {
     let expiry = number(expiry);
     assert!(expiry > now / 1_000, "some servers delete at once what expires in this millisecond");

@@ -1,11 +1,11 @@
 //! The slow model: a store that remembers everything and works every answer out anew.
 //!
-//! The core keeps a few integers per counter and has formulas for waits. Here is none of that. A
-//! counter is the list of all that was recorded; what is left is worked out from the definitions
-//! in wide integers; and a wait is found by looking for the first
-//! instant at which the same request would be admitted. It is unbounded and slow, and it shares
-//! with the core the words (shapes, readings, calendars) but none of the steps, so that both are
-//! wrong in the same way only if the definition is.
+//! The core keeps a few integers per counter and has formulas for waits. There is none of that
+//! here. A counter is the list of all charges that were recorded; the rest is worked out from the
+//! definitions in wide integers; and a wait is found by searching for the first instant at which
+//! the same request would be admitted. The model is unbounded and slow. It shares the words with
+//! the core (shapes, readings, calendars) but none of the steps, so both are wrong in the same way
+//! only if the definition is.
 
 mod attempts;
 mod batch;
@@ -26,13 +26,13 @@ use tidegate_core::{
 
 use counter::Kept;
 
-/// The most that refused attempts can take a count below zero.
+/// The furthest below zero that refused attempts can take a count.
 const MAX_OVER: i128 = 1 << 31;
 
-/// Keys are told apart by their text; who knows the secret does not matter here.
+/// The secret of key names. They only have to differ here, so its value does not matter.
 const SECRET: [u8; 32] = [7; 32];
 
-/// A store without bounds, tricks or formulas.
+/// A store without bounds, tricks or formulas, to compare other stores with.
 #[derive(Debug)]
 pub struct ModelStore<C> {
     clock: C,
@@ -41,7 +41,7 @@ pub struct ModelStore<C> {
     kept: Mutex<HashMap<Name, Kept>>,
 }
 
-/// Which counter: the identity of the limit, and the subject as the text of a key spells it.
+/// The name of a counter: the identity of the limit, and the subject as it is spelled in the key.
 type Name = (u64, String);
 
 // === impl ModelStore ===
@@ -53,14 +53,15 @@ impl<C: Clock> ModelStore<C> {
         Self { clock, born: 0, names: KeyNames::new(&SECRET), kept: Mutex::default() }
     }
 
-    /// A store for which, as for one in memory, nothing has begun before it did.
+    /// A store in which, as in one in memory, no period began before the store was made.
     #[must_use]
     pub fn born_now(clock: C) -> Self {
         Self { born: clock.now().as_micros(), ..Self::new(clock) }
     }
 
-    /// A limit keeps its counters when a reload gives it another period or puts its name into their keys,
-    /// so the last part of the text, which is the period, and the name before it are left out.
+    /// The names of a batch's counters. A limit keeps its counters when a reload changes its period
+    /// or puts its name into their keys, so both are left out: the last part of the key, which is
+    /// the period, and the limit's name before it.
     fn names(&self, batch: &Batch<'_>) -> Vec<Name> {
         batch.charges().iter().map(|charge| self.name(charge, &batch.key(charge))).collect()
     }
@@ -108,13 +109,13 @@ impl<C: Clock> Store for ModelStore<C> {
         Ok(())
     }
 
-    /// A settlement names counters by digest, and the model knows them by their text: it says so.
-    /// Settling is held to the [plain store](crate::plain) instead.
+    /// Always refuses: a settlement names counters by digest, and the model knows them by their
+    /// text. Settling is tested against the [plain store](crate::plain) instead.
     fn settle_now(&self, _: &Settlement<'_>) -> Result<Receipt, StoreError> {
         Err(StoreError::Refused)
     }
 
-    /// Counters are amended as they are charged: by their text.
+    /// Amends a counter, which the model finds by its text, as when it is charged.
     async fn amend(
         &self,
         counter: Counter<'_>,
@@ -132,7 +133,8 @@ impl<C: Clock> Store for ModelStore<C> {
         Ok(Amended { changed: held != block, block, at: now })
     }
 
-    /// A list goes by the names a store has given, and the model has none to show.
+    /// Always refuses: blocks are listed by the names that a store gives its counters, and the
+    /// model gives none.
     async fn blocks(&self, _: Page<'_>, _: Span) -> Result<Blocks, StoreError> {
         Err(StoreError::Refused)
     }

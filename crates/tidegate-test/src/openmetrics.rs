@@ -1,36 +1,38 @@
-//! Metrics, read as strictly as `OpenMetrics` 1.0 has it, and judged by the `promtool` of Prometheus.
+//! Metrics, parsed as strictly as `OpenMetrics` 1.0 demands, and checked by the `promtool` of
+//! Prometheus.
 //!
-//! A scraper forgives a lot, and its graphs are then wrong without a word. So the text is read here by
-//! the letter: what is described twice, comes in pieces, is counted twice or is a histogram without
-//! its end is refused. Timestamps and exemplars are refused as well, because we write none.
+//! A scraper forgives a lot, and its graphs are then silently wrong. So the text is parsed strictly
+//! here: a family that is described twice or comes in pieces, a sample that occurs twice, and a
+//! histogram without its last bucket are errors. Timestamps and exemplars are errors as well,
+//! because we write none.
 
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
-/// The metrics of one name.
+/// A metric family: all metrics of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    /// Its name, without the suffixes of its samples.
+    /// The name of the family, without the suffixes of its samples.
     pub name: String,
-    /// Its type, as it is written.
+    /// The type of the family, as it is written.
     pub kind: String,
-    /// Its samples, in the order of the text.
+    /// The samples of the family, in the order of the text.
     pub samples: Vec<Sample>,
 }
 
-/// One number.
+/// One sample of a metric family.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The name with its suffix.
+    /// The name of the sample, with its suffix.
     pub name: String,
-    /// Names and values of its labels, in the order of the text.
+    /// Names and values of the labels, in the order of the text.
     pub labels: Vec<(String, String)>,
-    /// The number.
+    /// The value of the sample.
     pub value: f64,
 }
 
-/// Which suffixes the samples of a type have; none for a type that there is not.
+/// The suffixes that samples of this type have; `None` for a type that does not exist.
 fn suffixes(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "counter" => &["_total", "_created"],
@@ -41,11 +43,11 @@ fn suffixes(kind: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Reads a whole exposition.
+/// Parses a whole exposition.
 ///
 /// # Errors
 ///
-/// What is wrong, with the line.
+/// What is wrong, and in which line.
 pub fn read(text: &str) -> Result<Vec<Family>, String> {
     let body = text.strip_suffix("# EOF\n").ok_or("it does not end in `# EOF` and a line feed")?;
     let mut reader = Reader::default();
@@ -66,7 +68,7 @@ pub fn read(text: &str) -> Result<Vec<Family>, String> {
 #[derive(Default)]
 struct Reader {
     families: Vec<Family>,
-    /// What is said already: keywords with names, and samples with their labels.
+    /// Keywords with names, and samples with their labels, that were read already.
     seen: HashSet<String>,
 }
 
@@ -123,7 +125,7 @@ impl Reader {
     }
 }
 
-/// A number as it may be written; infinity has a sign.
+/// Parses a number as `OpenMetrics` writes it; infinity has a sign.
 fn number(text: &str) -> Result<f64, String> {
     match text {
         "+Inf" => Ok(f64::INFINITY),
@@ -136,7 +138,7 @@ fn number(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What a text stands for in which `\\`, `\"` and `\n` are escaped, and nothing else.
+/// Undoes the escapes `\\`, `\"` and `\n` in a text; any other escape is an error.
 fn unescaped(text: &str) -> Result<String, String> {
     let (mut plain, mut rest) = (String::new(), text.chars());
     while let Some(next) = rest.next() {
@@ -191,7 +193,7 @@ impl Family {
         }
     }
 
-    /// Buckets rise to `+Inf`, which holds as many as all of them.
+    /// Checks that the buckets rise up to `+Inf`, and that this last one holds the whole count.
     fn check_histogram(&self) -> Result<(), String> {
         let of = |suffix: &str| {
             let name = format!("{}{suffix}", self.name);
@@ -231,11 +233,11 @@ fn is_count(value: f64) -> bool {
     (0.0..f64::INFINITY).contains(&value)
 }
 
-/// Holds a text of Prometheus 0.0.4 to the linter of Prometheus, which must have nothing to say.
+/// Runs the linter of Prometheus on a text in its format 0.0.4; the linter must report nothing.
 ///
 /// # Panics
 ///
-/// If it has, or is not installed.
+/// If the linter reports anything, or is not installed.
 #[track_caller]
 pub fn lint(prometheus: &str) {
     let said = promtool(&["check", "metrics"], prometheus);
@@ -243,12 +245,12 @@ pub fn lint(prometheus: &str) {
     assert!(said.status.success() && told.is_empty(), "{told}\n{prometheus}");
 }
 
-/// Has Prometheus evaluate an expression on the samples of these families, which must come to one
-/// number.
+/// Has Prometheus evaluate an expression on the samples of these families; the result must be
+/// `number`.
 ///
 /// # Panics
 ///
-/// If it comes to something else, or promtool is not installed.
+/// If the result is something else, or promtool is not installed.
 #[track_caller]
 pub fn evaluates(families: &[Family], expression: &str, number: &str) {
     let mut tests = String::from("tests:\n- interval: 1m\n  input_series:\n");

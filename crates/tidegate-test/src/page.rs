@@ -1,20 +1,20 @@
-//! What a program writes while it is tested, to be read by the test.
+//! A buffer for the output of a program under test, which the test can read.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Something that is written to, as a log is. All clones are one page.
+/// A buffer that can be written to like a log. All clones share their content.
 #[derive(Clone, Debug, Default)]
 pub struct Page(Arc<Mutex<Vec<u8>>>);
 
 // === impl Page ===
 
 impl Page {
-    /// Everything that was written so far.
+    /// Everything written so far.
     ///
     /// # Panics
     ///
-    /// If it is not text.
+    /// If it is not UTF-8 text.
     #[must_use]
     pub fn text(&self) -> String {
         let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();

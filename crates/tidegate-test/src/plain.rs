@@ -7,28 +7,30 @@ use tidegate_core::{
     Receipt, Record, Settlement, Span, Stepped, Store, StoreError, TicketId, Timestamp, Write,
 };
 
-/// A store of the core's records, by the digests of their keys or by their names.
+/// A store of the core's records, kept by the digests of their keys or by their names.
 #[derive(Debug)]
 pub struct PlainStore<C> {
     clock: C,
     names: Naming,
-    /// What is kept, by the name of the counter.
+    /// The records, by the name of the counter.
     pub records: Mutex<BTreeMap<String, Record>>,
     settled: Mutex<HashSet<TicketId>>,
 }
 
 impl<C: Clock> PlainStore<C> {
-    /// A store that has seen nothing.
+    /// An empty store that names counters by digest.
     pub fn new(clock: C) -> Self {
         Self { clock, names: Naming::Digests, records: Mutex::default(), settled: Mutex::default() }
     }
 
-    /// A store that goes by names, as shared stores do: with another period a limit has other ones.
+    /// An empty store that names counters by key, as shared stores do: with another period a limit
+    /// has other names.
     pub fn by_name(clock: C, names: KeyNames) -> Self {
         Self { names: Naming::Keys(names), ..Self::new(clock) }
     }
 
-    /// Reads the counters of these names, takes a step, and writes what comes of it; all as one.
+    /// Reads the counters of these names, takes a step, and writes its results; all in one
+    /// transaction.
     fn take<T>(
         &self,
         names: &[Names],

@@ -48,18 +48,18 @@ pub struct Case {
 /// The answers to a [`Case`]; interim answers (1xx) do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// So many answers, none of them a 400; then the connection stays open and silent.
+    /// This many answers, none of them a 400; then the connection stays open and silent.
     Answered(usize),
-    /// So many answers, none of them a 400; then the connection ends.
+    /// This many answers, none of them a 400; then the connection ends.
     Closed(usize),
-    /// So many answers, none of them a 400; then exactly one `HTTP/1.1 400` with `connection: close`,
-    /// and the connection ends.
+    /// This many answers, none of them a 400; then exactly one `HTTP/1.1 400` with
+    /// `connection: close`, and the connection ends.
     Refused {
         /// Answers before the 400.
         after: usize,
     },
-    /// The same as [`Refused`](Self::Refused), but the fault is in a body whose head was well-formed.
-    /// A service may answer such a request before its body has come, so the last answer may have any
+    /// As [`Refused`](Self::Refused), but the fault is in a body whose head was well-formed. A
+    /// service may answer such a request before its body has come, so the last answer may have any
     /// status; the connection ends after it all the same.
     RefusedBody {
         /// Answers before the one to the request with the fault.
@@ -88,28 +88,29 @@ impl Requests<'_> {
         self.request(&format!("GET {} HTTP/1.1", self.get), "Host: tidegate.example\r\n", "")
     }
 
-    /// A request line, field lines and those of every request, an empty line, and what follows.
+    /// A request: the line, `fields`, the fields that every request carries, an empty line, and
+    /// `rest`.
     fn request(&self, line: &str, fields: &str, rest: &str) -> String {
         format!("{line}\r\n{fields}{}\r\n{rest}", self.fields)
     }
 
-    /// A POST request of HTTP/1.1 with a Host, further field lines, and what follows the head.
+    /// A POST request of HTTP/1.1: with a Host field, `fields`, and `rest` after the head.
     fn upload(&self, fields: &str, rest: &str) -> String {
         let line = format!("POST {} HTTP/1.1", self.post);
         self.request(&line, &format!("Host: tidegate.example\r\n{fields}"), rest)
     }
 
-    /// Adds the two cases of a shape whose head is at fault.
+    /// Adds the two cases of a shape whose head is malformed.
     fn refuse(&self, name: &'static str, shape: impl AsRef<[u8]>, cases: &mut Vec<Case>) {
         self.add(name, shape.as_ref(), |after| Expect::Refused { after }, cases);
     }
 
-    /// Adds the two cases of a shape whose body is at fault.
+    /// Adds the two cases of a shape whose body is malformed.
     fn refuse_body(&self, name: &'static str, shape: impl AsRef<[u8]>, cases: &mut Vec<Case>) {
         self.add(name, shape.as_ref(), |after| Expect::RefusedBody { after }, cases);
     }
 
-    /// Adds the cases of a shape: first on its connection, and after a well-formed request.
+    /// Adds the two cases of a shape: first on its connection, and after a well-formed request.
     fn add(
         &self,
         name: &'static str,

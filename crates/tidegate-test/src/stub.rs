@@ -1,8 +1,8 @@
-//! One store for tests of everything above it: the counters of another store, behind a wire that does
-//! what a test tells it to.
+//! A store for tests of the layers above it: the counters of another store, behind a wire that a
+//! test controls.
 //!
-//! What kind of store it is ([`Store::SHARED`], [`Store::FALLIBLE`], [`Store::WAITS`]) is part of its
-//! type, as it is for real ones. Everything else is told to its [`Wire`] while it is in use.
+//! The kind of store ([`Store::SHARED`], [`Store::FALLIBLE`], [`Store::WAITS`]) is part of its
+//! type, as it is for real ones. Everything else is set through its [`Wire`] while it is in use.
 
 use core::future::poll_fn;
 use core::task::{Poll, Waker};
@@ -16,7 +16,7 @@ use tidegate_core::{
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 
-/// A store whose calls wait, fail, panic and are written down as its [`Wire`] says.
+/// A store whose calls wait, fail and panic as its [`Wire`] says, and are recorded there.
 #[derive(Debug)]
 pub struct Stub<
     S = MemoryStore<Arc<ManualClock>>,
@@ -34,7 +34,7 @@ pub type Waiting<S = MemoryStore<Arc<ManualClock>>> = Stub<S, false, false, true
 /// A store that answers at once and can fail.
 pub type Failing<S = MemoryStore<Arc<ManualClock>>> = Stub<S, true, true, false>;
 
-/// What lies between a stub and its counters. All of it can be changed while calls are under way.
+/// The wire between a stub and its counters. All settings can be changed while calls are under way.
 #[derive(Debug, Default)]
 pub struct Wire {
     clock: Option<Arc<ManualClock>>,
@@ -46,18 +46,18 @@ pub struct Wire {
     allowed: Mutex<Vec<(Call, Span)>>,
     probes_answer: AtomicBool,
     held: AtomicBool,
-    /// The tasks of the calls that are kept waiting.
+    /// The wakers of the calls that are kept waiting.
     waiting: Mutex<Vec<Waker>>,
     lies: AtomicBool,
     panics: AtomicBool,
     before: AtomicU32,
     after: AtomicU32,
-    /// How often the counters were counted, and what that waits for.
+    /// How many times [`Store::usage`] was called; each call waits for the lock `look`.
     looks: AtomicU32,
     look: Mutex<()>,
 }
 
-/// What a store can be asked.
+/// A call to a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// [`Store::charge`].
@@ -77,7 +77,7 @@ pub enum Call {
 // === impl Wire ===
 
 impl Wire {
-    /// Fails every call with this error, until told otherwise.
+    /// Fails every call with this error from now on; `None` ends that.
     pub fn fail(&self, error: impl Into<Option<StoreError>>) {
         *lock(&self.fault) = error.into();
     }
@@ -92,7 +92,7 @@ impl Wire {
         self.probes_answer.store(answer, Relaxed);
     }
 
-    /// Keeps calls waiting from now on, or wakes those that wait and lets them go on.
+    /// Keeps calls waiting from now on (`true`), or lets those that wait go on (`false`).
     pub fn hold(&self, held: bool) {
         self.held.store(held, Relaxed);
         if !held {
@@ -100,60 +100,60 @@ impl Wire {
         }
     }
 
-    /// Fills in a reading that has room before a charge fails.
+    /// Makes every charge push a reading with room first, even if the charge then fails.
     pub fn lie(&self) {
         self.lies.store(true, Relaxed);
     }
 
-    /// Panics in every charge.
+    /// Makes every charge panic.
     pub fn panic(&self) {
         self.panics.store(true, Relaxed);
     }
 
-    /// Makes every call come back this often before the counters are asked, and this often after.
+    /// Makes every call but a probe return pending this often before the counters are asked, and a
+    /// charge also this often after.
     pub fn wait(&self, before: u32, after: u32) {
         self.before.store(before, Relaxed);
         self.after.store(after, Relaxed);
     }
 
-    /// How often the counters were counted, by [`Store::usage`].
+    /// How many times the counters were counted, by [`Store::usage`].
     pub fn looks(&self) -> u32 {
         self.looks.load(Relaxed)
     }
 
-    /// Keeps whoever counts the counters waiting, thread and all, until this is dropped.
+    /// Blocks the thread of any [`Store::usage`] call until the guard is dropped.
     pub fn hold_looks(&self) -> MutexGuard<'_, ()> {
         lock(&self.look)
     }
 
-    /// Says that the servers have changed this often.
+    /// Sets the changes of servers that the store reports.
     pub fn change(&self, changes: Changes) {
         *lock(&self.changes) = changes;
     }
 
-    /// The calls that have reached the counters' side of the wire, with the time of each where the stub
-    /// has a clock.
+    /// The calls that have crossed the wire, each with its time if the stub has a clock.
     pub fn calls(&self) -> Vec<(Timestamp, Call)> {
         lock(&self.calls).clone()
     }
 
-    /// Forgets the calls made so far, and says what they were.
+    /// Returns the calls made so far, and forgets them.
     pub fn take_calls(&self) -> Vec<(Timestamp, Call)> {
         core::mem::take(&mut lock(&self.calls))
     }
 
-    /// How many calls of this kind there were.
+    /// Number of calls of this kind.
     pub fn count(&self, call: Call) -> usize {
         lock(&self.calls).iter().filter(|(_, made)| *made == call).count()
     }
 
-    /// Makes the next calls of these kinds take this long, one each and in this order, and then fail
-    /// with this error or succeed. The clock of the stub is moved for it.
+    /// Makes the next calls of these kinds take this long, one each and in this order, and then
+    /// fail with the given error or succeed. It moves the stub's clock for that.
     pub fn slow(&self, steps: impl IntoIterator<Item = (Call, Span, Option<StoreError>)>) {
         lock(&self.slow).extend(steps);
     }
 
-    /// How long each call was allowed to take, where that is said; and forgets it.
+    /// Returns the deadline of each call that had one, and forgets them.
     pub fn take_allowed(&self) -> Vec<(Call, Span)> {
         core::mem::take(&mut lock(&self.allowed))
     }
@@ -162,7 +162,7 @@ impl Wire {
         lock(&self.allowed).push((call, within));
     }
 
-    /// Writes a call down, and says what becomes of it.
+    /// Records a call, and returns the error that it has to fail with, if any.
     fn begin(&self, call: Call) -> Result<(), StoreError> {
         let now = self.clock.as_ref().map_or(Timestamp::ZERO, Clock::now);
         lock(&self.calls).push((now, call));
@@ -184,7 +184,7 @@ impl Wire {
         }
     }
 
-    /// Comes back so often before it is done, as from a socket.
+    /// Returns pending this many times before it is done, as a read from a socket does.
     async fn trip(&self, times: &AtomicU32) {
         let mut left = times.load(Relaxed);
         poll_fn(|context| match left.checked_sub(1) {
@@ -221,7 +221,7 @@ impl Wire {
 impl<const SHARED: bool, const FALLIBLE: bool, const WAITS: bool>
     Stub<MemoryStore<Arc<ManualClock>>, SHARED, FALLIBLE, WAITS>
 {
-    /// A stub with counters in memory and in the time of this clock.
+    /// A stub with counters in memory, which uses this clock.
     #[must_use]
     pub fn in_memory(clock: &Arc<ManualClock>) -> Self {
         let budget = Budget { buckets: 10_000, quotas: 10_000, windows: 500, attempts: 500 };
@@ -243,7 +243,8 @@ impl<const SHARED: bool, const FALLIBLE: bool, const WAITS: bool>
 impl<S, const SHARED: bool, const FALLIBLE: bool, const WAITS: bool>
     Stub<S, SHARED, FALLIBLE, WAITS>
 {
-    /// A stub over the counters of another store, which comes back once before each answer if it waits.
+    /// A stub over the counters of another store. If it waits, it returns pending once before each
+    /// call.
     #[must_use]
     pub fn over(inner: S) -> Self {
         let wire = Wire::default();
@@ -251,13 +252,13 @@ impl<S, const SHARED: bool, const FALLIBLE: bool, const WAITS: bool>
         Self { inner, wire: Arc::new(wire) }
     }
 
-    /// What the stub is told by.
+    /// The wire that controls the stub.
     #[must_use]
     pub const fn wire(&self) -> &Arc<Wire> {
         &self.wire
     }
 
-    /// The store that counts.
+    /// The store that keeps the counters.
     #[must_use]
     pub const fn inner(&self) -> &S {
         &self.inner

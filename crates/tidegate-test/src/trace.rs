@@ -1,8 +1,9 @@
-//! Traces nobody would think of: policies, requests, clocks and reloads, made up from a seed.
+//! Traces that nobody would think of: policies, requests, clocks and reloads, generated from a
+//! seed.
 //!
-//! A trace is plain data. `proptest` makes it, shrinks it when it fails, and prints what is left;
-//! the times that matter most (the told wait, one tick less, the edge of a period) are steps of
-//! their own, because chance would not hit them.
+//! A trace is plain data. `proptest` generates it, shrinks it when it fails, and prints what is
+//! left. The times that matter most (the wait that was told, one tick less, the edge of a period)
+//! are steps of their own, because chance would not hit them.
 
 mod attempts;
 mod plan;
@@ -24,66 +25,67 @@ use crate::drive::{Answer, Ask, ask, ask_remote};
 /// that has 23 hours, and on no round tick.
 pub const START: Timestamp = Timestamp::from_micros(1_774_738_797_123_457);
 
-/// A told wait that is longer is not waited for: the range of time is finite.
+/// The longest wait that [`Step::ToldWait`] waits for, because the range of time is finite.
 const LONGEST_WAIT: Span = Span::from_secs(400 * 24 * 3_600);
 
-/// A policy, and what happens to it.
+/// A policy, and the steps that it goes through.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// The policy at first.
+    /// The policy at the beginning.
     pub policy: PolicyPlan,
-    /// What happens, in this order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
-/// One thing that happens.
+/// One step of a trace.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Somebody asks, for so many units.
+    /// A subject asks for this many units.
     Ask(Who, u64, Ask),
-    /// Time passes.
+    /// This many microseconds pass.
     Wait(u64),
-    /// Time passes until the next multiple of so many microseconds, or one tick less.
+    /// Time passes until the next multiple of this many microseconds, or until one tick before it
+    /// if true.
     ToEdge(u64, bool),
-    /// Exactly the wait that the last refusal told passes, or one tick less.
+    /// The wait that the last refusal told passes exactly, or one tick less if true.
     ToldWait(bool),
-    /// The clock is set back.
+    /// The clock is set back by this many microseconds.
     Back(u64),
     /// The policy is replaced.
     Reload(PolicyPlan),
-    /// The limits get the first of these numbers that are of their shape.
+    /// Each limit gets the first of these shapes that is of its own kind.
     Renumber(Vec<ShapePlan>),
 }
 
-/// Who asks: one of a few, so that counters are shared.
+/// The subject that asks: one of a few, so that counters are shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Who {
-    /// One of the organisations.
+    /// The index of the organisation.
     pub org: u8,
-    /// One of the users, or nobody who is known.
+    /// The index of the user, if the user is known.
     pub user: Option<u8>,
-    /// One of the addresses.
+    /// The index of the address.
     pub address: u8,
 }
 
-/// One request of a trace, answered.
+/// One request of a trace, with its answer.
 pub struct Moment<'m, S> {
-    /// Who asked.
+    /// The subject that asked.
     pub who: Who,
-    /// What the request weighs.
+    /// The weight of the request.
     pub weight: Cost,
-    /// Whether it was made or only considered.
+    /// Whether the request was charged or only peeked.
     pub how: Ask,
-    /// The answer.
+    /// The answer to the request.
     pub answer: &'m Answer,
-    /// The policy in force, as it was planned.
+    /// The policy in force, as plain data.
     pub policy: &'m PolicyPlan,
     set: &'m PolicySet,
     clock: &'m ManualClock,
     store: &'m S,
 }
 
-/// Walks `trace` through `store`, whose clock is `clock`, and shows `see` each answer.
+/// Runs `trace` through `store`, whose clock is `clock`, and calls `see` with each answer.
 pub fn walk<S: Store>(
     trace: &Trace,
     clock: &ManualClock,
@@ -125,7 +127,7 @@ pub fn walk<S: Store>(
     }
 }
 
-/// Walks `trace` through a store that is made for it, once its clock has been set.
+/// Runs `trace` through a store that is made for it, with a clock that begins at [`START`].
 pub fn walk_new<S: Store>(
     trace: &Trace,
     store: impl FnOnce(Arc<ManualClock>) -> S,
@@ -136,9 +138,9 @@ pub fn walk_new<S: Store>(
     walk(trace, &clock, &store, see);
 }
 
-/// Walks the requests and reloads of `trace` through a store that has a clock of its own, and gives each
-/// answer beside that of a judge who is asked at the time the store says it was. Steps of time are
-/// left out: it passes by itself.
+/// Runs the requests and reloads of `trace` through a store that has a clock of its own. Returns
+/// each answer together with that of `judge`, which is asked at the time that the store reports.
+/// Steps of time are left out: time passes by itself.
 ///
 /// # Panics
 ///
@@ -173,7 +175,7 @@ pub async fn judged<S: Store, J: Store>(
     answers
 }
 
-/// Every answer of a store in `trace`.
+/// Every answer of a store to the requests of `trace`.
 pub fn answers<S: Store>(
     trace: &Trace,
     store: impl FnOnce(Arc<ManualClock>) -> S,
@@ -183,7 +185,7 @@ pub fn answers<S: Store>(
     answers
 }
 
-/// The wait a refusal tells.
+/// The wait that a refusal tells, if it tells one.
 #[must_use]
 pub fn told_wait(answer: &Answer) -> Option<Span> {
     match answer.verdict {
@@ -206,14 +208,14 @@ fn to_edge(clock: &ManualClock, length: u64, early: bool) {
 // === impl Trace ===
 
 impl Trace {
-    /// The same without the steps that set the clock back.
+    /// This trace without the steps that set the clock back.
     #[must_use]
     pub fn forward(mut self) -> Self {
         self.steps.retain(|step| !matches!(step, Step::Back(_)));
         self
     }
 
-    /// The same without reloads after the first so many.
+    /// This trace with only the first `most` reloads.
     #[must_use]
     pub fn with_reloads_up_to(mut self, most: usize) -> Self {
         let mut reloads = 0;
@@ -224,7 +226,7 @@ impl Trace {
         self
     }
 
-    /// Every shape that any limit has or gets.
+    /// Every shape that any limit has or gets in the trace.
     pub fn shapes(&self) -> impl Iterator<Item = &ShapePlan> {
         let later = self.steps.iter().flat_map(|step| match step {
             Step::Reload(policy) => policy.limits.iter().flat_map(LimitPlan::shapes).collect(),
@@ -234,14 +236,15 @@ impl Trace {
         self.policy.limits.iter().flat_map(LimitPlan::shapes).chain(later)
     }
 
-    /// The same with the usual numbers for everybody.
+    /// This trace with no overrides in its first policy, so that the usual numbers hold for
+    /// everybody.
     #[must_use]
     pub fn without_overrides(mut self) -> Self {
         self.policy.limits.iter_mut().for_each(|limit| limit.other = None);
         self
     }
 
-    /// The same with each request considered before it is made, and once more after it.
+    /// This trace with a peek before and after each charge, and no other peeks.
     #[must_use]
     pub fn considered(self) -> Self {
         let steps = self.steps.into_iter().flat_map(|step| match step {
@@ -258,8 +261,8 @@ impl Trace {
 // === impl Moment ===
 
 impl<S: Store> Moment<'_, S> {
-    /// What the same request would meet so long after this moment, if nobody else asks. The clock
-    /// is put back afterwards: looking changes nothing.
+    /// The answer that the same request would get `span` after this moment, if nobody else asks.
+    /// The clock is put back afterwards: a peek changes nothing.
     ///
     /// # Panics
     ///
@@ -269,7 +272,7 @@ impl<S: Store> Moment<'_, S> {
         self.at(self.clock.now().after(span))
     }
 
-    /// What the same request would meet if the clock had gone back so far.
+    /// The answer that the same request would get if the clock were set back by `span`.
     ///
     /// # Panics
     ///
@@ -292,7 +295,7 @@ impl<S: Store> Moment<'_, S> {
 // === impl Who ===
 
 impl Who {
-    /// Asks `store` on behalf of this one. `None` if no limit applies.
+    /// Asks `store` on behalf of this subject. `None` if no limit applies.
     fn ask<S: Store>(&self, store: &S, set: &PolicySet, weight: Cost, how: Ask) -> Option<Answer> {
         ask(store, &set.policies()[0], &plan::subject(self), weight, how)
     }

@@ -6,8 +6,8 @@ use tidegate_core::{
     Window,
 };
 
-/// A policy of twelve limits by organisation, the last or, in the other order, the first of which
-/// count failed attempts. Every one of them has room for `most` requests.
+/// A policy of twelve limits by organisation, the last four of which (the first four if reversed)
+/// are abuse logs. Every limit but the one in shadow has room for `most` requests.
 ///
 /// # Panics
 ///

@@ -1,8 +1,8 @@
-//! The vectors: traces with their outcomes, which say what the documents mean.
+//! The test vectors: traces with their outcomes, which define what the documents mean.
 //!
-//! They are data, so that every store, in whatever language its steps are written, can be held to
-//! the same ones. Reading is strict: a field nobody knows fails, and so does a vector that belongs
-//! to no section. What a section says is checked completely; nothing in the file is skipped.
+//! They are data, so that every store, whatever language its steps are written in, can be held to
+//! the same ones. Parsing is strict: an unknown field is an error, and so is a vector that belongs
+//! to no section. Everything that a section says is checked; nothing in the file is skipped.
 
 mod failures;
 mod keys;
@@ -15,38 +15,38 @@ pub use run::check;
 
 use written::Vector;
 
-/// The file, as it came with the requirements.
+/// The vector file, as it came with the requirements.
 pub const TEXT: &str = include_str!("../vectors.yaml");
 
-/// What kind of vector it is, and with it who checks it.
+/// The kind of a vector, which determines the function that checks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
     /// Limits, charged through a store.
     Limits,
-    /// The merge of allowances.
+    /// Merges of allowances.
     Merge,
     /// The text of keys.
     Keys,
     /// The prefixes of addresses.
     Prefixes,
-    /// The abuse log with its blocks, through a store too.
+    /// Abuse logs with their blocks, also charged through a store.
     Attempts,
-    /// What becomes of requests while the store fails.
+    /// Requests while the store fails.
     Failover,
 }
 
-/// All vectors.
+/// All vectors of a file.
 #[derive(Debug)]
 pub struct Vectors(Vec<(Section, Vector)>);
 
 // === impl Vectors ===
 
 impl Vectors {
-    /// Reads `text`.
+    /// Parses `text`.
     ///
     /// # Errors
     ///
-    /// If it is not what a vector file looks like, down to the last field.
+    /// If the text is not a valid vector file, down to the last field.
     pub fn parse(text: &str) -> Result<Self, String> {
         let vectors: Vec<Vector> =
             serde_saphyr::from_str(text).map_err(|error| error.to_string())?;

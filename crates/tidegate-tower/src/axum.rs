@@ -1,4 +1,4 @@
-//! Extractors for axum: who asks, and what the door has found out; and errors that are responses.
+//! Extractors for axum, [`Identity`] and [`Visit`], and errors that are responses.
 //!
 //! ```
 //! use tidegate_tower::{Identity, Visit};
@@ -21,15 +21,15 @@ use crate::enqueue::NotEnqueued;
 use crate::identity::Identity;
 use crate::visit::Visit;
 
-/// What a handler asks for is not there. The body is that of a refusal.
+/// The rejection of an extractor whose value is not in the request. Its body is that of a refusal.
 #[derive(Debug)]
 pub struct Missing(Box<Response>);
 
 // === impl Missing ===
 
 impl Missing {
-    /// In the profile of the gate around the handler; if there is none, nobody knows the time, and the
-    /// status has to do.
+    /// Refuses in the profile of the gate around the handler. Without a gate nobody knows the time, and
+    /// the response is a bare status.
     fn refuse(code: Code, head: &Parts) -> Self {
         let Some(visit) = head.extensions.get::<Visit>() else {
             return Self(Box::new(code.status().into_response()));
@@ -51,7 +51,7 @@ impl IntoResponse for NotEnqueued {
 }
 
 impl IntoResponse for ErrorResponse {
-    /// So that a handler can use `?` on a guard of its own, as on `abuse_limiter::limiter`.
+    /// Lets a handler use `?` on a guard of its own, as on `abuse_limiter::limiter`.
     fn into_response(self) -> Response {
         http::Response::<String>::from(self).map(Body::from)
     }
@@ -60,7 +60,7 @@ impl IntoResponse for ErrorResponse {
 impl<T: Sync> FromRequestParts<T> for Identity {
     type Rejection = Missing;
 
-    /// 401 unless authentication has put one into the request.
+    /// The identity that authentication has put into the request; 401 if there is none.
     async fn from_request_parts(head: &mut Parts, _: &T) -> Result<Self, Missing> {
         let known = head.extensions.get::<Self>().cloned();
         known.ok_or_else(|| Missing::refuse(Code::AuthenticationRequired, head))
@@ -81,7 +81,7 @@ impl<T: Sync> OptionalFromRequestParts<T> for Identity {
 impl<T: Sync> FromRequestParts<T> for Visit {
     type Rejection = Missing;
 
-    /// 500 if no layer stands around the handler.
+    /// The visit that a layer has put into the request; 500 if no layer stands around the handler.
     async fn from_request_parts(head: &mut Parts, _: &T) -> Result<Self, Missing> {
         head.extensions.get::<Self>().cloned().ok_or_else(|| {
             error!("a handler asks for the Visit, but no layer of a Gate stands around it");

@@ -12,7 +12,7 @@ use http::HeaderValue;
 use http::header::{FORWARDED, HeaderMap, HeaderName};
 use ipnet::{IpNet, Ipv4Net};
 
-/// Whose word counts for where a request came from. By default nobody's: the client is the peer.
+/// The proxies that are believed about where a request came from. With none, the client is the peer.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderName, HeaderValue};
@@ -31,20 +31,20 @@ use ipnet::{IpNet, Ipv4Net};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trust {
-    /// In their canonical form, as the addresses they are compared with.
+    /// The trusted networks, in canonical form like the addresses they are compared with.
     proxies: Vec<IpNet>,
     header: Option<HeaderName>,
 }
 
-/// The most entries that are walked. No request comes through more proxies; whom the last of them names
-/// counts as the client.
+/// The most entries that are walked. No request comes through more proxies; if one names more, the last
+/// address walked counts as the client.
 const MAX_HOPS: usize = 64;
 
 // === impl Trust ===
 
 impl Trust {
-    /// Believes these proxies in this one header field: `forwarded` is read as RFC 7239 has it, any other
-    /// as a list of addresses. Without a field a proxy is itself the client.
+    /// Believes these proxies in this one header field: `forwarded` is read as RFC 7239 has it, any
+    /// other as a list of addresses. Without a field, a trusted proxy itself counts as the client.
     #[must_use]
     pub fn proxies(
         proxies: impl IntoIterator<Item = IpNet>,
@@ -86,7 +86,7 @@ impl Trust {
     }
 }
 
-/// The network that canonical addresses are in: IPv4, if it was written as a part of IPv6.
+/// The network in the form of canonical addresses: IPv4, if it was written as a part of IPv6.
 fn canonical(network: IpNet) -> IpNet {
     let mapped = match network {
         IpNet::V6(v6) => v6.addr().to_ipv4_mapped().zip(v6.prefix_len().checked_sub(96)),
@@ -96,7 +96,7 @@ fn canonical(network: IpNet) -> IpNet {
     v4.map_or(network, IpNet::V4)
 }
 
-/// The entries of one line from right to left, without the spaces around them.
+/// The entries of one header line from right to left, without the spaces around them.
 ///
 /// A comma within quotes divides nothing, but to know which quotes are open one has to begin on the
 /// left, where anybody may have written. So every comma divides, and half of a quoted text is not an
@@ -122,7 +122,7 @@ impl<'l> Iterator for Entries<'l> {
     }
 }
 
-/// Spaces and tabs, and nothing else, may stand around an entry.
+/// The bytes without the spaces and tabs around them; nothing else may stand around an entry.
 fn trim(mut bytes: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = bytes {
         bytes = rest;
@@ -130,15 +130,15 @@ fn trim(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// An entry of `X-Forwarded-For` and its like: an address, with a port perhaps.
+/// Parses an entry of `X-Forwarded-For` and its like: an address, perhaps with a port.
 fn plain(entry: &[u8]) -> Option<IpAddr> {
     node(std::str::from_utf8(entry).ok()?)
 }
 
-/// An element of `Forwarded` (RFC 7239): pairs, of which exactly one is `for`.
+/// Parses an element of `Forwarded` (RFC 7239): pairs, of which exactly one is `for`.
 ///
-/// All of them have to be well-formed. A proxy may quote there what a client sent, a host for one; a
-/// comma in it divides, and then half of a quoted text must not pass for an element.
+/// All pairs have to be well-formed. A proxy may quote in them what a client sent, such as a host; a
+/// comma in the quotes divides the text, and half of it must not pass for an element.
 fn forwarded(entry: &[u8]) -> Option<IpAddr> {
     let entry = std::str::from_utf8(entry).ok()?;
     let mut found = None;
@@ -163,13 +163,14 @@ fn trim_spaces(text: &str) -> &str {
     text.trim_matches([' ', '\t'])
 }
 
-/// A token (RFC 9110, 5.6.2). Brackets and colons are none, so most addresses must be quoted.
+/// Whether a text is a token (RFC 9110, 5.6.2). Brackets and colons are not allowed, so most addresses
+/// must be quoted.
 fn is_token(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(allowed)
 }
 
-/// What may stand between quotes (RFC 9110, 5.6.4).
+/// Whether a text may stand between quotes (RFC 9110, 5.6.4).
 fn is_quoted(text: &str) -> bool {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -185,8 +186,9 @@ fn is_quoted(text: &str) -> bool {
     true
 }
 
-/// An address: `203.0.113.7`, `203.0.113.7:80`, `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:80`,
-/// the last three also with a zone, `fe80::7%eth0`. Nothing else; the port and the zone are dropped.
+/// Parses an address: `203.0.113.7`, `203.0.113.7:80`, `2001:db8::7`, `[2001:db8::7]`,
+/// `[2001:db8::7]:80`, the last three also with a zone, `fe80::7%eth0`. Anything else is refused; the
+/// port and the zone are dropped.
 fn node(text: &str) -> Option<IpAddr> {
     if let Some(bracketed) = text.strip_prefix('[') {
         let (inner, port) = bracketed.split_once(']')?;
@@ -202,7 +204,7 @@ fn node(text: &str) -> Option<IpAddr> {
     }
 }
 
-/// An IPv6 address, with a zone perhaps; one that embeds IPv4 counts as that.
+/// Parses an IPv6 address, perhaps with a zone; one that embeds IPv4 counts as IPv4.
 fn v6(text: &str) -> Option<IpAddr> {
     let address = match text.split_once('%') {
         Some((address, zone)) if is_zone(zone) => address,

@@ -13,7 +13,7 @@ use crate::gate::{Gate, Ruling};
 use crate::identity::Identity;
 use crate::visit::Visit;
 
-/// A job that must not be enqueued now.
+/// The error for a job that must not be enqueued now; it can be sent as a response.
 pub struct NotEnqueued {
     response: Box<Response<Bytes>>,
 }
@@ -21,8 +21,8 @@ pub struct NotEnqueued {
 // === impl Gate ===
 
 impl<S: Store> Gate<S> {
-    /// Whether somebody may enqueue a job now: the scope first, then what org, user and token have left.
-    /// What it weighs is charged if so. `visit` is that of the request that wants to enqueue it.
+    /// Checks whether a caller may enqueue a job now: the scope first, then what org, user and token
+    /// have left. If so, the cost of the job is charged. `visit` is that of the request that enqueues.
     ///
     /// ```no_run
     /// # use tidegate_tower::{Gate, Identity, NotEnqueued, Visit};
@@ -36,7 +36,7 @@ impl<S: Store> Gate<S> {
     ///
     /// # Errors
     ///
-    /// If it must not be enqueued, or if no such kind of job was declared; the error is a response.
+    /// If the job must not be enqueued, or if no such kind of job was declared; the error is a response.
     pub async fn enqueue(
         &self,
         job: &str,
@@ -53,13 +53,13 @@ impl<S: Store> Gate<S> {
 // === impl NotEnqueued ===
 
 impl NotEnqueued {
-    /// The response for whoever wanted it, with the header fields and the body of a refusal.
+    /// The response for the client, with the header fields and the body of a refusal.
     #[must_use]
     pub fn into_response(self) -> Response<Bytes> {
         *self.response
     }
 
-    /// Why.
+    /// The reason why the job must not be enqueued.
     #[must_use]
     pub fn code(&self) -> Code {
         self.response.extensions().get().copied().unwrap_or(Code::Misconfigured)

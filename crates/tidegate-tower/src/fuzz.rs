@@ -1,7 +1,7 @@
-//! For fuzz targets: every place where the door reads what a stranger has written.
+//! Entry points for fuzz targets: every place where the door reads text that a stranger has written.
 //!
-//! Each takes any bytes, and must neither panic nor take long; what it answers is held against what has
-//! to be true of every input.
+//! Each takes any bytes, and must neither panic nor take long; its result is checked against properties
+//! that hold for every input.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -12,11 +12,11 @@ use ipnet::IpNet;
 use crate::client::Trust;
 use crate::path;
 
-/// The headers that are read in different ways.
+/// The header fields that name the client; each is read in its own way.
 const HEADERS: [&str; 2] = ["x-forwarded-for", "forwarded"];
 
-/// Finds the client behind a peer, in header lines divided by newlines: with `x-forwarded-for` and
-/// with `forwarded`.
+/// Finds the client behind a peer in header lines, which newlines divide: once as `x-forwarded-for`,
+/// once as `forwarded`.
 #[must_use]
 pub fn client_address(peer: IpAddr, trusted: &[IpNet], lines: &[u8]) -> [IpAddr; 2] {
     HEADERS.map(|name| {
@@ -31,23 +31,23 @@ pub fn client_address(peer: IpAddr, trusted: &[IpNet], lines: &[u8]) -> [IpAddr;
     })
 }
 
-/// Lets a trusted proxy add a client to a line that may say anything: whether that client is found, in
-/// both headers.
+/// Lets a trusted proxy add a client to a line that may say anything, and returns whether that client is
+/// found in both headers.
 #[must_use]
 pub fn forwarded(line: &[u8]) -> bool {
     let (proxy, client) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([203, 0, 113, 7]));
     let trust = |name| Trust::proxies([IpNet::from(proxy)], HeaderName::from_static(name));
     HEADERS.iter().zip(["203.0.113.7", "for=203.0.113.7;proto=https"]).all(|(name, added)| {
         let whole = [line, b", ", added.as_bytes()].concat();
-        // What cannot be sent is no line of a header.
+        // Bytes that no header can hold are not a case to test.
         let Ok(value) = HeaderValue::from_bytes(&whole) else { return true };
         let headers = HeaderMap::from_iter([(HeaderName::from_static(name), value)]);
         trust(name).client(proxy, &headers) == client
     })
 }
 
-/// Brings a path to its canonical form: whether that is its own canonical form, and holds nothing that
-/// others would read differently. What is refused is fine.
+/// Brings a path to its canonical form, and returns whether that form is its own canonical form and
+/// holds nothing that others would read differently. A path that is refused is fine.
 #[must_use]
 pub fn path(bytes: &[u8]) -> bool {
     let written = String::from_utf8_lossy(bytes);

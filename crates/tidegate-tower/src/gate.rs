@@ -1,4 +1,4 @@
-//! What the layers share: the engine, the routes, whom to believe, how to answer, whom to tell.
+//! The gate that all layers share: engine, routes, trusted proxies, profile of answers, and reporter.
 
 mod plans;
 mod receive;
@@ -40,7 +40,7 @@ pub(crate) struct Inner<S> {
     handles: ArcSwap<Handles>,
 }
 
-/// A gate before it is checked.
+/// The parts of a gate before they are checked.
 pub struct GateBuilder<S> {
     engine: Arc<Engine<S>>,
     routes: Routes,
@@ -53,39 +53,39 @@ pub struct GateBuilder<S> {
     clock: Arc<dyn Clock>,
 }
 
-/// Why there is no gate, or why it stays as it was.
+/// Why a gate cannot be built, or why a reload leaves it as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
     /// Routes and policies do not go together.
     #[error(transparent)]
     Unfit(#[from] Unfit),
-    /// The policies themselves.
+    /// The policies themselves are invalid.
     #[error(transparent)]
     Policies(#[from] PolicyError),
 }
 
-/// The policies of each class, as places in one set: names are looked up once for each reload.
+/// The policies of each class, as indices into one set: names are looked up once for each reload.
 struct Handles {
     set: Arc<PolicySet>,
     classes: Vec<Places>,
-    /// What header fields say about each policy.
+    /// The header values that are kept for each policy.
     listings: Vec<Listings>,
 }
 
-/// Where a class finds its policies. None if a reload behind the gate's back has removed them, or has
-/// left an entrance to a policy that guards none.
+/// The indices of a class's policies. One is `None` if a reload behind the gate's back has removed the
+/// policy, or has left an entrance to a policy that guards none.
 #[derive(Clone, Copy)]
 struct Places {
     early: Option<usize>,
     org: Option<usize>,
-    /// Whether the early policy may have the last word, about requests of nobody.
+    /// Whether the early policy may have the last word about requests without an identity.
     early_suffices: bool,
 }
 
 // === impl Gate ===
 
 impl<S: Store> Gate<S> {
-    /// A gate for these routes.
+    /// Begins a gate for these routes.
     #[must_use]
     pub fn builder(engine: Arc<Engine<S>>, routes: Routes) -> GateBuilder<S> {
         GateBuilder {
@@ -107,7 +107,7 @@ impl<S: Store> Gate<S> {
         GateLayer::new(self.clone(), Side::Early)
     }
 
-    /// The layer that stands behind it.
+    /// The layer that stands behind authentication.
     #[must_use]
     pub fn org(&self) -> GateLayer<S> {
         GateLayer::new(self.clone(), Side::Org)
@@ -119,7 +119,7 @@ impl<S: Store> Gate<S> {
         &self.0.engine
     }
 
-    /// Whoever is told.
+    /// The reporter that receives this gate's log lines, metrics and audit records.
     #[must_use]
     pub fn reporter(&self) -> &Reporter {
         &self.0.reporter
@@ -133,12 +133,12 @@ impl<S: Store> Gate<S> {
         &self.0.request_id
     }
 
-    /// Puts other policies in force, if they go together with the routes. Otherwise the present ones
+    /// Puts other policies in force if they go together with the routes. Otherwise the present ones
     /// stay.
     ///
     /// # Errors
     ///
-    /// What is wrong with them.
+    /// If the policies are invalid, or do not go together with the routes.
     pub fn reload(&self, policies: &PolicySetBuilder) -> Result<(), GateError> {
         let present = self.0.engine.policies();
         self.0.routes.check(&policies.clone().build(Some(&present))?)?;
@@ -151,7 +151,7 @@ impl<S: Store> Gate<S> {
         if Arc::ptr_eq(&present.set, &set) { present } else { self.renew(&set) }
     }
 
-    /// The policies have been swapped.
+    /// Looks up the policies of all classes again, after the set was swapped.
     #[cold]
     fn renew(&self, set: &Arc<PolicySet>) -> Guard<Arc<Handles>> {
         let next = Arc::new(Handles::of(set, &self.0.routes.classes));
@@ -175,58 +175,58 @@ impl<S> fmt::Debug for Gate<S> {
 // === impl GateBuilder ===
 
 impl<S: Store> GateBuilder<S> {
-    /// Whose word counts for where a request came from; nobody's unless this is called.
+    /// Sets the proxies that are believed about where a request came from; none unless this is called.
     #[must_use]
     pub fn trust(mut self, trust: Trust) -> Self {
         self.trust = trust;
         self
     }
 
-    /// How clients are answered.
+    /// Sets how clients are answered: which header fields, which body.
     #[must_use]
     pub fn profile(mut self, profile: Profile) -> Self {
         self.profile = profile;
         self
     }
 
-    /// Whom to tell.
+    /// Sets the reporter that receives log lines, metrics and audit records.
     #[must_use]
     pub fn reporter(mut self, reporter: Reporter) -> Self {
         self.reporter = reporter;
         self
     }
 
-    /// Where the numbers of organisations come from, if not from the policies alone.
+    /// Sets the source of callers' plans; without one, all numbers come from the policies.
     #[must_use]
     pub fn limits_from(mut self, source: impl LimitSource + 'static) -> Self {
         self.source = Some(Box::new(source));
         self
     }
 
-    /// The header field in which requests have their names; `x-request-id` unless this is called.
+    /// Sets the header field of the request id; `x-request-id` unless this is called.
     #[must_use]
     pub fn request_id(mut self, header: HeaderName) -> Self {
         self.request_id = header;
         self
     }
 
-    /// Where the address of the peer is found; in [`Peer`] unless this is called. Never in a header:
-    /// that is what [`trust`](Self::trust) is for.
+    /// Sets where the peer's address is found; in [`Peer`] unless this is called. Never take it from a
+    /// header: that is what [`trust`](Self::trust) is for.
     #[must_use]
     pub fn peer(mut self, find: fn(&Extensions) -> Option<IpAddr>) -> Self {
         self.peer = find;
         self
     }
 
-    /// Tells the time by this clock.
+    /// Sets the clock that tells the time.
     #[must_use]
     pub fn timed_by(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Checks that routes and policies go together. If the store can fail and nobody has been named to
-    /// be told how policies stand with it ([`Engine::signalled_to`]), it is logged from now on.
+    /// Checks that routes and policies go together, and builds the gate. If the store can fail and no
+    /// observer was named ([`Engine::signalled_to`]), how policies stand with it is logged from now on.
     ///
     /// # Errors
     ///

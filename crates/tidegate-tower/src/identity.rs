@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tidegate_core::Subject;
 
-/// Who asks: what the host's authentication has found out and vouches for. The host puts it into the
-/// request's extensions, between the two layers.
+/// The caller, as the host's authentication has found it out and vouches for it. The host puts it into
+/// the request's extensions, between the two layers.
 ///
 /// Ids are public names of things, never secrets: they appear in keys, logs and audit records. A token
 /// is named by its id, so that a rotated one starts its own bucket.
@@ -32,47 +32,47 @@ struct Known {
 // === impl Identity ===
 
 impl Identity {
-    /// Somebody of an organisation.
+    /// An identity of this organisation.
     #[must_use]
     pub fn new(org: impl Into<Box<str>>) -> Self {
         Self(Arc::new(Known { org: org.into(), ..Known::default() }))
     }
 
-    /// The user, if a person or somebody acting for one asks.
+    /// Sets the user, if a person or somebody acting for one asks.
     #[must_use]
     pub fn user(mut self, id: impl Into<Box<str>>) -> Self {
         Arc::make_mut(&mut self.0).user = Some(id.into());
         self
     }
 
-    /// The token or API key, by its public id. A service credential has this and no user.
+    /// Sets the token or API key, by its public id. A service credential has a token and no user.
     #[must_use]
     pub fn token(mut self, id: impl Into<Box<str>>) -> Self {
         Arc::make_mut(&mut self.0).token = Some(id.into());
         self
     }
 
-    /// The roles, for the host's own use.
+    /// Sets the roles, for the host's own use.
     #[must_use]
     pub fn roles<T: Into<Box<str>>>(mut self, roles: impl IntoIterator<Item = T>) -> Self {
         Arc::make_mut(&mut self.0).roles = roles.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The scopes that were granted.
+    /// Sets the scopes that were granted.
     #[must_use]
     pub fn scopes<T: Into<Box<str>>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
         Arc::make_mut(&mut self.0).scopes = scopes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The organisation.
+    /// The id of the organisation.
     #[must_use]
     pub fn org_id(&self) -> &str {
         &self.0.org
     }
 
-    /// The user, if one is known.
+    /// The id of the user, if one is known.
     #[must_use]
     pub fn user_id(&self) -> Option<&str> {
         self.0.user.as_deref()
@@ -84,7 +84,7 @@ impl Identity {
         self.0.token.as_deref()
     }
 
-    /// Who acts: the user, or else the token.
+    /// The id of the actor: the user, or else the token.
     #[must_use]
     pub fn actor_id(&self) -> Option<&str> {
         self.user_id().or(self.token_id())
@@ -102,7 +102,7 @@ impl Identity {
         self.0.scopes.iter().any(|granted| **granted == *scope)
     }
 
-    /// Adds its facts to a subject.
+    /// Adds the facts of this identity to a subject.
     pub(crate) fn describe<'a>(&'a self, subject: Subject<'a>) -> Subject<'a> {
         let known = &*self.0;
         let subject = subject.org(&*known.org);

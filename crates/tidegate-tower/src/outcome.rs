@@ -1,4 +1,4 @@
-//! Limits that count by outcome: charged at the start, given back unless the outcome is theirs.
+//! Limits that count by outcome: charged at the start, given back unless the outcome counts.
 //!
 //! Counting only when the response is there would let as many pass at once as one can send before the
 //! first has failed. A request that is given up before its response stays counted, for nobody knows
@@ -8,7 +8,7 @@ use http::{HeaderValue, Response};
 use tidegate_core::{Decision, Outcomes, Store, Ticket};
 use tidegate_engine::Engine;
 
-/// What was charged until the outcome is known.
+/// A charge that is given back unless the outcome counts.
 #[derive(Debug)]
 pub(crate) struct Pending {
     ticket: Ticket,
@@ -18,25 +18,25 @@ pub(crate) struct Pending {
 // === impl Pending ===
 
 impl Pending {
-    /// What this decision has charged, if it may have to be given back.
+    /// The charge of this decision, if it may have to be given back.
     #[inline]
     pub(crate) fn of<S: Store>(engine: &Engine<S>, decision: &Decision<'_>) -> Option<Self> {
         let outcomes = *decision.policy().outcomes()?;
         Some(Self { ticket: engine.ticket(decision)?, outcomes })
     }
 
-    /// Whether the outcome is none of those that count.
+    /// Whether the outcome does not count, so that the charge is given back.
     pub(crate) fn is_given_back(&self, outcome: u16) -> bool {
         !self.outcomes.contains(outcome)
     }
 
-    /// The ticket to settle.
+    /// The ticket with which the charge is settled.
     pub(crate) const fn ticket(&self) -> &Ticket {
         &self.ticket
     }
 }
 
-/// The outcome, as an HTTP status. gRPC hides it in a field of its own.
+/// The outcome of a response, as an HTTP status. gRPC tells it in the field `grpc-status`.
 pub(crate) fn of<B>(response: &Response<B>) -> u16 {
     match response.headers().get("grpc-status").map(HeaderValue::as_bytes) {
         Some(b"16") => 401,

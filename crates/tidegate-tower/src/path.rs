@@ -1,4 +1,4 @@
-//! One canonical form of a path, for matching, for keys and for whoever comes after (threat T05).
+//! One canonical form of a path, for matching, for keys and for the services behind (threat T05).
 //!
 //! A limit on `/login` is worth nothing if `//login`, `/%6cogin` or `/x/../login` reach the same
 //! handler beside it. So a path is brought to one form before anything looks at it, and the request
@@ -15,9 +15,9 @@
 //! | a slash at the end | nothing, except for `/` itself |
 //! | `%2F`, `%5C`, `\`, `;`, `%3B`, `%00`, control characters, `%252F` | refused |
 //!
-//! Upper and lower case are different, as they are to whoever serves the path. There are two targets
-//! without a path: that of CONNECT, which is empty, and `*` of OPTIONS. They stay as they are, and no
-//! route matches them.
+//! Upper and lower case are different, as they are to the service behind. There are two targets without
+//! a path: that of CONNECT, which is empty, and `*` of OPTIONS. They stay as they are, and no route
+//! matches them.
 
 mod text;
 
@@ -25,46 +25,46 @@ use std::borrow::Cow;
 
 use text::Text;
 
-/// The longest path there is, as written and in its canonical form, in bytes.
+/// The longest path that is accepted, as written and in its canonical form, in bytes.
 pub const MAX_LEN: usize = 8 << 10;
 
 /// Why a path has no canonical form; such a request is answered with 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
-    /// More than [`MAX_LEN`] bytes.
+    /// The path has more than [`MAX_LEN`] bytes.
     #[error("the path is longer than {MAX_LEN} bytes")]
     TooLong,
-    /// Something else than a path.
+    /// The text is no path: it does not begin with `/`, and is neither empty nor `*`.
     #[error("a path begins with `/`")]
     NotAbsolute,
-    /// More `..` than there is to go up.
+    /// The path has more `..` than there are segments to go up.
     #[error("the path climbs above its root")]
     AboveRoot,
-    /// A `%` without two digits.
+    /// A `%` is not followed by two hexadecimal digits.
     #[error("a `%` is not followed by two hexadecimal digits")]
     BadEscape,
-    /// Escaped bytes that are no text.
+    /// Escaped bytes are not UTF-8.
     #[error("escaped bytes are not UTF-8")]
     NotUtf8,
-    /// An escape of an escape: whoever decodes twice sees another path.
+    /// An escape is escaped again: a reader that decodes twice sees another path.
     #[error("an escape is escaped again")]
     EscapedTwice,
-    /// `%2F`, or a backslash in any form: some take them for `/`.
+    /// The path has `%2F`, or a backslash in any form: some readers take them for `/`.
     #[error("a slash is escaped, or there is a backslash")]
     HiddenSlash,
-    /// `;` in any form: some cut a segment there.
+    /// The path has `;` in any form: some readers cut a segment there.
     #[error("there is a `;`")]
     Parameter,
-    /// A control character in any form.
+    /// The path has a control character in any form.
     #[error("there is a control character")]
     Control,
-    /// `?` or `#`, which end a path.
+    /// The text has `?` or `#`, which end a path.
     #[error("there is a `?` or `#`, which are no part of a path")]
     Delimiter,
 }
 
-/// The canonical form of the path of a request target; borrowed exactly if it is written so already.
+/// The canonical form of the path of a request target; borrowed exactly if the path has that form.
 ///
 /// ```
 /// use tidegate_tower::path::{PathError, canonical};
@@ -77,7 +77,7 @@ pub enum PathError {
 ///
 /// # Errors
 ///
-/// If two readers could understand it differently, or it is too long.
+/// If two readers could understand the path differently, or it is too long.
 #[inline]
 pub fn canonical(path: &str) -> Result<Cow<'_, str>, PathError> {
     if path.len() <= MAX_LEN && is_plain(path.as_bytes()) {
@@ -86,8 +86,8 @@ pub fn canonical(path: &str) -> Result<Cow<'_, str>, PathError> {
     rewrite(path)
 }
 
-/// Whether a path is canonical at first sight, as almost all are. What has an escape or a segment that
-/// begins with a dot needs a second look.
+/// Whether a path is canonical at first sight, as almost all are. A path with an escape, or with a
+/// segment that begins with a dot, needs a second look.
 fn is_plain(path: &[u8]) -> bool {
     let [b'/', rest @ ..] = path else { return false };
     let mut previous = b'/';
@@ -101,7 +101,7 @@ fn is_plain(path: &[u8]) -> bool {
     previous != b'/' || rest.is_empty()
 }
 
-/// What may stand in a segment as it is (RFC 3986, 3.3), but for `;`.
+/// Whether a byte may stand in a segment as it is (RFC 3986, 3.3); `;` may not.
 const fn is_pchar(byte: u8) -> bool {
     PCHARS[byte as usize]
 }
@@ -122,7 +122,7 @@ const PCHARS: [bool; 256] = {
     table
 };
 
-/// What means the same escaped or not (RFC 3986, 2.3).
+/// Whether a byte means the same escaped or not (RFC 3986, 2.3).
 const fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
@@ -158,9 +158,9 @@ fn rewrite(path: &str) -> Result<Cow<'_, str>, PathError> {
 
 /// One character as it was read.
 struct Read {
-    /// What it means.
+    /// The character itself, unescaped.
     means: char,
-    /// How many bytes it took.
+    /// The number of bytes that the character took in the path.
     len: usize,
     was_escaped: bool,
 }
@@ -173,7 +173,7 @@ impl Read {
     }
 }
 
-/// The character that a text begins with, in one escape or, beyond ASCII, in several.
+/// Reads the escaped character that a text begins with: one escape, or several beyond ASCII.
 fn escaped(text: &str) -> Result<Read, PathError> {
     let mut escapes = text.as_bytes().chunks(3).map(|chunk| match chunk {
         [b'%', high, low] => Ok(digit(*high)? << 4 | digit(*low)?),

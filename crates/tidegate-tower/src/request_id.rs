@@ -1,4 +1,4 @@
-//! The name of one request, from the first byte to the audit.
+//! The id of one request, from the first byte to the audit.
 
 use core::fmt;
 use std::sync::Arc;
@@ -8,38 +8,38 @@ use http::HeaderValue;
 
 use crate::unguessable;
 
-/// What one request is called in logs, bodies and audit records.
+/// The id of one request in logs, bodies and audit records.
 ///
-/// That of the client is adopted if it is short and harmless, and otherwise made anew: it ends up in
-/// logs, so it cannot be just anything.
+/// The client's id is adopted if it is short and harmless, and otherwise replaced by a new one: it ends
+/// up in logs, so it cannot be just anything.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RequestId(Text);
 
-/// Which of them holds a text follows from its length alone, so equal texts are equal.
+/// The text of an id. Its length alone decides which variant holds it, so equal texts are equal.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Text {
-    /// As almost all are: what is made here, UUIDs, and the like.
+    /// A short text, as almost all are: ids made here, UUIDs, and the like.
     Short(ArrayString<SHORT>),
     Long(Arc<str>),
 }
 
-/// The longest that needs no memory of its own.
+/// The longest text that needs no memory of its own.
 const SHORT: usize = 44;
 
-/// The longest that is adopted.
+/// The longest id that is adopted.
 const MAX_LEN: usize = 128;
 
 // === impl RequestId ===
 
 impl RequestId {
-    /// A new one that nobody can guess: 128 bits in hexadecimal.
+    /// A new id that nobody can guess: 128 bits in hexadecimal.
     #[must_use]
     pub fn generate() -> Self {
         let digits: [u8; 32] = unguessable::hex(unguessable::number());
         Self::new(core::str::from_utf8(&digits).unwrap_or_default())
     }
 
-    /// That of the client, if it can be adopted: 1 to 128 letters, digits, `-`, `_`, `.` and `:`.
+    /// The client's id, if it can be adopted: 1 to 128 letters, digits, `-`, `_`, `.` and `:`.
     #[must_use]
     pub fn adopt(value: &HeaderValue) -> Option<Self> {
         let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte);
@@ -56,14 +56,14 @@ impl RequestId {
         })
     }
 
-    /// As a header field has it.
+    /// The id as the value of a header field.
     #[must_use]
     pub(crate) fn header_value(&self) -> HeaderValue {
-        // All of its characters may stand there.
+        // All characters of an id may stand in a header field.
         HeaderValue::from_str(self.as_str()).unwrap_or_else(|_| HeaderValue::from_static(""))
     }
 
-    /// The text.
+    /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match &self.0 {

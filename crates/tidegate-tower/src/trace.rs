@@ -1,7 +1,7 @@
-//! W3C trace context, levels 1 and 2: which trace a request belongs to.
+//! W3C trace context, levels 1 and 2: the trace that a request belongs to.
 //!
-//! A trace of the caller goes on as it is; where there is none that can be read, one begins here, so
-//! that everything about one request can be found by its trace.
+//! A trace of the caller is passed on as it is, and none is ever begun here. A trace that cannot be read
+//! is removed, so that it ends here.
 
 use core::fmt;
 
@@ -12,9 +12,9 @@ use crate::unguessable::hex;
 /// The trace that a request belongs to, as its `traceparent` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TraceContext {
-    /// Not zero.
+    /// The id of the trace; not zero.
     trace_id: u128,
-    /// Not zero.
+    /// The id of the caller's span; not zero.
     parent_id: u64,
     flags: u8,
 }
@@ -22,7 +22,7 @@ pub struct TraceContext {
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// `00-<32 hex>-<16 hex>-<2 hex>`.
+/// The length of `00-<32 hex>-<16 hex>-<2 hex>`.
 const LEN: usize = 55;
 
 // === impl TraceContext ===
@@ -36,8 +36,8 @@ impl TraceContext {
         Self::parse(value.as_bytes())
     }
 
-    /// The context of a request, which goes on to whoever comes after. One that cannot be read is taken
-    /// away, with what vendors have said about it: whoever traces begins anew, as if there had been none.
+    /// The context of a request, which is passed on to the services behind. One that cannot be read is
+    /// removed, with its `tracestate`: a service that traces begins anew, as if there had been none.
     pub(crate) fn adopt(headers: &mut HeaderMap) -> Option<Self> {
         let context = Self::of(headers);
         if context.is_none() && headers.remove(TRACEPARENT).is_some() {
@@ -46,8 +46,8 @@ impl TraceContext {
         context
     }
 
-    /// Parses `00-<32 hex>-<16 hex>-<2 hex>`, and of a later version what can be known of it: it begins
-    /// in the same way.
+    /// Parses `00-<32 hex>-<16 hex>-<2 hex>`. Of a later version, which begins in the same way, only
+    /// this part is read.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let (fields, rest) = text.split_at_checked(LEN)?;
@@ -64,26 +64,26 @@ impl TraceContext {
         (context.trace_id != 0 && context.parent_id != 0).then_some(context)
     }
 
-    /// As the header field `traceparent` has it.
+    /// The context as the value of the header field `traceparent`.
     #[must_use]
     pub fn header_value(&self) -> HeaderValue {
-        // Digits and dashes may stand there.
+        // Digits and dashes may stand in a header field.
         HeaderValue::from_bytes(&self.text()).unwrap_or_else(|_| HeaderValue::from_static(""))
     }
 
-    /// The trace.
+    /// The id of the trace.
     #[must_use]
     pub const fn trace_id(&self) -> u128 {
         self.trace_id
     }
 
-    /// The trace in hexadecimal, as other tools show it.
+    /// The id of the trace in hexadecimal, as other tools show it.
     #[must_use]
     pub fn trace_id_hex(&self) -> String {
         hex::<32>(self.trace_id).map(char::from).iter().collect()
     }
 
-    /// The span that made the request.
+    /// The id of the span that made the request.
     #[must_use]
     pub const fn parent_id(&self) -> u64 {
         self.parent_id
@@ -110,7 +110,7 @@ impl fmt::Display for TraceContext {
     }
 }
 
-/// Digits in lower case, and nothing else; no more than fit.
+/// The number that at most 32 hexadecimal digits stand for, all in lower case; none for any other text.
 fn number(digits: &[u8]) -> Option<u128> {
     digits.iter().try_fold(0, |number, digit| {
         let digit = match digit {
@@ -122,7 +122,7 @@ fn number(digits: &[u8]) -> Option<u128> {
     })
 }
 
-/// The upper and the lower half.
+/// The upper and the lower half of a number.
 fn halves(number: u128) -> [u64; 2] {
     let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = number.to_be_bytes();
     [[a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]].map(u64::from_be_bytes)

@@ -1,4 +1,4 @@
-//! Numbers that nobody can guess and that do not repeat: the names of requests and traces.
+//! Numbers that nobody can guess and that do not repeat, for the ids of requests.
 //!
 //! One is needed for every request, so asking the operating system each time is too much. Each thread
 //! takes a key from it once, as the maps of the standard library do, and counts under that key.
@@ -9,7 +9,7 @@ use std::hash::RandomState;
 
 use siphasher::sip128::{Hasher128, SipHasher24};
 
-/// One thread's numbers.
+/// The source of one thread's numbers.
 struct Source {
     keyed: SipHasher24,
     next: Cell<u64>,
@@ -19,13 +19,13 @@ thread_local! {
     static SOURCE: Source = Source::new();
 }
 
-/// The next number.
+/// The next number of this thread.
 pub(crate) fn number() -> u128 {
     // A thread that is ending has lost its own source.
     SOURCE.try_with(Source::number).unwrap_or_else(|_| Source::new().number())
 }
 
-/// The digits of a number in hexadecimal, as many as there is room for from the last.
+/// The last `N` hexadecimal digits of a number.
 pub(crate) fn hex<const N: usize>(number: u128) -> [u8; N] {
     const DIGITS: [u8; 16] = *b"0123456789abcdef";
     let (mut digits, mut rest) = ([0; N], number.to_be_bytes().into_iter().rev());

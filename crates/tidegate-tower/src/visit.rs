@@ -1,4 +1,4 @@
-//! One request at the door.
+//! One request, as the layers have seen it.
 
 use std::net::IpAddr;
 use std::net::SocketAddr;
@@ -13,47 +13,48 @@ use crate::request_id::RequestId;
 use crate::routes::Endpoint;
 use crate::trace::TraceContext;
 
-/// The address of the socket's other end. Whoever accepts connections puts it into the extensions of
-/// every request; nothing else says where a request came from.
+/// The address of the socket's other end. The code that accepts connections puts it into the extensions
+/// of every request; nothing else says where a request came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Peer(pub SocketAddr);
 
-/// Stands in the extensions of a request that passes with a lower quality of service, because its policy
-/// says so instead of refusing.
+/// Marks a request, in its extensions, that passes with a lower quality of service, because its policy
+/// degrades it instead of refusing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Degraded;
 
-/// What the door has found out about one request. The early layer puts it into the request's
+/// What the gate has found out about one request. The first layer that sees the request puts it into the
 /// extensions.
 #[derive(Clone, Debug)]
 pub struct Visit {
-    /// What the request is called.
+    /// The id of the request.
     pub request_id: RequestId,
-    /// The trace it belongs to, if whoever sent it traces.
+    /// The trace that the request belongs to, if its sender traces.
     pub trace: Option<TraceContext>,
-    /// The client: the peer, or whom trusted proxies vouch for.
+    /// The address of the client: the peer, or the one that trusted proxies vouch for.
     pub client: IpAddr,
-    /// What it is about.
+    /// The endpoint that the request is for.
     pub endpoint: Arc<Endpoint>,
-    /// When it came, by the clock of this node.
+    /// When the request came, by the clock of this node.
     pub at: Timestamp,
-    /// Whether the early layer has let it pass.
+    /// Whether the request has passed the early layer.
     pub(crate) was_early: bool,
-    /// How to answer.
+    /// The profile in which the gate answers.
     pub(crate) profile: Profile,
 }
 
 // === impl Visit ===
 
 impl Visit {
-    /// What ties this request to others in audit records: its trace, in hexadecimal, or else its own name.
+    /// The id that ties this request to others in audit records: its trace id in hexadecimal, or else
+    /// its own id.
     #[must_use]
     pub fn correlation_id(&self) -> String {
         self.trace.map_or_else(|| self.request_id.to_string(), |trace| trace.trace_id_hex())
     }
 
-    /// A refusal in the words of the gate, for a host that refuses on its own: a token that nobody knows,
-    /// a password that is wrong.
+    /// A refusal in the profile of the gate, for a host that refuses on its own: a token that nobody
+    /// knows, a password that is wrong.
     #[must_use]
     pub fn refuse(&self, code: Code) -> Response<Bytes> {
         let Self { request_id, at, profile, .. } = self;

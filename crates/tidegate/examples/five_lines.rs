@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     run(&mut std::io::stdout()).await
 }
 
-/// With somewhere to write to, so that a test can read along.
+/// Runs the example; it writes to `out`, so that a test can read along.
 pub(crate) async fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let file: File = File::parse("policies.yaml", POLICIES)?;
     let store = MemoryStore::try_new(file.budget(), SystemClock::new())?;

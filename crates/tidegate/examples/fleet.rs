@@ -1,5 +1,5 @@
-//! Two nodes, one truth: `cargo run -p tidegate --example fleet` with a Redis on this machine, or
-//! with the URL of one as its argument.
+//! Two nodes that count together: `cargo run -p tidegate --example fleet` with a Redis on this machine,
+//! or with the URL of one as its argument.
 
 use std::error::Error;
 use std::io::Write;
@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     run(&mut std::io::stdout(), &url).await
 }
 
-/// With somewhere to write to, so that a test can read along.
+/// Runs the example; it writes to `out`, so that a test can read along.
 pub(crate) async fn run(out: &mut impl Write, url: &str) -> Result<(), Box<dyn Error>> {
     let nodes = [node(url).await?, node(url).await?];
     for number in [1, 2, 1, 2] {
@@ -37,7 +37,7 @@ pub(crate) async fn run(out: &mut impl Write, url: &str) -> Result<(), Box<dyn E
     Ok(())
 }
 
-/// What every process of a fleet does at its start, with the same secret.
+/// Starts a node: every process of a fleet does this, with the same secret.
 async fn node(url: &str) -> Result<Arc<Engine<RedisStore>>, Box<dyn Error>> {
     let secret = Secret::try_new("of `openssl rand -base64 32`, not of a source file")?;
     let file: File = File::parse("policies.yaml", POLICIES)?;
@@ -45,7 +45,7 @@ async fn node(url: &str) -> Result<Arc<Engine<RedisStore>>, Box<dyn Error>> {
     store.check().await?;
     let engine = Engine::new(store, file.policies().clone().build(None)?).sharing(&secret);
     let engine = Arc::new(engine);
-    // Finds out when a store that has failed works again; without it nobody would.
+    // Finds out when a store that has failed works again; without this task nobody would.
     tokio::spawn(tidegate::tend(Arc::clone(&engine)));
     Ok(engine)
 }

@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// With somewhere to write to, so that a test can read along.
+/// Runs the example; it writes to `out`, so that a test can read along.
 pub(crate) fn run(out: &mut impl Write, text: &str) -> Result<(), Box<dyn Error>> {
     let file: File = File::parse("policies.yaml", text)?;
     let store = MemoryStore::try_new(file.budget(), SystemClock::new())?;

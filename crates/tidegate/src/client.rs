@@ -22,23 +22,23 @@ use crate::text::{Capped, escaped};
 /// How long a server may take to answer one request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The largest answer read.
+/// The most bytes of an answer.
 const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
-/// Where a server is.
+/// A server to ask: its addresses, and the token if it is an admin listener.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     /// `host:port`, as the `Host` header has it.
     authority: String,
-    /// What the host's name stands for, as it was looked up once.
+    /// The addresses of the host, as they were looked up once.
     addresses: Vec<SocketAddr>,
-    /// What follows the authority; `/` if nothing does.
+    /// The path and query of the URL; `/` if it has none.
     path: String,
-    /// What an operator has to know.
+    /// The admin token, if the server is an admin listener.
     token: Option<Hidden>,
 }
 
-/// What a server answered.
+/// The answer of a server.
 #[derive(Debug)]
 pub(crate) struct Answer {
     status: StatusCode,
@@ -68,27 +68,27 @@ impl Peer {
         Ok(Self { authority: format!("{host}:{port}"), addresses, path, token: None })
     }
 
-    /// The same for an operator: the URL is that of the admin listener.
+    /// Finds the admin listener that a URL names; requests to it carry the token.
     pub(crate) fn of_operators(url: &str, token: Hidden) -> Result<Self> {
         Ok(Self { token: Some(token), ..Self::find(url)? })
     }
 
-    /// `host:port`.
+    /// The `host:port` of the server.
     pub(crate) fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// The path and query of its URL.
+    /// The path and query of the URL that named the server.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
-    /// Where to connect to.
+    /// The addresses to connect to.
     pub(crate) fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// The first of its addresses that accepts a connection.
+    /// The first address of the server that accepts a connection.
     pub(crate) async fn reach(&self) -> Result<SocketAddr> {
         Ok(self.connect().await?.peer_addr()?)
     }
@@ -107,7 +107,7 @@ impl Peer {
         })
     }
 
-    /// Asks for a path.
+    /// Gets a path.
     pub(crate) async fn get(&self, path: &str) -> Result<Answer> {
         self.ask(Method::GET, path, Bytes::new()).await
     }
@@ -124,7 +124,7 @@ impl Peer {
             .with_context(|| format!("asking http://{}{}", self.authority, escaped(path)))
     }
 
-    /// One request on a connection of its own: none of our commands needs more.
+    /// Makes one request on a connection of its own: no command needs more.
     async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Answer> {
         let stream = self.connect().await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
@@ -147,7 +147,7 @@ impl Peer {
             let body = body.map_err(|error| anyhow!("its answer cannot be read: {error}"))?;
             Ok(Answer { status, body: body.to_bytes() })
         };
-        // The connection is driven beside the exchange; what ends it shows there.
+        // The connection is driven beside the exchange; if it breaks, the exchange fails.
         let drive = async {
             let _ = connection.await;
             std::future::pending().await
@@ -166,13 +166,13 @@ impl Answer {
         self.status
     }
 
-    /// The text of a good answer, which is JSON; what the problem is otherwise.
+    /// The text of a good answer, which is JSON; otherwise an error with the problem.
     pub(crate) fn text(self) -> Result<String> {
         let text = String::from_utf8_lossy(&self.body).into_owned();
         self.json().map(|_| text)
     }
 
-    /// The JSON of a good answer; what the problem is otherwise.
+    /// The JSON of a good answer; otherwise an error with the problem.
     pub(crate) fn json(self) -> Result<Value> {
         let json = serde_json::from_slice::<Value>(&self.body);
         if self.status.is_success() {
@@ -190,7 +190,7 @@ impl Answer {
     }
 }
 
-/// A text as it stands in a path or a query.
+/// Percent-encodes a text for a path or a query.
 pub(crate) fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let each = text.bytes().map(|byte| match byte {

@@ -1,7 +1,8 @@
-//! What the process works with: the file, with flags and the environment laid over it.
+//! The configuration of the process: the policy file, with flags and the environment laid over it.
 //!
-//! Flag before environment before file before default. The first two come as an [`Overlay`], because
-//! the command line reads both; nothing else looks at the environment.
+//! A flag comes before the environment, the environment before the file, the file before the default. The
+//! first two come as an [`Overlay`], because the command line reads both; nothing else looks at the
+//! environment.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use crate::token;
 /// The policies served without a file; `tidegate example` prints them.
 pub(crate) const BUILT_IN: &str = include_str!("../example.yaml");
 
-/// What the binary keeps in the policy file, beside the policies.
+/// The sections of a policy file that are for the binary, beside the policies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Sections {
@@ -34,13 +35,13 @@ pub(crate) struct Sections {
     /// it in `TIDEGATE_SECRET`. Needed where the store is shared.
     #[serde(deserialize_with = "present")]
     pub(crate) secret_file: Option<PathBuf>,
-    /// The file with the secret before, while it is being changed, unless the environment has it in
-    /// `TIDEGATE_SECRET_PREVIOUS`.
+    /// The file with the previous secret, while the secret is being changed, unless the environment has
+    /// it in `TIDEGATE_SECRET_PREVIOUS`.
     #[serde(deserialize_with = "present")]
     pub(crate) previous_secret_file: Option<PathBuf>,
     /// How decisions are served over HTTP.
     pub(crate) server: WrittenSettings,
-    /// What the process says about itself.
+    /// How the process logs.
     pub(crate) log: WrittenLog,
 }
 
@@ -48,13 +49,13 @@ pub(crate) struct Sections {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WrittenLog {
-    /// For people or for machines. Default: human.
+    /// Whether the log is for people or for machines. Default: human.
     pub(crate) format: Option<log::Format>,
-    /// How much. Default: info.
+    /// How much is logged. Default: info.
     pub(crate) level: Option<log::Level>,
 }
 
-/// What flags and the environment say.
+/// The settings from flags and the environment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overlay {
     /// The environment whose numbers hold.
@@ -68,7 +69,7 @@ pub(crate) struct Overlay {
     /// The names that requests may use for the server.
     pub(crate) hosts: Option<Vec<Host>>,
     pub(crate) admin_listen: Option<SocketAddr>,
-    /// Whether operators of other machines are listened to.
+    /// Whether operators may come from other machines.
     pub(crate) admin_allow_remote: bool,
     pub(crate) admin_token: Option<Hidden>,
     pub(crate) admin_token_file: Option<PathBuf>,
@@ -77,7 +78,7 @@ pub(crate) struct Overlay {
     pub(crate) level: Option<log::Level>,
 }
 
-/// A file that was found good as a whole.
+/// A policy file that was checked as a whole and is good.
 pub(crate) struct Config {
     text: String,
     file: File<Sections>,
@@ -99,7 +100,7 @@ impl Door for Sections {
     }
 }
 
-/// Reads a field that may be left out, but not left blank: blank, it is more likely forgotten than
+/// Reads a field that may be left out, but not left blank: a blank field is more likely forgotten than
 /// meant.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     field: D,
@@ -110,7 +111,7 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 // === impl Config ===
 
 impl Config {
-    /// Reads and checks, with the numbers of an environment if one is named.
+    /// Reads and checks a policy file, with the numbers of an environment if one is named.
     ///
     /// # Errors
     ///
@@ -120,7 +121,7 @@ impl Config {
         Self::parse(&source.to_string(), &text, environment)
     }
 
-    /// Checks a text, likewise.
+    /// Checks the text of a policy file, with the numbers of an environment if one is named.
     ///
     /// # Errors
     ///
@@ -128,27 +129,27 @@ impl Config {
     pub(crate) fn parse(name: &str, text: &str, environment: Option<&str>) -> Result<Self> {
         let file = File::<Sections>::parse_in(name, text, environment);
         let file = file.map_err(|error| anyhow!("{error}"))?;
-        // The file has been checked as a whole, so this is for the compiler.
+        // The file has been checked as a whole, so this does not fail.
         let policies = file.policies().clone().build(None).with_context(|| name.to_owned())?;
         Ok(Self { text: text.to_owned(), file, policies })
     }
 
-    /// The JSON schema of a file.
+    /// The JSON schema of policy files.
     pub(crate) fn schema() -> serde_json::Value {
         schema::<Sections>().into()
     }
 
-    /// The text it was read from.
+    /// The text of the policy file.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The policies.
+    /// The policies of the file.
     pub(crate) const fn policies(&self) -> &PolicySet {
         &self.policies
     }
 
-    /// The policies, to be put in force after others.
+    /// The policies of the file, to be put in force in place of others.
     pub(crate) fn builder(&self) -> &PolicySetBuilder {
         self.file.policies()
     }
@@ -158,15 +159,16 @@ impl Config {
         self.file.budget()
     }
 
-    /// Where counters are kept, with what flags and environment say laid over it.
+    /// Where counters are kept, as flags, the environment or the file say.
     ///
     /// # Errors
     ///
-    /// If what they say is wrong.
+    /// If the flag or the variable is wrong.
     pub(crate) fn store(&self, overlay: &Overlay) -> Result<Choice> {
         let file = self.file.door().store.as_ref().map(|store| &store.value);
         match overlay.store.as_ref().or(file) {
-            // What the file says has been checked with the rest of it.
+            // The text of the file has been checked before, so a wrong one is of the flag or the
+            // variable.
             Some(text) => {
                 Choice::parse(text).map_err(|advice| anyhow!("--store or TIDEGATE_STORE: {advice}"))
             }
@@ -174,17 +176,18 @@ impl Config {
         }
     }
 
-    /// The secret of the fleet, likewise; with the one before, while it is being changed.
+    /// The secret of the fleet, as flags, the environment or the file give it; with the previous secret,
+    /// while it is being changed.
     ///
     /// # Errors
     ///
-    /// If there is none, or one cannot be read, or can be guessed, or both are the same.
+    /// If there is no secret, or one cannot be read or can be guessed, or both are the same.
     pub(crate) fn secret(&self, overlay: &Overlay) -> Result<Secret> {
         let [current, previous] = self.secrets(overlay);
         store::secret(current, previous)
     }
 
-    /// The files with those secrets, where files are to be read: the current one, the one before.
+    /// The files of the current and the previous secret, where a secret is read from a file.
     pub(crate) fn secret_files(&self, overlay: &Overlay) -> [Option<PathBuf>; 2] {
         self.secrets(overlay).map(|given| given.path().map(Path::to_owned))
     }
@@ -205,7 +208,7 @@ impl Config {
         ]
     }
 
-    /// The section `server`, with what flags and environment say laid over it.
+    /// The section `server`, with flags and the environment laid over it.
     pub(crate) fn server(&self, overlay: &Overlay) -> WrittenSettings {
         let mut written = self.file.door().server.clone();
         written.listen = overlay.listen.or(written.listen);
@@ -217,17 +220,18 @@ impl Config {
         written
     }
 
-    /// The token of operators, likewise; without one there is no listener for them.
+    /// The admin token, as flags, the environment or the file give it; without one there is no admin
+    /// listener.
     ///
     /// # Errors
     ///
-    /// If it cannot be read, or can be guessed.
+    /// If the token cannot be read, or can be guessed.
     pub(crate) fn admin_token(&self, overlay: &Overlay) -> Result<Option<AdminToken>> {
         let token = token::find(self.admin(overlay))?;
         Ok(token.map(|token| AdminToken::try_new(token.reveal())).transpose()?)
     }
 
-    /// The file with that token, where a file is to be read.
+    /// The file of the admin token, if the token is read from a file.
     pub(crate) fn admin_token_file(&self, overlay: &Overlay) -> Option<PathBuf> {
         self.admin(overlay).path().map(Path::to_owned)
     }
@@ -240,7 +244,7 @@ impl Config {
         }
     }
 
-    /// How to log, likewise.
+    /// The format and level of the log, as flags, the environment or the file say.
     pub(crate) fn log(&self, overlay: &Overlay) -> (log::Format, log::Level) {
         let written = self.file.door().log;
         (

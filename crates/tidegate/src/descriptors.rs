@@ -1,26 +1,26 @@
 //! File descriptors that have run out.
 //!
 //! A flood of connections can take every descriptor there is. A file that cannot be opened then is not
-//! wrong, and must not be reported as if it were: whoever reads the log would mend the file.
+//! wrong, and must not be reported as if it were: an operator who reads the log would mend the file.
 
 use std::fmt;
 use std::io;
 
 /// `EMFILE`: this process has no descriptor left.
 const EMFILE: i32 = 24;
-/// `ENFILE`: the machine has none left.
+/// `ENFILE`: the machine has no descriptor left.
 const ENFILE: i32 = 23;
 
 /// The error of a read that found no descriptor left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OutOfDescriptors {
-    /// This process has none.
+    /// This process has no descriptor left.
     Process,
-    /// The whole machine has none.
+    /// The whole machine has no descriptor left.
     Machine,
 }
 
-/// The same error, in words that say what is missing if it is a descriptor.
+/// The same error; if the cause is that no descriptor is left, in words that say so.
 pub(crate) fn explained(error: io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(EMFILE) => io::Error::other(OutOfDescriptors::Process),

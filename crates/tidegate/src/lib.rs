@@ -1,4 +1,4 @@
-//! What a Rust user of Tidegate imports: whether a request may pass, decided in the process.
+//! Tidegate as a library: decides, in the process, whether a request may pass.
 //!
 //! ```
 //! use tidegate::file::File;
@@ -30,14 +30,14 @@
 //! ```
 //!
 //! Branch on the [verdict](Decision::verdict); its wait is true to the microsecond. The rest of a
-//! [`Decision`] is for headers, logs and whoever asks why.
+//! [`Decision`] is for headers, logs and people who ask why.
 //!
 //! | to | use |
 //! |---|---|
 //! | read policies from a file | [`file::File`] |
-//! | write them in code | [`Limit`], [`Shape`], [`PolicySpec`], [`PolicySet`] |
+//! | write policies in code | [`Limit`], [`Shape`], [`PolicySpec`], [`PolicySet`] |
 //! | keep counters in memory | [`memory::MemoryStore`] |
-//! | share them with other processes | `redis::RedisStore` (feature `redis`), [`Engine::sharing`] |
+//! | share counters with other processes | `redis::RedisStore` (feature `redis`), [`Engine::sharing`] |
 //! | decide, look, correct afterwards | [`Engine::decide`], [`Engine::peek`], [`Engine::settle`] |
 //! | put layers around an axum, tonic or hyper service | `tower::Gate` (feature `tower`) |
 //! | guard a login or a one-time password | [`Preset`], [`Engine::attempt`] |
@@ -50,7 +50,7 @@
 //!
 //! The rules, with the reasons, are in the [book](rules::book). To leave out what only the binary
 //! needs, depend on this crate with `default-features = false`; the feature `redis` adds the shared
-//! store, and `tend`, which whoever shares one has to run.
+//! store, and `tend`, which every process with a shared store has to run.
 
 #[cfg(feature = "abuse-limiter")]
 pub mod abuse_limiter;

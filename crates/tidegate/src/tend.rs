@@ -8,15 +8,15 @@ use tidegate_core::{Span, Store};
 use tidegate_engine::Engine;
 use tokio::time::sleep;
 
-/// The longest from one poll to the next: a failure asks for a probe that was not due before.
+/// The longest time from one poll to the next: a failure can make a probe due that was not due before.
 const PAUSE: Span = Span::from_millis(250);
 
 /// Makes the probes that an engine on a shared store needs, for ever. Spawn it once, when the engine is
-/// there; a process that does not never learns that its store works again, and stays in the failure
-/// modes of its policies.
+/// there; a process without it never learns that its store works again, and stays in the failure modes
+/// of its policies.
 ///
 /// While all is well it asks the store for nothing. After a failure it probes every two seconds, and
-/// every five while a policy is degraded; then it is the only one who asks. The engine's own clock says
+/// every five while a policy is degraded; then nothing else asks the store. The engine's own clock says
 /// when. It needs a runtime of tokio with time; an engine whose store is in the process has nothing to
 /// tend, and needs none of this.
 ///
@@ -39,14 +39,15 @@ pub async fn tend<S: Store + 'static>(engine: Arc<Engine<S>>) -> Infallible {
     loop {
         for due in engine.poll(engine.now()) {
             let engine = Arc::clone(&engine);
-            // By itself: one that waits for its deadline must not hold up those of other policies.
+            // In its own task: a probe that waits for its deadline must not hold up those of other
+            // policies.
             tokio::spawn(async move { engine.probe(due).await });
         }
         sleep(pause(&engine)).await;
     }
 }
 
-/// How long nothing is due.
+/// How long to wait until the next poll: until a probe is due, but at most [`PAUSE`].
 fn pause<S: Store>(engine: &Engine<S>) -> Duration {
     let due = engine.next_poll().map_or(PAUSE, |due| due.since(engine.now()));
     due.clamp(Span::from_millis(1), PAUSE).into()

@@ -6,7 +6,7 @@
 
 use std::fmt::{self, Write};
 
-/// What is cut off is told with this.
+/// The mark at the end of a text that was cut.
 const CUT: &str = "…";
 
 /// Collects text up to a bound, and drops the rest.
@@ -24,8 +24,8 @@ pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
 
-/// Whether a terminal obeys the character, or shows it in a place where it is not: controls, and
-/// what changes the direction or breaks the line.
+/// Whether a character is a hazard: a terminal obeys it, or shows text in another place because of it.
+/// These are controls, and characters that change the direction or break the line.
 pub(crate) fn is_hazard(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -42,7 +42,7 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// The same, but line breaks stay: for diagnostics, which draw a picture.
+/// The text with every hazard but line breaks written as its number: for diagnostics of several lines.
 pub(crate) fn escaped_lines(text: &str) -> String {
     text.lines().map(escaped).collect::<Vec<_>>().join("\n")
 }
@@ -74,7 +74,7 @@ fn push_escaped(out: &mut String, c: char) {
     }
 }
 
-/// A wait in words, never told shorter than it is: `350 µs`, `12 ms`, `59.98 s`, `4 min 59 s`,
+/// A wait in words, never shorter than it is: `350 µs`, `12 ms`, `59.98 s`, `4 min 59 s`,
 /// `23 h 5 min`, `3 d 4 h`.
 pub(crate) fn in_words(micros: u64) -> String {
     const SECOND: u64 = 1_000_000;
@@ -149,14 +149,14 @@ impl Table {
         table
     }
 
-    /// Adds a row. What is in it is escaped.
+    /// Adds a row; its cells are escaped.
     pub(crate) fn row<const N: usize>(&mut self, cells: &[String; N]) {
         self.rows.push(cells.iter().map(|cell| escaped(cell)).collect());
     }
 }
 
 impl fmt::Display for Table {
-    /// Columns two spaces apart, with a margin of two.
+    /// Writes the columns two spaces apart, with a margin of two.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = |cell: &String| cell.chars().count();
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -1,19 +1,19 @@
-//! The token of operators: from the environment, or from a file. The server and the commands that ask
-//! it find it in the same way.
+//! The admin token: from the environment, or from a file. The server, and the commands that ask it, find
+//! the token in the same way.
 
 use anyhow::{Context, Result};
 use tidegate_server::AdminToken;
 
 use crate::store::{Given, Hidden, hidden_text};
 
-/// Where the token itself may be.
+/// The environment variable that may hold the token.
 pub(crate) const VARIABLE: &str = "TIDEGATE_ADMIN_TOKEN";
 
 /// The token, if one is given.
 ///
 /// # Errors
 ///
-/// If it cannot be read, or can be guessed.
+/// If the token cannot be read, or can be guessed.
 pub(crate) fn find(given: Given<'_>) -> Result<Option<Hidden>> {
     match (given.path(), given.environment) {
         (Some(path), _) => {

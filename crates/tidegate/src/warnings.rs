@@ -1,4 +1,4 @@
-//! What an operator should know at the start: it is allowed, and rarely meant.
+//! Warnings at the start, about settings that are allowed and rarely meant.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -11,25 +11,25 @@ use tracing::warn;
 use crate::config::{Config, Overlay};
 use crate::store::Choice;
 
-/// One thing that is rarely meant.
+/// A warning about a setting that is rarely meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Warning {
-    /// Other machines reach the decision API, and it asks nobody who they are.
+    /// Other machines reach the decision API, and it has no authentication.
     NoAuthentication(SocketAddr),
     /// Other machines reach the server, and every name that they use for it is refused.
     NoHosts(SocketAddr),
     /// Every user of the machine can read a file with a secret in it.
     Readable {
-        /// What is in the file.
+        /// The name of the secret in the file.
         what: &'static str,
         path: PathBuf,
     },
 }
 
-/// A file with a secret in it, and what the secret is called.
+/// The name of a secret, and the file that it is in.
 type SecretFile = (&'static str, PathBuf);
 
-/// Logs what is rarely meant about this configuration.
+/// Logs a warning for every setting of this configuration that is rarely meant.
 pub(crate) fn tell(config: &Config, overlay: &Overlay, settings: &Settings, store: &Choice) {
     let hosts = config.server(overlay).hosts.is_some();
     let [secret, previous] = match store {
@@ -48,7 +48,7 @@ pub(crate) fn tell(config: &Config, overlay: &Overlay, settings: &Settings, stor
     }
 }
 
-/// Whether names for the server were written.
+/// Whether the settings list names for the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Naming {
     Written,
@@ -64,10 +64,10 @@ fn reach(listen: SocketAddr, hosts: Naming) -> Vec<Warning> {
     [Warning::NoAuthentication(listen)].into_iter().chain(no_hosts).collect()
 }
 
-/// The warning about a file that every user can read. A file that cannot be looked at is told by whoever
-/// reads it.
+/// The warning about a file that every user can read. A file that cannot be looked at is reported when it
+/// is read.
 fn readable((what, path): SecretFile) -> Option<Warning> {
-    /// The bit that lets users read who neither own the file nor are in its group.
+    /// The permission bit that lets users read the file who neither own it nor are in its group.
     const OTHERS_READ: u32 = 0o004;
     let mode = fs::metadata(&path).ok()?.permissions().mode();
     (mode & OTHERS_READ != 0).then_some(Warning::Readable { what, path })
@@ -97,7 +97,7 @@ impl Warning {
     }
 }
 
-/// The command that takes a file from the users it is not for.
+/// The command that stops other users from reading a file.
 fn chmod(path: &Path) -> String {
     format!("chmod o-r {}", path.display())
 }

@@ -2,7 +2,7 @@
 
 use crate::stages;
 
-/// What help is wanted on.
+/// The command on which help is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Topic {
     Everything,
@@ -117,7 +117,7 @@ alternate within one run, and ratios are reported. It is a measurement and no pa
 `cargo xtask bench -- --help` shows the arguments of the benchmark itself.
 ";
 
-/// The text for `topic`.
+/// The help text for `topic`.
 pub(crate) fn help(topic: Topic) -> String {
     match topic {
         Topic::Everything => {
@@ -138,7 +138,7 @@ pub(crate) fn help(topic: Topic) -> String {
 // === impl Topic ===
 
 impl Topic {
-    /// One per command.
+    /// One topic for each command.
     pub(super) const ALL: [Self; 8] = [
         Self::Test,
         Self::Quick,
@@ -150,7 +150,7 @@ impl Topic {
         Self::Bench,
     ];
 
-    /// The command it is about.
+    /// The command that the topic is about.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Everything => "help",

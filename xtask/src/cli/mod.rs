@@ -1,7 +1,7 @@
 //! The command line: words in, one [`Request`] out.
 //!
-//! Parsed by hand, because a handful of commands does not pay for a parser that everybody would have
-//! to compile before the first test runs.
+//! Parsed by hand: a handful of commands is not worth a parser that everybody would have to compile
+//! before the first test runs.
 
 mod help;
 #[cfg(test)]
@@ -17,28 +17,28 @@ use crate::mutants;
 use crate::stages::{self, Stage};
 use crate::suggest::hint;
 
-/// What was asked for.
+/// What the command line asked for.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Request {
     Help(Topic),
-    /// The names of the stages of `test`.
+    /// Print the names of the stages of `test`.
     List,
-    /// These stages, of `test` or `quick`.
+    /// Run these stages, of `test` or `quick`.
     Stages(Vec<Stage>),
-    /// What is known about dependencies today.
+    /// Check the dependencies for security advisories.
     Advisories,
     Guard(guard::Mode),
-    /// The simulator, with its own arguments.
+    /// Run the simulator, with its own arguments.
     Sim(Vec<String>),
-    /// The names of the mutants.
+    /// Print the names of the mutants.
     ListMutants,
     Mutants(mutants::Choice),
     Contract(contract::Mode),
-    /// The benchmarks, with their own arguments.
+    /// Run the benchmarks, with their own arguments.
     Bench(Vec<String>),
 }
 
-/// Reads the words after `cargo xtask`.
+/// Parses the words after `cargo xtask`.
 pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
     let Some((command, rest)) = args.split_first() else {
         return Ok(Request::Help(Topic::Everything));
@@ -120,7 +120,7 @@ fn parse_mutants(mut rest: &[String]) -> Result<Request, String> {
     Ok(Request::Mutants(choice))
 }
 
-/// Whether the one flag of a command was given; `None` if help was wanted.
+/// Parses the one flag of a command: whether it was given, or `None` if help was wanted.
 fn flag(rest: &[String], topic: Topic, name: &str) -> Result<Option<bool>, String> {
     match rest.first().map(String::as_str) {
         None => Ok(Some(false)),
@@ -133,7 +133,7 @@ fn flag(rest: &[String], topic: Topic, name: &str) -> Result<Option<bool>, Strin
     }
 }
 
-/// A command without options.
+/// Parses a command without options.
 fn alone(rest: &[String], topic: Topic, request: Request) -> Result<Request, String> {
     match rest.first().map(String::as_str) {
         None => Ok(request),
@@ -142,7 +142,7 @@ fn alone(rest: &[String], topic: Topic, request: Request) -> Result<Request, Str
     }
 }
 
-/// A command whose words are somebody else's.
+/// Parses a command whose arguments are passed on to another program.
 fn passed_on(rest: &[String], topic: Topic, request: fn(Vec<String>) -> Request) -> Request {
     match rest.split_first() {
         Some((word, _)) if word == "--help" || word == "-h" => Request::Help(topic),

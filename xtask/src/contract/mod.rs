@@ -1,10 +1,10 @@
-//! `docs/contract.md` and `docs/seeds.md`: what is promised and what was asked for, and which test
-//! holds it.
+//! `docs/contract.md` and `docs/seeds.md`: the promises and the original requests, and the tests
+//! that hold each of them.
 //!
-//! A promise without a test is a wish, and a list of tests that is kept by hand lies after a month. So
-//! a test carries the number of its property in its name, and the page is made from the names. The
-//! sentences are kept in `xtask/contract.txt`, one line each, so that a change of promise is a change
-//! of one line. Those of the seeds are kept in `xtask/seeds.txt` and name their tests.
+//! A promise without a test is a wish, and a list of tests that is kept by hand is wrong after a
+//! month. So a test carries the number of its property in its name, and the page is made from the
+//! names. The promises are kept in `xtask/contract.txt`, one line each, so that changing a promise
+//! changes one line. The sentences of the seeds are kept in `xtask/seeds.txt` and name their tests.
 
 mod page;
 mod promises;
@@ -19,28 +19,28 @@ use crate::shell::{Failure, root};
 use promises::Section;
 use scan::Proof;
 
-/// Where the sentences are kept.
+/// The file in which the promises are kept.
 const PROMISES: &str = "xtask/contract.txt";
 
-/// What is made of them.
+/// The page that is made from the promises.
 const PAGE: &str = "docs/contract.md";
 
-/// Where the sentences of the seeds are kept.
+/// The file in which the sentences of the seeds are kept.
 const SEEDS: &str = "xtask/seeds.txt";
 
-/// What is made of those.
+/// The page that is made from the sentences of the seeds.
 const SEEDS_PAGE: &str = "docs/seeds.md";
 
 /// What to do with the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Write them.
+    /// Write the pages.
     Write,
-    /// Fail if one would be another.
+    /// Fail if a page is out of date.
     Check,
 }
 
-/// Makes the pages, then writes them or compares.
+/// Makes both pages, then writes them or compares them with the present ones.
 pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
     let proofs = proofs()?;
     put(mode, PAGE, &contract(&proofs)?)?;
@@ -60,7 +60,7 @@ fn put(mode: Mode, name: &str, page: &str) -> Result<(), Failure> {
     }
 }
 
-/// Whether a property has this number.
+/// Whether there is a property with this number.
 #[cfg(test)]
 pub(crate) fn is_promised(number: &str) -> bool {
     let sections = promises().unwrap_or_default();
@@ -68,14 +68,14 @@ pub(crate) fn is_promised(number: &str) -> bool {
     known.any(|promise| promise.number.to_string() == number)
 }
 
-/// The page of what is promised.
+/// Makes the page of promises.
 fn contract(proofs: &[Proof]) -> Result<String, Failure> {
     let sections = promises()?;
     none_of("numbers of nothing promised", PROMISES, &scan::stray(&sections, proofs))?;
     Ok(page::render(&sections, proofs))
 }
 
-/// The page of what the seeds ask for.
+/// Makes the page of the requests of the seeds.
 fn asked(proofs: &[Proof]) -> Result<String, Failure> {
     let documents = documents()?;
     none_of("names of nothing", SEEDS, &seeds::stray(&documents, proofs, root()))?;

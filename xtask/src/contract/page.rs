@@ -1,10 +1,10 @@
-//! The page: one table per section.
+//! The page of promises: one table per section.
 
 use super::PROMISES;
 use super::promises::{Promise, Section};
 use super::scan::Proof;
 
-/// The whole page.
+/// Renders the whole page.
 pub(crate) fn render(sections: &[Section], proofs: &[Proof]) -> String {
     let promises = || sections.iter().flat_map(|section| &section.promises);
     let proven = promises().filter(|promise| of(promise, proofs).next().is_some()).count();

@@ -1,33 +1,33 @@
-//! What is promised: sections of numbered sentences, read from a file of lines.
+//! The promises: sections of numbered sentences, parsed from a file of lines.
 
 use std::fmt;
 
-/// The number of a property: `P24`, `G3`.
+/// The number of a property, such as `P24` or `G3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Number {
-    /// Of the limiter and its failure semantics; two digits.
+    /// A property of the limiter and its failure semantics; two digits.
     P(u8),
-    /// Of the gateway.
+    /// A property of the gateway.
     G(u8),
 }
 
-/// One sentence.
+/// One promise: a property in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Promise {
     pub(crate) number: Number,
     pub(crate) sentence: String,
-    /// What it waits for, if there can be no test before that is built.
+    /// What the promise waits for, if it cannot be tested before that is built.
     pub(crate) later: Option<String>,
 }
 
-/// Sentences about one thing.
+/// A section of promises about one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) title: String,
     pub(crate) promises: Vec<Promise>,
 }
 
-/// Reads the sections; the first thing wrong is told with its line.
+/// Parses the sections; the error names the first mistake and its line.
 pub(crate) fn parse(text: &str) -> Result<Vec<Section>, String> {
     let mut sections: Vec<Section> = Vec::new();
     let mut last = None;
@@ -65,13 +65,13 @@ impl Promise {
 // === impl Number ===
 
 impl Number {
-    /// Reads `P24`, exactly as it is shown.
+    /// Parses a number exactly as it is displayed, such as `P24`.
     pub(crate) fn written(word: &str) -> Option<Self> {
         let number = Self::of_name(&word.to_ascii_lowercase())?;
         (number.to_string() == word).then_some(number)
     }
 
-    /// Reads the `p24` of the name of a test.
+    /// Parses a number as it is in the name of a test, such as `p24`.
     pub(crate) fn of_name(part: &str) -> Option<Self> {
         let digits = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
         let (letter, rest) = part.split_at_checked(1)?;

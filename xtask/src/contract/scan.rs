@@ -1,9 +1,9 @@
-//! The tests of the crates, and the numbers that some carry, found by reading the sources.
+//! Finds the tests of the crates, and the numbers that some carry, by reading the sources.
 //!
-//! Asking the test binaries for their names would need all of them built, those of loom included, to
-//! make a page. The sources say the same: a test is a function under `#[test]` or `#[tokio::test]`,
-//! inside `proptest!` as well. A test that is switched off proves nothing and does not count. The
-//! checkers of the simulator are no tests themselves, but run after each of its steps.
+//! To ask the test binaries for the names, all of them would have to be built, those of loom
+//! included, just to make a page. The sources say the same: a test is a function under `#[test]` or
+//! `#[tokio::test]`, inside `proptest!` as well. A test that is ignored proves nothing and does not
+//! count. The checkers of the simulator are no tests themselves, but run after each of its steps.
 
 use std::fs;
 use std::io;
@@ -11,15 +11,15 @@ use std::path::Path;
 
 use super::promises::{Number, Section};
 
-/// Functions here are run by the simulator over every trace.
+/// The folder of the checkers, functions that the simulator runs over every trace.
 const CHECKERS: &str = "/src/sim/checks/";
 
-/// A function that holds something: the properties whose numbers it carries, or what it is named as
-/// the proof of.
+/// A function that proves something: the properties whose numbers it carries, or the sentences that
+/// name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Proof {
     pub(crate) numbers: Vec<Number>,
-    /// `file::function`.
+    /// The place of the function, as `file::function`.
     pub(crate) place: String,
 }
 
@@ -32,7 +32,7 @@ impl Proof {
     }
 }
 
-/// All of them, in the order of their places.
+/// All proofs in the crates, sorted by place.
 pub(crate) fn tree(root: &Path) -> io::Result<Vec<Proof>> {
     let mut proofs = Vec::new();
     let mut folders = vec![root.join("crates")];
@@ -51,7 +51,7 @@ pub(crate) fn tree(root: &Path) -> io::Result<Vec<Proof>> {
     Ok(proofs)
 }
 
-/// Those of one file.
+/// The proofs in one file.
 fn file(path: &str, text: &str) -> Vec<Proof> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let proof = |(index, line): (usize, &&str)| {
@@ -63,7 +63,7 @@ fn file(path: &str, text: &str) -> Vec<Proof> {
     lines.iter().enumerate().filter_map(proof).collect()
 }
 
-/// Proofs with a number that nothing is promised under.
+/// A complaint for each proof with a number that belongs to no promise.
 pub(crate) fn stray(sections: &[Section], proofs: &[Proof]) -> Vec<String> {
     let promised = |number: &Number| {
         sections.iter().flat_map(|section| &section.promises).any(|known| known.number == *number)
@@ -84,7 +84,7 @@ fn function(line: &str) -> Option<&str> {
     before.split_whitespace().all(qualifies).then(|| after.split(|c| !is_name(c)).next())?
 }
 
-/// The numbers at the front of a name. Threats and faults have numbers too, and may stand before.
+/// The property numbers at the front of a name. Numbers of threats and faults may come before them.
 fn numbers(name: &str) -> Vec<Number> {
     let is_other = |part: &str| {
         let rest = part.strip_prefix(['t', 'r']).unwrap_or_default();
@@ -94,7 +94,7 @@ fn numbers(name: &str) -> Vec<Number> {
     parts.map_while(Number::of_name).collect()
 }
 
-/// Whether the attributes at the end of `before` make a test that is run.
+/// Whether the attributes at the end of `before` make the function below them a test that is run.
 fn is_test(before: &[&str]) -> bool {
     let ends = |line: &&&str| line.is_empty() || line.ends_with(['}', '{', ';']);
     let attributes = || before.iter().rev().take_while(|line| !ends(line));

@@ -1,4 +1,5 @@
-//! What the seeds ask for, sentence by sentence, with the code that does it and the tests that hold it.
+//! The requests of the seeds, sentence by sentence, with the code that fulfils them and the tests
+//! that hold them.
 //!
 //! The seeds are the documents this project was made from. Each of their sentences that asks for
 //! something is a line of `xtask/seeds.txt`, in our own words. A line without a test has to say why.
@@ -8,47 +9,47 @@ use std::path::Path;
 use super::promises::Number;
 use super::scan::Proof;
 
-/// One of the documents.
+/// One of the seed documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Document {
-    /// Its number and what it is about: `000 Failure semantics`.
+    /// The number and the subject of the document: `000 Failure semantics`.
     pub(crate) title: String,
     pub(crate) sections: Vec<Section>,
 }
 
-/// A section of one: `§3.1 Fail closed`.
+/// A section of a seed document, such as `§3.1 Fail closed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) title: String,
     pub(crate) sentences: Vec<Sentence>,
 }
 
-/// What one sentence asks for.
+/// What one sentence of a seed asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sentence {
-    /// The line it stands on.
+    /// The line of the sentence in its document.
     pub(crate) line: u16,
     pub(crate) says: String,
-    /// The files that do it, from the root of the repository.
+    /// The files that fulfil the sentence, relative to the root of the repository.
     pub(crate) code: Vec<String>,
     pub(crate) held: Held,
 }
 
-/// What holds a sentence.
+/// The tests that hold a sentence, or the reason why there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// Tests and properties, by name and number.
+    /// Names of tests and numbers of properties.
     By(Vec<String>),
-    /// Nothing, for this reason.
+    /// No test, for this reason.
     Not(String),
 }
 
-/// Begins a reason, where the names of tests would stand.
+/// The word that begins a reason, in the place of the tests' names.
 const WITHOUT: &str = "without: ";
 
 // === reading ===
 
-/// Reads the documents; the first thing wrong is told with its line.
+/// Parses the documents; the error names the first mistake and its line.
 pub(crate) fn parse(text: &str) -> Result<Vec<Document>, String> {
     let mut documents: Vec<Document> = Vec::new();
     let mut last = 0;
@@ -98,7 +99,7 @@ impl Sentence {
     }
 }
 
-/// The path of a file, of which that of a crate may be written short: `core:key.rs`.
+/// The full path of a file; one in a crate may be shortened, as in `core:key.rs`.
 fn path(short: &str) -> String {
     match short.split_once(':') {
         Some(("tidegate", rest)) => format!("crates/tidegate/src/{rest}"),
@@ -117,7 +118,8 @@ pub(crate) fn sentences(documents: &[Document]) -> impl Iterator<Item = (&str, &
     })
 }
 
-/// Names of nothing: tests and properties that do not hold anything, files that are not there.
+/// A complaint for each name without a meaning: tests and properties that do not exist or have no
+/// test, and missing files.
 pub(crate) fn stray(documents: &[Document], proofs: &[Proof], root: &Path) -> Vec<String> {
     let complaints = sentences(documents).flat_map(|(title, sentence)| {
         let named = match &sentence.held {
@@ -132,7 +134,7 @@ pub(crate) fn stray(documents: &[Document], proofs: &[Proof], root: &Path) -> Ve
     complaints.collect()
 }
 
-/// Where the tests of this name are, or those of the property of this number.
+/// The tests with this name, or those of the property with this number.
 fn places<'a>(name: &'a str, proofs: &'a [Proof]) -> impl Iterator<Item = &'a Proof> {
     let number = Number::written(name);
     proofs.iter().filter(move |proof| match number {
@@ -143,7 +145,7 @@ fn places<'a>(name: &'a str, proofs: &'a [Proof]) -> impl Iterator<Item = &'a Pr
 
 // === writing ===
 
-/// The whole page.
+/// Renders the whole page.
 pub(crate) fn render(documents: &[Document], proofs: &[Proof]) -> String {
     let held = sentences(documents).filter(|(_, it)| matches!(it.held, Held::By(_))).count();
     let mut page = format!(

@@ -1,4 +1,4 @@
-//! Reading what callgrind writes.
+//! Reads the output files of callgrind.
 
 /// The total of instructions in a callgrind output file.
 ///
@@ -10,7 +10,7 @@ pub(crate) fn total(text: &str) -> Option<u64> {
     counts.split_whitespace().next()?.parse().ok()
 }
 
-/// What one decision costs, given two runs that differ by `decisions` decisions.
+/// Instructions per decision, given two runs that differ by `decisions` decisions.
 ///
 /// Rounded to the nearest whole instruction; `None` if the longer run was not longer.
 pub(crate) fn per_decision(few: u64, many: u64, decisions: u64) -> Option<u64> {

@@ -1,4 +1,4 @@
-//! The committed figures, and the judgement on new ones.
+//! The committed figures, and the comparison with new ones.
 //!
 //! Three per cent is wide enough for where a counter happens to lie in its table, and narrow enough
 //! to see a field that every decision copies. With ten per cent, several changes went unseen that
@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Growth beyond this fails, and a gain beyond it is worth keeping.
+/// Growth beyond this fails; a gain beyond it should be blessed.
 const TOLERANCE_PER_CENT: u128 = 3;
 
 const COMPILER: &str = "# compiler: ";
@@ -15,7 +15,7 @@ const COMPILER: &str = "# compiler: ";
 /// The content of the committed file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figures {
-    /// The compiler the figures were taken with, if the file says so.
+    /// The compiler with which the figures were measured, if the file says so.
     pub(crate) compiler: Option<String>,
     counts: BTreeMap<String, u64>,
 }
@@ -36,19 +36,19 @@ struct Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judgement {
     Steady,
-    /// Cheaper by more than the tolerance: bless it, or the gain can be lost unseen.
+    /// Cheaper by more than the tolerance: should be blessed, or the gain can be lost unnoticed.
     Better,
-    /// Dearer by more than the tolerance.
+    /// More expensive by more than the tolerance.
     Worse,
-    /// Measured, but not in the file.
+    /// The scenario was measured, but is not in the file.
     Unknown,
-    /// In the file, but not measured.
+    /// The scenario is in the file, but was not measured.
     Gone,
 }
 
 // === impl Figures ===
 
-/// Reads lines of `scenario count`; `#` begins a comment.
+/// Parses lines of `scenario count`; `#` begins a comment.
 pub(crate) fn parse(text: &str) -> Result<Figures, String> {
     let mut figures = Figures::default();
     for (index, line) in text.lines().enumerate() {
@@ -72,7 +72,7 @@ fn parse_line(line: &str) -> Option<(&str, u64)> {
     Some((scenario, count.trim().parse().ok()?))
 }
 
-/// The file that holds `counts`; [`parse`] reads it back.
+/// Renders `counts` as a file that [`parse`] reads.
 pub(crate) fn render(counts: &[(String, u64)], compiler: &str) -> String {
     let mut text = format!(
         "# Instructions per decision, counted by callgrind.\n\
@@ -88,7 +88,7 @@ pub(crate) fn render(counts: &[(String, u64)], compiler: &str) -> String {
 // === impl Comparison ===
 
 impl Comparison {
-    /// In the order of measurement; scenarios that are gone come last.
+    /// Compares counts in the order of measurement; scenarios that are gone come last.
     pub(crate) fn new(committed: &Figures, now: &[(String, u64)]) -> Self {
         let measured = now.iter().map(|(scenario, count)| Row {
             scenario: scenario.clone(),
@@ -106,12 +106,12 @@ impl Comparison {
         Self { rows: measured.chain(gone).collect() }
     }
 
-    /// Nothing grew too much, and both sides know the same scenarios.
+    /// Whether nothing grew too much, and both sides have the same scenarios.
     pub(crate) fn is_accepted(&self) -> bool {
         self.judgements().all(|it| matches!(it, Judgement::Steady | Judgement::Better))
     }
 
-    /// Something became so much cheaper that the file should say so.
+    /// Whether something became so much cheaper that the new figure should be blessed.
     pub(crate) fn has_gains(&self) -> bool {
         self.judgements().any(|it| it == Judgement::Better)
     }

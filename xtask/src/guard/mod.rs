@@ -1,10 +1,11 @@
-//! The instruction guard: what one decision costs, in a unit that does not depend on the weather.
+//! The instruction guard: the cost of one decision, in a unit that other load on the machine does
+//! not change.
 //!
-//! Wall time on a shared machine swings by a factor of two to four, so a test on it either cries
-//! wolf or sleeps. Instructions executed under callgrind are nearly the same on every run. Each
-//! row of `crates/tidegate-guard` runs twice, with different numbers of
-//! decisions; the difference leaves start-up out, and what remains is compared with committed
-//! figures. The hot decision is timed as well, beside the least a limiter can do: see `time.rs`.
+//! Wall time on a shared machine swings by a factor of two to four, so a test on it either raises
+//! false alarms or misses real ones. Instructions executed under callgrind are nearly the same on
+//! every run. Each row of `crates/tidegate-guard` runs twice, with different numbers of decisions;
+//! the difference leaves start-up out, and is compared with committed figures. The hot decision is
+//! timed as well, beside the least a limiter can do: see `time.rs`.
 
 mod callgrind;
 mod figures;
@@ -17,30 +18,31 @@ use crate::shell::{Cmd, Failure, root, target_dir};
 use figures::{Comparison, Figures};
 use time::Times;
 
-/// The program that is measured: `guard list` names its rows, `guard <row> <n>` decides n times,
-/// `guard time <rounds>` times the hot decision.
+/// The source of the program that is measured: `guard list` names its rows, `guard <row> <n>`
+/// decides n times, `guard time <rounds>` times the hot decision.
 const PROGRAM: &str = "crates/tidegate-guard/src/main.rs";
 
-/// Where the accepted figures are kept.
+/// The file in which the accepted figures are kept.
 const FIGURES: &str = "xtask/instructions.txt";
 
-/// Decisions of the shorter run: enough that newcomers have their places.
+/// Decisions of the shorter run: enough that all counters have been created.
 const FEW: u64 = 200;
-/// How many more the longer run makes. Many more: where a counter lies in the store's table is drawn
-/// anew in each run, and what that costs the shorter run is so divided by many.
+/// Decisions that the longer run makes in addition. They are many, because the place of a counter
+/// in the store's table differs from run to run, and its cost to the shorter run is thus divided by
+/// many.
 const MORE: u64 = 4_000;
 
 /// Turns of each contender when the hot decision is timed: about a second in all.
 const ROUNDS: &str = "1000";
-/// Where the times are kept, under the target directory.
+/// The file in which the times are kept, under the target directory.
 const TIMES: &str = "guard/time.txt";
 
-/// What to do with the counts.
+/// What to do with the new counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Compare them with the committed figures.
+    /// Compare the counts with the committed figures.
     Check,
-    /// Make them the committed figures.
+    /// Make the counts the committed figures.
     Bless,
 }
 
@@ -87,12 +89,12 @@ fn bless(now: &[(String, u64)], compiler: &str) -> Result<(), Failure> {
 
 fn read_figures() -> Result<Figures, Failure> {
     let path = root().join(FIGURES);
-    // Without the file every scenario is missing, and the table says to bless.
+    // Without the file every scenario is unknown, and the table says to bless.
     let text = if path.exists() { read(&path)? } else { String::new() };
     figures::parse(&text).map_err(|e| failed(format!("{FIGURES}: {e}")))
 }
 
-/// The compiler's name and version: with another one, counts may move by themselves.
+/// The compiler's name and version: with another one, counts may change by themselves.
 fn compiler() -> Result<String, Failure> {
     let version = Cmd::new("rustc", &["--version"]).read()?;
     Ok(version.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
@@ -107,7 +109,8 @@ fn measure() -> Result<Vec<(String, u64)>, Failure> {
     rows.into_iter().map(|row| Ok((row.to_owned(), per_decision(row)?))).collect()
 }
 
-/// Times the hot decision, prints its multiple of the floor and keeps it for whoever compares runs.
+/// Times the hot decision, prints its multiple of the floor, and saves it for comparisons between
+/// runs.
 fn time() -> Result<(), Failure> {
     let cmd = Cmd::new(binary(), &["time", ROUNDS]);
     let times = Times::parse(&cmd.read()?).map_err(|e| failed(format!("`{cmd}`: {e}")))?;

@@ -1,16 +1,17 @@
 //! The time of the hot decision, as a multiple of the least that any limiter can do.
 //!
 //! Instructions do not show everything: a build with a tenth more of them once took a third more
-//! time, because results were stored in pieces and at once read back whole. Time on a shared machine
-//! swings, but the floor that is measured in turns with the decision swings with it. The multiple is
-//! printed, and kept beside the counts for comparing runs. It fails nothing unless it is absurd.
+//! time, because results were stored in pieces and read back whole immediately. Time on a shared
+//! machine swings, but the floor, measured in turns with the decision, swings with it. The multiple
+//! is printed, and saved beside the counts for comparing runs. It fails the run only if it is
+//! absurd.
 
 use std::fmt;
 
 /// The name of the row that the others are compared with.
 const FLOOR: &str = "floor";
 
-/// A multiple of the floor that no noise explains: three times what was measured when it was set.
+/// A multiple of the floor that no noise explains: three times the one measured when this was set.
 const ABSURD: u64 = 24;
 
 /// The times of one run of `guard time`.
@@ -20,7 +21,7 @@ pub(crate) struct Times {
     rows: Vec<Time>,
 }
 
-/// One contender's time per decision.
+/// The time per decision of one contender.
 #[derive(Debug, PartialEq, Eq)]
 struct Time {
     name: String,
@@ -46,7 +47,7 @@ impl Times {
         }
     }
 
-    /// The first row whose multiple of the floor is beyond what noise can make of it.
+    /// The first row whose multiple of the floor is more than noise can explain.
     pub(crate) fn absurd(&self) -> Option<&str> {
         let bound = self.floor.median.saturating_mul(ABSURD);
         self.rows.iter().find(|row| row.median > bound).map(|row| row.name.as_str())

@@ -1,7 +1,7 @@
-//! A copy of the tree that can be broken without anybody's work being in danger.
+//! A copy of the tree that can be broken without endangering anybody's work.
 //!
-//! It is kept from run to run, and only what differs is written: cargo judges by the times of files,
-//! and a copy made afresh would be compiled afresh.
+//! It is kept from run to run, and only files that differ are written: cargo goes by the times of
+//! files, and would compile a fresh copy from scratch.
 
 use std::fs;
 use std::io;
@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 
 use crate::shell::{Cmd, Failure, root, target_dir};
 
-/// The folder of ours in the target directory.
+/// The folder for mutants in the target directory.
 const FOLDER: &str = "mutants";
 
-/// Where cargo and the tests expect what is built and installed.
+/// The folder where cargo and the tests expect built and installed files.
 const TARGET: &str = "target";
 
-/// The copy, and where it is built.
+/// The copy of the tree, and the folder where it is built.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy {
     pub(crate) tree: PathBuf,
     pub(crate) build: PathBuf,
 }
 
-/// Brings the copy up to date with the working tree, whether it is committed or not.
+/// Brings the copy up to date with the working tree, including uncommitted changes.
 pub(crate) fn bring() -> Result<Copy, Failure> {
     let folder = root().join(target_dir()).join(FOLDER);
     let copy = Copy { tree: folder.join("tree"), build: folder.join("build") };
@@ -37,7 +37,8 @@ pub(crate) fn bring() -> Result<Copy, Failure> {
     Ok(copy)
 }
 
-/// Makes `to` hold `files` of `from` and nothing else, and touches no file that is right already.
+/// Makes `to` contain `files` of `from` and nothing else, without touching files that are already
+/// right.
 fn sync(from: &Path, to: &Path, files: &[&Path]) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for file in present(to)? {
@@ -45,7 +46,7 @@ fn sync(from: &Path, to: &Path, files: &[&Path]) -> io::Result<()> {
             fs::remove_file(to.join(file))?;
         }
     }
-    // What is deleted and not yet committed is listed all the same.
+    // Git also lists files that are deleted but not yet committed.
     for file in files.iter().filter(|file| from.join(file).is_file()) {
         let (original, copied) = (from.join(file), to.join(file));
         if fs::read(&copied).ok() != Some(fs::read(&original)?) {
@@ -53,7 +54,7 @@ fn sync(from: &Path, to: &Path, files: &[&Path]) -> io::Result<()> {
             fs::copy(&original, &copied)?;
         }
     }
-    // Tests look here for the servers that were installed.
+    // Tests look for the installed servers here.
     let target = to.join(TARGET);
     if !target.exists() {
         let _ = fs::remove_file(&target);
@@ -62,7 +63,7 @@ fn sync(from: &Path, to: &Path, files: &[&Path]) -> io::Result<()> {
     Ok(())
 }
 
-/// Every file under `folder`, by its path from there; nothing that is a link.
+/// Every file under `folder`, as a path relative to it, without links.
 fn present(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(inner) = folders.pop() {

@@ -1,4 +1,4 @@
-//! The format of the lists, and how a mutant is made of a file.
+//! The format of the mutant lists, and how a mutant is applied to a file.
 //!
 //! ```text
 //! # why, if it is not plain
@@ -14,11 +14,11 @@
 //! within a line; those after `+` take its place. A `test` is a package, which of its targets to build
 //! and what the names of the tests contain; with several of them one has to fail.
 
-/// A wrong change, and who has to notice.
+/// A wrong change to the code, and the tests that have to notice it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mutant {
     pub(crate) name: String,
-    /// The properties that hold no more.
+    /// The properties that the change breaks.
     pub(crate) breaks: Vec<String>,
     pub(crate) file: String,
     pub(crate) tests: Vec<Tests>,
@@ -30,13 +30,13 @@ pub(crate) struct Mutant {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tests {
     pub(crate) package: String,
-    /// Which of its targets: `--lib`, `--test it`; all of them if there is none.
+    /// The targets to build, such as `--lib` or `--test it`; all of them if empty.
     pub(crate) targets: Vec<String>,
-    /// Parts of names; all tests of the targets if there is none.
+    /// Parts of the names of tests; all tests of the targets if empty.
     pub(crate) filters: Vec<String>,
 }
 
-/// Reads a list; the first thing wrong is told with its line or its mutant.
+/// Parses a list; the error names the first mistake with its line or its mutant.
 pub(crate) fn parse(text: &str) -> Result<Vec<Mutant>, String> {
     let mut mutants: Vec<Mutant> = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -60,7 +60,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Mutant>, String> {
 // === impl Mutant ===
 
 impl Mutant {
-    /// The file with this change made.
+    /// The text of the file with this change made.
     pub(crate) fn apply(&self, text: &str) -> Result<String, String> {
         let (find, replace) = (self.find.join("\n"), self.replace.join("\n"));
         match text.matches(&find).count() {

@@ -1,9 +1,10 @@
 //! `cargo xtask mutants`: the code broken on purpose, change by change, to see that the tests notice.
 //!
-//! A test that cannot fail looks like any other. So for what matters most there is a list of small
-//! wrong changes, each with the property it breaks and the tests that have to fail for it. A tool that
-//! makes up changes by itself finds thousands, most of them about nothing, and takes a night; these
-//! are the ones a reasonable person could make, and each costs one small build.
+//! A test that cannot fail looks like any other. So for the most important properties there is a
+//! list of small wrong changes, each with the property it breaks and the tests that have to fail
+//! for it. A tool that makes up changes by itself finds thousands, most of them meaningless, and
+//! takes a night; these are changes that a reasonable person could make, and each costs one small
+//! build.
 
 mod copy;
 mod list;
@@ -23,19 +24,19 @@ use list::Mutant;
 use report::Report;
 use trial::Trial;
 
-/// Where the lists are kept.
+/// The folder in which the mutant lists are kept.
 const LISTS: &str = "xtask/mutants";
 
 /// Which mutants to try, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Choice {
-    /// Their names; all of them if there is none.
+    /// The names of the mutants; all of them if empty.
     pub(crate) only: Vec<String>,
     /// How many things to compile and to test at a time.
     pub(crate) jobs: Option<NonZeroUsize>,
 }
 
-/// Prints the mutants and what they break.
+/// Prints the mutants and the properties they break.
 pub(crate) fn print() -> Result<(), Failure> {
     for mutant in read()? {
         println!("{:<44} {:<8} {}", mutant.name, mutant.breaks.join(" "), mutant.file);
@@ -68,7 +69,7 @@ pub(crate) fn run(choice: &Choice) -> Result<(), Failure> {
     })
 }
 
-/// Those named, in the order of the list.
+/// The mutants with these names, in the order of the list; all of them if `only` is empty.
 fn chosen(mutants: Vec<Mutant>, only: &[String]) -> Result<Vec<Mutant>, Failure> {
     let is_known = |name: &&String| mutants.iter().any(|mutant| mutant.name == **name);
     if let Some(unknown) = only.iter().find(|name| !is_known(name)) {

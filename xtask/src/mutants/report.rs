@@ -1,4 +1,4 @@
-//! The end of a run: how many mutants there were, and which of them live.
+//! The report at the end of a run: how many mutants were killed, and which were not.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use super::list::Mutant;
 use super::trial::Outcome;
 use crate::summary::seconds;
 
-/// What has been tried so far.
+/// The results of the mutants tried so far.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     took: Duration,
     killed: usize,
-    /// The name of each other one, with what is wrong.
+    /// The name of each mutant that was not killed, and why.
     others: Vec<(String, String)>,
 }
 
@@ -30,18 +30,18 @@ impl Report {
                 let property = mutant.breaks.join(", ");
                 format!("survived, so nothing holds {property} against it")
             }
-            // What the compiler said was shown when it was tried.
+            // The compiler's message was shown when the mutant was tried.
             Outcome::Broken(why) => why.lines().next().unwrap_or_default().to_owned(),
         };
         self.others.push((mutant.name.clone(), wrong));
     }
 
-    /// Whether the tests noticed every one.
+    /// Whether the tests noticed every mutant.
     pub(crate) fn all_killed(&self) -> bool {
         self.others.is_empty()
     }
 
-    /// Those that somebody has to look at.
+    /// The names of the mutants that were not killed.
     pub(crate) fn to_repeat(&self) -> impl Iterator<Item = &str> {
         self.others.iter().map(|(name, _)| name.as_str())
     }

@@ -1,4 +1,4 @@
-//! One mutant before the tests: killed, survived, or no mutant at all.
+//! Tries one mutant on the tests: it is killed, survives, or proves nothing.
 
 use std::fmt;
 use std::fs;
@@ -9,20 +9,20 @@ use super::copy::Copy;
 use super::list::{Mutant, Tests};
 use crate::shell::{Cmd, Failure};
 
-/// nextest exits with this if a test has failed, and with others if none could be run.
+/// The exit code of nextest if a test has failed; it has others if none could be run.
 const A_TEST_FAILED: i32 = 100;
 
-/// How a mutant fared.
+/// The result of trying one mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// By the test of this name.
+    /// Killed by the test of this name.
     Killed(String),
     Survived,
-    /// It proves nothing, for this reason.
+    /// The mutant proves nothing, for this reason.
     Broken(String),
 }
 
-/// The place where mutants are tried.
+/// The copy of the tree on which mutants are tried, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Trial {
     copy: Copy,
@@ -30,10 +30,10 @@ pub(crate) struct Trial {
     runner: Runner,
 }
 
-/// What runs the tests.
+/// The program that runs the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Runner {
-    /// It also stops a mutant that never ends.
+    /// cargo-nextest, which also stops a mutant that never ends.
     Nextest,
     Cargo,
 }
@@ -47,7 +47,8 @@ impl Trial {
         Self { copy, jobs, runner }
     }
 
-    /// Runs all the tests of `mutants` on the tree as it is: what fails by itself can kill nothing.
+    /// Runs all the tests of `mutants` on the unchanged tree: a test that fails there can kill no
+    /// mutant.
     pub(crate) fn without_mutant(&self, mutants: &[Mutant]) -> Result<(), Failure> {
         let mut tried: Vec<&Tests> = Vec::new();
         for tests in mutants.iter().flat_map(|mutant| &mutant.tests) {
@@ -79,7 +80,7 @@ impl Trial {
         outcome
     }
 
-    /// The first of `tests` that does not survive it decides.
+    /// Runs the tests one by one; the first that the mutant does not survive decides.
     fn judge(&self, tests: &[Tests]) -> Result<Outcome, Failure> {
         for tests in tests {
             let build = self.build(tests).output()?;
@@ -94,7 +95,8 @@ impl Trial {
         Ok(Outcome::Survived)
     }
 
-    /// Builds apart from running, so that a mutant that does not compile is not taken for a kill.
+    /// Builds separately from running, so that a mutant that does not compile does not count as
+    /// killed.
     fn build(&self, tests: &Tests) -> Cmd {
         self.cargo(tests, &["test", "--no-run"])
     }
@@ -154,7 +156,7 @@ fn text(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat()
 }
 
-/// The first test that failed, by what either runner prints of it.
+/// The first test that failed, from the output of either runner.
 fn killer(text: &str) -> Option<String> {
     text.lines().map(str::trim).find_map(|line| {
         if let Some(name) = line.strip_prefix("test ").and_then(|l| l.strip_suffix(" ... FAILED")) {

@@ -8,7 +8,7 @@ use tidegate_engine::SystemClock;
 use super::{Contender, Numbers, Tally};
 use crate::workload::Stream;
 
-/// One word that all keys share, on the clock Tidegate uses too.
+/// A bucket in one atomic word that all keys share, on the same clock as Tidegate's.
 pub(crate) struct Floor {
     /// When the bucket is full again, in microseconds.
     full_at: AtomicU64,

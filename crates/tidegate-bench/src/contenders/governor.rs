@@ -1,7 +1,7 @@
 //! governor: a keyed limiter on its default store (a concurrent map) and its default clock.
 //!
 //! Its key is owned, so a caller who has a borrowed one builds a `String` for each call, as its
-//! users do. It is not asked for what is left, which its default middleware does not tell.
+//! users do. It is not asked how much is left, because its default middleware does not say.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::workload::Stream;
 
 type Keyed = Arc<DefaultKeyedRateLimiter<String>>;
 
-/// One limit.
+/// One governor limit.
 pub(crate) struct Governor(Keyed);
 
-/// Three limits, asked one after another: what the first has taken is gone, even if the third
-/// refuses.
+/// Three governor limits, asked one after another: a token taken from the first stays taken even if
+/// the third refuses.
 pub(crate) struct Governors([Keyed; 3]);
 
 fn keyed(numbers: Numbers) -> Keyed {

@@ -1,4 +1,4 @@
-//! Everybody who is measured, each as its own users call it.
+//! The limiters that are measured, each called as its own users call it.
 
 mod floor;
 mod governor;
@@ -17,35 +17,35 @@ use core::ops::AddAssign;
 use crate::Fallible;
 use crate::workload::Stream;
 
-/// Somebody who decides requests.
+/// A limiter that is measured.
 pub(crate) trait Contender: Send {
-    /// What tables call it.
+    /// The name of this contender in tables.
     fn name(&self) -> &'static str;
 
     /// Decides `count` requests of `stream` from the one at `start`, one after another.
     fn run(&mut self, stream: &Stream, start: usize, count: usize) -> Tally;
 
-    /// The same limiter for another thread, if it can be shared.
+    /// A handle to the same limiter for another thread, or `None` if it cannot be shared.
     fn shared(&self) -> Option<Box<dyn Contender>> {
         None
     }
 }
 
-/// What came of some requests.
+/// How some requests were decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) asked: u64,
     pub(crate) admitted: u64,
-    /// Requests that were not decided. A limiter that fails is quick, so none may go unseen.
+    /// Requests that were not decided. They are counted because a limiter that fails is quick.
     pub(crate) failed: u64,
 }
 
-/// The limit that everybody enforces.
+/// The limit that every contender enforces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
-    /// Admitted per second.
+    /// Requests admitted per second.
     pub(crate) per_second: u32,
-    /// Admitted at once.
+    /// Requests admitted at once.
     pub(crate) burst: u32,
 }
 
@@ -70,12 +70,12 @@ impl Tally {
         Self { asked, admitted, failed }
     }
 
-    /// The share that was admitted.
+    /// The share of requests that were admitted.
     pub(crate) fn share(&self) -> f64 {
         self.admitted as f64 / self.asked as f64
     }
 
-    /// Itself, unless there were failures.
+    /// Returns this tally, or an error if any request failed.
     pub(crate) fn checked(self, name: &str) -> Fallible<Self> {
         match self.failed {
             0 => Ok(self),
@@ -95,9 +95,10 @@ impl AddAssign for Tally {
 // === impl Numbers ===
 
 impl Numbers {
-    /// Admits everything, and no key becomes as good as new meanwhile: a token takes a second to
-    /// come back.
+    /// Admits everything. A token takes a second to come back, so no key fills up again during a
+    /// run.
     pub(crate) const ROOMY: Self = Self { per_second: 1, burst: 1_000_000_000 };
-    /// Refuses whoever asks more than ten times a second; who asks less is soon as good as new.
+    /// Refuses a key that asks more than ten times a second; a key that asks less often soon fills
+    /// up again.
     pub(crate) const TIGHT: Self = Self { per_second: 10, burst: 20 };
 }

@@ -9,7 +9,7 @@ use tidegate_engine::memory::Budget;
 use super::Numbers;
 use crate::Fallible;
 
-/// What the policy is made of.
+/// The limits of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shapes {
     /// One bucket, by organisation.
@@ -28,7 +28,7 @@ pub(crate) enum Shapes {
     CountedWindow,
 }
 
-/// A count nobody reaches.
+/// A count that no run reaches.
 const PLENTY: u64 = 1 << 30;
 
 // === impl Shapes ===
@@ -67,13 +67,13 @@ impl Shapes {
                 let month = Calendar::try_new(Unit::Month, "UTC", None)?;
                 vec![limit("monthly", ORG, quota(Period::Calendar(month))?)?]
             }
-            // So short that much of what one thread asks for is admitted.
+            // The window is so short that much of the load from one thread is admitted.
             Self::ExactWindow => vec![limit("window", ORG, window(64, Span::from_micros(25))?)?],
             Self::CountedWindow => vec![limit("window", ORG, window(PLENTY, Span::MINUTE)?)?],
         })
     }
 
-    /// Room for what `keys` keys need under these limits.
+    /// The memory budget that `keys` keys need under these limits.
     pub(crate) const fn budget(self, keys: usize) -> Budget {
         let none = Budget { buckets: 0, quotas: 0, windows: 0, attempts: 0 };
         match self {

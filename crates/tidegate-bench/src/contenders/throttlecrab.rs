@@ -1,7 +1,7 @@
 //! throttlecrab, the library: its limiter on the store its README calls the default.
 //!
-//! The limiter takes `&mut self`. One thread so calls it bare; two threads share it behind a
-//! mutex, which is less than its own server does: that one sends every request to one task.
+//! The limiter takes `&mut self`. So one thread calls it directly; two threads share it behind a
+//! mutex, which costs less than its own server, where every request goes to one task.
 
 use std::hint::black_box;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,10 +12,10 @@ use throttlecrab::{PeriodicStore, RateLimiter};
 use super::{Contender, Numbers, Tally};
 use crate::workload::Stream;
 
-/// For one thread.
+/// throttlecrab for one thread.
 pub(crate) struct Throttlecrab(Limiter);
 
-/// For several.
+/// throttlecrab for several threads, behind a mutex.
 pub(crate) struct SharedThrottlecrab(Arc<Mutex<Limiter>>);
 
 struct Limiter {

@@ -1,4 +1,4 @@
-//! Tidegate: the whole call as a user makes it.
+//! Tidegate, measured over the whole call as a user makes it.
 //!
 //! Take the policies in force, pick one by its handle, name the subject, decide, and read the
 //! verdict and what is left of the limit that decided.
@@ -15,22 +15,22 @@ use super::{Contender, Numbers, Tally};
 use crate::Fallible;
 use crate::workload::Stream;
 
-/// An engine on the memory of this process.
+/// An engine whose counters are in the memory of this process.
 #[derive(Clone)]
 pub(crate) struct Tidegate {
     engine: Arc<Engine<MemoryStore<SystemClock>>>,
-    /// The policy's handle.
+    /// The index of the policy in its set.
     place: usize,
     shapes: Shapes,
     view: View,
 }
 
-/// How the policies in force are found.
+/// How a thread finds the policies in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum View {
-    /// Loaded for each request, as a handler does that any thread may run.
+    /// The policies are loaded for each request, as a handler does that any thread may run.
     Shared,
-    /// Kept by the thread, which only looks whether they have been swapped.
+    /// The thread keeps the policies and only checks whether they have been swapped.
     Reader,
 }
 
@@ -46,17 +46,17 @@ impl Tidegate {
         Ok(Self { engine: Arc::new(Engine::new(store, set)), place, shapes, view: View::Shared })
     }
 
-    /// The same engine for a thread that keeps a view of the policies.
+    /// The same engine, for a thread that keeps a view of the policies (`View::Reader`).
     pub(crate) fn with_reader(&self) -> Self {
         Self { view: View::Reader, ..self.clone() }
     }
 
-    /// How many buckets have an entry of their own.
+    /// Number of buckets that have an entry of their own.
     pub(crate) fn buckets_held(&self) -> usize {
         self.engine.store().usage().of(Kind::Bucket)
     }
 
-    /// Decides under the policies in force.
+    /// Decides one request under `policies`; `None` is a failure.
     #[inline]
     fn admits(&self, policies: &PolicySet, subject: &Subject<'_>) -> Option<bool> {
         let policy = &policies.policies()[self.place];

@@ -1,4 +1,4 @@
-//! A stack as a server, and as a loop for a profiler.
+//! Runs a stack as a server, or in a loop for a profiler.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,7 +14,7 @@ use tower::Service as _;
 use super::stack::{LEFT, Stack};
 use crate::Fallible;
 
-/// Serves on one thread until it is killed.
+/// Serves a stack on one thread until the process is killed.
 pub(crate) fn serve(stack: Stack, listen: &str) -> Fallible<()> {
     let app = stack.app()?.into_make_service_with_connect_info::<SocketAddr>();
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
@@ -25,7 +25,8 @@ pub(crate) fn serve(stack: Stack, listen: &str) -> Fallible<()> {
     })
 }
 
-/// Sends so many requests through a stack, without a socket: what is left is axum and the limiter.
+/// Sends `requests` requests through a stack without a socket: only axum and the limiter are left
+/// to profile.
 pub(crate) fn profile(stack: Stack, requests: u32) -> Fallible<()> {
     let mut app = stack.app()?;
     let peer = ConnectInfo(SocketAddr::from((Ipv4Addr::LOCALHOST, 5000)));

@@ -1,8 +1,8 @@
-//! Instructions per request, which no neighbour on the machine disturbs.
+//! Instructions per request, which other load on the machine does not change.
 //!
-//! This program sends requests through a stack under callgrind, few and then more; the difference is
-//! the requests alone. There is no socket and no HTTP in it: it is axum, the limiter, and making a
-//! request.
+//! This program sends requests through a stack under callgrind, few and then more; the difference
+//! is the cost of the requests alone. No socket and no HTTP is involved: only axum, the limiter,
+//! and building a request.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use crate::server::process;
 const FEW: u32 = 1000;
 const MORE: u32 = 6000;
 
-/// Whether callgrind is there.
+/// Whether valgrind, which callgrind is part of, is installed.
 pub(crate) fn can_be_counted() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok()
 }
@@ -39,7 +39,7 @@ fn total(stack: Stack, requests: u32) -> Fallible<u64> {
     parse(&text).ok_or_else(|| format!("callgrind said:\n{text}").into())
 }
 
-/// Reads what callgrind has counted.
+/// Reads the instruction count from callgrind's output.
 fn parse(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.split_once("Collected :"))?.1;
     line.trim().parse().ok()

@@ -1,4 +1,4 @@
-//! The layers around a hello world on axum, beside the same without them and with a peer's.
+//! Our layers around a hello world on axum, beside no layers and beside a peer's.
 //!
 //! Every stack is a server of its own, a process of this program with one thread, so that its processor
 //! time is known; the load generator has the other core. They stay up for the whole run and take turns.
@@ -16,16 +16,16 @@ use crate::server::load::{self, Expected, Load};
 use crate::server::process::{self, Process};
 use crate::{Fallible, progress};
 
-/// A stack that is measured.
+/// A stack that is measured, and its figures.
 struct Contender {
     stack: Stack,
     process: Process,
     load: Load,
-    /// Round by round.
+    /// Requests per second, one figure for each round.
     per_second: Vec<f64>,
-    /// Of processor time per request, round by round.
+    /// Microseconds of processor time per request, one figure for each round.
     micros: Vec<f64>,
-    /// Per request, if they could be counted.
+    /// Instructions per request, if they could be counted.
     instructions: Option<f64>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn run(options: &Options) -> Fallible<()> {
     for round in 0..=options.rounds {
         progress("middleware", round, options.rounds);
         for contender in &mut contenders {
-            // The first turn warms up.
+            // Round 0 warms up and is not counted.
             contender.turn(round > 0)?;
         }
     }

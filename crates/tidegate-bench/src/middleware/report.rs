@@ -1,4 +1,4 @@
-//! What was measured, as Markdown.
+//! The report of the middleware benchmark, as Markdown.
 
 use std::fmt::{Error, Write as _};
 
@@ -7,7 +7,7 @@ use crate::args::Options;
 use crate::machine;
 use crate::measure::{Row, median};
 
-/// What the org layer is held to: so many times the processor time without it.
+/// The bar for the org layer: at most this many times the processor time without a limiter.
 const BAR: f64 = 1.15;
 
 pub(crate) fn whole(contenders: &[Contender], options: &Options) -> String {

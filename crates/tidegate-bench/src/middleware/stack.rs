@@ -1,4 +1,4 @@
-//! The same hello world on axum, and what stands around it.
+//! The same hello world on axum inside different layers.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -21,28 +21,28 @@ use tower_governor::key_extractor::PeerIpKeyExtractor;
 
 use crate::Fallible;
 
-/// What stands around the hello world.
+/// The limiter that stands around the hello world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stack {
-    /// Nothing that limits.
+    /// No limiter.
     Bare,
     /// Our layer behind authentication: burst, quota and header fields.
     Org,
-    /// That, and the one before authentication.
+    /// Our layer behind authentication and our layer before it.
     Both,
     /// The peer: one bucket by address, and header fields.
     Governor,
-    /// Our layer behind authentication, with nothing left.
+    /// Our layer behind authentication, with its limits used up.
     Refused,
-    /// The peer, with nothing left.
+    /// The peer, with its limits used up.
     RefusedByGovernor,
 }
 
 type Store = MemoryStore<SystemClock>;
 type Limits = GovernorConfig<PeerIpKeyExtractor, StateInformationMiddleware>;
 
-/// What is left never runs out, so that everybody is measured admitting. The early layer has one
-/// bucket, as the peer does.
+/// Policies whose limits never run out, so that every stack is measured while it admits. The early
+/// layer has one bucket, as the peer does.
 const ROOMY: &str = "\
 version: 1
 http:
@@ -63,7 +63,7 @@ policies:
       - { name: daily, by: [org, class], quota: { count: 10000000000, per: day } }
 ";
 
-/// How many requests a stack lets through before it refuses, if it is one that does.
+/// Requests that a refusing stack admits before it refuses.
 pub(crate) const LEFT: u32 = 1;
 
 // === impl Stack ===
@@ -83,7 +83,7 @@ impl Stack {
         }
     }
 
-    /// As it is called in a report.
+    /// The name of this stack in a report.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Bare => "no limiter",
@@ -99,8 +99,8 @@ impl Stack {
         matches!(self, Self::Refused | Self::RefusedByGovernor)
     }
 
-    /// The application. Whoever asks is known to all of them alike, so only the limiter differs, and
-    /// all that stands around the handler is one layer to axum, which boxes once for each.
+    /// The application. Every stack gets the same identity for each request, so only the limiter
+    /// differs. All layers around the handler are one layer to axum, which boxes once for each.
     pub(crate) fn app(self) -> Fallible<Router> {
         let hello = Router::new().route("/hello", get(async || "Hello, world!"));
         let identity = Identity::new("acme").user("u1").token("t1");
@@ -128,7 +128,7 @@ impl Stack {
     }
 }
 
-/// The same policies with so little left that it does not come back during a run.
+/// [`ROOMY`] with limits so small that they do not refill during a run.
 fn exhausted() -> String {
     let bucket = format!("rate: 1/h, burst: {LEFT}");
     ROOMY
@@ -143,7 +143,7 @@ fn gate(policies: &str) -> Fallible<Gate<Store>> {
     Ok(file.door().http.gate(Arc::new(engine))?.peer(peer).build()?)
 }
 
-/// Where axum says who is connected.
+/// The client address that axum has recorded for the connection.
 fn peer(extensions: &Extensions) -> Option<IpAddr> {
     Some(extensions.get::<ConnectInfo<SocketAddr>>()?.0.ip())
 }

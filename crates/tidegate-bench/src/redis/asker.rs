@@ -1,4 +1,4 @@
-//! Everybody who asks the server something, each on connections of the `redis` crate.
+//! The clients that ask the server, each on connections of the `redis` crate.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tidegate_stores::redis::{RedisStore, Target};
 use super::workload::Request;
 use crate::Fallible;
 
-/// One caller; a copy is another one on the same connection.
+/// One caller; a clone is another caller on the same connection.
 #[derive(Clone)]
 pub(crate) enum Asker {
     Tidegate {
@@ -23,7 +23,7 @@ pub(crate) enum Asker {
         connection: MultiplexedConnection,
         call: Arc<Call>,
     },
-    /// A script that tells the scope of a block with its numbers.
+    /// A script whose reply, like the seed's, names the scope of a block after the numbers.
     Seed {
         connection: MultiplexedConnection,
         call: Arc<Call>,
@@ -33,26 +33,27 @@ pub(crate) enum Asker {
     },
 }
 
-/// A script that the server knows.
+/// A script that is loaded on the server, and its arguments.
 pub(crate) struct Call {
     hash: String,
     args: Vec<String>,
 }
 
-/// What the seed's script tells: whether it passes, the wait, both counts, the scope.
+/// The reply of the seed's script: whether the request passes, the wait, both counts, the scope.
 type Told = (i64, i64, i64, i64, String);
 
-/// Where somebody asks: everybody has a database of their own, so that nobody finds others' values.
+/// The address of a server and a database on it. Each contender has its own database, so that none
+/// finds the values of others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Door {
     pub(crate) port: u16,
     pub(crate) db: usize,
 }
 
-/// A server under valgrind, on a busy machine, answers in time as well.
+/// The response timeout: long enough for a server under valgrind on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The secret of everybody's names.
+/// The secret that all contenders' counter names are made with.
 pub(crate) fn secret() -> Fallible<Secret> {
     Ok(Secret::try_new("known to everybody who reads the benchmark")?)
 }
@@ -60,7 +61,7 @@ pub(crate) fn secret() -> Fallible<Secret> {
 // === impl Door ===
 
 impl Door {
-    /// A connection as anybody gets it.
+    /// Opens a connection, as any client would.
     pub(crate) async fn connect(self) -> Fallible<MultiplexedConnection> {
         let config = AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
         let client = Client::open(self.url())?;
@@ -75,7 +76,7 @@ impl Door {
 // === impl Asker ===
 
 impl Asker {
-    /// Our store, as a user has it.
+    /// A caller of our store, set up as a user would.
     pub(crate) async fn tidegate(
         (policies, place): (PolicySet, usize),
         door: Door,
@@ -88,26 +89,27 @@ impl Asker {
         Ok(Self::Tidegate { engine: Arc::new(engine), place })
     }
 
-    /// A script for one purpose, which is always called with these arguments.
+    /// A caller of a single-purpose script, which always gets the arguments `args`.
     pub(crate) async fn script(text: &str, args: Vec<String>, door: Door) -> Fallible<Self> {
         let mut connection = door.connect().await?;
         let call = Arc::new(Call::load(text, args, &mut connection).await?);
         Ok(Self::Script { connection, call })
     }
 
-    /// The same of one that answers as that of the seed does.
+    /// A caller of a script that replies as the seed's script does; it always gets the arguments
+    /// `args`.
     pub(crate) async fn seed(text: &str, args: Vec<String>, door: Door) -> Fallible<Self> {
         let mut connection = door.connect().await?;
         let call = Arc::new(Call::load(text, args, &mut connection).await?);
         Ok(Self::Seed { connection, call })
     }
 
-    /// The least a counter can be.
+    /// A caller of `INCR`, the cheapest counter there is.
     pub(crate) async fn incr(door: Door) -> Fallible<Self> {
         Ok(Self::Incr { connection: door.connect().await? })
     }
 
-    /// Asks once; what the request did not have to meet is an error.
+    /// Makes one request; an outcome other than the one the request requires is an error.
     pub(crate) async fn ask(&mut self, request: &Request) -> Result<(), String> {
         let admitted = self.answer(request).await?;
         match request.passes {
@@ -117,7 +119,7 @@ impl Asker {
         }
     }
 
-    /// Whether it was admitted.
+    /// Whether the request was admitted.
     async fn answer(&mut self, request: &Request) -> Result<bool, String> {
         match self {
             Self::Tidegate { engine, place } => {

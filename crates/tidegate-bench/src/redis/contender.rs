@@ -1,4 +1,4 @@
-//! Who takes turns, and what each turn showed.
+//! The contenders on a shared store, and the figures of their turns.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,22 +13,22 @@ use super::workload::{Request, Workload};
 use crate::Fallible;
 use crate::measure::on_processor;
 
-/// Somebody who is measured.
+/// A contender in the benchmark of the shared store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
     Tidegate,
-    /// Tidegate with two connections, which is two stores: half of the callers ask each.
+    /// Tidegate with two connections, which means two stores, each asked by half of the callers.
     TwoConnections,
     Script,
-    /// Fifty connections with one caller each.
+    /// `INCR` over fifty connections with one caller each.
     IncrUnpipelined,
-    /// The same by a client in C.
+    /// `INCR` over fifty connections by redis-benchmark, a client in C.
     IncrOtherClient,
-    /// One connection for all callers.
+    /// `INCR` over one connection for all callers.
     IncrMultiplexed,
 }
 
-/// Somebody who is measured, at work.
+/// A contender with its connections, its requests and its figures.
 pub(crate) struct Contender {
     pub(crate) who: Who,
     pub(crate) workload: Workload,
@@ -38,26 +38,27 @@ pub(crate) struct Contender {
     pub(crate) figures: Figures,
 }
 
-/// What the turns showed.
+/// The figures of a contender's turns.
 pub(crate) struct Figures {
     pub(crate) per_second: Vec<f64>,
     /// Microseconds of the server's processor per request.
     pub(crate) server: Vec<f64>,
-    /// Microseconds of our own processor per request, if it is us who ask.
+    /// Microseconds of this process's processor time per request; empty if another process is the
+    /// client.
     pub(crate) client: Vec<f64>,
-    /// Nanoseconds from asking to the answer, over all turns.
+    /// Nanoseconds from request to answer, over all turns.
     pub(crate) latencies: Histogram<u64>,
     pub(crate) asked: u64,
-    /// What the server ran, over all turns.
+    /// Commands that the server ran, over all turns.
     pub(crate) commands: Commands,
 }
 
-/// Callers on a shared connection.
+/// Number of callers on a shared connection.
 pub(crate) const CALLERS: usize = 64;
-/// Callers with a connection each.
+/// Number of callers with a connection each.
 const UNPIPELINED: usize = 50;
 
-/// The longest latency told apart, in nanoseconds: a minute.
+/// The longest latency that the histogram can hold, in nanoseconds: a minute.
 const LONGEST: u64 = 60_000_000_000;
 
 const TURN: Duration = Duration::from_millis(500);
@@ -76,7 +77,7 @@ impl Who {
         }
     }
 
-    /// Those who do what the workload says, and what they are compared with.
+    /// The contenders for this workload: those that do its work, and those they are compared with.
     pub(crate) const fn of(workload: Workload) -> &'static [Self] {
         match workload {
             Workload::Bucket => &[
@@ -87,7 +88,8 @@ impl Who {
                 Self::IncrOtherClient,
                 Self::IncrMultiplexed,
             ],
-            // One key is incremented either way.
+            // `INCR` increments one key whatever the workload, so it is measured only with
+            // `Bucket`.
             Workload::ThreeAndQuota => &[Self::Tidegate, Self::Script, Self::TwoConnections],
         }
     }
@@ -128,14 +130,14 @@ impl Contender {
         Ok(Self { who, workload, door, callers, requests, figures })
     }
 
-    /// Meets every key once, and is measured by nobody.
+    /// Asks about every key once and takes a turn, neither of which is measured.
     pub(crate) async fn warm_up(&self) -> Fallible<()> {
         load::run(&self.callers, &self.requests, Load::Each).await?;
         self.one_turn().await?;
         Ok(())
     }
 
-    /// Asks so many times by each caller, for a profiler.
+    /// Lets each caller ask `each` times, for a profiler.
     pub(crate) async fn ask(&self, each: u64) -> Fallible<()> {
         load::run(&self.callers, &self.requests, Load::Count(each)).await?;
         Ok(())
@@ -172,7 +174,8 @@ impl Figures {
         })
     }
 
-    /// Adds a turn: what was asked, what the server did for it, and how long it took us, if us.
+    /// Adds a turn: its requests, the server's work for them, and our own processor time if we were
+    /// the client.
     pub(crate) fn add(&mut self, done: &Done, after: Stand, mine: Option<Duration>) {
         let asked = done.asked as f64;
         let micros = |time: Duration| time.as_secs_f64() * 1e6 / asked;
@@ -196,7 +199,8 @@ impl Figures {
         known.then(|| self.latencies.value_at_quantile(share) as f64 / 1e3)
     }
 
-    /// What clients send, per request: scripts are called by hash, and by text only if unknown.
+    /// Script calls that the clients sent, per request: by hash, or by text if the server did not
+    /// know the hash.
     pub(crate) fn round_trips(&self) -> f64 {
         let sent = ["evalsha", "eval", "script|load"]
             .iter()

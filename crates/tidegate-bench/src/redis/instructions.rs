@@ -1,10 +1,11 @@
-//! Instructions of the server per call, which no neighbour on the machine disturbs.
+//! Instructions of the server per call, which other load on the machine does not change.
 //!
-//! The server runs under callgrind, and is asked by as many callers as when it is timed: nothing, then
-//! every request once, then those and some again. The differences are the calls alone. What a call
-//! costs beyond its script, reading the request and writing the answer, is in all of them. A server
-//! so slow finds all callers waiting whenever it looks, so their number decides how many requests it
-//! reads at once, and the counts repeat within two in a hundred.
+//! The server runs under callgrind, and is asked by as many callers as when it is timed: first
+//! nothing, then every request once, then every request once and some again. The differences are
+//! the cost of the calls alone. Each includes the cost of a call beyond its script: reading the
+//! request and writing the answer. A server that slow finds all callers waiting whenever it looks.
+//! So the number of callers decides how many requests it reads at once, and the counts repeat
+//! within two in a hundred.
 
 use std::process::Command;
 
@@ -15,25 +16,25 @@ use super::server::Server;
 use super::workload::Workload;
 use crate::Fallible;
 
-/// Instructions per call.
+/// Instructions of the server per call, for one contender and one workload.
 pub(crate) struct Instructions {
     pub(crate) who: Who,
     pub(crate) workload: Workload,
-    /// For a key that the server has not met.
+    /// Instructions for a key that the server has not met before.
     pub(crate) new: f64,
-    /// For a key that it has.
+    /// Instructions for a key that the server has met before.
     pub(crate) known: f64,
 }
 
-/// Calls of each caller with keys that are known.
+/// Calls of each caller with known keys.
 const AGAIN: u64 = 64;
 
-/// Whether callgrind is there.
+/// Whether valgrind, which callgrind is part of, is installed.
 pub(crate) fn can_be_counted() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok()
 }
 
-/// Counts for everybody who can be compared by it.
+/// Counts for every contender that can be compared by instructions.
 pub(crate) async fn count() -> Fallible<Vec<Instructions>> {
     let mut counts = Vec::new();
     for workload in Workload::ALL {
@@ -59,7 +60,7 @@ async fn of(who: Who, workload: Workload) -> Fallible<Instructions> {
     })
 }
 
-/// All instructions of a server from its start to its end, and how many requests it was asked.
+/// All instructions of a server from its start to its end, and the number of requests it was asked.
 async fn total(who: Who, workload: Workload, loads: &[Load]) -> Fallible<(u64, u64)> {
     let server = Server::start_counted().await?;
     let door = Door { port: server.port, db: 0 };

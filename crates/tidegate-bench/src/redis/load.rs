@@ -10,37 +10,37 @@ use super::workload::Request;
 use crate::Fallible;
 use crate::workload::Random;
 
-/// How much is asked.
+/// How many requests the callers make.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Load {
     /// Every request once.
     Each,
-    /// So many by each caller, at random.
+    /// This many requests by each caller, chosen at random.
     Count(u64),
-    /// For so long, at random.
+    /// Requests chosen at random, for this long.
     For(Duration),
 }
 
-/// What came of it.
+/// The requests that were made, and how long they took.
 pub(crate) struct Done {
     pub(crate) asked: u64,
-    /// How long each request took, where that is known.
+    /// Latency of each request; empty if it is not known.
     pub(crate) latencies: Vec<Duration>,
     pub(crate) wall: Duration,
 }
 
-/// Which request one caller makes next.
+/// The order in which one caller makes its requests.
 struct Order {
     load: Load,
-    /// This caller, and how many there are.
+    /// The index of this caller among `callers`.
     place: usize,
     callers: usize,
     asked: usize,
     random: Random,
 }
 
-/// Lets all callers ask until the load is done. One that is refused or fails ends it: what fails is
-/// quick, and must not count.
+/// Lets all callers ask until the load is done. A request that fails, or is answered other than it
+/// has to be, ends the run with an error: failures are quick, and must not count.
 pub(crate) async fn run(
     callers: &[Asker],
     requests: &Arc<[Request]>,
@@ -84,7 +84,7 @@ impl Order {
         Self { load, place, callers, asked: 0, random: Random::new(place as u64) }
     }
 
-    /// The place of the next of `requests`, unless that is all.
+    /// The index of the next request among `requests`, or `None` if this caller is done.
     fn next(&mut self, elapsed: Duration, requests: usize) -> Option<usize> {
         let asked = self.asked;
         self.asked += 1;

@@ -28,7 +28,7 @@ pub(crate) use attempts::run as attempts;
 pub(crate) use overload::run as overload;
 pub(crate) use workload::Workload;
 
-/// Starts a server, lets everybody take turns, counts instructions, and prints the report.
+/// Starts a server, lets every contender take turns, counts instructions, and prints the report.
 pub(crate) fn run(options: &Options) -> Fallible<()> {
     runtime()?.block_on(async {
         let mut server = Server::start().await?;
@@ -44,7 +44,7 @@ pub(crate) fn run(options: &Options) -> Fallible<()> {
     })
 }
 
-/// Lets Tidegate alone decide, for a profiler.
+/// Lets Tidegate alone decide on a shared store, for a profiler.
 pub(crate) fn profile(workload: Workload, decisions: u32) -> Fallible<()> {
     runtime()?.block_on(async {
         let server = Server::start().await?;
@@ -54,7 +54,7 @@ pub(crate) fn profile(workload: Workload, decisions: u32) -> Fallible<()> {
     })
 }
 
-/// One thread for all callers: the server needs the other core.
+/// A runtime with one thread for all callers, because the server needs the other core.
 fn runtime() -> Fallible<runtime::Runtime> {
     Ok(runtime::Builder::new_current_thread().enable_all().build()?)
 }

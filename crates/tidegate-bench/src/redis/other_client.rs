@@ -1,7 +1,7 @@
 //! `INCR` by a client that is not ours: redis-benchmark, which comes with the server.
 //!
-//! Fifty connections through the `redis` crate are mostly a measurement of its tasks and wake-ups.
-//! This one is written in C, has one thread and an event loop, and shows what is left of the
+//! Fifty connections through the `redis` crate mostly measure its tasks and wake-ups.
+//! redis-benchmark is written in C, has one thread and an event loop, and shows what is left of the
 //! comparison when the client costs next to nothing.
 
 use std::process::Command;
@@ -12,10 +12,10 @@ use super::load::Done;
 use crate::Fallible;
 
 const PROGRAM: &str = "redis-benchmark";
-/// About half a second.
+/// Requests in a turn, which take about half a second.
 const REQUESTS: u32 = 40_000;
 
-/// One turn: so many requests over fifty connections, one at a time on each.
+/// Takes one turn: [`REQUESTS`] requests over fifty connections, one at a time on each.
 pub(crate) fn run(door: Door, keys: usize) -> Fallible<Done> {
     let (port, db, count, keys) =
         (door.port.to_string(), door.db.to_string(), REQUESTS.to_string(), keys.to_string());
@@ -30,7 +30,7 @@ pub(crate) fn run(door: Door, keys: usize) -> Fallible<Done> {
     Ok(Done { asked: u64::from(REQUESTS), wall, latencies: Vec::new() })
 }
 
-/// Requests per second, from lines as `"INCR","98765.43","0.257",…`.
+/// Reads the requests per second from a line such as `"INCR","98765.43","0.257",…`.
 fn parse(text: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix("\"INCR\",\""))?;
     line.split('"').next()?.parse().ok().filter(|per_second| *per_second > 0.0)

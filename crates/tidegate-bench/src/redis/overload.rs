@@ -1,9 +1,10 @@
-//! A node under more requests than its store can answer: what it still gets done (contract A39).
+//! A node under more requests than its store can answer: how many it still decides (contract A39).
 //!
-//! All callers begin at once. Whoever gets a decision asks again at once, and whoever is shed comes back
-//! after the second that it is told, so ninety thousand of them are a burst of as many and then as many
-//! requests in every second. Nobody is compared with: what counts is that goodput does not fall as the
-//! load grows, and that the store stays trusted.
+//! All callers begin at once. A caller that gets a decision asks again immediately; one that is
+//! shed comes back after the second that it is told to wait. So ninety thousand callers make a
+//! burst of that many requests, and then that many in every second. There is no peer to compare
+//! with: the test is that goodput does not fall as the load grows, and that the store stays
+//! trusted.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -25,27 +26,27 @@ use super::server::Server;
 use crate::args::Options;
 use crate::{Fallible, machine, progress};
 
-/// Callers at once, from none too many to far too many.
+/// Numbers of concurrent callers, from too few to overload the store to far too many.
 const CALLERS: [usize; 8] = [1, 8, 64, 256, 1_024, 4_096, 9_000, 90_000];
 
 const TURN: Duration = Duration::from_secs(2);
 
-/// What goodput under overload is held to, of its peak.
+/// The bar for goodput under overload, as a share of its peak.
 const BAR: f64 = 0.8;
 
-/// The longest latency told apart, in microseconds: a minute.
+/// The longest latency that the histogram can hold, in microseconds: a minute.
 const LONGEST: u64 = 60_000_000;
 
-/// What so many callers got in one turn.
+/// The result of one turn with some number of callers.
 struct Turn {
     decided: u64,
     shed: u64,
-    /// Microseconds from asking to a decision.
+    /// Microseconds from request to decision.
     latencies: Histogram<u64>,
     took: Duration,
 }
 
-/// What so many callers got, over all turns.
+/// The results of all turns with the same number of callers.
 struct Row {
     callers: usize,
     turns: Vec<Turn>,
@@ -63,7 +64,7 @@ pub(crate) fn run(options: &Options) -> Fallible<()> {
             progress("overload", round, options.rounds);
             for row in &mut rows {
                 let turn = turn(&engine, row.callers).await?;
-                // The first turn warms up.
+                // Round 0 warms up and is not counted.
                 if round > 0 {
                     row.turns.push(turn);
                 }
@@ -105,7 +106,8 @@ async fn turn(engine: &Arc<Engine<RedisStore>>, callers: usize) -> Fallible<Turn
     Ok(turn)
 }
 
-/// Asks until it is told to stop: how long each decision took, and how many requests were shed.
+/// Asks until `stop` is set; returns the microseconds that each decision took, and the number of
+/// requests shed.
 async fn call(
     engine: Arc<Engine<RedisStore>>,
     number: usize,
@@ -122,7 +124,8 @@ async fn call(
             Ok(decision) if decision.mode() == Mode::Normal => {
                 latencies.push(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX));
             }
-            // Not by the store, which is no goodput; nor does it wait for anything.
+            // Decided without the store, which is not goodput. Yield, because such a decision never
+            // waits.
             Ok(_) => tokio::task::yield_now().await,
             Err(_) => {
                 shed += 1;
@@ -158,7 +161,7 @@ fn report(engine: &Engine<RedisStore>, rows: &[Row], options: &Options) -> Falli
         text,
         "\nIn the end the policy is in the mode `{mode}`; the store has failed {failures} requests."
     )?;
-    // Those that ask for more than the peak takes.
+    // The rows from the peak on: those with more callers than it takes to reach the peak.
     let over = rows.iter().skip_while(|row| row.goodput() < peak);
     let least = over.map(|row| row.goodput() / peak).fold(1.0, f64::min);
     let met = if least >= BAR && standing.mode == Mode::Normal { "met" } else { "**MISSED**" };

@@ -9,15 +9,15 @@ use crate::args::Options;
 use crate::machine;
 use crate::measure::{Row, median};
 
-/// What one workload is held to.
+/// The bars for one workload.
 struct Bars {
-    /// Instructions, to the script: at most.
+    /// Upper bound on the server's instructions per call, relative to the script.
     instructions: f64,
-    /// Decisions per second, to `INCR` over fifty connections: at least.
+    /// Lower bound on decisions per second, relative to `INCR` over fifty connections.
     per_second: f64,
 }
 
-/// Everything: where it was measured, the bars, the figures.
+/// Writes the whole report: where it was measured, the bars, the figures.
 pub(crate) fn whole(
     contenders: &[Contender],
     instructions: &[Instructions],
@@ -154,7 +154,8 @@ fn write_instructions(text: &mut String, counts: &[Instructions]) -> Result<(), 
     Ok(())
 }
 
-/// What the server ran for each request, scripts taken apart; not what it ran once for all of them.
+/// Writes the commands that the server ran per request, including those inside scripts; commands
+/// that run only once are left out.
 fn write_commands(text: &mut String, contenders: &[Contender]) -> Result<(), Error> {
     writeln!(text, "\n| workload | who | commands per request |\n|---|---|---|")?;
     for Contender { who, workload, figures, .. } in contenders {
@@ -180,7 +181,7 @@ pub(crate) fn row(figures: &[f64]) -> Row {
     Row { name: "", figures: figures.to_vec(), admitted: 1.0 }
 }
 
-/// A figure, or that there is none.
+/// Formats a figure, or a dash if there is none.
 pub(crate) fn shown(figure: Option<f64>, digits: usize) -> String {
     let figure = figure.filter(|figure| figure.is_finite());
     figure.map_or_else(|| "–".to_owned(), |figure| format!("{figure:.digits$}"))

@@ -1,4 +1,4 @@
-//! The server that everybody asks: a process of our own, on a free port, without persistence.
+//! The server that all contenders ask: a process of our own, on a free port, without persistence.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,14 +11,14 @@ use super::asker::Door;
 use crate::Fallible;
 use crate::server::process::{self, Process};
 
-/// A server; it ends with this value.
+/// A running Redis server, which ends when this value is dropped.
 pub(crate) struct Server {
     process: Process,
     pub(crate) port: u16,
     admin: MultiplexedConnection,
 }
 
-/// What a server has done so far.
+/// The work that a server has done so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Stand {
     pub(crate) processor: Duration,
@@ -29,20 +29,20 @@ pub(crate) struct Stand {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Slow {
     pub(crate) calls: usize,
-    /// Microseconds of the longest.
+    /// Microseconds that the longest of these calls took.
     pub(crate) longest: u64,
 }
 
-/// Calls and microseconds of each command, those that scripts make included.
+/// Number of calls and total microseconds of each command, including commands that scripts run.
 pub(crate) type Commands = BTreeMap<String, (u64, u64)>;
 
-/// Nothing else should be served as long as this: microseconds.
+/// Microseconds from which a call is slow: other clients should not have to wait that long.
 pub(crate) const SLOW: u64 = 1_000;
-/// As many slow calls are kept, which is more than are made between two looks.
+/// Slow calls that the server keeps: more than are made between two reads.
 const KEPT: u64 = 100_000;
 
 const PROGRAM: &str = "redis-server";
-/// Nothing is saved, and the jobs that run beside the commands run seldom.
+/// Server options: local connections only, nothing is saved, little is logged.
 const QUIET: [&str; 10] = [
     "--bind",
     "127.0.0.1",
@@ -56,10 +56,10 @@ const QUIET: [&str; 10] = [
     "warning",
 ];
 
-/// A slow call as the server tells it: its number, when, how long, the words, who, and their name.
+/// An entry of the slow log: its number, time, duration, words, client address and client name.
 type Noted = (u64, u64, u64, Vec<Vec<u8>>, String, String);
 
-/// Where the server's processor time goes first, if it is counted.
+/// The file that callgrind writes for the server at this port.
 pub(crate) fn counted(port: u16) -> Fallible<PathBuf> {
     Ok(process::scratch()?.join(format!("callgrind.{port}")))
 }
@@ -67,13 +67,13 @@ pub(crate) fn counted(port: u16) -> Fallible<PathBuf> {
 // === impl Server ===
 
 impl Server {
-    /// Starts one and waits until it answers.
+    /// Starts a server and waits until it answers.
     pub(crate) async fn start() -> Fallible<Self> {
         let port = process::free_port()?;
         Self::from(Path::new(PROGRAM), &[], port).await
     }
 
-    /// One whose instructions are counted, into [`counted`].
+    /// Starts a server whose instructions are counted into the file [`counted`].
     pub(crate) async fn start_counted() -> Fallible<Self> {
         let port = process::free_port()?;
         let out = format!("--callgrind-out-file={}", counted(port)?.display());
@@ -90,19 +90,19 @@ impl Server {
         Ok(Self { process, port, admin })
     }
 
-    /// What it has done so far.
+    /// The processor time and the commands of this server so far.
     pub(crate) async fn stand(&mut self) -> Fallible<Stand> {
         let mut info = redis::cmd("INFO");
         let text: String = info.arg("commandstats").query_async(&mut self.admin).await?;
         Ok(Stand { processor: self.process.on_processor()?, commands: commands(&text)? })
     }
 
-    /// Empties it.
+    /// Deletes all keys.
     pub(crate) async fn clear(&mut self) -> Fallible<()> {
         Ok(redis::cmd("FLUSHALL").arg("SYNC").query_async(&mut self.admin).await?)
     }
 
-    /// Forgets the calls that were slow, and notes those that will be.
+    /// Clears the slow log, and starts to log calls slower than [`SLOW`].
     pub(crate) async fn watch(&mut self) -> Fallible<()> {
         let mut config = redis::cmd("CONFIG");
         config.arg("SET").arg("slowlog-log-slower-than").arg(SLOW);
@@ -110,8 +110,8 @@ impl Server {
         Ok(redis::cmd("SLOWLOG").arg("RESET").query_async(&mut self.admin).await?)
     }
 
-    /// The scripts that were slow since then. It is the time on the wall: a call during which the
-    /// server lost its processor to a neighbour is among them.
+    /// The slow script calls since [`Self::watch`]. Their time is by wall clock, so it includes
+    /// calls during which the server lost its processor to another process.
     pub(crate) async fn slow(&mut self) -> Fallible<Slow> {
         let mut get = redis::cmd("SLOWLOG");
         let noted: Vec<Noted> = get.arg("GET").arg(-1).query_async(&mut self.admin).await?;
@@ -121,7 +121,7 @@ impl Server {
         Ok(scripts.fold(Slow::default(), |slow, (_, _, micros, ..)| slow.and(*micros)))
     }
 
-    /// The version it tells.
+    /// The version that the server reports.
     pub(crate) async fn version(&mut self) -> Fallible<String> {
         let mut info = redis::cmd("INFO");
         let text: String = info.arg("server").query_async(&mut self.admin).await?;
@@ -129,10 +129,10 @@ impl Server {
         Ok(version.ok_or("the server does not tell its version")?.trim().to_owned())
     }
 
-    /// Ends it in peace, so that what was counted is written, and reads the count.
+    /// Shuts the server down cleanly, so that callgrind writes its count, and reads that count.
     pub(crate) async fn instructions(mut self) -> Fallible<u64> {
         let mut end = redis::cmd("SHUTDOWN");
-        // There is no answer to this: the connection ends.
+        // The server does not answer `SHUTDOWN`; it closes the connection.
         let _: Result<(), _> = end.arg("NOSAVE").query_async(&mut self.admin).await;
         self.process.wait()?;
         let path = counted(self.port)?;
@@ -158,7 +158,7 @@ impl Slow {
 // === impl Stand ===
 
 impl Stand {
-    /// What was done since `before`; `INFO` is our own question.
+    /// The work done since `before`, without `INFO`, which is our own command.
     pub(crate) fn since(mut self, before: &Self) -> Self {
         self.processor = self.processor.saturating_sub(before.processor);
         for (name, (calls, micros)) in &mut self.commands {
@@ -170,7 +170,7 @@ impl Stand {
     }
 }
 
-/// Reads lines as `cmdstat_get:calls=4,usec=9,usec_per_call=2.25,…`.
+/// Reads lines such as `cmdstat_get:calls=4,usec=9,usec_per_call=2.25,…`.
 fn commands(text: &str) -> Fallible<Commands> {
     let mut commands = Commands::new();
     for line in text.lines() {

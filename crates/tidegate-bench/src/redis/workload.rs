@@ -1,4 +1,4 @@
-//! What is asked of a shared store: two policies, and requests that none of them refuses.
+//! The workloads of a shared store: two policies, and requests that neither of them refuses.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use tidegate_stores::redis::RedisStore;
 use crate::Fallible;
 use crate::workload::push_key;
 
-/// A policy, and the script that does the same and nothing else.
+/// A policy, which is also written as a script that does the same and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Workload {
     /// One bucket for each organisation.
@@ -21,28 +21,30 @@ pub(crate) enum Workload {
     ThreeAndQuota,
 }
 
-/// Who asks, and what the counters of that are called.
+/// The subject of a request, and the names of its counters.
 #[derive(Debug)]
 pub(crate) struct Request {
     org: String,
     user: String,
     token: String,
-    /// As our store spells them, so that everybody sends the same bytes for keys.
+    /// The counters' names as our store spells them, so that all contenders send the same bytes for
+    /// keys.
     pub(crate) names: Vec<String>,
-    /// Whether it has to be admitted, or refused; nobody minds if there is nothing.
+    /// Whether the request has to be admitted (true) or refused (false); `None` if either is fine.
     pub(crate) passes: Option<bool>,
 }
 
-/// Different requests. Some thousand keys are more than fit the caches of a core, and few enough to
-/// have met all of them before the first round.
+/// Number of different requests. Some thousand keys are more than fit the caches of a core, and few
+/// enough to meet all of them before the first round.
 const REQUESTS: u64 = 4096;
-/// Organisations are shared by as many requests where users and tokens are told apart as well.
+/// Requests that share an organisation, in the workload that also limits users and tokens.
 const PER_ORG: u64 = 8;
-/// A token is used by one request, a user has two.
+/// Requests that share a user, in the workload that also limits users and tokens; each has its own
+/// token.
 const PER_USER: u64 = 2;
 
-/// So many per minute, also at once. Nobody gets there: of 40,000 decisions per second on all four
-/// counters an organisation makes 80.
+/// The rate per minute of each bucket, and its burst. No run reaches it: of 40,000 decisions per
+/// second on all four counters an organisation makes 80.
 const PER_MINUTE: u64 = 6000;
 const A_DAY: u64 = 1 << 40;
 
@@ -68,7 +70,7 @@ impl Workload {
         }
     }
 
-    /// Its arguments: the same numbers as [`Self::policies`] has.
+    /// The arguments of [`Self::script`]: the same numbers as in [`Self::policies`].
     pub(crate) fn script_args(self) -> Vec<String> {
         let (emission, burst) = (60_000_000 / PER_MINUTE, PER_MINUTE);
         let numbers = match self {
@@ -80,7 +82,7 @@ impl Workload {
         numbers.iter().map(ToString::to_string).collect()
     }
 
-    /// The policies in force, and the place of ours.
+    /// The policies in force, and the index of this workload's policy.
     pub(crate) fn policies(self) -> Fallible<(PolicySet, usize)> {
         const ORG: &[Dimension] = &[Dimension::Org];
         let limits = match self {
@@ -95,7 +97,7 @@ impl Workload {
         policy(limits)
     }
 
-    /// All requests there are, with the names of their counters.
+    /// All requests of this workload, with the names of their counters.
     pub(crate) fn requests(self, secret: &Secret) -> Fallible<Arc<[Request]>> {
         let mut requests: Vec<Request> = (0..REQUESTS).map(|rank| self.request(rank)).collect();
         spell(&mut requests, self.policies()?, secret)?;
@@ -132,13 +134,13 @@ fn names(
 ) -> Fallible<Vec<String>> {
     let spelled = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&spelled);
-    // A store that is only listened to: it tells the names, and decides nothing.
+    // A store that answers nothing: it only records the names it is asked about.
     let run = move |_: &str, names: &[&str], _: &[u8]| {
         let names = names.iter().map(ToString::to_string).collect();
         *heard.lock().unwrap_or_else(PoisonError::into_inner) = names;
         Vec::new()
     };
-    // Only for this request: an engine soon stops asking a store that does not answer.
+    // A new engine for each request: an engine soon stops asking a store that does not answer.
     let engine = Engine::new(RedisStore::scripted(secret, false, Box::new(run)), set.clone());
     let policies = engine.policies();
     let subject = request.subject();
@@ -154,7 +156,7 @@ fn names(
 // === impl Request ===
 
 impl Request {
-    /// Of these ranks; it has to be admitted.
+    /// A request of the organisation, user and token with these ranks, which has to be admitted.
     pub(crate) fn new(org: u64, user: u64, token: u64) -> Self {
         let [org, user, token] = [org, user, token].map(key);
         Self { org, user, token, names: Vec::new(), passes: Some(true) }
@@ -175,9 +177,9 @@ fn key(rank: u64) -> String {
     text
 }
 
-/// A policy of these limits: the set it is in, and its place there.
+/// A policy with these limits: returns the set that contains it, and its index there.
 pub(crate) fn policy(limits: Vec<Limit>) -> Fallible<(PolicySet, usize)> {
-    // Askers that are late are measured, not cut off.
+    // The deadline is the longest allowed, so that slow requests are measured, not cut off.
     let spec = PolicySpec::new(Name::try_new(POLICY)?, FailureMode::FailOpen)
         .deadline(*PolicySpec::DEADLINES.end());
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);

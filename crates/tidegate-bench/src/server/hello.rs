@@ -17,7 +17,8 @@ use tokio::task::{LocalSet, spawn_local};
 
 use crate::Fallible;
 
-/// Serves until it is killed: one runtime for each processor, all on one port.
+/// Serves a hello world until the process is killed: one runtime for each processor, all on one
+/// port.
 pub(crate) fn run(listen: &str) -> Fallible<()> {
     let address: SocketAddr = listen.parse()?;
     let threads = thread::available_parallelism()?.get();
@@ -48,7 +49,7 @@ async fn accept(address: SocketAddr) -> Fallible<()> {
         spawn_local(async move {
             let connection =
                 http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer));
-            // Whether a client of the benchmark left politely does not matter.
+            // It does not matter whether a client of the benchmark closed the connection properly.
             let _ = connection.await;
         });
     }

@@ -1,4 +1,4 @@
-//! The same load for everybody: wrk, over kept-alive connections.
+//! The load that every server gets: wrk, over kept-alive connections.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,23 +6,23 @@ use std::process::Command;
 
 use crate::Fallible;
 
-/// What is sent to one server.
+/// The requests that wrk sends to one server.
 pub(crate) struct Load {
-    /// What is sent, unless it is a plain GET.
+    /// The wrk script that makes the request, or `None` for a plain GET.
     script: Option<PathBuf>,
     url: String,
     expected: Expected,
 }
 
-/// Which answers count.
+/// The answers that a run must get to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
     Successes,
-    /// Whatever is no success. A few successes are allowed, before everything is used up.
+    /// Answers without success. A few successes are allowed, before the limit is used up.
     Refusals,
 }
 
-/// What came of one turn.
+/// The result of one turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Done {
     pub(crate) requests: u64,
@@ -32,10 +32,10 @@ pub(crate) struct Done {
 const CONNECTIONS: &str = "-c64";
 const THREADS: &str = "-t1";
 const TURN: &str = "-d3s";
-/// Successes before everything is used up.
+/// Successes that [`Expected::Refusals`] allows before the limit is used up.
 const A_FEW: u64 = 10;
 
-/// Fails if wrk is not there, and says how to get it.
+/// Fails if wrk is not installed, and says how to install it.
 pub(crate) fn check() -> Fallible<()> {
     match Command::new("wrk").arg("--version").output() {
         Ok(_) => Ok(()),
@@ -46,7 +46,7 @@ pub(crate) fn check() -> Fallible<()> {
 // === impl Load ===
 
 impl Load {
-    /// A POST of JSON, which is to succeed.
+    /// A load of POST requests with a JSON body, which have to succeed.
     pub(crate) fn post(scratch: &Path, name: &str, url: &str, body: &str) -> Fallible<Self> {
         let script = scratch.join(format!("{name}.lua"));
         let text = format!(
@@ -57,7 +57,7 @@ impl Load {
         Ok(Self { script: Some(script), url: url.to_owned(), expected: Expected::Successes })
     }
 
-    /// A GET.
+    /// A load of GET requests.
     pub(crate) fn get(url: &str, expected: Expected) -> Self {
         Self { script: None, url: url.to_owned(), expected }
     }
@@ -74,7 +74,7 @@ impl Load {
     }
 }
 
-/// Reads the summary of wrk. A run with errors, or with other answers than were expected, is none.
+/// Reads the summary of wrk; `None` if there were errors, or other answers than expected.
 fn parse(text: &str, expected: Expected) -> Option<Done> {
     if text.contains("Socket errors") {
         return None;

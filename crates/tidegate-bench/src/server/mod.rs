@@ -1,8 +1,8 @@
 //! The decision server beside a hello world and a peer, over real sockets.
 //!
-//! Load generator and server share the machine, so requests per second say as much about the one as
-//! about the other; processor time per request is what the server itself takes. Both are reported.
-//! All servers stay up for the whole run and take turns.
+//! Load generator and server share the machine, so requests per second depend on both of them;
+//! processor time per request is the cost of the server alone. Both are reported. All servers stay
+//! up for the whole run and take turns.
 
 mod hello;
 pub(crate) mod load;
@@ -20,7 +20,7 @@ use crate::{Fallible, progress};
 use load::Load;
 use process::Process;
 
-/// A server that is measured.
+/// A server that is measured, and its figures.
 struct Contender {
     name: &'static str,
     process: Process,
@@ -29,10 +29,10 @@ struct Contender {
     micros: Vec<f64>,
 }
 
-/// What a decision server is held to: this share of the hello world's requests per second.
+/// The bar for the decision server: at least this share of the hello world's requests per second.
 const BAR: f64 = 0.85;
 
-/// One bucket that is never empty, so that everybody is measured admitting.
+/// A policy with one bucket that is never empty, so that the server is measured while it admits.
 const POLICIES: &str = "\
 version: 1
 policies:
@@ -55,7 +55,7 @@ pub(crate) fn run(options: &Options) -> Fallible<()> {
     for round in 0..=options.rounds {
         progress("server", round, options.rounds);
         for contender in &mut contenders {
-            // The first turn warms up.
+            // Round 0 warms up and is not counted.
             contender.turn(round > 0)?;
         }
     }

@@ -9,26 +9,26 @@ use std::time::Duration;
 
 use crate::Fallible;
 
-/// A server; it ends with this value.
+/// A server process, which is killed when this value is dropped.
 pub(crate) struct Process(Child);
 
 const PEER: &str = "throttlecrab-server";
 const PEER_VERSION: &str = "0.4.40";
 
-/// A place for what the run writes, below the directory of this program.
+/// A directory for the files of a run, below cargo's target directory.
 pub(crate) fn scratch() -> Fallible<PathBuf> {
     let scratch = target_dir()?.join("bench-server");
     fs::create_dir_all(&scratch)?;
     Ok(scratch)
 }
 
-/// Builds our binary as it is shipped.
+/// Builds the `tidegate` binary as it is shipped.
 pub(crate) fn build_tidegate() -> Fallible<PathBuf> {
     run(Command::new("cargo").args(["build", "--release", "--locked", "--package", "tidegate"]))?;
     Ok(target_dir()?.join("release/tidegate"))
 }
 
-/// Builds the peer's server, once.
+/// Builds the peer's server, unless it has been built before.
 pub(crate) fn build_peer() -> Fallible<PathBuf> {
     let root = target_dir()?.join("bench-peers");
     let binary = root.join("bin").join(PEER);
@@ -43,7 +43,7 @@ pub(crate) fn build_peer() -> Fallible<PathBuf> {
     Ok(binary)
 }
 
-/// A port nobody listens on at the moment.
+/// A port that nobody listens on at the moment.
 pub(crate) fn free_port() -> Fallible<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
@@ -56,7 +56,7 @@ fn run(command: &mut Command) -> Fallible<()> {
     }
 }
 
-/// Where cargo puts what it builds: this program is in its `release`.
+/// Cargo's target directory, found from the path of this program, which is in its `release`.
 fn target_dir() -> Fallible<PathBuf> {
     let myself = std::env::current_exe()?;
     let target = myself.parent().and_then(Path::parent);
@@ -82,7 +82,7 @@ impl Process {
         Err(format!("{} does not listen on port {port}", binary.display()).into())
     }
 
-    /// How long its threads have had a processor.
+    /// Processor time that the threads of this process have had so far.
     pub(crate) fn on_processor(&self) -> Fallible<Duration> {
         let mut nanos = 0;
         for task in fs::read_dir(format!("/proc/{}/task", self.0.id()))? {
@@ -92,7 +92,7 @@ impl Process {
         Ok(Duration::from_nanos(nanos))
     }
 
-    /// Waits until a server that was asked to end has done so.
+    /// Waits until a server that was asked to end has ended.
     pub(crate) fn wait(&mut self) -> Fallible<()> {
         for _ in 0..200 {
             if self.0.try_wait()?.is_some() {

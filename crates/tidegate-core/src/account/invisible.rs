@@ -1,7 +1,7 @@
 //! Characters that nobody sees: Unicode's property `Default_Ignorable_Code_Point`.
 //!
-//! No crate that is otherwise needed has it. The list is that of Unicode 16, and is not expected to grow:
-//! it includes the ranges that are set aside for characters of the kind.
+//! No crate that is otherwise needed has this property. The list is that of Unicode 16, and is not
+//! expected to grow: it includes the ranges that are set aside for characters of the kind.
 
 /// The first and last character of each range, in order.
 const RANGES: [(char, char); 17] = [
@@ -24,7 +24,7 @@ const RANGES: [(char, char); 17] = [
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Whether a character is drawn as nothing.
+/// Whether a character is invisible: it is drawn as nothing.
 pub(super) fn is_invisible(char: char) -> bool {
     RANGES.iter().any(|(first, last)| (*first..=*last).contains(&char))
 }

@@ -1,8 +1,8 @@
 //! Chapter 10. What it really cost: tickets, and how they are settled.
 //!
-//! Some requests are known only afterwards. A login that succeeded was no attack; a model wrote twice
-//! as many tokens as were reserved. To decide first and count later would let parallel requests
-//! through before the first is counted, so Tidegate counts first, and corrects.
+//! What some requests cost is known only afterwards. A login that succeeded was no attack; a model
+//! wrote twice as many tokens as were reserved. To decide first and count later would let parallel
+//! requests through before the first is counted, so Tidegate counts first, and corrects.
 //!
 //! A limit that may be corrected is marked ([`Limit::settling`](crate::Limit::settling)). A request
 //! admitted under such a limit gets a [`Ticket`](crate::Ticket): which counters were charged, how much
@@ -21,10 +21,10 @@
 //! # Counting by the answer
 //!
 //! A limit may count requests by [what came of them](crate::Limit::counting_outcomes): one 403 after
-//! another is what probing for rights looks like. It takes from every request all the same, and
-//! whoever answers settles at nothing what ended otherwise. A ticket settles all that is on it by one
-//! weight, so such limits and others that settle do not stand in one policy. A request that is
-//! refused before the rest of its limits may be charged still counts as probing:
+//! another is what probing for rights looks like. Such a limit still takes from every request, and the
+//! host settles at nothing each request that ended otherwise. A ticket settles everything on it by one
+//! weight, so such limits and others that settle do not stand in one policy. A request that is refused
+//! before the rest of its limits may be charged still counts as probing:
 //! [`Case::only_outcomes`](crate::Case::only_outcomes).
 //!
 //! # Nobody else's count gets smaller
@@ -51,12 +51,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! One thing a bucket cannot know: how full it would have become meanwhile. If it was full at any
-//! time since, what is given back is more than would be there, by as much as it would have spilled;
-//! it is still no more than was taken, and never above the burst. So that old refunds do not add up,
-//! a bucket gives nothing back once the time has passed in which it fills from empty.
+//! One thing a bucket cannot know: how full it would have become meanwhile. If it was full at any time
+//! since, what is given back is more than would be there, by as much as would have spilled; it is still
+//! no more than was taken, and never above the burst. So that old refunds do not add up, a bucket gives
+//! nothing back once the time has passed in which it fills from empty.
 //!
-//! # Once, in time, and only by whom it was given to
+//! # Once, in time, and only by the holder
 //!
 //! A ticket carries a MAC, so nobody can invent or alter one; the digests in it are masked. It is
 //! numbered, and the store settles each number at most once, in the same step in which it moves
@@ -65,4 +65,4 @@
 //! changes nothing, and [`TicketError`](crate::TicketError) says why. To lose a ticket is harmless: the
 //! request then costs what it was admitted for.
 //!
-//! Back to the [table of contents](super).
+//! Next: [too many tries](super::ch11_too_many_tries).

@@ -1,7 +1,7 @@
 //! Chapter 11. Too many tries: attempts, blocks and the ladder.
 //!
-//! A limit on guesses that only counts is answered by patience: wait until there is room, guess on. A
-//! person who mistypes a password waits gladly; somebody with a list of them waits too, because he has
+//! A limit on guesses that only counts can be outwaited: wait until there is room, guess on. A person
+//! who mistypes a password waits gladly; an attacker with a list of passwords waits too, because he has
 //! time. So [`Attempts`](crate::Attempts) counts tries and, when they are too many, begins a
 //! [`Block`](crate::Block).
 //!
@@ -30,21 +30,21 @@
 //! ```
 //!
 //! Attempts in the same microsecond all count, because each has its own place in the log. The log is
-//! bounded: only the newest `block_at` of the longer window can matter, so no more are kept, however
-//! many are made.
+//! bounded: only the newest `block_at` attempts of the longer window can matter, so no more are kept,
+//! however many are made.
 //!
-//! # Two manners
+//! # Two kinds of abuse log
 //!
 //! | | two windows | a ladder |
 //! |---|---|---|
 //! | made with | [`Attempts::try_new`](crate::Attempts::try_new) | [`Attempts::climbing`](crate::Attempts::climbing) |
-//! | refused attempts | count, but during a long block | leave no trace |
-//! | a block lasts | as long as it says | longer, the more often there was one |
+//! | refused attempts | count, except during a long block | leave no trace |
+//! | a block lasts | a fixed time | longer, the more often there was one |
 //! | while it holds | a short one becomes a long one, once | nothing changes |
-//! | after it | the window is as full as it is | the log begins anew |
+//! | after it | attempts in the window still count | the log begins anew |
 //! | for | codes that are mailed, anything one has to come back for | passwords and codes of accounts that others may attack |
 //!
-//! The second is for places where somebody else can fill your counter. Were refused attempts counted
+//! The ladder is for places where somebody else can fill your counter. Were refused attempts counted
 //! there, hammering at a blocked account would block it for ever, and that is an attack of its own.
 //!
 //! # The ladder
@@ -62,16 +62,18 @@
 //! assert_eq!(next(Span::DAY), Level::L1);
 //! ```
 //!
-//! No record shortens a block, whether it comes later, earlier or at the same time; only its end does,
-//! or an operator ([`Amendment`](crate::Amendment)).
+//! No recorded attempt shortens a block, whether it comes later, earlier or at the same time. Only its
+//! end does, or an operator ([`Amendment`](crate::Amendment)).
 //!
-//! # Whom a limit leaves alone, and what it counts once
+//! # Exemptions, and values counted once
 //!
-//! [`Limit::unless`](crate::Limit::unless) exempts subjects of whom a fact is known: a device that the
-//! host vouches for. [`Limit::distinct`](crate::Limit::distinct) counts values instead of attempts: an
-//! address that tries more than so many *accounts* is spraying, an account that is tried from more than
-//! so many *addresses* is attacked by a crowd. The set is the same bounded log, with one place for each
-//! value. [`Limit::forgiving`](crate::Limit::forgiving) lets a success forget the failures before it;
-//! without it a success takes back itself alone.
+//! [`Limit::unless`](crate::Limit::unless) exempts subjects about whom a fact is known, such as a
+//! device that the host vouches for. [`Limit::distinct`](crate::Limit::distinct) counts values instead
+//! of attempts: an address that tries too many *accounts* is spraying, an account that is tried from
+//! too many *addresses* is attacked by a crowd. The set of values is the same bounded log, with one
+//! place for each value. [`Limit::forgiving`](crate::Limit::forgiving) lets a success forget the
+//! failures before it; without it, a success takes back only itself.
 //!
-//! [`Preset`](crate::Preset) has all of it put together for logins and one-time passwords.
+//! A [`Preset`](crate::Preset) puts all of this together for logins and one-time passwords.
+//!
+//! Next: [when the store fails](super::ch12_when_the_store_fails).

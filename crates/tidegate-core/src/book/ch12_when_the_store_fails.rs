@@ -1,16 +1,17 @@
 //! Chapter 12. When the store fails: three modes, a breaker, and exact local caps.
 //!
 //! A limiter that cannot reach its store can let everybody in or keep everybody out. The first is what
-//! an attacker hopes for, the second is an attack of its own: whoever can disturb the store closes every
-//! account. So neither is left to chance. Each policy says what it does, and for how long is written
-//! down in a locked contract, whose numbers ([`contract`](crate::failover::contract)) no configuration
-//! reaches.
+//! an attacker hopes for; the second is an attack of its own: whoever can disturb the store closes
+//! every account. So neither is left to chance. Each policy says what it does, and a locked contract
+//! says for how long. No configuration reaches the numbers of that
+//! [`contract`](crate::failover::contract).
 //!
 //! # Which failures count
 //!
 //! Failures count by their type and not by their text. A store that is not there, not in time, too busy
-//! or not permitted has failed. One counter that cannot be read has not, unless three different ones are
-//! unreadable within ten seconds; state of another version has not, and neither has a bad request.
+//! or does not permit the call has failed. One counter that cannot be read is no failure, unless three
+//! different ones are unreadable within ten seconds; neither is state of another version, nor a bad
+//! request.
 //!
 //! ```
 //! use tidegate_core::{Failure, StoreError};
@@ -23,13 +24,14 @@
 //! # The first failures
 //!
 //! A request that meets a failure is decided by the policy's [`FailureMode`](crate::FailureMode): a
-//! login is denied, an interface that fails open is admitted within its guardrails. From the first
-//! failure on the store is probed every two seconds, so that an outage is noticed even if nobody asks.
-//! A probe is a charge of all limits of the policy ([`Trial`](crate::Trial)), on counters of its own that
-//! are gone within ten seconds: a store that would fail a request fails the probe, whatever the reason.
-//! Three failures within ten seconds trip the breaker, whatever was answered between them.
+//! login is denied, an API that fails open is admitted within its guardrails. From the first failure on
+//! the store is probed every two seconds, so that an outage is noticed even if nobody asks. A probe is
+//! a charge of all limits of the policy ([`Trial`](crate::Trial)), on counters of its own that are gone
+//! within ten seconds: a store that would fail a request fails the probe, whatever the reason. Three
+//! failures within ten seconds trip the breaker, whatever was answered between them.
 //!
-//! [`Failover`](crate::Failover) is a value: what happens goes in with its time, what follows comes out.
+//! [`Failover`](crate::Failover) is a value: an input goes in with its time, and what follows comes
+//! out.
 //!
 //! ```
 //! use tidegate_core::{Course, Failover, FailureMode, Failure, Input, Mode, Timestamp};
@@ -62,11 +64,11 @@
 //! |---|---|---|---|---|
 //! | logins | 3 | 20 | | 10 minutes |
 //! | one-time passwords | 2 | 10 | | 15 minutes |
-//! | interfaces | never | 120 | 60 | minute |
+//! | APIs | never | 120 | 60 | minute |
 //!
-//! The spans slide, so there is no edge to double at. Whoever is admitted is counted under every key,
-//! whoever is refused under none: hammering at an account keeps its owner out no longer. No success,
-//! reload or further outage resets a count, so nothing is gained by provoking one.
+//! The spans slide, so there is no edge to double at. An admitted request is counted under every key, a
+//! refused one under none, so hammering at an account does not keep its owner out for longer. No
+//! success, reload or further outage resets a count, so nothing is gained by provoking one.
 //!
 //! ```
 //! use tidegate_core::{
@@ -99,18 +101,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Blocks that were begun while all was well hold on every node that knows of them
+//! Blocks that began while the store was trusted hold on every node that knows of them
 //! ([`Mirror`](crate::Mirror)), until their own end. None is begun or raised, and no level above the
 //! second is told. Nothing of all this is ever written to the store.
 //!
-//! A policy that is none of these goes by its [`Fallback`](crate::Fallback). Reads and writes get a tenth
-//! of each limit's rate on top of the guardrails. What is paid for or cannot be undone, such as a language
-//! model, protects [`Spend`](crate::Protects::Spend): it goes on with a tenth of the count, rate and burst
-//! of each of its limits, in their own shapes, and nothing else. Administration and other entrances stay
-//! closed, but not for ever: whoever has to mend the store may have to get in. Half an hour after the trip
-//! that began the outage, the caps of one-time passwords decide, and a critical signal says so. A store
-//! that recovers and fails again within half an hour continues the outage, so flapping does not begin
-//! that time anew.
+//! Any other policy goes by its [`Fallback`](crate::Fallback). Reads and writes get a tenth of each
+//! limit's rate on top of the guardrails. What is paid for or cannot be undone, such as a language
+//! model, protects [`Spend`](crate::Protects::Spend): it goes on with a tenth of the count, rate and
+//! burst of each of its limits, in their own shapes, and nothing else. Administration and other
+//! entrances stay closed, but not for ever: whoever has to mend the store may have to get in. Half an
+//! hour after the trip that began the outage, the caps of one-time passwords decide, and a critical
+//! signal says so. A store that recovers and fails again within half an hour continues the outage, so
+//! flapping does not begin that time anew.
 //!
 //! Nothing else may fail closed: a limiter that is down must not take down what nobody would attack.
 //!
@@ -135,9 +137,9 @@
 //! # The way back
 //!
 //! The store is asked again after five minutes at the earliest, with two minutes of unbroken good
-//! probes behind it; both may be the same minutes. One bad probe, one without a result, or a gap of more
-//! than ten seconds begins the two minutes anew. All of it needs no traffic: whoever makes the probes
-//! asks for the next [due](crate::Failover::due) time.
+//! probes behind it; both may be the same minutes. One bad probe, one without a result, or a gap of
+//! more than ten seconds begins the two minutes anew. None of this needs traffic: the task that makes
+//! the probes asks for the next [due](crate::Failover::due) time.
 //!
 //! ```
 //! use tidegate_core::{Course, Failover, FailureMode, Failure, Input, Mode, Timestamp};
@@ -162,15 +164,17 @@
 //!
 //! # Too often
 //!
-//! Local caps let a few guesses pass. Whoever can make the store fail again and again would harvest them
-//! again and again, so the degraded mode is entered three times within half an hour at most. At the
-//! fourth the policy denies everything for ten minutes and says so with a critical
+//! Local caps let a few guesses pass. Whoever can make the store fail again and again would harvest
+//! them again and again, so the degraded mode is entered three times within half an hour at most. At
+//! the fourth the policy denies everything for ten minutes and says so with a critical
 //! [`Signal`](crate::Signal), which every decision carries as well ([`Alarm`](crate::Alarm)): no queue
-//! can lose it. Then the count begins anew, so that this cannot be made to last: a healthy store is asked
-//! again, and otherwise local caps decide.
+//! can lose it. Then the count begins anew, so that nobody can make the denial last: a healthy store is
+//! asked again, and otherwise local caps decide.
 //!
-//! # What is told
+//! # What is reported
 //!
 //! Every change of mode is one [`Transition`](crate::Transition) with its cause; all of them together
-//! tell the mode at any time. [`Standby::standing`](crate::Standby::standing) says it at once. And a
+//! give the mode at any time. [`Standby::standing`](crate::Standby::standing) gives it at once. And a
 //! decision made without the store carries how it was made: [`Failsafe`](crate::Failsafe).
+//!
+//! Back to the [table of contents](super).

@@ -9,13 +9,14 @@
 //! | how much | the burst or count of a [`Shape`](crate::Shape) | 100 requests |
 //! | how fast | the rate, length or period of the shape | per minute |
 //!
-//! The scope and the facts about one request name a counter
-//! ([chapter 6](super::ch6_who_is_counted)). The shape says how that counter moves with time. There
-//! are three, because "100 per minute" can mean three things:
+//! The scope and the facts about one request name a counter ([chapter 6](super::ch6_who_is_counted)).
+//! The shape says how that counter moves with time. Three shapes count requests, because "100 per
+//! minute" can mean three things; a fourth counts tries and begins blocks ([chapter
+//! 11](super::ch11_too_many_tries)).
 //!
 //! | shape | promises | a spent limit has room again |
 //! |---|---|---|
-//! | [`Bucket`](crate::Bucket) | a smooth rate, with so much at once | little by little |
+//! | [`Bucket`](crate::Bucket) | a smooth rate, with a burst at once | little by little |
 //! | [`Window`](crate::Window) | no more than so many in *any* minute | as each charge grows a minute old |
 //! | [`Quota`](crate::Quota) | a budget for *this* minute, day or month | all at once, when the next begins |
 //!
@@ -66,13 +67,13 @@
 //!
 //! Each shape is a pure step over its own state, where no state at all means *never used*:
 //!
-//! * `room` says whether a request fits: now, after so long, or never;
+//! * `room` says whether a request fits: now, after a wait, or never;
 //! * `look` says the same with everything a caller may want to know, as a
 //!   [`Reading`](crate::Reading);
 //! * `take` counts the request, and returns the state to keep.
 //!
-//! Whoever keeps state calls these, or is tested against them. There is no second implementation
-//! of the arithmetic for tests, documents or simulations to disagree with.
+//! Every store calls these functions, or is tested against them. There is no second implementation of
+//! the arithmetic for tests, documents or simulations to disagree with.
 //!
 //! A zero is refused where it is written: a rate, burst, count or period of 0 is a
 //! [`ShapeError`](crate::ShapeError), and a cost of 0 a [`CostError`](crate::CostError). A limit of

@@ -1,4 +1,4 @@
-//! Chapter 3. The window: never more than so many in any span of this length.
+//! Chapter 3. The window: never more than a given count in any span of a given length.
 //!
 //! Counting per aligned minute is easy to keep and easy to explain, and it admits twice the limit
 //! around the full minute:

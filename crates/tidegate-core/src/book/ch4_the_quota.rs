@@ -5,8 +5,8 @@
 //!
 //! | [`Period`](crate::Period) | starts anew | fits |
 //! |---|---|---|
-//! | [`Fixed`](crate::Period::Fixed) | every so long since the Unix epoch, for all keys together | "10 000 per 24 h" |
-//! | [`FirstUse`](crate::Period::FirstUse) | so long after a key's first use, for each key by itself | a trial; resets that are spread out |
+//! | [`Fixed`](crate::Period::Fixed) | at fixed intervals since the Unix epoch, for all keys together | "10 000 per 24 h" |
+//! | [`FirstUse`](crate::Period::FirstUse) | a fixed time after a key's first use, for each key by itself | a trial; resets that are spread out |
 //! | [`Calendar`](crate::Period::Calendar) | with the hours, days, weeks or months of a time zone | what a contract says |
 //!
 //! # A day is not 86 400 seconds

@@ -13,11 +13,11 @@
 //! # All or nothing
 //!
 //! Asking one limit after the other and stopping at the first refusal is simple and wrong. What the
-//! earlier limits took is gone: a caller who hammers a spent quota drains the budget it shares with
-//! its colleagues, for requests that never passed. Giving it back later is no cure, because in the
-//! meantime somebody else was refused. So every limit is looked at first, [`plan`](crate::plan)
-//! decides from all of them, and only then is anything written. A case that nobody was asked about,
-//! or only in part, is denied by [`fold`](crate::fold): no answer is not "yes".
+//! earlier limits took is gone: a caller who hammers a spent quota drains the budget it shares with its
+//! colleagues, for requests that never passed. Giving it back later is no cure, because in the meantime
+//! somebody else was refused. So every limit is looked at first, [`plan`](crate::plan) decides from all
+//! of them, and only then is anything written. A case that no store was asked about, or only in part,
+//! is denied by [`fold`](crate::fold): no answer is not "yes".
 //!
 //! ```
 //! # use tidegate_core::{

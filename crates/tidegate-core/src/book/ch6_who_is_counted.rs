@@ -12,10 +12,9 @@
 //! | `ip` | each client address: IPv4 /32, IPv6 /64 |
 //! | `account+ip` | each pair of an account and an address that tries to enter it |
 //!
-//! A limit applies to a request if every [`Dimension`](crate::Dimension) of its scope is known. An
-//! anonymous request is so counted by address alone, and needs no policy of its own. If no limit
-//! applies, the batch is empty: nothing has been counted, and such a request must not pass as if it
-//! had.
+//! A limit applies to a request if every [`Dimension`](crate::Dimension) of its scope is known. So an
+//! anonymous request is counted by address alone, and needs no policy of its own. If no limit applies,
+//! the batch is empty: nothing has been counted, and such a request must not pass as if it had.
 //!
 //! An empty value is no value. One counter for all who left a header blank would be a limit nobody
 //! meant. The account is the exception: an empty login name is still a guess. All spellings of a
@@ -88,17 +87,17 @@
 //! keep values apart and hidden. Every other value is shown, so give a *token* by its public id and
 //! never by its secret.
 //!
-//! Within one process no text is needed. A counter is named by a 64-bit digest under a secret made
-//! anew for each process ([`Digests`](crate::Digests)). Two keys with one digest would share a
-//! counter; that can refuse too much, never too little, and who does not know the secret cannot
-//! look for such a pair.
+//! Within one process no text is needed. A counter is named by a 64-bit digest under a secret made anew
+//! for each process ([`Digests`](crate::Digests)). Two keys with one digest would share a counter; that
+//! can refuse too much, never too little, and an attacker who does not know the secret cannot look for
+//! such a pair.
 //!
 //! # Two limits, one key
 //!
 //! Two limits of the same scope and period would have the same key text, and each would count the
 //! other's requests. A [`PolicySet`](crate::PolicySet) with two such limits is
-//! [refused](crate::PolicyError::SameKey) with both names. Either they are meant to be one, then
-//! [share](crate::PolicySpec::shared_limit) it; or they are not, then put the name of one
-//! [into its key](crate::Limit::with_named_key).
+//! [refused](crate::PolicyError::SameKey) with both names. If they are meant to be one limit,
+//! [share](crate::PolicySpec::shared_limit) it; if not, put the name of one [into its
+//! key](crate::Limit::with_named_key).
 //!
 //! Next: [refused requests](super::ch7_refused_requests).

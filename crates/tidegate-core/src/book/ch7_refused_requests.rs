@@ -2,9 +2,9 @@
 //!
 //! # They charge nothing
 //!
-//! A refused request leaves every counter as it was. If it did not, a client in a retry loop would
-//! keep itself out for ever, and anybody who can send in another's name could keep that one out.
-//! Being refused a thousand times moves the next admission by nothing.
+//! A refused request leaves every counter as it was. If it did not, a client in a retry loop would keep
+//! itself out for ever, and anybody who can send in another's name could keep that person out. Being
+//! refused a thousand times moves the next admission by nothing.
 //!
 //! # The told wait is true
 //!

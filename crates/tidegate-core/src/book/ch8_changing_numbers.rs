@@ -38,14 +38,14 @@
 //! A limit is the same limit for as long as its policy, its name and its kind of shape are. Under
 //! another name it starts anew. One that was left out and comes back finds its state again.
 //!
-//! The *text* of a key names the period as it is written ([chapter 6](super::ch6_who_is_counted)), so in
-//! a store that goes by that text a reload may give a counter another name. A limit therefore remembers
-//! the last two names its counters had ([`Names`](crate::Names)), for as long as
-//! counters can be left under them. A store that finds nothing under the present name reads the former
-//! one in the same step, by the rules of the table, and writes the present one; it never adds two up.
-//! If a reload comes back to a name, what was counted in between is found first. A former name that
-//! another limit has now is not read. A process that is *restarted* with other policies knows nothing
-//! of the names before, and a limit with another period then begins anew.
+//! The *text* of a key names the period as it is written ([chapter 6](super::ch6_who_is_counted)), so
+//! in a store that goes by that text a reload may give a counter another name. A limit therefore
+//! remembers the last two names its counters had ([`Names`](crate::Names)), for as long as counters can
+//! be left under them. A store that finds nothing under the present name reads the former one in the
+//! same step, by the rules of the table, and writes the present one; it never adds two up. If a reload
+//! comes back to a name, what was counted in between is found first. A former name that another limit
+//! has now is not read. A process that is *restarted* with other policies does not know the former
+//! names, and a limit with another period then begins anew.
 //!
 //! ```
 //! use tidegate_core::{Counts, Cost, Period, Quota, Room, Span, Timestamp};
@@ -65,16 +65,16 @@
 //! # Other numbers for some
 //!
 //! An [`Override`](crate::Override) gives the subjects it selects other numbers of the same shape:
-//! exact values first, then patterns in the order they were written, then the usual numbers. It
-//! changes no key, so a customer who is moved to a larger plan keeps what it has used, and the rule
-//! above holds for it as for a reload. It can only select by what the limit counts by; otherwise
-//! two subjects who share a counter would disagree about its size.
+//! exact values first, then patterns in the order they were written, then the usual numbers. It changes
+//! no key, so a customer who is moved to a larger plan keeps what it has used, and the rule above holds
+//! for it as for a reload. It can only select by a dimension that the limit counts by; otherwise two
+//! subjects who share a counter would disagree about its size.
 //!
-//! A [plan](crate::Dimension::Plan) is the exception: a fact that the host knows about whom is counted,
-//! from a database or a claim, which selects numbers and is counted by nowhere. An exact value that
-//! the limit counts by comes before it, so one customer can still have numbers of its own. If two
-//! requests on one counter disagree about the plan, the rule above holds between them too. Plans that
-//! are not written in the policies are [learnt](crate::PolicySet::learning) while requests come.
+//! A [plan](crate::Dimension::Plan) is the exception: a fact that the host knows about a subject, from
+//! a database or a claim. It selects numbers, but no limit counts by it. An exact value that the limit
+//! counts by comes before it, so one customer can still have numbers of its own. If two requests on one
+//! counter disagree about the plan, the rule above holds between them too. Plans that are not written
+//! in the policies are [learnt](crate::PolicySet::learning) while requests come.
 //!
 //! # Hierarchies
 //!

@@ -1,12 +1,13 @@
 //! Chapter 9. Where state lives: the port to a store, its time, and its failures.
 //!
-//! This crate keeps nothing. What has to be remembered between two requests is in a
-//! [`Store`](crate::Store): in the memory of a process, or in a database that a fleet shares. The
-//! port is narrow, so that all of them can give the same answers.
+//! This crate keeps nothing. State that has to be remembered between two requests is in a
+//! [`Store`](crate::Store): in the memory of a process, or in a database that a fleet shares. The port
+//! is narrow, so that all stores can give the same answers.
 //!
-//! A store is sent a [`Batch`](crate::Batch): for each limit the key, the shape with its numbers,
-//! the cost, and the periods of its calendar. Everything is data, because a store that had to call
-//! back while it holds a counter could not be a script in a database. It does four things, as one:
+//! A store is sent a [`Batch`](crate::Batch): for each limit the key, the shape with its numbers, the
+//! cost, and the periods of its calendar. Everything is data, because a store that had to call back
+//! while it holds a counter could not be a script in a database. It does four things in one atomic
+//! step:
 //!
 //! 1. read its own clock, once;
 //! 2. read every counter, and see whether there is room;
@@ -16,10 +17,10 @@
 //!
 //! # A store, step by step
 //!
-//! What a store has to do to its counters is the same for all of them, so it is here, in this crate: a
-//! pure step over what was found. The store reads, hands what it read to the step together with its
-//! own time, and writes what the step gives back. All that is its own is where the records are kept,
-//! and how several of them are changed as one.
+//! Every store has to do the same to its counters, so that part is here, in this crate: a pure step
+//! over the records that were found. The store reads, hands what it read to the step together with its
+//! own time, and writes what the step gives back. Only two things are left to the store: where the
+//! records are kept, and how several of them are changed as one.
 //!
 //! ```
 //! use std::collections::{BTreeMap, HashSet};
@@ -130,11 +131,11 @@
 //!
 //! A database is the same store with another `take`. It keeps the bytes of
 //! [`Record::encode`](crate::Record::encode), and reads them with
-//! [`Record::decode`](crate::Record::decode), which checks every number in them: what cannot be read
-//! is a [`Flaw`](crate::Flaw), and the error [of its charge](crate::Flaw::of_charge). It takes the
-//! time from its server, in the same statement that reads. Where there is no lock, it writes on the
-//! condition that nothing has changed since it read, and takes the step again if something has. And it
-//! forgets a record once the time of its own server has reached
+//! [`Record::decode`](crate::Record::decode), which checks every number in them: bytes that cannot be
+//! read are a [`Flaw`](crate::Flaw), which becomes the error [of its charge](crate::Flaw::of_charge).
+//! It takes the time from its server, in the same statement that reads. Where there is no lock, it
+//! writes on the condition that nothing has changed since it read, and takes the step again if
+//! something has. And it forgets a record once the time of its own server has reached
 //! [`expires_at_ms`](crate::Record::expires_at_ms), and no earlier.
 //!
 //! # What a store must never do
@@ -142,20 +143,20 @@
 //! | never | because |
 //! |---|---|
 //! | check in one step and update in another | two requests would take the same last unit |
-//! | use the clock of whoever calls | nodes that disagree would mint tokens for each other |
+//! | use the clock of the caller | nodes that disagree would mint tokens for each other |
 //! | let time run backwards for a key | a clock that is set back would refill a bucket twice |
-//! | forget a counter that differs from a fresh one | whoever fills the store would be free again |
+//! | forget a counter that differs from a fresh one | a client that fills the store would be free again |
 //! | know a policy, choose a failure mode, swallow an error | then two places would decide |
 //! | guess at state it cannot read | a guess is a free burst or a block; [`StoreError`](crate::StoreError) is neither |
 //!
-//! Two of these are held by the shapes themselves. A state remembers the latest instant it has
-//! seen, and an earlier one counts as that. And `fresh_at` says from when on a counter may be
-//! dropped without changing any decision: only then is it equal to one that was never used. The
-//! expiry of a record is never earlier than that, and at most a minute later.
+//! The shapes themselves keep two of these rules. A state remembers the latest instant it has seen, and
+//! takes every earlier one to be that. And `fresh_at` says from when on a counter may be dropped
+//! without changing any decision: only then is it equal to one that was never used. The expiry of a
+//! record is never earlier than that, and at most a minute later.
 //!
-//! A wait that is told while the clock is behind what a counter has seen includes that step, so it is
-//! as true as any other. What no rule can mend is a clock that jumps forth and back again: a store that
-//! drops what has expired has dropped it by then.
+//! If the clock is behind the time a counter has seen, the wait that is told includes the difference,
+//! so it is as true as any other. What no rule can mend is a clock that jumps forth and back again: by
+//! then, a store that drops expired records has dropped them.
 //!
 //! ```
 //! use tidegate_core::{Bucket, Cost, Rate, Span, Timestamp};
@@ -212,20 +213,20 @@
 //! # Errors are branches
 //!
 //! A store that fails has not answered, and no answer is not "yes". Each variant of
-//! [`StoreError`](crate::StoreError) is something else for the caller to do:
+//! [`StoreError`](crate::StoreError) asks the caller to do something else:
 //!
 //! | error | was anything changed? | so |
 //! |---|---|---|
 //! | [`Unavailable`](crate::StoreError::Unavailable) | no | decide without the store |
 //! | [`Contended`](crate::StoreError::Contended) | no | shed the request: too many came at once |
-//! | [`Timeout`](crate::StoreError::Timeout) | nobody knows | the same, and do not send it again: it might count twice |
+//! | [`Timeout`](crate::StoreError::Timeout) | nobody knows | decide without the store, and do not send it again: it might count twice |
 //! | [`Corrupt`](crate::StoreError::Corrupt) | no | begin that one counter anew, and tell somebody |
 //! | [`Version`](crate::StoreError::Version) | no | leave the counter alone: a newer version wrote it |
 //! | [`Refused`](crate::StoreError::Refused) | no | an operator has to grant a permission or mend a setting |
 //! | [`Stale`](crate::StoreError::Stale) | no | refresh the periods, and send it again |
 //!
-//! To decide without the store is what a policy's [`FailureMode`](crate::FailureMode) is for. It has
-//! no default: whether an outage locks everybody out or lets everybody in is too large a question to
-//! be answered by silence.
+//! A policy's [`FailureMode`](crate::FailureMode) says how to decide without the store. It has no
+//! default: whether an outage locks everybody out or lets everybody in is too large a question to be
+//! answered by silence.
 //!
 //! Next: [what it really cost](super::ch10_what_it_really_cost).

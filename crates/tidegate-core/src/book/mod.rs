@@ -1,8 +1,8 @@
 //! A short book on rate limiting: documentation only, nothing here is code.
 //!
-//! The reference pages say what each item does. The chapters say why it is so, what was refused in
-//! its place, and what follows for the caller. They can be read in order in half an hour, and every
-//! example is run with the tests, so none of them can drift from the code.
+//! The reference pages say what each item does. The chapters say why it is so, what was rejected in its
+//! place, and what follows for the caller. They can be read in order in half an hour, and every example
+//! is run with the tests, so none of them can drift from the code.
 //!
 //! | | chapter | answers |
 //! |---|---|---|

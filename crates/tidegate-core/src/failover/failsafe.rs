@@ -9,46 +9,46 @@ use crate::shape::Reading;
 use crate::store::StoreError;
 use crate::time::{Span, Timestamp};
 
-/// What was decided without the store, and how.
+/// A decision that was made without the store, and how it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failsafe {
-    /// In which mode.
+    /// The mode in which the request was decided.
     pub mode: Mode,
-    /// What comes of the request.
+    /// Whether the request is admitted or denied.
     pub verdict: Verdict,
-    /// What local caps said, if they were asked.
+    /// The answer of the local caps, if they were asked.
     pub guarded: Option<Guarded>,
-    /// The block that keeps it out, if that is what does; its level is never above the second.
+    /// The block that keeps the request out, if one does; its level is never above the second.
     pub block: Option<Block>,
-    /// What somebody has to do something about.
+    /// The critical condition that somebody has to act on, if there is one.
     pub alarm: Option<Alarm>,
-    /// Whether this has been going on for so long that those who are refused may know.
+    /// Whether local caps have decided for so long that those who are refused may know.
     pub prolonged: bool,
-    /// What went wrong, if it was this request that met it.
+    /// The error of the store, if this very request met it.
     pub error: Option<StoreError>,
-    /// When it was decided, by the clock of this node.
+    /// When the request was decided, by the clock of this node.
     pub at: Timestamp,
 }
 
-/// What a local cap said: the one that leaves least.
+/// The answer of the tightest local cap: the one that leaves least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guarded {
-    /// The cap; `None` if there is none, and nothing passes.
+    /// The cap that answered; `None` if no cap applies, and then nothing passes.
     pub cap: Option<Cap>,
-    /// What is left of it.
+    /// What is left of the cap.
     pub remaining: u64,
-    /// Until there is room, if there is none.
+    /// How long until there is room; zero if there is room now.
     pub wait: Span,
-    /// Until nothing counted so far counts any more.
+    /// How long until nothing counted so far counts any more.
     pub reset: Span,
 }
 
-/// A critical condition, which every decision made under it carries: no queue can lose it.
+/// A critical condition. Every decision made under it carries it, so that no queue can lose it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Alarm {
     /// The store has failed too often in too short a time: nothing passes for ten minutes.
     Flapped,
-    /// The store does not let us.
+    /// The store refuses us, because of permissions or configuration.
     Refused,
     /// A counter could not be read, and was made anew.
     Corrupt,
@@ -60,7 +60,7 @@ pub enum Alarm {
 // === impl Alarm ===
 
 impl Alarm {
-    /// All of them.
+    /// Every alarm.
     pub const ALL: [Self; 4] = [Self::Flapped, Self::Refused, Self::Corrupt, Self::Reopened];
 
     /// The name used in answers and metrics.
@@ -78,18 +78,18 @@ impl Alarm {
 // === impl Guarded ===
 
 impl Guarded {
-    /// Without a cap nothing passes.
+    /// The answer where no cap applies: nothing passes.
     pub(super) const NOTHING: Self =
         Self { cap: None, remaining: 0, wait: Span::ZERO, reset: Span::ZERO };
 
-    /// Whether there was room. What remains says nothing about it: whoever takes the last place leaves
+    /// Whether there was room. `remaining` does not tell: the request that takes the last place leaves
     /// none.
     #[must_use]
     pub const fn admits(&self) -> bool {
         self.cap.is_some() && self.wait.is_zero()
     }
 
-    /// The same in the words of a limit.
+    /// The same answer as the reading of a limit.
     pub(crate) fn reading(&self) -> Reading {
         Reading {
             remaining: i64::try_from(self.remaining).unwrap_or(i64::MAX),
@@ -99,7 +99,7 @@ impl Guarded {
         }
     }
 
-    /// The one to wait longer for, or else that leaves less.
+    /// The tighter of two answers: the one with the longer wait, or else the one that leaves less.
     pub(super) fn tighter(self, other: Self) -> Self {
         let of = |guarded: &Self| (guarded.wait, core::cmp::Reverse(guarded.remaining));
         if of(&other) > of(&self) { other } else { self }
@@ -109,7 +109,7 @@ impl Guarded {
 // === impl Failsafe ===
 
 impl Failsafe {
-    /// A denial without asking anybody.
+    /// A denial that no local cap was asked about.
     pub(super) const fn denied(mode: Mode, wait: Span, at: Timestamp) -> Self {
         let denial = Denial { retry: Retry::After(wait), source: Stage::Global };
         Self {
@@ -124,7 +124,7 @@ impl Failsafe {
         }
     }
 
-    /// What local caps said.
+    /// The decision that follows from the answer of the local caps.
     pub(super) fn guarded(mode: Mode, guarded: Guarded, at: Timestamp) -> Self {
         let mut failsafe = Self::denied(mode, guarded.wait, at);
         if guarded.admits() {
@@ -135,11 +135,11 @@ impl Failsafe {
     }
 }
 
-/// When to come back to a policy whose store has just failed: by then it is asked again, or local caps
-/// decide.
+/// How long to stay away from a policy whose store has just failed: by then the store is asked again,
+/// or local caps decide.
 pub(super) const SOON: Span = TRIP_WITHIN;
 
-/// The highest level that is told.
+/// Cuts a level to the highest one that is told while local caps decide.
 pub(super) fn bounded(level: Option<Level>) -> Option<Level> {
     level.map(|level| level.min(super::contract::MAX_LEVEL))
 }

@@ -1,20 +1,20 @@
 //! How many calls a node may have under way to its store at once.
 //!
-//! A store that works answers so many calls in a given time and no more. What is sent beyond that waits
-//! in line, is answered after its deadline, and makes a healthy store look like a dead one: whoever can
-//! send many requests could so switch the limits off (contract A39, threat T24). So a node sends what
-//! can be answered in time, and sheds the rest at once.
+//! A store that works answers only so many calls in a given time. A call sent beyond that waits in
+//! line, is answered after its deadline, and makes a healthy store look like a dead one: whoever can
+//! send many requests could switch the limits off that way (contract A39, threat T24). So a node sends
+//! what can be answered in time, and sheds the rest at once.
 //!
-//! A fixed number was refused: right for one machine, it is too many for a slow one and too few for a
-//! store that is far away. The bound is found by asking. It begins with what a slow store manages in a
-//! quarter of the shortest deadline; an answer that takes longer than that quarter halves it; it grows by
-//! a quarter once as many answers were quick while calls were being shed. Three quarters of the deadline
-//! are left for what nobody foresees.
+//! A fixed number was rejected: right for one machine, it is too many for a slow one and too few for a
+//! store that is far away. The bound is learnt instead. It begins with what a slow store manages in a
+//! quarter of the shortest deadline. An answer that takes longer than that quarter halves the bound; as
+//! many quick answers as the bound, while calls are being shed, raise it by a quarter. Three quarters
+//! of the deadline are left for what nobody foresees.
 //!
 //! The policies of a node share the bound, because they share the store. Each may have as many calls
 //! under way as there is room left beside all of them: one that is flooded takes half, two take a third
-//! each. A part of the bound is the policy's own, whatever the others do, so that no flood of others
-//! sheds what a policy that is not flooded itself asks for.
+//! each. A part of the bound is each policy's own, so that a policy which is not flooded itself is not
+//! shed because others are.
 
 use crate::time::{Span, Timestamp};
 
@@ -24,18 +24,19 @@ pub struct Headroom {
     /// The longest that a quick answer takes.
     quick: Span,
     bound: u32,
-    /// Whether calls were shed since the bound was changed.
+    /// Whether calls were shed since the bound was last changed.
     wanted: bool,
-    /// Quick answers since the first of these calls was shed.
+    /// Quick answers since the first call was shed under the present bound.
     answers: u32,
-    /// When the bound was changed. Calls that began before say nothing about the present one.
+    /// When the bound was last changed. Calls that began before say nothing about the present one.
     since: Timestamp,
 }
 
 // === impl Headroom ===
 
 impl Headroom {
-    /// The smallest bound. Every store that is worth asking answers as many in a fraction of a deadline.
+    /// The smallest bound. Every store that is worth asking answers that many in a fraction of a
+    /// deadline.
     pub const LEAST: u32 = 64;
 
     /// The largest bound. A store that was quick may turn slow, and then has this many to answer.
@@ -44,10 +45,10 @@ impl Headroom {
     /// Calls per millisecond that a store is expected to answer before anything is known of it.
     pub const EXPECTED: u64 = 10;
 
-    /// The shortest deadline holds this many times the time a quick answer takes.
+    /// How many times a quick answer fits into the shortest deadline.
     pub const SHARES: u64 = 4;
 
-    /// The bound of a node that has asked nothing yet, by the shortest deadline of its policies.
+    /// The headroom of a node that has asked nothing yet, by the shortest deadline of its policies.
     #[must_use]
     pub fn new(shortest: Span) -> Self {
         let quick = quick(shortest);
@@ -57,7 +58,7 @@ impl Headroom {
         Self { quick, bound, wanted: false, answers: 0, since }
     }
 
-    /// Takes over another shortest deadline, after a reload. What was learnt stays.
+    /// Takes over the shortest deadline after a reload. The bound that was learnt stays.
     pub fn follow(&mut self, shortest: Span) {
         self.quick = quick(shortest);
     }
@@ -80,12 +81,12 @@ impl Headroom {
         self.wanted
     }
 
-    /// Takes note that calls are being shed under the present bound.
+    /// Notes that calls are being shed under the present bound.
     pub const fn shed(&mut self) {
         self.wanted = true;
     }
 
-    /// Takes note of an answer, or of a call that was given up, at `at` to a call that began at `began`.
+    /// Notes that a call which began at `began` was answered, or given up, at `at`.
     pub fn answered(&mut self, began: Timestamp, at: Timestamp) {
         if began < self.since {
             return;
@@ -101,8 +102,8 @@ impl Headroom {
         }
     }
 
-    /// Whether somebody who has `held` calls under way may make another, of `total` that all of so many
-    /// `parties` have together. Half of an equal share is everybody's own; rounded up it is at least
+    /// Whether one party with `held` calls under way may make another, where all `parties` together
+    /// have `total` under way. Half of an equal share is each party's own; rounded up it is at least
     /// one call, so that every policy finds out how the store is.
     #[must_use]
     pub const fn admits(bound: u64, parties: u64, total: u64, held: u64) -> bool {

@@ -1,4 +1,4 @@
-//! What the probes have said, and when the next one is due.
+//! For how long the probes of a store have been good without a break.
 
 use super::contract::{HEALTHY_GAP, MIN_HEALTHY};
 use crate::time::Timestamp;
@@ -16,7 +16,7 @@ struct Run {
 // === impl Health ===
 
 impl Health {
-    /// A good probe. One that comes too long after the one before begins anew.
+    /// Notes a good probe. One that comes too long after the one before begins a new run.
     pub(super) fn good(&mut self, now: Timestamp) {
         let since = match self.0 {
             Some(run) if now.since(run.last) <= HEALTHY_GAP => run.since,
@@ -25,17 +25,17 @@ impl Health {
         self.0 = Some(Run { since, last: now });
     }
 
-    /// A bad one: all before it is worth nothing.
+    /// Notes a bad probe, which ends the run.
     pub(super) const fn bad(&mut self) {
         self.0 = None;
     }
 
-    /// Since when probes have been good, up to now.
+    /// Since when all probes up to `now` have been good; `None` if they have not.
     pub(super) fn since(&self, now: Timestamp) -> Option<Timestamp> {
         self.0.filter(|run| now.since(run.last) <= HEALTHY_GAP).map(|run| run.since)
     }
 
-    /// Whether probes have been good for long enough, up to now.
+    /// Whether all probes up to `now` have been good for long enough.
     pub(super) fn is_sustained(&self, now: Timestamp) -> bool {
         self.0.is_some_and(|run| {
             run.last.since(run.since) >= MIN_HEALTHY && now.since(run.last) <= HEALTHY_GAP

@@ -1,51 +1,53 @@
-//! What happens to the state machine, and what tells one time from another.
+//! The inputs of the failover state machine, and the generations that tell old results from new ones.
 
 use crate::store::StoreError;
 
-/// Tells what was begun before a change of course from what was begun after it.
+/// A number that tells requests and probes begun before a change of course from those begun after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Generation(pub(super) u64);
 
-/// A probe that is to be made now.
+/// A probe of the store that is to be made now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     pub(super) generation: Generation,
     pub(super) number: u64,
 }
 
-/// What happens to the machine.
+/// An event that the state machine takes note of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Time passes. Asked before every decision that is made without a store.
+    /// Time has passed. Given before every decision that is made without a store.
     Tick,
-    /// Whoever makes the probes asks whether one is due.
+    /// The task that makes the probes asks whether one is due.
     Poll,
     /// The store has answered a request that was sent in this generation.
     Answered(Generation),
-    /// It has failed one. Each request counts at most once.
+    /// The store has failed a request that was sent in this generation. Each request counts at most
+    /// once.
     Failed(Generation, Failure),
-    /// A probe was good or bad.
+    /// The result of a probe: good, or the failure that it met.
     Probed(Probe, Result<(), Failure>),
-    /// Counts may have been lost: another server has taken over, or one has begun anew.
+    /// The store may have lost counts: another server has taken over, or one has begun anew.
     Forgot,
 }
 
-/// What kind of failure it is: only those of the store are here, by type and not by text.
+/// The kind of a store failure, told apart by type and not by text. Errors that are no fault of the
+/// store have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Not there, not in time, too busy, or not atomic.
+    /// The store was not there, not in time, too busy, or not atomic.
     Backend,
-    /// It does not let us.
+    /// The store refuses us, because of permissions or configuration.
     Refused,
-    /// One counter, by its digest, is unreadable: no fault of the store, unless several are.
+    /// One counter, given by its digest, is unreadable: no fault of the store, unless several are.
     Corrupt(u64),
 }
 
 // === impl Failure ===
 
 impl Failure {
-    /// What a store error is to the machine; `None` for what is no fault of the store. `counter` is
-    /// the digest of the one that is unreadable.
+    /// The kind of failure that a store error is; `None` for an error that is no fault of the store.
+    /// `counter` is the digest of the counter that is unreadable.
     #[must_use]
     pub const fn of(error: &StoreError, counter: u64) -> Option<Self> {
         match error {
@@ -60,16 +62,16 @@ impl Failure {
 // === impl Generation ===
 
 impl Generation {
-    /// None that a machine is ever in: what is told with it has no bearing on anything.
+    /// A generation that no machine is ever in: what is reported with it has no effect.
     pub const NONE: Self = Self(u64::MAX);
 
-    /// The one of this [number](Self::number).
+    /// The generation with this [number](Self::number).
     #[must_use]
     pub const fn of_number(number: u64) -> Self {
         Self(number)
     }
 
-    /// Its number: greater for a later one.
+    /// The number of this generation; a later generation has a greater one.
     #[must_use]
     pub const fn number(self) -> u64 {
         self.0

@@ -1,8 +1,8 @@
-//! The state machine: whom to ask, and when that changes.
+//! The failover state machine: who decides requests, and when that changes.
 //!
-//! It is a value. What happens is handed in with the time at which it happened; what follows is
-//! handed back. Nothing else changes it, so every run can be repeated, and every schedule that an
-//! attacker could come up with can be tried.
+//! The machine is a value. An input is handed in with the time at which it happened, and what follows
+//! is handed back. Nothing else moves the machine, so every run can be repeated, and every schedule
+//! that an attacker could come up with can be tried.
 
 use arrayvec::ArrayVec;
 
@@ -18,21 +18,22 @@ use super::signal::{Cause, Signal, Transition};
 use crate::policy::{FailureMode, Mode};
 use crate::time::{Span, Timestamp};
 
-/// How one policy stands with its store, on one node.
+/// The state machine of one policy on one node: whether its store is asked, and if not, who decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failover {
     primary: FailureMode,
     stand: Stand,
-    /// Counts the changes of whom to ask: what was begun before one has no bearing on what follows.
+    /// Counts how often the store began or ceased to be asked: results of what was begun before such a
+    /// change are ignored after it.
     generation: Generation,
     epoch: u64,
     /// Whether the last thing heard of the store, while it is asked, was a failure.
     failing: bool,
-    /// The newest failures of the store.
+    /// When the store failed, newest failures only.
     failures: ArrayVec<Timestamp, TRIP_FAILURES>,
-    /// Counters that were unreadable, and when last.
+    /// Digests of unreadable counters, each with the time at which it was last met.
     corrupt: ArrayVec<(u64, Timestamp), REMEMBERED_CORRUPT>,
-    /// When the degraded mode was entered, since the last time nothing passed.
+    /// When the degraded mode was entered, since the last time in which nothing passed.
     entries: ArrayVec<Timestamp, ENTRIES>,
     outage: Outage,
     health: Health,
@@ -40,59 +41,60 @@ pub struct Failover {
     next_probe: Option<Timestamp>,
     /// The number of the last probe.
     probe: u64,
-    /// The probe whose result has not been told yet.
+    /// The probe whose result is still awaited.
     awaited: Option<Probe>,
     refused_at: Option<Timestamp>,
-    /// The latest time there was: it does not go back.
+    /// The latest time handed in, because time does not go back.
     latest: Timestamp,
 }
 
-/// Where the machine is.
+/// The state that the machine is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stand {
-    /// Since the start, until the store has answered once.
+    /// From the start until the store has answered once.
     Unproven,
     Normal,
     Degraded {
         since: Timestamp,
-        /// When it is told next that this goes on.
+        /// When the next signal is due that the degraded mode goes on.
         tell: Timestamp,
     },
-    /// Nothing passes.
+    /// Nothing passes until then.
     Backoff {
         until: Timestamp,
     },
 }
 
-/// Whom a request is decided by.
+/// Who decides a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
-    /// The store; what comes of it is to be told with this generation.
+    /// The store decides; the result is to be reported with this generation.
     Ask(Generation),
-    /// Local caps.
+    /// Local caps decide.
     Guard,
-    /// Nobody: it is denied, for so long.
+    /// Nobody decides: the request is denied, for this long.
     Deny(Span),
 }
 
-/// What follows from a step.
+/// What follows from one step of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
-    /// What is to be told, in order.
+    /// The signals to send, in order.
     pub signals: ArrayVec<Signal, 5>,
-    /// A probe that is to be made, for [`Input::Poll`].
+    /// The probe to make, in answer to [`Input::Poll`].
     pub probe: Option<Probe>,
 }
 
-/// The first entry, and those that may follow it.
+/// Entries into the degraded mode that are remembered: the first, and those that may follow it.
 const ENTRIES: usize = 1 + MAX_REENTRIES;
-/// More would only be forgotten: from the third on each one counts as a failure.
+/// Unreadable counters that are remembered. More are not needed: from the third on, each counts as a
+/// failure.
 const REMEMBERED_CORRUPT: usize = CORRUPT_COUNTERS + TRIP_FAILURES;
 
 // === impl Failover ===
 
 impl Failover {
-    /// How a policy that fails like this stands at the start: nothing is known of the store, so a
+    /// The machine of a policy with this failure mode at the start: nothing is known of the store, so a
     /// probe is due at once.
     #[must_use]
     pub fn new(primary: FailureMode, now: Timestamp) -> Self {
@@ -115,7 +117,7 @@ impl Failover {
         }
     }
 
-    /// The one function that changes anything.
+    /// Handles one input. Every transition is made here.
     ///
     /// | from | to | when |
     /// |---|---|---|
@@ -131,7 +133,7 @@ impl Failover {
         self.latest = self.latest.max(now);
         let now = self.latest;
         self.let_time_pass(now, &mut out);
-        // What a probe says counts once, and only until the next one has begun.
+        // The result of a probe counts once, and only until the next probe has begun.
         if let Input::Probed(of, _) = input
             && self.awaited.take_if(|probe| *probe == of).is_none()
         {
@@ -154,7 +156,7 @@ impl Failover {
                 self.clear(now, &mut out);
             }
             (Stand::Normal, Input::Probed(_, Ok(()))) => self.clear(now, &mut out),
-            // It has answered, with another memory than before.
+            // The store has answered, but may have lost counts: that is a failure too.
             (Stand::Normal, Input::Forgot) => self.count(now, &mut out),
             (Stand::Degraded { since, .. }, Input::Probed(_, result)) => {
                 self.hear(result, now, &mut out);
@@ -166,19 +168,20 @@ impl Failover {
                 self.hear(result, now, &mut out);
             }
             (_, Input::Poll) => out.probe = self.begin_probe(now, &mut out),
-            // Late answers, and what says nothing here.
+            // Late answers, and inputs that mean nothing in this state.
             _ => {}
         }
         (self, out)
     }
 
-    /// What time alone brings about.
+    /// Makes the changes that time alone brings about.
     fn let_time_pass(&mut self, now: Timestamp, out: &mut Outputs) {
         self.failures.retain(|at| now.since(*at) <= TRIP_WITHIN);
         self.corrupt.retain(|(_, at)| now.since(*at) <= TRIP_WITHIN);
         match &mut self.stand {
             Stand::Backoff { until } if now >= *until => {
-                // Every count of entries begins anew, so that this cannot be followed by another one.
+                // The count of entries begins anew, so that one such time cannot be followed by
+                // another.
                 self.entries.clear();
                 if self.health.is_sustained(now) {
                     self.change(Stand::Normal, Cause::BackoffOver, now, out);
@@ -207,7 +210,8 @@ impl Failover {
         self.count(now, out);
     }
 
-    /// Whoever meets a store that is asked and fails is decided in the primary mode.
+    /// Signals the first failure of a store that had answered. Requests that meet a failure are decided
+    /// in the primary mode.
     fn suspect(&mut self, now: Timestamp, out: &mut Outputs) {
         if self.stand == Stand::Normal && !self.failing {
             self.failing = true;
@@ -215,7 +219,7 @@ impl Failover {
         }
     }
 
-    /// The store has answered since it failed. The failure counts all the same.
+    /// Notes that the store has answered since it failed. The failure still counts.
     fn clear(&mut self, now: Timestamp, out: &mut Outputs) {
         if core::mem::take(&mut self.failing) {
             out.tell(Signal::Cleared { at: now });
@@ -226,7 +230,7 @@ impl Failover {
         if self.next_probe.is_none() {
             self.next_probe = Some(now.after(SUSPECT_PROBE_EVERY));
         }
-        // Full only if it has tripped before, which has emptied it.
+        // There is space: a list that was filled has tripped the machine, which emptied it.
         let _ = self.failures.try_push(now);
         if self.failures.is_full() {
             self.trip(now, out);
@@ -258,8 +262,8 @@ impl Failover {
         }
         let to = self.mode();
         out.tell(Signal::Changed(Transition { from, to, cause, epoch: self.epoch, at: now }));
-        // Whom to ask has not changed: requests, probes and what they have counted so far go on. A first
-        // answer clears no failures, because none ever does.
+        // Whether the store is asked has not changed: requests, probes and what they have counted so
+        // far go on. A first answer clears no failures, because no answer ever does.
         if asked == self.asks() {
             return;
         }
@@ -271,7 +275,7 @@ impl Failover {
         self.next_probe = (!self.asks()).then(|| now.after(DEGRADED_PROBE_EVERY));
     }
 
-    /// What a probe says while the store is not asked otherwise.
+    /// Notes the result of a probe while nothing else asks the store.
     fn hear(&mut self, probed: Result<(), Failure>, now: Timestamp, out: &mut Outputs) {
         match probed {
             Ok(()) => self.health.good(now),
@@ -290,13 +294,13 @@ impl Failover {
         }
     }
 
-    /// Whether one more unreadable counter means that it is the store.
+    /// Whether one more unreadable counter means that the store is at fault.
     fn blames_store(&mut self, counter: u64, now: Timestamp) -> bool {
         let known = self.corrupt.iter().position(|(known, _)| *known == counter);
         if let Some(place) = known.or_else(|| self.corrupt.is_full().then_some(0)) {
             self.corrupt.remove(place);
         }
-        // Seen again it is no new one, but it was seen now.
+        // A counter that is met again is no new one, but its time is now.
         self.corrupt.push((counter, now));
         known.is_none() && self.corrupt.len() >= CORRUPT_COUNTERS
     }
@@ -305,7 +309,8 @@ impl Failover {
         if self.next_probe? > now {
             return None;
         }
-        // One that has said nothing by now was bad: else a store that hangs would never be found out.
+        // A probe without a result by now was bad: otherwise a store that hangs would never be found
+        // out.
         if self.awaited.take().is_some() {
             match self.asks() {
                 true => self.fail(Failure::Backend, now, out),
@@ -334,7 +339,7 @@ impl Failover {
         matches!(self.stand, Stand::Unproven | Stand::Normal)
     }
 
-    /// Whom a request is decided by, as of the last step.
+    /// Who decides a request, as of the last step.
     #[must_use]
     pub fn course(&self) -> Course {
         match self.stand {
@@ -351,7 +356,7 @@ impl Failover {
         if self.failing { self.primary.into() } else { self.mode() }
     }
 
-    /// The mode as transitions tell it: exactly one at any time.
+    /// The mode that transitions report: exactly one at any time.
     #[must_use]
     pub fn mode(&self) -> Mode {
         match self.stand {
@@ -362,13 +367,13 @@ impl Failover {
         }
     }
 
-    /// What a policy does when its store fails a request.
+    /// What the policy does when its store fails a request.
     #[must_use]
     pub const fn primary(&self) -> FailureMode {
         self.primary
     }
 
-    /// Fails like this from now on: the policy has been changed, and nothing else has.
+    /// Takes over the failure mode of a policy that has been changed. Nothing else changes.
     pub const fn follow(&mut self, primary: FailureMode) {
         self.primary = primary;
     }
@@ -379,13 +384,14 @@ impl Failover {
         self.epoch
     }
 
-    /// The failures that count, as of the last step.
+    /// How many failures count, as of the last step.
     #[must_use]
     pub const fn failures(&self) -> usize {
         self.failures.len()
     }
 
-    /// Whether an answer of the store has to be told: nothing was known of it so far, or nothing good.
+    /// Whether an answer of the store has to be reported: nothing is known of the store so far, or
+    /// nothing good.
     #[must_use]
     pub const fn wants_answers(&self) -> bool {
         matches!(self.stand, Stand::Unproven) || self.failing
@@ -396,7 +402,7 @@ impl Failover {
         self.latest
     }
 
-    /// Since when local caps decide.
+    /// Since when local caps decide; `None` if they do not.
     #[must_use]
     pub const fn degraded_since(&self) -> Option<Timestamp> {
         match self.stand {
@@ -405,14 +411,14 @@ impl Failover {
         }
     }
 
-    /// The trip that began the outage; a short recovery after it does not count.
+    /// When the outage began: the time of its first trip. A short recovery since then does not count.
     #[must_use]
     pub const fn outage_since(&self) -> Option<Timestamp> {
         self.outage.since()
     }
 
-    /// How long local caps decide at least before the store is trusted again, whatever its probes will
-    /// say; `None` unless they decide.
+    /// How much longer local caps decide at least, before the store is trusted again, whatever its
+    /// probes will say; `None` unless they decide.
     #[must_use]
     pub fn leaves_after(&self, now: Timestamp) -> Option<Span> {
         let since = self.degraded_since()?;
@@ -424,7 +430,7 @@ impl Failover {
         Some(leaves.since(now).max(Span::from_micros(1)))
     }
 
-    /// When something has to be done next, if nothing happens before.
+    /// When the machine has to be stepped next, if nothing happens before.
     #[must_use]
     pub fn due(&self) -> Option<Timestamp> {
         let by_itself = match self.stand {
@@ -435,7 +441,8 @@ impl Failover {
         by_itself.into_iter().chain(self.next_probe).min()
     }
 
-    /// Whether it is as good as a new one that has been proven: nothing in it would be missed.
+    /// Whether the machine is as good as a new one whose store has answered, so that nothing in it
+    /// would be missed.
     #[must_use]
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         self.asks()
@@ -454,7 +461,8 @@ const fn degraded(now: Timestamp) -> Stand {
 
 impl Outputs {
     pub(super) fn tell(&mut self, signal: Signal) {
-        // At most a change by time, a refusal, a suspicion, a change by what happened, and an end.
+        // At most five: a change by time, a refusal, a suspicion, a change by the input, and a
+        // reopening.
         let _ = self.signals.try_push(signal);
     }
 }

@@ -1,7 +1,7 @@
 //! The blocks this node knows of, for when it cannot ask.
 //!
-//! A block that was begun while all was well holds while nothing is. It ends when it would have ended,
-//! never later and never earlier, and nothing that happens meanwhile raises it.
+//! A block that began while the store was trusted still holds while it is not. It ends when it would
+//! have ended, never later and never earlier, and nothing that happens meanwhile raises its level.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 use crate::block::{Block, BlockScope, Level};
 use crate::time::{Span, Timestamp};
 
-/// The most blocks that are remembered. Of more, those that end first are forgotten.
+/// The most blocks that are remembered. If there are more, those that end first are forgotten.
 const MOST: usize = 16_384;
 
 /// Blocks by the digest of their counter, with their ends by the clock of this node.
@@ -30,7 +30,7 @@ struct Known {
 // === impl Mirror ===
 
 impl Mirror {
-    /// Remembers that a counter is blocked for so long, from now on.
+    /// Remembers that `counter` is blocked for the span `lasts` from `now` on.
     pub fn learn(&mut self, counter: u64, block: &Block, lasts: Span, now: Timestamp) {
         self.forget(counter);
         let known = Known { until: now.after(lasts), scope: block.scope, level: block.level };
@@ -43,14 +43,14 @@ impl Mirror {
         }
     }
 
-    /// Forgets the block of a counter, which has been lifted or has ended.
+    /// Forgets the block of `counter`, which has been lifted or has ended.
     pub fn forget(&mut self, counter: u64) {
         if let Some(known) = self.blocks.remove(&counter) {
             self.ends.remove(&(known.until, counter));
         }
     }
 
-    /// The block of a counter, if it holds.
+    /// The block of `counter`, if it holds at `now`.
     #[must_use]
     pub fn get(&self, counter: u64, now: Timestamp) -> Option<Block> {
         let known = self.blocks.get(&counter)?;
@@ -58,13 +58,13 @@ impl Mirror {
         block.holds(now).then_some(block)
     }
 
-    /// Whether there is nothing to forget.
+    /// Whether no block is remembered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Whether no block in it holds any more.
+    /// Whether no remembered block holds any more.
     #[must_use]
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         self.ends.last().is_none_or(|(until, _)| *until <= now)

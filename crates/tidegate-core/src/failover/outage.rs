@@ -8,36 +8,36 @@
 use super::contract::SAME_OUTAGE_WITHIN;
 use crate::time::Timestamp;
 
-/// The outage that goes on, or the latest one; none before the first trip.
+/// The outage that goes on, or the latest one; empty before the first trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outage(Option<Lasting>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Lasting {
-    /// The trip that began the outage.
+    /// When the outage began: the time of its first trip.
     since: Timestamp,
-    /// When the store was trusted again, if it is.
+    /// When the store was trusted again; `None` if it is not.
     healed: Option<Timestamp>,
 }
 
 // === impl Outage ===
 
 impl Outage {
-    /// Takes note that the store is not trusted any more. A trip soon after a recovery continues the
-    /// outage before it.
+    /// Notes that the store is not trusted any more. A trip soon after a recovery continues the outage
+    /// before it.
     pub(super) fn trip(&mut self, now: Timestamp) {
         let since = if self.is_over(now) { now } else { self.since().unwrap_or(now) };
         self.0 = Some(Lasting { since, healed: None });
     }
 
-    /// Takes note that the store is trusted again.
+    /// Notes that the store is trusted again.
     pub(super) const fn heal(&mut self, now: Timestamp) {
         if let Some(lasting) = &mut self.0 {
             lasting.healed = Some(now);
         }
     }
 
-    /// The trip that began the outage.
+    /// When the outage began: the time of its first trip.
     pub(super) const fn since(&self) -> Option<Timestamp> {
         match self.0 {
             Some(lasting) => Some(lasting.since),

@@ -1,65 +1,66 @@
-//! What an operator has to be told: every change of mode, once, and what is critical.
+//! Signals for the operator: every change of mode, once, and every critical condition.
 
 use crate::policy::Mode;
 use crate::time::Timestamp;
 
-/// Something about one policy on one node that somebody has to know.
+/// A report about one policy on one node that an operator has to know of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// The store has failed after it had answered: requests that meet this are decided in this mode,
-    /// one by one, and the store is probed. It lasts until the store is [cleared](Self::Cleared) or the
-    /// mode changes.
+    /// The store has failed a request after it had answered. Requests that meet such a failure are
+    /// decided in `mode`, one by one, and the store is probed. This lasts until the store is
+    /// [cleared](Self::Cleared) or the mode changes.
     Suspected {
-        /// In which mode.
+        /// The mode in which requests that meet a failure are decided.
         mode: Mode,
-        /// When.
+        /// When the store failed.
         at: Timestamp,
     },
     /// The store has answered again before it failed too often.
     Cleared {
-        /// When.
+        /// When the store answered again.
         at: Timestamp,
     },
     /// The mode has changed.
     Changed(Transition),
-    /// Local caps have been deciding for a long time. Told again every half hour.
+    /// Local caps have been deciding for half an hour. Sent again every half hour.
     Prolonged {
-        /// Since when.
+        /// Since when local caps decide.
         since: Timestamp,
-        /// Which stay.
+        /// The number of this stay in the degraded mode.
         epoch: u64,
-        /// When.
+        /// When the signal was raised.
         at: Timestamp,
     },
     /// A policy that guards `auth` or `admin` has been closed for half an hour, and the store is still
-    /// not well: the caps of one-time passwords decide from now on. Told once in each outage.
+    /// not well: the caps of one-time passwords decide from now on. Sent once in each outage.
     Reopened {
         /// When the outage began.
         since: Timestamp,
-        /// Which stay.
+        /// The number of this stay in the degraded mode.
         epoch: u64,
-        /// When.
+        /// When the policy was reopened.
         at: Timestamp,
     },
-    /// The store does not let us, and only an operator can help. Told at most once a minute.
+    /// The store refuses us, because of permissions or configuration, and only an operator can help.
+    /// Sent at most once a minute.
     Refused {
-        /// When.
+        /// When the store refused.
         at: Timestamp,
     },
 }
 
-/// A change of mode. All of them together tell the mode at any time.
+/// A change of mode. All transitions of a policy together give its mode at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// The mode before.
     pub from: Mode,
     /// The mode from now on.
     pub to: Mode,
-    /// Why.
+    /// Why the mode changed.
     pub cause: Cause,
     /// How often the degraded mode has been entered so far.
     pub epoch: u64,
-    /// When, by the clock of this node.
+    /// When the mode changed, by the clock of this node.
     pub at: Timestamp,
 }
 
@@ -68,33 +69,33 @@ pub struct Transition {
 pub enum Cause {
     /// The store has answered for the first time since the start.
     Proven,
-    /// Too many failures: the store is not asked any more, and local caps decide.
+    /// The store has failed too many requests: it is not asked any more, and local caps decide.
     Tripped,
     /// The store has been healthy for long enough: it decides again.
     Recovered,
-    /// Too many failures too often: nothing passes for a while.
+    /// The store has been given up too often in too short a time: nothing passes for a while.
     Flapped,
-    /// That while is over, and the store is healthy.
+    /// The time in which nothing passed is over, and the store is healthy: it decides again.
     BackoffOver,
-    /// That while is over, and the store is not: local caps decide.
+    /// The time in which nothing passed is over, and the store is not healthy: local caps decide.
     BackoffOverUnhealthy,
 }
 
-/// How much a signal matters.
+/// How urgent a signal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Good to know.
+    /// Good to know; nothing has to be done.
     Info,
-    /// The guarantees are others than usual.
+    /// The usual guarantees do not hold at present.
     Warning,
-    /// Somebody has to do something.
+    /// Somebody has to act.
     Critical,
 }
 
 // === impl Signal ===
 
 impl Signal {
-    /// How much it matters.
+    /// How urgent this signal is.
     #[must_use]
     pub const fn severity(&self) -> Severity {
         match self {
@@ -120,7 +121,7 @@ impl Signal {
         }
     }
 
-    /// When, by the clock of this node.
+    /// When the signal was raised, by the clock of this node.
     #[must_use]
     pub const fn at(&self) -> Timestamp {
         match self {
@@ -137,7 +138,7 @@ impl Signal {
 // === impl Cause ===
 
 impl Cause {
-    /// All of them.
+    /// Every cause.
     pub const ALL: [Self; 6] = [
         Self::Proven,
         Self::Tripped,

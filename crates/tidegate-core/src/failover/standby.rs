@@ -18,32 +18,32 @@ use crate::time::{Span, Timestamp};
 pub struct Standby {
     fallback: Fallback,
     failover: Failover,
-    /// By what it falls back on, and has fallen back on before it was changed.
+    /// The local caps of each fallback that the policy has, or had before it was changed.
     guardrails: Vec<(Fallback, Guardrails)>,
     mirror: Mirror,
-    /// The outage, by when it began, of which it was told that it is too long to stay closed.
+    /// The beginning of the outage for which a reopening was signalled last.
     reopened: Option<Timestamp>,
 }
 
-/// How a policy stands, for whoever asks.
+/// How a policy stands with its store, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The mode.
+    /// The mode that a request meets.
     pub mode: Mode,
     /// How often the degraded mode has been entered.
     pub epoch: u64,
-    /// The failures of the store in the last ten seconds that count.
+    /// How many failures of the store in the last ten seconds count.
     pub failures: usize,
-    /// Since when local caps decide, if they do.
+    /// Since when local caps decide; `None` if they do not.
     pub degraded_since: Option<Timestamp>,
-    /// How much longer nothing passes, if nothing does.
+    /// How much longer nothing passes because the store failed too often; `None` if that is not so.
     pub denies_for: Option<Span>,
 }
 
 // === impl Standing ===
 
 impl Standing {
-    /// How a policy stands whose store is in its own process, and cannot fail.
+    /// The standing of a policy whose store is in its own process and cannot fail.
     pub const NORMAL: Self =
         Self { mode: Mode::Normal, epoch: 0, failures: 0, degraded_since: None, denies_for: None };
 }
@@ -51,7 +51,7 @@ impl Standing {
 // === impl Standby ===
 
 impl Standby {
-    /// A policy that fails like this and falls back on this, at the start of the node.
+    /// The standby of a policy with this failure mode and this fallback, at the start of the node.
     #[must_use]
     pub fn new(failure: FailureMode, fallback: Fallback, now: Timestamp) -> Self {
         Self {
@@ -63,8 +63,8 @@ impl Standby {
         }
     }
 
-    /// Follows a policy that has been changed: it may fail and fall back otherwise than before. What
-    /// was counted stays counted, and the history stays what it was.
+    /// Takes over a policy that has been changed: its failure mode and its fallback may differ.
+    /// Everything counted stays counted, and the history stays what it was.
     pub fn follow(&mut self, failure: FailureMode, fallback: Fallback) {
         self.failover.follow(failure);
         self.fallback = fallback;
@@ -75,16 +75,16 @@ impl Standby {
         self.guardrails().follow(fallback);
     }
 
-    /// The local caps of what the policy falls back on; those of what it fell back on before are kept.
+    /// The local caps of the present fallback; those of earlier fallbacks are kept too.
     fn guardrails(&mut self) -> &mut Guardrails {
         let family = self.fallback.family();
         let place = self.guardrails.iter().position(|(known, _)| *known == family);
         &mut self.guardrails[place.unwrap_or_default()].1
     }
 
-    /// Takes note of what happens.
+    /// Hands an input to the state machine, and returns what follows.
     pub fn step(&mut self, input: Input, now: Timestamp) -> Outputs {
-        // A value goes in and a value comes out; what is left meanwhile is never looked at.
+        // The machine is a value that goes in and comes out; nobody looks at the old one meanwhile.
         let (failover, mut outputs) = self.failover.clone().step(input, now);
         self.failover = failover;
         self.tell_reopened(now, &mut outputs);
@@ -94,7 +94,7 @@ impl Standby {
         outputs
     }
 
-    /// Tells, once in each outage, that a policy is closed no longer although the store is not well.
+    /// Signals, once in each outage, that a closed policy is open again although the store is not well.
     fn tell_reopened(&mut self, now: Timestamp, outputs: &mut Outputs) {
         let since = self.failover.outage_since();
         if let Some(since) = since.filter(|_| self.is_reopened(now) && self.reopened != since) {
@@ -135,7 +135,7 @@ impl Standby {
         failsafe
     }
 
-    /// Decides a request that the store is not asked about. `None` if it is to be asked.
+    /// Decides a request without the store; `None` if the store is to be asked.
     pub fn decide(&mut self, asked: &Asked<'_>, counted: bool, now: Timestamp) -> Option<Failsafe> {
         match self.failover.course() {
             Course::Ask(_) => None,
@@ -180,14 +180,15 @@ impl Standby {
         failsafe
     }
 
-    /// The block of any of its counters that this node knew of: of several the one that ends last.
+    /// The block that holds on any counter of the request, as far as this node knows: of several, the
+    /// one that ends last.
     fn known_block(&self, asked: &Asked<'_>, now: Timestamp) -> Option<Block> {
         if self.mirror.is_empty() {
             return None;
         }
         let by_any = self.is_entrance() || self.fallback == Fallback::Spend;
         let enforced = asked.batch.charges().iter().filter(|charge| {
-            // Interfaces are not guarded by account while local caps decide.
+            // Policies that guard an API do not count by account while local caps decide.
             let by_account = charge.limit().scope().contains(Dimension::Account);
             !charge.limit().is_shadow() && (by_any || !by_account)
         });
@@ -199,21 +200,22 @@ impl Standby {
         matches!(self.fallback, Fallback::Login | Fallback::Otp | Fallback::Closed)
     }
 
-    /// How long nothing passes under a policy that is [closed](Fallback::Closed) at first, unless the
-    /// store is asked: until it may be trusted again, or until the outage has lasted too long.
+    /// How much longer nothing passes under a [closed](Fallback::Closed) policy whose store is not
+    /// asked: until the store may be trusted again, or until the outage has lasted too long. `None` if
+    /// requests may pass.
     fn closed_for(&self, now: Timestamp) -> Option<Span> {
         let until = self.closed_until()?;
         let leaves = self.failover.leaves_after(now)?;
         (now < until).then(|| until.since(now).min(leaves))
     }
 
-    /// Whether a policy that was closed at first is so no longer, while the store is not well.
+    /// Whether a [closed](Fallback::Closed) policy is open again although the store is not well.
     fn is_reopened(&self, now: Timestamp) -> bool {
         self.closed_until().is_some_and(|until| now >= until)
     }
 
-    /// The end of the time in which nothing passes under a closed policy, while local caps decide
-    /// elsewhere.
+    /// When a [closed](Fallback::Closed) policy opens again; `None` for other policies, and unless the
+    /// mode is degraded.
     fn closed_until(&self) -> Option<Timestamp> {
         let closes = self.fallback == Fallback::Closed && self.failover.degraded_since().is_some();
         let since = self.failover.outage_since().filter(|_| closes)?;
@@ -225,7 +227,7 @@ impl Standby {
         &mut self.mirror
     }
 
-    /// How the policy stands, as of the last step: its mode is the one that a request meets.
+    /// How the policy stands as of the last step; its mode is the one that a request meets.
     #[must_use]
     pub fn standing(&self) -> Standing {
         let closed = self.closed_for(self.failover.latest()).is_some();
@@ -246,7 +248,7 @@ impl Standby {
         }
     }
 
-    /// Whether nothing in it would be missed.
+    /// Whether nothing in this standby would be missed: no failure, count or block matters any more.
     #[must_use]
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         self.failover.is_fresh(now)

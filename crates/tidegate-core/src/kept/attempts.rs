@@ -1,5 +1,5 @@
-//! Abuse logs: what a charge makes of one; its bytes, of which the list of blocks reads only the first,
-//! and how long they are kept.
+//! Abuse logs in a store: the effect of a charge; their bytes, of which the list of blocks reads only the
+//! first; and how long they are kept.
 
 use super::Kept;
 use crate::block::{Block, Level};
@@ -70,7 +70,7 @@ pub(super) fn read(bytes: &mut &[u8]) -> Result<Record, Flaw> {
     let log = times.into_iter().zip(&members);
     let log = log.map(|(word, &member)| Some(Attempt { at: at(word)?, member }));
     let log = log.collect::<Option<Vec<_>>>().ok_or(Flaw::Disorder)?;
-    // Of a member only the newest attempt is kept.
+    // Only the newest attempt of each member is kept, so no member is there twice.
     members.retain(|member| *member != 0);
     members.sort_unstable();
     if members.windows(2).any(|pair| pair[0] == pair[1]) {

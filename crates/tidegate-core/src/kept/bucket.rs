@@ -1,5 +1,5 @@
-//! Buckets: what a charge makes of one that was perhaps written under other numbers; its bytes, and how
-//! long they are kept.
+//! Buckets in a store: the effect of a charge, also on state that was written under other numbers; their
+//! bytes; and how long they are kept.
 
 use super::Kept;
 use crate::cost::Cost;
@@ -55,7 +55,7 @@ pub(super) fn read(bytes: &mut &[u8], wanted: &Bucket) -> Result<Record, Flaw> {
     let state = BucketState { level: number(bytes)?, last: time(bytes)? };
     let rate = Rate::try_new(r, Span::from_micros(p)).map_err(|_| Flaw::Garbled)?;
     let bucket = Bucket::try_new(rate, burst).map_err(|_| Flaw::Garbled)?;
-    // In lowest terms, or the level would be in other units; and never more than fits.
+    // The rate is in lowest terms, or the level would be in other units; and the level is one that fits.
     if bucket.units_per_token() != p || state.level > burst * p {
         return Err(Flaw::Garbled);
     }
@@ -75,12 +75,12 @@ pub(super) fn expires_at_ms(bucket: &Bucket, state: BucketState, stored: Option<
     covering(stored, full_at, (full_at + slack(fills)) / 1_000 + 1)
 }
 
-/// Whether states of both are written under the same numbers.
+/// Whether the states of both buckets are written under the same numbers.
 pub(super) fn is_like(old: &Bucket, new: &Bucket) -> bool {
     numbers(old) == numbers(new)
 }
 
-/// The numbers that are written beside a state.
+/// The numbers of a bucket that are written beside its state.
 const fn numbers(bucket: &Bucket) -> [u64; 3] {
     [bucket.units_per_micro(), bucket.units_per_token(), bucket.burst()]
 }

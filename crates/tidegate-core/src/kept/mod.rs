@@ -1,4 +1,4 @@
-//! What a store keeps of one counter, what a charge makes of it, and how it is written down.
+//! The state that a store keeps of one counter, how a charge changes it, and how it is written down.
 //!
 //! A store that does not work on packed state of its own only has to keep a [`Kept`] for each key.
 //! Everything else is here: what a charge meets, what is left once it is counted, and what comes back
@@ -35,20 +35,21 @@ use crate::time::Timestamp;
 /// The state of one counter, with the numbers it was written under.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// Of a bucket.
+    /// The state of a bucket, and the bucket it was written under.
     Bucket(BucketState, Bucket),
-    /// Of a window.
+    /// The state of a window, and the window it was written under.
     Window(Box<WindowState>, Window),
-    /// Of a quota. What was used is a fact, whatever numbers it was written under.
+    /// The state of a quota. What was used is a fact, whatever numbers it was written under.
     Quota(QuotaState),
-    /// Of attempts. When they were made and until when they are blocked are facts, too.
+    /// The state of an abuse log. The times of attempts and the end of a block are facts, whatever
+    /// numbers they were written under.
     Attempts(Box<AttemptsState>),
 }
 
 // === impl Kept ===
 
 impl Kept {
-    /// A counter of this shape of which nothing is left at a time.
+    /// The state of a counter of this shape with nothing left at `at`.
     pub(crate) fn exhausted(shape: &Shape, at: Timestamp) -> Self {
         match shape {
             Shape::Bucket(bucket) => Self::Bucket(bucket.exhausted(at), *bucket),
@@ -58,7 +59,7 @@ impl Kept {
         }
     }
 
-    /// The abuse log, if it is one.
+    /// The abuse log, if this is the state of one.
     pub(crate) fn log(&self) -> Option<&AttemptsState> {
         match self {
             Self::Attempts(state) => Some(state),
@@ -77,8 +78,8 @@ impl Kept {
         }
     }
 
-    /// Takes a record off the front of bytes that begin with this letter, which is one of this shape;
-    /// without a shape, of attempts. Nothing in it is believed before it has been checked.
+    /// Takes a record off the front of `bytes`, which begin with `letter`: a record of this shape, or of
+    /// attempts if there is no shape. Nothing in it is believed before it has been checked.
     pub(crate) fn read(
         bytes: &mut &[u8],
         letter: u8,
@@ -122,13 +123,13 @@ impl Kept {
             (Shape::Attempts(attempts), Self::Attempts(state)) => {
                 attempts::expires_at_ms(attempts, state, stored, now)
             }
-            // A charge leaves a state of its own shape; another one may be forgotten at once.
+            // A charge leaves a state of its own shape; any other state may be forgotten at once.
             _ => now.as_micros() / 1_000 + 1,
         }
     }
 
-    /// Whether the bytes of `new` would differ from those of this in what has changed and nothing else:
-    /// then the expiry may stay.
+    /// Whether `new` is written in the same form as this state, and a bucket under the same numbers: then
+    /// the expiry may stay.
     pub(crate) fn has_form_of(&self, new: &Self) -> bool {
         match (self, new) {
             (Self::Bucket(_, old), Self::Bucket(_, new)) => bucket::is_like(old, new),
@@ -142,7 +143,7 @@ impl Kept {
 // === impl Charge ===
 
 impl Charge<'_> {
-    /// What the charge meets at `now`. State of another shape is as good as none.
+    /// The reading that the charge meets at `now`. State of another shape is as good as none.
     ///
     /// # Errors
     ///
@@ -157,7 +158,7 @@ impl Charge<'_> {
         })
     }
 
-    /// What is kept once the charge is counted at `now`, whether or not there is room.
+    /// The state and the reading once the charge is counted at `now`, whether or not there is room.
     ///
     /// # Errors
     ///
@@ -172,8 +173,8 @@ impl Charge<'_> {
         })
     }
 
-    /// What is kept once what was taken at `taken_at` is given back, and how much that was. Nothing,
-    /// if nothing was kept.
+    /// The state once the units that were taken at `taken_at` are given back, and how many they were.
+    /// `None` if no state was kept.
     #[must_use]
     pub fn give_back(
         &self,
@@ -194,7 +195,7 @@ impl Charge<'_> {
 // === impl Move ===
 
 impl Move<'_> {
-    /// What is kept once the move is made, if it changes anything, and what was moved.
+    /// The state once the move is made, `None` if it changes nothing, and the units that were moved.
     ///
     /// # Errors
     ///
@@ -220,7 +221,7 @@ impl Move<'_> {
                 _ => None,
             },
             Way::There => {
-                // Of a bucket at most what is in it.
+                // From a bucket, at most what is in it can be taken.
                 let there = match self.charge.shape().stops_at_empty() {
                     true => self.charge.look(kept, now)?.remaining.max(0).unsigned_abs(),
                     false => u64::MAX,

@@ -1,6 +1,6 @@
-//! Quotas: what a charge makes of one; its bytes, and how long they are kept.
+//! Quotas in a store: the effect of a charge; their bytes; and how long they are kept.
 //!
-//! The end of its period is not among the bytes: the expiry tells it.
+//! The end of the period is not among the bytes of a quota: the expiry tells it.
 
 use super::Kept;
 use crate::charge::Charge;
@@ -59,13 +59,13 @@ pub(super) fn write(state: &QuotaState, expires_at_ms: u64) -> Vec<u8> {
     form(b"q1", [], [state.start.as_micros(), state.used, expires_at_ms])
 }
 
-/// Never longer than this: the expiry of a quota is what tells the end of its period.
+/// The expiry of a quota, in ms. It is never longer, because the end of the period is read from it.
 pub(super) fn expires_at_ms(state: &QuotaState) -> u64 {
     (state.end.as_micros() + slack(state.end.since(state.start))) / 1_000
 }
 
-/// The end of the period that began at `start` and whose record expires then, rounded down to the
-/// millisecond. Whether a record has the slack of a long period or of a short one cannot be mistaken.
+/// The end of the period that began at `start` and whose record expires at `expires_at_ms`, rounded down
+/// to the millisecond. The time between both tells the slack of a long period from that of a short one.
 fn end(start: Timestamp, expires_at_ms: u64) -> Timestamp {
     let expiry = expires_at_ms.saturating_mul(1_000);
     let is_long = expiry.saturating_sub(start.as_micros()) >= 90_000_000;
@@ -73,8 +73,9 @@ fn end(start: Timestamp, expires_at_ms: u64) -> Timestamp {
     Timestamp::from_micros(expiry.saturating_sub(slack.as_micros()))
 }
 
-/// The slack of a quota whose period is so long, in µs: a minute, or a second where it is shorter than a
-/// minute. A millisecond may be missing, which is lost where the end is read from the expiry.
+/// The slack, in µs, of a quota with a period of this length: a minute, or a second if the period is
+/// shorter than a minute. The length may lack a millisecond, which is lost when the end of the period is
+/// read from the expiry.
 fn slack(length: Span) -> u64 {
     let is_long = length.as_micros() >= SLACK.as_micros() - 1_000;
     if is_long { SLACK.as_micros() } else { Span::SECOND.as_micros() }

@@ -1,5 +1,5 @@
-//! Windows, in both forms: what a charge makes of one that was perhaps written under other numbers; its
-//! bytes, and how long they are kept.
+//! Windows in a store, in both forms: the effect of a charge, also on state that was written under other
+//! numbers; their bytes; and how long they are kept.
 
 use super::Kept;
 use crate::cost::Cost;
@@ -75,8 +75,8 @@ fn grid(bytes: &mut &[u8], wanted: &Window) -> Result<Record, Flaw> {
     Ok(Record { kept, limit: 0, expires_at_ms })
 }
 
-/// The window that a state of this form and length was written under: the wanted one, or one that
-/// differs from it only in what matters when the state is read.
+/// The window that a state of this form and length was written under: the wanted one, or a stand-in
+/// with that form and length, which are all that matters when the state is read.
 fn under(wanted: &Window, per: Span, exact: bool) -> Result<Window, Flaw> {
     if per == wanted.per() && exact == wanted.is_exact() {
         return Ok(wanted.clone());
@@ -113,8 +113,8 @@ pub(super) fn expires_at_ms(
     covering(stored, left_at * 1_000, left_at + slack)
 }
 
-/// When the last charge has left the window. After something was given back that is judged by what was
-/// there before: it costs nothing to keep the counter as long as if nothing had been given back.
+/// When the last charge has left the window. After something was given back, the state before counts,
+/// too: it costs nothing to keep the counter as long as if nothing had been given back.
 fn last_left_at(window: &Window, before: Option<&Kept>, after: &WindowState) -> Timestamp {
     match after {
         WindowState::Grid(grid) => grid.left_at(window.per()),
@@ -128,7 +128,7 @@ fn last_left_at(window: &Window, before: Option<&Kept>, after: &WindowState) -> 
     }
 }
 
-/// Whether both are written in the same form.
+/// Whether both states are written in the same form.
 pub(super) const fn is_like(old: &WindowState, new: &WindowState) -> bool {
     matches!(old, WindowState::Ring(_)) == matches!(new, WindowState::Ring(_))
 }

@@ -9,7 +9,7 @@ use crate::shape::MAX_DISTINCT;
 /// Why a limit cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
-    /// A cost that never fits, not even for the lightest request; some override may be the reason.
+    /// Even the lightest request costs more than ever fits; some override may be the reason.
     #[error(
         "limit `{limit}`: a request costs {cost}, but at most {capacity} fit at once, so it would \
          never be admitted; raise the burst or count, or lower the cost"
@@ -22,7 +22,7 @@ pub enum LimitError {
         /// The most that fits at once.
         capacity: u64,
     },
-    /// An override of another shape.
+    /// An override has another kind of shape than its limit.
     #[error(
         "limit `{limit}` is a {expected}, but an override of it is a {found}; an override changes \
          numbers, not the shape"
@@ -32,16 +32,16 @@ pub enum LimitError {
         limit: Name,
         /// The name of the limit's [`Kind`](crate::Kind).
         expected: &'static str,
-        /// The name of the override's.
+        /// The name of the override's [`Kind`](crate::Kind).
         found: &'static str,
     },
-    /// What only an abuse log can do.
+    /// The limit counts distinct values or forgives, which only an abuse log can do, and is none.
     #[error("limit `{limit}` counts no attempts; only those can be distinct or be forgiven")]
     NotAttempts {
         /// The limit.
         limit: Name,
     },
-    /// Distinct values of what a key consists of: there is one.
+    /// The limit counts distinct values of a dimension that is in its keys, so each key has only one.
     #[error(
         "limit `{limit}` counts distinct values of `{dimension}` by `{dimension}`, which is one"
     )]
@@ -51,19 +51,20 @@ pub enum LimitError {
         /// The dimension.
         dimension: &'static str,
     },
-    /// A limit for IPv6 alone that counts by no address.
+    /// The limit is for IPv6 only, and counts by no address.
     #[error("limit `{limit}` is for IPv6 only but counts by no address; count by ip, ip56 or ip48")]
     Ipv6OfNoAddress {
         /// The limit.
         limit: Name,
     },
-    /// More distinct values than are kept.
+    /// The limit counts more distinct values than are kept.
     #[error("limit `{limit}`: up to {MAX_DISTINCT} distinct values are told apart")]
     TooManyDistinct {
         /// The limit.
         limit: Name,
     },
-    /// A success that is given back by its outcome, and would clear the failures before it.
+    /// The limit counts by outcome and forgives, so that each good answer would clear the failures before
+    /// it.
     #[error(
         "limit `{limit}` counts by outcome and cannot forgive: most answers are good ones, and each \
          would clear what was counted before; let it give back only the request itself"
@@ -72,7 +73,7 @@ pub enum LimitError {
         /// The limit.
         limit: Name,
     },
-    /// A count by plan, which only selects numbers.
+    /// The limit counts by plan, which only selects numbers.
     #[error(
         "limit `{limit}` counts by plan, but a plan only selects numbers, and all who have it would \
          share one counter; count by org, user or token, and override its numbers for the plan"
@@ -81,15 +82,15 @@ pub enum LimitError {
         /// The limit.
         limit: Name,
     },
-    /// An override that cannot apply.
+    /// An override of the limit is refused.
     #[error("limit `{limit}`: {error}")]
     Override {
         /// The limit.
         limit: Name,
-        /// What is wrong.
+        /// Why the override is refused.
         error: OverrideError,
     },
-    /// The list of shapes, which reloads make longer, is full.
+    /// The limit's list of shapes, which reloads make longer, is full.
     #[error(
         "limit `{limit}` has had {} different numbers since the start, the most that are told \
          apart; restart to begin a new list",

@@ -3,16 +3,17 @@
 //! The name of a counter ends with the period of its limit, so a store that goes by names finds nothing
 //! there once a reload has changed the period: a fresh limit for everybody, even where the new numbers
 //! are the stricter ones. So a limit remembers how its names ended before, and a store that finds nothing
-//! under the present name looks under those, in the same step. What it finds is read as state that was
-//! written under other numbers is, and written under the present name; two are never added up.
+//! under the present name looks under the former ones, in the same step. What it finds is read like any
+//! state written under other numbers, and written under the present name; two counters are never added
+//! up.
 //!
-//! A reload may come back to an ending that was in force before. What is left under that name is then
-//! older than what was counted since, so the present ending has its place among the others. It keeps
-//! that place while it is in force and when it is former again: counters that were not charged meanwhile
-//! are as old as they were, and of those that were, nothing is left under any newer name.
+//! A reload may come back to an ending that was in force before. A counter that is left under that name
+//! is then older than what was counted since, so the present ending has its place among the others. It
+//! keeps that place while it is in force and when it is former again: a counter that was not charged
+//! meanwhile is as old as it was, and one that was charged is not left under any newer name.
 //!
-//! Only those are looked at that were in force last. The others are remembered as long as counters may be
-//! left under them, so that a reload that comes back to one of them knows which names are newer.
+//! Only the endings that were in force last are looked at. The others are remembered as long as counters
+//! may be left under them, so that a reload that comes back to one of them knows which names are newer.
 
 use arrayvec::ArrayVec;
 
@@ -23,8 +24,8 @@ use crate::shape::Shape;
 use crate::subject::Scope;
 use crate::time::{Span, Timestamp};
 
-/// The most former names of a counter that are looked at: those of two endings, and the names that
-/// all three had in the release before.
+/// The most former names of a counter that are looked at: those of two former endings, and the names
+/// that these and the present one had in the release before.
 pub const MAX_FORMER: usize = 2 * MAX_ENDINGS + 1;
 
 /// The most former endings that are looked at. A limit whose period is changed more often, while counters
@@ -43,46 +44,46 @@ const STRAGGLERS: Span = Span::DAY;
 pub struct Names {
     /// The name that the counter is written under.
     pub present: String,
-    /// Names that were in force after the present one had been: a reload has come back to it. A counter
-    /// that is found under one of them counts instead of the one under the present name, and is
-    /// deleted when that is written.
+    /// Names that were in force after the present one first was, until a reload came back to it. A
+    /// counter that is found under one of them counts instead of the one under the present name, and is
+    /// deleted when the present name is written.
     pub newer: ArrayVec<String, MAX_FORMER>,
-    /// Names that were in force before the present one, or that it had in the release before. A counter
-    /// that is found under one of them counts if there is none under the other names. It is left where it
-    /// is, for nodes that have not been reloaded yet, and whoever writes the present name lets it live no
-    /// shorter.
+    /// Names that were in force before the present one, or that were spelled otherwise in the release
+    /// before. A counter that is found under one of them counts if there is none under the other names.
+    /// It is left where it is, for nodes that have not been reloaded yet, and the counter under the
+    /// present name is kept at least as long.
     pub older: ArrayVec<String, MAX_FORMER>,
 }
 
 /// The endings that the names of a limit's counters had before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Former {
-    /// Those first whose counters are newer, where there are counters under several.
+    /// The former endings, those with newer counters first.
     list: Vec<Ending>,
-    /// How many of them are newer than what is left under the present one.
+    /// How many endings of the list are newer than what is left under the present one.
     newer: usize,
-    /// Until when counters may be left under endings that are not remembered.
+    /// Until when counters may be left under endings that are no longer remembered.
     forgotten: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug)]
 struct Ending {
-    /// What the limit counted by. A limit that counts by something else has other counters, and one that
-    /// comes back to it finds them again.
+    /// What the limit counted by. While it counts by something else it has other counters; when it comes
+    /// back to this scope, it finds these again.
     scope: Scope,
     text: Box<str>,
-    /// When no counter with such a name is left.
+    /// When no counter whose name ends so is left.
     until: Timestamp,
-    /// How many endings had been left before this one was.
+    /// The place of this ending in the order in which endings have gone out of force.
     turn: u64,
-    /// Whether it is looked at.
+    /// Whether stores look under names that end so.
     is_read: bool,
 }
 
 // === impl Names ===
 
 impl Names {
-    /// A counter that has had no other name.
+    /// The names of a counter that has had no other name.
     #[must_use]
     pub fn only(present: String) -> Self {
         Self { present, newer: ArrayVec::new(), older: ArrayVec::new() }
@@ -95,15 +96,15 @@ impl Names {
         self.newer.iter().chain(present).chain(&self.older).map(String::as_str)
     }
 
-    /// What there is of the counter: what `get` finds first under its names.
+    /// The counter that `get` finds first under these names.
     pub fn find<R>(&self, get: impl FnMut(&str) -> Option<R>) -> Option<R> {
         self.in_order().find_map(get)
     }
 
     /// What to keep under which name so that the counter is left as `record`, where `found` was found
-    /// under one of them; `None` is to be deleted. A counter that has former names expires no earlier
-    /// than what was found: it must not be forgotten while that is still there, or it would be found
-    /// again. The expiry of a quota tells the end of its period, and does so by itself.
+    /// under one of the names; a name with `None` is to be deleted. A counter with former names expires
+    /// no earlier than `found`: if it were forgotten first, `found` would be found again. Only a quota
+    /// keeps the expiry it has, because that tells the end of its period.
     #[must_use]
     pub fn changes(
         &self,
@@ -122,7 +123,7 @@ impl Names {
         newer.chain([(self.present.as_str(), Some(record))]).collect()
     }
 
-    /// The same counter under other names.
+    /// The names of the counter, each replaced by what `name` makes of it.
     #[must_use]
     pub fn map(&self, mut name: impl FnMut(&str) -> String) -> Self {
         let mut all = |names: &[String]| names.iter().map(|it| name(it)).collect();
@@ -139,8 +140,8 @@ impl Names {
 // === impl Former ===
 
 impl Former {
-    /// The former endings of `limit`, which takes the place of `earlier` at `at`. Without a time they are
-    /// never forgotten.
+    /// The former endings of `limit`, which takes the place of `earlier` at the time `at`. Without a time
+    /// they are never forgotten.
     pub(super) fn succeeding(limit: &Limit, earlier: &Limit, at: Option<Timestamp>) -> Self {
         let (present, last) = (limit.ending(), earlier.ending());
         let mut former = earlier.former.clone();
@@ -150,10 +151,10 @@ impl Former {
             former.newer = match former.list.iter().position(is_present) {
                 Some(place) => match former.list.remove(place).is_read {
                     true => place,
-                    // Nothing that is read is older than what is left under a name that was not.
+                    // The present ending was not looked at, so all that are looked at are newer.
                     false => former.list.len(),
                 },
-                // It may be one that was forgotten, and then everything is newer.
+                // The present ending may be one that was forgotten, and then all others are newer.
                 None if former.forgotten.is_some_and(|until| at.is_none_or(|at| at < until)) => {
                     former.list.len()
                 }
@@ -166,7 +167,7 @@ impl Former {
 
     /// Adds the ending of `earlier`, which has been in force until now.
     fn leave(&mut self, earlier: &Limit, at: Option<Timestamp>) {
-        // What an earlier period has left behind may outlast the later one.
+        // Counters that an earlier period has left behind may outlast those of a later one.
         let ends = |at: Timestamp| at.after(earlier.longest()).after(STRAGGLERS);
         let kept = self.list.iter().map(|ending| ending.until).max();
         let until = at.map_or(Timestamp::MAX, ends).max(kept.unwrap_or(Timestamp::ZERO));
@@ -194,7 +195,7 @@ impl Former {
         self.list.retain(keep);
     }
 
-    /// Gives each ending of this scope to `name`, which makes a name of it.
+    /// The names of a counter: `name` makes one of each former ending of this scope that is looked at.
     fn names(&self, scope: Scope, present: String, name: impl Fn(&str) -> String) -> Names {
         let (newer, older) = self.list.split_at(self.newer);
         let named = |list: &[Ending]| {
@@ -208,7 +209,7 @@ impl Former {
 // === impl Limit ===
 
 impl Limit {
-    /// What the names of its counters end with.
+    /// The text that the names of the limit's counters end with.
     pub(crate) fn ending(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -221,7 +222,7 @@ impl Limit {
         if self.former.list.is_empty() {
             return Names::only(present);
         }
-        // The names of a probe's counters have no ending, and are told apart by it all the same.
+        // The name of a probe's counter has no ending; its former names have one appended.
         let base = present.strip_suffix(&self.ending()).unwrap_or(&present).to_owned();
         self.former.names(self.scope, present, |ending| [&base, ending].concat())
     }
@@ -237,13 +238,13 @@ impl Limit {
                 let present = [base, &present].concat();
                 self.former.names(self.scope, present, |ending| [base, ending].concat())
             }
-            // Of a node that has other policies.
+            // The counter was charged by a node that has other policies.
             None => Names::only(charged.to_owned()),
         }
     }
 
-    /// The limit without the former endings that `taken` says are another's by now, and without those
-    /// of which no counter is left at `now`; `None` if there are none of either.
+    /// The limit without the former endings that are another limit's by now, as `taken` says, and without
+    /// those under which no counter is left at `now`; `None` if there is no such ending.
     pub(crate) fn forgetting(
         &self,
         now: Timestamp,
@@ -258,8 +259,9 @@ impl Limit {
         Some(limit)
     }
 
-    /// The longest that any counter of its numbers in force is kept for. A backoff may hold for as long
-    /// as the window it is about, and a calendar's clocks may change.
+    /// A span that no counter of the numbers in force is kept for longer than. It is three times the
+    /// longest of their spans: a backoff may hold for as long as the window it is about, and a calendar's
+    /// clocks may change.
     fn longest(&self) -> Span {
         let longest = self.in_force().map(Shape::span).max().unwrap_or(Span::ZERO);
         Span::from_micros(longest.as_micros().saturating_mul(3))

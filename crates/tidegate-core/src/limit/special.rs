@@ -1,25 +1,27 @@
-//! What few limits have: whom they leave alone, and what they count once.
+//! The rules that few limits have: whom they exempt, and which values they count once.
 
 use super::{Limit, LimitError};
 use crate::key::Digests;
 use crate::shape::{Kind, MAX_DISTINCT, Shape};
 use crate::subject::{Dimension, Facts};
 
-/// Apart from what every request is resolved by, so that the others do not pay for it.
+/// The rules of a limit that few limits have. They are kept apart from what every request is resolved
+/// by, so that the other limits do not pay for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Special {
-    /// Whom the limit leaves alone: those of whom this is known.
+    /// The fact that exempts a subject from the limit, such as a vouched device.
     pub(super) unless: Option<Dimension>,
-    /// Whether it leaves IPv4 alone, of which all prefixes are one.
+    /// Whether the limit exempts IPv4, where the prefixes of all lengths are the same.
     pub(super) only_ipv6: bool,
-    /// What is counted, each value once.
+    /// The dimension whose distinct values are counted, each once.
     pub(super) distinct: Option<Dimension>,
 }
 
 // === impl Special ===
 
 impl Special {
-    /// Whose attempt this is, zero if that does not matter; `None` if the limit does not apply.
+    /// The [member](crate::Charge::member) of a subject's attempt, zero if distinct values are not
+    /// counted; `None` if the limit does not apply to the subject.
     pub(crate) fn member(&self, digests: &Digests, facts: Facts<'_>) -> Option<u64> {
         if self.unless.is_some_and(|exempt| facts.get(exempt).is_some()) {
             return None;
@@ -37,8 +39,9 @@ impl Special {
 // === impl Limit ===
 
 impl Limit {
-    /// Refuses what only an abuse log can do, what goes neither with plans nor with outcomes, and sets
-    /// that are too large.
+    /// Refuses a limit that counts by plan, that is for IPv6 only and counts by no address, that forgives
+    /// and counts by outcome, that does what only an abuse log can do, or that counts too many distinct
+    /// values.
     pub(super) fn check_special(&self) -> Result<(), LimitError> {
         let limit = || self.name.clone();
         let is_attempts = self.shape().kind() == Kind::Attempts;

@@ -7,8 +7,8 @@ use crate::time::Timestamp;
 // === impl Limit ===
 
 impl Limit {
-    /// The same limit with keys for the probes of this node, and numbers of the same form that nothing
-    /// of a probe outlasts.
+    /// The limit for the probes of this node: with keys of their own, and with numbers of the same form
+    /// under which nothing of a probe is kept for long.
     pub(crate) fn on_trial(&self, node: u64, now: Timestamp) -> Self {
         Self {
             shapes: vec![self.shape().brief(now)],

@@ -1,7 +1,7 @@
 //! The caps that hold for logins and one-time passwords while their store is not trusted.
 //!
 //! They are locked: constants of the contract, the same on every node, out of reach of any
-//! configuration. A limit that admits less than this when all is well would make an outage the better
+//! configuration. A limit that admits less than a cap when all is well would make an outage the better
 //! time to guess, so its policy is refused when it is loaded.
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::subject::Scope;
 // === impl Protects ===
 
 impl Protects {
-    /// The locked caps of what is protected; none but for logins and one-time passwords.
+    /// The locked caps for what is protected; empty except for logins, one-time passwords and step-ups.
     #[must_use]
     pub const fn locked_caps(self) -> &'static [Cap] {
         match self {
@@ -33,8 +33,8 @@ impl Protects {
         }
     }
 
-    /// Whether locked caps take over as soon as an outage is noticed: at logins and one-time passwords,
-    /// whose limits are therefore compared with them.
+    /// Whether locked caps take over as soon as an outage is noticed: for logins, one-time passwords and
+    /// step-ups, whose limits are therefore compared with the caps.
     const fn is_capped_at_once(self) -> bool {
         matches!(self, Self::Login | Self::Otp | Self::StepUp)
     }
@@ -42,8 +42,8 @@ impl Protects {
 
 /// Refuses limits that admit less than the locked caps of logins and one-time passwords do.
 ///
-/// Every set of numbers is compared, that of each override too: it holds for somebody. A shadow limit
-/// is not, because it refuses nothing.
+/// Every set of numbers is compared, including that of each override, because it holds for somebody.
+/// Shadow limits are not compared, because they refuse nothing.
 pub(super) fn check(
     policy: &Name,
     protects: Option<Protects>,
@@ -52,8 +52,8 @@ pub(super) fn check(
     let Some(protects) = protects.filter(|what| what.is_capped_at_once()) else { return Ok(()) };
     for limit in limits.iter().filter(|limit| !limit.is_shadow()) {
         let Some(cap) = bounding(protects.locked_caps(), limit.scope()) else { continue };
-        // What counts exactly as the cap does has to be above it. Anything else may be as much: the
-        // cap then refuses no later than the limit.
+        // A limit that counts exactly as the cap does has to be above it. Any other limit may equal the
+        // cap, which then refuses no later than the limit.
         let is_alike = limit.scope() == cap.by && limit.counted().is_none();
         let least = cap.count.saturating_add(u64::from(is_alike));
         let cost = limit.units(Cost::ONE);
@@ -66,9 +66,9 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The cap that bounds each key of a limit in an outage: of several, as of a limit by account and
-/// address, the one that admits least, since all of them hold. None if no cap does, as for a limit by
-/// user.
+/// The cap that bounds each key of a limit with this scope in an outage. If several do, as for a limit by
+/// account and address, all of them hold, so it is the one that admits least. `None` if no cap does, as
+/// for a limit by user.
 fn bounding(caps: &[Cap], scope: Scope) -> Option<Cap> {
     let counts_by = |by| scope.contains(by);
     let bounding = caps.iter().flat_map(Cap::widened);

@@ -1,4 +1,4 @@
-//! Why policies do not make a set.
+//! Why a set of policies is refused.
 
 use super::plans::{MAX_PLAN, MAX_PLANS};
 use super::set::MAX_IDENTITIES;
@@ -9,27 +9,27 @@ use crate::name::Name;
 use crate::shape::Kind;
 use crate::time::Span;
 
-/// Why policies do not make a set. Each message says what to do about it.
+/// Why a set of policies is refused. Each message says what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// Two policies of one name.
+    /// Two policies have the same name.
     #[error("two policies are named `{0}`; names select policies, so each needs its own")]
     DuplicatePolicy(Name),
-    /// Two limits of one name in one policy, or among the shared ones.
+    /// Two limits of one policy, or two shared limits, have the same name.
     #[error("two limits of `{policy}` are named `{limit}`; give one of them another name")]
     DuplicateLimit {
-        /// The policy, or `shared`.
+        /// The name of the policy, or `shared`.
         policy: String,
         /// The limit.
         limit: Name,
     },
-    /// A policy without limits.
+    /// A policy has no limits.
     #[error("policy `{0}` has no limits, so it would admit everything; give it one")]
     NoLimits(Name),
-    /// More limits than one decision can charge.
+    /// A policy has more limits than one decision can charge.
     #[error("policy `{0}` has more than {MAX_LIMITS} limits, the most one decision can charge")]
     TooManyLimits(Name),
-    /// An entrance that would not deny when its store fails.
+    /// A policy guards an entrance, and would not deny when its store fails.
     #[error(
         "policy `{policy}` protects `{}` and must not be `{}`: an outage of the store would be a way \
          in; write `fail_closed`",
@@ -38,12 +38,12 @@ pub enum PolicyError {
     NotFailClosed {
         /// The policy.
         policy: Name,
-        /// What it guards.
+        /// What the policy guards.
         protects: Protects,
-        /// What it would do.
+        /// The failure mode of the policy.
         failure: FailureMode,
     },
-    /// An entrance that would let pass what is past its limits.
+    /// A policy guards an entrance, and would let requests pass that exceed its limits.
     #[error(
         "policy `{policy}` protects `{}` and must not `degrade` what is past its limits: every guess \
          would pass, uncounted; write `reject`",
@@ -52,17 +52,17 @@ pub enum PolicyError {
     DegradedEntrance {
         /// The policy.
         policy: Name,
-        /// What it guards.
+        /// What the policy guards.
         protects: Protects,
     },
-    /// A policy for what is paid for, or cannot be undone, that an outage would open.
+    /// A policy guards what is paid for or cannot be undone, and an outage would open it.
     #[error(
         "policy `{0}` protects `spend` and must not be `fail_open`: an outage of the store would let \
          pass uncounted what is paid for or cannot be undone; write `fail_closed` or `degraded`, or \
          `protects: api_heavy` if that may happen"
     )]
     OpenSpend(Name),
-    /// A policy that an outage would close, although nothing critical is behind it.
+    /// An outage would close a policy, although nothing critical is behind it.
     #[error(
         "policy `{policy}` is `fail_closed` and protects {}: only an entrance (`login`, `otp`, `auth`, \
          `step_up`, `admin`) or `spend` may be closed by an outage of the store; write `degraded` or \
@@ -72,11 +72,10 @@ pub enum PolicyError {
     NotCritical {
         /// The policy.
         policy: Name,
-        /// What it guards, if it says so.
+        /// What the policy guards, if it says so.
         protects: Option<Protects>,
     },
-    /// A policy that is said to guard something milder than its class, its preset or an earlier call
-    /// says.
+    /// A policy is said to guard something milder than its class, its preset or an earlier call says.
     #[error(
         "policy `{policy}` cannot protect `{}`: its class, its preset or an earlier call says `{}`, \
          which is stricter in an outage, and may be made stricter only; protect `{}`, or change what \
@@ -86,12 +85,13 @@ pub enum PolicyError {
     Milder {
         /// The policy.
         policy: Name,
-        /// What it would guard.
+        /// What the policy is said to guard.
         protects: Protects,
-        /// The stricter one that was said.
+        /// What its class, its preset or an earlier call says it guards, which is stricter.
         than: Protects,
     },
-    /// A deadline for the store that is no time at all, or so long that an outage is noticed too late.
+    /// The deadline for the store is too short for any answer, or so long that an outage is noticed too
+    /// late.
     #[error(
         "policy `{policy}` gives its store {deadline}, but a deadline is at least {} and at most {}: \
          three failures one after another have to be noticed within 10s; write for example 100ms",
@@ -100,10 +100,10 @@ pub enum PolicyError {
     Deadline {
         /// The policy.
         policy: Name,
-        /// What it says.
+        /// The deadline that the policy gives.
         deadline: Span,
     },
-    /// A policy that would be looser in an outage than without one.
+    /// A limit is below a locked cap, so the policy would be looser in an outage than without one.
     #[error(
         "limit `{limit}` of policy `{policy}` lets {admits} attempts in {} through, but while the \
          store is down a policy that protects `{}` admits {} for each `{}`, and an outage must not be \
@@ -115,37 +115,37 @@ pub enum PolicyError {
         policy: Name,
         /// The limit.
         limit: Name,
-        /// What it guards.
+        /// What the policy guards.
         protects: Protects,
         /// How many attempts the limit lets through in the time of the cap.
         admits: u64,
-        /// How many it has to let through at least.
+        /// How many attempts the limit has to let through at least.
         least: u64,
         /// The locked cap.
         cap: Cap,
     },
-    /// A shared limit that is not there.
+    /// A policy uses a shared limit that is not defined.
     #[error("policy `{policy}` uses the shared limit `{limit}`, which is not defined")]
     UnknownShared {
         /// The policy.
         policy: Name,
-        /// The limit it names.
+        /// The name of the limit.
         limit: Name,
     },
-    /// Two limits whose counters would be one.
+    /// Two limits would use the same counters.
     #[error(
         "limits `{first}` and `{second}` would share the counters `{key}`; share one limit \
          between the policies if that is meant, or put the limit's name into the key of one"
     )]
     SameKey {
-        /// One limit.
+        /// One of the two limits.
         first: String,
-        /// The other.
+        /// The other of the two limits.
         second: String,
         /// The form of the key: names of dimensions in place of values.
         key: String,
     },
-    /// Two limits of one policy that count by different outcomes.
+    /// Two limits of one policy count by different outcomes.
     #[error(
         "limits `{first}` and `{second}` of policy `{policy}` count by different outcomes, but a \
          request is given back to all of them or to none; give them the same status codes, or put \
@@ -154,12 +154,12 @@ pub enum PolicyError {
     OtherOutcomes {
         /// The policy.
         policy: Name,
-        /// One limit.
+        /// One of the two limits.
         first: Name,
-        /// The other.
+        /// The other of the two limits.
         second: Name,
     },
-    /// A limit that is settled for another reason than the outcome, beside one that counts by it.
+    /// A limit that settles for another reason is in one policy with a limit that counts by outcome.
     #[error(
         "limit `{limit}` of policy `{policy}` settles, and `{counting}` counts by outcome, but a \
          ticket settles both by one weight; put one into a policy of its own"
@@ -172,7 +172,7 @@ pub enum PolicyError {
         /// The limit that counts by outcome.
         counting: Name,
     },
-    /// A limit by outcome that counts what others refuse, which has no such outcome.
+    /// A limit by outcome would count requests that other limits refuse, which have no such outcome.
     #[error(
         "limit `{counting}` of policy `{policy}` counts by outcome, but refused attempts too, so \
          that each refusal by `{limit}` would count and never be given back; let it count admitted \
@@ -186,16 +186,16 @@ pub enum PolicyError {
         /// The other limit.
         limit: Name,
     },
-    /// A text that no plan can have.
+    /// A text is empty, or too long to be the name of a plan.
     #[error(
         "a plan has 1 to {MAX_PLAN} bytes, but this one has {bytes}; leave a plan that is not known \
          out of the subject"
     )]
     PlanText {
-        /// How many it has.
+        /// The length of the text in bytes.
         bytes: usize,
     },
-    /// Numbers of a plan for limits that are not there, or are of another shape.
+    /// A plan has numbers for limits that do not exist, or are of another shape.
     #[error(
         "plan `{plan}` has numbers for {}, of which there is no limit; correct their names and \
          shapes, or add such limits",
@@ -204,22 +204,22 @@ pub enum PolicyError {
     UnmatchedNumbers {
         /// The plan.
         plan: String,
-        /// The names that were given, and the kinds of shape.
+        /// The names and the kinds of shape for which there is no limit.
         limits: Vec<(Name, Kind)>,
     },
-    /// More plans than a set learns.
+    /// The set has learnt as many plans as it can.
     #[error(
         "{MAX_PLANS} plans have been learnt, the most of one set; write those that many have into \
          the policies, and give what differs for each a pattern or an override"
     )]
     TooManyPlans,
-    /// More limits than are remembered, those that came and went over all reloads included.
+    /// There are more limits than a set remembers, including those that came and went over all reloads.
     #[error(
         "there have been {MAX_IDENTITIES} different limits since the start, the most that are \
          told apart; restart to begin anew"
     )]
     TooManyIdentities,
-    /// A limit that is wrong by itself.
+    /// A limit is wrong by itself.
     #[error(transparent)]
     Limit(#[from] LimitError),
 }

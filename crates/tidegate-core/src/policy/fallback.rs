@@ -10,32 +10,32 @@ use super::{FailureMode, Policy, Protects};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fallback {
     /// Nothing passes for the first half hour of an outage: the answer is "unavailable". Then the
-    /// caps of one-time passwords decide, with a critical signal, so that whoever has to mend things
-    /// gets in.
+    /// caps of one-time passwords decide, with a critical signal, so that the people who have to mend
+    /// things get in.
     Closed,
     /// Nothing passes at first; once the failures have persisted, the [locked caps](crate::Cap) of
     /// logins decide, on this node alone.
     Login,
-    /// Likewise with those of one-time passwords, which are tighter; also for proving once more who one
-    /// is.
+    /// Nothing passes at first; once the failures have persisted, the [locked caps](crate::Cap) of
+    /// one-time passwords decide, which are tighter than those of logins. Also for step-ups.
     Otp,
-    /// The guardrails of interfaces: so many by address prefix, and fewer by prefix and user agent.
+    /// The guardrails of an API decide: 120 a minute by address prefix, and 60 by prefix and user agent.
     Guarded,
-    /// Those guardrails, and below them a ceiling for each limit of the policy: a tenth of its rate,
-    /// and at least one in a second, on the same keys.
+    /// The guardrails of [`Guarded`](Self::Guarded) decide, and below them a ceiling for each limit of
+    /// the policy: a tenth of its rate, and at least one in a second, on the same keys.
     Ceilings,
-    /// Sixty in a minute by address prefix: enough to ask whether all is well.
+    /// Sixty requests a minute pass by address prefix: enough for health checks.
     Health,
-    /// A tenth of the count, rate and burst of each limit, in its own shape and on its own keys: for
-    /// what is paid for or cannot be undone. A policy that fails closed denies until the failures have
-    /// persisted.
+    /// A tenth of the count, rate and burst of each limit decides, on the limit's own keys and in its own
+    /// shape, except that an abuse log becomes a window: for what is paid for or cannot be undone. A
+    /// policy that fails closed denies until the failures have persisted.
     Spend,
 }
 
 // === impl Fallback ===
 
 impl Fallback {
-    /// What follows from what is guarded and from the failure mode.
+    /// The fallback that follows from what a policy guards and from its failure mode.
     #[must_use]
     pub const fn of(guarded: Option<Protects>, failure: FailureMode) -> Self {
         use FailureMode::{Degraded, FailClosed, FailOpen};
@@ -45,7 +45,7 @@ impl Fallback {
         match (guarded, failure) {
             (Some(Login), _) => Self::Login,
             (Some(Otp | StepUp), _) => Self::Otp,
-            // It cannot be open, nor can what is milder be closed.
+            // A set refuses `Spend` that fails open, and anything milder that fails closed.
             (Some(Spend), _) => Self::Spend,
             (Some(Auth | Admin), _) | (_, FailClosed) => Self::Closed,
             (Some(Health), FailOpen | Degraded) => Self::Health,
@@ -55,7 +55,7 @@ impl Fallback {
         }
     }
 
-    /// Those that go by the same caps count together.
+    /// The fallback that this one counts together with: fallbacks with the same caps share counts.
     pub(crate) const fn family(self) -> Self {
         match self {
             Self::Ceilings => Self::Guarded,
@@ -68,7 +68,7 @@ impl Fallback {
 // === impl Policy ===
 
 impl Policy {
-    /// What decides while its store is not trusted.
+    /// What decides under this policy while its store is not trusted.
     #[must_use]
     #[inline]
     pub const fn fallback(&self) -> Fallback {

@@ -1,8 +1,8 @@
-//! Named limits for some actions, and all of them as one set.
+//! Policies, which are named limits for some actions, and the set of all of them.
 //!
-//! A [`PolicySet`] is checked as a whole and never changes; a reload swaps it for another. What it
-//! refuses is what would otherwise be found out in production: a policy that limits nothing, two
-//! limits that would share a counter, a cost that can never fit.
+//! A [`PolicySet`] is checked as a whole and never changes; a reload swaps it for another. It refuses
+//! mistakes that would otherwise show in production: a policy that limits nothing, two limits that
+//! would share a counter, a cost that can never fit.
 
 mod caps;
 mod error;
@@ -28,8 +28,8 @@ use crate::name::Name;
 use crate::outcome::Outcomes;
 use crate::time::Span;
 
-/// Named limits, and what happens past them or without a store: a [`PolicySpec`] that has been
-/// checked as part of a [`PolicySet`].
+/// Named limits, with what happens when they are exceeded or the store fails: a [`PolicySpec`] that has
+/// been checked as part of a [`PolicySet`].
 #[derive(Clone, Debug)]
 pub struct Policy {
     name: Name,
@@ -39,7 +39,7 @@ pub struct Policy {
     overflow: Overflow,
     deadline: Span,
     limits: Vec<Arc<Limit>>,
-    /// Known in advance, because it is asked for every request.
+    /// Whether any limit settles: worked out in advance, because every request asks for it.
     settles: bool,
     counts_attempts: bool,
     outcomes: Option<Outcomes>,
@@ -51,51 +51,51 @@ pub struct PolicySpec {
     name: Name,
     class: Option<Name>,
     protects: Option<Protects>,
-    /// The strictest of what it was said to guard before that.
+    /// The strictest of the values that `protects` had before; the present one must not be milder.
     at_least: Option<Protects>,
     failure: FailureMode,
     overflow: Overflow,
-    /// The usual one of what is guarded, if it is not said.
+    /// The deadline of the store; `None` for the usual one of what is guarded.
     deadline: Option<Span>,
     limits: Vec<LimitUse>,
 }
 
-/// What a policy does while its store fails. A field of every policy; there is no default, and not
-/// every one is [allowed](Protects::allows) everywhere. What then decides in detail is the
-/// [`Fallback`].
+/// What a policy does while its store fails. Every policy has to say it; there is no default, and not
+/// every mode is [allowed](Protects::allows) everywhere. The [`Fallback`] says in detail what then
+/// decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureMode {
     /// Deny: an outage must not become a way in.
     FailClosed,
-    /// Admit, within local guardrails: an outage of the limiter must not become everybody's.
+    /// Admit, within local guardrails: an outage of the limiter must not become an outage for everybody.
     FailOpen,
     /// Decide by local guardrails alone, which count on this node and know nothing of the store.
     Degraded,
 }
 
-/// Under which circumstances a decision was made. Without a store that answers, it is the policy's
+/// The mode in which a decision was made. Without a store that answers, it is the policy's
 /// [`FailureMode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// The store answered.
     Normal,
-    /// It did not, and the policy denies meanwhile.
+    /// The store did not answer, and the policy denies meanwhile.
     FailClosed,
-    /// It did not, and the policy admits meanwhile, within local guardrails.
+    /// The store did not answer, and the policy admits meanwhile, within local guardrails.
     FailOpen,
-    /// It did not, and local guardrails decide.
+    /// The store did not answer, and local guardrails decide.
     Degraded,
 }
 
-/// What happens to a request past a limit: which [`Verdict`](crate::Verdict) it gets.
+/// What happens to a request that exceeds a limit: which [`Verdict`](crate::Verdict) it gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Overflow {
-    /// It is denied, and told when to come back.
+    /// The request is denied, and told when to come back.
     #[default]
     Reject,
-    /// It waits for room. One that never fits is denied all the same.
+    /// The request waits for room. One that can never fit is denied all the same.
     Queue,
-    /// It passes with a lower quality of service, and is not counted.
+    /// The request passes with a lower quality of service, and is not counted.
     Degrade,
 }
 
@@ -108,12 +108,12 @@ enum LimitUse {
 // === impl PolicySpec ===
 
 impl PolicySpec {
-    /// The deadlines there can be. In less than the first no store answers, so that every request
-    /// would fail. Three failures within ten seconds make an outage; a prober that finds them one
-    /// after another, with pauses, needs each to take no longer than the last.
+    /// The deadlines that a policy can have. No store answers in less than the shortest, so every
+    /// request would fail. Three failures within ten seconds make an outage; a prober that meets them
+    /// one after another, with pauses, notices it in time only if none takes longer than the longest.
     pub const DEADLINES: RangeInclusive<Span> = Span::from_millis(1)..=Span::from_secs(2);
 
-    /// A policy without limits yet. What it does while its store fails has to be said.
+    /// A policy without limits yet. What it does while its store fails has to be given:
     ///
     /// ```compile_fail,E0061
     /// # use tidegate_core::{Name, NameError, PolicySpec};
@@ -134,22 +134,22 @@ impl PolicySpec {
         }
     }
 
-    /// Adds a limit of its own: its counters are this policy's alone.
+    /// Adds a limit of the policy's own: no other policy uses its counters.
     #[must_use]
     pub fn limit(mut self, limit: Limit) -> Self {
         self.limits.push(LimitUse::Own(Box::new(limit)));
         self
     }
 
-    /// Adds a limit the set shares between policies ([`PolicySetBuilder::shared`]): one counter for
-    /// all of them.
+    /// Adds a limit that the set shares between policies ([`PolicySetBuilder::shared`]): all of them
+    /// use the same counters.
     #[must_use]
     pub fn shared_limit(mut self, name: Name) -> Self {
         self.limits.push(LimitUse::Shared(name));
         self
     }
 
-    /// Binds the policy to an endpoint class; its limits count by that one, whatever class a
+    /// Binds the policy to an endpoint class; its limits count by that class, whatever class a
     /// subject claims.
     #[must_use]
     pub fn class(mut self, class: Name) -> Self {
@@ -174,22 +174,23 @@ impl PolicySpec {
         self
     }
 
-    /// Sets what happens past a limit; [`Overflow::Reject`] unless this is called.
+    /// Sets what happens to requests that exceed a limit; [`Overflow::Reject`] unless this is called.
     #[must_use]
     pub const fn overflow(mut self, overflow: Overflow) -> Self {
         self.overflow = overflow;
         self
     }
 
-    /// Sets how long the store may take for one decision; what is later is a failure. Unless this is
-    /// called, a quarter of a second at entrances and a tenth elsewhere.
+    /// Sets how long the store may take for one decision; a later answer is a failure. Unless this is
+    /// called, the deadline is a quarter of a second at entrances and a tenth elsewhere.
     #[must_use]
     pub const fn deadline(mut self, deadline: Span) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// What it guards: what was said last, or what its class stands for.
+    /// What the policy guards: what was said last, or else what its class stands for. An error if that is
+    /// milder than its class or than what was said before.
     fn guarded(&self) -> Result<Option<Protects>, PolicyError> {
         let class = self.class.as_ref().and_then(Protects::of_class);
         let Some(protects) = self.protects else { return Ok(class) };
@@ -204,31 +205,31 @@ impl PolicySpec {
 // === impl Policy ===
 
 impl Policy {
-    /// What selects it: unique within its set.
+    /// The name that selects the policy, unique within its set.
     #[must_use]
     pub const fn name(&self) -> &Name {
         &self.name
     }
 
-    /// The endpoint class it is bound to, if to one.
+    /// The endpoint class that the policy is bound to, if any.
     #[must_use]
     pub const fn class(&self) -> Option<&Name> {
         self.class.as_ref()
     }
 
-    /// What it guards, if that has been said, by itself or by its class.
+    /// What the policy guards, if it or its class says so.
     #[must_use]
     pub const fn protects(&self) -> Option<Protects> {
         self.protects
     }
 
-    /// What to do while its store fails.
+    /// What the policy does while its store fails.
     #[must_use]
     pub const fn failure(&self) -> FailureMode {
         self.failure
     }
 
-    /// What a refusal by one of its limits becomes.
+    /// What happens to a request that one of the policy's limits refuses.
     #[must_use]
     pub const fn overflow(&self) -> Overflow {
         self.overflow
@@ -241,44 +242,45 @@ impl Policy {
         self.deadline
     }
 
-    /// Whether any of its limits [settles](Limit::settling), so that admitted requests get tickets.
+    /// Whether any limit of the policy [settles](Limit::settling), so that admitted requests get tickets.
     #[must_use]
     #[inline]
     pub const fn settles(&self) -> bool {
         self.settles
     }
 
-    /// Whether any of its limits is an abuse log, so that requests may begin blocks.
+    /// Whether any limit of the policy is an abuse log, so that requests may begin blocks.
     #[must_use]
     #[inline]
     pub const fn counts_attempts(&self) -> bool {
         self.counts_attempts
     }
 
-    /// Whether any of its limits counts by [outcome](Limit::counting_outcomes), so that whoever
-    /// answers a request has something to give back.
+    /// Whether any limit of the policy counts by [outcome](Limit::counting_outcomes), so that a request
+    /// is to be given back once its answer is known not to count.
     #[must_use]
     #[inline]
     pub const fn counts_outcomes(&self) -> bool {
         self.outcomes.is_some()
     }
 
-    /// The answers that count, if any of its limits counts by outcome: the ticket of a request with
-    /// any other answer is settled at zero.
+    /// The answers that count, if any limit of the policy counts by outcome: the ticket of a request
+    /// with any other answer is settled at zero.
     #[must_use]
     #[inline]
     pub const fn outcomes(&self) -> Option<&Outcomes> {
         self.outcomes.as_ref()
     }
 
-    /// Its limits, in the order they were written: that of charges, readings and explanations.
+    /// The limits of the policy, in the order they were written. Charges, readings and explanations have
+    /// the same order.
     #[must_use]
     #[inline]
     pub fn limits(&self) -> &[Arc<Limit>] {
         &self.limits
     }
 
-    /// The class it is bound to, as a fact.
+    /// The endpoint class that the policy is bound to, as a fact.
     #[inline]
     pub(crate) fn class_fact(&self) -> Option<&[u8]> {
         self.class.as_ref().map(|class| class.as_str().as_bytes())
@@ -288,7 +290,7 @@ impl Policy {
 // === impl FailureMode ===
 
 impl FailureMode {
-    /// All of them.
+    /// All failure modes.
     pub const ALL: [Self; 3] = [Self::FailClosed, Self::FailOpen, Self::Degraded];
 
     /// The name used in configuration, answers and metrics.
@@ -305,7 +307,7 @@ impl FailureMode {
 // === impl Mode ===
 
 impl Mode {
-    /// All of them; at any time a policy is in exactly one on each node.
+    /// All modes; at any time a policy is in exactly one of them on each node.
     pub const ALL: [Self; 4] = [Self::Normal, Self::FailClosed, Self::FailOpen, Self::Degraded];
 
     /// The name used in answers and metrics.
@@ -334,7 +336,7 @@ impl From<FailureMode> for Mode {
 // === impl Overflow ===
 
 impl Overflow {
-    /// All of them.
+    /// All that can happen to a request that exceeds a limit.
     pub const ALL: [Self; 3] = [Self::Reject, Self::Queue, Self::Degrade];
 
     /// The name used in configuration and answers.

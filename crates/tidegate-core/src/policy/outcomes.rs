@@ -1,7 +1,7 @@
 //! Limits that count by outcome, within one policy.
 //!
-//! A ticket settles everything on it by one weight. What is given back because an answer was a good
-//! one must therefore not stand on the ticket of something that is settled for another reason.
+//! A ticket settles everything on it by one weight. So a limit that gives a request back because of its
+//! answer must not be on the same ticket as a limit that is settled for another reason.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use crate::name::Name;
 use crate::outcome::Outcomes;
 use crate::shape::Shape;
 
-/// The outcomes that limits of this policy count by, if any does; all count by the same.
+/// Checks the limits of a policy that count by outcome, and returns the outcomes that all of them count;
+/// `None` if no limit counts by outcome.
 pub(super) fn check(policy: &Name, limits: &[Arc<Limit>]) -> Result<Option<Outcomes>, PolicyError> {
     let (counting, others): (Vec<_>, Vec<_>) =
         limits.iter().partition(|limit| limit.outcomes().is_some());
@@ -29,7 +30,7 @@ pub(super) fn check(policy: &Name, limits: &[Arc<Limit>]) -> Result<Option<Outco
         let (limit, counting) = (limit.name().clone(), first.name().clone());
         return Err(PolicyError::SettlesBesideOutcomes { policy, limit, counting });
     }
-    // What another limit refuses has none of these outcomes, and no ticket to give it back by.
+    // A request that another limit refuses has no such outcome, and no ticket to give it back by.
     let of_attempts = |limit: &&&Arc<Limit>| limit.in_force().any(Shape::counts_attempts);
     let refusing = others.iter().find(|limit| !limit.is_shadow());
     if let Some((counting, limit)) = counting.iter().find(of_attempts).zip(refusing) {

@@ -2,7 +2,7 @@
 //!
 //! Limits that are kept in a database or come with a claim are numbers under a name: the plan. A set
 //! is taught them once, as overrides of that name, and from then on a request brings the name alone.
-//! So nothing is looked up or built on the way of a request, the number of plans is bounded, and a
+//! So nothing is looked up or built while a request is decided, the number of plans is bounded, and a
 //! counter keeps its place whichever plan its owner has.
 
 use std::collections::HashMap;
@@ -19,22 +19,22 @@ use crate::subject::Dimension;
 /// The longest name of a plan that is learnt, in bytes.
 pub(super) const MAX_PLAN: usize = 256;
 
-/// The most plans that one set learns, those that are written in its policies not counted.
+/// The most plans that one set learns, not counting those that are written in its policies.
 pub(super) const MAX_PLANS: usize = 256;
 
 /// The plans that a set has exact numbers for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plans {
-    /// Sorted.
+    /// The names of the plans, sorted.
     known: Vec<Box<[u8]>>,
-    /// How many of them were learnt.
+    /// How many of the known plans were learnt.
     learnt: usize,
 }
 
 // === impl Plans ===
 
 impl Plans {
-    /// Those that limits are written with.
+    /// The plans that are named exactly by overrides of these limits.
     pub(super) fn written<'l>(limits: impl Iterator<Item = &'l Arc<Limit>>) -> Self {
         let mut known: Vec<Box<[u8]>> =
             limits.flat_map(|limit| limit.exact_plans()).map(Into::into).collect();
@@ -51,7 +51,7 @@ impl Plans {
 // === impl PolicySet ===
 
 impl PolicySet {
-    /// Whether there are numbers for this plan: it was [learnt](Self::learning) by this very set, or
+    /// Whether the set has numbers for this plan: it was [learnt](Self::learning) by this very set, or
     /// some limit is written with an override of its exact name.
     #[must_use]
     pub fn knows_plan(&self, plan: &str) -> bool {
@@ -60,8 +60,8 @@ impl PolicySet {
 
     /// A successor of this set that knows a plan: every limit with one of these names and of the same
     /// kind of shape has these numbers for requests with the [plan](crate::Subject::plan). A limit that
-    /// is written with numbers for it keeps those, and one that is not named its usual ones. State
-    /// counted so far stays readable.
+    /// is written with numbers for the plan keeps those, and a limit that is not named keeps its usual
+    /// ones. State counted so far stays readable.
     ///
     /// ```
     /// use tidegate_core::{
@@ -84,12 +84,12 @@ impl PolicySet {
     /// # Errors
     ///
     /// If numbers are for a name that no limit has or for another shape, if they are wrong for a limit,
-    /// if there are too many plans, or if the text cannot be a plan.
+    /// if there are too many plans, or if the text cannot be the name of a plan.
     pub fn learning(&self, plan: &str, numbers: &[(Name, Shape)]) -> Result<Self, PolicyError> {
         if plan.is_empty() || plan.len() > MAX_PLAN {
             return Err(PolicyError::PlanText { bytes: plan.len() });
         }
-        // Names come with requests: what is refused is refused before anything is copied.
+        // Names of plans come with requests, so a refusal must not cost a copy of the set.
         let place = self.plans.place(plan).err();
         if place.is_some() && self.plans.learnt == MAX_PLANS {
             return Err(PolicyError::TooManyPlans);
@@ -110,7 +110,7 @@ impl PolicySet {
         Ok(next)
     }
 
-    /// The limits that a plan changes, by identity: one that policies share stays one.
+    /// The limits that a plan changes, by identity, so that a limit that policies share stays one limit.
     fn taught(
         &self,
         plan: &str,
@@ -135,7 +135,7 @@ impl PolicySet {
         Ok(taught)
     }
 
-    /// Refuses numbers that no limit would take.
+    /// Refuses numbers for which there is no limit of that name and kind of shape.
     fn all_matched(&self, plan: &str, numbers: &[(Name, Shape)]) -> Result<(), PolicyError> {
         let takes = |name: &Name, kind: Kind| {
             let mut limits = self.policies.iter().flat_map(|policy| &policy.limits);
@@ -150,7 +150,7 @@ impl PolicySet {
     }
 }
 
-/// The limit with the numbers of a plan; none if it stays as it is.
+/// The limit with the numbers of a plan; `None` if the plan does not change it.
 fn with_plan(
     limit: &Limit,
     plan: &str,
@@ -167,7 +167,7 @@ fn with_plan(
         let named = limit.name().clone();
         let rule = Override::exact(Dimension::Plan, plan, shape.clone())
             .map_err(|error| crate::LimitError::Override { limit: named, error })?;
-        // Numbers that are given twice are refused as two overrides of one value are.
+        // Numbers given twice for a limit are refused, as two overrides of one value are.
         taught = Some(taught.unwrap_or_else(|| limit.clone()).overridden(rule)?);
     }
     taught.iter().try_for_each(Limit::check)?;

@@ -1,8 +1,8 @@
 //! What a policy guards, which decides what it may do while its store fails.
 //!
-//! Said by the policy, or by the endpoint class it is bound to: a policy for `admin` must not be
-//! looser in an outage only because nobody repeated what the class says already. Where both speak,
-//! the policy may be [stricter](Protects::is_milder_than) than its class, never milder.
+//! The policy says it, or the endpoint class it is bound to: a policy for `admin` must not be looser in
+//! an outage only because nobody repeated what the class says already. If both say it, the policy may
+//! be [stricter](Protects::is_milder_than) than its class, never milder.
 
 use super::FailureMode;
 use crate::name::Name;
@@ -16,13 +16,13 @@ pub enum Protects {
     Login,
     /// Entering a one-time password.
     Otp,
-    /// Any other way to become somebody.
+    /// Any other way to authenticate.
     Auth,
-    /// Proving once more who one is, before something that matters.
+    /// A step-up: proving once more who one is, before something that matters.
     StepUp,
-    /// What only administrators may do.
+    /// Actions that only administrators may take.
     Admin,
-    /// An interface whose use costs, but lets nobody in.
+    /// An API whose calls are costly, but let nobody in.
     ApiHeavy,
     /// Reading.
     Read,
@@ -30,16 +30,17 @@ pub enum Protects {
     Write,
     /// Reading or writing much at once.
     Bulk,
-    /// Asking whether all is well, or for metadata.
+    /// Health checks, and reads of metadata.
     Health,
-    /// Operations that are paid for or cannot be undone, such as a language model, or moving money.
+    /// Operations that are paid for or cannot be undone, such as calling a language model or
+    /// moving money.
     Spend,
 }
 
 // === impl Protects ===
 
 impl Protects {
-    /// All of them.
+    /// Everything that a policy can guard.
     pub const ALL: [Self; 11] = [
         Self::Login,
         Self::Otp,
@@ -72,14 +73,14 @@ impl Protects {
         }
     }
 
-    /// What an endpoint class stands for, and a policy bound to it guards at least; nothing for a
-    /// class of one's own.
+    /// What an endpoint class stands for, which a policy bound to the class guards at least; `None` for
+    /// a class that is not one of these.
     #[must_use]
     pub fn of_class(class: &Name) -> Option<Self> {
         Some(match class.as_str() {
             "login" => Self::Login,
             "otp" => Self::Otp,
-            // Both spellings are names, and only one of them guarding anything would be a trap.
+            // Both spellings are valid names; it would be a trap if only one of them guarded anything.
             "step_up" | "step-up" => Self::StepUp,
             "admin" => Self::Admin,
             "auth" => Self::Auth,
@@ -91,7 +92,7 @@ impl Protects {
         })
     }
 
-    /// Whether somebody could get in here, so that an outage must not open it.
+    /// Whether this is an entrance: somebody could get in here, so an outage must not open it.
     #[must_use]
     pub const fn is_entrance(self) -> bool {
         match self {
@@ -102,26 +103,26 @@ impl Protects {
         }
     }
 
-    /// Whether an outage admits more here than it does for `other`: the one order of strictness,
-    /// which every door goes by. From the mildest to the strictest:
+    /// Whether an outage admits more here than it does for `other`. This is the one order of strictness,
+    /// which everything that compares goes by. From the mildest to the strictest:
     ///
     /// | guarded | admitted while the store is not trusted |
     /// |---|---|
     /// | `api_heavy` | 120 a minute for each address prefix |
-    /// | `read`, `write`, `bulk` | as much, and no more than a ceiling for each limit |
+    /// | `read`, `write`, `bulk` | the same, and no more than a ceiling for each limit |
     /// | `health` | 60 a minute for each address prefix |
     /// | `spend` | nothing at first, then a tenth of each limit |
     /// | `login` | nothing at first, then the locked caps of logins |
     /// | `otp`, `step_up` | nothing at first, then the locked caps of one-time passwords |
-    /// | `auth`, `admin` | nothing for half an hour, then those of one-time passwords |
+    /// | `auth`, `admin` | nothing for half an hour, then the locked caps of one-time passwords |
     ///
-    /// Those on one line are equally strict: none is milder than another.
+    /// All that are on one line are equally strict: none is milder than another.
     #[must_use]
     pub const fn is_milder_than(self, other: Self) -> bool {
         self.strictness() < other.strictness()
     }
 
-    /// The place in the order of [`is_milder_than`](Self::is_milder_than).
+    /// The place in the order of strictness of [`is_milder_than`](Self::is_milder_than).
     const fn strictness(self) -> u8 {
         match self {
             Self::ApiHeavy => 0,
@@ -134,9 +135,9 @@ impl Protects {
         }
     }
 
-    /// Whether a policy that guards this may say that failure mode. An entrance has no choice: what
-    /// is milder than a denial at its first failure is not for a policy to say. Nor may an outage
-    /// close what is [not critical](Self::is_critical), nor let pass uncounted what is paid for.
+    /// Whether a policy that guards this may have that failure mode. An entrance has to fail closed: it
+    /// must deny from the first failure on. An outage must not close what is
+    /// [not critical](Self::is_critical), nor let pass uncounted what is paid for.
     #[must_use]
     pub const fn allows(self, failure: FailureMode) -> bool {
         match failure {
@@ -146,14 +147,14 @@ impl Protects {
         }
     }
 
-    /// Whether an outage may close it: an entrance, or what is paid for or cannot be undone.
+    /// Whether an outage may close this: it is an entrance, or is paid for, or cannot be undone.
     #[must_use]
     pub const fn is_critical(self) -> bool {
         self.is_entrance() || matches!(self, Self::Spend)
     }
 
-    /// How long the store may take, unless the policy says it. Whoever logs in waits for a slow hash
-    /// anyway; whoever calls an interface does it a thousand times.
+    /// The deadline of the store, unless the policy gives one. A login waits for a slow hash anyway; an
+    /// API is called a thousand times.
     pub(super) const fn usual_deadline(guarded: Option<Self>) -> Span {
         match guarded {
             Some(what) if what.is_entrance() => Span::from_millis(250),

@@ -14,9 +14,9 @@ use crate::shape::Kind;
 use crate::subject::{Dimension, Scope};
 use crate::time::Timestamp;
 
-/// All policies: checked, immutable, swapped whole.
+/// All policies, checked together: immutable, and replaced only as a whole.
 ///
-/// What would be found out in production is refused here:
+/// Mistakes that would otherwise show in production are refused here:
 ///
 /// ```
 /// use tidegate_core::{FailureMode, Name, PolicyError, PolicySet, PolicySpec};
@@ -30,8 +30,8 @@ use crate::time::Timestamp;
 pub struct PolicySet {
     /// Sorted by name.
     pub(super) policies: Vec<Policy>,
-    /// Every limit of this set and of those it succeeds, by identity, so that a successor can take
-    /// over its list of shapes. A limit that was left out may come back and find its state.
+    /// Every limit of this set and of the sets it succeeds, by identity, so that a successor can take
+    /// over the limit's list of shapes. A limit that was left out may come back and find its state.
     pub(super) limits: HashMap<u64, Arc<Limit>>,
     pub(super) plans: Plans,
 }
@@ -44,7 +44,7 @@ pub struct PolicySetBuilder {
     at: Option<Timestamp>,
 }
 
-/// How many limits a set remembers, those of the sets it succeeds included.
+/// The most limits that a set remembers, including those of the sets it succeeds.
 pub(super) const MAX_IDENTITIES: usize = 1 << 16;
 
 // === impl PolicySetBuilder ===
@@ -64,7 +64,7 @@ impl PolicySetBuilder {
         self
     }
 
-    /// Says when the set takes the place of an earlier one, so that it can be told
+    /// Sets the time at which the set replaces an earlier one, so that it is known
     /// [later](PolicySet::forgetting) which former names of counters do not matter any more.
     #[must_use]
     pub const fn at(mut self, now: Timestamp) -> Self {
@@ -73,8 +73,8 @@ impl PolicySetBuilder {
     }
 
     /// Checks the whole and builds it. State counted under `earlier`, the set that this one
-    /// replaces, stays readable; without it every limit starts a new list of numbers. Plans that it
-    /// has [learnt](PolicySet::learning) are forgotten: whoever needs one teaches it again.
+    /// replaces, stays readable; without it every limit starts a new list of numbers. Plans that the
+    /// earlier set has [learnt](PolicySet::learning) are forgotten, and have to be learnt again.
     ///
     /// # Errors
     ///
@@ -110,43 +110,44 @@ impl PolicySetBuilder {
 // === impl PolicySet ===
 
 impl PolicySet {
-    /// No policies yet, to be added one by one.
+    /// A builder without policies yet.
     #[must_use]
     pub fn builder() -> PolicySetBuilder {
         PolicySetBuilder::default()
     }
 
-    /// The policy of a name, if there is one.
+    /// The policy with this name, if there is one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Policy> {
         self.place(name).map(|place| &self.policies[place])
     }
 
-    /// The place of a policy among all of them: a handle that is quicker than the name, for as
-    /// long as the set lives.
+    /// The place of a policy among [all of them](Self::policies): a handle that is quicker than the
+    /// name, for as long as the set lives.
     #[must_use]
     pub fn place(&self, name: &str) -> Option<usize> {
         self.policies.binary_search_by(|policy| policy.name.as_str().cmp(name)).ok()
     }
 
-    /// The limit of an [identity](Limit::id), if it is in this set or was in one it succeeds.
+    /// The limit with this [identity](Limit::id), if it is in this set or in a set that this one
+    /// succeeds.
     #[must_use]
     pub fn limit(&self, id: u64) -> Option<&Arc<Limit>> {
         self.limits.get(&id)
     }
 
-    /// The set without the former names of counters of which none is left at `now`; `None` if it has
-    /// none of those. It decides as this one does.
+    /// The set without the former names under which no counter is left at `now`; `None` if there are no
+    /// such names. The new set decides as this one does.
     #[must_use]
     pub fn forgetting(&self, now: Timestamp) -> Option<Self> {
         let forgetting = |limit: &Limit| limit.forgetting(now, |_, _| false);
-        // Mostly there is nothing to forget, and nothing is copied.
+        // Usually there is nothing to forget, and then nothing is copied.
         self.limits.values().find_map(|limit| forgetting(limit))?;
         let mut next = self.clone();
         next.change(forgetting).then_some(next)
     }
 
-    /// Changes limits, wherever they are used. Whether any was changed.
+    /// Changes limits wherever they are used, and returns whether any was changed.
     fn change(&mut self, change: impl Fn(&Limit) -> Option<Limit>) -> bool {
         let mut changed = HashMap::new();
         for (id, limit) in &mut self.limits {
@@ -170,8 +171,8 @@ impl PolicySet {
     }
 }
 
-/// Checks that a policy may do this while its store fails: an entrance denies, nothing else does unless
-/// it is critical, and what is critical is not open.
+/// Checks that a policy may have this failure mode: an entrance has to fail closed, nothing that is not
+/// critical may, and nothing critical may fail open.
 fn check_failure(
     policy: &Name,
     protects: Option<Protects>,
@@ -192,9 +193,9 @@ fn check_failure(
 /// A set under construction.
 struct Building {
     set: PolicySet,
-    /// When it takes the place of the earlier one.
+    /// When the set replaces the earlier one.
     at: Option<Timestamp>,
-    /// The limits that use each form of key: for which class, if for one only, and whose they are.
+    /// The limits that use each form of key.
     keys: BTreeMap<String, Vec<KeyUse>>,
 }
 
@@ -280,7 +281,7 @@ impl Building {
         Ok(limit)
     }
 
-    /// A former name that another limit has now is that one's alone, from now on.
+    /// Makes every limit forget former names that another limit has now: they are that limit's alone.
     fn leave_names_to_others(&mut self) {
         let Self { set, keys, .. } = self;
         set.change(|limit| {
@@ -295,14 +296,14 @@ impl Building {
         });
     }
 
-    /// Two limits may have keys of the same form only if they are one limit.
+    /// Notes the form of a limit's keys, and refuses a form that another limit has.
     fn claim_key(
         &mut self,
         limit: &Limit,
         policy: &Name,
         class: Option<&Name>,
     ) -> Result<(), PolicyError> {
-        // A class the policy is not bound to is any class.
+        // Where the policy is bound to no class, keys can have any class.
         let class = class.filter(|_| limit.scope().contains(Dimension::Class));
         let used = KeyUse {
             class: class.cloned(),

@@ -31,7 +31,7 @@ impl Record {
     }
 
     /// The record of an abuse log that an operator leaves in this state at `now`, where `before` was
-    /// found. It is kept as long as the log had to be, the block holds and its level counts.
+    /// found. It is kept for as long as the log had to be kept, the block holds, and its level counts.
     #[must_use]
     pub fn amended(
         limit: u64,
@@ -46,12 +46,12 @@ impl Record {
     }
 }
 
-/// The stored expiry in ms if it covers `until`, in µs; otherwise the renewed one.
+/// The `stored` expiry in ms if it covers `until`, in µs; otherwise the `renewed` one, in ms.
 pub(crate) fn covering(stored: Option<u64>, until: u64, renewed: u64) -> u64 {
     stored.filter(|stored| until <= stored.saturating_mul(1_000)).unwrap_or(renewed)
 }
 
-/// The slack of a counter that is fresh again after this long, in µs.
+/// The slack, in µs, of a counter that is fresh again after `fresh_after`.
 pub(crate) fn slack(fresh_after: Span) -> u64 {
     fresh_after.min(SLACK).as_micros()
 }

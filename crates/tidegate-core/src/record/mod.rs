@@ -74,8 +74,8 @@ impl Record {
     /// Reads the record of a counter of this shape, and checks every number in it. `None` if it is a
     /// record of another shape, which is as good as none.
     ///
-    /// Without a shape only attempts are read: that is all there is to know about a counter from the
-    /// list of blocks.
+    /// Without a shape only attempts are read: a counter from the list of blocks has no other kind of
+    /// record.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Record {
         self.kept.write(self.limit, self.expires_at_ms)
     }
 
-    /// The block that holds at `now`.
+    /// The block of the counter that holds at `now`, if there is one.
     #[must_use]
     pub fn block(&self, now: Timestamp) -> Option<Block> {
         self.kept.log()?.block().filter(|block| block.holds(now))

@@ -1,4 +1,4 @@
-//! What is counted, and the delay that counting refused attempts can ask for.
+//! Which requests are counted, and the delay that counting refused attempts can ask for.
 //!
 //! The delay is decided by a [`Strategy`] that the store knows nothing of. A strategy is stateless, a
 //! function of how far the limit was overrun, so it is evaluated once, for 1 to 32 over, when the
@@ -11,10 +11,10 @@ use crate::time::Span;
 /// Which requests a [`Window`](super::Window) or a [`Quota`](super::Quota) counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Counts {
-    /// Those that were admitted. A refused request takes nothing.
+    /// Admitted requests only. A refused request takes nothing.
     #[default]
     Admitted,
-    /// Refused ones too: `remaining` goes below zero, and a backoff can grow with the overrun.
+    /// Refused requests too: `remaining` goes below zero, and a backoff can grow with the overrun.
     Attempts(Option<Backoff>),
 }
 
@@ -44,13 +44,13 @@ pub trait Strategy {
 pub struct Exponential {
     /// The first delay.
     pub base: Span,
-    /// How much longer each further one is.
+    /// How many times longer each further delay is.
     pub factor: u32,
-    /// The longest.
+    /// The longest delay.
     pub cap: Span,
 }
 
-/// A delay for each number of attempts over the limit; the last one repeats.
+/// A table with a delay for each number of attempts over the limit; the last one repeats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backoff(Arc<[Span; Backoff::ROWS]>);
 
@@ -84,16 +84,16 @@ impl Strategy for Exponential {
 // === impl Backoff ===
 
 impl Backoff {
-    /// How many rows the table has.
+    /// How many rows the table of delays has.
     pub const ROWS: usize = 32;
 
-    /// The table of a strategy.
+    /// The table of delays that `strategy` gives.
     #[must_use]
     pub fn by(strategy: &impl Strategy) -> Self {
         Self::from_fn(|over| strategy.delay(over))
     }
 
-    /// The table of any function: `delay(over)` for `over` = 1 to 32.
+    /// The table of delays that a function gives: `delay(over)` for `over` = 1 to 32.
     #[must_use]
     pub fn from_fn(mut delay: impl FnMut(u32) -> Span) -> Self {
         let mut over = 0;
@@ -125,7 +125,7 @@ impl Backoff {
         row.checked_sub(1).map_or(Span::ZERO, |row| self.0[row])
     }
 
-    /// All rows, for stores that send the table along.
+    /// All rows of the table, for stores that send it along.
     #[must_use]
     pub fn rows(&self) -> &[Span; Self::ROWS] {
         &self.0

@@ -25,14 +25,14 @@ use super::{Reading, Room, ShapeError, share, signed};
 use crate::cost::Cost;
 use crate::time::{MAX_EXACT, Span, Timestamp};
 
-/// So many tokens per so long, as it was written.
+/// A rate as it was written: a number of tokens per span of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     tokens: u64,
     per: Span,
 }
 
-/// A smooth rate with a burst.
+/// A limit with a smooth rate and a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     rate: Rate,
@@ -43,18 +43,19 @@ pub struct Bucket {
     p: u64,
     /// Units in a full bucket: `burst · p`, below 2⁵³.
     capacity: u64,
-    /// Divides units into tokens.
+    /// Divides units by `p`, which gives tokens.
     by_p: Divisor,
-    /// Divides units into microseconds.
+    /// Divides units by `r`, which gives microseconds.
     by_r: Divisor,
 }
 
-/// What is remembered of a bucket that is not full.
+/// The state kept for one key whose bucket is not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketState {
     /// Units in the bucket at `last`.
     pub level: u64,
-    /// When the level was that. Time is never taken to be earlier.
+    /// The time at which the level was `level`. The bucket never takes the time to be earlier than
+    /// this.
     pub last: Timestamp,
 }
 
@@ -65,7 +66,7 @@ impl Rate {
     ///
     /// # Errors
     ///
-    /// If either is zero, or the rate is above 10⁹ per second.
+    /// If either is zero or beyond the exact range, or the rate is above 10⁹ per second.
     pub const fn try_new(tokens: u64, per: Span) -> Result<Self, ShapeError> {
         if tokens == 0 {
             return Err(ShapeError::ZeroRate);
@@ -103,13 +104,13 @@ impl Rate {
         Self::try_new(tokens, Span::MINUTE)
     }
 
-    /// The tokens, as written.
+    /// The number of tokens per period, as written.
     #[must_use]
     pub const fn tokens(self) -> u64 {
         self.tokens
     }
 
-    /// The period, as written.
+    /// The period of the rate, as written.
     #[must_use]
     pub const fn per(self) -> Span {
         self.per
@@ -126,11 +127,11 @@ impl Rate {
 // === impl Bucket ===
 
 impl Bucket {
-    /// A bucket of `1 / of` of the rate and of the burst, and of one token at least.
+    /// A bucket with `1 / of` of the rate and of the burst, and one token of each at least.
     pub(super) fn share(&self, of: u64) -> Result<Self, ShapeError> {
         let rate = Rate::try_new(share(self.rate().tokens(), of), self.rate().per())?;
         Self::try_new(rate, share(self.burst(), of)).or_else(|error| match error {
-            // The units of this rate are finer, so that fewer tokens fit.
+            // The units of this rate are finer, so fewer tokens fit.
             ShapeError::TooLarge { largest_burst } => Self::try_new(rate, largest_burst),
             other => Err(other),
         })
@@ -187,15 +188,15 @@ impl Bucket {
         self.room_in(self.refilled(state, now), cost, now)
     }
 
-    /// What a request of `cost` would meet at `now`.
+    /// The reading that a request of `cost` would get at `now`.
     #[inline]
     pub fn look(&self, state: Option<BucketState>, cost: Cost, now: Timestamp) -> Reading {
         let refilled = self.refilled(state, now);
         self.look_in(refilled, self.room_in(refilled, cost, now), now)
     }
 
-    /// Takes `cost`, which [`look`](Self::look) found room for. A cost there is no room for
-    /// empties the bucket: it is never paid back by going below zero.
+    /// Takes `cost`, which [`look`](Self::look) found room for. A cost that there is no room for
+    /// empties the bucket: the level never goes below zero, so nothing has to be paid back.
     #[inline]
     pub fn take(
         &self,
@@ -206,16 +207,16 @@ impl Bucket {
         self.take_in(self.refilled(state, now), cost, now)
     }
 
-    /// Whether there is room in a bucket that was [refilled](Self::refilled) at `now`: a store that
-    /// looks and then takes refills it once.
+    /// Whether there is room for `cost` in a bucket that was [refilled](Self::refilled) at `now`. A
+    /// store that looks and then takes thus refills the bucket only once.
     #[must_use]
     #[inline]
     pub fn room_in(&self, refilled: BucketState, cost: Cost, now: Timestamp) -> Room {
         if cost.get() > self.burst { Room::Never } else { self.room_for(refilled, cost.get(), now) }
     }
 
-    /// What a request would meet in a bucket that was [refilled](Self::refilled) at `now` and has
-    /// [this room](Self::room_in) for it.
+    /// The reading of a request in a bucket that was [refilled](Self::refilled) at `now` and has [this
+    /// room](Self::room_in) for it.
     #[inline(always)]
     pub fn look_in(&self, refilled: BucketState, room: Room, now: Timestamp) -> Reading {
         Reading {
@@ -240,9 +241,9 @@ impl Bucket {
         (refilled, self.look_in(refilled, Room::Now, now))
     }
 
-    /// Gives back `cost`, which was taken at `taken_at`, up to a full bucket, and says how many whole
-    /// tokens that was. After the time in which an empty bucket fills, nothing is given back: as much
-    /// has run in since, and old refunds would add up to more than a burst.
+    /// Gives back `cost`, which was taken at `taken_at`, up to a full bucket. Returns the state and the
+    /// whole tokens given back. Nothing is given back once an empty bucket would have filled since
+    /// `taken_at`: as much has run in meanwhile, and old refunds would add up to more than a burst.
     #[must_use]
     pub fn give_back(
         &self,
@@ -261,18 +262,18 @@ impl Bucket {
         (BucketState { level, ..before }, self.by_p.floor(level - before.level))
     }
 
-    /// The instant at which `state` is as good as none: when the bucket is full.
+    /// The instant at which the bucket is full and `state` need not be kept.
     #[inline]
     #[must_use]
     pub fn fresh_at(&self, state: BucketState) -> Timestamp {
         state.last.after(self.time_to_full(state))
     }
 
-    /// What a request would meet where the state was written under the numbers of `old`.
+    /// The reading of a request whose state was written under the numbers of `old`.
     ///
-    /// Nothing is granted by a change of numbers: until it is written again, such a state is read
-    /// under the stricter of both, the slower rate and the smaller burst. Once full under those,
-    /// it is as good as none.
+    /// A change of numbers grants nothing: until it is written again, such a state is read under the
+    /// stricter numbers, the slower rate and the smaller burst. Once the bucket is full under those,
+    /// the state counts as none.
     pub fn look_inherited(
         &self,
         old: &Self,
@@ -288,14 +289,15 @@ impl Bucket {
         let room = if cost.get() > self.burst {
             Room::Never
         } else {
-            // A cost that only fits the larger burst has room when the bucket is as good as new.
+            // A cost that only fits the larger burst has room once the bucket is as good as new.
             stricter.room_for(state, cost.get().min(stricter.burst), now)
         };
         stricter.look_in(state, room, now)
     }
 
-    /// The state under these numbers of one that was written under those of `old`, as
-    /// [`look_inherited`](Self::look_inherited) sees it. A token that is not whole is begun anew.
+    /// Converts a state written under the numbers of `old` to these numbers, as
+    /// [`look_inherited`](Self::look_inherited) sees it; `None` for a full bucket. If the units differ,
+    /// a part of a token is dropped.
     #[must_use]
     pub fn inherit(&self, old: &Self, state: BucketState, now: Timestamp) -> Option<BucketState> {
         let stricter = self.stricter(old);
@@ -303,21 +305,22 @@ impl Bucket {
         (state.level < stricter.capacity).then(|| self.converted(&stricter, state))
     }
 
-    /// An empty bucket: what to assume of a state that cannot be read.
+    /// An empty bucket: the state to assume when the stored one cannot be read.
     #[must_use]
     pub const fn exhausted(&self, at: Timestamp) -> BucketState {
         BucketState { level: 0, last: at }
     }
 
-    /// The slower rate with the smaller burst. Its units are those of one of both, whose own burst
-    /// is no smaller, so they fit.
+    /// A bucket with the slower rate and the smaller burst of the two. It has the units of the slower
+    /// bucket, whose own burst is no smaller, so they fit.
     fn stricter(&self, other: &Self) -> Self {
         let slower = if other.rate.is_slower_than(self.rate) { other } else { self };
         let burst = self.burst.min(other.burst);
         Self { burst, capacity: burst * slower.p, ..*slower }
     }
 
-    /// A level in the units of `from` as one in these units, in whole tokens if they differ.
+    /// Converts a level in the units of `from` to the units of this bucket, in whole tokens if they
+    /// differ.
     fn converted(&self, from: &Self, state: BucketState) -> BucketState {
         let level = if from.p == self.p {
             state.level
@@ -327,7 +330,7 @@ impl Bucket {
         BucketState { level: level.min(self.capacity), ..state }
     }
 
-    /// The state at `now`, with what has run in since. A bucket never seen is full.
+    /// The state at `now`, with the units that have run in since. A bucket never seen is full.
     #[must_use]
     #[inline]
     pub fn refilled(&self, state: Option<BucketState>, now: Timestamp) -> BucketState {
@@ -350,7 +353,7 @@ impl Bucket {
         }
     }
 
-    /// How long after its time a state is as good as none.
+    /// How long after `last` the bucket is full and its state need not be kept.
     #[must_use]
     #[inline]
     pub fn time_to_full(&self, state: BucketState) -> Span {

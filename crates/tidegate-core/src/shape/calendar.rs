@@ -30,25 +30,25 @@ use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
 
 use crate::time::{Span, Timestamp};
 
-/// Seconds of an hour. Boundaries are whole seconds: offsets and changes of clocks are.
+/// Seconds in an hour. All boundaries are whole seconds, because offsets and changes of clocks are.
 const HOUR: i64 = 3_600;
 
-/// How far before an instant the hours are counted from: the two hours that must be found have at
-/// most 120 minutes each, and after a change of clocks the count is right within two more.
+/// How many seconds before an instant the count of hours begins. The two hours that must be found last
+/// at most 120 minutes each, and after a change of clocks the count is right within two more hours.
 const LOOK_BACK: i64 = 6 * HOUR;
 
-/// The most starts looked at to find four in a row around an instant. The hours need ten; days,
-/// weeks and months seven, with a date that is skipped and one that starts early by a fold.
+/// The most period starts examined to find four in a row around an instant. Hours need ten; days, weeks
+/// and months need seven, with a date that is skipped and one that starts early by a fold.
 const MAX_STARTS: usize = 12;
 
-/// The length of a period for probes, in seconds. The clocks of a node and its store may be apart by a
-/// little more before the store has to ask for other periods.
+/// The length of a calendar period for probes, in seconds. The clocks of a node and its store may
+/// differ by a little more than this before the store has to ask for other periods.
 const BRIEF: i64 = 3;
 
-/// Typing errors for which a zone is still suggested.
+/// The most typing errors for which a zone is still suggested.
 const MAX_TYPOS: usize = 2;
 
-/// How long one period is.
+/// The length of one calendar period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// From one full hour of the local clock to the next.
@@ -70,30 +70,30 @@ pub enum Unit {
 /// four integers, without a lock, an allocation or a look at the time zone.
 pub struct Calendar {
     unit: Unit,
-    /// As in the database, so that equal zones have equal names.
+    /// The zone's name as the database spells it, so that equal zones have equal names.
     name: Box<str>,
-    /// What the name stands for.
+    /// The time zone that `name` stands for.
     zone: TimeZone,
-    /// 1..=31; 1 unless the unit is a month.
+    /// The day on which months start, 1..=31; 1 unless the unit is a month.
     anchor_day: u8,
-    /// Periods of [`BRIEF`] instead, for probes.
+    /// Whether periods last [`BRIEF`] seconds instead of a unit, for probes.
     brief: bool,
-    /// A cache, and no part of what the calendar is: two calendars are equal without it.
+    /// The periods last refreshed to. This is a cache: two calendars are equal whatever it holds.
     memo: ArcSwap<Periods>,
 }
 
 /// Three periods in a row: the previous, the current and the next one.
 ///
-/// One to each side, because the store that picks among them may be a little behind the engine or
-/// ahead of it.
+/// There is one to each side because the store that picks among them may be a little behind the engine
+/// or ahead of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Periods {
-    /// The starts of the three, and of the one after. They increase strictly, except where the
-    /// range of [`Timestamp`] ends: starts outside it are moved to its edge.
+    /// The starts of the three periods, and of the one after them. They increase strictly, except where
+    /// the range of [`Timestamp`] ends: starts outside it are moved to its edge.
     bounds: [Timestamp; 4],
 }
 
-/// Why there is no such calendar.
+/// Why a calendar could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CalendarError {
     /// The database has no zone of this name.
@@ -101,24 +101,24 @@ pub enum CalendarError {
     UnknownZone {
         /// The name that was given.
         zone: String,
-        /// A name that resembles it.
+        /// A known zone name that resembles the one given.
         suggestion: Option<String>,
     },
-    /// No month has such a day.
+    /// No month has this day.
     #[error("no month has a day {0}; give an anchor day from 1 to 31")]
     AnchorDayOutOfRange(u8),
-    /// Only months start on a day of the month.
+    /// An anchor day was given, but the unit is not a month.
     #[error("only months start on an anchor day; leave it out, or count per month")]
     AnchorDayWithoutMonth,
 }
 
-/// What to do about an unknown zone.
+/// The advice about an unknown zone: the suggested name, or where to find names.
 struct Advice<'a>(Option<&'a str>);
 
 // === impl Unit ===
 
 impl Unit {
-    /// The word for it in policies: `hour`, `day`, `week`, `month`.
+    /// The word for this unit in policies: `hour`, `day`, `week`, `month`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -129,7 +129,7 @@ impl Unit {
         }
     }
 
-    /// The longest that a period of it lasts, give or take an hour: a month is 31 days.
+    /// The longest that a period of this unit lasts, give or take an hour: a month is 31 days.
     #[must_use]
     pub const fn longest(self) -> Span {
         let days = match self {
@@ -169,7 +169,7 @@ impl Calendar {
         Ok(calendar)
     }
 
-    /// How long a period is.
+    /// The unit of the calendar: how long one period is.
     #[must_use]
     pub const fn unit(&self) -> Unit {
         self.unit
@@ -187,7 +187,7 @@ impl Calendar {
         self.anchor_day
     }
 
-    /// The periods last refreshed to; at first those around [`Timestamp::ZERO`].
+    /// The periods remembered by the last refresh; at first those around [`Timestamp::ZERO`].
     #[must_use]
     pub fn periods(&self) -> Periods {
         **self.memo.load()
@@ -195,9 +195,9 @@ impl Calendar {
 
     /// Remembers the periods around `now`.
     ///
-    /// Going back is allowed, and refreshing to the periods that are remembered already costs no
-    /// write. Of several at once, one stays: all of them come from a store that refused, and a
-    /// store whose time is still not covered refuses again.
+    /// Going back is allowed, and refreshing to the periods that are remembered already costs no write.
+    /// Of several refreshes at once, one wins: each of them follows a refusal by a store, and a store
+    /// whose time is still not covered refuses again.
     pub fn refresh(&self, now: Timestamp) {
         let [_, start, end, _] = self.periods().bounds();
         if now < start || now >= end {
@@ -226,7 +226,7 @@ impl Calendar {
         Periods { bounds: starts.map(timestamp_of) }
     }
 
-    /// The end of the period that contains `at`. A period that is not remembered is from now on.
+    /// The end of the period that contains `at`. If that period was not remembered, it is from now on.
     pub(super) fn end_of(&self, at: Timestamp) -> Timestamp {
         let end = |periods: &Periods| periods.containing(at).map(|(_, end)| end);
         end(&self.periods()).unwrap_or_else(|| {
@@ -235,8 +235,8 @@ impl Calendar {
         })
     }
 
-    /// The calendar for [probes](crate::Trial): its periods are a few seconds long, around whatever time
-    /// it is asked to refresh to.
+    /// A copy of this calendar for [probes](crate::Trial): its periods are a few seconds long, around
+    /// the time it was last refreshed to.
     pub(super) fn brief(&self, now: Timestamp) -> Self {
         let memo = ArcSwap::from_pointee(Periods::brief(now));
         Self { brief: true, memo, ..self.clone() }
@@ -253,7 +253,7 @@ impl Calendar {
         second + (-(second + offset)).rem_euclid(HOUR)
     }
 
-    /// The date which opens the period of the local date at `second`.
+    /// The date that opens the period which contains the local date at `second`.
     fn opening(&self, second: i64) -> Date {
         let date = self.zone.to_datetime(instant_of(second)).date();
         match self.unit {
@@ -266,7 +266,7 @@ impl Calendar {
         }
     }
 
-    /// The date which opens the period `count` periods after the one that `opening` opens.
+    /// The date that opens the period `count` periods after the one that `opening` opens.
     fn stepped(&self, opening: Date, count: i64) -> Date {
         match self.unit {
             Unit::Hour | Unit::Day => days_after(opening, count),
@@ -287,14 +287,14 @@ impl Calendar {
     /// The first instant at which the local clock has reached the midnight that begins `date`.
     fn first_instant(&self, date: Date) -> i64 {
         let midnight = date.to_datetime(Time::midnight());
-        // Always in range, as in `instant_of`.
+        // Always in range, for the reason given at `instant_of`.
         let as_utc = Offset::UTC.to_timestamp(midnight).map_or(0, jiff::Timestamp::as_second);
         let with = |offset: Offset| as_utc - i64::from(offset.seconds());
         match self.zone.to_ambiguous_timestamp(midnight).offset() {
             AmbiguousOffset::Unambiguous { offset } => with(offset),
             AmbiguousOffset::Fold { before, .. } => with(before),
-            // The jump lies between the two readings of a midnight that never was. Mostly that is
-            // the later one, but a jump from 23:30 to 00:30 comes before it.
+            // Midnight was skipped, so it has two readings, and the jump lies between them. Mostly it
+            // is at the later one, but a jump from 23:30 to 00:30 comes before it.
             AmbiguousOffset::Gap { before, after } => self
                 .zone
                 .following(instant_of(with(after)))
@@ -306,14 +306,14 @@ impl Calendar {
 }
 
 impl Calendar {
-    /// What was configured, in a form that no other calendar has.
+    /// The configured values as text. No two different calendars have the same text.
     pub(super) fn text(&self) -> String {
         format!("{} {} {}", self.unit.name(), self.name, self.anchor_day)
     }
 }
 
 impl Clone for Calendar {
-    /// A calendar of its own, which starts with the periods remembered here.
+    /// A separate calendar, which starts with the periods remembered here.
     fn clone(&self) -> Self {
         Self {
             unit: self.unit,
@@ -337,7 +337,7 @@ impl fmt::Debug for Calendar {
 }
 
 impl PartialEq for Calendar {
-    /// What was configured is compared; the zone follows from its name, and the memo is a cache.
+    /// Compares the configured values; the zone follows from its name, and the memo is a cache.
     fn eq(&self, other: &Self) -> bool {
         (self.unit, &self.name, self.anchor_day) == (other.unit, &other.name, other.anchor_day)
     }
@@ -348,8 +348,8 @@ impl Eq for Calendar {}
 // === impl Periods ===
 
 impl Periods {
-    /// Three periods of [`BRIEF`], the second of them around `now`. They begin with whole seconds, as all
-    /// periods of calendars do.
+    /// Three periods of [`BRIEF`] seconds, of which the second contains `now`. They begin with whole
+    /// seconds, as all calendar periods do.
     fn brief(now: Timestamp) -> Self {
         let first = second_of(now) - 1 - BRIEF;
         Self { bounds: [0, 1, 2, 3].map(|place| timestamp_of(first + place * BRIEF)) }
@@ -387,7 +387,7 @@ impl fmt::Display for Advice<'_> {
     }
 }
 
-/// Four starts in a row of which the second is the last one at or before `now`.
+/// Four period starts in a row, of which the second is the last one at or before `now`.
 ///
 /// A start that does not come after the one before it belongs to a date that was skipped.
 fn surround(now: i64, starts: impl Iterator<Item = i64>) -> [i64; 4] {
@@ -419,8 +419,8 @@ fn timestamp_of(second: i64) -> Timestamp {
     Timestamp::from_micros(u64::try_from(second).unwrap_or(0).saturating_mul(1_000_000))
 }
 
-/// A second as the time zones want it. Theirs reach to the year 9999 and ours to 2255, so that
-/// none is out of their range.
+/// A second as the type that the time zone library wants. Its range reaches to the year 9999 and ours
+/// to 2255, so no second is out of range.
 fn instant_of(second: i64) -> jiff::Timestamp {
     jiff::Timestamp::from_second(second).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }
@@ -437,8 +437,8 @@ fn find_zone(name: &str) -> Result<TimeZone, CalendarError> {
     }
 }
 
-/// The zone that was most likely meant: the one that is the fewest typing errors away, none if only
-/// the case differs; or else the one of that city.
+/// The zone that was most likely meant: the one the fewest typing errors away, where a difference in
+/// case is none; or else the zone of the city called `name`.
 fn similar_zone(database: &TimeZoneDatabase, name: &str) -> Option<String> {
     let wanted = name.to_ascii_lowercase();
     let distance = |known: &str| {
@@ -453,7 +453,8 @@ fn similar_zone(database: &TimeZoneDatabase, name: &str) -> Option<String> {
     Some(nearest)
 }
 
-/// The edit distance of two names if it is at most [`MAX_TYPOS`], and less than half of the name.
+/// The edit distance of two names, if it is at most [`MAX_TYPOS`] and less than half the length of
+/// `known`.
 fn typos(known: &str, given: &str) -> Option<usize> {
     let (known, given) = (known.as_bytes(), given.as_bytes());
     if known.len().abs_diff(given.len()) > MAX_TYPOS {

@@ -3,7 +3,7 @@
 //! A reading divides twice, and a division takes longer than all the rest of a bucket's step. For
 //! dividends below 2⁵⁴ one multiplication by a rounded-up reciprocal gives the very same quotient.
 
-/// A divisor of numbers below 2⁵⁴.
+/// A divisor for dividends below 2⁵⁴.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Divisor {
     divisor: u64,
@@ -16,7 +16,7 @@ pub(super) struct Divisor {
 // === impl Divisor ===
 
 impl Divisor {
-    /// Divides by `divisor`, which is not zero.
+    /// A divisor that divides by `divisor`, which is not zero.
     pub(super) const fn new(divisor: u64) -> Self {
         let shift = u64::BITS - (divisor - 1).leading_zeros();
         #[expect(clippy::cast_possible_truncation, reason = "at most 2⁵⁵")]

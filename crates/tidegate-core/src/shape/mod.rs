@@ -27,13 +27,13 @@
 //!
 //! A shape whose state or step is large may want files of its own beside these, as abuse logs have.
 //!
-//! The model that the tests hold every store to learns it in `model/counter.rs` and `model/log.rs` of
-//! `tidegate-test`.
+//! The model that tests compare every store with learns the shape in `model/counter.rs` and
+//! `model/log.rs` of `tidegate-test`.
 //!
-//! Not needed, but kind: a budget of its own (`memory/mod.rs`, and in the policy file
-//! `file/written/mod.rs` and `file/check/budget.rs`; until then its shelf goes by that of another
-//! shape), words for `tidegate explain` (`cli/explain/told.rs`, which otherwise shows the fields as they
-//! are), and a line in `file/idle.rs`, which otherwise claims nothing about it.
+//! Optional: a budget of its own (`memory/mod.rs`, and in the policy file `file/written/mod.rs` and
+//! `file/check/budget.rs`; until then its shelf uses the budget of another shape), words for `tidegate
+//! explain` (`cli/explain/told.rs`, which otherwise shows the fields as they are), and a line in
+//! `file/idle.rs`, which otherwise claims nothing about it.
 
 mod attempts;
 mod backoff;
@@ -61,12 +61,12 @@ use siphasher::sip::SipHasher13;
 use crate::cost::Cost;
 use crate::time::{MAX_EXACT, Span, Timestamp};
 
-/// What a limit counts, with its numbers.
+/// The shape of a limit, with its numbers: what is counted, and when there is room again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A smooth rate with a burst.
     Bucket(Bucket),
-    /// A count in any span of a length.
+    /// A count in any span of a given length.
     Window(Window),
     /// A budget per period.
     Quota(Quota),
@@ -74,38 +74,38 @@ pub enum Shape {
     Attempts(Attempts),
 }
 
-/// Which shape, without its numbers. Stores lock counters in this order.
+/// The kind of a shape, without its numbers. Stores lock counters in the order of these kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// [`Bucket`].
+    /// The kind of a [`Bucket`].
     Bucket,
-    /// [`Window`].
+    /// The kind of a [`Window`].
     Window,
-    /// [`Quota`].
+    /// The kind of a [`Quota`].
     Quota,
-    /// [`Attempts`].
+    /// The kind of an [`Attempts`].
     Attempts,
 }
 
-/// Why numbers do not make a shape.
+/// Why the given numbers do not make a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// A rate of nothing.
+    /// The rate is zero.
     #[error("a rate of 0 admits nothing, ever; deny the action instead of limiting it")]
     ZeroRate,
-    /// A period of no length.
+    /// The period has no length.
     #[error("a period must be at least 1 µs long")]
     ZeroPeriod,
-    /// No burst.
+    /// The burst is zero.
     #[error("a burst of 0 admits nothing, ever; the smallest burst is 1")]
     ZeroBurst,
-    /// A count of nothing.
+    /// The count is zero.
     #[error("a count of 0 admits nothing, ever; deny the action instead of limiting it")]
     ZeroCount,
-    /// More than a thousand tokens per microsecond.
+    /// The rate is above a thousand tokens per microsecond.
     #[error("rates up to 10⁹ per second are counted exactly; this one is faster")]
     TooFast,
-    /// `burst · p` does not fit 53 bits.
+    /// The burst is too large: `burst · p` does not fit 53 bits.
     #[error(
         "burst × period is beyond the exact range: with this rate the burst may be at most \
          {largest_burst}"
@@ -114,21 +114,21 @@ pub enum ShapeError {
         /// The largest burst that is exact at this rate.
         largest_burst: u64,
     },
-    /// A `block_at` of nothing, or of one.
+    /// `block_at` is zero or one.
     #[error("a `block_at` of 0 or 1 blocks the first attempt already; the smallest is 2")]
     BlocksEverything,
-    /// A long window that is not longer, or not larger.
+    /// The long window is not longer than the short one, or its `block_at` is not larger.
     #[error(
         "the long window must be longer than the short one and have a larger `block_at`, or one of \
          them would never be reached"
     )]
     LongNotLonger,
-    /// A count or length beyond the exact range.
+    /// A count, rate or length is beyond the exact range.
     #[error("the largest {what} that is counted exactly is {largest}")]
     OutOfRange {
-        /// Which number.
+        /// The name of the number that is too large.
         what: &'static str,
-        /// Its largest value.
+        /// The largest value that the number may have.
         largest: u64,
     },
 }
@@ -136,7 +136,7 @@ pub enum ShapeError {
 // === impl Shape ===
 
 impl Shape {
-    /// Which shape this is.
+    /// The kind of this shape.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         match self {
@@ -147,7 +147,7 @@ impl Shape {
         }
     }
 
-    /// The most that can be taken at once: the burst or the count.
+    /// The most units that can be taken at once: the burst or the count.
     #[must_use]
     pub const fn capacity(&self) -> u64 {
         match self {
@@ -169,21 +169,22 @@ impl Shape {
         }
     }
 
-    /// Whether a request that it refuses itself is written, because that begins a block.
+    /// Whether a request is recorded even if this limit itself refuses it, because that begins a block.
     #[must_use]
     #[inline]
     pub const fn counts_own_refusals(&self) -> bool {
         matches!(self, Self::Attempts(_))
     }
 
-    /// Whether what is taken beyond what is left is lost, as of a bucket, which is never below empty.
-    /// Everything else counts it.
+    /// Whether units taken beyond those left are lost, as in a bucket, which is never below empty.
+    /// Every other shape counts them.
     #[must_use]
     pub const fn stops_at_empty(&self) -> bool {
         matches!(self, Self::Bucket(_))
     }
 
-    /// The calendar whose periods a charge has to bring; `None` for every shape but a quota by one.
+    /// The calendar whose periods a charge has to bring; `None` unless this is a quota that follows
+    /// one.
     #[must_use]
     #[inline]
     pub fn calendar(&self) -> Option<&Calendar> {
@@ -193,8 +194,8 @@ impl Shape {
         }
     }
 
-    /// The rate it admits in the long run: so many units in this span. Of a calendar the span is the
-    /// longest that a period lasts, give or take an hour.
+    /// The rate admitted in the long run, as units and the span in which they are admitted. For a
+    /// calendar, the span is the longest that a period lasts, give or take an hour.
     #[must_use]
     pub fn rate(&self) -> (u64, Span) {
         match self {
@@ -205,8 +206,8 @@ impl Shape {
         }
     }
 
-    /// The span in which it admits its capacity: what an empty bucket needs to be full, the length of
-    /// a window or period, the longer window of an abuse log.
+    /// The span in which the capacity is admitted: the time an empty bucket takes to fill, the length
+    /// of a window or period, the longer window of an abuse log.
     #[must_use]
     pub fn span(&self) -> Span {
         match self {
@@ -223,15 +224,15 @@ impl Shape {
 }
 
 impl Shape {
-    /// The same form with the numbers of a [probe](crate::Trial): room for many of them, no block, and
-    /// nothing that has to be kept for longer than a few seconds.
+    /// The same kind of shape with the numbers of a [probe](crate::Trial): room for many probes, no
+    /// block, and nothing that has to be kept for longer than a few seconds.
     pub(crate) fn brief(&self, now: Timestamp) -> Self {
-        // These numbers always make a shape, as a test sees.
+        // These numbers always make a shape; a test checks that.
         self.try_brief(now).unwrap_or_else(|_| self.clone())
     }
 
     fn try_brief(&self, now: Timestamp) -> Result<Self, ShapeError> {
-        /// Below the two seconds from one probe to the next, with as much for a slack.
+        /// Less than half of the two seconds from one probe to the next, so that as much slack is left.
         const SPAN: Span = Span::from_millis(900);
         const MANY: u64 = 1_000;
         Ok(match self {
@@ -252,8 +253,8 @@ impl Shape {
         })
     }
 
-    /// How many requests of the lightest kind, which take `cost` each, one key certainly gets through
-    /// within `span`.
+    /// How many requests of the lightest kind, which take `cost` each, one key is certain to get
+    /// through within `span`.
     pub(crate) fn admits_within(&self, span: Span, cost: Cost) -> u64 {
         let times = |length: Span| (span.as_micros() / length.as_micros().max(1)).max(1);
         let of = |count: u64| count / cost.get();
@@ -274,9 +275,9 @@ impl Shape {
         }
     }
 
-    /// A limit of `1 / of` of its numbers, and of one at least, that counts admitted requests only.
-    /// An abuse log becomes a window, which begins no block: what an outage shows is no reason for
-    /// one.
+    /// This limit with `1 / of` of its numbers, each of them one at least, counting admitted requests
+    /// only. An abuse log becomes a window, which begins no block: attempts during an outage are no
+    /// reason for one.
     pub(crate) fn share(&self, of: u64) -> Result<Self, ShapeError> {
         match self {
             Self::Bucket(bucket) => bucket.share(of).map(Self::Bucket),
@@ -290,7 +291,7 @@ impl Shape {
                 Quota::try_new(share(quota.count(), of), period, Counts::Admitted).map(Self::Quota)
             }
             Self::Attempts(attempts) => {
-                // The smaller count of both windows, in the longer of them.
+                // The smaller count of the two windows, over the longer of them.
                 let passes =
                     |threshold: &Threshold| u64::from(threshold.block_at.saturating_sub(1));
                 let temp = passes(attempts.temp());
@@ -301,13 +302,14 @@ impl Shape {
         }
     }
 
-    /// Whether a length in the key tells it from others of its kind. An abuse log has none.
+    /// Whether the key contains a length, which tells the limit from others of its kind. The key of an
+    /// abuse log has none.
     pub(crate) const fn has_length(&self) -> bool {
         !matches!(self, Self::Attempts(_))
     }
 
-    /// Writes the length into a key, in the form of the kind: a window apart from a bucket of the same
-    /// length, which would overwrite each other in a shared store.
+    /// Writes the length into a key, in a form that depends on the kind: a window and a bucket of the
+    /// same length would otherwise overwrite each other in a shared store.
     pub(crate) fn write_length(&self, out: &mut impl fmt::Write) -> fmt::Result {
         match self {
             Self::Bucket(bucket) => write!(out, ":w{}", bucket.rate().per()),
@@ -320,7 +322,8 @@ impl Shape {
         }
     }
 
-    /// Tells the period of a quota from others, in every process alike; zero for other shapes.
+    /// A number that identifies the period of a quota, the same in every process; zero for other
+    /// shapes.
     pub(crate) fn period_print(&self) -> u64 {
         let Self::Quota(quota) = self else { return 0 };
         let text = match quota.period() {
@@ -338,7 +341,8 @@ impl Kind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Bucket, Self::Window, Self::Quota, Self::Attempts];
 
-    /// The family of keys: `rq` for quotas, one of its own for abuse logs, `rl` for the rest.
+    /// The family that keys of this kind belong to: `rq` for quotas, one of its own for abuse logs,
+    /// `rl` for the rest.
     pub(crate) const fn family(self) -> &'static str {
         match self {
             Self::Quota => "rq",
@@ -369,8 +373,8 @@ fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// What is left of `count`. A reload may have lowered it below what was used; only where attempts
-/// are counted does that show.
+/// The units left of `count`. A reload may have lowered the count below the units used; only where
+/// attempts are counted does that show as a number below zero.
 fn left(count: u64, used: u64, counts: &Counts) -> i64 {
     let left = signed(count) - signed(used);
     left.max(if counts.attempts() { -signed(MAX_OVER) } else { 0 })

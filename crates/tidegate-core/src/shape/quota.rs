@@ -1,12 +1,13 @@
 //! A budget per period: 10,000 a day, a million a month from the customer's billing day.
 //!
-//! The state is the start of a period and what was used in it. Which period a request falls in is
-//! decided by the clock of the store; where periods follow a calendar, the charge brings the
-//! boundaries along ([`Periods`]), because no store should know time zones.
+//! The state is the start of a period and the units used in it. The clock of the store decides which
+//! period a request falls in; if periods follow a calendar, the charge brings the boundaries along
+//! ([`Periods`]), because no store should know time zones.
 //!
-//! What was used is a fact that outlives a reload: it counts until the period that it was used in would
-//! have ended, and longer if that began within the period now in force. Once more is used, all of it
-//! counts until the later of both ends: a state has one count, and nothing is granted by a change.
+//! Used units outlive a reload that changes the period: they count until the end of the period they
+//! were used in, and longer if that period began within the one now in force. Once more units are used,
+//! all of them count until the later of the two ends: a state has one count, and a change of numbers
+//! grants nothing.
 //!
 //! A quota says nothing about speed. Put a [`Bucket`](super::Bucket) beside it in the same policy,
 //! and both are charged together or not at all.
@@ -18,7 +19,7 @@ use super::{
 use crate::cost::Cost;
 use crate::time::{MAX_EXACT, Span, Timestamp};
 
-/// A budget per period.
+/// A budget of units per period.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quota {
     count: u64,
@@ -26,42 +27,42 @@ pub struct Quota {
     counts: Counts,
 }
 
-/// When a quota starts anew.
+/// The periods of a quota: when its count starts again from zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// Every so long, counted from the Unix epoch: all keys start anew together.
+    /// Periods of this length, counted from the Unix epoch: all keys start anew together.
     Fixed(Span),
-    /// So long after the first use: each key has its own period.
+    /// A period of this length from the first use on: each key has its own.
     FirstUse(Span),
-    /// With the hours, days, weeks or months of a time zone.
+    /// The hours, days, weeks or months of a time zone.
     Calendar(Calendar),
 }
 
-/// What is remembered of a quota in use.
+/// The state kept for one key of a quota in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotaState {
-    /// When the period began. Time is never taken to be earlier.
+    /// When the period began. The quota never takes the time to be earlier than this.
     pub start: Timestamp,
-    /// Units used since.
+    /// Units used since `start`.
     pub used: u64,
-    /// When that period ends. Where another period is in force, what was used counts until then: to the
-    /// millisecond, which is all that a shared store remembers of it. [`Timestamp::ZERO`] leaves it to
-    /// the period in force.
+    /// When the period that began at `start` ends. If another period is in force by now, the used units
+    /// count until then: to the millisecond, which is all that a shared store remembers of it.
+    /// [`Timestamp::ZERO`] leaves the end to the period in force.
     pub end: Timestamp,
 }
 
-/// A period with what was used in it.
+/// The current period of one key, with the units used in it.
 #[derive(Clone, Copy)]
 struct Current {
-    /// What the clock shows, from which waits are told.
+    /// The time that the clock shows, from which waits are counted.
     told_at: Timestamp,
-    /// The same, or the latest time that the state has seen.
+    /// The later of `told_at` and the latest time that the state has seen.
     now: Timestamp,
     start: Timestamp,
-    /// When the period ends, with whatever is used from now on.
+    /// When the period ends, and with it all units used from now on.
     end: Timestamp,
-    /// When what was used so far stops counting: `end`, or earlier if it was used under a period that
-    /// is no longer in force.
+    /// When the units used so far stop counting: `end`, or earlier if they were used under a period
+    /// that is no longer in force.
     until: Timestamp,
     used: u64,
 }
@@ -69,7 +70,8 @@ struct Current {
 // === impl Period ===
 
 impl Period {
-    /// How long it lasts; of a calendar, the longest that one lasts ([`Unit::longest`](super::Unit::longest)).
+    /// How long the period lasts; for a calendar, the longest that one of its periods lasts
+    /// ([`Unit::longest`](super::Unit::longest)).
     #[must_use]
     pub const fn length(&self) -> Span {
         match self {
@@ -82,7 +84,7 @@ impl Period {
 // === impl Quota ===
 
 impl Quota {
-    /// The largest count: with all the refused attempts that are counted it is still exact.
+    /// The largest count: it stays exact even with all the refused attempts that are counted.
     pub const MAX_COUNT: u64 = MAX_EXACT - MAX_OVER;
 
     /// `count` units per `period`.
@@ -104,19 +106,19 @@ impl Quota {
         self.count
     }
 
-    /// When it starts anew.
+    /// The period after which the count starts again from zero.
     #[must_use]
     pub const fn period(&self) -> &Period {
         &self.period
     }
 
-    /// What it counts.
+    /// Which requests the quota counts.
     #[must_use]
     pub const fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// The calendar whose periods a charge must bring along.
+    /// The calendar whose periods a charge must bring along; `None` if the quota follows none.
     #[must_use]
     pub const fn calendar(&self) -> Option<&Calendar> {
         match &self.period {
@@ -141,7 +143,7 @@ impl Quota {
         Ok(self.room_in(self.current(state, now, periods)?, cost))
     }
 
-    /// What a request of `cost` would meet at `now`.
+    /// The reading that a request of `cost` would get at `now`.
     ///
     /// # Errors
     ///
@@ -158,8 +160,8 @@ impl Quota {
         Ok(self.reading(current, self.room_in(current, cost), Span::ZERO))
     }
 
-    /// Counts `cost`. Where attempts are counted this may go past the count, and the reading then
-    /// says how long to stay away.
+    /// Counts `cost`. If attempts are counted, this may go past the count, and the reading then says
+    /// how long to stay away.
     ///
     /// # Errors
     ///
@@ -179,14 +181,14 @@ impl Quota {
         let over = current.used.saturating_sub(self.count);
         let backoff = self.counts.delay(over, current.end.since(current.now));
         let state = QuotaState { start: current.start, used: current.used, end: current.end };
-        // No room comes before the period ends and a backoff is never longer than that, so the
-        // wait for room already is the longer of the two.
+        // There is no room before the period ends, and a backoff is never longer than that, so the wait
+        // for room is already the longer of the two.
         let wait = self.room_in(current, cost).wait();
         Ok((state, Reading { wait, ..self.reading(current, room, backoff) }))
     }
 
-    /// Gives back what was taken at `taken_at`, unless another period has begun since, and says how
-    /// much that was.
+    /// Gives back `cost`, which was taken at `taken_at`, unless another period has begun since. Returns
+    /// the state and the units given back.
     #[must_use]
     pub fn give_back(
         &self,
@@ -199,7 +201,7 @@ impl Quota {
         (QuotaState { used: state.used - units, ..state }, units)
     }
 
-    /// The state of an entry that was written under these numbers, with the end of its period.
+    /// Adds the end of its period to a state that was written under these numbers.
     #[must_use]
     pub fn ending(&self, state: QuotaState) -> QuotaState {
         let end = match &self.period {
@@ -210,7 +212,7 @@ impl Quota {
         QuotaState { end, ..state }
     }
 
-    /// Whether what was used under another period counts for longer than the period in force lasts. Then
+    /// Whether units used under another period count for longer than the period in force lasts. Then
     /// the state keeps its start and its end, whatever is added to it.
     ///
     /// # Errors
@@ -227,7 +229,7 @@ impl Quota {
         self.bounds(now, begun, periods).map(|(_, end)| end < state.lasts())
     }
 
-    /// A spent quota: what to assume of a state that cannot be read.
+    /// A spent quota: the state to assume when the stored one cannot be read.
     #[must_use]
     pub const fn exhausted(&self, at: Timestamp) -> QuotaState {
         QuotaState { start: at, used: self.count, end: Timestamp::ZERO }
@@ -241,14 +243,14 @@ impl Quota {
         periods: Option<&Periods>,
     ) -> Result<Current, Stale> {
         let (told_at, now) = (now, state.map_or(now, |state| now.max(state.start)));
-        // Where nothing is used, as after a refund, no period has begun with it.
+        // If nothing is used, as after a refund, the state has begun no period.
         let begun = state.filter(|state| state.used > 0).map(|state| state.start);
         let (start, end) = self.bounds(now, begun, periods)?;
         let fresh = Current { told_at, now, start, end, until: end, used: 0 };
         let Some(state) = state else { return Ok(fresh) };
         let (used, lasts) = (state.used, state.lasts());
         Ok(if state.start >= start || end < lasts {
-            // It began within the period the clock shows, or it outlasts that.
+            // The state's period began within the one that the clock shows, or it ends later.
             let end = end.max(lasts);
             Current { start: state.start, end, until: end, used, ..fresh }
         } else if now < lasts {
@@ -313,7 +315,8 @@ fn aligned(now: Timestamp, length: Span) -> (Timestamp, Timestamp) {
 // === impl QuotaState ===
 
 impl QuotaState {
-    /// Until when it counts whatever period is in force: the end of its own, in whole milliseconds.
+    /// When the used units stop counting, whatever period is in force: the end of their own period, in
+    /// whole milliseconds.
     #[inline]
     fn lasts(&self) -> Timestamp {
         if self.used == 0 || self.end == Timestamp::ZERO {

@@ -1,4 +1,4 @@
-//! What one limit says about one request, and whether it could say so.
+//! The answer of one limit to one request, and the error if it could not answer.
 
 use core::hint::cold_path;
 
@@ -8,37 +8,38 @@ use crate::time::{Span, Timestamp};
 /// Whether a limit has room for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Room {
-    /// Yes.
+    /// There is room now.
     Now,
-    /// Not yet. Alone, the same request is admitted after exactly this long, and refused one
-    /// tick earlier.
+    /// Not yet. If no other request comes between, the same request is admitted after exactly this
+    /// long, and refused one tick earlier.
     After(Span),
     /// No wait helps: the request costs more than the limit ever holds.
     Never,
 }
 
-/// What one limit says about one request.
+/// The answer of one limit to one request.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Whether it had room for the request.
+    /// Whether the limit had room for the request.
     pub room: Room,
-    /// Once the request is refused: how long until this limit has room for the same one. That is
-    /// longer than `room` says where the refused attempt itself was counted.
+    /// If the request is refused, how long until this limit has room for the same request. That is
+    /// longer than `room` says if the refused attempt itself was counted.
     pub wait: Span,
     /// Whole units left, rounded down. Below zero only where refused attempts are counted.
     pub remaining: i64,
-    /// How long until nothing counted so far counts any more: a bucket is full, a window empty,
+    /// How long until nothing counted so far counts any more: until a bucket is full, a window empty,
     /// the period of a quota over.
     pub reset_after: Span,
     /// The delay the limit's [`Backoff`](crate::Backoff) asked for; zero where none did.
     pub backoff: Span,
-    /// What an [`Attempts`](crate::Attempts) has counted, and the block that holds; `None` for every other shape.
+    /// The attempts that an [`Attempts`](crate::Attempts) has counted, and the block in force; `None`
+    /// for every other shape.
     pub attempts: Option<Tally>,
 }
 
-/// Calendar periods were needed that the charge did not bring. Nothing was changed: send the
-/// charge again with the periods around `now`.
+/// The calendar periods that the charge brought do not cover the time of the store. Nothing was
+/// changed: send the charge again with the periods around `now`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the calendar periods sent do not cover the time of the store")]
 pub struct Stale {
@@ -49,7 +50,7 @@ pub struct Stale {
 // === impl Reading ===
 
 impl Reading {
-    /// What a limit that was never asked says: nothing is left of it.
+    /// The reading of a limit that was never asked: nothing is left of it.
     pub(crate) const NOTHING: Self = Self {
         room: Room::Never,
         wait: Span::ZERO,
@@ -59,9 +60,9 @@ impl Reading {
         attempts: None,
     };
 
-    /// What was read at `seen`, as it is told at `now`. A clock that was set back shows a counter an
-    /// earlier time than it has seen; for the counter time stands still until then, so whatever is to
-    /// be waited for takes so much longer.
+    /// Restates a reading made at `seen` for a clock that shows `now`. After a clock was set back,
+    /// `now` is earlier than the time the counter has seen. For the counter, time stands still until
+    /// then, so every wait grows by the difference.
     #[inline]
     pub(super) fn told_at(mut self, now: Timestamp, seen: Timestamp) -> Self {
         self.room = self.room.told_at(now, seen);
@@ -80,7 +81,7 @@ impl Room {
         matches!(self, Self::Now)
     }
 
-    /// How long to wait, if waiting is what helps.
+    /// How long to wait; zero if there is room now, and if no wait helps.
     #[must_use]
     pub const fn wait(self) -> Span {
         match self {
@@ -89,7 +90,7 @@ impl Room {
         }
     }
 
-    /// What was found at `seen`, as it is told at `now`; see [`Reading::told_at`].
+    /// Restates the room found at `seen` for a clock that shows `now`; see [`Reading::told_at`].
     #[inline]
     pub(super) fn told_at(self, now: Timestamp, seen: Timestamp) -> Self {
         match self {
@@ -98,8 +99,8 @@ impl Room {
         }
     }
 
-    /// No room before `then`. At the end of time, where `then` is now and stays so, there is none
-    /// either.
+    /// No room before `then`. The wait is never zero, so at the end of time, where `then` is `now`,
+    /// there is no room either.
     pub(super) fn not_before(then: Timestamp, now: Timestamp) -> Self {
         Self::After(then.since(now).max(Span::from_micros(1)))
     }
@@ -108,14 +109,15 @@ impl Room {
 // === impl Span ===
 
 impl Span {
-    /// A wait that began at `seen`, as it is told at `now`; see [`Reading::told_at`]. Where there is none,
-    /// none.
+    /// Restates a wait that began at `seen` for a clock that shows `now`; see [`Reading::told_at`]. A
+    /// wait of zero stays zero.
     #[inline]
     pub(super) fn told_at(self, now: Timestamp, seen: Timestamp) -> Self {
         if seen <= now || self.is_zero() {
             return self;
         }
-        // Hinted at, so that a decision pays for one comparison and not for the sum.
+        // A hint to the compiler, so that the usual decision pays for one comparison and not for the
+        // sum.
         cold_path();
         Self::from_micros(self.as_micros().saturating_add(seen.since(now).as_micros()))
     }

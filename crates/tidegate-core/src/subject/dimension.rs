@@ -1,4 +1,4 @@
-//! The kinds of facts there are: one table, from which every door is made.
+//! The kinds of facts there are: one table, which every interface of Tidegate is made from.
 //!
 //! A fact is told in a request, in a query, in a header a proxy sets, in a policy file and on the
 //! command line; it is described in the `OpenAPI` document, in the JSON schema and in `--help`. All
@@ -6,9 +6,9 @@
 //!
 //! # Adding a fact
 //!
-//! 1. `subject/dimension.rs` (here): one entry at the **end** of the table. The place of a dimension is part
-//!    of the hashes in stored keys, so an entry in the middle would make accounts, addresses, devices and
-//!    agents start anew.
+//! 1. `subject/dimension.rs` (here): one entry at the **end** of the table. The place of a dimension is
+//!    part of the hashes in stored keys, so an entry in the middle would make accounts, addresses,
+//!    devices and agents start anew.
 //! 2. Nothing else, for a fact that clients of the server or the command line tell: bodies, queries,
 //!    gate headers, policy files, schemas, flags and `bench` follow from the entry.
 //! 3. `subject.rs`, for a method of [`Subject`](crate::Subject) by its name (optional:
@@ -35,7 +35,7 @@ pub enum Values {
     Addresses(PrefixLength),
 }
 
-/// What the doors have to know about one dimension.
+/// One row of the table: what the interfaces have to know about one dimension.
 struct Row {
     name: &'static str,
     values: Values,
@@ -50,8 +50,8 @@ struct Row {
 /// Makes [`Dimension`] and the table of its rows from one list, so that both have the same order.
 macro_rules! dimensions {
     ($($(#[$doc:meta])* $variant:ident => $row:expr,)+) => {
-        /// One kind of fact. The order is that of the parts in a key. Values appear there as they
-        /// are, escaped, unless it says otherwise.
+        /// One kind of fact about a request. The order is that of the parts in a key. Values appear
+        /// in keys as they are, escaped, unless a variant says otherwise.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Dimension {
@@ -98,11 +98,13 @@ dimensions! {
         "ip", "ADDRESS", "203.0.113.7",
         "The client's address, which counts by its prefix: IPv4 /32, IPv6 /64",
     ).of(Values::Addresses(PrefixLength::P64)),
-    /// The wider IPv6 /56 around it, for limits that rotation inside a /56 must not escape.
+    /// The IPv6 /56 around the client's address, for limits that rotation inside a /56 must not escape.
+    /// IPv4 is not rolled up: it is /32. Appears in keys only as a keyed hash.
     Ip56 => Row::text("ip56", "ADDRESS", "2001:db8::7", "The IPv6 /56 around the client's address")
         .of(Values::Addresses(PrefixLength::P56))
         .derived(),
-    /// The IPv6 /48 around that. IPv4 is not rolled up: for all three it is /32.
+    /// The IPv6 /48 around the client's address. IPv4 is not rolled up: it is /32. Appears in keys only
+    /// as a keyed hash.
     Ip48 => Row::text("ip48", "ADDRESS", "2001:db8::7", "The IPv6 /48 around the client's address")
         .of(Values::Addresses(PrefixLength::P48))
         .derived(),
@@ -111,12 +113,13 @@ dimensions! {
     Agent => Row::text("agent", "TEXT", "curl/8.5.0", "The user agent, which a client chooses")
         .of(Values::Private)
         .common(),
-    /// The endpoint class: read, write, admin, auth, … That of the policy if it is bound to one.
+    /// The endpoint class: read, write, admin, auth, … If the policy is bound to a class, that one is
+    /// counted.
     Class => Row::text(
         "class", "NAME", "write", "The endpoint class, unless the policy is bound to one",
     ).common(),
-    /// The plan of whoever is counted, as the host knows it. It only selects numbers, by overrides;
-    /// nothing counts by it, so it is in no key.
+    /// The plan of the subject, as the host knows it. It only selects numbers, by overrides; nothing
+    /// counts by it, so it is in no key.
     Plan => Row::text(
         "plan", "NAME", "pro", "The plan, by which limits choose numbers; nothing counts by it",
     ).common().uncounted(),
@@ -125,7 +128,8 @@ dimensions! {
 // === impl Row ===
 
 impl Row {
-    /// A fact that is text, that clients tell, that limits may count by and that tells clients apart.
+    /// A row for a fact that is text, that clients tell, that limits may count by and that differs
+    /// between clients.
     const fn text(
         name: &'static str,
         placeholder: &'static str,
@@ -137,25 +141,25 @@ impl Row {
         Self { name, values, meaning, placeholder, example, is_counted, is_told, is_common }
     }
 
-    /// The same with other values than text.
+    /// Makes the values of the row something else than plain text.
     const fn of(mut self, values: Values) -> Self {
         self.values = values;
         self
     }
 
-    /// The same, following from another fact: nobody tells it.
+    /// Makes the fact follow from another one, so that nobody tells it.
     const fn derived(mut self) -> Self {
         self.is_told = false;
         self
     }
 
-    /// The same, with values that many clients have in common.
+    /// Makes the fact one whose values many clients have in common.
     const fn common(mut self) -> Self {
         self.is_common = true;
         self
     }
 
-    /// The same, with no limit counting by it.
+    /// Makes the fact one that no limit may count by.
     const fn uncounted(mut self) -> Self {
         self.is_counted = false;
         self
@@ -172,14 +176,14 @@ impl Dimension {
         self.row().name
     }
 
-    /// How its values are written, told apart, and shown in keys.
+    /// How the values of the dimension are written, told apart, and shown in keys.
     #[must_use]
     #[inline]
     pub const fn values(self) -> Values {
         self.row().values
     }
 
-    /// What it is, for descriptions and help: a sentence without its full stop.
+    /// What the dimension is, for descriptions and help: a sentence without its full stop.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         self.row().meaning
@@ -191,20 +195,20 @@ impl Dimension {
         self.row().placeholder
     }
 
-    /// A value somebody might have.
+    /// An example of a value.
     #[must_use]
     pub const fn example(self) -> &'static str {
         self.row().example
     }
 
-    /// Whether limits may count by it. By the [plan](Self::Plan) they only choose numbers.
+    /// Whether limits may count by this dimension. The [plan](Self::Plan) only selects numbers.
     #[must_use]
     pub const fn is_counted(self) -> bool {
         self.row().is_counted
     }
 
-    /// Whether it is told, in requests and on the command line. The wider prefixes of an address are
-    /// not: they follow from the address.
+    /// Whether clients tell this fact, in requests and on the command line. They do not tell the wider
+    /// prefixes of an address, which follow from the address.
     #[must_use]
     pub const fn is_told(self) -> bool {
         self.row().is_told
@@ -217,19 +221,19 @@ impl Dimension {
         self.row().is_common
     }
 
-    /// Every dimension that is told, in their order.
+    /// Every dimension that clients tell, in the order of the parts in a key.
     pub fn told() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|dimension| dimension.is_told())
     }
 
-    /// The dimension that is told under this name.
+    /// The dimension that clients tell under this name.
     #[must_use]
     #[inline]
     pub fn told_as(name: &str) -> Option<Self> {
         Self::told().find(|dimension| dimension.name() == name)
     }
 
-    /// Where its values are addresses: the length of the prefix they count by.
+    /// The length of the prefix that addresses of this dimension count by; `None` for other values.
     #[must_use]
     #[inline]
     pub const fn prefix_length(self) -> Option<PrefixLength> {
@@ -249,7 +253,7 @@ impl Dimension {
     }
 }
 
-// A scope is sixteen bits.
+// A scope has one of sixteen bits for each dimension.
 const _: () = assert!(Dimension::COUNT <= 16);
 
 #[cfg(test)]

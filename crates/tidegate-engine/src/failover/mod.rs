@@ -1,9 +1,9 @@
 //! What becomes of a request when the store fails it, or is not asked at all.
 //!
-//! The rules are the core's ([`Standby`]). Here they meet the store and the
-//! threads: every request samples the course of its policy once, tells what came of it, and is decided
-//! in one mode. The prober is explicit: somebody [polls](Engine::poll), makes the
-//! [probes](Engine::probe) that are due, and does so again at [`next_poll`](Engine::next_poll).
+//! The rules are the core's ([`Standby`]). Here they meet the store and the threads: every request
+//! reads the course of its policy once, reports what came of it, and is decided in one mode.
+//! Probing is up to the host: it [polls](Engine::poll), makes the [probes](Engine::probe) that are
+//! due, and polls again at [`next_poll`](Engine::next_poll).
 
 mod post;
 mod posts;
@@ -37,7 +37,7 @@ pub struct Due {
 // === impl Due ===
 
 impl Due {
-    /// The policy it is for.
+    /// The policy that the probe is for.
     #[must_use]
     pub const fn policy(&self) -> &Name {
         &self.policy
@@ -47,12 +47,12 @@ impl Due {
 // === impl Engine ===
 
 impl<S: Store> Engine<S> {
-    /// The probes that begin now, and whatever else time brings about. Make each of them with
-    /// [`probe`](Self::probe), and poll again at [`next_poll`](Self::next_poll) or a little later, at
-    /// the latest every second: failures ask for probes that were not due before.
+    /// Lets time take its effect on all policies, and returns the probes that are due. Make each of
+    /// them with [`probe`](Self::probe), and poll again at [`next_poll`](Self::next_poll) or a
+    /// little later, at the latest every second: failures ask for probes that were not due before.
     ///
-    /// Whoever runs an engine on a shared store has to do this: without probes a policy whose store
-    /// has failed is never told that it works again.
+    /// The host of an engine on a shared store has to do this: without probes, a policy whose store
+    /// has failed never learns that the store works again.
     pub fn poll(&self, now: Timestamp) -> Vec<Due> {
         if !S::FALLIBLE {
             return Vec::new();
@@ -72,7 +72,7 @@ impl<S: Store> Engine<S> {
         due.collect()
     }
 
-    /// When something is due next, if nothing happens before; `None` while all is well.
+    /// When to [`poll`](Self::poll) next, if nothing happens before; `None` while all is well.
     #[must_use]
     pub fn next_poll(&self) -> Option<Timestamp> {
         if !S::FALLIBLE {
@@ -83,7 +83,7 @@ impl<S: Store> Engine<S> {
         posts.filter_map(|(_, post)| post.look(|standby| standby.failover().due())).min()
     }
 
-    /// Makes a probe, within the deadline of its policy, and takes note of what came of it.
+    /// Makes a probe, within the deadline of its policy, and notes the result.
     pub async fn probe(&self, due: Due) {
         let policies = self.policies.load_full();
         let Some(policy) = policies.get(due.policy.as_str()) else { return };
@@ -94,7 +94,8 @@ impl<S: Store> Engine<S> {
         if let Err(error) = &probed {
             self.emit(|| Event::StoreFailed { policy: due.policy.clone(), error: error.clone() });
         }
-        // Whatever is wrong with what nobody uses is wrong with the store.
+        // A probe uses counters that nobody else uses, so whatever is wrong with them is the
+        // store's fault.
         let probed = probed.map_err(|error| match error {
             StoreError::Refused => Failure::Refused,
             _ => Failure::Backend,
@@ -128,8 +129,8 @@ impl<S: Store> Engine<S> {
         Some(self.post(policies.get(policy)?).counted.record())
     }
 
-    /// Decides a request with a store that can fail, and takes note of what became of it. It is shed
-    /// if more are under way than the store can answer in time.
+    /// Decides a request with a store that can fail, and notes what became of it. The request is
+    /// shed if more are under way than the store can answer in time.
     pub(crate) async fn decide_watched<'d>(
         &self,
         case: &'d mut Case<'_>,
@@ -164,7 +165,7 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// Takes note that a request was shed, and says so at most once a second.
+    /// Notes that a request was shed, and reports that at most once a second.
     #[cold]
     pub(crate) fn shed(&self, policy: &Policy, post: &Post) -> DecideError {
         if let Some(shed) = post.counted.shed(self.now()) {
@@ -182,7 +183,7 @@ impl<S: Store> Engine<S> {
         if counted { self.decided(case, Some(post)) } else { fold(case) }
     }
 
-    /// Decides without asking, unless it turns out that the store is to be asked again.
+    /// Decides without the store, unless it turns out that the store is to be asked again.
     fn decide_locally(
         &self,
         case: &Case<'_>,
@@ -198,21 +199,23 @@ impl<S: Store> Engine<S> {
         let decided = post.change(decide, |outputs| self.tell(name, post, outputs));
         decided.ok_or_else(|| match post.route() {
             Route::Ask(permit) => permit,
-            // It has failed again meanwhile: what comes of this request is of no generation.
+            // The store has failed again meanwhile: the result of this request belongs to no
+            // generation.
             Route::Local => Permit { generation: Generation::NONE, tell: false },
         })
     }
 
-    /// Tells of an answer, if it is news now; it may not have been when the request was sent.
+    /// Tells the standby of an answer, if it wants to know now; it may not have when the request
+    /// was sent.
     fn answered(&self, policy: &Name, post: &Post, permit: Permit) {
         if matches!(post.route(), Route::Ask(now) if now.tell) {
             self.step(policy, post, Input::Answered(permit.generation), self.now());
         }
     }
 
-    /// What becomes of a request whose counter is unreadable: that counter alone is made anew, with
-    /// this request counted. Where the policy is an entrance or fails closed, the request is refused all
-    /// the same. Any other failure is only taken note of.
+    /// Makes an unreadable counter anew and asks again, so that this request is counted. Where the
+    /// policy is an entrance or fails closed, the request is refused all the same. Any other failure
+    /// is only noted.
     async fn make_anew(
         &self,
         case: &mut Case<'_>,
@@ -225,7 +228,7 @@ impl<S: Store> Engine<S> {
         let StoreError::Corrupt { charge: place } = error else {
             return Err(self.failed(case, counted, post, permit, error));
         };
-        // Others may have found out meanwhile that the store is not to be asked any more.
+        // Another request may meanwhile have found that the store is not to be asked any more.
         let asks =
             || matches!(post.route(), Route::Ask(now) if now.generation == permit.generation);
         let found = case.batch().charges().get(place).copied();
@@ -237,7 +240,7 @@ impl<S: Store> Engine<S> {
             Some(left) => self.store().amend(counter, Amendment::Reset, left).await,
             None => Err(StoreError::Timeout),
         };
-        // Told as soon as it is so, whatever becomes of the request: the counts are lost.
+        // Reported at once, whatever becomes of the request: the counts are lost.
         if forgotten.as_ref().is_ok_and(|amended| amended.changed) {
             post.counted.recreated();
             self.emit_surely(|| Event::Recreated {
@@ -247,7 +250,7 @@ impl<S: Store> Engine<S> {
         }
         let again = match forgotten {
             Ok(_) if asks() => match self.ask_again(case, counted, began).await {
-                // It is the unreadable counter that failed the request.
+                // What failed the request is the unreadable counter.
                 Err(StoreError::Contended) => Err(error.clone()),
                 asked => asked,
             },
@@ -267,7 +270,7 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// Asks once more, in what is left of the deadline.
+    /// Asks the store once more, in what is left of the deadline.
     async fn ask_again(
         &self,
         case: &mut Case<'_>,
@@ -283,18 +286,19 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// What is left of the deadline of a decision that began then; `None` if nothing is.
+    /// What is left of the deadline of a decision that began at `began`; `None` if nothing is.
     pub(crate) fn time_left(&self, case: &Case<'_>, began: Timestamp) -> Option<Span> {
         self.left_of(case.policy().deadline(), began)
     }
 
-    /// What is left of a deadline for something that began then; `None` if nothing is.
+    /// What is left of a deadline for something that began at `began`; `None` if nothing is.
     pub(crate) fn left_of(&self, deadline: Span, began: Timestamp) -> Option<Span> {
         let left = deadline.as_micros().checked_sub(self.now().since(began).as_micros());
         left.filter(|left| *left > 0).map(Span::from_micros)
     }
 
-    /// Takes note that the store has failed a request, and decides it by the policy's primary mode.
+    /// Notes that the store has failed a request, and decides the request by the policy's failure
+    /// mode.
     fn failed(
         &self,
         case: &Case<'_>,
@@ -320,8 +324,8 @@ impl<S: Store> Engine<S> {
         post.change(fail, |outputs| self.tell(name, post, outputs))
     }
 
-    /// Decides a request that a store failed which is not [fallible](Store::FALLIBLE), by the policy's
-    /// primary mode: nothing is known of its health.
+    /// Decides a request that was failed by a store that is not [fallible](Store::FALLIBLE), by the
+    /// policy's failure mode: nothing is known of such a store's health.
     #[cold]
     pub(crate) fn failed_unwatched<'d>(
         &self,
@@ -361,7 +365,7 @@ impl<S: Store> Engine<S> {
         self.emit(|| Event::StoreFailed { policy: policy.clone(), error: error.clone() });
     }
 
-    /// Remembers the blocks that a decision has met, and forgets those that are gone.
+    /// Remembers the blocks that a decision has met, and forgets those that hold no longer.
     pub(crate) fn remember(&self, decision: &Decision<'_>, post: &Post) {
         let at = decision.decided_at();
         let case = decision.case();
@@ -388,7 +392,7 @@ impl<S: Store> Engine<S> {
         post.change(learn, drop);
     }
 
-    /// Remembers what an operator has done to a block, or forgets it.
+    /// Remembers the block that an operator has set, or forgets the one that was lifted.
     pub(crate) fn learn_amended(&self, charge: &Charge<'_>, amended: &Amended, post: &Post) {
         if !S::FALLIBLE {
             return;
@@ -407,8 +411,8 @@ impl<S: Store> Engine<S> {
         post.change(learn, drop);
     }
 
-    /// Counts that somebody else keeps the counters now as a failure to keep them, where somebody
-    /// could get in.
+    /// Notes, for policies that guard an entrance, that counts may have been lost: the servers that
+    /// keep the counters have changed.
     pub(crate) fn forgot(&self) {
         let (policies, now) = (self.policies(), self.now());
         for (policy, post) in self.posts.in_force(&policies) {
@@ -423,7 +427,8 @@ impl<S: Store> Engine<S> {
         post.change(step, |outputs| self.tell(policy, post, outputs));
     }
 
-    /// Tells what a step has brought about; the caller holds the lock, so that all is told in order.
+    /// Reports what a step has brought about. The caller holds the lock, so that all is reported in
+    /// order.
     fn tell(&self, policy: &Name, post: &Post, outputs: Outputs) {
         for signal in outputs.signals {
             if let Signal::Changed(transition) = &signal {

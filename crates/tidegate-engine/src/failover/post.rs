@@ -1,8 +1,8 @@
 //! One policy's standby, as the threads of a node share it.
 //!
-//! While all is well nobody locks anything: one word says that the store is to be asked, and of which
-//! generation that is. Whatever changes the course does so under the lock, tells it, and only then
-//! writes the word. So no request is refused under a condition that has not been told before.
+//! While all is well nothing is locked: one word says that the store is to be asked, and in which
+//! generation. A change of course is made under the lock, reported, and only then written to the
+//! word. So no request is refused because of a change that has not been reported before.
 
 use std::sync::PoisonError;
 
@@ -11,36 +11,36 @@ use tidegate_core::{Course, FailureMode, Fallback, Generation, Outputs, Standby,
 use super::record::Counted;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
-/// The standby of one policy, shared.
+/// The standby of one policy, shared by the threads of a node.
 #[derive(Debug)]
 pub(crate) struct Post {
     /// The [`Route`], to be read without the lock.
     word: AtomicU64,
     standby: Mutex<Standby>,
-    /// Tickets with smaller numbers were made before the last change of mode.
+    /// The first ticket number since the last change of mode.
     tickets_from: AtomicU64,
     /// Whether this node knows of any block.
     knows_blocks: AtomicU64,
     /// The calls of this policy that are under way to the store.
     pub(crate) underway: AtomicU64,
-    /// What has happened, for whoever asks.
+    /// Counts of what has happened between the policy and its store.
     pub(crate) counted: Counted,
 }
 
-/// Whom to ask about a request, sampled once for each.
+/// Who decides a request; read once for each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// The store, which is known to work.
+    /// The store is asked.
     Ask(Permit),
-    /// Nobody else: the standby decides.
+    /// The standby decides, and the store is not asked.
     Local,
 }
 
-/// Under which course a request went to the store.
+/// The permission to ask the store about a request, and the generation in which it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Permit {
     pub(crate) generation: Generation,
-    /// Whether an answer is news.
+    /// Whether the standby has to be told if the store answers.
     pub(crate) tell: bool,
 }
 
@@ -64,7 +64,7 @@ impl Post {
         }
     }
 
-    /// Whom to ask.
+    /// Who decides the next request.
     #[inline]
     pub(crate) fn route(&self) -> Route {
         let word = self.word.load(Ordering::Acquire);
@@ -77,8 +77,8 @@ impl Post {
         }
     }
 
-    /// Does something with the standby that may change its course. What is to be told is handed to
-    /// `tell`, before anybody acts on the change.
+    /// Changes the standby under its lock. `tell` gets what is to be reported, before any thread
+    /// acts on the change.
     pub(crate) fn change<T>(
         &self,
         act: impl FnOnce(&mut Standby) -> (Outputs, T),
@@ -92,12 +92,12 @@ impl Post {
         done
     }
 
-    /// Looks at the standby.
+    /// Reads the standby under its lock.
     pub(crate) fn look<T>(&self, at: impl FnOnce(&Standby) -> T) -> T {
         at(&self.standby.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Tickets made from now on are of another mode than those before.
+    /// Notes a change of mode: tickets from this number on are of the new mode.
     pub(crate) fn begin_tickets(&self, number: u64) {
         self.tickets_from.store(number, Ordering::Relaxed);
     }
@@ -107,7 +107,7 @@ impl Post {
         number >= self.tickets_from.load(Ordering::Relaxed)
     }
 
-    /// Whether there is a block to forget.
+    /// Whether this node knows of any block, which it may have to forget.
     #[inline]
     pub(crate) fn knows_blocks(&self) -> bool {
         self.knows_blocks.load(Ordering::Relaxed) != 0

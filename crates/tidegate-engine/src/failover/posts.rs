@@ -1,7 +1,8 @@
 //! The standbys of all policies.
 //!
-//! They outlive reloads: a policy that is changed, or taken out and put back, finds its counts and its
-//! history as they were. One that is in force no longer is kept until nothing in it would be missed.
+//! They outlive reloads: a policy that is changed, or taken out and put back, finds its counts and
+//! its history as they were. The standby of a policy that is no longer in force is kept until
+//! nothing in it would be missed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,14 +19,14 @@ pub(crate) struct Posts(ArcSwap<HashMap<Name, Arc<Post>>>);
 // === impl Posts ===
 
 impl Posts {
-    /// Those of the policies in force.
+    /// The standbys of these policies.
     pub(crate) fn of(policies: &PolicySet, now: Timestamp) -> Self {
         let posts = Self::default();
         posts.renew(policies, now);
         posts
     }
 
-    /// The standby of a policy.
+    /// The standby of a policy; a new one if there is none.
     pub(crate) fn get(&self, policy: &Policy, now: impl Fn() -> Timestamp) -> Arc<Post> {
         match self.0.load().get(policy.name()) {
             Some(post) => Arc::clone(post),
@@ -33,7 +34,7 @@ impl Posts {
         }
     }
 
-    /// Those of the policies in force, with their policies.
+    /// The standbys of these policies, each with its policy.
     pub(crate) fn in_force<'p>(
         &self,
         policies: &'p PolicySet,
@@ -44,8 +45,8 @@ impl Posts {
         })
     }
 
-    /// Adds those of policies that have none, lets the others follow their policies, and drops those
-    /// nobody would miss.
+    /// Adds standbys for policies that have none, adapts the others to their policies, and drops
+    /// those that nobody would miss.
     pub(crate) fn renew(&self, policies: &PolicySet, now: Timestamp) {
         self.0.rcu(|posts| {
             let missed = |post: &Post| !post.look(|standby| standby.is_fresh(now));

@@ -1,7 +1,7 @@
 //! What has happened between a policy and its store, in numbers.
 //!
-//! Counted where it happens, so that no observer is needed for it and none can miss anything. These are
-//! never asked when something is decided.
+//! Counted where it happens, so that no observer is needed for it and nothing is missed. No
+//! decision depends on these numbers.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -12,11 +12,12 @@ use tidegate_core::{Cause, Span, StoreError, Timestamp};
 pub struct Record {
     /// Changes of mode, by their cause, in the order of [`Cause::ALL`].
     pub changes: [u64; Cause::ALL.len()],
-    /// Requests and probes that the store has failed, by how, in the order of [`StoreError::NAMES`].
+    /// Requests and probes that the store has failed, by kind of failure, in the order of
+    /// [`StoreError::NAMES`].
     pub failures: [u64; StoreError::NAMES.len()],
-    /// Probes that were good.
+    /// Probes that succeeded.
     pub good_probes: u64,
-    /// Probes that were not.
+    /// Probes that failed.
     pub bad_probes: u64,
     /// Counters that could not be read, and were made anew.
     pub recreated: u64,
@@ -26,7 +27,7 @@ pub struct Record {
     pub shed: u64,
 }
 
-/// The same, while it is being counted.
+/// The counters behind a [`Record`].
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     changes: [AtomicU64; Cause::ALL.len()],
@@ -36,7 +37,7 @@ pub(crate) struct Counted {
     recreated: AtomicU64,
     fail_open_admitted: AtomicU64,
     shed: AtomicU64,
-    /// When it was last told that requests are shed, in microseconds.
+    /// When it was last reported that requests are shed, in microseconds.
     shed_told: AtomicU64,
 }
 
@@ -71,7 +72,8 @@ impl Counted {
         add_one(&self.fail_open_admitted);
     }
 
-    /// Counts a request that was shed; how many there were, if that has not been told for a second.
+    /// Counts a request that was shed. Returns how many were shed so far, if that is to be
+    /// reported: at most once a second.
     pub(crate) fn shed(&self, now: Timestamp) -> Option<u64> {
         let shed = self.shed.fetch_add(1, Relaxed) + 1;
         let told = self.shed_told.load(Relaxed);

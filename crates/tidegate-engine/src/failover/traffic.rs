@@ -14,17 +14,18 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 /// The calls under way to the store of one node.
 #[derive(Debug)]
 pub(crate) struct Traffic {
-    /// The bound of the rule, to be read without its lock.
+    /// The bound on calls under way, as the rule last set it; read without the lock.
     bound: AtomicU64,
     /// The longest that a quick answer takes, in microseconds.
     quick: AtomicU64,
     /// Whether calls were shed under the present bound.
     wanted: AtomicU64,
-    /// Those who share the bound: the policies, and whoever settles tickets.
+    /// How many share the bound: each policy, and the settling of tickets.
     parties: AtomicU64,
     /// All calls under way.
     total: AtomicU64,
-    /// Those that settle tickets. They are of no one policy, and have a share of their own.
+    /// The calls under way that settle tickets. They belong to no one policy, and have a share of
+    /// their own.
     settling: AtomicU64,
     rule: Mutex<Headroom>,
 }
@@ -41,7 +42,8 @@ pub(crate) struct Underway<'t> {
 // === impl Traffic ===
 
 impl Traffic {
-    /// Nothing under way, to a store that these policies ask and that has so much patience.
+    /// No calls under way, to a store that these policies ask and that allows `patience` for each
+    /// call.
     pub(crate) fn of(policies: &PolicySet, patience: Option<Span>) -> Self {
         let rule = Headroom::new(shortest(policies, patience));
         Self {
@@ -55,7 +57,7 @@ impl Traffic {
         }
     }
 
-    /// Takes over the number and the deadlines of other policies.
+    /// Adopts the number and the deadlines of other policies.
     pub(crate) fn follow(&self, policies: &PolicySet, patience: Option<Span>) {
         let mut rule = self.rule.lock().unwrap_or_else(PoisonError::into_inner);
         rule.follow(shortest(policies, patience));
@@ -63,8 +65,8 @@ impl Traffic {
         self.parties.store(parties(policies), Ordering::Relaxed);
     }
 
-    /// A place for a call that begins now, beside the `held` of the same policy. `None` if the call
-    /// is to be shed.
+    /// A place for a call that begins now; `held` counts the calls under way of the same policy.
+    /// `None` if the call is to be shed.
     pub(crate) fn enter<'t>(
         &'t self,
         held: &'t AtomicU64,
@@ -79,7 +81,7 @@ impl Traffic {
         let total = self.total.fetch_add(1, Ordering::Relaxed);
         let mine = held.fetch_add(1, Ordering::Relaxed);
         let underway = Underway { traffic: self, held, began };
-        // Others may have entered since it was looked at.
+        // Other calls may have entered since the counters were read.
         match Headroom::admits(bound, parties, total, mine) {
             true => Some(underway),
             false => self.shed(),
@@ -104,7 +106,7 @@ impl Traffic {
         if is_quick && !wanted {
             return;
         }
-        // Whoever finds somebody else there leaves it: more answers will come.
+        // If another thread holds the lock, this answer is skipped: more answers will come.
         let Ok(mut rule) = self.rule.try_lock() else { return };
         if wanted {
             rule.shed();
@@ -118,7 +120,7 @@ impl Traffic {
 // === impl Underway ===
 
 impl Underway<'_> {
-    /// Takes note of when the store has answered, or was given up.
+    /// Notes when the store has answered, or was given up.
     pub(crate) fn answered(&self, at: Timestamp) {
         self.traffic.answered(self.began, at);
     }

@@ -1,8 +1,8 @@
 //! When a store has answered, as opposed to when the caller got round to reading the answer.
 //!
 //! A thread that has ten thousand requests to refuse comes back to a call long after its answer is
-//! there. That is no sign of a slow store, and taken for one it would make a busy node send less and
-//! less. So the moment counts at which the task was woken.
+//! there. That is no sign of a slow store, and taken for one it would make a busy node send less
+//! and less. So what counts is the moment at which the task was woken.
 
 use core::future::{Future, poll_fn};
 use core::pin::pin;
@@ -13,15 +13,16 @@ use std::task::Wake;
 
 use tidegate_core::{Clock, Timestamp};
 
-/// Wakes a task, and notes when it did so first.
+/// Wakes a task, and notes when it was first woken since its last poll.
 struct Stamp<C> {
     task: Waker,
     clock: C,
-    /// In microseconds; none if zero.
+    /// When the task was woken, in microseconds; zero if it was not.
     at: AtomicU64,
 }
 
-/// What comes of a future, and when the wake was that led to it; when it was polled, if none did.
+/// The output of a future, and the time of the wake-up that led to it; the time of the poll if none
+/// did.
 pub(super) async fn woken<F: Future, C>(clock: &C, future: F) -> (F::Output, Timestamp)
 where
     C: Clock + Clone + 'static,

@@ -18,7 +18,7 @@ use super::wrong::Wrong;
 #[derive(Clone, Debug)]
 pub struct FileError {
     problems: Vec<Problem>,
-    /// How many more there are than are kept.
+    /// How many more problems were found than are kept.
     more: usize,
 }
 
@@ -27,10 +27,10 @@ pub struct FileError {
 pub struct Problem {
     pub(super) wrong: Wrong,
     pub(super) place: Place,
-    /// Another place that has to do with it, and what is there.
+    /// Another place in the file that the problem has to do with, and what is there.
     pub(super) other: Option<(Place, &'static str)>,
     pub(super) source: Arc<NamedSource<String>>,
-    /// Where it is wrong, if not everywhere.
+    /// The environment in which it is wrong, if it is not wrong everywhere.
     pub(super) environment: Option<Name>,
 }
 
@@ -46,7 +46,7 @@ impl FileError {
         &self.problems
     }
 
-    /// How many more problems were found; after a thousand nobody looks for more.
+    /// How many more problems were found than are kept; after a thousand the search ends.
     #[must_use]
     pub const fn more(&self) -> usize {
         self.more
@@ -82,7 +82,7 @@ impl fmt::Display for FileError {
 
 impl core::error::Error for FileError {}
 
-/// The text says it all; nothing is added that would show it twice.
+/// Adds nothing to the text, which shows everything already.
 impl Diagnostic for FileError {}
 
 // === impl Problem ===

@@ -29,13 +29,13 @@
 //! | window, exact | `used(per) ≤ count` | it counts the last `per` |
 //! | window, other | `used(per · 61/60) ≤ count` | a unit counts no longer than that |
 //! | quota | `used(longest period) ≤ count` | a period is no longer |
-//! | bucket | see [`fills`] | what is missing is the most that any time up to now took more than it gave |
+//! | bucket | see [`fills`] | it lacks the most that was taken beyond the refill in any time up to now |
 //!
 //! Where A and B move alike, less is enough. Two buckets: with a rate and a burst no larger, at any
 //! time no less is missing in A than in B. Two windows of one length and of one kind, or two quotas
 //! of one period, forget together, and A remembers no less.
 //!
-//! What is left aside, each the exception that a store makes to be stricter: counters that share a
+//! Three exceptions are left aside, in each of which a store is stricter: counters that share a
 //! cell because memory is full, counters written under other numbers before a reload, and a clock
 //! that went back.
 
@@ -47,7 +47,7 @@ use tidegate_core::{
 /// moves its clocks by more.
 const SHIFT: u64 = 2 * Span::HOUR.as_micros();
 
-/// The most units that come through a limit.
+/// The most units that a limit lets through in `t` microseconds.
 #[derive(Clone, Copy)]
 enum Through {
     /// `burst + tokens · t / per`.
@@ -63,7 +63,7 @@ pub(super) struct Ruled<'l> {
     pub(super) shapes: &'l [Shape],
 }
 
-/// How many pairs of numbers are compared before nothing is claimed.
+/// The most pairs of numbers that are compared; beyond that nothing is claimed.
 const MOST_PAIRS: usize = 1 << 12;
 
 /// Whether `idle` never refuses what `other` does not refuse too. Both are limits of one policy, which
@@ -81,7 +81,7 @@ pub(super) fn is_idle_beside(idle: Ruled<'_>, other: Ruled<'_>, given: Scope) ->
 fn is_charged_with(a: Ruled<'_>, b: Ruled<'_>, given: Scope) -> bool {
     let counts_attempts = b.shapes.iter().any(Shape::counts_attempts);
     let (a, b) = (a.limit, b.limit);
-    // An address tells the wider prefixes around it.
+    // An address determines the wider prefixes around it.
     let is_within =
         |fine: Dimension, wide: Dimension| match (fine.prefix_length(), wide.prefix_length()) {
             (Some(fine), Some(wide)) => fine <= wide,
@@ -91,8 +91,8 @@ fn is_charged_with(a: Ruled<'_>, b: Ruled<'_>, given: Scope) -> bool {
         given.contains(dimension) || b.scope().dimensions().any(|finer| is_within(finer, dimension))
     };
     let enforced = !a.is_shadow() && !b.is_shadow();
-    // Whom A leaves alone, B must leave alone too. (Those who count distinct values are abuse logs,
-    // of which nothing is claimed.)
+    // Whatever A exempts, B must exempt too. (Limits that count distinct values are abuse logs,
+    // about which nothing is claimed.)
     let as_many = (a.exempt().is_none() || a.exempt() == b.exempt())
         && (!a.is_only_ipv6() || b.is_only_ipv6());
     let in_time = a.stage() <= b.stage();
@@ -124,8 +124,8 @@ fn implies(a: &Shape, b: &Shape) -> bool {
             let longest = longest.into();
             Through::of(a).is_some_and(|through| through.is_at_most(b.count(), longest, 1))
         }
-        // What an abuse log does depends on blocks that no other limit knows of. Of a shape that is
-        // not compared here nothing is claimed.
+        // What an abuse log does depends on blocks that no other limit knows of. Nothing is claimed
+        // about a shape that is not compared here.
         _ => false,
     }
 }
@@ -184,7 +184,7 @@ fn lengths(period: &Period) -> (u64, u64) {
 // === impl Through ===
 
 impl Through {
-    /// What comes through a limit of this shape; `None` where nothing is claimed about that.
+    /// What a limit of this shape lets through; `None` where nothing is claimed about that.
     fn of(shape: &Shape) -> Option<Self> {
         Some(match shape {
             Shape::Bucket(bucket) => Self::Smooth {
@@ -223,13 +223,14 @@ impl Through {
         most.is_some_and(|most| most <= count)
     }
 
-    /// Whether `bucket` always has what comes through.
+    /// Whether `bucket` always has room for what comes through.
     ///
-    /// What is missing in it, the request included, is what some time `t` up to now took, less what
-    /// it gave: at most `used(t + 1 tick) − rate · t`. Stepped, with `k · every` ticks gone there
-    /// have been at most `k + 1 + more` steps: `count · (k + 1 + more) − rate · k · every`. That is
-    /// at most `count · (1 + more)` if the bucket gets `count` in `every`. Smooth is only compared
-    /// with a bucket of a slower rate, which some long time empties.
+    /// What is missing in it, the request included, is what was taken in some time `t` up to now,
+    /// less what was refilled in that time: at most `used(t + 1 tick) − rate · t`. Stepped, with
+    /// `k · every` ticks gone there have been at most `k + 1 + more` steps:
+    /// `count · (k + 1 + more) − rate · k · every`. That is at most `count · (1 + more)` if the
+    /// bucket gets `count` in `every`. A smooth limit is only compared with a bucket of a slower
+    /// rate, which it empties in some long time.
     fn fills(self, bucket: &Bucket) -> bool {
         match self {
             Self::Smooth { .. } => false,

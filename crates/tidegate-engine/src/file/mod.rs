@@ -21,12 +21,12 @@
 //! | file | holds |
 //! |---|---|
 //! | `written/` | the file as it is written: which fields there are |
-//! | `yaml.rs` | text to those, within bounds |
-//! | `check/` | those to policies that make sense, with everything that does not |
+//! | `yaml.rs` | reading text into those types, within bounds |
+//! | `check/` | making policies of those types, and finding everything that is wrong |
 //! | `idle.rs` | limits that can never bind, and why |
 //! | `wrong/` | what can be wrong, and what to do about it |
-//! | `error.rs`, `render.rs`, `place.rs` | how that is shown, and where |
-//! | `veil.rs` | what is never shown |
+//! | `error.rs`, `render.rs`, `place.rs` | how errors are shown, and where they are |
+//! | `veil.rs` | hiding secrets in what is shown |
 //! | `schema.rs` | the JSON schema of the format |
 //!
 //! The format is described in `docs/policy-file.md`.
@@ -72,7 +72,7 @@ pub const MAX_ENVIRONMENTS: usize = 8;
 
 /// A policy file that has been read and checked.
 ///
-/// `D` is what a [`Door`] keeps in it beside the policies.
+/// `D` holds the sections that a [`Door`] keeps in the file beside the policies.
 #[derive(Clone, Debug)]
 pub struct File<D = NoDoor> {
     policies: PolicySetBuilder,
@@ -80,7 +80,8 @@ pub struct File<D = NoDoor> {
     door: D,
 }
 
-/// Who else keeps sections in the file: a struct whose fields are those sections.
+/// A part of a program that keeps sections of its own in the file: a struct whose fields are those
+/// sections.
 ///
 /// Fields that may be left out take `#[serde(default)]` or an `Option`. Sections that are neither
 /// the engine's nor the door's are refused; give the types within `#[serde(deny_unknown_fields)]`,
@@ -111,21 +112,21 @@ pub struct File<D = NoDoor> {
 /// assert!(refused.contains("--> tidegate.yaml:3:12"), "{refused}");
 /// ```
 pub trait Door: DeserializeOwned + JsonSchema {
-    /// Reports what the types let pass and the door does not.
+    /// Reports values that the types let pass and the door does not.
     fn check(&self, report: &mut Report<'_>) {
         let _ = report;
     }
 }
 
-/// Nobody: the file holds policies and nothing else.
+/// No door: the file holds policies and nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct NoDoor {}
 
 // === impl File ===
 
 impl<D: Door> File<D> {
-    /// Reads a file; `name` is what errors call it. Where limits have other numbers in some environments,
-    /// they have the usual ones.
+    /// Reads a file for no particular environment: limits that have other numbers in some
+    /// environments have their usual ones. Errors call the file `name`.
     ///
     /// # Errors
     ///
@@ -139,9 +140,9 @@ impl<D: Door> File<D> {
     ///
     /// # Errors
     ///
-    /// Those of [`parse`](Self::parse), and if it does not declare this one.
+    /// Those of [`parse`](Self::parse), and if the file does not declare this environment.
     pub fn parse_in(name: &str, text: &str, environment: Option<&str>) -> Result<Self, FileError> {
-        // The parser leaves a byte order mark out of its places.
+        // The parser does not count a byte order mark in its places.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let bytes = text.len();
         let text = if bytes > MAX_BYTES { text.lines().next().unwrap_or_default() } else { text };
@@ -173,13 +174,13 @@ impl<D: Door> File<D> {
         self.budget
     }
 
-    /// What the door keeps in the file.
+    /// The sections that the door keeps in the file.
     #[must_use]
     pub const fn door(&self) -> &D {
         &self.door
     }
 
-    /// The door's part alone.
+    /// The sections of the door, without the rest of the file.
     #[must_use]
     pub fn into_door(self) -> D {
         self.door

@@ -21,7 +21,8 @@ pub struct Place {
 pub struct Placed<T> {
     /// The value.
     pub value: T,
-    /// Where it stands. An alias stands where its anchor does: there the text can be mended.
+    /// Where the value stands. For an alias that is where its anchor stands: there the text can be
+    /// mended.
     pub place: Place,
 }
 
@@ -36,7 +37,7 @@ impl Place {
         Self { start, end: start + offset(span.byte_len()) }
     }
 
-    /// Likewise for errors, some of which know only their line and column.
+    /// The place of an error's location, which may have a line and a column only.
     pub(super) fn of_error(location: &Location, text: &str) -> Self {
         if location.span().byte_offset().is_some() {
             return Self::of(location);
@@ -50,7 +51,7 @@ impl Place {
         Self { start, end: start }
     }
 
-    /// This place within `text`: between characters, and not empty if a word begins here.
+    /// This place within `text`: on character boundaries, and not empty if a word begins here.
     pub(super) fn within(self, text: &str) -> Self {
         let start = text.floor_char_boundary(self.start.min(text.len()));
         let end = text.ceil_char_boundary(self.end.clamp(start, text.len()));
@@ -72,7 +73,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Placed<T> {
     }
 }
 
-/// A placed value is written as the value is.
+/// The schema of a placed value is that of the value.
 impl<T: JsonSchema> JsonSchema for Placed<T> {
     fn inline_schema() -> bool {
         T::inline_schema()

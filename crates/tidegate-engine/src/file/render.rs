@@ -19,7 +19,7 @@ struct Marked {
     label: Option<&'static str>,
 }
 
-/// The problem with its line, as plain text.
+/// The problem with the line it is about, as plain text.
 pub(super) fn problem(problem: &Problem) -> String {
     let text = problem.source.inner();
     let name = shown(problem.source.name());
@@ -44,7 +44,7 @@ pub(super) fn problem(problem: &Problem) -> String {
     renderer.render(&[group]).trim_end().to_owned()
 }
 
-/// The lines of one place or two, and those between.
+/// The snippet with the lines of one place or two, and those between.
 fn snippet<'a>(
     name: &str,
     text: &str,
@@ -55,7 +55,7 @@ fn snippet<'a>(
     let first = places.clone().map(|place| place.start).min().unwrap_or(0);
     let last = places.map(|place| place.end).max().unwrap_or(0);
     let start = text[..first].rfind('\n').map_or(0, |end| end + 1);
-    // Of a long line no more than can be shown.
+    // No more of a long line than can be shown.
     let near = text.floor_char_boundary(last.saturating_add(4 * WIDTH));
     let end = text[last..near].find('\n').map_or(near, |end| last + end);
     let annotation = |kind: AnnotationKind, marked: Marked| {
@@ -101,12 +101,12 @@ fn wrapped(text: &str) -> String {
     lines
 }
 
-/// The text without what a terminal would obey, and on one line.
+/// The text on one line, with every hidden character replaced.
 pub(super) fn shown(text: &str) -> String {
     text.chars().map(|c| if is_hidden(c) || c == '\n' { '\u{fffd}' } else { c }).collect()
 }
 
-/// Likewise, but of the same length in bytes, so that places stay what they are.
+/// The text with every hidden character replaced by as many bytes, so that places stay valid.
 fn shown_alike(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -121,7 +121,7 @@ fn shown_alike(text: &str) -> String {
     shown
 }
 
-/// Characters that are not seen as themselves.
+/// Whether a character is not seen as itself: it controls the terminal or the direction of text.
 fn is_hidden(c: char) -> bool {
     let turns =
         matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');

@@ -1,6 +1,6 @@
 //! "Did you mean …?" for words typed into a file.
 
-/// The longest word for which one is looked for; a longer one is no slip of the finger.
+/// The longest word for which a suggestion is looked for; a longer one is no slip of the finger.
 const LONGEST: usize = 64;
 
 /// The known word nearest to `typed`, if it is near enough to be what was meant.
@@ -24,7 +24,8 @@ pub(super) fn nearest<'a>(
         .map(|(_, word)| word)
 }
 
-/// How many letters to insert, remove, replace or swap with their neighbour.
+/// How many letters have to be inserted, removed, replaced or swapped with their neighbour to make
+/// `b` of `a`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

@@ -37,7 +37,7 @@ pub(super) const DURATION_PATTERN: &str = "^[0-9]+(us|ms|s|min|h|d)$";
 /// What a rate looks like, as a regular expression.
 pub(super) const RATE_PATTERN: &str = "^[0-9]+/([0-9]+(us|ms|s|min|h|d)|us|ms|s|min|h|d)$";
 
-/// A duration.
+/// Reads a duration, such as `250ms`.
 ///
 /// # Errors
 ///
@@ -50,7 +50,7 @@ pub(super) fn duration(text: &str) -> Result<Span, String> {
     span(number, unit)
 }
 
-/// So many tokens every so long.
+/// Reads a rate, such as `100/10s`: so many tokens, and the time in which they come.
 ///
 /// # Errors
 ///

@@ -1,26 +1,26 @@
-//! What stands in a file and nobody may see: the URL of a store has a password in it.
+//! Hiding the secrets of a file: the URL of a store has a password in it.
 //!
 //! An error shows the line it is about, and errors end up on terminals, in logs and in tickets. So
-//! what is shown is not the text of the file but this veiled one, made before anything is known to
-//! be wrong. It goes by lines and not by YAML, because a file that is no YAML is shown as well, and
-//! it covers too much rather than too little. Every byte keeps its place.
+//! errors show a veiled copy of the text, made before anything is known to be wrong. It is made
+//! from lines and not from YAML, because a file that is no YAML is shown as well, and it covers too
+//! much rather than too little. Every byte keeps its place.
 
-/// The section whose value is a secret, whoever's section it is.
+/// The section whose value is a secret, whichever part of the program owns it.
 const SECTION: &str = "store";
 
-/// What may follow a question mark in a URL and is a secret.
+/// The setting in the query of a URL whose value is a secret.
 const SETTING: &str = "password=";
 
-/// What goes on in the next line.
+/// A secret value that goes on in the next line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Open {
-    /// The value of a key with this indentation, until a line has no more than that.
+    /// The value of a key with this indentation; it ends before a line that is indented no further.
     Indented(usize),
-    /// A text in these quotes, until they are closed.
+    /// A text in these quotes; it ends where they are closed.
     Quoted(char),
 }
 
-/// The text with secrets covered.
+/// The text with secrets covered by stars.
 pub(super) fn veiled(text: &str) -> String {
     let mut veiled = String::with_capacity(text.len());
     let mut open = None;
@@ -37,7 +37,7 @@ pub(super) fn veiled(text: &str) -> String {
     veiled
 }
 
-/// Whether a line belongs to what was open before it.
+/// Whether a line belongs to the secret value that was open before it.
 fn goes_on(open: Open, line: &str) -> bool {
     match open {
         Open::Indented(key) => line.trim().is_empty() || indentation(line) > key,
@@ -45,7 +45,7 @@ fn goes_on(open: Open, line: &str) -> bool {
     }
 }
 
-/// What is open after a line of which so much was shown.
+/// The secret value that is open after `line`, of which the first `shown` bytes are shown.
 fn next(before: Option<Open>, line: &str, shown: usize) -> Option<Open> {
     match before {
         Some(Open::Quoted(quote)) if line.contains(quote) => None,
@@ -74,7 +74,7 @@ fn shown_of(line: &str) -> usize {
     start + blank + quote
 }
 
-/// Whether the value of the section is still to come.
+/// Whether the line has the key of the section, so that its value may come in the next lines.
 fn ends_in_section(line: &str) -> bool {
     value_of_section(line).is_some()
 }
@@ -94,7 +94,8 @@ fn value_of_section(line: &str) -> Option<usize> {
     })
 }
 
-/// Covers what a URL elsewhere, as in a comment, has before its host or as a password after it.
+/// Covers the login and the password setting of URLs in the shown part of a line, such as a
+/// comment.
 fn within_urls(veiled: &mut String, line: &str) {
     let mut rest = line;
     while let Some(at) = rest.find("://") {
@@ -116,7 +117,7 @@ fn within_urls(veiled: &mut String, line: &str) {
     veiled.push_str(rest);
 }
 
-/// As many stars as there are bytes.
+/// Adds as many stars as there are bytes to hide.
 fn cover(veiled: &mut String, hidden: &str) {
     veiled.extend(core::iter::repeat_n('*', hidden.len()));
 }

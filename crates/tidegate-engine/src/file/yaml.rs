@@ -10,7 +10,7 @@ use super::suggest::nearest;
 use super::written::top::Top;
 use super::wrong::Wrong;
 
-/// Reads the first stage.
+/// Reads a text into the file as it is written, the first of two stages.
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub(super) fn options() -> Options {
     }
 }
 
-/// What a parser's error means to whoever wrote the file.
+/// What an error of the parser means to the author of the file, and where it is.
 fn explain(error: &Error, text: &str) -> (Place, Wrong) {
     if let Error::WithSnippet { error, .. } | Error::AliasError { error, .. } = error {
         return explain(error, text);
@@ -62,7 +62,8 @@ fn explain(error: &Error, text: &str) -> (Place, Wrong) {
     (place.within(text), meaning(error, place, text))
 }
 
-/// The tab that an error is about which the parser reports where the value before it begins.
+/// The place of the tab that an error is about. The parser reports where the value before the tab
+/// begins.
 fn tab_after(error: &Error, place: Place, text: &str) -> Option<Place> {
     if !without_location(error).ends_with("found a tab") {
         return None;
@@ -128,7 +129,7 @@ fn meaning(error: &Error, place: Place, text: &str) -> Wrong {
     }
 }
 
-/// Which bound was broken, if it was one.
+/// Which bound was broken, if the error is about a bound.
 fn excess(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::Budget { breach, .. } => match breach {
@@ -162,7 +163,7 @@ fn without_location(error: &Error) -> String {
     short(said)
 }
 
-/// What is echoed is bounded: the text may come from a hostile file.
+/// Shortens a text that is echoed: it may come from a hostile file.
 pub(super) fn short(text: &str) -> String {
     const LONGEST: usize = 160;
     match text.char_indices().nth(LONGEST) {

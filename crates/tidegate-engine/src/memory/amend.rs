@@ -1,4 +1,4 @@
-//! What an operator does to a counter, and the blocks there are.
+//! What an operator does to a counter, and the list of blocks.
 
 use tidegate_core::{
     Amended, Amendment, Blocks, Charge, Clock, Counter, Kept, Listed, Outcome, Page, Shape,
@@ -14,7 +14,7 @@ use super::shelf::{Place, Spot};
 use super::step::{Here, Shelves, on_shelf};
 use super::table::Slot;
 
-/// Entries to a group of abuse logs.
+/// Entries in a group of abuse logs.
 const WAYS: usize = LOG_WAYS;
 
 /// The most counters that one page looks at.
@@ -52,7 +52,7 @@ impl Shelves {
         };
         self.lock_spots(asked, &mut locks, &mut spots);
         let Some(spot) = spots.first().copied() else { return Err(StoreError::Contended) };
-        // What is counted with others cannot be blocked or forgotten by itself.
+        // A key that is counted together with others cannot be blocked or forgotten by itself.
         if let Place::Cell(_) | Place::Newcomer(_, Some(_), _) = spot.place {
             return Err(StoreError::Contended);
         }
@@ -78,7 +78,7 @@ impl Shelves {
         Ok(Amended { changed, block, at: now })
     }
 
-    /// What is not an abuse log can be forgotten, and nothing else.
+    /// Amends a counter that is not an abuse log: it can be reset, and nothing else.
     fn reset_other(
         &self,
         charge: &Charge<'_>,
@@ -93,7 +93,7 @@ impl Shelves {
         Amended { changed, block: None, at: now }
     }
 
-    /// Makes an entry one that was never used.
+    /// Empties an entry, as if it had never been used.
     fn empty(&self, charge: &Charge<'_>, spot: Spot) {
         let (Place::Entry(slot) | Place::Moving(slot, ..)) = spot.place else { return };
         on_shelf!(self, kind_of(charge), |shelf| shelf.empty(slot));
@@ -123,7 +123,8 @@ impl Shelves {
             }
             Outcome::Kept(state) => {
                 let (limit, _) = self.epoch.unpack_block(&words);
-                // Without its numbers, an entry is kept at least for as long as it was going to be.
+                // The limit's numbers are not known here, so the entry is kept at least as long as
+                // it was to be.
                 let forgotten = state.block().map_or(now, |block| block.forgotten_at());
                 let fresh_at = self.epoch.fresh_at([words[0], words[1]]).max(forgotten);
                 let words = self.epoch.pack_log(&state, head.stamp, limit, fresh_at, now);
@@ -134,7 +135,7 @@ impl Shelves {
         Ok(Amended { changed, block: block.filter(|block| block.holds(now)), at: now })
     }
 
-    /// The blocks in some groups of the table; the cursor is the next group.
+    /// The blocks in some groups of the abuse logs; the cursor is the number of the next group.
     pub(crate) fn blocks(&self, page: Page<'_>, clock: &impl Clock) -> Result<Blocks, StoreError> {
         let now = self.epoch.clamp(clock.now());
         let first = match page.after {

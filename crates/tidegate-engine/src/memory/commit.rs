@@ -25,18 +25,18 @@ use super::table::Slot;
 /// Where a charge's key was seen without a lock.
 pub(crate) type Glimpse = Option<Slot>;
 
-/// An entry seen without a lock was somebody else's when the lock was had.
+/// The error if an entry that was seen without a lock belongs to another key once it is locked.
 struct Vanished;
 
 pub(crate) type Spots = ArrayVec<Spot, MAX_LIMITS>;
 
-/// What is asked of some counters, as far as finding a spot for each goes.
+/// Charges to find spots for, and what decides where those are.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(crate) charges: &'a [Charge<'a>],
     pub(crate) glimpses: &'a [Glimpse],
     pub(crate) need: Need,
-    /// Where the request comes from. Found out only for those who need a place.
+    /// The network that the request comes from; found out only if a key needs a place.
     pub(crate) network: &'a dyn Fn() -> Network,
     pub(crate) now: Timestamp,
 }
@@ -87,7 +87,7 @@ impl Shelves {
         self.decide(charges, &spots, readings, planned)
     }
 
-    /// Locks what the charges are counted in, and says where that is.
+    /// Finds the spots in which the charges are counted, and locks them.
     #[inline]
     pub(crate) fn lock_spots(&self, asked: Asked<'_>, locks: &mut Locks<'_>, spots: &mut Spots) {
         locks.take_groups(asked.charges, asked.glimpses, false);
@@ -103,9 +103,9 @@ impl Shelves {
         }
     }
 
-    /// Keeps quotas from first use and abuse logs in their cells while those count: the period or the
-    /// block that they would begin with is not their own. See `sketch.rs`. What has outgrown its entry
-    /// and found no other goes on in its cell.
+    /// Keeps quotas from first use and abuse logs in their cells while the cells count: the period
+    /// or the block that a new entry would begin with is not the key's own; see `sketch.rs`. A log
+    /// that has outgrown its entry and found no other goes on in its cell.
     #[cold]
     fn prepare_cells(&self, asked: Asked<'_>, spots: &mut Spots) {
         for (charge, spot) in asked.charges.iter().zip(spots) {
@@ -151,7 +151,8 @@ impl Shelves {
             let writes =
                 plan.writes(index) && (spot.beside.is_none() || leaves(charge, rooms[index]));
             let read = |here| if writes { self.take(here) } else { self.look(here) };
-            // What could be stale has been found to be current when the room was asked for.
+            // Nothing is stale here: the periods were found to be current when the room was asked
+            // for.
             let reading = both(here, spot.beside, read, tighter);
             readings.push(reading.map_err(|stale| stale.of_charge(index))?);
         }
@@ -173,7 +174,8 @@ impl Shelves {
         kind == Kind::Attempts && self.logs.may_move(slot)
     }
 
-    /// The spot of each charge whose groups are locked: the one its key was seen in, or all.
+    /// Finds the spot of each charge, with the group that its key was seen in locked, or all its
+    /// groups.
     #[inline]
     fn find_spots(&self, asked: Asked<'_>, all: bool, spots: &mut Spots) -> Result<(), Vanished> {
         let mut places: ArrayVec<Glimpse, MAX_LIMITS> = ArrayVec::new();
@@ -204,7 +206,7 @@ impl Shelves {
     }
 
     /// The spot of a key that is in no table, or in an entry that it may outgrow. The places of the
-    /// other charges of the decision are not given away, even those that are as good as none.
+    /// other charges of the decision are not given away, even if their entries no longer count.
     #[cold]
     fn settle_on(
         &self,
@@ -251,7 +253,8 @@ impl Shelves {
     }
 }
 
-/// Asks in a place, and in the cell of the network where there is one: what is worse holds.
+/// Asks about a place, and about the cell of the network if there is one, and returns the worse
+/// answer.
 #[inline]
 fn both<'c, T>(
     here: Here<'c>,
@@ -266,15 +269,15 @@ fn both<'c, T>(
     }
 }
 
-/// Whether a charge that meets this room in two cells leaves a trace there. On a ladder a refused attempt
-/// leaves none: it could only begin a block, which cells never do, and the cell that had room would count
-/// what the other one has refused.
+/// Whether a charge is written that is counted in two cells and meets this room. On a ladder a
+/// refused attempt is not: it could only begin a block, which cells never do, and the cell that had
+/// room would count what the other one has refused.
 fn leaves(charge: &Charge<'_>, room: Room) -> bool {
     let climbs = matches!(charge.shape(), Shape::Attempts(log) if log.ladder().is_some());
     room.is_now() || !climbs
 }
 
-/// The reading that leaves less.
+/// The reading that leaves less room.
 fn tighter(one: Reading, other: Reading) -> Reading {
     let rank = |reading: &Reading| (reading.room, reading.wait, Reverse(reading.remaining));
     if rank(&one) >= rank(&other) { one } else { other }

@@ -8,7 +8,7 @@
 //! word 1   amount: level or used (53 bits)            │ life after the anchor (11)
 //! ```
 //!
-//! The last field lets any thread see that an entry is as good as none without knowing whose it is
+//! The last field lets any thread see that an entry can be forgotten, without knowing whose it is
 //! or what its numbers were. It is a small floating-point number rounded up, so an entry may be
 //! kept a thirty-second longer than it must, and is never forgotten too early.
 //!
@@ -33,7 +33,7 @@ const MAX_ANCHOR: u64 = (1 << (64 - STAMP_BITS)) - 1;
 /// Marks a window that is kept as a grid; otherwise the amount is the length of the ring.
 const GRID: u64 = 1 << 32;
 
-/// Times as entries keep them: since the store began.
+/// When the store began. Entries keep times as spans since then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Epoch(pub(crate) Timestamp);
 
@@ -48,7 +48,7 @@ pub(crate) struct Head {
 // === impl Epoch ===
 
 impl Epoch {
-    /// `now` as far as entries can tell: not before the store began.
+    /// `now` within the times that entries can keep: not before the store began.
     pub(crate) fn clamp(self, now: Timestamp) -> Timestamp {
         now.max(self.0).min(self.0.after(Span::from_micros(MAX_ANCHOR)))
     }
@@ -60,7 +60,7 @@ impl Epoch {
         self.pack_living(head, fresh_at.since(head.anchor.max(self.0)))
     }
 
-    /// Packs the head of an entry that can be forgotten so long after its anchor.
+    /// Packs the head of an entry that can be forgotten `life` after its anchor.
     #[inline]
     pub(crate) fn pack_living(self, head: Head, life: Span) -> [u64; PAIR] {
         let anchor = head.anchor.since(self.0).as_micros().min(MAX_ANCHOR);
@@ -138,14 +138,15 @@ impl Head {
         BucketState { level: self.amount, last: self.anchor }
     }
 
-    /// Of a quota written under the numbers in force, which know when its period ends.
+    /// The state of a quota that was written under the numbers in force, which tell when its period
+    /// ends.
     #[inline]
     pub(crate) const fn quota(self) -> QuotaState {
         QuotaState { start: self.anchor, used: self.amount, end: Timestamp::ZERO }
     }
 }
 
-/// The smallest number of the form `mantissa · 2^exponent` that is not below `micros`.
+/// The code of the smallest number `mantissa · 2^exponent` that is not below `micros`.
 #[inline]
 fn shorten(micros: u64) -> u64 {
     if micros < 1 << MANTISSA_BITS {

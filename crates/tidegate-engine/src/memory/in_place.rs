@@ -1,4 +1,4 @@
-//! The short way, for what most decisions are: buckets and quotas, all of them seen in their places
+//! The short way, which most decisions take: buckets and quotas, all of them seen in their places
 //! and written under the numbers in force.
 //!
 //! It is the protocol of `table.rs` and the plan of every store, without what only newcomers,
@@ -18,11 +18,12 @@ use super::table::Entry;
 
 /// How the short way ended.
 pub(crate) enum InPlace {
-    /// The readings are there, and what was planned is written.
+    /// The decision was made: the readings are there, and what was planned is written.
     Decided,
-    /// Not for this batch; the clock has not been read.
+    /// The short way is not for this batch; the clock has not been read.
     Not,
-    /// Something has changed since it was looked at; the clock has been read, nothing is written.
+    /// An entry has changed since it was seen, or a period is stale; the clock has been read,
+    /// nothing is written.
     NoLonger,
 }
 
@@ -94,7 +95,7 @@ impl Shelves {
             let Some(mut placed) = self.placed(charge, *entry) else { return InPlace::NoLonger };
             // Read once, so that the room and the charge speak of the same periods.
             let periods = charge.periods();
-            // The long way finds a stale period too, and says so.
+            // The long way finds a stale period too, and reports it.
             let Ok(room) = placed.room(charge, now, periods.as_ref()) else {
                 return InPlace::NoLonger;
             };
@@ -171,7 +172,7 @@ impl Shelves {
 // === impl Placed ===
 
 impl Placed<'_> {
-    /// The room for a charge. A bucket is as it is at `now` from then on.
+    /// The room for a charge. Refills a bucket up to `now`.
     #[inline(always)]
     fn room(
         &mut self,
@@ -182,7 +183,7 @@ impl Placed<'_> {
         match charge.shape() {
             Shape::Bucket(bucket) => Ok(self.refill(bucket, charge.cost(), now)),
             Shape::Quota(quota) => quota.room(Some(self.head.quota()), charge.cost(), now, periods),
-            // Never in place; were it, nothing would be admitted.
+            // Other shapes are never in place; if one were, nothing would be admitted.
             _ => Ok(Room::Never),
         }
     }

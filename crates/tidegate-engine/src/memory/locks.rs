@@ -1,8 +1,7 @@
 //! The locks of one decision.
 //!
 //! Groups come before cells and each in ascending order, for every decision alike, so that no two
-//! decisions ever wait for each other. What is held is given back when it is dropped, also by a
-//! panic.
+//! decisions ever wait for each other. Locks are given back when they are dropped, also by a panic.
 
 use arrayvec::ArrayVec;
 use tidegate_core::{Charge, Kind, MAX_LIMITS};
@@ -61,8 +60,9 @@ impl<'s> Locks<'s> {
         Self { shelves, groups: ArrayVec::new(), cells: ArrayVec::new() }
     }
 
-    /// Locks the groups of all charges, in ascending order: the one a key was seen in, or all it can be
-    /// in where it was not seen, may have to move, or `all` are asked for.
+    /// Locks the groups of all charges, in ascending order: of a key that was seen, the group it
+    /// was seen in; of a key that was not seen or may have to move, or if `all` is set, all groups
+    /// it can be in.
     #[inline]
     pub(crate) fn take_groups(&mut self, charges: &[Charge<'_>], glimpses: &[Glimpse], all: bool) {
         for (charge, glimpse) in charges.iter().zip(glimpses) {
@@ -83,7 +83,7 @@ impl<'s> Locks<'s> {
         }
     }
 
-    /// Locks the cells of all spots that have one, in ascending order, after all groups, and says whether
+    /// Locks the cells of all spots that have one, in ascending order, after all groups. Returns whether
     /// there are any.
     #[inline]
     pub(crate) fn take_cells(&mut self, charges: &[Charge<'_>], spots: &[Spot]) -> bool {

@@ -7,8 +7,8 @@
 //! word 4 …    times of attempts, oldest first; where members are counted, each followed by its member
 //! ```
 //!
-//! One of a few attempts ends after so many words. A log of up to four attempts and no block, which most
-//! are, has a shorter form:
+//! A middle log has the same form with fewer words. A log of up to four attempts and no block,
+//! which most are, has a shorter form:
 //!
 //! ```text
 //! word 0, 1   as every entry, with the time of the last attempt; the amount is how many there are, and
@@ -29,15 +29,15 @@ use super::sketch::Cell;
 use super::step::{Here, Step};
 use super::table::Slot;
 
-/// Words of an abuse log.
+/// Words of a long abuse log.
 pub(crate) const LOG: usize = FIRST + MAX_BLOCK_AT as usize;
-/// Words of a middle one: as many as the times of 22 attempts take, or of 11 with their members.
+/// Words of a middle abuse log: enough for the times of 22 attempts, or of 11 with their members.
 pub(crate) const MIDDLE: usize = FIRST + MIDDLE_LOG;
-/// The words of attempts that it holds.
+/// Words of attempts in a middle log.
 pub(crate) const MIDDLE_LOG: usize = 22;
-/// Words of a short one.
+/// Words of a short abuse log.
 pub(crate) const SHORT: usize = PAIR + SHORT_WITH_MEMBERS;
-/// The attempts that it holds, and those that it holds with their members.
+/// Attempts in a short log without members; with members it holds [`SHORT_WITH_MEMBERS`].
 pub(crate) const SHORT_LOG: usize = 2 * SHORT_WITH_MEMBERS;
 pub(crate) const SHORT_WITH_MEMBERS: usize = 2;
 
@@ -45,14 +45,16 @@ const UNTIL: usize = PAIR;
 const LIMIT: usize = PAIR + 1;
 const FIRST: usize = PAIR + 2;
 
-/// Where in the amount each part begins: how many, whether with members, scope, level.
+/// The bits of a log's amount at which its parts begin, after the number of attempts: whether they
+/// have members, then the scope and the level of the block.
 const PAIRS: u32 = 8;
 const SCOPE: u32 = 9;
 const LEVEL: u32 = 12;
-/// The same for a short log: how many, then how much earlier.
+/// The bit of a short log's amount at which the time between its last two attempts begins, after
+/// the number of attempts.
 const EARLIER: u32 = 3;
 
-/// A charge of an abuse log, where it is counted.
+/// The step of an abuse log: its shelf and its numbers.
 pub(crate) struct LogStep<'s> {
     pub(crate) shelf: &'s LogShelf,
     pub(crate) attempts: &'s Attempts,
@@ -86,9 +88,10 @@ impl Step for LogStep<'_> {
         self.change(here, |state| self.attempts.give_back(&state, member, taken_at, here.now))
     }
 
-    /// Takes an attempt out of a cell that it shares with those of other keys, if it is there: exactly
-    /// the one made at `taken_at`, because a later one may be another's. Without this, those who get in
-    /// would use up what a cell lets through, and keep out everybody else in it.
+    /// Takes an attempt out of a cell that it shares with those of other keys, if it is there:
+    /// exactly the one made at `taken_at`, because a later one may be another key's. Without this,
+    /// clients that get in would use up what a cell lets through, and keep out everybody else in
+    /// it.
     fn give_back_shared(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let readable = self.shelf.load(here.place, here.charge, here.epoch, |_| Default::default());
         let member = here.charge.member();
@@ -103,8 +106,9 @@ impl Step for LogStep<'_> {
         self.change(here, AttemptsState::forgiven)
     }
 
-    /// The block that a log would begin with is not its own, and what another limit has written says
-    /// nothing about how long it counts for this one.
+    /// A log stays in a cell that counts, because the block that it would begin with is not its
+    /// own; and in one that another limit has written, which does not tell how long it counts for
+    /// this one.
     fn stays_in(&self, cell: Cell, here: Here<'_>) -> bool {
         let sketch = self.shelf.sketch();
         sketch.counts(cell, here.epoch, here.now) || sketch.is_foreign(cell, here.charge)
@@ -123,15 +127,15 @@ impl LogStep<'_> {
         units
     }
 
-    /// Counts what is in an outgrown entry in a cell, as if all of it were made now, and empties the
-    /// entry. No block holds in it.
+    /// Moves the attempts of an outgrown entry into a cell, as if all of them were made now, and
+    /// empties the entry. No block holds in that entry.
     pub(crate) fn pour(&self, here: Here<'_>, from: Slot) {
         let mut all = self.state(here).map_or_else(Vec::new, |state| state.attempts().to_vec());
         let at = all.last().map_or(here.now, |last| last.at.max(here.now));
         let outgrown = self.shelf.read(from, here.epoch);
         all.extend(outgrown.attempts().iter().map(|attempt| Attempt { at, ..*attempt }));
         let too_many = all.len().saturating_sub(usize::from(self.attempts.keeps()));
-        // They are in order.
+        // The attempts are in order, as they have to be.
         let state = AttemptsState::restored(all.into_iter().skip(too_many), None);
         self.write(here, &state.unwrap_or_else(|| self.attempts.exhausted(at)));
         self.shelf.empty(from);
@@ -142,7 +146,8 @@ impl LogStep<'_> {
         self.shelf.store(here.place, here.charge, state, fresh_at, (here.epoch, here.now));
     }
 
-    /// When attempts were made is a fact, whatever the numbers were: it needs no conversion.
+    /// The state of a log. It needs no conversion to other numbers: when attempts were made is a
+    /// fact.
     pub(crate) fn state(&self, here: Here<'_>) -> Option<AttemptsState> {
         self.shelf.load(here.place, here.charge, here.epoch, |at| self.attempts.exhausted(at))
     }
@@ -161,7 +166,7 @@ impl Epoch {
     ) -> [u64; LOG] {
         let mut words = [0; LOG];
         let attempts = state.attempts();
-        // More of them than fit with their members are those of a limit that a reload has made count
+        // If there are more attempts than fit with their members, a reload has made the limit count
         // every attempt: it does not matter any more whose they were.
         let pairs = attempts.len() <= usize::from(MAX_DISTINCT)
             && attempts.iter().any(|attempt| attempt.member != 0);
@@ -197,11 +202,11 @@ impl Epoch {
             at: Timestamp::from_micros(place[0]),
             member: place.get(1).copied().unwrap_or_default(),
         });
-        // What was packed is in order.
+        // The attempts were packed in order.
         AttemptsState::restored(attempts, block_of(words, amount)).unwrap_or_default()
     }
 
-    /// Packs a log that fits: what is more than that would be lost.
+    /// Packs a log that fits a short entry; anything beyond that would be lost.
     pub(crate) fn pack_short(
         self,
         state: &AttemptsState,

@@ -1,13 +1,15 @@
 //! The tables of abuse logs: short, middle and long ones.
 //!
-//! Most logs hold a few attempts, and a flood makes millions of such; the longest is thirty times as large.
-//! So a log begins in a table of small entries, which hold up to four attempts (two with their members) and
-//! no block: what a person who has mistyped a password needs. It moves to the next table when it outgrows
-//! that. Those of the middle hold the blocks of most limits, those of the last one what a busy address
-//! needs. The addresses of a flood fill the larger tables, and leave the small entries to people.
+//! Most logs hold a few attempts, and a flood makes millions of them; the longest log is thirty
+//! times as large. So a log begins in a table of small entries, which hold up to four attempts (two
+//! with their members) and no block: what a person who has mistyped a password needs. When it
+//! outgrows that, it moves to the next table. Middle logs hold the blocks of most limits, long ones
+//! what a busy address needs. The addresses of a flood fill the larger tables, and leave the small
+//! entries to people.
 //!
-//! A key is in one of them: to put it anywhere takes the locks of all its groups in all three. Their
-//! groups are numbered together, those of long logs first and those of short ones last.
+//! A key is in one of the three tables only: to put it anywhere takes the locks of all its groups
+//! in all three. Their groups are numbered together, those of long logs first and those of short
+//! ones last.
 
 use std::borrow::Cow;
 
@@ -31,27 +33,27 @@ pub(crate) struct LogShelf {
     sketch: Sketch<LOG>,
 }
 
-/// Long logs to a group, and middle ones.
+/// Entries in a group of long or of middle logs.
 pub(crate) const LOG_WAYS: usize = 7;
 
-/// How many long and how many middle logs there are for so many in all: one in a hundred and twelve, but
-/// of the first thousand every one.
+/// How many long and how many middle logs there are for `keys` logs in all: 1 and 12 in a hundred,
+/// but of each at least `keys` or a thousand, whichever is less.
 pub(crate) fn longer(keys: usize) -> [usize; 2] {
     [keys.div_ceil(100), keys.saturating_mul(12).div_ceil(100)].map(|it| it.max(keys.min(1_000)))
 }
 
-/// What a charge will do to a log.
+/// What will be done to a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// It is looked at, or something is taken out of it.
+    /// The log is looked at, or attempts are taken out of it.
     NoMore,
     /// An attempt is added.
     OneMore,
-    /// An operator may block it.
+    /// An operator may block the key.
     Block,
 }
 
-/// Which table.
+/// The size of an entry, which tells in which table it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Size {
     Short,
@@ -65,7 +67,7 @@ impl LogShelf {
     pub(crate) fn new(keys: usize, blocks: u32, cells_per_block: u32, salt: u64) -> Self {
         let [long, middle] = longer(keys);
         Self {
-            // There are few of them for as many networks.
+            // There are fewer large entries, but as many networks: sharing out begins at half the keys.
             long: Places::new(long, long / 2),
             middle: Places::new(middle, middle / 2),
             short: Places::new(keys, keys),
@@ -129,7 +131,8 @@ impl LogShelf {
         self.inner(slot).0 != Size::Long
     }
 
-    /// The spot of a log that was seen in this entry or in none, all groups of whose key are locked.
+    /// The spot of a log; `seen` is the entry that its key was seen in, if any. All groups of the
+    /// key are locked.
     pub(crate) fn spot(
         &self,
         (charge, attempts, need): (&Charge<'_>, &Attempts, Need),
@@ -154,7 +157,8 @@ impl LogShelf {
         match (free.map(|slot| self.outer(wanted, slot)), seen) {
             (Some(to), Some(from)) => Spot::at(Place::Moving(from, to, network)),
             (Some(slot), None) => self.sketch.newcomer(charge, slot, network),
-            // What a block refuses adds nothing that would have to be kept; a cell has no blocks.
+            // A blocked log stays where it is: a refused attempt adds nothing to it, and a cell has
+            // no blocks.
             (None, Some(slot)) if self.is_blocked(slot, epoch, now) => Spot::at(Place::Entry(slot)),
             (None, seen) => {
                 // Only an attempt goes on in the cell; an operator is told that there is no place.
@@ -164,8 +168,8 @@ impl LogShelf {
         }
     }
 
-    /// The state in a locked place; `unreadable` makes the one to assume of a cell that another limit
-    /// has written.
+    /// The state in a locked place; `unreadable` makes the state to assume for a cell that another
+    /// limit has written.
     pub(crate) fn load(
         &self,
         place: Place,
@@ -174,7 +178,8 @@ impl LogShelf {
         unreadable: impl FnOnce(Timestamp) -> AttemptsState,
     ) -> Option<AttemptsState> {
         let cell = match place {
-            // One that was counted in a cell stays there for as long as anything in it counts.
+            // A log that was counted in a cell stays there for as long as anything in the cell
+            // counts.
             Place::Newcomer(..) => return None,
             Place::Cell(cell) => cell,
             Place::Entry(slot) | Place::Moving(slot, ..) => return Some(self.read(slot, epoch)),
@@ -221,8 +226,8 @@ impl LogShelf {
         }
     }
 
-    /// Writes the state in a locked place. What is as good as none leaves its entry, so that its network has
-    /// one less at once.
+    /// Writes the state in a locked place. An empty state frees its entry, so that its network has
+    /// one place less at once.
     pub(crate) fn store(
         &self,
         place: Place,
@@ -272,7 +277,7 @@ impl LogShelf {
         }
     }
 
-    /// Makes a locked entry one that was never used.
+    /// Empties a locked entry, as if it had never been used.
     pub(crate) fn empty(&self, slot: Slot) {
         match self.inner(slot) {
             (Size::Short, slot) => self.short.empty(slot),
@@ -281,12 +286,14 @@ impl LogShelf {
         }
     }
 
-    /// How many groups there are whose entries can hold a block: all but the last.
+    /// How many groups have entries that can hold a block: those of long and middle logs, which
+    /// come first.
     pub(crate) fn blockable(&self) -> u32 {
         self.first(Size::Short)
     }
 
-    /// The entries of a locked group that can hold a block, and whose they are; zero is nobody's.
+    /// The entries of a locked group of long or middle logs, each with the digest of its key; zero
+    /// if it has none.
     pub(crate) fn tags(&self, group: u32) -> ArrayVec<(Slot, u64), LOG_WAYS> {
         match self.inner(Slot { group, way: 0 }) {
             (Size::Long, slot) => self.long.table().tags(slot.group).collect(),
@@ -297,7 +304,7 @@ impl LogShelf {
         }
     }
 
-    /// The first group of a table among all.
+    /// The number of a table's first group among the groups of all three tables.
     fn first(&self, size: Size) -> u32 {
         match size {
             Size::Long => 0,
@@ -306,12 +313,12 @@ impl LogShelf {
         }
     }
 
-    /// The number of an entry among all.
+    /// The slot of an entry, with its group numbered among those of all three tables.
     fn outer(&self, size: Size, slot: Slot) -> Slot {
         Slot { group: slot.group + self.first(size), ..slot }
     }
 
-    /// The table of an entry, and its number in there.
+    /// The table of an entry, and its slot in that table.
     fn inner(&self, slot: Slot) -> (Size, Slot) {
         let sizes = [Size::Short, Size::Middle];
         let size = sizes.into_iter().find(|size| slot.group >= self.first(*size));
@@ -320,8 +327,8 @@ impl LogShelf {
     }
 }
 
-/// What a middle log holds of a state: all of it, but for the oldest attempts of a log that is blocked and
-/// that a reload has made longer.
+/// The part of a state that a middle log holds: all of it, except the oldest attempts of a log that
+/// is blocked and that a reload has made longer.
 fn fitting(state: &AttemptsState) -> Cow<'_, AttemptsState> {
     let attempts = state.attempts();
     let has_members = attempts.iter().any(|attempt| attempt.member != 0);
@@ -329,13 +336,13 @@ fn fitting(state: &AttemptsState) -> Cow<'_, AttemptsState> {
     let Some(excess) = attempts.len().checked_sub(most).filter(|excess| *excess > 0) else {
         return Cow::Borrowed(state);
     };
-    // They are in order.
+    // The attempts are in order, as they have to be.
     let newest = AttemptsState::restored(attempts[excess..].iter().copied(), state.block());
     Cow::Owned(newest.unwrap_or_default())
 }
 
-/// The size of an entry that holds whatever may be left of a log of so many attempts, each in so many
-/// words. Where a limit keeps more than a middle one holds, its blocks are in long ones.
+/// The size of the entry that a log of `held` attempts, of `width` words each, needs after what is
+/// done to it. If a limit keeps more than a middle log holds, its blocks are in long ones.
 fn size(
     (held, width): (usize, usize),
     (has_members, attempts): (bool, &Attempts),

@@ -1,12 +1,12 @@
-//! Which keys have been counted in a cell: never too few of them.
+//! Which keys have been counted in a cell: perhaps too many of them, never too few.
 //!
-//! A key that gets a place has to begin with what its cell has counted if it was counted there, and must
-//! not if it was not: cells are full in a flood, and those who come from elsewhere would be refused in
-//! their own places. So keys that are counted in cells are marked in a Bloom filter, which may take a
-//! key in a thousand for another.
+//! A key that gets a place has to begin with the state of its cell if it was counted there, and
+//! must not if it was not: cells are full in a flood, and clients from elsewhere would be refused
+//! in their own places. So keys that are counted in cells are marked in a Bloom filter, which may
+//! take a key in a thousand for another.
 //!
-//! The filter has two halves. When one has had its fill of marks, and nothing that is marked in the other
-//! counts any more, the other is cleared and takes the next ones.
+//! The filter has two halves. When one half is full of marks, and no mark in the other counts any
+//! more, the other is cleared and takes the next marks.
 
 use tidegate_core::Timestamp;
 
@@ -20,7 +20,7 @@ pub(crate) struct Marks {
     /// How often the halves have changed places; for each half, how many marks are in it and until when
     /// any of them counts; whether somebody is clearing.
     state: Box<[AtomicU64]>,
-    /// The marks that a half takes.
+    /// The marks after which a half is full.
     most: u64,
 }
 
@@ -29,7 +29,7 @@ const COUNT: usize = 1;
 const UNTIL: usize = 3;
 const CLEARING: usize = 5;
 
-/// Bits for each key that the table was made for, and how many of them mark a key.
+/// Bits of a half for each key that the table was made for; [`EACH`] of them mark a key.
 const BITS: usize = 16;
 const EACH: u32 = 6;
 
@@ -46,7 +46,7 @@ impl Marks {
         self.words.len() * size_of::<AtomicU64>()
     }
 
-    /// Marks a key that is counted in a cell until then.
+    /// Marks a key that is counted in a cell until `until`.
     pub(crate) fn mark(&self, digest: u64, until: Timestamp, now: Timestamp) {
         loop {
             let turn = self.state[TURN].load(Ordering::SeqCst);
@@ -60,7 +60,7 @@ impl Marks {
             if count >= self.most {
                 self.turn(turn, now);
             }
-            // Otherwise it may have been marked in a half that was cleared meanwhile.
+            // If the halves have changed, the mark may be in one that was cleared meanwhile.
             if self.state[TURN].load(Ordering::SeqCst) == turn {
                 return;
             }
@@ -77,7 +77,7 @@ impl Marks {
         })
     }
 
-    /// Clears the other half and goes on there, if nothing in it counts any more.
+    /// Clears the other half and goes on there, if no mark in it counts any more.
     fn turn(&self, turn: u64, now: Timestamp) {
         let other = Self::half(turn + 1);
         let over = self.state[UNTIL + other].load(Ordering::SeqCst) <= now.as_micros();

@@ -3,8 +3,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `table.rs` | the flat table of counters, its groups and locks |
-//! | `sketch.rs` | where keys are counted that do not fit |
-//! | `marks.rs` | which keys have been counted there |
+//! | `sketch.rs` | the cells in which keys that do not fit are counted |
+//! | `marks.rs` | which keys have been counted in cells |
 //! | `shares.rs` | how places are shared out between client networks |
 //! | `shelf.rs` | table, shares and sketch of one shape |
 //! | `entry.rs` | what an entry looks like in memory |
@@ -13,8 +13,8 @@
 //! | `logs.rs` | the tables of short, middle and long abuse logs |
 //! | `commit.rs` | all charges of one decision, together |
 //! | `in_place.rs` | the short way for buckets and quotas that are in their places |
-//! | `amend.rs` | what operators do, and the blocks there are |
-//! | `settle.rs` | units there and back, for a ticket |
+//! | `amend.rs` | what operators do, and the list of blocks |
+//! | `settle.rs` | settling tickets: units given back or taken in addition |
 //! | `locks.rs` | the locks of one decision, and their order |
 
 mod amend;
@@ -43,9 +43,9 @@ use step::{Shelves, on_shelf};
 
 /// How many keys are counted exactly at the same time, for each shape.
 ///
-/// Once a table holds so many keys, the places that are left are shared out by client network, so that a
-/// flood of made-up keys leaves some to those who come from elsewhere; whoever finds none is counted
-/// together with others.
+/// Once a table holds this many keys, the places that are left are shared out by client network, so
+/// that a flood of made-up keys leaves some to clients from elsewhere. A key that finds no place is
+/// counted together with others.
 ///
 /// The memory is reserved when the store is made and never grows; it becomes resident as it is
 /// used. A key that is as good as never seen (a full bucket, an ended period) takes no place, so
@@ -64,16 +64,16 @@ pub struct Budget {
     pub attempts: usize,
 }
 
-/// A budget that no memory is reserved for.
+/// A budget that is too large, so that no memory is reserved for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a budget of {wanted} bytes is beyond the {largest} bytes a store may reserve; count fewer keys \
      at the same time"
 )]
 pub struct BudgetError {
-    /// What it would take at most.
+    /// The bytes that the budget takes at most.
     pub wanted: u64,
-    /// What it may take.
+    /// The most bytes that a store may reserve.
     pub largest: u64,
 }
 
@@ -94,16 +94,16 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// The most a store reserves: 64 GiB.
+    /// The most bytes that a store reserves: 64 GiB.
     pub const MAX_BYTES: u64 = 1 << 36;
 
-    /// About what a store of this budget takes at most, in bytes.
+    /// About how many bytes a store of this budget takes at most.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         Shelves::bytes_within(self)
     }
 
-    /// Refuses a budget that is more than any machine means.
+    /// Refuses a budget that is too large for any machine.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl<C: Clock> MemoryStore<C> {
         budget.check().map(|()| Self::new(budget, clock))
     }
 
-    /// One group and one cell for each shape: as much as loom can look at from every side.
+    /// A store with one group and one cell for each shape: as much as loom can explore.
     #[cfg(loom)]
     #[must_use]
     pub fn tiny(clock: C) -> Self {

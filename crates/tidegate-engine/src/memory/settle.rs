@@ -1,4 +1,4 @@
-//! Settling tickets: units there and back, at most once for each.
+//! Settling tickets: units given back or taken in addition, at most once for each ticket.
 //!
 //! Which tickets were settled is kept as one bit per ticket. Tickets are numbered, so the bits of the
 //! latest eight million lie in a ring of words; each word says which round of the ring it belongs to.
@@ -28,21 +28,21 @@ pub(crate) struct Stubs {
 /// Whether a ticket can still be settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
-    /// It could, and now counts as settled.
+    /// The ticket could be settled, and now counts as settled.
     Made,
-    /// It was before.
+    /// The ticket was settled before.
     There,
-    /// Its bit has been given to a later ticket.
+    /// The ticket is too old: its bit has been given to a later one.
     Gone,
 }
 
-/// Tickets to a word: the other half is the round.
+/// Tickets in one word; the other half of the word is the round.
 const TICKETS: u64 = 32;
 
 // === impl Stubs ===
 
 impl Stubs {
-    /// Two megabytes, resident as they are used.
+    /// Words of the ring: two megabytes, resident as they are used.
     pub(crate) const WORDS: usize = 1 << 18;
 
     pub(crate) fn new(words: usize) -> Self {
@@ -100,7 +100,7 @@ impl Shelves {
         let network: &dyn Fn() -> Network = &|| self.networks.of(settlement.network());
         let asked = Asked { charges: &charges, glimpses: &glimpses, need, network, now };
         self.lock_spots(asked, &mut locks, &mut spots);
-        // Read once, so that what was found to be current is what is used.
+        // Read once, so that the periods that were checked are those that are used.
         let periods: ArrayVec<Option<Periods>, MAX_LIMITS> =
             charges.iter().map(Charge::periods).collect();
         let here = |index: usize| Here {
@@ -128,8 +128,8 @@ impl Shelves {
                 Way::Forgive => settled.returned += self.forgive(here, taken_at),
                 Way::There => settled.added += self.take_more(here, index)?,
             }
-            // What is counted in the cell of a network is counted in that of the key as well, which
-            // says how much was moved.
+            // A key that is counted in the cell of its network is counted in its own cell as well,
+            // which tells how much was moved.
             if let Some(cell) = spots[index].beside {
                 let here = Here { place: Place::Cell(cell), ..here };
                 match step.way {
@@ -141,8 +141,9 @@ impl Shelves {
         Ok(Receipt::Settled(settled))
     }
 
-    /// Gives back to a key's own entry. A cell is shared, so only what is known to be the key's own is
-    /// given back to it, and a key that is in neither has nothing that counts.
+    /// Gives units back to a key: to its own entry all that the charge says, to a cell, which is
+    /// shared, only what is known to be the key's own. A key that is in neither has nothing that
+    /// counts.
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         on_step!(self, here.charge.shape(), |step| match here.place {
             Place::Entry(_) | Place::Moving(..) => step.give_back(here, taken_at),
@@ -151,7 +152,7 @@ impl Shelves {
         })
     }
 
-    /// Forgets the attempts in a key's own log; in a cell, the one that is settled.
+    /// Forgets all attempts in a key's own log; in a cell, only the attempt that is settled.
     fn forgive(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         match here.place {
             Place::Entry(_) | Place::Moving(..) => {
@@ -162,7 +163,8 @@ impl Shelves {
         }
     }
 
-    /// Takes what the request cost in addition: of a bucket at most what is in it.
+    /// Takes what the request cost in addition, and returns how much that was: of a bucket at most
+    /// what is in it.
     fn take_more(&self, here: Here<'_>, index: usize) -> Result<u64, StoreError> {
         let stale = |stale: Stale| stale.of_charge(index);
         let there = match here.charge.shape().stops_at_empty() {

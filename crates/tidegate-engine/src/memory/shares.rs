@@ -1,17 +1,17 @@
 //! How the places of a table are shared out between client networks.
 //!
-//! Whoever can make up keys can fill any table. What he cannot make up is where he comes from, so
-//! once a table holds as many keys as it was made for, the places that are left are shared out by
-//! network: the first place of a network is always granted, and the next only while there are several
-//! times as many places left as an equal share would be. A flood so stops at a fair share for each of
-//! its networks, and those who come from elsewhere still find a place.
+//! An attacker who makes up keys can fill any table. What he cannot make up is the network he comes
+//! from. So once a table holds as many keys as it was made for, the places that are left are shared
+//! out by network: the first place of a network is always granted, and a further one only while the
+//! network has less than four equal shares of what is left. So a flood stops at a fair share for
+//! each of its networks, and clients from elsewhere still find a place.
 //!
-//! Which network a place was given to is kept beside the table, and looked at only when a key gets a
-//! place: the way of a key that has one is as short as before. How many places a network has is read
-//! from a few rows of counters, the least of which is too high by what other networks have in all of
-//! the same counters (a count-min sketch); that is rare, and costs a network some places and nobody a
-//! count. Entries are forgotten silently, so every newcomer looks at a few more places and takes those
-//! off the books that are as good as none.
+//! Which network a place was given to is kept beside the table, and looked at only when a key gets
+//! a place: the way of a key that has one is as short as before. How many places a network has is
+//! read from a few rows of counters (a count-min sketch). The least of them is too high only if the
+//! network shares its counter with others in every row; that is rare, and costs a network some
+//! places and nobody a count. Entries are forgotten silently, so every newcomer looks at a few more
+//! places and takes back those whose entries no longer count.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -23,11 +23,11 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering, zeroed_halves, zeroed_words};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Network(u32);
 
-/// Tells networks apart, by a salt of its own.
+/// Tells networks apart, by a salted hash of their prefix.
 #[derive(Debug, Default)]
 pub(crate) struct Networks(RandomState);
 
-/// The places of one table, and whose they are.
+/// The places of one table, and the networks that they were given to.
 #[derive(Debug)]
 pub(crate) struct Shares {
     /// The network of each place; zero if it was given to nobody.
@@ -35,11 +35,11 @@ pub(crate) struct Shares {
     /// [`ROWS`] rows of counters.
     rows: Box<[AtomicU32]>,
     /// How many places are given away, to how many networks, and where the last newcomer looked for
-    /// ones to take back. Not in the struct itself, which every request reads.
+    /// places to take back. Kept outside the struct, which every request reads.
     totals: Box<[AtomicU64]>,
-    /// So many places go to whoever comes.
+    /// Up to this many places are given away whatever the network.
     open: u64,
-    /// So many are given away at most to those who have some.
+    /// Once this many places are given away, only networks that have none get one.
     most: u64,
 }
 
@@ -47,10 +47,11 @@ const FILLED: usize = 0;
 const NETWORKS: usize = 1;
 const CURSOR: usize = 2;
 
-/// Of five rows this wide, hardly one network in a thousand looks like one of ten thousand others.
+/// Rows of counters. With five rows of this [`WIDTH`], hardly one network in a thousand looks like
+/// one of ten thousand others.
 const ROWS: u32 = 5;
 const WIDTH: u32 = 1 << 15;
-/// A table of fewer places is too small to be shared out.
+/// The fewest places of a table that are shared out; smaller tables are not.
 const LEAST: usize = 1_750;
 
 // === impl Networks ===
@@ -66,12 +67,12 @@ impl Networks {
 // === impl Network ===
 
 impl Network {
-    /// Where operators come from: no flood comes from there.
+    /// The network of operators, from which no flood comes.
     pub(crate) const OPERATORS: Self = Self(u32::MAX);
-    /// Where requests without an address come from.
+    /// The network of requests without an address.
     pub(crate) const UNKNOWN: Self = Self(u32::MAX - 1);
 
-    /// Spread over 64 bits.
+    /// The number of the network, spread over 64 bits.
     pub(crate) fn spread(self) -> u64 {
         u64::from(self.0).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
@@ -80,7 +81,8 @@ impl Network {
 // === impl Shares ===
 
 impl Shares {
-    /// The shares of `places` places in groups of `ways`, of which `open` go to whoever comes.
+    /// The shares of `places` places in groups of `ways`; up to `open` are given away whatever the
+    /// network.
     pub(crate) fn new(open: usize, places: usize, ways: usize) -> Self {
         let shared_out = places >= LEAST && !cfg!(loom);
         Self {
@@ -106,12 +108,12 @@ impl Shares {
         let [filled, networks] =
             [FILLED, NETWORKS].map(|total| self.totals[total].load(Ordering::Relaxed));
         let left = self.most.saturating_sub(filled);
-        // What an operator does is not for a flood to prevent.
+        // A flood must not prevent what an operator does.
         let is_open = filled < self.open || network == Network::OPERATORS;
         is_open || is_within_share(self.held(network).into(), networks, left)
     }
 
-    /// Gives a place to a network; whoever had it has one less.
+    /// Gives a place to a network; the network that had it before has one less.
     pub(crate) fn give(&self, place: usize, network: Network) {
         self.hand_over(place, Some(network));
     }
@@ -132,7 +134,7 @@ impl Shares {
 
     fn hand_over(&self, place: usize, to: Option<Network>) {
         let Some(owner) = self.owners.get(place) else { return };
-        // Whoever swaps a network out counts it down, so that happens once.
+        // The thread that swaps a network out counts it down, so that this happens once.
         let had = owner.swap(to.map_or(0, |network| network.0), Ordering::Relaxed);
         if let Some(network) = to {
             self.count(network, true);
@@ -142,7 +144,8 @@ impl Shares {
         }
     }
 
-    /// Counts a place of a network up or down. By the first row it is seen whether it is its only one.
+    /// Counts a place of a network up or down. The first row tells whether it is the network's only
+    /// one.
     fn count(&self, network: Network, up: bool) {
         let mut only = false;
         for (row, place) in self.places(network).enumerate() {
@@ -161,7 +164,7 @@ impl Shares {
         }
     }
 
-    /// How many places a network has: never too few.
+    /// How many places a network has; never fewer than it really has.
     fn held(&self, network: Network) -> u32 {
         let counts = self.places(network).map(|place| self.rows[place].load(Ordering::Relaxed));
         counts.min().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The table of one shape, and the sketch for what does not fit it.
+//! The table of one shape, and the sketch for keys that do not fit it.
 
 use arrayvec::ArrayVec;
 use tidegate_core::{Charge, Timestamp};
@@ -9,7 +9,7 @@ use super::sketch::{Cell, Content, Owner, Sketch};
 use super::table::{Slot, Table, release, try_acquire};
 use crate::sync::AtomicU64;
 
-/// Counters of one shape.
+/// The counters of one shape.
 #[derive(Debug)]
 pub(crate) struct Shelf<const WORDS: usize, const WAYS: usize> {
     places: Places<WORDS, WAYS>,
@@ -27,45 +27,46 @@ pub(crate) struct Places<const WORDS: usize, const WAYS: usize> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spot {
     pub(crate) place: Place,
-    /// The cell of its network, where the charge is counted too: of a key that has no place.
+    /// The cell of the client's network, in which a key without an entry is counted too.
     pub(crate) beside: Option<Cell>,
-    /// The entry of a key that has outgrown it and found no other: what is in it goes into the cell.
+    /// The entry that the key has outgrown without finding another: its content goes into the cell.
     pub(crate) outgrown: Option<Slot>,
 }
 
 /// Where the state of a counter is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place {
-    /// In its entry.
+    /// In its own entry.
     Entry(Slot),
-    /// In an entry it will take over. If the key may have been counted in this cell before, it begins
-    /// with its state.
+    /// In an entry that it will take over. If the key may have been counted in a cell before, it
+    /// begins with the state of that cell.
     Newcomer(Slot, Option<Cell>, Network),
-    /// In an entry that is too small for what comes, and then in the other one.
+    /// In the first entry, which is too small for what comes, and afterwards in the second.
     Moving(Slot, Slot, Network),
-    /// In a cell, with others.
+    /// In a cell that it shares with other keys.
     Cell(Cell),
 }
 
 /// The state found in a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kept<const WORDS: usize> {
-    /// As if never seen.
+    /// No state, as if the key had never been seen.
     Nothing,
     /// The words of an entry or a cell.
     Words([u64; WORDS]),
-    /// Unreadable, and last written then.
+    /// The state of another limit, which cannot be read; when it was last written.
     Unreadable(Timestamp),
 }
 
-/// Groups that every newcomer looks through for places to take back, when they are scarce: so that only a
-/// few in a hundred are on the books without being used.
+/// Groups that every newcomer looks through for unused places to take back, when places are scarce.
+/// So only a few places in a hundred are given away without being used.
 const LOOKED_THROUGH: u32 = 8;
 
 // === impl Places ===
 
 impl<const WORDS: usize, const WAYS: usize> Places<WORDS, WAYS> {
-    /// For so many keys, of which the first `open` get their places whatever network they come from.
+    /// A table for `keys` keys, of which the first `open` get places whatever network they come
+    /// from.
     pub(crate) fn new(keys: usize, open: usize) -> Self {
         let table = Table::new(keys);
         let shares = Shares::new(open, table.groups() as usize * WAYS, WAYS);
@@ -80,8 +81,9 @@ impl<const WORDS: usize, const WAYS: usize> Places<WORDS, WAYS> {
         self.table.bytes() + self.shares.bytes()
     }
 
-    /// A place for a key of this network that is not in the table, both of whose groups are locked,
-    /// unless the network has its share. Places in `taken` are those of other keys of the decision.
+    /// A place for a key of this network, unless the network has used up its share. The key is not
+    /// in the table, and both its groups are locked. Places in `taken` belong to other keys of the
+    /// decision.
     pub(crate) fn free(
         &self,
         digest: u64,
@@ -94,7 +96,8 @@ impl<const WORDS: usize, const WAYS: usize> Places<WORDS, WAYS> {
         self.table.free(digest, taken, epoch, now).filter(|_| self.shares.grants(network))
     }
 
-    /// Writes a locked entry; if it is given to a network, the key had none before.
+    /// Writes a locked entry. `given` is the network that it is given to, if the key had no entry
+    /// before.
     #[inline]
     pub(crate) fn put(&self, slot: Slot, digest: u64, words: [u64; WORDS], given: Option<Network>) {
         self.table.store(slot, digest, words);
@@ -103,13 +106,13 @@ impl<const WORDS: usize, const WAYS: usize> Places<WORDS, WAYS> {
         }
     }
 
-    /// Makes a locked entry one that was never used.
+    /// Empties a locked entry, as if it had never been used.
     pub(crate) fn empty(&self, slot: Slot) {
         self.table.empty(slot);
         self.shares.take_back(Self::number(slot));
     }
 
-    /// Takes some places off the books that are as good as none. Groups that are locked are left for
+    /// Takes back some places whose entries no longer count. Groups that are locked are left for
     /// the next time.
     fn take_back_some(&self, epoch: Epoch, now: Timestamp) {
         for group in self.shares.next(LOOKED_THROUGH, u64::from(self.table.groups())) {
@@ -176,8 +179,8 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
         self.places.empty(slot);
     }
 
-    /// Finds a spot for a key that is not in the table, both of whose groups are locked. Places in
-    /// `taken` are those of other keys of the decision.
+    /// Finds a spot for a key that is not in the table and both of whose groups are locked. Places
+    /// in `taken` belong to other keys of the decision.
     pub(crate) fn settle_on(
         &self,
         charge: &Charge<'_>,
@@ -227,24 +230,24 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
 // === impl Sketch ===
 
 impl<const WORDS: usize> Sketch<WORDS> {
-    /// The spot of a key that takes a place over.
+    /// The spot of a key that takes over a free entry.
     pub(crate) fn newcomer(&self, charge: &Charge<'_>, slot: Slot, network: Network) -> Spot {
         let owner = Owner::of(charge);
         let cell = self.cell_that_counted(owner, charge.digest());
-        // If it has to stay in its cell, that of its network is needed too.
+        // If the key has to stay in its cell, the cell of its network is needed too.
         let beside = cell.and_then(|_| self.cell_of(owner, network));
         Spot { beside, ..Spot::at(Place::Newcomer(slot, cell, network)) }
     }
 
-    /// The spot of a key that finds no place.
+    /// The spot of a key that finds no free entry.
     pub(crate) fn overflow(&self, charge: &Charge<'_>, network: Network) -> Spot {
         let owner = Owner::of(charge);
         let beside = self.cell_of(owner, network);
         Spot { beside, ..Spot::at(Place::Cell(self.cell(owner, charge.digest()))) }
     }
 
-    /// The cell of a network. Who comes from nowhere has none: to count all of them together would keep
-    /// out everybody wherever no addresses are told.
+    /// The cell of a network. Requests without an address have none: counted together, they would
+    /// keep out everybody wherever addresses are not known.
     fn cell_of(&self, owner: Owner, network: Network) -> Option<Cell> {
         (network != Network::UNKNOWN).then(|| self.network_cell(owner, network.spread()))
     }
@@ -254,7 +257,7 @@ impl<const WORDS: usize> Sketch<WORDS> {
         self.head(cell).is_some_and(|head| epoch.fresh_at(head) > now)
     }
 
-    /// Whether a locked cell holds what another limit has written.
+    /// Whether a locked cell holds the state of another limit.
     pub(crate) fn is_foreign(&self, cell: Cell, charge: &Charge<'_>) -> bool {
         matches!(self.kept(cell, Owner::of(charge)), Kept::Unreadable(_))
     }
@@ -289,7 +292,7 @@ impl Spot {
         Self { place, beside: None, outgrown: None }
     }
 
-    /// The entry it is, or will be.
+    /// The entry that holds the counter, or will hold it.
     pub(crate) const fn slot(self) -> Option<Slot> {
         match self.place {
             Place::Entry(slot) | Place::Newcomer(slot, ..) | Place::Moving(_, slot, _) => {
@@ -299,7 +302,7 @@ impl Spot {
         }
     }
 
-    /// The cells that have to be locked too.
+    /// The cells that have to be locked for this spot.
     pub(crate) fn cells(self) -> impl Iterator<Item = Cell> {
         let own = match self.place {
             Place::Entry(_) | Place::Moving(..) => None,

@@ -1,25 +1,27 @@
-//! Where keys are counted that do not fit the table: coarsely, but never not at all.
+//! Cells for the keys that do not fit the table: they are counted coarsely, but always counted.
 //!
 //! A full table tempts one to evict, which lets an attacker wash away a victim's counter, or to
 //! refuse, which lets him lock everybody out. Instead, the keys of a limit that find no place share
-//! the cells of a block, each key always the same cell, chosen by a salted hash. A cell is a counter
-//! of the limit's own shape and numbers, charged by all its keys. It so never under-counts any of
-//! them; it may deny one for what another took. Newcomers are served at the limit's rate per cell.
+//! the cells of a block, each key always the same cell, chosen by a salted hash. A cell is a
+//! counter of the limit's own shape and numbers, charged by all its keys. So it never under-counts
+//! any of them; it may deny one for what another took. Newcomers are served at the limit's rate per
+//! cell.
 //!
-//! It is remembered which keys have been counted in cells (`marks.rs`). A key that later finds a place in
-//! the table starts there with its cell's state if it may have been counted there, and fresh if it was
-//! not: otherwise one key that overflowed would burden all newcomers of its cell, whose entries would then
-//! live longer, so that more overflow. A quota that counts from first use
-//! stays in its cell for as long as the cell counts: the period a cell is in is not the key's own,
+//! It is remembered which keys have been counted in cells (`marks.rs`). A key that later finds a
+//! place in the table starts there with its cell's state if it may have been counted there, and
+//! fresh if it was not: otherwise one key that overflowed would burden all newcomers of its cell,
+//! whose entries would then live longer, so that more keys overflow. A quota that counts from first
+//! use stays in its cell for as long as the cell counts: the period of a cell is not the key's own,
 //! and only when it is over can the key begin one.
 //!
-//! What a key without a place takes is counted in a cell of its network as well, and it is admitted only
-//! if both have room. So one network cannot use up all cells with keys that it makes up: together they
-//! take no more than one key may.
+//! A key without a place is counted in a cell of its network as well, and is admitted only if both
+//! cells have room. So one network cannot use up all cells with keys that it makes up: together
+//! they take no more than one key may.
 //!
-//! Each limit takes a block when its first key overflows, and each of its overrides one of its own,
-//! because a cell can be read under one set of numbers only. There are enough blocks for any sensible
-//! policy set; those beyond share, and a cell last written by another is taken to be exhausted.
+//! Each limit takes a block when its first key overflows, and each of its overrides takes one of
+//! its own, because a cell can be read under one set of numbers only. There are enough blocks for
+//! any sensible policy set; owners beyond that share blocks, and a cell last written by another
+//! owner is taken to be exhausted.
 
 use tidegate_core::{Charge, Timestamp};
 
@@ -30,10 +32,10 @@ use crate::sync::{AtomicU64, Ordering, zeroed_words};
 /// Cells of `WORDS` words, in blocks.
 #[derive(Debug)]
 pub(crate) struct Sketch<const WORDS: usize> {
-    /// Whom each block belongs to; zero if nobody yet, and odd once others share it.
+    /// The owner of each block; zero if it has none yet, and odd once others share it.
     owners: Box<[AtomicU64]>,
-    /// Each cell is a lock, who wrote it last and when, and its words. In a block, those by key come
-    /// before those by network.
+    /// Each cell consists of a lock, its last writer, the time of that, and its words. In a block,
+    /// the cells of keys come before the cells of networks.
     cells: Box<[AtomicU64]>,
     marks: Marks,
     cells_per_block: u32,
@@ -43,11 +45,11 @@ pub(crate) struct Sketch<const WORDS: usize> {
 /// Marks a block that more than its owner uses.
 const SHARED: u64 = 1;
 
-/// Whose a block is: a limit, or one of its overrides.
+/// The owner of a block: a limit, or one of its overrides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner(u64);
 
-/// Which cell.
+/// The number of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cell(u32);
 
@@ -58,7 +60,7 @@ pub(crate) enum Content<const WORDS: usize> {
     Empty,
     /// The state of the limit that asks.
     Own([u64; WORDS]),
-    /// The state of another limit, last written then.
+    /// The state of another limit, and when it was last written.
     Foreign(Timestamp),
 }
 
@@ -71,7 +73,7 @@ impl<const WORDS: usize> Sketch<WORDS> {
     const FIRST: usize = 3;
     const CELL: usize = Self::FIRST + WORDS;
 
-    /// For a table of so many keys.
+    /// A sketch for the keys that do not fit a table of `keys` keys.
     pub(crate) fn new(keys: usize, blocks: u32, cells_per_block: u32, salt: u64) -> Self {
         let cells = 2 * blocks as usize * cells_per_block as usize;
         Self {
@@ -83,7 +85,7 @@ impl<const WORDS: usize> Sketch<WORDS> {
         }
     }
 
-    /// The memory it takes at most.
+    /// The bytes of memory it takes at most.
     pub(crate) fn bytes(&self) -> usize {
         (self.owners.len() + self.cells.len()) * size_of::<AtomicU64>() + self.marks.bytes()
     }
@@ -93,15 +95,16 @@ impl<const WORDS: usize> Sketch<WORDS> {
         self.in_block(self.block(owner, true).unwrap_or_default(), digest)
     }
 
-    /// The cell of a network, in the block of an owner who has one.
+    /// The cell of a network; gives the owner a block if it has none.
     pub(crate) fn network_cell(&self, owner: Owner, network: u64) -> Cell {
         let block = self.block(owner, true).unwrap_or_default();
         Cell(self.in_block(block, network).0 + self.cells_per_block)
     }
 
-    /// The cell of a key that does fit, if it may have been counted there before.
+    /// The cell of a key that fits the table, if the key may have been counted there before.
     ///
-    /// No lock of the cell is needed: whoever counted this key held its groups, as the caller does.
+    /// The cell need not be locked: a thread that counts this key holds the key's groups, as the
+    /// caller does.
     #[inline]
     pub(crate) fn cell_that_counted(&self, owner: Owner, digest: u64) -> Option<Cell> {
         let block = self.block(owner, false)?;
@@ -113,7 +116,7 @@ impl<const WORDS: usize> Sketch<WORDS> {
         &self.words(cell)[Self::LOCK]
     }
 
-    /// The head of what a locked cell holds, whoever wrote it.
+    /// The head of the state in a locked cell, whichever limit wrote it.
     pub(crate) fn head(&self, cell: Cell) -> Option<[u64; PAIR]> {
         let word = |word: usize| self.words(cell)[word].load(Ordering::Relaxed);
         (word(Self::OWNER) != 0).then(|| [word(Self::FIRST), word(Self::FIRST + 1)])
@@ -133,7 +136,7 @@ impl<const WORDS: usize> Sketch<WORDS> {
         }
     }
 
-    /// Writes a locked cell for a key, which counts there until then.
+    /// Writes a locked cell for a key, whose count there can be forgotten at `until`.
     pub(crate) fn store(
         &self,
         cell: Cell,
@@ -142,7 +145,7 @@ impl<const WORDS: usize> Sketch<WORDS> {
         until: Timestamp,
         now: Timestamp,
     ) {
-        // What is counted for a network is counted in the cell of the key as well.
+        // A key is marked with its own cell; the cell of its network is written beside that one.
         if cell.0 % (2 * self.cells_per_block) < self.cells_per_block {
             self.marks.mark(digest, until, now);
         }
@@ -155,7 +158,8 @@ impl<const WORDS: usize> Sketch<WORDS> {
         }
     }
 
-    /// The block of an owner. Once all are given away, owners share.
+    /// The block of an owner; `take` gives it one if it has none. Once all are given away, owners
+    /// share.
     #[inline]
     fn block(&self, owner: Owner, take: bool) -> Option<usize> {
         let blocks = self.owners.len();

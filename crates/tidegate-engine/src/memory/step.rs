@@ -31,7 +31,7 @@ pub(crate) struct Shelves {
 pub(crate) type Pairs = Shelf<PAIR, 5>;
 pub(crate) type Wides = Shelf<WIDE, 7>;
 
-/// Does something with the shelf of a kind, whatever its entries look like.
+/// Evaluates an expression with the shelf of a kind, whatever its entries look like.
 macro_rules! on_shelf {
     ($shelves:expr, $kind:expr, |$shelf:ident| $done:expr) => {
         match $kind {
@@ -55,7 +55,7 @@ macro_rules! on_shelf {
     };
 }
 
-/// Does something with the step of a shape on its shelf.
+/// Evaluates an expression with the step of a shape on its shelf.
 macro_rules! on_step {
     ($shelves:expr, $shape:expr, |$step:ident| $done:expr) => {
         match $shape {
@@ -81,32 +81,32 @@ macro_rules! on_step {
 
 pub(crate) use {on_shelf, on_step};
 
-/// A charge of a bucket, where it is counted.
+/// The step of a bucket: its shelf and its numbers.
 pub(crate) struct BucketStep<'s> {
     pub(crate) shelf: &'s Pairs,
     pub(crate) bucket: &'s Bucket,
 }
 
-/// A charge of a quota, where it is counted.
+/// The step of a quota: its shelf and its numbers.
 pub(crate) struct QuotaStep<'s> {
     pub(crate) shelf: &'s Pairs,
     pub(crate) quota: &'s Quota,
 }
 
-/// A charge of a window, where it is counted.
+/// The step of a window: its shelf and its numbers.
 pub(crate) struct WindowStep<'s> {
     pub(crate) shelf: &'s Wides,
     pub(crate) window: &'s Window,
 }
 
-/// The state of a bucket, and the numbers it was written under if they are others.
+/// The state of a bucket, and the numbers it was written under if those are not the ones in force.
 enum Held<'c> {
     Nothing,
     Current(BucketState),
     Inherited(&'c Bucket, BucketState),
 }
 
-/// The when and where of a step.
+/// What a step works on: a charge, its place and the time.
 #[derive(Clone, Copy)]
 pub(crate) struct Here<'c> {
     pub(crate) charge: &'c Charge<'c>,
@@ -116,42 +116,43 @@ pub(crate) struct Here<'c> {
     pub(crate) now: Timestamp,
 }
 
-/// A charge of one shape, where it is counted. Every shape has such a step.
+/// One charge on one counter; every shape has such a step.
 pub(crate) trait Step {
-    /// Whether there is room.
+    /// The room for the charge.
     fn room(&self, here: Here<'_>) -> Result<Room, Stale>;
 
-    /// The reading, without a charge.
+    /// The reading that the charge meets; nothing is written.
     fn look(&self, here: Here<'_>) -> Result<Reading, Stale>;
 
-    /// Charges, and gives the reading.
+    /// Writes the charge, and returns the reading.
     fn take(&self, here: Here<'_>) -> Result<Reading, Stale>;
 
-    /// Gives back what the charge says to an entry, and says how much that was.
+    /// Gives the units of the charge back to the key's own entry, and returns how many those were.
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64;
 
-    /// The same for a cell. It is shared, so only what is known to be the key's own is given back.
+    /// Gives units of the charge back to a cell, and returns how many those were. A cell is shared,
+    /// so only what is known to be the key's own is given back.
     fn give_back_shared(&self, _: Here<'_>, _: Timestamp) -> u64 {
         0
     }
 
-    /// Forgets all attempts that an entry has counted, and says how many those were.
+    /// Forgets all attempts that an entry has counted, and returns how many those were.
     fn forgive(&self, _: Here<'_>) -> u64 {
         0
     }
 
-    /// Whether a key that could have a place of its own is counted in its cell for now, because it
-    /// would begin with something of the cell that is not its own.
+    /// Whether a key that could have an entry of its own is counted in its cell for now, because
+    /// the entry would begin with something of the cell that is not the key's own.
     fn stays_in(&self, _: Cell, _: Here<'_>) -> bool {
         false
     }
 }
 
-/// How many limits, or overrides of limits, can overflow without sharing cells.
+/// Blocks of cells: this many limits, or overrides of limits, can overflow without sharing cells.
 const BLOCKS: u32 = 64;
 
-/// Cells for the keys of each of them, and as many for networks: in proportion to the table, so that all
-/// blocks together take about a tenth of what it takes.
+/// Cells in a block for keys, and as many for networks: in proportion to the table, so that all
+/// blocks together take about a tenth of the table's memory.
 fn cells(keys: usize) -> u32 {
     u32::try_from(keys / 1_024).unwrap_or(u32::MAX).clamp(8, 512)
 }
@@ -189,7 +190,7 @@ impl Shelves {
         }
     }
 
-    /// About what they take at most within a budget, in bytes.
+    /// About how many bytes the shelves take at most within a budget.
     pub(crate) fn bytes_within(budget: &Budget) -> u64 {
         let Budget { buckets, quotas, windows, attempts } = *budget;
         let [long, middle] = longer(attempts);
@@ -297,11 +298,12 @@ impl Step for QuotaStep<'_> {
             (&mut state, here.place, self.quota.period())
             && here.now < state.start.after(*length)
         {
-            // The first use of a cell was somebody else's. Counting from the last one instead, its
-            // period outlasts that of every key in it.
+            // The first use of a cell was another key's. Counted from the last use instead, the
+            // period of the cell outlasts that of every key in it.
             state.start = state.start.max(here.now);
         }
-        // What outlasts the period in force stays under the numbers that say so.
+        // A state that outlasts the period in force keeps the stamp of its old numbers, which say
+        // so.
         let outlasts = match state {
             Some(state) => self.quota.outlasted_by(state, here.now, periods)?,
             None => false,
@@ -314,7 +316,7 @@ impl Step for QuotaStep<'_> {
         Ok(reading)
     }
 
-    /// The entry ends when it did.
+    /// Gives units back; the period of the entry ends when it would have.
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let Kept::Words(words) = self.shelf.load(here.place, here.charge) else { return 0 };
         let head = here.epoch.unpack(words);
@@ -325,7 +327,7 @@ impl Step for QuotaStep<'_> {
         units
     }
 
-    /// The period that a quota from first use would begin with is not its own.
+    /// A quota from first use stays in a cell that counts: the cell's period is not its own.
     fn stays_in(&self, cell: Cell, here: Here<'_>) -> bool {
         matches!(self.quota.period(), Period::FirstUse(_))
             && self.shelf.sketch().counts(cell, here.epoch, here.now)
@@ -333,8 +335,8 @@ impl Step for QuotaStep<'_> {
 }
 
 impl QuotaStep<'_> {
-    /// What is kept, and the stamp of the numbers it was written under. What was used is a fact, whatever
-    /// those were: they only say when its period ends.
+    /// The state that is kept, and the stamp of the numbers it was written under. How much was used
+    /// is a fact, whatever those numbers were: they only tell when the period ends.
     fn found(&self, here: Here<'_>) -> (Option<QuotaState>, u16) {
         let words = match self.shelf.load(here.place, here.charge) {
             Kept::Nothing => return (None, here.charge.stamp().get()),
@@ -368,7 +370,7 @@ impl Step for WindowStep<'_> {
         let (mut state, mut reading) =
             self.window.take(self.state(here).as_ref(), here.charge.cost(), here.now);
         if let (WindowState::Grid(grid), Place::Cell(_)) = (&mut state, here.place) {
-            // A cell may deny, but a block would hold those who did nothing.
+            // A cell may deny, but a backoff would hit keys that did nothing.
             grid.until = Timestamp::ZERO;
             reading.backoff = Span::ZERO;
             reading.wait = self.window.room(Some(&state), here.charge.cost(), here.now).wait();

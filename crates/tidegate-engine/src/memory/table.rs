@@ -10,13 +10,13 @@
 //! A key may live in either of two groups, both given by its digest; the tag is the whole digest.
 //! With two choices, a table with seven places for four keys finds one for all but a few in a hundred
 //! thousand.
-//! Nothing is ever moved, and nothing is removed: an entry that is as good as none is taken over by
-//! the next key that needs the place, so there is no sweeper.
+//! Nothing is ever moved, and nothing is removed: an entry that no longer counts (a full bucket, an
+//! ended period) is taken over by the next key that needs the place, so there is no sweeper.
 //!
 //! **The protocol.** A key is looked for without a lock. Its group is then locked and the tag is
 //! looked at again; if the key has not been found, *both* its groups are locked and searched. So a
-//! key is never in two places: to put it anywhere takes both locks. Whoever needs several groups
-//! takes them in ascending order, so nobody waits in a circle.
+//! key is never in two places: to put it anywhere takes both locks. A thread that needs several
+//! groups locks them in ascending order, so no two threads wait for each other.
 
 use super::entry::{Epoch, PAIR};
 use crate::sync::{AtomicU64, Ordering, wait, zeroed_words};
@@ -25,7 +25,7 @@ use tidegate_core::Timestamp;
 /// Words in a cache line pair, the unit groups are aligned to.
 const ALIGNMENT: usize = 16;
 
-/// `WAYS` entries of `WORDS` words to a group.
+/// A table whose groups have `WAYS` entries of `WORDS` words each.
 #[derive(Debug)]
 pub(crate) struct Table<const WORDS: usize, const WAYS: usize> {
     words: Box<[AtomicU64]>,
@@ -51,7 +51,7 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
     const ENTRY: usize = 1 + WORDS;
     const STRIDE: usize = (1 + WAYS * Self::ENTRY).next_multiple_of(ALIGNMENT);
 
-    /// From this many entries that count on, a group is left alone if the other home has fewer.
+    /// A group with this many entries that count is avoided if the key's other group has fewer.
     const CROWDED: usize = WAYS.div_ceil(2);
 
     /// A table with room for `keys` keys: with seven entries for four of them, because keys do not
@@ -63,7 +63,7 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         Self { words, base: (ALIGNMENT - misaligned) % ALIGNMENT, groups: groups as u64 }
     }
 
-    /// The memory it takes at most.
+    /// The bytes of memory it takes at most.
     pub(crate) fn bytes(&self) -> usize {
         self.words.len() * size_of::<AtomicU64>()
     }
@@ -85,21 +85,22 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         self.find(digest).map(|(slot, _)| slot)
     }
 
-    /// The same, with the lock of its group and an entry of two words, for those who go on from there.
+    /// Looks for a key as [`glance`](Self::glance) does, and returns the lock of its group and its
+    /// entry of two words as well.
     #[inline(always)]
     pub(crate) fn sight(&self, digest: u64) -> Option<(Slot, &AtomicU64, Entry<'_>)> {
         let (slot, group) = self.find(digest)?;
         Some((slot, &group[0], Entry(group[Self::tag(slot.way)..].first_chunk()?)))
     }
 
-    /// Whether a locked slot still is the key's.
+    /// Whether a locked slot still belongs to the key.
     #[inline]
     pub(crate) fn is_at(&self, slot: Slot, digest: u64) -> bool {
         self.group(slot.group)[Self::tag(slot.way)].load(Ordering::Relaxed) == digest
     }
 
-    /// A place for a key that is not in the table, both of whose groups are locked: one never used,
-    /// or the one that has been as good as none for the longest. Places in `taken` are not free.
+    /// A place for a key that is not in the table and both of whose groups are locked: one never
+    /// used, or the one that has been free the longest. Places in `taken` are not free.
     pub(crate) fn free(
         &self,
         digest: u64,
@@ -113,8 +114,8 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         let order = if prefer_second { [second, first] } else { [first, second] };
         let fresh = |home| self.longest_fresh(home, taken, epoch, now);
         match order.map(fresh) {
-            // While neither is crowded, the place that will be missed the least; a key is quicker
-            // to find in its first home.
+            // While neither group is crowded, the place that has been free the longest; of equals
+            // the one in the first group, where a key is found more quickly.
             [Some(one), Some(other)] if crowds[0].max(crowds[1]) < Self::CROWDED => {
                 let first_one = if prefer_second { [other, one] } else { [one, other] };
                 first_one.into_iter().min_by_key(|(fresh_at, _)| *fresh_at).map(|(_, slot)| slot)
@@ -131,24 +132,24 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         core::array::from_fn(|word| words[word].load(Ordering::Relaxed))
     }
 
-    /// Writes a locked entry, which from now on is the key's.
+    /// Writes a locked entry, which belongs to the key from now on.
     #[inline]
     pub(crate) fn store(&self, slot: Slot, digest: u64, words: [u64; WORDS]) {
         self.group(slot.group)[Self::tag(slot.way)].store(digest, Ordering::Relaxed);
         self.overwrite(slot, words);
     }
 
-    /// Makes a locked entry one that was never used.
+    /// Empties a locked entry, as if it had never been used.
     pub(crate) fn empty(&self, slot: Slot) {
         self.store(slot, 0, [0; WORDS]);
     }
 
-    /// How many groups there are, for those who walk over all of them.
+    /// How many groups there are, for walking over all of them.
     pub(crate) fn groups(&self) -> u32 {
         u32::try_from(self.groups).unwrap_or(u32::MAX)
     }
 
-    /// The entries of a locked group that are as good as none.
+    /// The entries of a locked group that do not count at `now`.
     pub(crate) fn fresh(
         &self,
         group: u32,
@@ -160,7 +161,7 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         fresh.map(move |way| Slot { group, way })
     }
 
-    /// The entries of a locked group, and whose they are; zero is nobody's.
+    /// The entries of a locked group, each with the digest of its key; zero if it has none.
     pub(crate) fn tags(&self, group: u32) -> impl Iterator<Item = (Slot, u64)> {
         Self::ways().map(move |way| {
             let tag = self.group(group)[Self::tag(way)].load(Ordering::Relaxed);
@@ -182,7 +183,8 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         &self.group(group)[0]
     }
 
-    /// Multiplying by the golden ratio makes the second choice independent of the first.
+    /// The second group of a key. Multiplying by the golden ratio makes it independent of the
+    /// first.
     #[inline]
     fn second_home(&self, digest: u64) -> u32 {
         self.home(digest.rotate_left(32).wrapping_mul(0x9E37_79B9_7F4A_7C15))
@@ -231,7 +233,7 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
         Self::ways().filter(|way| Self::fresh_at(words, *way, epoch) > now).count()
     }
 
-    /// The place of a group that can be taken and has been as good as none for the longest.
+    /// The place in a group that can be taken and has been free the longest, and since when.
     fn longest_fresh(
         &self,
         group: u32,
@@ -246,7 +248,7 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
             .min_by_key(|(fresh_at, _)| *fresh_at)
     }
 
-    /// When a way can be taken over; at once, if it never was used.
+    /// When an entry can be taken over; at once if it was never used.
     fn fresh_at(group: &[AtomicU64], way: u8, epoch: Epoch) -> Timestamp {
         let word = |word: usize| group[Self::tag(way) + word].load(Ordering::Relaxed);
         if word(0) == 0 {

@@ -1,4 +1,4 @@
-//! What operators are told.
+//! The answers of the admin listener, as JSON documents.
 
 use serde::Serialize;
 use tidegate_core::{Amended, Block, Timestamp};
@@ -6,30 +6,30 @@ use tidegate_engine::{BlockEntry, BlockList, Change};
 
 use crate::wire::rfc3339::Instant;
 
-/// Some of the blocks that hold.
+/// One page of the list of blocks in force.
 #[derive(Serialize)]
 pub(crate) struct BlocksAnswer {
     blocks: Vec<ListedAnswer>,
-    /// Where the next page begins; null after the last one.
+    /// The cursor of the next page; null on the last page.
     next: Option<String>,
 }
 
-/// One block that holds.
+/// A block in force, and the counter that it blocks.
 #[derive(Serialize)]
 struct ListedAnswer {
-    /// Null for a limit that several policies share, or that is in force no longer.
+    /// The policy of the limit; null if several policies share the limit, or it is no longer in force.
     policy: Option<String>,
-    /// Null if it is in force no longer.
+    /// The limit of the counter; null if it is no longer in force.
     limit: Option<String>,
     key: String,
     #[serde(flatten)]
     block: BlockAnswer,
 }
 
-/// What became of the counters.
+/// The answer to a block, unblock or reset: what became of each counter.
 #[derive(Serialize)]
 pub(crate) struct ChangesAnswer {
-    /// Null if the counter was named by its key.
+    /// The policy of the counters; null if the counter was named by its key.
     policy: Option<String>,
     changes: Vec<ChangeAnswer>,
 }
@@ -37,9 +37,9 @@ pub(crate) struct ChangesAnswer {
 #[derive(Serialize)]
 struct ChangeAnswer {
     limit: Option<String>,
-    /// Whether there was anything to be changed.
+    /// Whether there was anything to change.
     changed: bool,
-    /// The block that holds now, whoever began it.
+    /// The block in force on the counter now, whether an operator or the limit began it.
     block: Option<BlockAnswer>,
 }
 
@@ -49,7 +49,7 @@ struct BlockAnswer {
     scope: &'static str,
     level: Option<String>,
     until: Instant,
-    /// Seconds, rounded up.
+    /// Seconds until the block ends, rounded up.
     ends_in: u64,
     ends_in_us: u64,
 }

@@ -1,14 +1,16 @@
-//! Who may use the admin listener: whoever presents the token, always.
+//! The check of the admin token: a request with the right token always gets in.
 //!
 //! A guard that stops listening after some wrong tokens is a weapon: whoever can send from an operator's
 //! address, or from enough addresses, keeps the operator out while an attack is on. So the token is
 //! compared first, in constant time, and the right one gets in whatever has come before it. What makes
-//! guessing hopeless is the length of the token ([`AdminToken::SHORTEST`]), not the patience of the guard.
+//! guessing hopeless is the length of the token ([`AdminToken::SHORTEST`]), not the patience of the
+//! guard.
 //!
-//! Wrong tokens are counted all the same, by the address of the peer and in total, with the rule of a
-//! window that limits are made of. Within both counts a wrong token is answered with 401 and logged;
-//! beyond either it is answered with 429 and not logged, so that guessing cannot fill a disk. No header
-//! says who the peer is. A request without a token is no guess and is not counted.
+//! Wrong tokens are counted all the same, by the address of the peer and in total, with the same windows
+//! that limits use. While both counts have room, a wrong token is answered with 401 and logged; after
+//! that it is answered with 429 and not logged, so that guessing cannot fill a disk. The peer is the
+//! address of the connection, whatever headers say. A request without a token is no guess and is not
+//! counted.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -23,14 +25,15 @@ use crate::answer::{self, Answer};
 use crate::metrics::{HeadRefusal, HeadRefusals};
 use crate::problem::Kind;
 
-/// Stands before the admin listener.
+/// The guard of the admin listener: it refuses requests without the right token.
 pub(crate) struct Guard {
     token: AdminToken,
     /// Wrong tokens of one address that are answered with 401 and logged.
     of_one: Window,
-    /// Wrong tokens of all addresses together that are.
+    /// Wrong tokens of all addresses together that are answered with 401 and logged.
     of_all: Window,
-    /// Held from the look at the counts to their change, so that guesses at once are all counted.
+    /// The counts of wrong tokens, locked from reading them until they are changed, so that guesses that
+    /// come at the same time are all counted.
     wrong: Mutex<Wrong>,
 }
 
@@ -41,25 +44,25 @@ struct Wrong {
     total: Option<WindowState>,
 }
 
-/// Why a request may not.
+/// Why a request to the admin listener is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refusal {
-    /// It has no token, or two.
+    /// The request does not have exactly one bearer token.
     Missing,
-    /// Its token is not the right one.
+    /// The token is wrong.
     Wrong,
-    /// Its token is not the right one, and neither were too many others; how long they count.
+    /// The token is wrong, and so were too many others; with the time until the next one is counted.
     TooMany(Span),
 }
 
-/// Wrong tokens of one address, in any minute.
+/// The most wrong tokens of one address that are counted in any minute.
 const MOST_WRONG: u64 = 10;
 
-/// Wrong tokens of all addresses, in any minute.
+/// The most wrong tokens of all addresses together that are counted in any minute.
 const MOST_WRONG_IN_TOTAL: u64 = 60;
 
-/// Addresses that are counted each by itself. Every one of them has had a wrong token within the minute,
-/// and the total bounds those, so there is a place for each as long as time does not go back.
+/// The most addresses that have a count of their own. Each of them has sent a wrong token within the
+/// minute, and [`MOST_WRONG_IN_TOTAL`] bounds those, so there is room for all unless the clock goes back.
 const MOST_PEERS: usize = 64;
 
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"tidegate admin\"");
@@ -69,14 +72,15 @@ const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"tidegate
 impl Guard {
     /// # Errors
     ///
-    /// Never: its numbers are constants.
+    /// Never: the numbers of both windows are constants.
     pub(crate) fn try_new(token: AdminToken) -> Result<Self, ShapeError> {
         let rule = |most| Window::try_new(most, Span::MINUTE, Counts::Admitted);
         let (of_one, of_all) = (rule(MOST_WRONG)?, rule(MOST_WRONG_IN_TOTAL)?);
         Ok(Self { token, of_one, of_all, wrong: Mutex::default() })
     }
 
-    /// The answer to a request that may not; `None` to one that may.
+    /// The answer to a request without the right token, which is counted and logged; `None` if the token
+    /// is right.
     pub(crate) fn refuse(
         &self,
         peer: IpAddr,
@@ -96,14 +100,14 @@ impl Guard {
 
     fn admit(&self, peer: IpAddr, headers: &HeaderMap, now: Timestamp) -> Result<(), Refusal> {
         let presented = bearer(headers).ok_or(Refusal::Missing)?;
-        // Before anything is looked up or waited for: no history keeps the right token out.
+        // Compared before anything is looked up or waited for: no history keeps the right token out.
         if self.token.is(presented) {
             return Ok(());
         }
         Err(self.count_wrong(Prefix::of(peer), now))
     }
 
-    /// Counts a wrong token, unless one of the counts is full.
+    /// Counts a wrong token, unless the count of its address or the total is full.
     fn count_wrong(&self, peer: Prefix, now: Timestamp) -> Refusal {
         let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         let of_one = wrong.by_peer.get(&peer);
@@ -138,12 +142,12 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
 // === impl Wrong ===
 
 impl Wrong {
-    /// Keeps the count of an address, in the place of one that counts no more if there are too many.
+    /// Stores the count of an address. If there are too many, those that have run out make room for it.
     fn keep(&mut self, peer: Prefix, count: WindowState, rule: &Window, now: Timestamp) {
         if !self.by_peer.contains_key(&peer) && self.by_peer.len() >= MOST_PEERS {
             self.by_peer.retain(|_, count| now < rule.fresh_at(count));
             if self.by_peer.len() >= MOST_PEERS {
-                // In the total it is counted.
+                // No room: this wrong token is counted in the total alone.
                 return;
             }
         }

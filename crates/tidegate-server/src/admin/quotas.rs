@@ -1,6 +1,7 @@
-//! What an organisation has left of its quotas.
+//! `/admin/quotas`: what an organisation has left of its quotas.
 //!
-//! Metrics show it of the busiest organisations; whoever asks here may ask about any. Nothing is charged.
+//! Metrics show this for the busiest organisations; here an operator may ask about any. Nothing is
+//! charged.
 
 use serde::Serialize;
 use tidegate_core::{Case, Decision, Dimension, Explanation, Kind as ShapeKind, Policy, Store};
@@ -19,19 +20,19 @@ struct QuotasAnswer {
     quotas: Vec<QuotaAnswer>,
 }
 
-/// One of them.
+/// One quota of a subject, and what is left of it.
 #[derive(Serialize)]
 struct QuotaAnswer {
     policy: String,
     limit: String,
-    /// What it counts by.
+    /// The facts that the quota counts by.
     by: String,
-    /// The most it admits in a period, overrides considered.
+    /// The most that the quota admits in a period, overrides considered.
     capacity: u64,
     remaining: u64,
-    /// When nothing counted so far counts any more.
+    /// When the quota is full again: nothing counted so far counts after that.
     reset_at: Instant,
-    /// The same in seconds from now, rounded up.
+    /// Seconds until `reset_at`, rounded up.
     reset_after: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What operators ask for: read as strictly as requests for decisions are.
+//! Requests of operators, read as strictly as requests for decisions.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,42 +13,42 @@ use crate::wire::query::pairs;
 use crate::wire::requests::{FactsSeed, NOT_A_NAME, is_name, once};
 use crate::wire::strict::{Key, Text, Trail, read};
 
-/// Whose counters are meant.
+/// The counters that an operator means: those of a subject under a policy.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Target<'a> {
     pub(crate) policy: Cow<'a, str>,
     pub(crate) facts: Facts<'a>,
-    /// All that count the subject, if none is named.
+    /// The limit whose counter is meant; if absent, all limits that count the subject.
     pub(crate) limit: Option<Cow<'a, str>>,
 }
 
-/// A block to be lifted.
+/// The blocks that an operator wants lifted.
 #[expect(clippy::large_enum_variant, reason = "one at a time, on the stack of its request")]
 #[derive(Debug, PartialEq)]
 pub(crate) enum Lift<'a> {
-    /// Of a subject.
+    /// The blocks of a subject.
     Of(Target<'a>),
-    /// By its name in the list.
+    /// One block, by its key in the list of blocks.
     Listed(Cow<'a, str>),
 }
 
-/// Which blocks to list.
+/// The page of the list of blocks that an operator asks for.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Listing<'a> {
     pub(crate) after: Option<Cow<'a, str>>,
     pub(crate) at_most: usize,
 }
 
-/// A block lasts at most 30 days: one that never ends is forgotten by whoever made it.
+/// The longest block that an operator can set, 30 days: one that never ends would be forgotten.
 const LONGEST: Span = Span::from_secs(30 * 86_400);
 
-/// The most counters that one page looks at, and how many unless it is said.
+/// The most counters that one page of the list looks at, and the default.
 const MOST_ON_A_PAGE: usize = 1_000;
 
-/// Longer than any name or cursor of a store.
+/// The most bytes of a key or a cursor; those of every store are shorter.
 const LONGEST_NAME: usize = 1_024;
 
-/// The body of `/admin/block`, with how long the block lasts and which level it is.
+/// Reads the body of `/admin/block`: the counters, how long the block lasts, and its level if it has one.
 pub(crate) fn block(bytes: &[u8]) -> Result<(Target<'_>, Span, Option<Level>), Problem> {
     const FIELDS: &[Field] =
         &[Field::Policy, Field::Subject, Field::Limit, Field::For, Field::Level];
@@ -69,7 +69,7 @@ pub(crate) fn block(bytes: &[u8]) -> Result<(Target<'_>, Span, Option<Level>), P
     Ok((order.target()?, lasts, level))
 }
 
-/// The body of `/admin/unblock`.
+/// Reads the body of `/admin/unblock`.
 pub(crate) fn unblock(bytes: &[u8]) -> Result<Lift<'_>, Problem> {
     const FIELDS: &[Field] = &[Field::Policy, Field::Subject, Field::Limit, Field::Key];
     let mut order = order(bytes, FIELDS, "`policy`, `subject` and `limit`, or `key` alone")?;
@@ -83,13 +83,13 @@ pub(crate) fn unblock(bytes: &[u8]) -> Result<Lift<'_>, Problem> {
     }
 }
 
-/// The body of `/admin/reset`.
+/// Reads the body of `/admin/reset`.
 pub(crate) fn reset(bytes: &[u8]) -> Result<Target<'_>, Problem> {
     const FIELDS: &[Field] = &[Field::Policy, Field::Subject, Field::Limit];
     order(bytes, FIELDS, "`policy`, `subject` and `limit`")?.target()
 }
 
-/// The query of `/admin/blocks`.
+/// Reads the query of `/admin/blocks`.
 pub(crate) fn listing(query: &str) -> Result<Listing<'_>, Problem> {
     let (mut after, mut at_most) = (None, None);
     for pair in pairs(query) {
@@ -116,7 +116,7 @@ pub(crate) fn listing(query: &str) -> Result<Listing<'_>, Problem> {
     Ok(Listing { after, at_most: at_most.unwrap_or(MOST_ON_A_PAGE) })
 }
 
-/// The query of `/admin/quotas`: the organisation, and whatever else its quotas count by.
+/// Reads the query of `/admin/quotas`: the organisation, and the other facts that its quotas count by.
 pub(crate) fn quotas(query: &str) -> Result<Facts<'_>, Problem> {
     let (facts, cost) = crate::wire::query::facts(query)?;
     if cost != Cost::ONE {
@@ -142,7 +142,7 @@ enum Field {
     Key,
 }
 
-/// All that can be said; which of it, is up to the verb.
+/// Every field that the body of an operator's request can have; each endpoint allows some of them.
 #[derive(Debug, Default, PartialEq)]
 struct Order<'a> {
     policy: Option<Cow<'a, str>>,
@@ -251,7 +251,7 @@ impl<'de> Visitor<'de> for OrderVisitor<'_> {
     }
 }
 
-/// How long a block lasts, as it is written.
+/// Parses how long a block lasts, such as `15min`.
 fn lasts(text: &str) -> Result<Span, String> {
     let length = text.parse::<Length>().map_err(|error| error.to_string())?;
     let micros = u64::try_from(length.0.as_micros()).unwrap_or(u64::MAX);

@@ -1,28 +1,28 @@
-//! What an operator has to know.
+//! The admin token, which every request of an operator has to carry.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// The token of the admin listener. Only its digest is kept, and it shows nowhere.
+/// The token of the admin listener. Only its digest is kept, and `Debug` does not show it.
 #[derive(Clone)]
 pub struct AdminToken([u8; 32]);
 
-/// Why a text is no token.
+/// Why a text cannot be an admin token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdminTokenError {
-    /// Too short.
+    /// The text is too short: it could be guessed.
     #[error(
         "an admin token of {length} bytes can be guessed; take at least {}, such as those of \
          `openssl rand -hex 32`",
         AdminToken::SHORTEST
     )]
     Short {
-        /// How many bytes it has.
+        /// The length of the text in bytes.
         length: usize,
     },
-    /// Nothing that a header could carry.
+    /// The text has characters that are not visible ASCII, so that no header could carry it.
     #[error(
         "an admin token has visible ASCII characters only, such as those of `openssl rand -hex 32`"
     )]
@@ -32,11 +32,10 @@ pub enum AdminTokenError {
 // === impl AdminToken ===
 
 impl AdminToken {
-    /// The fewest bytes of a token that nobody guesses.
+    /// The fewest bytes that a token must have, so that nobody guesses it.
     pub const SHORTEST: usize = 16;
 
-    /// The token that a text is. White space around it, as the end of a line in a file, is no part of
-    /// it.
+    /// Makes a token of a text. White space around it, such as the end of a line in a file, is left out.
     ///
     /// # Errors
     ///
@@ -52,8 +51,8 @@ impl AdminToken {
         }
     }
 
-    /// Whether `presented` is this token. How long that takes says nothing about the token: digests
-    /// are as long as each other, and compared to their ends.
+    /// Whether `presented` is this token. The time that takes says nothing about the token: digests all
+    /// have the same length, and are compared to their ends.
     pub(super) fn is(&self, presented: &[u8]) -> bool {
         let presented: [u8; 32] = Sha256::digest(presented).into();
         self.0.ct_eq(&presented).into()

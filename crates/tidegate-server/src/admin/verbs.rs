@@ -1,7 +1,7 @@
-//! The verbs: block, unblock, reset, and the list of blocks.
+//! The verbs of operators: block, unblock, reset, and the list of blocks.
 //!
-//! Each that succeeds is logged with the peer that asked for it, the policy and the limit. Whom it
-//! concerned is in no log.
+//! Each block, unblock and reset that succeeds is logged with the peer that asked for it, and with the
+//! policy and the limit unless the block was named by its key. The subject is in no log.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ use crate::suggest::closest;
 use crate::worker::Worker;
 use tidegate_core::Store;
 
-/// What is done to the counters of a subject.
+/// An operation on the counters of a subject.
 #[derive(Clone, Copy, Debug)]
 enum Verb {
     Block(Span, Option<Level>),
@@ -37,7 +37,7 @@ pub(crate) async fn blocks<S: Store + 'static>(
     Ok(told(&BlocksAnswer::new(blocks)))
 }
 
-/// Refuses a subject for a while.
+/// Blocks a subject: it is refused for a while.
 pub(crate) async fn block<S: Store + 'static>(
     worker: &Worker<S>,
     peer: IpAddr,
@@ -65,7 +65,7 @@ pub(crate) async fn unblock<S: Store + 'static>(
     }
 }
 
-/// Forgets what was counted of a subject.
+/// Resets the counters of a subject: what was counted is forgotten.
 pub(crate) async fn reset<S: Store + 'static>(
     worker: &Worker<S>,
     peer: IpAddr,
@@ -74,7 +74,7 @@ pub(crate) async fn reset<S: Store + 'static>(
     operated(worker, peer, Verb::Reset, &requests::reset(body)?).await
 }
 
-/// Does something to the counters of a subject, logs and tells it.
+/// Applies a verb to the counters of a subject, logs the changes, and answers with them.
 async fn operated<S: Store + 'static>(
     worker: &Worker<S>,
     peer: IpAddr,
@@ -114,7 +114,7 @@ pub(super) fn told(answer: &impl serde::Serialize) -> Answer {
     answer::json(document)
 }
 
-/// Nothing of the policy counts the subject.
+/// The problem when no limit of the policy counts the subject.
 #[cold]
 fn nobody(verb: Verb) -> Problem {
     let detail = match verb {
@@ -130,7 +130,8 @@ fn nobody(verb: Verb) -> Problem {
     Kind::NothingApplies.problem(detail).about("/subject")
 }
 
-/// Why nothing was done. `field` is what names a limit or a place in the list.
+/// The problem for a verb that failed. `field` is the field that named the limit or the place in the
+/// list; `limits` are the names to suggest from.
 #[cold]
 fn undone(error: &OperateError, field: &'static str, limits: &[&str]) -> Problem {
     match error {

@@ -8,27 +8,27 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue
 /// Fields of a head that are looked at for every request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fields<'h> {
-    /// The server that the request is for.
+    /// `Host`: the server that the request is for.
     pub(crate) host: Found<'h>,
-    /// The origin of the page that has sent the request, if a page has.
+    /// `Origin`: the origin of the page that has sent the request, if a page has.
     pub(crate) origin: Found<'h>,
-    /// How the origin of that page stands to ours, as the browser says.
+    /// `Sec-Fetch-Site`: how the browser relates the origin of the sending page to that of the server.
     pub(crate) fetch_site: Found<'h>,
-    /// What the body is.
+    /// `Content-Type`: the declared type of the body.
     pub(crate) content_type: Found<'h>,
     /// Whether the body is compressed, or encoded in another way.
     pub(crate) encoded: bool,
 }
 
-/// How often a field is there.
+/// How often a header field is in a head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Found<'h> {
-    /// Not at all.
+    /// The field is not there.
     #[default]
     No,
-    /// Once, with this value.
+    /// The field is there once, with this value.
     Once(&'h HeaderValue),
-    /// More than once, so that two readers might choose differently.
+    /// The field is there more than once, so that two readers might choose differently.
     Twice,
 }
 
@@ -37,7 +37,7 @@ static SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 // === impl Fields ===
 
 impl<'h> Fields<'h> {
-    /// Walks over a head.
+    /// Finds the fields of a head in one walk.
     #[inline]
     pub(crate) fn of(headers: &'h HeaderMap) -> Self {
         let mut fields = Self::default();
@@ -63,7 +63,7 @@ impl<'h> Fields<'h> {
 // === impl Found ===
 
 impl<'h> Found<'h> {
-    /// The value of a field that is there once.
+    /// The value of a field that is there exactly once.
     pub(crate) const fn once(self) -> Option<&'h HeaderValue> {
         match self {
             Self::Once(value) => Some(value),

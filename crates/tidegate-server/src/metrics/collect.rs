@@ -18,15 +18,15 @@ use tidegate_tower::serve::{Refused, Serve, Use};
 use crate::route::Route;
 use crate::worker::Shared;
 
-/// What is told in one scrape.
+/// The numbers of one scrape of `/metrics`.
 pub(crate) struct Snapshot {
     tallies: Vec<Arc<Tally>>,
     policies: Arc<PolicySet>,
     serve: Serve,
     usage: Option<Usage>,
-    /// How each policy stands with its store, in their order.
+    /// The standing and the record of each policy with its store, in the order of `policies`.
     pub(super) failover: Vec<(Standing, Record)>,
-    /// Of a store that others keep: what has happened to them.
+    /// Restarts and failovers of the servers of a shared store; `None` if the store is not shared.
     changes: Option<Changes>,
     store: &'static str,
     reloads: [(&'static str, u64); 2],
@@ -40,7 +40,7 @@ pub(crate) struct Snapshot {
 // === impl Snapshot ===
 
 impl Snapshot {
-    /// How things are now.
+    /// Takes all numbers as they are now.
     pub(crate) fn of<S: Store + 'static>(shared: &Shared<S>) -> Self {
         let engine = &shared.engine;
         let policies = Guard::into_inner(engine.policies());
@@ -66,7 +66,7 @@ impl Snapshot {
         }
     }
 
-    /// All of it as `OpenMetrics` text.
+    /// The metrics as `OpenMetrics` text.
     pub(crate) fn encode(self) -> Result<String, fmt::Error> {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(self));
@@ -116,7 +116,7 @@ impl Snapshot {
     }
 
     fn blocks(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        // Named as those who watch for abuse know it.
+        // The name that those who watch for abuse know.
         let mut metric = encoder.encode_descriptor(
             "limiter_blocked",
             "Requests that a block kept out, by its scope",
@@ -167,7 +167,7 @@ impl Snapshot {
         for route in Route::ALL {
             for (class, name) in CLASSES.into_iter().enumerate() {
                 let count = self.tallies.iter().map(|tally| tally.answers(route, class)).sum();
-                // Most of them never happen; those that did stay.
+                // Most combinations never happen, and are left out until they do.
                 if count > 0 {
                     let labels = [("route", route.template().into()), ("status", name.into())];
                     counter(&mut metric, &labels, count)?;
@@ -299,7 +299,7 @@ impl Snapshot {
         metric.encode_family(&labels)?.encode_gauge(&1_u64)
     }
 
-    /// The policies in force, each with what every thread has counted for it.
+    /// The policies in force, each with the counters that every thread has for it.
     pub(super) fn by_policy(&self) -> impl Iterator<Item = (String, Vec<Arc<PolicyTally>>)> {
         self.policies.policies().iter().map(|policy| {
             let tallies = self.tallies.iter().filter_map(|tally| tally.policy(policy.name()));
@@ -351,7 +351,7 @@ fn to_u64(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// Microseconds as seconds, which is what Prometheus counts in.
+/// Converts microseconds to seconds, the unit of Prometheus.
 #[expect(clippy::float_arithmetic, clippy::cast_precision_loss, reason = "metrics are floats")]
 fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6

@@ -1,7 +1,7 @@
-//! How policies stand with their store, and what was decided without it.
+//! Metrics of failure modes: how policies stand with their store, and what was decided without it.
 //!
-//! What is counted per policy is counted by the engine, where it happens; here it is only told. The
-//! series are as many as policies times the names in this program.
+//! Nothing is counted here: decisions and alarms are counted by the threads, everything else by the
+//! engine, where it happens. There are as many series as policies times the names in this program.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use super::collect::{Snapshot, counter};
 // === impl Snapshot ===
 
 impl Snapshot {
-    /// Everything about failure modes.
+    /// Encodes all metrics of failure modes.
     pub(super) fn modes(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         self.present_modes(encoder)?;
         self.decisions_by_mode(encoder)?;
@@ -61,7 +61,7 @@ impl Snapshot {
                 }
             }
         }
-        // Named by the contract.
+        // The failure contract demands this name.
         let help = "Requests admitted because the store failed and the policy fails open";
         let mut metric = counting(encoder, "fail_open_admitted", help)?;
         for (policy, _, record) in self.by_standing() {
@@ -130,7 +130,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The policies in force, each with how it stands and what has happened to it.
+    /// The policies in force, each with its standing and its record.
     fn by_standing(&self) -> impl Iterator<Item = (String, &Standing, &Record)> {
         let names = self.by_policy().map(|(name, _)| name);
         names.zip(&self.failover).map(|(name, (standing, record))| (name, standing, record))
@@ -145,7 +145,7 @@ fn counting<'e>(
     encoder.encode_descriptor(name, help, None, MetricType::Counter)
 }
 
-/// Which numbers are locked into this program.
+/// Encodes which version of the failure contract, with its locked numbers, is in this program.
 fn contract_info(encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let (name, help) = ("tidegate_failure_contract_info", "The contract of failure, always 1");
     let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;

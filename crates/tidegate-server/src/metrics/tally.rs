@@ -12,15 +12,15 @@ use tidegate_engine::DecideError;
 
 use crate::route::Route;
 
-/// What one thread counts. Aligned, so that no two threads share a cache line.
+/// The counters of one thread. Aligned, so that no two threads share a cache line.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Tally {
     /// Answers by route and class of status.
     answers: [[AtomicU64; CLASSES.len()]; Route::ALL.len()],
-    /// How many answers took at most as long as each of [`BOUNDS`], and longer than the one before.
+    /// Answers by how long they took: at most this one of [`BOUNDS`], and longer than the one before.
     durations: [AtomicU64; BOUNDS.len() + 1],
-    /// Microseconds, over all answers.
+    /// How long all answers together took, in microseconds.
     duration_sum: AtomicU64,
     /// Requests that a block kept out, by its scope.
     blocked: [AtomicU64; BlockScope::ALL.len()],
@@ -29,7 +29,7 @@ pub(crate) struct Tally {
     replacing: Mutex<()>,
 }
 
-/// The counters of all policies of one set, by their place in it.
+/// The counters of all policies of one set, in the order of the set.
 #[derive(Debug)]
 pub(crate) struct PolicyTallies {
     set: Arc<PolicySet>,
@@ -42,7 +42,7 @@ pub(crate) struct PolicyTally {
     name: Name,
     /// Decisions by mode and verdict.
     decisions: [[AtomicU64; Verdict::NAMES.len()]; Mode::ALL.len()],
-    /// Decisions made under a critical condition.
+    /// Decisions made under a critical condition, by alarm.
     alarms: [AtomicU64; Alarm::ALL.len()],
     failures: [AtomicU64; Failure::ALL.len()],
     /// Blocks that began.
@@ -51,14 +51,14 @@ pub(crate) struct PolicyTally {
     refusals: Vec<(Name, AtomicU64)>,
 }
 
-/// Why there was no decision.
+/// Why a request could not be decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     NothingApplies,
     Overloaded,
 }
 
-/// The classes of status, as labels.
+/// The classes of HTTP status, as labels of metrics.
 pub(crate) const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// The upper bounds of the histogram, in microseconds.
@@ -106,7 +106,7 @@ impl Tally {
         if Arc::ptr_eq(&present.set, set) { present } else { self.replace(set) }
     }
 
-    /// The policies have been swapped: what is still there goes on counting.
+    /// Takes over a new set of policies; counters of policies and limits that are still there go on.
     #[cold]
     fn replace(&self, set: &Arc<PolicySet>) -> Guard<Arc<PolicyTallies>> {
         let _replacing = self.replacing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,7 +131,7 @@ impl Tally {
         self.duration_sum.load(Relaxed)
     }
 
-    /// What was counted for a policy of this name.
+    /// The counters of the policy of this name.
     pub(crate) fn policy(&self, name: &Name) -> Option<Arc<PolicyTally>> {
         self.policies.load().list.iter().find(|tally| tally.name == *name).cloned()
     }
@@ -155,7 +155,7 @@ impl PolicyTallies {
         Self { list: list.collect(), set: Arc::clone(set) }
     }
 
-    /// The counters of the policy at this place of the set.
+    /// The counters of the policy at index `place` of the set.
     #[inline]
     pub(crate) fn at(&self, place: usize) -> Option<&PolicyTally> {
         self.list.get(place).map(|tally| &**tally)
@@ -233,13 +233,13 @@ impl PolicyTally {
         }
     }
 
-    /// Counts that there was no decision.
+    /// Counts a request that could not be decided.
     #[cold]
     pub(crate) fn failed(&self, error: &DecideError) {
         add_one(&self.failures[Failure::of(error) as usize]);
     }
 
-    /// Decisions of this mode and the verdict at this place.
+    /// Decisions in `mode` with the verdict at this index of [`Verdict::NAMES`].
     pub(crate) fn decisions(&self, mode: Mode, verdict: usize) -> u64 {
         self.decisions[mode as usize][verdict].load(Relaxed)
     }
@@ -274,7 +274,7 @@ impl Failure {
         }
     }
 
-    /// The label.
+    /// The label in metrics.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::NothingApplies => "nothing_applies",

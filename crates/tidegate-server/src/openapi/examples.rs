@@ -1,4 +1,4 @@
-//! Examples, of requests that work with the policies the server comes with.
+//! Examples of requests and answers. The requests work with the policies that the server comes with.
 
 use serde_json::{Value, json};
 

@@ -19,20 +19,20 @@ use crate::route::Route;
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain";
 
-/// What can be wrong with any request, health checks included.
+/// Problems that any request can have, health checks included.
 const HEAD: [Kind; 3] = [Kind::Malformed, Kind::UriTooLong, Kind::HeadTooLarge];
 
-/// What can be wrong with any other request.
+/// Problems that any request can have except a health check.
 const ANY: [Kind; 5] = [HEAD[0], HEAD[1], HEAD[2], Kind::Misdirected, Kind::CrossSite];
 
-/// What can be wrong with a page that is made for everybody.
+/// Problems of the endpoints whose page is made once and shared by all clients.
 const PAGE: [Kind; 2] = [Kind::Busy, Kind::Unavailable];
 
-/// What can be wrong with any body.
+/// Problems that any request with a body can have.
 const BODY: [Kind; 5] =
     [Kind::InvalidField, Kind::Timeout, Kind::BodyTooLarge, Kind::UnsupportedMediaType, Kind::Busy];
 
-/// The operation of a route, by its usual method.
+/// The description of a route with its usual method.
 pub(super) fn operation(route: Route) -> Operation {
     match route {
         Route::Decide => decide(),
@@ -50,7 +50,7 @@ pub(super) fn operation(route: Route) -> Operation {
     .build()
 }
 
-/// The gate, for proxies that ask with `HEAD`.
+/// The description of the gate for proxies that ask with `HEAD`.
 pub(super) fn gate_head() -> Operation {
     gate("gate_head", false).build()
 }
@@ -74,7 +74,7 @@ fn peek() -> OperationBuilder {
     refusing(operation, &[&ANY, &BODY, &UNDECIDED])
 }
 
-/// What can stand in the way of a decision.
+/// Problems that can stand in the way of a decision.
 const UNDECIDED: [Kind; 3] = [Kind::UnknownPolicy, Kind::NothingApplies, Kind::Overloaded];
 
 fn batch() -> OperationBuilder {
@@ -182,7 +182,7 @@ fn gate(id: &str, with_body: bool) -> OperationBuilder {
     })
 }
 
-/// The numbers of what refused, where somebody has counted.
+/// Headers of a refusal: the numbers of the limit or guardrail that refused, there if one did.
 const NUMBERS: [(&str, &str); 3] = [
     ("ratelimit-limit", "The most that passes, and in how many seconds: `3;w=60`"),
     ("ratelimit-remaining", "What is left of it"),
@@ -280,7 +280,7 @@ fn text_of(values: &[&'static str]) -> ObjectBuilder {
     string().enum_values(Some(values.iter().copied()))
 }
 
-/// Adds what else may be answered: all kinds of one status are one response.
+/// Adds the problems that may be answered; all kinds with the same status are one response.
 fn refusing(mut operation: OperationBuilder, kinds: &[&[Kind]]) -> OperationBuilder {
     let mut kinds: Vec<Kind> = kinds.iter().copied().flatten().copied().collect();
     kinds.sort_by_key(|kind| kind.status());
@@ -293,7 +293,7 @@ fn refusing(mut operation: OperationBuilder, kinds: &[&[Kind]]) -> OperationBuil
     operation
 }
 
-/// Whether waiting may help.
+/// Whether waiting may help against this kind of problem.
 const fn may_pass(kind: &Kind) -> bool {
     matches!(kind, Kind::Overloaded | Kind::Busy)
 }

@@ -1,5 +1,5 @@
-//! The types that are named in the description: answers from their types, requests from the same
-//! constants their readers use.
+//! The named schemas of the description: those of answers come from their types, those of requests from
+//! the constants that their readers use.
 
 use serde_json::json;
 use tidegate_core::{Dimension, MAX_EXACT, Name, Ticket, Values};
@@ -20,7 +20,7 @@ use crate::wire::requests::MAX_BATCH;
 
 type Named = (String, RefOr<Schema>);
 
-/// Everything that is named.
+/// All named schemas.
 pub(super) fn all() -> Vec<Named> {
     let mut all = vec![
         ("Ask".to_owned(), ask().into()),
@@ -42,13 +42,13 @@ pub(super) fn all() -> Vec<Named> {
     all
 }
 
-/// A type, with those it is made of.
+/// Adds the schema of a type, and those of the types it is made of.
 fn add<T: ToSchema + PartialSchema>(all: &mut Vec<Named>) {
     all.push((T::name().into_owned(), T::schema()));
     T::schemas(all);
 }
 
-/// Refers to a type by its name.
+/// A reference to the schema of this name.
 pub(super) fn named(name: &str) -> Ref {
     Ref::from_schema_name(name)
 }
@@ -100,7 +100,7 @@ fn settlement() -> Object {
         .build()
 }
 
-/// The one answer without a type: it is written piece by piece.
+/// The schema of the answer to a batch, the one answer without a type: it is written piece by piece.
 fn batch_results() -> Object {
     let result = OneOfBuilder::new()
         .item(named("Decision"))
@@ -127,7 +127,7 @@ fn strict() -> ObjectBuilder {
         .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
 }
 
-/// The name of a policy.
+/// The schema of a policy's name.
 pub(super) fn policy() -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::String)
@@ -138,7 +138,7 @@ pub(super) fn policy() -> ObjectBuilder {
         .examples([json!("api")])
 }
 
-/// A fact.
+/// The schema of a fact.
 pub(super) fn fact(dimension: Dimension) -> Schema {
     let text = || ObjectBuilder::new().schema_type(Type::String);
     let meaning = Some(dimension.meaning());
@@ -159,7 +159,7 @@ pub(super) fn fact(dimension: Dimension) -> Schema {
     }
 }
 
-/// A number of units.
+/// The schema of a cost of at least `least` units.
 #[expect(clippy::cast_precision_loss, reason = "the bounds are exact in a float")]
 pub(super) fn cost(least: u64) -> ObjectBuilder {
     ObjectBuilder::new()

@@ -1,4 +1,4 @@
-//! Decisions: one, one that is only looked at, and many.
+//! The endpoints for decisions: one, one that charges nothing, and a batch.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::wire::requests;
 use crate::worker::Worker;
 use tidegate_core::Store;
 
-/// About as large as an ordinary answer, so that it is written without growing.
+/// The bytes reserved for an answer: an ordinary one is written without growing.
 const USUAL_ANSWER: usize = 1024;
 
 /// Decides a request, and counts it if it is admitted.
@@ -48,7 +48,7 @@ pub(crate) async fn peek<S: Store + 'static>(
     Ok(answer::json(document))
 }
 
-/// Decides many requests, each by itself; unless one of them cannot be read.
+/// Decides many requests, each by itself. If one of them cannot be read, none is decided.
 pub(crate) async fn batch<S: Store + 'static>(
     worker: &Worker<S>,
     body: &[u8],
@@ -56,7 +56,7 @@ pub(crate) async fn batch<S: Store + 'static>(
 ) -> Result<Answer, Problem> {
     let requests = requests::batch(body)?;
     let length = USUAL_ANSWER * requests.len();
-    // Before anything is decided: what is charged is answered.
+    // Held before anything is decided, so that everything that is charged is answered.
     let held = share.hold(Use::Answers, length).ok_or_else(|| {
         Kind::Busy.problem("earlier answers have not been read; read them, then ask again")
     })?;
@@ -76,7 +76,7 @@ pub(crate) async fn batch<S: Store + 'static>(
     Ok(answer::held(document, held))
 }
 
-/// Decides, counts, and writes the decision down.
+/// Decides a request, counts the decision in metrics, and writes it to `document`.
 async fn charge<S: Store + 'static>(
     worker: &Worker<S>,
     ask: &Ask<'_>,
@@ -115,7 +115,8 @@ pub(crate) fn write(document: &mut Vec<u8>, value: &impl Serialize) {
     let _ = serde_json::to_writer(document, value);
 }
 
-/// Why there is no decision, for those who ask for one: hosts, not end users.
+/// The problem for a request that could not be decided. It says why: its reader is a host, not an end
+/// user.
 #[cold]
 pub(crate) fn undecided(error: &DecideError) -> Problem {
     match error {
@@ -126,13 +127,13 @@ pub(crate) fn undecided(error: &DecideError) -> Problem {
     }
 }
 
-/// More at once than can be asked about in time; nothing was counted.
+/// The problem for more requests at once than the store can be asked about in time; nothing was counted.
 #[cold]
 pub(super) fn overloaded(detail: impl Into<Cow<'static, str>>) -> Problem {
     Kind::Overloaded.problem(detail).retry_after(DecideError::RETRY_AFTER)
 }
 
-/// No policy has this name; perhaps one has nearly.
+/// The problem for a policy that does not exist; it suggests one with nearly this name.
 #[cold]
 pub(crate) fn unknown_policy(set: &PolicySet, name: &str) -> Problem {
     let suggestion =

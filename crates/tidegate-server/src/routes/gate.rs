@@ -1,9 +1,9 @@
 //! `/v1/gate/{policy}`, the forward-auth door: a reverse proxy asks with the headers of a request
 //! whether it may pass.
 //!
-//! What is said here may reach an end user, so it names nothing from within: no limit, no policy, no
-//! store, no mode (contract A29). Refusals have the name of the request, the time, and the numbers of
-//! what refused, as those of the layers have.
+//! An answer of the gate may reach an end user, so it names nothing internal: no limit, no policy, no
+//! store, no mode (contract A29). Refusals have the id of the request, the time, and the numbers of the
+//! limit or guardrail that refused, as those of the tower layers have.
 
 use std::net::IpAddr;
 
@@ -24,7 +24,7 @@ use crate::wire::query::pairs;
 use crate::worker::Worker;
 use tidegate_core::Store;
 
-/// Tells a proxy that the request passes, but with a lower quality of service.
+/// The header that tells a proxy that the request passes, but with a lower quality of service.
 const VERDICT: HeaderName = HeaderName::from_static("tidegate-verdict");
 
 /// Decides a request that a reverse proxy has: 200 if it may pass.
@@ -72,7 +72,7 @@ async fn decide<S: Store + 'static>(
     }
 }
 
-/// What the request is answered with: everything in it may be shown to an end user.
+/// The answer for a decision: everything in it may be shown to an end user.
 fn told(decision: &Decision<'_>, deny: StatusCode, headers: &HeaderMap) -> Answer {
     match decision.verdict() {
         Verdict::Admit => return answer::empty(StatusCode::OK),
@@ -84,7 +84,8 @@ fn told(decision: &Decision<'_>, deny: StatusCode, headers: &HeaderMap) -> Answe
         Verdict::Queue(_) | Verdict::Deny(_) => {}
     }
     let kind = match decision.mode() {
-        // It says nothing about who asks, so it is no refusal of theirs: 503 whatever is configured.
+        // This mode says nothing about the client, so it is not the client who is refused: 503 whatever
+        // is configured.
         Mode::FailClosed => Kind::Unavailable,
         _ if deny == StatusCode::FORBIDDEN => Kind::Forbidden,
         _ => Kind::TooManyRequests,
@@ -96,7 +97,7 @@ fn told(decision: &Decision<'_>, deny: StatusCode, headers: &HeaderMap) -> Answe
     refusal
 }
 
-/// What a program of an end user may know about a refusal during an outage.
+/// The code that a program of an end user may see with a refusal during an outage.
 fn code(decision: &Decision<'_>) -> Option<Code> {
     let prolonged = decision.failsafe()?.prolonged;
     let local = matches!(
@@ -106,7 +107,8 @@ fn code(decision: &Decision<'_>) -> Option<Code> {
     (prolonged && local).then_some(Code::EnforcementDegraded)
 }
 
-/// No decision: it does not pass, and nobody learns why.
+/// The problem for a request that could not be decided: it does not pass, and the client does not learn
+/// why.
 #[cold]
 fn refused(error: &DecideError) -> Problem {
     match error {
@@ -118,7 +120,8 @@ fn refused(error: &DecideError) -> Problem {
     }
 }
 
-/// What the request is called: as the proxy or its client says, if it says it once and harmlessly.
+/// The id of the request: the one that the proxy or its client sent, if it is there once and harmless,
+/// otherwise a new one.
 fn request_id(headers: &HeaderMap) -> RequestId {
     let mut named = headers.get_all(&answer::X_REQUEST_ID).iter();
     let adopted = match (named.next(), named.next()) {
@@ -128,7 +131,7 @@ fn request_id(headers: &HeaderMap) -> RequestId {
     adopted.unwrap_or_else(RequestId::generate)
 }
 
-/// `deny=403` or `deny=429`, if the query says so.
+/// The status of refusals: `deny=403` or `deny=429` in the query, otherwise `usual`.
 fn deny_status(query: &str, usual: StatusCode) -> Result<StatusCode, Problem> {
     let mut said = None;
     for pair in pairs(query) {
@@ -148,8 +151,8 @@ fn deny_status(query: &str, usual: StatusCode) -> Result<StatusCode, Problem> {
     Ok(said.unwrap_or(usual))
 }
 
-/// The facts: from headers if a trusted proxy sent them, otherwise the peer's address alone. The
-/// account comes beside the others, because it is not always borrowed.
+/// The facts about the client: from headers if a trusted proxy sent them, otherwise the peer's address
+/// alone. The account is returned beside the others, because it is not always borrowed.
 fn subject<'h>(
     gate: &Gate,
     peer: IpAddr,
@@ -163,7 +166,7 @@ fn subject<'h>(
     for (dimension, header) in &gate.facts {
         let mut values = headers.get_all(header).iter();
         let Some(value) = values.next() else { continue };
-        // Two would be a guess which of them the proxy vouches for (threat T30).
+        // With two values, it would be a guess which of them the proxy vouches for (threat T30).
         if values.next().is_some() || value.len() > MAX_FACT {
             return Err(Kind::Malformed.problem("a header field is there twice, or is too long"));
         }
@@ -176,7 +179,8 @@ fn subject<'h>(
     Ok((subject, account))
 }
 
-/// Bytes that are no text have no spelling to fold; counted as they are, they would be a way around.
+/// The account of a login name, which must be UTF-8: other bytes have no spelling to fold, and counted as
+/// they are, they would be a way around the limit.
 fn login_name(value: &HeaderValue) -> Result<Account<'_>, Problem> {
     let text = std::str::from_utf8(value.as_bytes());
     text.map(Account::new).map_err(|_| Kind::Malformed.problem("a login name is not UTF-8"))

@@ -1,4 +1,4 @@
-//! What the server says about itself.
+//! `/livez` and `/readyz`: what the server says about itself.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::wire::answers::modes;
 use crate::worker::Worker;
 use tidegate_core::Store;
 
-/// What is running, and how it is.
+/// What is running, and whether it takes requests.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Readiness)]
 pub(crate) struct ReadyAnswer {
@@ -25,7 +25,7 @@ pub(crate) struct ReadyAnswer {
     status: &'static str,
     /// The version of the server.
     version: &'static str,
-    /// How many policies are in force.
+    /// The number of policies in force.
     policies: usize,
     /// Where counters are kept.
     store: &'static str,
@@ -51,9 +51,9 @@ pub(crate) fn livez() -> Answer {
 
 /// Says whether the server takes requests: 503 while it stops, so that load balancers leave.
 ///
-/// A server whose store fails takes requests, and decides them as its policies say. So do all the
-/// others that share the store: load balancers that left would make one outage a total one. Nothing is
-/// asked for it: whoever polls this must not be able to put load on the store.
+/// A server whose store fails takes requests, and decides them as its policies say. So do all other
+/// servers that share the store: if load balancers left them, the outage would be a total one. The store
+/// is not asked: clients that poll this must not be able to put load on it.
 pub(crate) fn readyz<S: Store + 'static>(worker: &Worker<S>) -> Result<Answer, Problem> {
     let shared = &worker.shared;
     let set = shared.engine.policies();
@@ -85,7 +85,7 @@ pub(crate) fn readyz<S: Store + 'static>(worker: &Worker<S>) -> Result<Answer, P
     Ok(answer::typed(code, JSON, document.into()))
 }
 
-/// How much a mode takes from those who ask.
+/// How bad a mode is for clients: the higher the number, the more it refuses.
 const fn badness(mode: Mode) -> u8 {
     match mode {
         Mode::Normal => 0,

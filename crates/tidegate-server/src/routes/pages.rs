@@ -1,4 +1,4 @@
-//! The endpoints that say the same to everybody: `/metrics`, `/v1/policies` and `/openapi.json`.
+//! The endpoints that answer the same to everybody: `/metrics`, `/v1/policies` and `/openapi.json`.
 //!
 //! Each is a [page](crate::pages): made at most once a second, away from the threads that serve.
 
@@ -20,7 +20,7 @@ use crate::worker::{Shared, Worker};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Tells the metrics, as `OpenMetrics` to those who accept it and as Prometheus text to others.
+/// Answers with the metrics: as `OpenMetrics` if the client accepts it, otherwise as Prometheus text.
 pub(crate) async fn metrics<S: Store + 'static>(
     worker: &Worker<S>,
     headers: &HeaderMap,
@@ -54,14 +54,14 @@ pub(crate) async fn policies<S: Store + 'static>(worker: &Worker<S>) -> Result<A
     Ok(answer::typed(StatusCode::OK, JSON, document))
 }
 
-/// Describes this interface.
+/// Answers with the `OpenAPI` description of the server.
 pub(crate) async fn openapi<S: Store + 'static>(worker: &Worker<S>) -> Result<Answer, Problem> {
     let made = read(worker, &worker.shared.pages.openapi, |_| Some(crate::openapi::document()));
     let document = made.await.map_err(|why| no_page(why, "the description is"))?;
     Ok(answer::typed(StatusCode::OK, JSON, document))
 }
 
-/// The page about the policies in force, made from what is shared.
+/// The page for the policies in force; if it is too old, `make` makes it from the shared state.
 async fn read<S: Store + 'static>(
     worker: &Worker<S>,
     page: &Arc<Page>,
@@ -71,7 +71,7 @@ async fn read<S: Store + 'static>(
     let set = Guard::into_inner(shared.engine.policies());
     let (now, age) = (shared.clock.now(), shared.settings.page_age);
     let wanted = Wanted { set: &set, now, age, patience: PATIENCE };
-    // Rare, so its size is not for every other request to carry.
+    // Boxed, because pages are rare: otherwise the future of every request would be as large.
     Box::pin(page.read(wanted, move || make(&shared))).await
 }
 

@@ -1,4 +1,4 @@
-//! What the policies in force say about somebody.
+//! `/v1/explain/{policy}`: what the limits of a policy say about a subject.
 
 use tidegate_core::Case;
 use tidegate_engine::DecideError;
@@ -25,7 +25,7 @@ pub(crate) async fn explain<S: Store + 'static>(
     let mut case = Case::new(policy, &subject).weighing(cost);
     let decision = match engine.peek(&mut case).await {
         Ok(decision) => Some(decision),
-        // That nothing applies is said limit by limit.
+        // The answer says of each limit that it does not apply.
         Err(DecideError::NothingApplies { .. }) => None,
         Err(error @ DecideError::Overloaded) => return Err(undecided(&error)),
     };

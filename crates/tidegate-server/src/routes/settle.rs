@@ -1,4 +1,4 @@
-//! Settling: what a request really cost.
+//! `/v1/settle`: correcting what a request was charged to what it really cost.
 
 use tidegate_core::{StoreError, TicketError};
 use tidegate_engine::SettleError;

@@ -1,7 +1,7 @@
-//! The names that a server goes by: what `Host` may say.
+//! The names that a server goes by, which requests may have in `Host`.
 //!
 //! Names are compared without case and without the dot at the end, addresses by value. A port counts only
-//! where the setting has one: what is in front of the server often has another.
+//! where the setting has one: a proxy in front of the server often has another.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,12 +11,13 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-/// One name of a server, as written: `tidegate`, `tidegate.internal:7700`, `192.0.2.7` or `[2001:db8::7]`.
+/// One name of a server, as written: `tidegate`, `tidegate.internal:7700`, `192.0.2.7` or
+/// `[2001:db8::7]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Host {
     name: HostName,
-    /// The only port it is good for; any port if there is none.
+    /// The only port that the name is good for; any port if there is none.
     port: Option<u16>,
 }
 
@@ -25,11 +26,11 @@ pub struct Host {
 enum HostName {
     /// A name, in lower case and without the dot at the end.
     Name(Box<str>),
-    /// An address; IPv4 is IPv4, however it is written.
+    /// An address; an IPv4 address mapped into IPv6 is kept as IPv4.
     Address(IpAddr),
 }
 
-/// Why a text is no name of a server.
+/// A text is not the name of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this is not a name of a server; write one such as `tidegate`, `tidegate.internal:7700`, \
@@ -47,8 +48,8 @@ const HTTP: u16 = 80;
 /// The longest name there is in DNS.
 const MAX_NAME: usize = 253;
 
-/// A host and its port, if it has one. The host of an IPv6 address keeps its brackets. `None` if the text
-/// is not of this form.
+/// Splits a text into a host and its port, if it has one. An IPv6 address keeps its brackets. `None` if
+/// the text is not of this form.
 pub(crate) fn host_and_port(text: &[u8]) -> Option<(&[u8], Option<u16>)> {
     let end = match text.iter().position(|byte| *byte == b']') {
         Some(bracket) if text.starts_with(b"[") => bracket + 1,
@@ -71,7 +72,7 @@ fn without_dot(name: &[u8]) -> &[u8] {
     name.strip_suffix(b".").unwrap_or(name)
 }
 
-/// The address that a host is; IPv6 is in brackets.
+/// Parses a host as an address, with IPv6 in brackets; `None` if it is a name.
 fn address(host: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(host).ok()?;
     match text.strip_prefix('[') {
@@ -97,7 +98,7 @@ impl FromStr for Host {
         let name = std::str::from_utf8(host).map_err(|_| HostError)?;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         let is_label = |label: &str| !label.is_empty() && label.bytes().all(plain);
-        // Digits alone are an address that is spelt wrongly.
+        // Without a letter it is an address that is spelt wrongly.
         let has_letter = name.bytes().any(|byte| byte.is_ascii_alphabetic());
         if name.len() > MAX_NAME || !has_letter || !name.split('.').all(is_label) {
             return Err(HostError);
@@ -142,7 +143,7 @@ impl JsonSchema for Host {
 // === impl Hosts ===
 
 impl Hosts {
-    /// The names that were written, and no others.
+    /// The names in the settings, and no others.
     pub(crate) fn written(hosts: &[Host]) -> Self {
         Self(hosts.to_vec())
     }
@@ -167,7 +168,7 @@ impl Hosts {
 }
 
 impl Default for Hosts {
-    /// The names of this machine for itself.
+    /// The names that every machine has for itself: `localhost`, `127.0.0.1` and `[::1]`.
     fn default() -> Self {
         let any_port = |name| Host { name, port: None };
         Self(vec![

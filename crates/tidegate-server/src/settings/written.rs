@@ -23,8 +23,9 @@ pub struct WrittenSettings {
     /// The address and port to listen on. Default: 127.0.0.1:7700, which only this machine reaches.
     #[schemars(with = "Option<String>", example = "127.0.0.1:7700")]
     pub listen: Option<SocketAddr>,
-    /// The names that requests may use for the server in `Host`, each with a port if only that is meant.
-    /// The address that a request has reached is always good. Default: localhost, 127.0.0.1 and `[::1]`.
+    /// The names that requests may use for the server in `Host`, each with a port if only that port is
+    /// meant. The address that a request has reached is always good. Default: localhost, 127.0.0.1 and
+    /// `[::1]`.
     #[schemars(example = ["tidegate", "tidegate.internal:7700"])]
     pub hosts: Option<Vec<Host>>,
     /// How many threads answer. Default: one for each core.
@@ -33,8 +34,8 @@ pub struct WrittenSettings {
     /// How many connections are open at most; further ones are closed at once. Default: 10000.
     #[schemars(range(min = 1))]
     pub max_connections: Option<usize>,
-    /// How many of them one address may have; an IPv6 /64 counts as one, and those of
-    /// `gate.trusted_peers` may have all. Default: a quarter of them.
+    /// How many connections one address may have; an IPv6 /64 counts as one address, and one in
+    /// `gate.trusted_peers` may have all of `max_connections`. Default: a quarter of `max_connections`.
     #[schemars(range(min = 1))]
     pub max_connections_per_address: Option<usize>,
     /// How long a client may take to send the head of a request. Default: 5s.
@@ -80,7 +81,7 @@ pub struct WrittenGate {
     pub deny_status: Option<u16>,
 }
 
-/// The section `server.gate.headers`, as written: a header for each fact that comes in one.
+/// The section `server.gate.headers`, as written: which header carries which fact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WrittenHeaders([Option<Header>; Dimension::COUNT]);
 
@@ -121,7 +122,7 @@ impl JsonSchema for WrittenHeaders {
     }
 }
 
-/// The name of one fact.
+/// The name of a fact, as a key in `server.gate.headers`.
 struct Told(Dimension);
 
 struct ToldVisitor;

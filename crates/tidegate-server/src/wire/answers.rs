@@ -14,10 +14,10 @@ use utoipa::openapi::schema::{Array, ArrayBuilder, Object, ObjectBuilder, Schema
 
 use super::rfc3339::Instant;
 
-/// The kind of addresses that have wider prefixes around them.
+/// The one kind of address that a limit can be restricted to, as its name on the wire.
 pub(crate) const IPV6: &str = "ipv6";
 
-/// A decision. It is written by hand ([`json`](super::json)), in the same order.
+/// A decision. [`json`](super::json) writes it by hand, with the fields in this order.
 #[derive(ToSchema)]
 #[cfg_attr(test, derive(Serialize))]
 #[schema(as = Decision)]
@@ -27,7 +27,7 @@ pub(crate) struct DecisionAnswer<'a> {
     /// What to do with the request.
     #[schema(schema_with = verdicts)]
     pub(super) verdict: &'static str,
-    /// Under which circumstances it was decided: `normal` if the store answered.
+    /// The mode in which the decision was made: `normal` if the store answered.
     #[schema(schema_with = modes)]
     pub(super) mode: &'static str,
     /// Whether the request must not pass now.
@@ -38,11 +38,12 @@ pub(crate) struct DecisionAnswer<'a> {
     /// The name of the limit that decided; empty if none did, because the store was not asked or did
     /// not answer.
     pub(super) binding: &'a str,
-    /// The most that limit, or the guardrail in its place, admits at once; 0 if nobody was asked.
+    /// The most that the limit that decided, or the guardrail in its place, admits at once; 0 if neither
+    /// was asked.
     pub(super) limit: u64,
-    /// What it has left; below zero only where refused attempts are counted.
+    /// What the limit that decided has left; below zero only where refused attempts are counted.
     pub(super) remaining: i64,
-    /// Seconds until nothing counted so far counts any more, rounded up.
+    /// Seconds until nothing that limit has counted so far counts any more, rounded up.
     pub(super) reset_after: u64,
     /// Seconds until the same request may pass, rounded up; 0 if it may now, null if it never may.
     #[schema(required)]
@@ -58,17 +59,17 @@ pub(crate) struct DecisionAnswer<'a> {
     /// The same as `retry_after`, in microseconds.
     #[schema(required)]
     pub(super) retry_after_us: Option<u64>,
-    /// The account as it was counted, whatever spelling was told: look it up by this. There if one was
-    /// told.
+    /// The account as it was counted, whatever its spelling in the request: look it up by this. There if
+    /// the request names an account.
     #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     #[schema(value_type = String, required = false)]
     pub(super) account: Option<&'a str>,
-    /// Hand this back to `/v1/settle`; there if the request was admitted and a limit settles.
+    /// The ticket to hand back to `/v1/settle`; there if the request was admitted and a limit settles.
     #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     #[schema(value_type = String, required = false)]
     pub(super) ticket: Option<&'a str>,
-    /// The block that the limit that decided is under, or that keeps the request out while the store
-    /// is not asked; there if there is one.
+    /// The block on the limit that decided, or the block that keeps the request out while the store is
+    /// not asked; there if there is one.
     #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     #[schema(value_type = BlockAnswer, required = false)]
     pub(super) block: Option<BlockAnswer>,
@@ -76,7 +77,7 @@ pub(crate) struct DecisionAnswer<'a> {
     #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     #[schema(value_type = GuardrailAnswer, required = false)]
     pub(super) guardrail: Option<GuardrailAnswer>,
-    /// What an operator has to do something about; there if there is something.
+    /// The condition that an operator has to do something about; there if there is one.
     #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     #[schema(schema_with = alarms, required = false)]
     pub(super) alarm: Option<&'static str>,
@@ -84,44 +85,44 @@ pub(crate) struct DecisionAnswer<'a> {
     #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     #[schema(schema_with = troubles, required = false)]
     pub(super) trouble: Option<&'static str>,
-    /// What every limit said that was asked, in the order of the policy; nothing if the store did not
+    /// The readings of all limits that were asked, in the order of the policy; empty if the store did not
     /// answer.
     #[schema(value_type = Vec<ReadingAnswer>)]
     pub(super) readings: Readings<'a>,
 }
 
-/// What one limit said.
+/// What one limit said about the request.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Reading)]
 pub(crate) struct ReadingAnswer<'a> {
-    /// The limit.
+    /// The name of the limit.
     pub(super) name: &'a str,
-    /// What it counts by, joined by `+`; or `global`.
+    /// The facts that the limit counts by, joined by `+`; or `global`.
     #[schema(value_type = String, example = "org+user")]
     pub(super) scope: ScopeText,
-    /// What kind of limit it is.
+    /// The kind of limit.
     #[schema(schema_with = shapes)]
     pub(super) shape: &'static str,
-    /// The most it admits at once, for this subject.
+    /// The most that the limit admits at once, for this subject.
     pub(super) capacity: u64,
-    /// What it has left; below zero only where refused attempts are counted.
+    /// What the limit has left; below zero only where refused attempts are counted.
     pub(super) remaining: i64,
-    /// Whether it had room for the request: now, after a while, or never.
+    /// Whether the limit had room for the request: now, after a while, or never.
     #[schema(schema_with = rooms)]
     pub(super) room: &'static str,
-    /// Microseconds until it has room for the same request; 0 if it has, null if it never will.
+    /// Microseconds until the limit has room for the same request; 0 if it has, null if it never will.
     #[schema(required)]
     pub(super) retry_after_us: Option<u64>,
-    /// Microseconds until nothing it has counted so far counts any more.
+    /// Microseconds until nothing that the limit has counted so far counts any more.
     pub(super) reset_after_us: u64,
-    /// The delay its backoff asked for, in microseconds.
+    /// The delay that the backoff of the limit asked for, in microseconds.
     pub(super) backoff_us: u64,
-    /// When it is asked, relative to the others.
+    /// When the limit is asked, relative to the others.
     #[schema(schema_with = stages)]
     pub(super) stage: &'static str,
-    /// Whether it only reports, and never refuses.
+    /// Whether the limit only reports, and never refuses.
     pub(super) shadow: bool,
-    /// What it has counted, and the block it is under; there if it counts attempts.
+    /// The attempts counted, and the block in force; there if the limit counts attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = AttemptsAnswer, required = false)]
     pub(super) attempts: Option<AttemptsAnswer>,
@@ -131,32 +132,32 @@ pub(crate) struct ReadingAnswer<'a> {
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[schema(as = Attempts)]
 pub(crate) struct AttemptsAnswer {
-    /// Those in the short window.
+    /// Attempts in the short window.
     pub(super) temp: u64,
-    /// Those in the long window, up to its `block_at`; null if there is none.
+    /// Attempts in the long window, up to its `block_at`; null if there is no long window.
     #[schema(required)]
     pub(super) long: Option<u64>,
-    /// The block that holds; null if none does.
+    /// The block in force; null if there is none.
     #[schema(required)]
     pub(super) block: Option<BlockAnswer>,
 }
 
-/// A timed refusal.
+/// A block: a subject is refused until a certain time.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[schema(as = Block)]
 pub(crate) struct BlockAnswer {
-    /// What it came from: which window was full, or an operator.
+    /// What the block came from: the window that was full, or an operator.
     #[schema(schema_with = block_scopes)]
     pub(super) scope: &'static str,
-    /// Its level; null if it is on no ladder.
+    /// The level of the block; null if it is on no ladder.
     #[schema(required, schema_with = maybe_levels)]
     pub(super) level: Option<LevelText>,
-    /// When it ends.
+    /// When the block ends.
     #[schema(value_type = String, format = DateTime)]
     pub(super) ends_at: Instant,
-    /// Microseconds until it ends.
+    /// Microseconds until the block ends.
     pub(super) ends_in_us: u64,
-    /// Whether this very attempt began it, or made a short one a long one.
+    /// Whether this very attempt began the block, or made a short block a long one.
     pub(super) begins: bool,
 }
 
@@ -164,28 +165,28 @@ pub(crate) struct BlockAnswer {
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[schema(as = Guardrail)]
 pub(crate) struct GuardrailAnswer {
-    /// What it counts by, joined by `+`.
+    /// The facts that the cap counts by, joined by `+`.
     #[schema(value_type = String, example = "ip+agent")]
     pub(super) by: ScopeText,
-    /// The most it admits …
+    /// The most that the cap admits in any `per` seconds.
     pub(super) limit: u64,
-    /// … in any so many seconds.
+    /// The length of the cap's window, in seconds.
     pub(super) per: u64,
-    /// What it has left.
+    /// What the cap has left.
     pub(super) remaining: u64,
 }
 
-/// What was settled.
+/// What a settlement changed.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Settled)]
 pub(crate) struct SettledAnswer {
     /// Units given back, over all limits on the ticket.
     pub(crate) returned: u64,
-    /// Units taken in addition.
+    /// Units taken in addition, over all limits on the ticket.
     pub(crate) added: u64,
 }
 
-/// The readings of a decision, written straight from it.
+/// The readings of a decision, written straight from the decision.
 pub(crate) struct Readings<'a>(Decision<'a>);
 
 /// A scope, as it is displayed.
@@ -425,7 +426,7 @@ fn maybe_levels() -> Object {
     one_or_none(Level::ALL.map(level_name))
 }
 
-/// As it is displayed, but without taking memory for it.
+/// The name of a level as it is displayed, but without allocating.
 pub(super) const fn level_name(level: Level) -> &'static str {
     match level {
         Level::L1 => "L1",

@@ -23,18 +23,18 @@ pub(crate) struct Facts<'a> {
     ip: Option<IpAddr>,
 }
 
-/// Writes the names of all facts that can be told, for messages.
+/// Writes the names of all facts that a request can give, for messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FactNames;
 
-/// Why a fact is not taken as it was told.
+/// Why a fact in a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unfit {
     /// The text is longer than [`MAX_FACT`].
     TooLong,
-    /// The text is not an address, and has to be.
+    /// The text is not an address, and has to be one.
     NotAnAddress,
-    /// The same fact was told before.
+    /// The request gives the same fact twice.
     Twice,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Facts<'a> {
         self.account.as_ref().map(Account::as_str)
     }
 
-    /// The same as the rules want it.
+    /// The facts as the [`Subject`] that the rules take.
     #[inline]
     pub(crate) fn subject(&self) -> Subject<'_> {
         let mut subject = Subject::new();
@@ -88,7 +88,7 @@ impl<'a> Facts<'a> {
 // === impl Unfit ===
 
 impl Unfit {
-    /// What is wrong, told of a `field` or a `parameter`.
+    /// Says what is wrong; `noun` is `field` or `parameter`.
     #[cold]
     pub(crate) fn detail(self, noun: &str) -> String {
         match self {
@@ -122,7 +122,7 @@ impl fmt::Display for FactNames {
 /// Whether a text is short enough for a fact.
 #[inline]
 fn fits(text: &str) -> bool {
-    // Most are so short in bytes that nobody has to count characters.
+    // Most texts are so short in bytes that their characters need not be counted.
     text.len() <= MAX_FACT || (text.len() <= 4 * MAX_FACT && text.chars().count() <= MAX_FACT)
 }
 

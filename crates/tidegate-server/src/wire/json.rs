@@ -21,7 +21,7 @@ macro_rules! fields {
 #[derive(Clone, Copy)]
 struct Written([u8; 27]);
 
-/// Something that is written without escapes.
+/// A value that is written as JSON without escapes.
 trait Write {
     fn write(&self, out: &mut Vec<u8>);
 }
@@ -29,7 +29,7 @@ trait Write {
 // === impl DecisionAnswer ===
 
 impl DecisionAnswer<'_> {
-    /// Writes it down.
+    /// Writes the decision to `out` as JSON.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         fields! { out,
             "{\"policy\":\"" self.policy;
@@ -44,7 +44,8 @@ impl DecisionAnswer<'_> {
             ",\"retry_after\":" self.retry_after;
             ",\"backoff_seconds\":" self.backoff_seconds;
         }
-        // Whoever is admitted may pass again at once, so most of the time both are one.
+        // A client that is admitted may pass again at once, so most of the time both instants are the
+        // same.
         let decided_at = Written(self.decided_at.text());
         let next_allowed_at = self.next_allowed_at.map(|next| match next == self.decided_at {
             true => decided_at,
@@ -57,8 +58,8 @@ impl DecisionAnswer<'_> {
         }
         if let Some(account) = self.account {
             out.extend_from_slice(b",\"account\":");
-            // Whatever somebody typed: this is the one text that may need escapes. Writing into memory
-            // cannot fail.
+            // The account is whatever somebody typed, the one text that may need escapes. Writing into
+            // memory cannot fail.
             let _ = serde_json::to_writer(&mut *out, account);
         }
         if let Some(ticket) = self.ticket {
@@ -80,7 +81,7 @@ impl DecisionAnswer<'_> {
         out.extend_from_slice(b"]}");
     }
 
-    /// What there is only if the decision was made without the store.
+    /// Writes the fields that there are only if the decision was made without the store.
     #[cold]
     fn write_failsafe(&self, out: &mut Vec<u8>) {
         if let Some(guardrail) = self.guardrail {

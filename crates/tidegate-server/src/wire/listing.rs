@@ -1,4 +1,4 @@
-//! Policies and limits, told to people and tools: `/v1/policies` and `/v1/explain/{policy}`.
+//! Policies and limits, as people and tools see them: `/v1/policies` and `/v1/explain/{policy}`.
 
 use serde::Serialize;
 use tidegate_core::{
@@ -16,33 +16,33 @@ use super::answers::{
 #[derive(Serialize, ToSchema)]
 #[schema(as = Policies)]
 pub(crate) struct PoliciesAnswer<'a> {
-    /// Sorted by name.
+    /// The policies, sorted by name.
     policies: Vec<PolicyAnswer<'a>>,
 }
 
-/// One policy.
+/// A policy in force.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Policy)]
 pub(crate) struct PolicyAnswer<'a> {
-    /// What selects it.
+    /// The name by which requests select the policy.
     name: &'a str,
-    /// What it does while its store fails.
+    /// What the policy does while its store fails.
     #[schema(schema_with = failures)]
     failure_mode: &'static str,
-    /// What it guards, if that has been said.
+    /// What the policy guards; null if its file does not say.
     #[schema(required, schema_with = protections)]
     protects: Option<&'static str>,
-    /// How long its store may take, in microseconds.
+    /// How long the store may take, in microseconds.
     deadline_us: u64,
-    /// How it stands with its store, on this server.
+    /// How the policy stands with its store, on this server.
     standing: StandingAnswer,
-    /// The endpoint class it is bound to, if to one.
+    /// The endpoint class that the policy is bound to, if to one.
     #[schema(required)]
     class: Option<&'a str>,
     /// What happens to a request past a limit.
     #[schema(schema_with = overflows)]
     overflow: &'static str,
-    /// Its limits, in order.
+    /// The limits of the policy, in order.
     limits: Vec<LimitAnswer<'a>>,
 }
 
@@ -50,47 +50,48 @@ pub(crate) struct PolicyAnswer<'a> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Standing)]
 pub(crate) struct StandingAnswer {
-    /// Its mode: `normal` while the store decides.
+    /// The mode of the policy: `normal` while the store decides.
     #[schema(schema_with = modes)]
     mode: &'static str,
-    /// How often the degraded mode has been entered since the start.
+    /// How often the degraded mode has been entered since the server started.
     epoch: u64,
     /// The failures of the store in the last ten seconds that count.
     failures: usize,
 }
 
-/// One limit.
+/// A limit of a policy.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Limit)]
 pub(crate) struct LimitAnswer<'a> {
-    /// Unique within its policy.
+    /// The name of the limit, unique within its policy.
     name: &'a str,
-    /// What it counts by, joined by `+`; or `global`.
+    /// The facts that the limit counts by, joined by `+`; or `global`.
     #[schema(value_type = String, example = "org+user")]
     scope: ScopeText,
-    /// When it is asked, relative to the others.
+    /// When the limit is asked, relative to the others.
     #[schema(schema_with = stages)]
     stage: &'static str,
-    /// Whether it only reports, and never refuses.
+    /// Whether the limit only reports, and never refuses.
     shadow: bool,
     /// Whether what was taken can be settled later.
     settles: bool,
     /// Whether a settlement at 0 forgets all attempts counted so far.
     forgives: bool,
-    /// The HTTP status codes of the answers it counts; empty where every request counts.
+    /// The HTTP status codes of the answers that the limit counts; empty where every request counts.
     outcome: &'a [u16],
-    /// Whom it leaves alone: those of whom this is known.
+    /// The fact that exempts a subject from the limit, if it is known; null where nobody is exempt.
     #[schema(required, schema_with = maybe_dimensions)]
     unless: Option<&'static str>,
-    /// The one kind of address it is for; null where it is for every request.
+    /// The one kind of address that the limit is for; null where it is for every request.
     #[schema(required, schema_with = maybe_ipv6)]
     only: Option<&'static str>,
-    /// Of what it counts distinct values, each of them once; null where every request counts.
+    /// The fact whose distinct values the limit counts, each of them once; null where every request
+    /// counts.
     #[schema(required, schema_with = maybe_dimensions)]
     distinct: Option<&'static str>,
-    /// What a request takes.
+    /// What a request takes of the limit.
     cost: CostAnswer,
-    /// Its shape, with the numbers for whom no override says otherwise.
+    /// The shape of the limit, with the numbers for subjects without an override.
     shape: ShapeAnswer<'a>,
 }
 
@@ -99,9 +100,9 @@ pub(crate) struct LimitAnswer<'a> {
 #[schema(as = CostRule)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CostAnswer {
-    /// So many units for each request.
+    /// This many units for each request.
     PerRequest(u64),
-    /// So many units for each unit of the request's cost.
+    /// This many units for each unit of the request's cost.
     PerUnit(u64),
 }
 
@@ -112,32 +113,32 @@ pub(crate) enum CostAnswer {
 pub(crate) enum ShapeAnswer<'a> {
     /// A smooth rate with a burst.
     Bucket {
-        /// How many units come back …
+        /// How many units come back in each `per_us`.
         units: u64,
-        /// … in so many microseconds.
+        /// The time in which `units` come back, in microseconds.
         per_us: u64,
-        /// How many may be taken at once.
+        /// How many units may be taken at once.
         burst: u64,
     },
-    /// A count in any span of a length.
+    /// A count in any span of a certain length.
     Window {
-        /// How many …
+        /// How many units are admitted in any `per_us`.
         count: u64,
-        /// … in any so many microseconds.
+        /// The length of the window, in microseconds.
         per_us: u64,
         /// Whether refused attempts are counted too.
         counts_attempts: bool,
     },
     /// A budget per period.
     Quota {
-        /// How many in each period.
+        /// How many units are admitted in each period.
         count: u64,
-        /// The period.
+        /// The period of the quota.
         period: PeriodAnswer<'a>,
         /// Whether refused attempts are counted too.
         counts_attempts: bool,
     },
-    /// Tries in one or two windows, and a block when they are too many.
+    /// Attempts in one or two windows, and a block when they are too many.
     Attempts {
         /// The short window.
         temp: ThresholdAnswer,
@@ -152,26 +153,26 @@ pub(crate) enum ShapeAnswer<'a> {
     },
 }
 
-/// When attempts become too many, and what then.
+/// When attempts become too many, and how long they are blocked then.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Threshold)]
 pub(crate) struct ThresholdAnswer {
-    /// The attempt that is refused and begins the block …
+    /// The attempt in any `per_us` that is refused and begins the block.
     block_at: u16,
-    /// … in any so many microseconds.
+    /// The length of the window, in microseconds.
     per_us: u64,
     /// How long the block lasts, in microseconds; on a ladder, the first one.
     block_us: u64,
 }
 
-/// The levels of blocks.
+/// The levels on which blocks grow longer.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Ladder)]
 pub(crate) struct LadderAnswer {
-    /// Where they begin.
+    /// The level of the first block.
     #[schema(schema_with = levels)]
     from: LevelText,
-    /// Where they rise to.
+    /// The highest level.
     #[schema(schema_with = levels)]
     to: LevelText,
 }
@@ -181,19 +182,19 @@ pub(crate) struct LadderAnswer {
 #[schema(as = Period)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub(crate) enum PeriodAnswer<'a> {
-    /// Every so long, counted from the Unix epoch.
+    /// Periods of a fixed length, counted from the Unix epoch.
     Fixed {
-        /// How long, in microseconds.
+        /// The length of a period, in microseconds.
         per_us: u64,
     },
-    /// So long after the first use.
+    /// A period that begins with the first use.
     FirstUse {
-        /// How long, in microseconds.
+        /// The length of the period, in microseconds.
         per_us: u64,
     },
-    /// With the calendar of a time zone.
+    /// Periods of the calendar of a time zone.
     Calendar {
-        /// How long a period is.
+        /// The length of a period: one of this unit.
         #[schema(schema_with = units)]
         unit: &'static str,
         /// The time zone.
@@ -208,17 +209,16 @@ pub(crate) enum PeriodAnswer<'a> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Explanation)]
 pub(crate) struct ExplainAnswer<'a> {
-    /// The policy.
+    /// The name of the policy.
     policy: &'a str,
-    /// The account as it is counted, whatever spelling was told; there if one was told.
+    /// The account as it is counted, whatever its spelling in the query; there if the query names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     account: Option<&'a str>,
-    /// What a request would meet; null if no limit applies, so that it would not be decided.
+    /// The verdict that a request would get; null if no limit applies, so that it would not be decided.
     #[schema(required, schema_with = maybe_verdicts)]
     verdict: Option<&'static str>,
-    /// Under which circumstances that was found out: `normal` if the store answered; null if no limit
-    /// applies.
+    /// The mode in which the verdict was found: `normal` if the store answered; null if no limit applies.
     #[schema(required, schema_with = maybe_modes)]
     mode: Option<&'static str>,
     /// Every limit of the policy, in order.
@@ -230,12 +230,12 @@ pub(crate) struct ExplainAnswer<'a> {
 pub(crate) struct ExplainedLimit<'a> {
     /// The limit, with the numbers in force for this subject.
     limit: LimitAnswer<'a>,
-    /// Whether it applies.
+    /// Whether the limit applies to the subject.
     applies: bool,
-    /// The facts it counts by that were not given.
+    /// The facts that the limit counts by and that were not given.
     #[schema(schema_with = dimensions)]
     missing: Vec<&'static str>,
-    /// What it says now; null if it does not apply, or if the store did not answer.
+    /// What the limit says now; null if it does not apply, or if the store did not answer.
     #[schema(required)]
     reading: Option<ReadingAnswer<'a>>,
 }
@@ -243,7 +243,7 @@ pub(crate) struct ExplainedLimit<'a> {
 // === impl PoliciesAnswer ===
 
 impl<'a> PoliciesAnswer<'a> {
-    /// The policies of a set, each with how it stands by its name.
+    /// The policies of a set; `standing` gives how the policy of a name stands with its store.
     pub(crate) fn new(set: &'a PolicySet, standing: impl Fn(&str) -> Option<Standing>) -> Self {
         let answer = |policy: &'a Policy| {
             let standing = standing(policy.name().as_str()).unwrap_or(Standing::NORMAL);
@@ -361,7 +361,8 @@ impl<'a> PeriodAnswer<'a> {
 // === impl ExplainAnswer ===
 
 impl<'a> ExplainAnswer<'a> {
-    /// `decision` is what was looked up, or `None` if no limit applies.
+    /// The answer about a subject; `decision` is the decision that was peeked at, `None` if no limit
+    /// applies.
     pub(crate) fn new(
         policy: &'a Policy,
         subject: &Subject<'_>,
@@ -374,7 +375,7 @@ impl<'a> ExplainAnswer<'a> {
             let reading = said.zip(decision).map(|(said, decision)| {
                 ReadingAnswer::new(said, decision.is_admitted(), decision.decided_at())
             });
-            // Without the store nothing was said, but the limit applies all the same.
+            // Without the store there is no reading, but the limit applies all the same.
             let mut charges = decision.iter().flat_map(|it| it.case().batch().charges());
             let applies = charges.any(|charge| charge.limit().id() == limit.id());
             ExplainedLimit { applies, ..ExplainedLimit::new(policy, limit, subject, said, reading) }

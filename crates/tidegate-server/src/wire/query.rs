@@ -7,7 +7,7 @@ use tidegate_core::{Cost, Dimension};
 use super::ask::{FactNames, Facts};
 use crate::problem::{Kind, Problem, brief};
 
-/// The facts and the cost in a query.
+/// Reads the facts and the cost from a query.
 pub(crate) fn facts(query: &str) -> Result<(Facts<'_>, Cost), Problem> {
     let (mut facts, mut cost) = (Facts::default(), None);
     for pair in pairs(query) {
@@ -50,7 +50,7 @@ fn wrong(name: &str, detail: impl Into<Cow<'static, str>>) -> Problem {
     Kind::InvalidField.problem(detail).about(field)
 }
 
-/// The text behind percent signs and pluses, if it is one.
+/// Decodes percent signs and pluses; `None` if they are wrong, or the result is not UTF-8.
 fn decoded(text: &str) -> Option<Cow<'_, str>> {
     if !text.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
         return Some(Cow::Borrowed(text));

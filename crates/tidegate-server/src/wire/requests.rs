@@ -13,7 +13,7 @@ use super::ask::{Ask, FactNames, Facts};
 use super::strict::{Key, Text, Trail, read};
 use crate::problem::Problem;
 
-/// A request to settle.
+/// A request to settle a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settle<'a> {
     pub(crate) ticket: Cow<'a, str>,
@@ -23,18 +23,18 @@ pub(crate) struct Settle<'a> {
 /// The most requests in a batch.
 pub(crate) const MAX_BATCH: usize = 100;
 
-/// The body of `/v1/decide` and `/v1/peek`.
+/// Reads the body of `/v1/decide` and `/v1/peek`.
 pub(crate) fn ask(bytes: &[u8]) -> Result<Ask<'_>, Problem> {
     read(bytes, |json, trail| json.deserialize_map(AskVisitor(trail)))
 }
 
-/// The body of `/v1/settle`.
+/// Reads the body of `/v1/settle`.
 pub(crate) fn settle(bytes: &[u8]) -> Result<Settle<'_>, Problem> {
     read(bytes, |json, trail| json.deserialize_map(SettleVisitor(trail)))
 }
 
-/// The body of `/v1/decide/batch`. All of it is read before anything is decided: where one request is
-/// wrong nothing has been charged, and the whole can be sent again.
+/// Reads the body of `/v1/decide/batch`, all of it before anything is decided: if one request is wrong,
+/// nothing has been charged, and the whole batch can be sent again.
 pub(crate) fn batch(bytes: &[u8]) -> Result<Vec<Ask<'_>>, Problem> {
     let requests = read(bytes, |json, trail| json.deserialize_map(BatchVisitor(trail)))?;
     let mut asks = Vec::with_capacity(requests.len());
@@ -52,7 +52,7 @@ struct SettleVisitor<'t>(&'t Trail);
 struct BatchVisitor<'t>(&'t Trail);
 struct RequestsSeed<'t>(&'t Trail);
 
-/// The smallest number that a cost may be: one to be charged, zero to be settled.
+/// The smallest number that a cost may be: one in a request, zero in a settlement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Least {
     Zero,
@@ -124,7 +124,7 @@ pub(crate) fn is_name(text: &str) -> bool {
 pub(crate) const NOT_A_NAME: &str =
     "this cannot be the name of a policy: they have 1 to 64 of a-z, 0-9, `_`, `-` and `.`";
 
-/// Keeps a value, unless there is one.
+/// Stores the value of a field; an error if the field was there before.
 #[inline]
 pub(crate) fn once<T, E: Error>(trail: &Trail, slot: &mut Option<T>, value: T) -> Result<(), E> {
     match slot.replace(value) {
@@ -212,8 +212,8 @@ impl Visitor<'_> for CostSeed<'_> {
         }
     }
 
-    /// Numbers with a point or an exponent, and those that are too large for an integer. By JSON
-    /// Schema `21.0` is an integer, and many a client writes it so.
+    /// Reads numbers with a point or an exponent, and those that are too large for an integer. In JSON
+    /// Schema `21.0` is an integer, and many clients write it so.
     fn visit_f64<E: Error>(self, number: f64) -> Result<u64, E> {
         if number.fract() != 0.0 || number < 0.0 {
             return Err(wrong_cost(self.0, CostError::NotAWholeNumber));
@@ -230,7 +230,7 @@ impl Visitor<'_> for CostSeed<'_> {
     }
 }
 
-/// [`MAX_EXACT`] as the float it is exactly.
+/// [`MAX_EXACT`] as a float, which is exactly the same number.
 #[expect(clippy::cast_precision_loss, reason = "it is the largest that loses nothing")]
 const EXACT: f64 = MAX_EXACT as f64;
 

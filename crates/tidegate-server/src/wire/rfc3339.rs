@@ -1,4 +1,4 @@
-//! Instants as text: RFC 3339 in UTC, always with six digits of fraction, so always as long.
+//! Instants as text: RFC 3339 in UTC, always with six digits of fraction, so always of the same length.
 //!
 //! Every decision has two of them, so they are written by hand: jiff takes ten times as long. A test
 //! holds them to what jiff writes.

@@ -1,9 +1,9 @@
-//! Strict JSON: what serde refuses, told with the field it is about.
+//! Strict JSON: every error says which field it is about.
 //!
 //! serde knows the line and column of an error, but not the field. So the readers of
 //! [`requests`](super::requests) leave a [`Trail`] as they go: one store to memory for each field, and
-//! when something is wrong, the last one says where. What can be said better than serde does, they
-//! say themselves and leave in the trail as well.
+//! when something is wrong, the last one says where. Where they have a better message than serde, they
+//! leave that in the trail as well.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -14,10 +14,10 @@ use serde_json::error::Category;
 
 use crate::problem::{Kind, Problem, brief};
 
-/// Where a reader is, and what it found wrong.
+/// The field that a reader is at, and the problem that it found.
 #[derive(Default)]
 pub(crate) struct Trail {
-    /// The object that a value is in, as a pointer, and the name of the field that has it.
+    /// The field that is read: the pointer to its object, and its name.
     field: Cell<(&'static str, &'static str)>,
     found: RefCell<Option<Problem>>,
 }
@@ -25,19 +25,19 @@ pub(crate) struct Trail {
 /// Reads a string, borrowed if nothing in it is escaped.
 pub(crate) struct Text;
 
-/// Reads the name of a field, checked against those there are.
+/// Reads the name of a field, which must be one of the known names.
 pub(crate) struct Key<'t, F, N> {
     pub(crate) trail: &'t Trail,
-    /// Where the fields are: a pointer, empty at the top.
+    /// The pointer to the object that the fields are in; empty at the top.
     pub(crate) within: &'static str,
-    /// The field of a name, with that name.
+    /// Gives the field of a name, with the name as a constant; `None` if the name is unknown.
     pub(crate) of: F,
-    /// The names there are, for the message.
+    /// The known names, for the message.
     pub(crate) names: N,
 }
 
-/// Reads a document of one kind from all of `bytes`. That they are UTF-8 is found out first, for all
-/// of them at once: for each string by itself it takes longer.
+/// Reads a document of one kind from all of `bytes`. They are checked to be UTF-8 first, all at once: to
+/// check each string by itself takes longer.
 #[inline]
 pub(crate) fn read<'de, T>(
     bytes: &'de [u8],
@@ -50,13 +50,13 @@ pub(crate) fn read<'de, T>(
     read.map_err(|error| trail.problem(&error))
 }
 
-/// What reads JSON.
+/// The JSON reader of serde, over a text.
 pub(crate) type Json<'de> = serde_json::Deserializer<serde_json::de::StrRead<'de>>;
 
 // === impl Trail ===
 
 impl Trail {
-    /// The value of this field comes next, of the object that the pointer `within` leads to.
+    /// Notes the field whose value comes next, in the object that the pointer `within` leads to.
     #[inline]
     pub(crate) fn at(&self, within: &'static str, field: &'static str) {
         self.field.set((within, field));
@@ -71,7 +71,7 @@ impl Trail {
         }
     }
 
-    /// Something is wrong with the field that was read last.
+    /// Notes what is wrong with the field that was read last; returns an error for serde.
     #[cold]
     pub(crate) fn wrong<E: Error>(&self, detail: impl Into<Cow<'static, str>>) -> E {
         let problem = Kind::InvalidField.problem(detail).about(self.pointer());
@@ -79,18 +79,18 @@ impl Trail {
         E::custom("")
     }
 
-    /// A field is there that nobody knows.
+    /// Notes a field with an unknown name; returns an error for serde.
     #[cold]
     fn unknown<E: Error>(&self, within: &str, name: &str, names: impl fmt::Display) -> E {
         let name = brief(name, 64);
         let detail = format!("there is no field `{name}` here; there are {names}");
-        // A pointer escapes what would divide it (RFC 6901).
+        // A pointer escapes the characters that would divide it (RFC 6901).
         let field = format!("{within}/{}", name.replace('~', "~0").replace('/', "~1"));
         self.found.replace(Some(Kind::InvalidField.problem(detail).about(field)));
         E::custom("")
     }
 
-    /// What to answer to an error.
+    /// The problem to answer with: the one that was noted, or the error of serde.
     #[cold]
     fn problem(&self, error: &serde_json::Error) -> Problem {
         if let Some(found) = self.found.take() {

@@ -1,7 +1,7 @@
-//! What an operator does to one counter: one script on one key.
+//! Amends one counter for an operator, with one script.
 //!
-//! While the secret is being changed the counter is first carried over to its current name, as before
-//! a charge: otherwise what is lifted or forgotten here would come back with the next attempt, and a
+//! While the secret is being changed the counter is first carried over to its current name, as before a
+//! charge. Otherwise what is lifted or forgotten here would come back with the next attempt, and a
 //! short block under the new name would take the place of a long one under the old.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::group::MAX_KEYS;
 use super::reply;
 use super::store::Inner;
 
-/// What the names of abuse logs begin with.
+/// The beginning of the names of all abuse logs.
 pub(super) const LOGS: &str = "abuse_limiter:attempts:{";
 
 /// Whether a name is that of somebody's abuse log, and not of a probe.
@@ -23,12 +23,12 @@ pub(super) fn is_log(name: &str) -> bool {
     name.strip_prefix(LOGS).is_some_and(|rest| !rest.starts_with('!'))
 }
 
-/// Whose counter it is, as the script has to know it.
+/// The counter to amend, as the script has to know it.
 struct Named {
     names: Names,
-    /// The limit, where an abuse log can be made anew.
+    /// The id of the limit, if an abuse log can be made anew.
     limit: Option<u64>,
-    /// Whether it can be blocked at all.
+    /// Whether the counter is an abuse log, which alone can be blocked.
     is_log: bool,
 }
 
@@ -50,8 +50,7 @@ pub(super) async fn amend(
     let nonce = store.nonce();
     let args = Args::amending(nonce, what, named.limit, lasts, level);
     let read = |reply: &[u8]| reply::amended(reply, nonce);
-    // Under which other name it might be found matters only to whoever forgets it: the names of abuse
-    // logs do not change.
+    // Former names matter only to a reset: the names of abuse logs do not change.
     let keys: ArrayVec<&str, MAX_KEYS> = match amendment {
         Amendment::Reset => {
             [named.names.present.as_str()].into_iter().chain(named.names.former()).collect()

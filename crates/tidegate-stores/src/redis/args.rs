@@ -1,8 +1,9 @@
-//! What a script is sent: one packed argument.
+//! The argument that a script is sent: one packed string of bytes.
 //!
-//! Unsigned integers of 64 bits, little-endian, in the order the script takes them apart; the types
-//! they come from keep them below 2⁵³, but for identities, which nobody counts with. The first four
-//! bytes come back with the answer, so that it is known to be the answer to this and to nothing else.
+//! It consists of unsigned integers of 64 bits, little-endian, in the order the script takes them
+//! apart. The types they come from keep them below 2⁵³, except identities, which nobody counts with.
+//! The first four bytes come back with the answer, so that it is known to be the answer to this call
+//! and to no other.
 
 use tidegate_core::{Charge, Level, Span, Timestamp};
 
@@ -12,7 +13,7 @@ use super::form;
 #[derive(Debug)]
 pub(crate) struct Args(Vec<u8>);
 
-/// What comes back with the answer.
+/// The bytes that come back with the answer, to match it to its call.
 pub(crate) type Nonce = [u8; 4];
 
 // === impl Args ===
@@ -25,7 +26,7 @@ impl Args {
         Self(bytes)
     }
 
-    /// Begins that of a settlement.
+    /// Begins the argument of a settlement.
     pub(crate) fn settling(nonce: Nonce, taken_at: Timestamp, until: Timestamp) -> Self {
         let mut args = Self::new(nonce);
         args.put(taken_at.as_micros());
@@ -44,7 +45,7 @@ impl Args {
         let mut args = Self::new(nonce);
         args.0.extend([what, u8::from(limit.is_some())]);
         args.put(limit.unwrap_or_default());
-        // Longer than there is time for, it ends with it.
+        // A block longer than the range of time ends with that range.
         args.put(lasts.as_micros().min(Timestamp::MAX.as_micros()));
         args.0.push(level.map_or(0, Level::get));
         args.span(Level::DECAY);
@@ -59,7 +60,7 @@ impl Args {
         }
     }
 
-    /// What there is to know about the counter of a charge, whoever is counted.
+    /// Adds the numbers about the counter of a charge, whichever member is counted.
     fn counter(&mut self, charge: &Charge<'_>) {
         self.put(charge.cost().get());
         self.put(charge.shape().capacity());

@@ -1,9 +1,9 @@
-//! The blocks that hold, some at a time.
+//! Lists the blocks that hold, one page at a time.
 //!
 //! Every server that is written to is asked for the names of abuse logs, a bounded number of keys at a
 //! time, and then for the first bytes of each. That is done with plain commands: a script may only
-//! touch keys it is given. What is written, expires or moves in between may be missed or be listed
-//! twice, as is the way of `SCAN`; what holds from the first page to the last is listed.
+//! touch keys it is given. A block that is written, expires or moves in between may be missed or listed
+//! twice, as is the way of `SCAN`; a block that holds from the first page to the last is listed.
 
 use redis::{Pipeline, Value};
 use tidegate_core::{Block, Blocks, Head, Listed, Page, StoreError, Timestamp};
@@ -12,24 +12,24 @@ use super::amend::{LOGS, is_log};
 use super::servers::{Keeper, Servers};
 use super::store::{Inner, Runner};
 
-/// The most counters that are looked at for one page, about: for so long a server is busy.
+/// Roughly the most counters that are looked at for one page, which bounds how long a server is busy.
 const MOST: usize = 1_000;
 
-/// How many heads are asked for at once; other calls on the connection wait for so many.
+/// How many heads of abuse logs are asked for at once; other calls on the connection wait for them.
 const AT_ONCE: usize = 250;
 
-/// Where a page begins: which server, and how far we got there.
+/// Where a page begins: at which server, and how far its scan got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cursor {
-    /// The identity of the server; empty for the only one.
+    /// The identity of the server; empty if there is only one.
     id: String,
     at: u64,
 }
 
-/// Some keys of one server.
+/// Some keys of one server, from one step of its scan.
 struct Scanned {
     keys: Vec<String>,
-    /// Where to go on; zero is the end.
+    /// Where the scan goes on; zero is the end.
     next: u64,
     now: Timestamp,
 }
@@ -41,7 +41,7 @@ pub(super) async fn blocks(store: &Inner, page: Page<'_>) -> Result<Blocks, Stor
     let after = after.transpose()?;
     let keepers = servers.keepers().await?;
     let Some((place, at)) = Cursor::place(after.as_ref(), &keepers) else {
-        // Nothing is listed, so nobody asks when.
+        // Nothing is listed, so the time does not matter.
         return Ok(Blocks { list: Vec::new(), next: None, at: Timestamp::ZERO });
     };
     let keeper = &keepers[place];
@@ -57,7 +57,7 @@ pub(super) async fn blocks(store: &Inner, page: Page<'_>) -> Result<Blocks, Stor
     Ok(Blocks { list, next: next.map(|cursor| cursor.to_string()), at: scanned.now })
 }
 
-/// Adds those of the keys that are under a block.
+/// Adds the keys that are under a block to `list`.
 async fn heads(
     servers: &Servers,
     keeper: &Keeper,
@@ -75,7 +75,7 @@ async fn heads(
             Value::BulkString(bytes) => Head::decode(&bytes).ok(),
             Value::ServerError(error) => match error.code() {
                 "WRONGTYPE" => None,
-                // With another server by now.
+                // The key is with another server by now.
                 "MOVED" | "ASK" => {
                     servers.look_again();
                     None
@@ -97,7 +97,7 @@ async fn heads(
 // === impl Cursor ===
 
 impl Cursor {
-    /// Reads `17` on one server, `<identity>:17` on a cluster.
+    /// Reads a cursor: `17` on one server, `<identity>:17` on a cluster.
     fn parse(text: &str, is_cluster: bool) -> Option<Self> {
         let (id, at) = match text.split_once(':') {
             Some((id, at)) if is_cluster => (id, at),
@@ -114,8 +114,8 @@ impl Cursor {
         }
     }
 
-    /// The server to go on with, and where. If the one that was asked last is gone, that is the next
-    /// one, from its beginning.
+    /// The server to go on with, and where in its scan. If the server that was asked last is gone, that
+    /// is the next one, from its beginning.
     fn place(after: Option<&Self>, keepers: &[Keeper]) -> Option<(usize, u64)> {
         let Some(after) = after else { return (!keepers.is_empty()).then_some((0, 0)) };
         let place = keepers.iter().position(|keeper| keeper.id >= after.id)?;
@@ -159,7 +159,7 @@ impl Scanned {
         let [seconds, micros] = time.as_slice() else { return None };
         let now = number(seconds)?.checked_mul(1_000_000)?.checked_add(number(micros)?)?;
         let [next, Value::Array(keys)] = scanned.as_slice() else { return None };
-        // What is no text is no key of ours.
+        // A key that is not text is none of ours.
         let keys = keys.iter().filter_map(text).filter(|key| is_log(key));
         let keys = keys.map(str::to_owned).collect();
         Some(Self { keys, next: number(next)?, now: Timestamp::from_micros(now) })

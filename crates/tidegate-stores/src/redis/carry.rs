@@ -1,18 +1,18 @@
-//! Changing the secret: what was counted under the names of the previous one is carried over.
+//! Changing the secret: counters are carried over from their names under the previous secret.
 //!
 //! With another secret accounts, addresses, devices, agents and long values have other names, on a
 //! cluster in other slots, so no single script sees both. Before a charge the old names are looked up
-//! (one call; none if the names of a batch are the same under both). What is there is adopted under the
-//! new name, as it is and with its expiry, if nothing is there; then the old name is forgotten. A counter
-//! so begins where it was, and is never added to another.
+//! (one call; none if the names of a batch are the same under both). A counter that is found is adopted
+//! under the new name, as it is and with its expiry, if nothing is there; then the old name is
+//! forgotten. So a counter goes on where it was, and is never added to another.
 //!
-//! Of nodes that do this at once one is first, because adopting is one script with a mark of its own.
-//! The mark lives as long as what was found: neither a slow node nor one that knows the old secret
-//! alone can bring back a counter that has been reset since. Whoever finds the old name gone, or the
-//! mark there, knows that the counter has arrived.
+//! If several nodes do this at once, one is first, because adopting is one script with a mark of its
+//! own. The mark lives as long as the counter that was found: neither a slow node nor one that knows
+//! only the old secret can bring back a counter that has been reset since. A node that finds the old
+//! name gone, or the mark there, knows that the counter has arrived.
 //!
-//! Nothing is counted here, so a call without an answer is a store that cannot be reached: the
-//! decision fails, and nobody has to wonder whether it was counted.
+//! Nothing is counted here, so a call without an answer is taken for a store that cannot be reached:
+//! the decision fails, and nobody has to wonder whether it was counted.
 
 use std::sync::Arc;
 
@@ -24,27 +24,27 @@ use super::group::{MAX_KEYS, Places, by_tag, tag_of};
 use super::servers::Garbled;
 use super::store::Inner;
 
-/// A counter that has another name now.
+/// A counter that has another name under the current secret.
 struct Renamed<'n> {
-    /// Its place in the batch.
+    /// The place of the counter in the batch.
     place: usize,
     previous: String,
     current: &'n str,
 }
 
-/// What was found under one name.
+/// The state that was found under one name.
 #[derive(Debug, PartialEq, Eq)]
 struct Found {
-    /// In milliseconds, by the clock of the server.
+    /// When the state expires, in milliseconds by the clock of the server.
     expiry: u64,
     state: Vec<u8>,
 }
 
-/// What was found under several names, or the one that no counter can be read from.
+/// The states found under several names, or the place of the name under which no counter can be read.
 type Looked = Result<ArrayVec<Option<Found>, MAX_KEYS>, usize>;
 
-/// Sees to it that counters with these previous names are under these names, their current ones. Both
-/// are in the order of a batch.
+/// Carries counters over from their previous names to their current ones. Both lists are in the order
+/// of a batch.
 pub(super) async fn over(
     store: &Arc<Inner>,
     previous: &[Names],
@@ -62,7 +62,7 @@ pub(super) async fn over(
     Ok(())
 }
 
-/// The same for one counter, whose current names these are: what an operator does concerns all that
+/// Carries one counter over to its current names. An amendment by an operator concerns everything that
 /// was counted, and must not make a new counter beside the old one.
 pub(super) async fn one(
     store: &Arc<Inner>,
@@ -81,7 +81,7 @@ fn uncounted(error: StoreError) -> StoreError {
     }
 }
 
-/// The same for counters whose previous names lie together.
+/// Carries over counters whose previous names lie in one group.
 async fn carry(store: &Arc<Inner>, group: &[Renamed<'_>]) -> Result<(), StoreError> {
     if group.is_empty() {
         return Ok(());
@@ -101,7 +101,7 @@ async fn carry(store: &Arc<Inner>, group: &[Renamed<'_>]) -> Result<(), StoreErr
         let first = store.call(adopt, &keys, &arg, |reply| adopted(reply, nonce)).await?;
         if first {
             let (store, previous) = (Arc::clone(store), renamed.previous.clone());
-            // Nothing depends on it: with the mark there, what is left expires by itself.
+            // Nothing depends on this: the mark is there, and what is left expires by itself.
             store.clone().spawn(async move { forget(&store, &previous, &state).await });
         }
     }
@@ -111,8 +111,8 @@ async fn carry(store: &Arc<Inner>, group: &[Renamed<'_>]) -> Result<(), StoreErr
 // === impl Renamed ===
 
 impl<'n> Renamed<'n> {
-    /// A counter under all its names, but for those that are the same under both secrets. What a reload
-    /// has left under a former name is carried over to that, where the charge finds it.
+    /// A counter under all its names, except those that are the same under both secrets. A counter that
+    /// a reload has left under a former name is carried over to that name, where the charge finds it.
     fn all(
         place: usize,
         previous: &Names,
@@ -131,7 +131,7 @@ async fn forget(store: &Inner, previous: &str, state: &[u8]) {
     let _ = store.call(forget, &[previous], &arg, |_| Ok(())).await;
 }
 
-/// Whether it was adopted now, and not before or too late.
+/// Whether the counter was adopted by this call, and not before or too late.
 fn adopted(reply: &[u8], nonce: Nonce) -> Result<bool, Garbled> {
     match reply.strip_prefix(&nonce).ok_or(Garbled)? {
         b"carried" => Ok(true),
@@ -140,7 +140,7 @@ fn adopted(reply: &[u8], nonce: Nonce) -> Result<bool, Garbled> {
     }
 }
 
-/// What was found under as many names.
+/// Reads the answer to a look under as many names as `names` says.
 fn looked(reply: &[u8], nonce: Nonce, names: usize) -> Result<Looked, Garbled> {
     let mut rest = reply.strip_prefix(&nonce).ok_or(Garbled)?;
     if let Some(place) = rest.strip_prefix(b"corrupt ") {

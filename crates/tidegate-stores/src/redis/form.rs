@@ -1,7 +1,7 @@
-//! The form in which a counter is kept and asked about: what a charge brings for it, under which names,
-//! and the texts that read and write it, from the parts in `lua/`.
+//! The form in which a counter is kept and asked about: the arguments that a charge brings for it, with
+//! their names, and the texts that read and write it, from the parts in `lua/`.
 //!
-//! A shape has one form or several. Nothing but this tells them apart: `template.rs` puts the texts of
+//! A shape has one form or several. Only this module tells them apart: `template.rs` puts the texts of
 //! several counters together, whatever their forms.
 
 mod attempts;
@@ -21,7 +21,7 @@ static BUCKET: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/bu
 static QUOTA: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/quota.lua")));
 static WINDOW: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/window.lua")));
 
-/// The form in which a counter is kept and asked about.
+/// The form in which a counter is kept and asked about. A shape has one or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
     Bucket,
@@ -56,12 +56,13 @@ impl Form {
         }
     }
 
-    /// Whether it is a window, however that is kept.
+    /// Whether the counter is a window, in any of its forms.
     pub(super) const fn is_window(self) -> bool {
         matches!(self, Self::Ring | Self::Grid | Self::Backoff)
     }
 
-    /// What a charge brings beside its cost and the most that fits: names, and how they are packed.
+    /// The arguments of a charge beside its cost and the most that fits: their names, and how they are
+    /// packed.
     const fn arguments(self) -> (&'static [&'static str], &'static str) {
         match self {
             Self::Bucket => (&["r", "p"], "LL"),
@@ -73,22 +74,22 @@ impl Form {
         }
     }
 
-    /// The names of all that a charge brings, in order.
+    /// The names of all arguments of a charge, in order.
     pub(super) fn names(self) -> Vec<String> {
         let more = self.arguments().0.iter();
         ["cost", "full"].iter().chain(more).map(|name| format!("{name}$")).collect()
     }
 
-    /// How that is packed which a charge brings beside its cost and the most that fits.
+    /// How the arguments of a charge are packed, beside its cost and the most that fits.
     pub(super) const fn packed(self) -> &'static str {
         self.arguments().1
     }
 }
 
-/// The texts.
+/// The script texts of each form.
 impl Form {
-    /// Reads the counter and checks it; with `counts`, sees whether there is room, and with `returns`
-    /// finds what is given back.
+    /// The text that reads the counter and checks it; with `counts`, it sees whether there is room, and
+    /// with `returns`, it finds what is given back.
     pub(super) fn read(self, counts: bool, returns: bool) -> String {
         let room = |text: &'static str| if counts { text } else { "" };
         let quota = |period: &str| {
@@ -113,7 +114,7 @@ impl Form {
         }
     }
 
-    /// Counts the cost and writes the counter: of a charge that `fits`, or in any case.
+    /// The text that counts the cost and writes the counter: for a charge that `fits`, or in any case.
     pub(super) fn count(self, fits: bool) -> String {
         let take = match self {
             Self::Bucket if fits => BUCKET.get("take"),
@@ -129,8 +130,8 @@ impl Form {
         format!("do\n{take}{}end\n", self.write())
     }
 
-    /// When a refused request is counted, by a limit that counts such; `attempts` says whether it counts
-    /// all of them, or only those that it refuses itself.
+    /// The condition under which a refused request is counted, for a limit that counts such requests;
+    /// `attempts` says whether it counts all of them, or only those that it refuses itself.
     pub(super) const fn counts_refused(self, attempts: bool) -> &'static str {
         match self {
             Self::Attempts(_) if attempts => "true",
@@ -145,7 +146,7 @@ impl Form {
         }
     }
 
-    /// Takes out what was counted.
+    /// The text that gives back what was counted.
     pub(super) fn back(self) -> String {
         match self {
             Self::Bucket => BUCKET.get("back").to_owned(),
@@ -156,7 +157,7 @@ impl Form {
         }
     }
 
-    /// Takes out all that was ever counted, where that can be forgiven.
+    /// The text that takes out everything ever counted; `None` for a form that cannot be forgiven.
     pub(super) fn forgive(self) -> Option<String> {
         match self {
             Self::Attempts(log) => Some(log.forgive()),
@@ -164,7 +165,7 @@ impl Form {
         }
     }
 
-    /// Writes the counter, with a time to live that covers all it has to remember.
+    /// The text that writes the counter, with a time to live that covers all it has to remember.
     pub(super) fn write(self) -> String {
         match self {
             Self::Bucket => BUCKET.get("write").to_owned(),
@@ -175,7 +176,7 @@ impl Form {
         }
     }
 
-    /// The expiry, in ms, of a counter that was found.
+    /// The expression for the expiry, in ms, of a counter that was found.
     pub(super) const fn found_expiry(self) -> &'static str {
         match self {
             Self::Bucket => "v$ and unpack('<L', v$, 43) or 0",
@@ -183,9 +184,10 @@ impl Form {
         }
     }
 
-    /// What becomes of a counter that was found under a former name in the millisecond in which it
-    /// expires. Some servers delete it at once, and then it is written whole. Of a quota whose period is
-    /// long over something may be given back, in place.
+    /// The text for a counter that was found under a former name in the millisecond in which it
+    /// expires. Some servers delete such a key at once, so the counter is then written whole. A quota
+    /// is set for one millisecond more, because something may be given back in place even if its period
+    /// is long over.
     pub(super) const fn adopted_late(self) -> &'static str {
         match self {
             Self::Fixed | Self::FirstUse | Self::Calendar => {
@@ -196,8 +198,8 @@ impl Form {
     }
 }
 
-/// Packs what a charge brings beside its cost and the most that fits, in the order of
-/// [`Form::arguments`]; the member of a charge comes after all of it.
+/// Packs the arguments of a charge beside its cost and the most that fits, in the order of
+/// [`Form::arguments`]; the member of a charge comes after all of them.
 pub(super) fn pack(charge: &Charge<'_>, args: &mut Args) {
     match charge.shape() {
         Shape::Bucket(bucket) => {

@@ -1,10 +1,10 @@
-//! What a server answers, for fuzzers and their corpora.
+//! Reads what a server answers, for fuzzers and their corpora.
 
 use tidegate_core::{Attempts, Bucket, Counts, Ladder, Period, Quota, Rate, Shape, Span, Window};
 
 use super::reply::Reply;
 
-/// Reads bytes as the answer to a call about one counter of each form. Whether they are one.
+/// Whether the bytes are an answer to a call about one counter of each form.
 #[must_use]
 pub fn reply(bytes: &[u8]) -> bool {
     let shapes = || {

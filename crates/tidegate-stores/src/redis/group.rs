@@ -1,4 +1,4 @@
-//! Counters that live together, and a decision over several such groups.
+//! Groups of counters that live together, and a decision over several groups.
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
@@ -14,12 +14,12 @@ use super::signature::{Ask, Refused, Signature};
 use super::store::Inner;
 use super::undo;
 
-/// Counters that one script is run over.
+/// The counters that one script is run over.
 #[derive(Debug)]
 pub(super) struct Group<'a, 'k> {
     pub(super) signature: Signature,
     pub(super) nonce: Nonce,
-    /// The names of the counters; of a settlement also that of the ticket; then former names.
+    /// The present names of the counters; in a settlement also that of the ticket; then former names.
     pub(super) keys: ArrayVec<&'k str, MAX_KEYS>,
     /// The places of the counters in the batch or the settlement.
     pub(super) places: ArrayVec<usize, MAX_LIMITS>,
@@ -29,7 +29,7 @@ pub(super) struct Group<'a, 'k> {
 /// The most keys that one script has: all names of all counters, and a ticket.
 pub(super) const MAX_KEYS: usize = MAX_LIMITS * (1 + MAX_FORMER) + 1;
 
-/// Decides a batch, and fills in what was met.
+/// Decides a batch, group by group, and fills in the readings.
 pub(super) async fn decide(
     store: &std::sync::Arc<Inner>,
     batch: &Batch<'_>,
@@ -45,7 +45,7 @@ pub(super) async fn decide(
         false => ArrayVec::from_iter([(0..names.len()).collect()]),
     };
     let mut met: [Option<Met>; MAX_LIMITS] = [None; MAX_LIMITS];
-    // Of several groups the earliest: from then on, what was taken is found in all of them.
+    // The earliest time of all groups: from then on, what was taken is found in all of them.
     let (mut decided_at, mut refused) = (Timestamp::MAX, None);
     let mut taken = undo::Taken::new(store, batch, &names);
     for places in places {
@@ -65,7 +65,7 @@ pub(super) async fn decide(
             met[*place] = Some(*one);
         }
         refused = refused.max(group.refusal(batch, &met));
-        // A peek says what would be written, and writes nothing.
+        // A peek reports what would be written, and writes nothing.
         if ask == Ask::Charge {
             taken.note(&places, &done, |place| {
                 let room = met[place].map_or(Room::Now, |met| met.looked.room);
@@ -83,15 +83,15 @@ pub(super) async fn decide(
     Ok(())
 }
 
-/// The names of counters, in the order of a batch.
+/// The names of all counters, in the order of a batch.
 pub(super) type NamesOfAll = ArrayVec<Names, MAX_LIMITS>;
 
 pub(super) fn names(names: &KeyNames, batch: &Batch<'_>) -> NamesOfAll {
     batch.charges().iter().map(|charge| names.names(&batch.key(charge))).collect()
 }
 
-/// What to tell a charge. What was counted for a decision that was refused is given back, but for
-/// attempts.
+/// The reading that a charge gets. Units counted for a decision that was refused are given back, so
+/// they do not show, except attempts.
 fn told(met: &Met, charge: &Charge<'_>, refused: Option<Refused>) -> Reading {
     let stays = refused.is_none_or(|refused| undo::stays_counted(charge, refused))
         || undo::is_for_good(charge, met.looked.room);
@@ -101,7 +101,7 @@ fn told(met: &Met, charge: &Charge<'_>, refused: Option<Refused>) -> Reading {
 /// The places of the counters of one group.
 pub(super) type Places = ArrayVec<usize, MAX_LIMITS>;
 
-/// Groups by hash tag, in the order in which the tags come.
+/// Groups keys by hash tag, in the order in which the tags come. Returns the places of each group.
 pub(super) fn by_tag<'k>(keys: impl Iterator<Item = &'k str>) -> ArrayVec<Places, MAX_LIMITS> {
     let mut groups: ArrayVec<(&str, Places), MAX_LIMITS> = ArrayVec::new();
     for (place, key) in keys.enumerate() {
@@ -113,7 +113,7 @@ pub(super) fn by_tag<'k>(keys: impl Iterator<Item = &'k str>) -> ArrayVec<Places
     groups.into_iter().map(|(_, places)| places).collect()
 }
 
-/// What the slot of a key depends on: every key of ours has its braces.
+/// The hash tag of a key, on which its slot depends: every key of ours has its braces.
 pub(super) fn tag_of(key: &str) -> &str {
     str::from_utf8(servers::tag_of(key.as_bytes())).unwrap_or(key)
 }
@@ -123,7 +123,7 @@ fn present<'n>(names: impl Iterator<Item = &'n Names>) -> impl Iterator<Item = &
     names.map(|names| names.present.as_str())
 }
 
-/// The other names of all counters.
+/// The former names of all counters.
 fn former<'n>(names: impl Iterator<Item = &'n Names>) -> impl Iterator<Item = &'n str> {
     names.flat_map(Names::former)
 }
@@ -150,8 +150,8 @@ impl<'a, 'k> Group<'a, 'k> {
         }
     }
 
-    /// Those moves of a settlement, with the names of their counters, and the name under which the
-    /// ticket is marked.
+    /// The group of some moves of a settlement, with the names of their counters, and the name under
+    /// which the ticket is marked.
     pub(super) fn of_settlement(
         nonce: Nonce,
         settlement: &'k Settlement<'a>,
@@ -175,17 +175,17 @@ impl<'a, 'k> Group<'a, 'k> {
         Reply::read(bytes, self.nonce, self.shapes.iter().copied())
     }
 
-    /// What was done, or the error with the place its charge has in the batch.
+    /// The outcome of the script, or its error with the place that the charge has in the batch.
     pub(super) fn done(&self, reply: Reply) -> Result<Done, StoreError> {
         match reply {
             Reply::Done(done) => Ok(done),
             Reply::Failed(error) => Err(self.placed(error)),
-            // Only tickets are too late.
+            // Only a settlement is answered like this.
             Reply::Before | Reply::Late => Err(StoreError::Timeout),
         }
     }
 
-    /// An error about a charge of this group as one about a charge of the whole.
+    /// Turns the place in an error from a place in this group into a place in the batch.
     pub(super) fn placed(&self, error: StoreError) -> StoreError {
         let place = |charge: usize| self.places.get(charge).copied().unwrap_or(charge);
         match error {
@@ -196,8 +196,8 @@ impl<'a, 'k> Group<'a, 'k> {
         }
     }
 
-    /// What each charge met, by the rules of the core. The script has decided by the same rules; if
-    /// it had not, what it wrote is anybody's guess.
+    /// What each charge met, by the rules of the core. The script decides by the same rules; if the two
+    /// disagree, nobody knows what it wrote.
     fn met(&self, batch: &Batch<'_>, done: &Done) -> Result<Step, StoreError> {
         let step = self.step(batch, done)?;
         let is_written = |place: usize| done.writes >> place & 1 == 1;
@@ -210,8 +210,8 @@ impl<'a, 'k> Group<'a, 'k> {
         }
     }
 
-    /// Calendar periods may have moved on since they were sent; those of the time it was decided at are
-    /// the same, whenever they are looked up.
+    /// Takes the step of the core over what the script found. Calendar periods may have moved on since
+    /// they were sent; those around the time of the decision are the same, whenever they are looked up.
     fn step(&self, batch: &Batch<'_>, done: &Done) -> Result<Step, StoreError> {
         let charges = self.places.iter().map(|place| &batch.charges()[*place]);
         for _ in 0..=self.places.len() {
@@ -232,7 +232,7 @@ impl<'a, 'k> Group<'a, 'k> {
         Err(StoreError::Timeout)
     }
 
-    /// Whether this group has refused, and how.
+    /// Which kind of limit has refused in this group, if one has.
     fn refusal(&self, batch: &Batch<'_>, met: &[Option<Met>]) -> Option<Refused> {
         let refusing = |place: &usize| {
             let limit = batch.charges()[*place].limit();

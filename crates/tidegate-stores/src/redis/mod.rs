@@ -1,8 +1,8 @@
-//! Redis and Valkey: one truth for a fleet.
+//! A store in Redis or Valkey that a whole fleet shares.
 //!
 //! A decision is one call of one script, which reads the clock of the server once, looks at every
-//! counter, and writes all or nothing. Its answer is what it found; the readings are worked out from
-//! that by the rules of the core, so what a client is told is what the in-memory store would say.
+//! counter, and writes all or nothing. Its answer is what it found. The readings are worked out from
+//! that by the rules of the core, so a client is told what the in-memory store would say.
 //!
 //! ```text
 //! Batch ─▶ group ─▶ signature ─▶ template ─▶ script ─┐
@@ -12,7 +12,7 @@
 //! | you look for | it is in |
 //! |---|---|
 //! | the scripts | `lua/`, chosen by `form.rs`, put together by `template.rs` |
-//! | how a counter is stored | `state.rs` |
+//! | how a counter is stored | `Record` in `tidegate-core`; `state.rs` reads it from answers |
 //! | which counters are charged together | `group.rs`, `undo.rs` |
 //! | whether the servers work | `probe.rs` |
 //! | what operators do to blocks | `amend.rs`, `blocks.rs` |

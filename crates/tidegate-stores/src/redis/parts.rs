@@ -1,4 +1,4 @@
-//! The parts of a file in `lua/`, which scripts are put together from.
+//! The parts of a file in `lua/`, from which scripts are put together.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,8 @@ pub(super) struct Parts(HashMap<&'static str, String>);
 // === impl Parts ===
 
 impl Parts {
-    /// Reads the parts of a file; what is before the first is about the file. Comments stay behind.
+    /// Reads the parts of a file. Text before the first part is about the file, and comments are left
+    /// out.
     pub(super) fn of(file: &'static str) -> Self {
         let mut parts = HashMap::new();
         let mut name = "";
@@ -24,7 +25,8 @@ impl Parts {
         Self(parts)
     }
 
-    /// A part. The names are all written out where they are asked for, and the tests ask for each of them.
+    /// The part of this name. All names are written out where they are asked for, and the tests ask for
+    /// each of them.
     pub(super) fn get(&self, name: &str) -> &str {
         debug_assert!(self.0.contains_key(name), "there is no part {name}");
         self.0.get(name).map_or("", String::as_str)

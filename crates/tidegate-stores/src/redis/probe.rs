@@ -1,16 +1,16 @@
-//! Whether the servers work: the charge of a probe, on every server that keeps counters.
+//! Probes whether the servers work, with the charge of a probe on every server that keeps counters.
 //!
 //! A probe runs the very scripts that the charges of its policy run, so that a right, a command or a
-//! server that those lack is missed here, too. On a cluster these are the scripts of its groups, each of
-//! them on every master. Each is sent twice: a counter is written whole when it is new and in part
-//! afterwards, with different commands. All of it is under way at once, so that a probe takes as long as
-//! a charge and not as long as all masters together.
+//! server that those would miss is missed here, too. On a cluster these are the scripts of its groups,
+//! each of them on every master. Each is sent twice: a counter is written whole when it is new and in
+//! part afterwards, with different commands. All calls are under way at once, so that a probe takes as
+//! long as a charge and not as long as all masters together.
 //!
-//! A probe needs whatever its scripts may need. That a bucket of one token in an hour happens to be
-//! written whole every time is not looked into.
+//! A probe needs every right that its scripts may need, even if a counter such as a bucket of one token
+//! in an hour happens to be written whole every time.
 //!
-//! What a probe does not try: the text of a script that no server was sent yet. Who lacks the right to
-//! `EVAL` finds that out with the first request whose facts select other limits than all of them.
+//! A probe does not try the text of a script that no server was sent yet. That the right to `EVAL` is
+//! missing shows only with the first request whose facts select other limits than all of them.
 
 use core::future::{Future, poll_fn};
 use core::task::Poll;
@@ -54,8 +54,8 @@ pub(super) async fn probe(store: &Arc<Inner>, trial: &Batch<'_>) -> Result<(), S
     all(charged).await
 }
 
-/// Charges the counters of one group. Calendar periods that the server finds stale are sent again, as
-/// those of a request are.
+/// Charges the counters of one group. If the server finds calendar periods stale, they are sent again,
+/// as those of a request are.
 async fn charge(
     store: &Inner,
     trial: &Batch<'_>,
@@ -69,7 +69,8 @@ async fn charge(
         places.iter().for_each(|place| args.charge(&trial.charges()[*place]));
         let reply = store.run(&group, &args).await?;
         return match group.done(reply) {
-            // Refused, it has met what other probes of this node have written in the last second.
+            // A refusal is fine: it comes from what other probes of this node have written in the last
+            // second.
             Ok(_) => Ok(()),
             Err(StoreError::Stale { now, .. }) if stale.is_none() => {
                 places.iter().for_each(|place| trial.charges()[*place].refresh(now));
@@ -81,13 +82,13 @@ async fn charge(
     }
 }
 
-/// The same names with this hash tag.
+/// The same names with `tag` as their hash tag.
 fn moved(names: &[Names], tag: &str) -> NamesOfAll {
     let moved = |name: &str| name.replacen(tag_of(name), tag, 1);
     names.iter().map(|names| names.map(moved)).collect()
 }
 
-/// Waits for all of them at once. The first error ends it.
+/// Waits for all calls at once. The first error ends the wait.
 async fn all<F: Future<Output = Result<(), StoreError>>>(calls: Vec<F>) -> Result<(), StoreError> {
     let mut calls: Vec<_> = calls.into_iter().map(Box::pin).collect();
     poll_fn(move |context| {

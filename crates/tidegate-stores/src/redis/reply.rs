@@ -1,4 +1,4 @@
-//! What a script answers: the time, what was done, and every state as it was found.
+//! The answer of a script: the time, what was done, and every state as it was found.
 //!
 //! ```text
 //! nonce +12 1794752623 478029 <state><state>…      admitted, the first and second charge written
@@ -14,33 +14,33 @@ use super::args::Nonce;
 use super::servers::Garbled;
 use super::state;
 
-/// An answer, taken apart.
+/// The answer of a script, taken apart.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// What was asked for has been done, or refused.
+    /// The script has done what was asked for, or refused it.
     Done(Done),
     /// The ticket was settled before.
     Before,
-    /// It is too late for the ticket.
+    /// The ticket is too old to be settled.
     Late,
-    /// Nothing was done; the place of the charge is in it, counted from zero.
+    /// The call failed. The error has the place of its charge, counted from zero.
     Failed(StoreError),
 }
 
-/// What was met and done.
+/// What a script has found and done.
 #[derive(Debug)]
 pub(crate) struct Done {
     /// The time of the server.
     pub(crate) now: Timestamp,
     /// Whether the batch was admitted.
     pub(crate) admitted: bool,
-    /// Which charges were written, by place.
+    /// Which charges were written: one bit for each place.
     pub(crate) writes: u16,
     /// The record that was found for each charge.
     pub(crate) found: Vec<Option<Record>>,
 }
 
-/// One letter for each place of a charge.
+/// The letters that stand for the places of charges.
 const MARKS: [u8; MAX_LIMITS] = *b"123456789abc";
 
 /// The letter of a place, counted from one as Lua does.
@@ -99,7 +99,7 @@ impl Done {
             match state::read(&mut rest, shape) {
                 Ok(record) => found.push(record),
                 Err(Flaw::Garbled | Flaw::Version) => return Err(Garbled),
-                // Only known now, after the script: what it wrote is written.
+                // This is known only now, after the script has run: what it wrote is written.
                 Err(Flaw::Disorder) if admitted || writes != 0 => {
                     return Ok(Reply::Failed(StoreError::Timeout));
                 }
@@ -128,14 +128,14 @@ pub(crate) fn amended(bytes: &[u8], nonce: Nonce) -> Result<Result<Amended, Stor
     Ok(Ok(Amended { changed, block, at }))
 }
 
-/// Seconds and microseconds, each followed by a space.
+/// Reads a time: seconds and microseconds, each followed by a space.
 fn time(rest: &mut &[u8]) -> Result<Timestamp, Garbled> {
     let (seconds, micros) = (number(rest)?, number(rest)?);
     let now = seconds.checked_mul(1_000_000).and_then(|now| now.checked_add(micros));
     now.map(Timestamp::from_micros).ok_or(Garbled)
 }
 
-/// The bytes before the next space.
+/// Reads the bytes before the next space.
 fn word<'b>(rest: &mut &'b [u8]) -> Result<&'b [u8], Garbled> {
     let end = rest.iter().position(|byte| *byte == b' ').ok_or(Garbled)?;
     let (word, after) = (&rest[..end], &rest[end + 1..]);
@@ -151,7 +151,7 @@ fn number(rest: &mut &[u8]) -> Result<u64, Garbled> {
     str::from_utf8(word).ok().and_then(|word| word.parse().ok()).ok_or(Garbled)
 }
 
-/// Lua counts from one.
+/// Reads the place of a charge. Lua counts places from one, and the result counts from zero.
 fn place(rest: &mut &[u8]) -> Result<usize, Garbled> {
     usize::try_from(number(rest)?).ok().and_then(|place| place.checked_sub(1)).ok_or(Garbled)
 }

@@ -1,4 +1,4 @@
-//! The scripts: constant texts, called by their hashes.
+//! Scripts: constant texts, called by their hashes.
 
 use sha1_smol::Sha1;
 
@@ -18,12 +18,12 @@ impl Script {
         Self { text, hash }
     }
 
-    /// What the server runs.
+    /// The text that the server runs.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it is called by: the SHA-1 of the text, in hex.
+    /// The hash that the script is called by: the SHA-1 of the text, in hex.
     pub(crate) fn hash(&self) -> &str {
         &self.hash
     }

@@ -1,4 +1,4 @@
-//! The scripts in use, by what they depend on.
+//! The scripts in use, by their signatures.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,12 +46,12 @@ impl Scripts {
         &self.amend
     }
 
-    /// Those that carry a counter over to another name: find, adopt, forget.
+    /// The scripts that carry a counter over to another name: find, adopt, forget.
     pub(crate) const fn carry(&self) -> &[Script; 3] {
         &self.carry
     }
 
-    /// The one that compares secrets.
+    /// The script that compares secrets.
     pub(crate) const fn secret(&self) -> &Script {
         &self.secret
     }

@@ -1,24 +1,25 @@
-//! Whether this node has the secret of the fleet.
+//! Checks whether this node has the secret of the fleet.
 //!
-//! With another one it would serve all the same, count accounts, addresses, devices and agents apart from
-//! all other nodes and open none of their tickets, and nobody would know. So a value that is the same under
-//! the same secret is kept where all can compare it, for as long as somebody who has that secret keeps
-//! coming. Nobody replaces the value of another: while the secret is being changed, those who know the one
-//! before accept its value, and theirs is there once no node without it has come for ten minutes.
+//! With another secret a node would still serve, but count accounts, addresses, devices and agents
+//! apart from all other nodes and open none of their tickets, and nobody would know. So a value that is
+//! the same under the same secret is kept where all nodes can compare it, for as long as nodes with
+//! that secret keep coming. No node replaces the value of another secret. While the secret is being
+//! changed, nodes that know the previous one accept its value; theirs takes its place once no node
+//! without the new secret has come for ten minutes.
 
 use tidegate_core::{Secret, StoreError};
 
 use super::servers::Garbled;
 use super::store::Inner;
 
-/// Where the value of the fleet is kept.
+/// The key under which the value of the fleet is kept.
 const KEY: &str = "tg:secret";
 
-/// The values that are right.
+/// The values that this node accepts as right.
 #[derive(Debug)]
 pub(super) struct CheckValues {
     current: String,
-    /// Of the secret before, while it is being changed.
+    /// The value of the previous secret, while the secret is being changed.
     previous: Option<String>,
 }
 
@@ -36,7 +37,7 @@ impl CheckValues {
     }
 }
 
-/// Compares the value of this node with that of the fleet, which it keeps or makes if it can.
+/// Compares the value of this node with that of the fleet, which it keeps alive or makes if it can.
 pub(super) async fn shared(store: &Inner) -> Result<bool, StoreError> {
     let nonce = store.nonce();
     let arg = [&nonce[..], store.check_values.current.as_bytes()].concat();

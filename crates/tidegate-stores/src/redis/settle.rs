@@ -1,4 +1,4 @@
-//! Settling a ticket: at most once on every group of counters it is about.
+//! Settles a ticket: at most once on every group of counters it is about.
 
 use arrayvec::ArrayVec;
 use tidegate_core::{MAX_LIMITS, Names, Receipt, Settled, Settlement, StoreError};
@@ -17,10 +17,10 @@ pub(super) async fn settle(
         true => by_tag(keys.iter().copied()),
         false => ArrayVec::from_iter([(0..keys.len()).collect()]),
     };
-    // Of several groups some may have been settled by an earlier try that failed in between.
+    // Some of several groups may have been settled by an earlier try that failed in between.
     let mut receipt = None;
     for places in groups {
-        // Without names it is no ticket of a shared store.
+        // A ticket without names is none of a shared store.
         let first = places.first().and_then(|place| keys.get(*place)).ok_or(StoreError::Refused)?;
         let said = settle_group(store, settlement, tag_of(first), |key| {
             places.iter().any(|place| keys[*place] == key)
@@ -64,7 +64,7 @@ async fn settle_group(
     }
 }
 
-/// What was moved, by the rules of the core.
+/// The units that were moved, by the rules of the core.
 fn moved(
     group: &Group<'_, '_>,
     settlement: &Settlement<'_>,

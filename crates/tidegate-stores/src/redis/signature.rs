@@ -8,35 +8,35 @@ use tidegate_core::{Charge, MAX_LIMITS, Names, Stage, Way};
 
 use super::form::Form;
 
-/// What is done to one counter.
+/// What a script does to one counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Part {
     pub(crate) form: Form,
     pub(crate) shadow: bool,
     pub(crate) global: bool,
     pub(crate) attempts: bool,
-    /// What it refuses itself is written.
+    /// Whether the charge is recorded even when this limit itself refuses.
     pub(crate) own: bool,
-    /// Of a settlement.
+    /// What is given back, in a settlement.
     pub(crate) returns: Returns,
     /// How many former names of the counter come before the present one; see [`Names`].
     pub(crate) newer: u8,
-    /// How many come after it.
+    /// How many former names of the counter come after the present one; see [`Names`].
     pub(crate) older: u8,
 }
 
-/// What a settlement gives back.
+/// What a settlement gives back to a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Returns {
     /// Nothing: units are taken.
     Nothing,
-    /// What was taken.
+    /// The units that were taken.
     Taken,
     /// All that an abuse log has counted.
     All,
 }
 
-/// What is asked of all counters.
+/// What a script is asked to do with all its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Ask {
     Charge,
@@ -44,16 +44,16 @@ pub(crate) enum Ask {
     Settle,
 }
 
-/// Whether other counters of the same decision have refused it already.
+/// The kind of limit that has already refused the decision, in another group of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Refused {
-    /// A limit of the action.
+    /// A limit of the action has refused.
     Here,
-    /// A global limit: those of the action do not even count the attempt.
+    /// A global limit has refused: limits of the action do not even count the attempt.
     Globally,
 }
 
-/// What a script depends on.
+/// Everything that the text of a script depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Signature {
     pub(crate) ask: Ask,
@@ -64,7 +64,7 @@ pub(crate) struct Signature {
 // === impl Signature ===
 
 impl Signature {
-    /// Of these charges, in this order.
+    /// The signature of a script for these charges, in this order.
     pub(crate) fn of_charges<'c, 'a: 'c>(
         ask: Ask,
         refused: Option<Refused>,
@@ -83,13 +83,13 @@ impl Signature {
         Self { ask, refused, parts: charges.map(part).collect() }
     }
 
-    /// Of moves, as a settlement makes them.
+    /// The signature of a script for these moves of a settlement.
     pub(crate) fn of_moves<'c, 'a: 'c>(moves: impl Iterator<Item = (&'c Charge<'a>, Way)>) -> Self {
         let parts = moves.map(|(charge, way)| Part {
             form: Form::of(charge),
             shadow: false,
             global: false,
-            // What is taken has passed already, whether or not there is room.
+            // The units are taken for a request that has already passed, whether or not there is room.
             attempts: true,
             own: false,
             returns: match way {
@@ -103,7 +103,7 @@ impl Signature {
         Self { ask: Ask::Settle, refused: None, parts: parts.collect() }
     }
 
-    /// The same for counters that have these names, in the same order.
+    /// The same signature with the former names of its counters, which come in the same order.
     pub(crate) fn named<'n>(mut self, names: impl Iterator<Item = &'n Names>) -> Self {
         let count = |names: &[String]| u8::try_from(names.len()).unwrap_or_default();
         for (part, names) in self.parts.iter_mut().zip(names) {

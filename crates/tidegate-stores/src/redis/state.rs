@@ -1,4 +1,5 @@
-//! Counters in the answers of scripts: records of the core, one after another, `-` where there is none.
+//! Reads counters in the answers of scripts: records of the core, one after another, `-` where there is
+//! none.
 
 use tidegate_core::{Block, Flaw, Record, Shape};
 

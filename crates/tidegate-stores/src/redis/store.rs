@@ -1,11 +1,11 @@
 //! The store: one script for each group of counters that can live together.
 //!
-//! On one server all counters of a decision do. On a cluster those with the same hash tag do, as all
-//! limits of one organisation; a decision about an account and an address has two groups. Groups are
-//! asked in the order of the policy. Once one refuses, the others are only looked at, and what the
-//! earlier ones took is given back in the background: until then a caller may find one request more
-//! counted than was admitted, and never one less. All of them together have the deadline of the policy,
-//! or the timeout of the target where that is shorter.
+//! On one server all counters of a decision live together. On a cluster those with the same hash tag
+//! do, such as all limits of one organisation; a decision about an account and an address has two
+//! groups. Groups are asked in the order of the policy. Once one refuses, the others are only looked
+//! at, and what the earlier ones took is given back in the background: until then a caller may find one
+//! request more counted than was admitted, and never one less. All groups together have the deadline of
+//! the policy, or the timeout of the target where that is shorter.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
@@ -28,14 +28,14 @@ use super::trouble::Trouble;
 use super::turn;
 use super::url::{Target, TargetError};
 
-/// Counters in Redis or Valkey.
+/// A store that keeps counters in Redis or Valkey.
 #[derive(Clone, Debug)]
 pub struct RedisStore(pub(super) Arc<Inner>);
 
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) names: KeyNames,
-    /// Names under the secret before, while it is being changed.
+    /// The key names under the previous secret, while the secret is being changed.
     pub(super) previous: Option<KeyNames>,
     pub(super) runner: Runner,
     pub(super) scripts: Scripts,
@@ -43,23 +43,23 @@ pub(super) struct Inner {
     calls: AtomicU32,
 }
 
-/// Who runs the scripts.
+/// What runs the scripts.
 pub(super) enum Runner {
     Servers(Servers),
     Scripted { grouped: bool, run: Run },
 }
 
-/// Runs the text of a script with its keys and its argument, and says what it returned.
+/// Runs the text of a script with its keys and its argument, and returns its answer.
 #[doc(hidden)]
 pub type Run = Box<dyn Fn(&str, &[&str], &[u8]) -> Vec<u8> + Send + Sync>;
 
 // === impl RedisStore ===
 
 impl RedisStore {
-    /// A store on these servers, with keys spelled out under the secret of the fleet. Nothing is
-    /// connected to until it is needed. If the secret [replaces](Secret::replacing) another, what was
-    /// counted under that is carried over, which takes a round trip more for each decision about an
-    /// account or an address.
+    /// A store on these servers, with key names under the secret of the fleet. It connects to nothing
+    /// until that is needed. If the secret [replaces](Secret::replacing) another, counters under that
+    /// one are carried over, which takes one more round trip for each decision about an account or an
+    /// address.
     ///
     /// # Errors
     ///
@@ -68,8 +68,8 @@ impl RedisStore {
         Ok(Self::run_by(Runner::Servers(Servers::new(target)?), secret))
     }
 
-    /// A store whose scripts are run by somebody else than a server, for tests: in the same texts,
-    /// with the same keys and argument.
+    /// A store whose scripts are run by `run` instead of a server, for tests: with the same texts, keys
+    /// and argument.
     #[doc(hidden)]
     #[must_use]
     pub fn scripted(secret: &Secret, grouped: bool, run: Run) -> Self {
@@ -87,12 +87,12 @@ impl RedisStore {
         }))
     }
 
-    /// Connects and looks whether the servers can be worked with, as a start-up check.
+    /// Connects and checks whether the servers can be worked with, at start-up.
     ///
     /// # Errors
     ///
-    /// Why not, in words. [`Trouble::is_refusal`] tells what an operator has to mend from what may
-    /// pass by itself.
+    /// Why the servers cannot be worked with, in words. [`Trouble::is_refusal`] tells trouble that an
+    /// operator has to mend from trouble that may pass by itself.
     pub async fn check(&self) -> Result<(), Trouble> {
         match &self.0.runner {
             Runner::Servers(servers) => servers.check().await,
@@ -100,19 +100,19 @@ impl RedisStore {
         }
     }
 
-    /// Whether this node has the secret of the fleet, or the one before while it is being changed: by a
-    /// keyed value that the nodes leave in the store. Who comes first settles what is right, so this is
-    /// to be asked at the start and every minute or so; after ten minutes in which nobody asks, the
-    /// value is forgotten.
+    /// Whether this node has the secret of the fleet, or the previous one while the secret is being
+    /// changed. Nodes compare a keyed value that they leave in the store. The first node to come
+    /// settles which value is right, so this is to be asked at the start and every minute or so; after
+    /// ten minutes in which nobody asks, the value is forgotten.
     ///
     /// # Errors
     ///
-    /// If the store fails. Then nothing is known, and nothing else is concerned.
+    /// If the store fails. Then nothing is known about the secret, and nothing else is affected.
     pub async fn shares_secret(&self) -> Result<bool, StoreError> {
         secret::shared(&self.0).await
     }
 
-    /// Why the last call that failed did, in words for an operator and without secrets.
+    /// Why the last failed call failed, in words for an operator and without secrets.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<Trouble>> {
         match &self.0.runner {
@@ -121,9 +121,9 @@ impl RedisStore {
         }
     }
 
-    /// Decides a batch within the deadline of its policy, however many calls it takes. Past it the
-    /// call under way is left as by a caller that has gone: it may have been counted, so nothing is
-    /// given back for it.
+    /// Decides a batch within the deadline of its policy, however many calls it takes. Past the
+    /// deadline the call under way is abandoned, as by a caller that has gone: it may have been
+    /// counted, so nothing is given back for it.
     async fn decide(
         &self,
         batch: &Batch<'_>,
@@ -134,7 +134,7 @@ impl RedisStore {
         let decision = Box::pin(group::decide(&self.0, batch, ask, readings));
         let Runner::Servers(servers) = &self.0.runner else { return decision.await };
         let (timeout, deadline) = (servers.timeout(), Duration::from(batch.deadline()));
-        // A single call ends by itself then, and knows more precisely how far it got.
+        // A single call then ends by itself in time, and knows more precisely how far it got.
         if timeout <= deadline && !servers.is_cluster() && self.0.previous.is_none() {
             return decision.await;
         }
@@ -206,8 +206,8 @@ impl core::fmt::Debug for Runner {
 // === impl Inner ===
 
 impl Inner {
-    /// Does something within this long, or the timeout of the target where that is shorter, however
-    /// many calls it takes.
+    /// Waits for `asked`, however many calls it takes, for at most `within`, or the timeout of the
+    /// target where that is shorter.
     async fn in_time<T>(
         &self,
         within: Span,
@@ -218,12 +218,12 @@ impl Inner {
         turn::within(limit, asked).await.unwrap_or_else(|| Err(servers.late(limit)))
     }
 
-    /// What comes back with the answer: different for calls that can be under way together.
+    /// The bytes that come back with the answer: different for calls that can be under way together.
     pub(super) fn nonce(&self) -> Nonce {
         self.calls.fetch_add(1, Ordering::Relaxed).to_le_bytes()
     }
 
-    /// Runs the script of one group and takes its answer apart.
+    /// Runs the script of one group and reads its answer.
     pub(super) async fn run(
         &self,
         group: &Group<'_, '_>,
@@ -233,7 +233,7 @@ impl Inner {
         self.call(&script, &group.keys, args.bytes(), |reply| group.read(reply)).await
     }
 
-    /// Does something that nobody waits for.
+    /// Runs a task that nobody waits for.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         match (&self.runner, tokio::runtime::Handle::try_current()) {
             (Runner::Servers(servers), _) => servers.spawn(task),
@@ -250,7 +250,7 @@ impl Inner {
         }
     }
 
-    /// Runs a script once; its answer is text, and nothing else is an answer.
+    /// Runs a script once and reads its answer, which is a string of bytes; any other reply is garbled.
     pub(super) async fn call<T>(
         &self,
         script: &Script,

@@ -2,8 +2,8 @@
 //!
 //! A loop over any shapes would be one text, and a quarter slower: in Lua every table, call and
 //! conversion counts. So each sequence of shapes has its own text, without tables and loops. Nothing
-//! that comes from a policy or a client gets into it: what is put together are the parts below, those
-//! that `form.rs` chooses for each shape, and the places of charges; and the same signature always gives
+//! that comes from a policy or a client gets into it: it is put together from the parts below, those
+//! that `form.rs` chooses for each shape, and the places of charges. The same signature always gives
 //! the same text.
 
 mod amend;
@@ -19,15 +19,16 @@ use names::Place;
 
 static STEP: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/step.lua")));
 
-/// Carry a counter over to another name: find it, adopt it, forget it.
+/// The scripts that carry a counter over to another name: find it, adopt it, forget it.
 pub(crate) const CARRY: [&str; 3] = [
     include_str!("lua/carry_find.lua"),
     include_str!("lua/carry_adopt.lua"),
     include_str!("lua/carry_forget.lua"),
 ];
 
-/// What names in capitals stand for: the largest exact number; how long a counter may be kept beyond what
-/// it has to remember, in µs; how many refused attempts are counted; the longest window.
+/// The numbers that names in capitals stand for: the largest exact number; how long a counter may be
+/// kept beyond what it has to remember, in µs; how many refused attempts are counted; the longest
+/// window.
 const NUMBERS: [(&str, &str); 4] = [
     ("MAX", "9007199254740991"),
     ("SLACK", "60000000"),
@@ -35,12 +36,12 @@ const NUMBERS: [(&str, &str); 4] = [
     ("LONGEST", "140737488355327"),
 ];
 
-/// The text for a signature.
+/// The text of the script for a signature.
 pub(crate) fn compose(signature: &Signature) -> String {
     numbered(composed(signature))
 }
 
-/// The text for what an operator does.
+/// The text of the script that amends a counter for an operator.
 pub(crate) fn amend() -> String {
     numbered(amend::text())
 }
@@ -64,7 +65,7 @@ fn composed(signature: &Signature) -> String {
         + "\n"
 }
 
-/// Functions, the argument taken apart, and the time.
+/// The head of a script: functions, the argument taken apart, and the time.
 fn head(signature: &Signature) -> String {
     let windows = signature.parts.iter().any(|part| part.form.is_window());
     let settles = signature.ask == Ask::Settle;
@@ -99,7 +100,8 @@ fn head(signature: &Signature) -> String {
     .concat()
 }
 
-/// Which charges are written, as [`plan`](tidegate_core::plan) says, and their writes.
+/// The text that decides which charges are written, as [`plan`](tidegate_core::plan) says, and writes
+/// them.
 fn charge(signature: &Signature) -> String {
     let firm = || places(signature).filter(|(_, part)| !part.shadow);
     let rooms: Vec<String> = firm().map(|(place, _)| place.put("room$")).collect();
@@ -138,7 +140,7 @@ fn charge(signature: &Signature) -> String {
     text + "end\n"
 }
 
-/// The ticket is marked, then everything is moved.
+/// The text that marks the ticket, then moves everything.
 fn settle(signature: &Signature) -> String {
     let ticket = Place { number: signature.parts.len() + 1, is_local: true };
     let mut text = ticket.put(STEP.get("mark"));
@@ -155,7 +157,7 @@ fn settle(signature: &Signature) -> String {
     text + "local done = '+'\n"
 }
 
-/// The parts with their places.
+/// The parts of a signature with their places.
 fn places(signature: &Signature) -> impl Iterator<Item = (Place, &Part)> {
     names::places(&signature.parts)
 }
@@ -163,14 +165,16 @@ fn places(signature: &Signature) -> impl Iterator<Item = (Place, &Part)> {
 // === impl Part ===
 
 impl Part {
-    /// Reads the counter, checks it, and sees whether there is room: in a charge always.
+    /// The text that reads the counter and checks it. In a charge it always sees whether there is room,
+    /// too.
     fn read(&self, is_charge: bool) -> String {
-        // What is given back is taken out of the state as it is, wherever the time has got to.
+        // What is given back is taken out of the state as it is, whatever the time is by now.
         let counts = is_charge || self.returns == Returns::Nothing;
         self.form.read(counts, self.returns == Returns::Taken)
     }
 
-    /// Counts the cost and writes the counter: of a charge that has room, or in any case.
+    /// The text that counts the cost and writes the counter: for a charge that has room, or in any
+    /// case.
     fn count(&self) -> String {
         self.form.count(!self.attempts)
     }

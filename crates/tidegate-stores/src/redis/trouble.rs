@@ -1,7 +1,7 @@
 //! Why the servers could not be used, in words for an operator.
 //!
-//! The engine acts on a [`StoreError`], which has a handful of variants and no text. Whoever has to
-//! mend the servers needs the text: which one, and what it said.
+//! The engine acts on a [`StoreError`], which has a handful of variants and no text. An operator who
+//! has to mend the servers needs the text: which server it was, and what it said.
 
 use core::fmt;
 
@@ -27,7 +27,7 @@ impl Trouble {
         Self { what: bounded(what.into()), refusal: true }
     }
 
-    /// The same, about this server.
+    /// Adds the server that the trouble is about.
     pub(crate) fn at(mut self, place: impl fmt::Display) -> Self {
         self.what = format!("{place}: {}", self.what);
         self
@@ -40,7 +40,7 @@ impl Trouble {
         self.refusal
     }
 
-    /// The branch the engine takes. Whatever this is about, no call was sent.
+    /// The error that the engine acts on. Whatever the trouble is about, no call was sent.
     pub(crate) const fn error(&self) -> StoreError {
         if self.refusal { StoreError::Refused } else { StoreError::Unavailable }
     }
@@ -54,7 +54,8 @@ impl fmt::Display for Trouble {
 
 impl core::error::Error for Trouble {}
 
-/// A server may answer with anything, and people read this: one line, and not a long one.
+/// Makes a message one line, and not a long one: a server may answer with anything, and people read
+/// this.
 fn bounded(what: String) -> String {
     const LONGEST: usize = 300;
     if what.len() <= LONGEST && !what.contains(char::is_control) {

@@ -1,4 +1,4 @@
-//! Giving back what some groups took for a decision that another group refused.
+//! Gives back what some groups took for a decision that another group refused.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::script::Script;
 use super::signature::{Refused, Signature};
 use super::store::Inner;
 
-/// What the groups asked so far have taken.
+/// The charges that the groups asked so far have written.
 pub(super) struct Taken<'t, 'a> {
     store: &'t Arc<Inner>,
     batch: &'t Batch<'a>,
@@ -22,7 +22,7 @@ pub(super) struct Taken<'t, 'a> {
     groups: ArrayVec<(Timestamp, Places), MAX_LIMITS>,
 }
 
-/// One call that gives back, with everything it needs.
+/// One call that gives units back, with everything it needs.
 struct Undo {
     store: Arc<Inner>,
     script: Arc<Script>,
@@ -37,8 +37,8 @@ impl<'t, 'a> Taken<'t, 'a> {
         Self { store, batch, names, groups: ArrayVec::new() }
     }
 
-    /// Takes note of what a group has taken. What is counted for good, by place, is nothing that could
-    /// be given back.
+    /// Notes which charges a group has written, except those that are counted for good (`for_good`, by
+    /// place) and cannot be given back.
     pub(super) fn note(&mut self, places: &[usize], done: &Done, for_good: impl Fn(usize) -> bool) {
         let is_written = |group_place: usize| done.writes >> group_place & 1 == 1;
         let taken = places.iter().copied().enumerate();
@@ -47,7 +47,7 @@ impl<'t, 'a> Taken<'t, 'a> {
     }
 
     /// Gives back, in the background, what was taken for a decision that was refused. Attempts stay
-    /// counted, those of the action unless a global limit refused.
+    /// counted; those of the action's limits do not if a global limit refused.
     pub(super) fn refused(mut self, refused: Refused) {
         let charges = self.batch.charges();
         for (_, places) in &mut self.groups {
@@ -56,8 +56,9 @@ impl<'t, 'a> Taken<'t, 'a> {
         self.give_back();
     }
 
-    /// Gives back what was taken before a group failed. Not if nobody knows what that group has done:
-    /// an unknown outcome is never made up for. A batch that will be sent again is waited for.
+    /// Gives back what was taken before a group failed. It does not if that group timed out: an unknown
+    /// outcome is never made up for. If the batch will be sent again, it waits until everything is
+    /// given back.
     pub(super) async fn failed(self, error: &StoreError) {
         match error {
             StoreError::Timeout => {}
@@ -91,7 +92,7 @@ impl<'t, 'a> Taken<'t, 'a> {
         let mut keys: Vec<String> =
             places.iter().map(|place| self.names[*place].present.clone()).collect();
         let tag = keys.first().map_or("", |key| tag_of(key));
-        // Sent once and marked all the same: that is what the script does.
+        // It is sent only once, but the script always marks what it has settled.
         let mark =
             format!("tg:{{{tag}}}:undo:{}-{}", taken_at.as_micros(), u32::from_le_bytes(nonce));
         keys.push(mark);
@@ -99,9 +100,9 @@ impl<'t, 'a> Taken<'t, 'a> {
     }
 }
 
-/// Whether what was written stays, whoever else has refused: because the limit itself refused, which
-/// begins a block, or because the attempt took the place of an earlier one of the same member, and
-/// giving it back would take out both.
+/// Whether a charge that was written stays, whatever else has refused: because the limit itself
+/// refused, which begins a block, or because the attempt took the place of an earlier one of the same
+/// member, and giving it back would take out both.
 pub(super) fn is_for_good(charge: &Charge<'_>, room: Room) -> bool {
     let shape = charge.shape();
     let own_refusal = shape.counts_own_refusals() && !shape.counts_attempts() && !room.is_now();
@@ -119,7 +120,7 @@ pub(super) fn stays_counted(charge: &Charge<'_>, refused: Refused) -> bool {
 
 impl Undo {
     async fn run(self) {
-        // Whether it succeeds or not, nothing follows: it is counted too much, and never too little.
+        // Nothing follows from a failure: too much stays counted, and never too little.
         let _ = self.store.call(&self.script, &self.keys, self.args.bytes(), |_| Ok(())).await;
     }
 }

@@ -1,7 +1,7 @@
-//! Which servers, as an operator writes them: one line of text.
+//! The servers to use, as an operator writes them: one line of text.
 //!
-//! What is read here is a secret in part, so nothing of it is ever quoted: an error says what to
-//! write instead, and [`Target`] shows itself with the password hidden.
+//! The text is a secret in part, so nothing of it is ever quoted: an error says what to write instead,
+//! and [`Target`] shows itself with the password hidden.
 
 mod address;
 mod parse;
@@ -24,19 +24,19 @@ pub(crate) use self::secret::{Login, Secret};
 /// | `redis+sentinel://[user[:password]@]host[:port][,…]/name[/db]` | the primary that Sentinel names |
 /// | `redis+cluster://[user[:password]@]host[:port][,…]` | a cluster, found through any of its nodes |
 ///
-/// `rediss` instead of `redis` is the same over TLS. Special characters in user, password and name
-/// are percent-encoded. What may follow a `?`, joined by `&`:
+/// `rediss` instead of `redis` is the same over TLS. Special characters in user, password and name are
+/// percent-encoded. These settings may follow a `?`, joined by `&`:
 ///
 /// | setting | meaning |
 /// |---|---|
 /// | `timeout=250ms` | for a whole call, connecting included; 1 ms to 60 s |
 /// | `ca=/path.pem` | TLS: trust these authorities and no others |
-/// | `cert=/path.pem`, `key=/path.pem` | TLS: who we are |
-/// | `sentinel_user=`, `sentinel_password=` | Sentinel: for the sentinels themselves |
+/// | `cert=/path.pem`, `key=/path.pem` | TLS: our own certificate and its key |
+/// | `sentinel_user=`, `sentinel_password=` | Sentinel: the login at the sentinels themselves |
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
     pub(crate) kind: Kind,
-    /// At least one. The server, the sentinels, or some nodes of the cluster.
+    /// The server, the sentinels, or some nodes of the cluster; at least one.
     pub(crate) hosts: Vec<Address>,
     pub(crate) login: Login,
     pub(crate) db: u32,
@@ -44,7 +44,7 @@ pub struct Target {
     timeout: Duration,
 }
 
-/// What the hosts are.
+/// What kind of servers the hosts are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Single,
@@ -52,72 +52,72 @@ pub(crate) enum Kind {
     Cluster,
 }
 
-/// What TLS reads at start-up.
+/// The files that TLS reads at start-up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TlsFiles {
     pub(crate) ca: Option<PathBuf>,
-    /// The certificate chain and its key.
+    /// The files of the certificate chain and its key.
     pub(crate) identity: Option<(PathBuf, PathBuf)>,
 }
 
-/// What is wrong with the text, and what to write instead. It never quotes the text.
+/// What is wrong with the text of a [`Target`], and what to write instead. It never quotes the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
-    /// Not one of the schemes.
+    /// The text begins with none of the schemes.
     #[error(
         "start with redis://, redis+sentinel:// or redis+cluster://, \
          or with rediss instead of redis for TLS"
     )]
     Scheme,
-    /// A character that ends the part it should be in.
+    /// A special character is not percent-encoded, so it ends the part it should be in.
     #[error(
         "percent-encode the characters @ / ? # % and , within user, password and names \
          (@ is %40, / is %2F, % is %25)"
     )]
     Encoding,
-    /// A host that is none.
+    /// A host is neither a name nor an address.
     #[error("write a host name, an IPv4 address or an IPv6 address in brackets, as in [::1]:6379")]
     Host,
-    /// A port that is none.
+    /// A port is not a valid number.
     #[error("write the port after the host as a number between 1 and 65535")]
     Port,
-    /// Several hosts where one is meant.
+    /// Several hosts are given where one is meant.
     #[error("redis:// takes one host; several belong to redis+sentinel:// or redis+cluster://")]
     Hosts,
-    /// No name of a primary.
+    /// The name of the primary is missing.
     #[error("name the primary that Sentinel watches after the hosts, as in /mymaster")]
     Master,
-    /// A database that is none.
+    /// The database is not a number.
     #[error("write the database as a number after a slash, as in /0, and nothing after it")]
     Database,
-    /// A database of a cluster.
+    /// A database is given for a cluster.
     #[error("a cluster has no database but 0: leave the path out")]
     ClusterDatabase,
-    /// A setting that does not exist.
+    /// A setting does not exist, is given twice or has no value.
     #[error(
         "after the ? only timeout, ca, cert, key, sentinel_user and sentinel_password are known, \
          each once and with a value"
     )]
     Setting,
-    /// A timeout that is none.
+    /// The timeout cannot be read or is out of range.
     #[error("write the timeout with its unit, as in timeout=250ms or timeout=2s, from 1ms to 60s")]
     Timeout,
-    /// TLS settings without TLS.
+    /// TLS settings are given without TLS.
     #[error("ca, cert and key belong to TLS: write rediss instead of redis, or leave them out")]
     WithoutTls,
-    /// Half an identity.
+    /// Only one of `cert` and `key` is given.
     #[error("cert and key belong together: write both or neither")]
     Identity,
-    /// Settings of Sentinel without Sentinel.
+    /// Sentinel settings are given without Sentinel.
     #[error("sentinel_user and sentinel_password belong to redis+sentinel:// only")]
     WithoutSentinel,
-    /// A file for TLS that cannot be used.
+    /// A file for TLS cannot be used.
     #[error("{what} cannot be used: {why}")]
     Tls {
-        /// Which setting names it.
+        /// The setting that names the file, or the part of TLS that it is for.
         what: &'static str,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         why: String,
     },
 }
@@ -128,7 +128,7 @@ impl Target {
     /// How long a call may take unless the text says otherwise.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_millis(250);
 
-    /// Reads the text.
+    /// Reads a target from text.
     ///
     /// # Errors
     ///

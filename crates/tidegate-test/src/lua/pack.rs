@@ -5,13 +5,13 @@ use mlua::{Lua, MultiValue, Table, Value};
 
 /// One element of a format.
 enum Element {
-    /// An unsigned integer of so many bytes.
+    /// An unsigned integer of this many bytes.
     Integer(usize),
-    /// So many bytes.
+    /// A string of this many bytes.
     Text(usize),
 }
 
-/// The library, as a server has it.
+/// The `struct` library, as a server offers it to scripts.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     library.set("pack", lua.create_function(pack)?)?;
@@ -39,7 +39,7 @@ fn pack(lua: &Lua, args: MultiValue) -> mlua::Result<mlua::LuaString> {
     lua.create_string(bytes)
 }
 
-/// A number that a server would store as it is: whole, not negative, and exact.
+/// The integer that a server would store for this value; it must be whole, not negative, and exact.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -84,7 +84,7 @@ fn unpack(lua: &Lua, args: MultiValue) -> mlua::Result<MultiValue> {
     Ok(values.into_iter().collect())
 }
 
-/// As a server reads it: what is beyond 2⁵³ is rounded.
+/// Converts an integer as a server does: beyond 2⁵³ it is rounded.
 #[expect(clippy::cast_precision_loss, reason = "that is what a server does")]
 fn double(number: u64) -> f64 {
     number as f64

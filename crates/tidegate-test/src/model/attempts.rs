@@ -1,7 +1,7 @@
-//! Attempts by the list of them: all that was ever tried, and every block that ever began.
+//! Attempts as a full list: every attempt ever made, and every block that ever began.
 //!
 //! The core keeps the newest few and knows which one has to leave. Here they are counted anew each
-//! time, in the window that ends at the instant in question, and a block that was once begun stays in
+//! time, in the window that ends at the instant in question, and a block that has begun stays in
 //! the list whatever comes after it.
 
 use tidegate_core::{Attempts, Block, BlockScope, Ladder, Level, Tally, Threshold, Timestamp};
@@ -15,13 +15,14 @@ const LASTS: [u64; 6] = [15, 60, 300, 1_800, 21_600, 86_400];
 #[derive(Clone, Debug, Default)]
 pub(super) struct AttemptsLog {
     tries: Vec<Try>,
-    /// Where the tries begin that are told of, and known under other numbers too: what the numbers in
-    /// force can never need again is not remembered for others that could.
+    /// Index of the first try that is reported, and that is carried over to other numbers. Older
+    /// tries can never matter again under the numbers in force; they are not kept for other numbers
+    /// either.
     known: usize,
     blocks: Vec<Block>,
 }
 
-/// One attempt, and whose it was where each counts once.
+/// One attempt; `member` says whose, or is 0 where members are not told apart.
 #[derive(Clone, Copy, Debug)]
 struct Try {
     at: u64,
@@ -31,7 +32,7 @@ struct Try {
 // === impl AttemptsLog ===
 
 impl AttemptsLog {
-    /// The newest attempt.
+    /// The time of the newest attempt.
     pub(super) fn seen(&self, _: &Attempts) -> u64 {
         self.tries.last().map_or(0, |one| one.at)
     }
@@ -41,7 +42,7 @@ impl AttemptsLog {
         self.holding(at).is_none() && self.reached(numbers, member, at).is_none()
     }
 
-    /// Attempts until the next one is refused.
+    /// How many more attempts pass before one is refused.
     pub(super) fn left(&self, numbers: &Attempts, at: u64) -> i128 {
         let left = |threshold: &Threshold| {
             let passing = usize::from(threshold.block_at) - 1;
@@ -53,15 +54,14 @@ impl AttemptsLog {
         }
     }
 
-    /// Whether nothing counts and nothing holds. What a ladder remembers of earlier blocks is no
-    /// matter of the attempts that are left.
+    /// Whether no attempt counts and no block holds. The earlier blocks that a ladder remembers do
+    /// not matter here, as they do not change how many attempts are left.
     pub(super) fn is_fresh(&self, numbers: &Attempts, at: u64) -> bool {
         let counts = |threshold: &Threshold| self.count(threshold, None, at) > 0;
         self.holding(at).is_none() && !thresholds(numbers).any(|(_, threshold)| counts(threshold))
     }
 
-    /// What is told of the counts and the block: of the attempts that are known, which are no more
-    /// than matter.
+    /// The reported counts and the block. Only the attempts from `known` on are counted.
     pub(super) fn tally(&self, numbers: &Attempts, begins: bool, at: u64) -> Tally {
         let known = Self { tries: self.tries[self.known..].to_vec(), ..Self::default() };
         let told = |threshold: &Threshold| {
@@ -75,10 +75,10 @@ impl AttemptsLog {
         }
     }
 
-    /// Records an attempt; whether it begins a block.
+    /// Records an attempt, and returns whether it begins a block.
     pub(super) fn record(&mut self, numbers: &Attempts, member: u64, at: u64) -> bool {
         match (numbers.ladder(), self.reached(numbers, member, at)) {
-            // During a block, refused attempts leave no trace on a ladder.
+            // On a ladder, attempts refused during a block leave no trace.
             (Some(_), _) if self.holding(at).is_some() => false,
             (Some(ladder), Some(_)) => {
                 let level = self.next_level(ladder, at);
@@ -87,7 +87,7 @@ impl AttemptsLog {
                 self.begin(BlockScope::Temp, Some(level), at + lasts);
                 true
             }
-            // Nor during a long one in two windows.
+            // With two windows, attempts refused during a long block leave no trace either.
             (None, _) if self.holding(at).is_some_and(|held| held.scope == BlockScope::Long) => {
                 false
             }
@@ -98,7 +98,7 @@ impl AttemptsLog {
         }
     }
 
-    /// The log as it goes on under other numbers.
+    /// The log as it continues under other numbers.
     pub(super) fn rewritten(&self) -> Self {
         let tries = self.tries[self.known..].to_vec();
         Self { tries, known: 0, blocks: self.blocks.clone() }
@@ -110,7 +110,7 @@ impl AttemptsLog {
         self.blocks.iter().filter(holds).max_by_key(|block| block.until).copied()
     }
 
-    /// An operator blocks.
+    /// Blocks the key, as an operator does, unless a block lasts as long already.
     pub(super) fn block(&mut self, at: u64, lasts: u64, level: Option<Level>) {
         let at = self.tries.last().map_or(at, |newest| newest.at.max(at));
         let until = at + lasts;
@@ -121,7 +121,8 @@ impl AttemptsLog {
         }
     }
 
-    /// An operator lifts what holds. Without a level nothing is left of it.
+    /// Lifts the block, as an operator does. If the last block has no level, all blocks are
+    /// forgotten.
     pub(super) fn unblock(&mut self, at: u64) {
         (self.tries, self.known) = (Vec::new(), 0);
         if self.blocks.last().is_some_and(|block| block.level.is_none()) {
@@ -132,8 +133,8 @@ impl AttemptsLog {
         }
     }
 
-    /// In two windows: begins a block, unless one holds that this one may not replace. The only one
-    /// that may is the block of the long window, once, and if it ends later.
+    /// With two windows: begins a block, unless one holds that this one may not replace. Only a
+    /// block of the long window may replace another, once, and only if it ends later.
     fn refuse(&mut self, scope: BlockScope, threshold: &Threshold, at: u64) -> bool {
         let until = at + threshold.block.as_micros();
         let begins = match self.holding(at) {
@@ -154,7 +155,7 @@ impl AttemptsLog {
         self.blocks.push(Block { until: Timestamp::from_micros(until), scope, level });
     }
 
-    /// The level of the last block, which each hour since its end has made one lower.
+    /// The level of the last block, lowered by one for each hour since its end.
     fn standing(&self, at: u64) -> u8 {
         let last = self.blocks.last().and_then(|block| Some((block.level?, block.until)));
         let (mut standing, mut hour) = match last {
@@ -167,13 +168,14 @@ impl AttemptsLog {
         standing
     }
 
-    /// One higher than that.
+    /// The level of the next block: one above [`Self::standing`], within the bounds of the ladder.
     fn next_level(&self, ladder: &Ladder, at: u64) -> Level {
         let level = (self.standing(at) + 1).max(ladder.from().get()).min(ladder.to().get());
         Level::from_number(level).expect("a level between two levels")
     }
 
-    /// The threshold that one more attempt of `member` would reach; the long one, if both.
+    /// The threshold that one more attempt of `member` would reach; the long one, if it reaches
+    /// both.
     fn reached<'n>(
         &self,
         numbers: &'n Attempts,
@@ -185,8 +187,8 @@ impl AttemptsLog {
         })
     }
 
-    /// How many attempts count in the window that ends at `at`, each member once; beside those of
-    /// one that is asked about.
+    /// How many attempts count in the window that ends at `at`, each member once, leaving out the
+    /// attempts of the member `beside`.
     fn count(&self, threshold: &Threshold, beside: Option<u64>, at: u64) -> usize {
         let window = threshold.per.as_micros();
         let counts = |one: &&Try| one.at + window > at;
@@ -194,8 +196,8 @@ impl AttemptsLog {
         distinct(self.tries.iter().filter(counts).filter(others)).count()
     }
 
-    /// Adds an attempt, after which no other numbers will ever know more than the newest that the
-    /// largest window can count.
+    /// Adds an attempt. From now on, at most the newest attempts that the largest window can count
+    /// are known under other numbers.
     fn push(&mut self, numbers: &Attempts, one: Try) {
         self.tries.push(one);
         let most = usize::from(numbers.long().unwrap_or(numbers.temp()).block_at);
@@ -210,13 +212,13 @@ impl AttemptsLog {
     }
 }
 
-/// Both windows, the long one first.
+/// The thresholds of both windows, the long one first.
 fn thresholds(numbers: &Attempts) -> impl Iterator<Item = (BlockScope, &Threshold)> {
     let long = numbers.long().map(|long| (BlockScope::Long, long));
     long.into_iter().chain([(BlockScope::Temp, numbers.temp())])
 }
 
-/// Each of a member's attempts but one left out.
+/// The tries with only the first of each member's.
 fn distinct<'t>(tries: impl Iterator<Item = &'t Try>) -> impl Iterator<Item = &'t Try> {
     let mut seen = Vec::new();
     tries.filter(move |one| {

@@ -1,11 +1,11 @@
-//! All or nothing: which charges of a decision are recorded, and what each limit then says.
+//! All or nothing: which charges of a decision are recorded, and what each limit then reads.
 
 use tidegate_core::{Batch, Charge, Reading, Room, Shape, Stage};
 
 use super::counter::{Counter, Kept};
 use super::log::Asked;
 
-/// What each limit says, and what is to be kept for it from now on (nothing, if it is unchanged).
+/// The reading of each limit, and what is to be kept for it from now on (`None` if unchanged).
 pub(super) fn decide<'k>(
     batch: &Batch<'_>,
     found: impl Iterator<Item = Option<&'k Kept>>,
@@ -46,7 +46,7 @@ fn asked(charge: &Charge<'_>) -> Asked {
     Asked { cost: charge.cost().get(), member: charge.member() }
 }
 
-/// What became of the request, as far as the counters are concerned.
+/// How the request was decided, as far as counters are concerned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Admitted,
@@ -75,7 +75,8 @@ impl Verdict {
     fn records(self, charge: &Charge<'_>, room: Room) -> bool {
         let limit = charge.limit();
         let counts = match charge.shape() {
-            // Of attempts on a ladder only those it refuses itself: they begin the block.
+            // On a ladder, only attempts that this limit refuses are recorded: they begin the
+            // block.
             Shape::Attempts(attempts) if attempts.ladder().is_some() => room != Room::Now,
             shape => shape.counts_attempts(),
         };

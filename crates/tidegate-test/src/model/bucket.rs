@@ -1,4 +1,4 @@
-//! A bucket by its bound instead of by its steps.
+//! A bucket computed from its bound instead of step by step.
 //!
 //! A bucket of `burst` tokens at a rate is the one that never lets more than `burst + rate · d` pass
 //! in any interval of length `d` (P86), and otherwise holds back nothing. So what is left at an
@@ -7,15 +7,15 @@
 
 use tidegate_core::Bucket;
 
-/// All charges since the bucket was last known by its level.
+/// All charges since the last time the level was carried over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BucketLog {
-    /// A level that a reload has carried over, and when. A bucket never seen is full.
+    /// The level that a reload carried over, and when. A bucket never seen is full.
     carried: Option<(u64, i128)>,
     charges: Vec<(u64, u64)>,
 }
 
-/// A rate in lowest terms: a token is `token` units, each microsecond adds `tick` of them.
+/// A rate in lowest terms: a token is `token` units, and each microsecond adds `tick` units.
 #[derive(Clone, Copy)]
 struct Units {
     tick: i128,
@@ -39,7 +39,7 @@ impl Units {
 // === impl BucketLog ===
 
 impl BucketLog {
-    /// The last write.
+    /// The time of the last write.
     pub(super) fn seen(&self, _: &Bucket) -> u64 {
         let carried = self.carried.map_or(0, |(at, _)| at);
         self.charges.last().map_or(carried, |(at, _)| *at)
@@ -53,7 +53,7 @@ impl BucketLog {
         self.level(bucket, at) >= i128::from(cost) * Units::of(bucket).token
     }
 
-    /// Whole tokens, rounded down.
+    /// Whole tokens left, rounded down.
     pub(super) fn left(&self, bucket: &Bucket, at: u64) -> i128 {
         self.level(bucket, at) / Units::of(bucket).token
     }
@@ -62,22 +62,23 @@ impl BucketLog {
         self.level(bucket, at) == Units::of(bucket).full
     }
 
-    /// The log under the stricter numbers of `old`, which it was written under, and of those in
-    /// force. Tokens stay tokens, and from the last write on refill at the slower rate up to the
-    /// smaller burst. `None` once they are as many as that: then it is as good as never seen.
+    /// The log under `stricter`, the stricter of `old`, under which it was written, and the numbers
+    /// in force. Tokens stay tokens, and from the last write on refill at the slower rate up to the
+    /// smaller burst. `None` once the bucket is full: then it is as good as never seen.
     pub(super) fn inherited(&self, old: &Bucket, stricter: &Bucket, at: u64) -> Option<Self> {
         let log = self.carried_to(old, stricter, self.seen(old));
         (!log.is_fresh(stricter, at)).then_some(log)
     }
 
-    /// The level at `at` in the units of `to`: in whole tokens, unless the units are the same.
+    /// The level at `at`, carried over into the units of `to`: in whole tokens, unless the units
+    /// are the same.
     pub(super) fn carried_to(&self, from: &Bucket, to: &Bucket, at: u64) -> Self {
         let (level, old, new) = (self.level(from, at), Units::of(from), Units::of(to));
         let level = if old.token == new.token { level } else { level / old.token * new.token };
         Self { carried: Some((at, level.min(new.full))), charges: Vec::new() }
     }
 
-    /// The units in the bucket at `at`.
+    /// Units in the bucket at `at`.
     fn level(&self, bucket: &Bucket, at: u64) -> i128 {
         let Units { tick, token, full } = Units::of(bucket);
         let refilled = |since: u64| i128::from(at - since) * tick;

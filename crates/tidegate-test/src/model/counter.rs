@@ -1,33 +1,34 @@
-//! One counter: what was recorded for a key, read under the numbers in force.
+//! One counter: the record of a key, read under the numbers in force.
 
 use tidegate_core::{Amendment, Backoff, Block, Counts, Reading, Room, Shape, Span};
 
 use super::log::{Asked, Log, View};
 use super::search::first_instant;
 
-/// What was recorded for a key, and the numbers that were in force at the last record.
+/// The record of a key, and the numbers that were in force when it was last written.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     shape: Shape,
     log: Log,
 }
 
-/// A key as it stands at one instant.
+/// The counter of a key at one instant.
 pub(super) struct Counter<'a> {
     kept: Option<&'a Kept>,
     shape: &'a Shape,
-    /// What the clock shows: waits are told from here.
+    /// The time of the clock, from which waits are measured.
     clock: u64,
-    /// The same, or the last instant the key has seen if that is later.
+    /// The time of the clock, or the last instant that the key has seen if that is later.
     now: u64,
-    /// Nothing has begun before this.
+    /// The time when the store was made; no period began before it.
     born: u64,
 }
 
 // === impl Kept ===
 
 impl Kept {
-    /// What is kept once an operator has amended a counter of this shape; nothing, if all is forgotten.
+    /// The record after an operator has amended a counter of this shape; `None` if all is
+    /// forgotten.
     pub(super) fn amended(
         kept: Option<&Self>,
         shape: &Shape,
@@ -59,15 +60,15 @@ impl Kept {
 // === impl Counter ===
 
 impl<'a> Counter<'a> {
-    /// The key at `now`, or at the last instant it has seen if that is later. What a reload has
-    /// made as good as never seen has not seen any.
+    /// The counter at `now`, or at the last instant the key has seen if that is later. A record
+    /// that a reload has made as good as never seen is ignored.
     pub(super) fn new(kept: Option<&'a Kept>, shape: &'a Shape, now: u64, born: u64) -> Self {
         let seen = |kept: &Kept| now.max(kept.log.seen(&kept.shape));
         let kept = kept.filter(|kept| !kept.log.is_void(&kept.shape, shape, seen(kept)));
         Self { kept, shape, clock: now, now: kept.map_or(now, seen), born }
     }
 
-    /// Whether what is asked would be admitted now, when it would be, or never.
+    /// Whether the request would be admitted now, when it would be, or never.
     pub(super) fn room(&self, asked: Asked) -> Room {
         if asked.cost > self.shape.capacity() {
             return Room::Never;
@@ -78,12 +79,12 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// What the limit says if nothing is recorded.
+    /// The reading of the limit if nothing is recorded.
     pub(super) fn reading(&self, asked: Asked) -> Reading {
         self.reading_with(self.room(asked), 0, false)
     }
 
-    /// Records what is asked, which met `room`, and says how things stand after that.
+    /// Records the request, which met `room`, and returns the record and the reading after that.
     pub(super) fn recorded(&self, asked: Asked, room: Room) -> (Kept, Reading) {
         let mut log = match self.kept {
             None => Log::empty(self.shape),
@@ -93,25 +94,25 @@ impl<'a> Counter<'a> {
         let mut kept = Kept { shape: self.shape.clone(), log };
         let backoff = self.with(&kept).backoff();
         if backoff > 0 {
-            // The delay is written as a block, and never ends before there is room.
+            // The delay is recorded as a block, which never ends before there is room.
             let room_at = self.clock + self.with(&kept).room(asked).wait().as_micros();
             kept.log.block(room_at.max(self.now + backoff));
         }
         let after = self.with(&kept);
         let mut reading = after.reading_with(room, backoff, begins);
-        // Who was refused is left with what the attempt itself has added.
+        // The wait after a refusal includes what the attempt itself has added.
         if self.shape.counts_attempts() || matches!(self.shape, Shape::Attempts(_)) {
             reading.wait = after.room(asked).wait();
         }
         (kept, reading)
     }
 
-    /// The same counter with something else recorded.
+    /// The same counter with another record.
     fn with<'b>(&'b self, kept: &'b Kept) -> Counter<'b> {
         Counter { kept: Some(kept), ..*self }
     }
 
-    /// The delay for the attempts counted beyond the limit, at most the time to reset.
+    /// The delay for the attempts counted beyond the limit, at most the time until the reset.
     fn backoff(&self) -> u64 {
         let over = -self.view(self.now).left(self.now);
         match (table(self.shape), usize::try_from(over)) {
@@ -125,7 +126,7 @@ impl<'a> Counter<'a> {
 
     fn reading_with(&self, room: Room, backoff: u64, begins: bool) -> Reading {
         let left = self.view(self.now).left(self.now);
-        // Negative only where attempts are counted.
+        // Only a limit that counts attempts reports a negative number.
         let remaining = if self.shape.counts_attempts() { left } else { left.max(0) };
         Reading {
             room,
@@ -140,8 +141,8 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// When nothing counted so far counts any more; for a period that follows the clock, when it
-    /// ends.
+    /// When no charge so far counts any more; for an idle quota whose period follows the clock,
+    /// when that period ends.
     fn resets_at(&self) -> u64 {
         let idle = self.view(self.now).is_fresh(self.now);
         match (self.shape, idle) {
@@ -150,7 +151,7 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// What the counter is at `at`.
+    /// The log of the counter at `at`, and the numbers to read it under.
     fn view(&self, at: u64) -> View<'_> {
         match self.kept {
             None => View::fresh(self.shape),

@@ -1,4 +1,4 @@
-//! What was recorded for one key, whatever its shape.
+//! The record of one key, whatever its shape.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::bucket::BucketLog;
 use super::quota::QuotaLog;
 use super::window::WindowLog;
 
-/// Everything recorded.
+/// Everything recorded for one key.
 #[derive(Clone, Debug)]
 pub(super) enum Log {
     Bucket(BucketLog),
@@ -18,20 +18,20 @@ pub(super) enum Log {
     Attempts(AttemptsLog),
 }
 
-/// What one request asks of a counter: so many units, or an attempt of somebody.
+/// What one request asks of a counter: a number of units, or an attempt of a member.
 #[derive(Clone, Copy)]
 pub(super) struct Asked {
     pub(super) cost: u64,
     pub(super) member: u64,
 }
 
-/// What a log amounts to at one instant, and the numbers it has to be read under.
+/// A log at one instant, and the numbers to read it under.
 pub(super) struct View<'a> {
     log: Cow<'a, Log>,
     shape: Cow<'a, Shape>,
 }
 
-/// Calls the same method of the log and of the shape it is read under.
+/// Calls the same method of the log with the numbers of its shape.
 macro_rules! under {
     ($log:expr, $shape:expr, |$inner:ident, $numbers:ident| $call:expr) => {
         match ($log, $shape) {
@@ -47,7 +47,7 @@ macro_rules! under {
 // === impl Log ===
 
 impl Log {
-    /// Nothing recorded.
+    /// A log with nothing recorded.
     pub(super) fn empty(shape: &Shape) -> Self {
         match shape {
             Shape::Bucket(_) => Self::Bucket(BucketLog::default()),
@@ -57,12 +57,12 @@ impl Log {
         }
     }
 
-    /// Time is never taken to be earlier than this.
+    /// The last instant this log has seen; time is never taken to be earlier.
     pub(super) fn seen(&self, shape: &Shape) -> u64 {
         under!(self, shape, |log, numbers| log.seen(numbers))
     }
 
-    /// Records what is asked at `at`; whether that begins a block.
+    /// Records the request at `at`, and returns whether that begins a block.
     pub(super) fn push(&mut self, shape: &Shape, at: u64, asked: Asked) -> bool {
         match (self, shape) {
             (Self::Bucket(log), Shape::Bucket(numbers)) => log.push(numbers, at, asked.cost),
@@ -76,7 +76,8 @@ impl Log {
         false
     }
 
-    /// Refuses everything until `until`. A quota has no room before its period ends anyway.
+    /// Refuses everything until `until`. Only a window needs this: a quota has no room before its
+    /// period ends anyway.
     pub(super) fn block(&mut self, until: u64) {
         if let Self::Window(log) = self {
             log.block(until);
@@ -93,8 +94,8 @@ impl Log {
         }
     }
 
-    /// What a log that was written under the numbers of `old` amounts to at `at`, where those of
-    /// `new` are in force.
+    /// The view at `at` of a log that was written under the numbers of `old`, with those of `new`
+    /// in force.
     pub(super) fn under<'a>(
         &'a self,
         old: &'a Shape,
@@ -121,7 +122,7 @@ impl Log {
         }
     }
 
-    /// The log as it goes on under the numbers of `new`, when something is to be recorded at `at`.
+    /// The log as it continues under the numbers of `new`, when a charge is to be recorded at `at`.
     pub(super) fn rewritten(&self, old: &Shape, new: &Shape, at: u64, born: u64) -> Self {
         match (self, old, new) {
             _ if old == new => self.clone(),
@@ -147,12 +148,12 @@ impl Log {
 // === impl View ===
 
 impl<'a> View<'a> {
-    /// Nothing recorded.
+    /// A view of a log with nothing recorded.
     pub(super) fn fresh(shape: &'a Shape) -> Self {
         Self { log: Cow::Owned(Log::empty(shape)), shape: Cow::Borrowed(shape) }
     }
 
-    /// Whether what is asked stays within the limit at `at`.
+    /// Whether the request stays within the limit at `at`.
     pub(super) fn fits(&self, asked: Asked, at: u64) -> bool {
         let asked = match &*self.log {
             Log::Attempts(_) => asked.member,
@@ -161,7 +162,7 @@ impl<'a> View<'a> {
         under!(&*self.log, &*self.shape, |log, numbers| log.fits(numbers, asked, at))
     }
 
-    /// The counts of attempts, and the block.
+    /// The counts of attempts, and the block; `None` for other shapes.
     pub(super) fn tally(&self, begins: bool, at: u64) -> Option<Tally> {
         match (&*self.log, &*self.shape) {
             (Log::Attempts(log), Shape::Attempts(numbers)) => Some(log.tally(numbers, begins, at)),
@@ -174,13 +175,13 @@ impl<'a> View<'a> {
         under!(&*self.log, &*self.shape, |log, numbers| log.left(numbers, at))
     }
 
-    /// Whether the counter is at `at` as if never used.
+    /// Whether the counter at `at` is as if never used.
     pub(super) fn is_fresh(&self, at: u64) -> bool {
         under!(&*self.log, &*self.shape, |log, numbers| log.is_fresh(numbers, at))
     }
 }
 
-/// The slower rate with the smaller burst.
+/// The slower of both rates with the smaller burst.
 fn stricter(a: &Bucket, b: &Bucket) -> Bucket {
     let tokens_in = |bucket: &Bucket, time: &Bucket| {
         u128::from(bucket.rate().tokens()) * u128::from(time.rate().per().as_micros())

@@ -1,18 +1,18 @@
-//! A quota by adding up what was used in the period.
+//! A quota computed by adding up the units used in the period.
 
 use tidegate_core::{Period, Quota, Timestamp};
 
 use super::MAX_OVER;
 
-/// All charges, and what an earlier set of numbers has left behind.
+/// All charges, and the period that earlier numbers have left behind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QuotaLog {
-    /// The period that other numbers have left behind.
+    /// The period that a reload carried over from earlier numbers.
     carried: Option<Carried>,
     charges: Vec<(u64, u64)>,
 }
 
-/// A period of other numbers: when it began, when it ends, and what was used in it.
+/// A period under earlier numbers: when it began, when it ends, and the units used in it.
 #[derive(Clone, Copy, Debug)]
 struct Carried {
     start: u64,
@@ -48,9 +48,9 @@ impl QuotaLog {
         self.last_period(quota).is_none_or(|(_, end, _)| at >= end)
     }
 
-    /// What was used is a fact: it counts to the end of its own period, in whole milliseconds, and to the
-    /// end of the period of the new numbers that its own began in. A store in memory does not know of a
-    /// beginning before its own.
+    /// The log as it continues under other numbers. The units used count until the end of their own
+    /// period, in whole milliseconds, and until the end of the new period in which their own began.
+    /// A store in memory knows of no beginning before its own.
     pub(super) fn rewritten(&self, old: &Quota, born: u64) -> Self {
         let carried = self.last_period(old).map(|(start, end, used)| Carried {
             start: start.max(born),
@@ -60,7 +60,7 @@ impl QuotaLog {
         Self { carried, charges: Vec::new() }
     }
 
-    /// Start, end and use of the last period that anything was recorded in.
+    /// Start, end and units used of the last period in which anything was recorded.
     fn last_period(&self, quota: &Quota) -> Option<(u64, u64, i128)> {
         let carried = self.carried.map(|Carried { start, end, used }| {
             let (_, own_end) = period(quota, None, start);
@@ -72,7 +72,7 @@ impl QuotaLog {
             let (start, end) = period(quota, running.map(|(start, ..)| start), at);
             Some(match running {
                 None => (start, end, cost),
-                // A period of other numbers that lasts longer stays what it is.
+                // A carried-over period that lasts longer keeps its bounds.
                 Some((began, ends, used)) if ends > end => (began, ends, used + cost),
                 Some((began, _, used)) => (began.max(start), end, used + cost),
             })
@@ -80,7 +80,7 @@ impl QuotaLog {
     }
 }
 
-/// The period that a record at `at` falls in, after one that began at `begun`.
+/// The period into which a record at `at` falls, after one that began at `begun`.
 fn period(quota: &Quota, begun: Option<u64>, at: u64) -> (u64, u64) {
     match quota.period() {
         Period::FirstUse(length) => {
@@ -92,7 +92,8 @@ fn period(quota: &Quota, begun: Option<u64>, at: u64) -> (u64, u64) {
     }
 }
 
-/// The end of the period at `at` of a quota nobody has used: one from first use has none.
+/// The end of the period at `at` of a quota that nobody has used; a period from first use has none,
+/// so `at`.
 pub(super) fn idle_end(quota: &Quota, at: u64) -> u64 {
     match quota.period() {
         Period::FirstUse(_) => at,
@@ -100,7 +101,7 @@ pub(super) fn idle_end(quota: &Quota, at: u64) -> u64 {
     }
 }
 
-/// The period of the clock or the calendar that contains `at`.
+/// The period by the clock or the calendar that contains `at`.
 fn aligned(quota: &Quota, at: u64) -> (u64, u64) {
     match quota.period() {
         Period::Fixed(length) => {

@@ -1,11 +1,11 @@
-//! Waits found by looking, not by formula.
+//! Waits found by search, not by formula.
 
-/// The first instant from `from` on at which `holds`, which once true stays true.
+/// The first instant from `from` on at which `holds` is true; once true, it stays true.
 pub(super) fn first_instant(from: u64, holds: impl Fn(u64) -> bool) -> u64 {
     if holds(from) {
         return from;
     }
-    // It does not hold at `before`; it does at `then`, once a stride has been found that is enough.
+    // `holds` is false at `before`; it is true at `then` once the stride is long enough.
     let (mut before, mut stride) = (from, 1);
     let mut then = from + stride;
     while !holds(then) {

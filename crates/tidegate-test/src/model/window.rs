@@ -1,4 +1,4 @@
-//! A window by the time each charge counts.
+//! A window computed from the time for which each charge counts.
 //!
 //! Up to 64 units, of admitted requests only, a charge counts for exactly the length of the window.
 //! Otherwise time is cut into sixtieths of the window, and a charge counts until the sixty-first
@@ -11,7 +11,7 @@ use super::MAX_OVER;
 /// The largest count that is kept exactly.
 const EXACT: u64 = 64;
 
-/// All charges, and the block of the last backoff.
+/// All charges, and the end of the block of the last backoff.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WindowLog {
     charges: Vec<(u64, u64)>,
@@ -21,12 +21,12 @@ pub(super) struct WindowLog {
 // === impl WindowLog ===
 
 impl WindowLog {
-    /// The newest charge.
+    /// The time of the newest charge.
     pub(super) fn seen(&self, _: &Window) -> u64 {
         self.charges.last().map_or(0, |(at, _)| *at)
     }
 
-    /// Attempts are counted as long as they are at most 2³¹ beyond the limit.
+    /// Records a charge. Attempts are counted as long as they are at most 2³¹ beyond the limit.
     pub(super) fn push(&mut self, window: &Window, at: u64, cost: u64) {
         let space = MAX_OVER + self.left(window, at);
         let units = u64::try_from(space.max(0)).map_or(cost, |space| cost.min(space));
@@ -50,9 +50,10 @@ impl WindowLog {
         at >= self.until && !self.charges.iter().any(|(time, _)| counts(window, *time, at))
     }
 
-    /// Charges are facts: those that still counted at the last write count under the new numbers
-    /// too. Where only a sixtieth is known, and the new numbers have other sixtieths, a charge is
-    /// taken to be as late in it as it can be. A block stays where the new numbers can have one.
+    /// The log as it continues under other numbers. Charges that still counted at the last write
+    /// count under the new numbers too. Where only the sixtieth of a charge is known, and the new
+    /// numbers have other sixtieths, the charge is taken to be as late in it as it can be. A block
+    /// stays if the new numbers can have one.
     pub(super) fn rewritten(&self, old: &Window, new: &Window) -> Self {
         let written = self.seen(old);
         let same_sixtieths = !is_exact(new) && old.per() == new.per();
@@ -70,7 +71,7 @@ fn is_exact(window: &Window) -> bool {
     window.count() <= EXACT && !window.counts().attempts()
 }
 
-/// Whether a charge of `time` still counts at `at`.
+/// Whether a charge made at `time` still counts at `at`.
 fn counts(window: &Window, time: u64, at: u64) -> bool {
     if is_exact(window) {
         return time + window.per().as_micros() > at;
@@ -78,12 +79,12 @@ fn counts(window: &Window, time: u64, at: u64) -> bool {
     sixtieth(window, at) <= sixtieth(window, time) + 60
 }
 
-/// Which sixtieth of the window, counted from the epoch, an instant is in.
+/// The number of the sixtieth of the window that contains `at`, counted from the epoch.
 fn sixtieth(window: &Window, at: u64) -> u128 {
     60 * u128::from(at) / u128::from(window.per().as_micros())
 }
 
-/// The last tick of the sixtieth that `time` is in.
+/// The last microsecond of the sixtieth that contains `time`.
 fn last_of_sixtieth(window: &Window, time: u64) -> u64 {
     let next = (sixtieth(window, time) + 1) * u128::from(window.per().as_micros());
     u64::try_from(next.div_ceil(60) - 1).expect("instants are below 2⁵³")

@@ -1,7 +1,7 @@
-//! A server that says what it is told to say.
+//! A fake server that sends the replies it is told to send.
 //!
-//! A real server cannot be made to answer with a wrong type, half a reply or an error that is yet to
-//! be invented. This one can, and it says it at the same place every time.
+//! A real server cannot be made to answer with a wrong type, half a reply or an error that is yet
+//! to be invented. This one can, and always at the same place.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -17,12 +17,12 @@ use super::resp::Parser;
 use super::switches::Record;
 use crate::servers::port::Port;
 
-/// A listener that answers each command by a function; it ends when this is dropped.
+/// A listener whose replies a function makes; it ends when this value is dropped.
 pub struct Canned {
     port: Port,
     record: Arc<Record>,
     listener: JoinHandle<()>,
-    /// Dropped with this, which ends the connections.
+    /// Dropped with this value, which ends the connections.
     _alive: watch::Sender<()>,
 }
 
@@ -31,11 +31,12 @@ type Answer = dyn Fn(&[Bytes]) -> Vec<u8> + Send + Sync;
 // === impl Canned ===
 
 impl Canned {
-    /// Answers each command with the bytes `handler` gives for it; with silence if it gives none.
+    /// Starts a listener that answers each command with the bytes `handler` returns for it; an
+    /// empty result sends nothing.
     ///
     /// # Panics
     ///
-    /// If it cannot listen.
+    /// If the listener cannot be bound.
     pub async fn start(handler: impl Fn(&[Bytes]) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let port = Port::free();
         let listener = TcpListener::bind(port.addr()).await.expect("a port that was free");
@@ -59,8 +60,8 @@ impl Canned {
     }
 
     /// Answers the script commands with `replies`, one after the other over all connections, and
-    /// the rest as a healthy server would ([`plausible`]). Once they are used up it says so, by an
-    /// error.
+    /// the rest as a healthy server would ([`plausible`]). Once `replies` are used up, script
+    /// commands get an error that says so.
     pub async fn scripts(replies: impl IntoIterator<Item = Vec<u8>>) -> Self {
         let replies: Mutex<VecDeque<Vec<u8>>> = Mutex::new(replies.into_iter().collect());
         Self::start(move |command| {
@@ -74,19 +75,19 @@ impl Canned {
         .await
     }
 
-    /// Where it listens.
+    /// The address of the listener.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.port.addr()
     }
 
-    /// The URL a client takes.
+    /// The URL by which a client connects to the listener.
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis://{}/", self.addr())
     }
 
-    /// The commands it was sent, over all connections.
+    /// The commands received so far, over all connections.
     #[must_use]
     pub fn record(&self) -> Vec<Vec<Bytes>> {
         self.record.all()
@@ -113,7 +114,8 @@ async fn serve(mut client: TcpStream, handler: &Answer, record: &Record) -> std:
     Ok(())
 }
 
-/// What a healthy, empty, stand-alone server would say to what clients ask before they work.
+/// The reply of a healthy, empty, stand-alone server to the commands that clients send before they
+/// work.
 #[must_use]
 pub fn plausible(command: &[Bytes]) -> Vec<u8> {
     let word =

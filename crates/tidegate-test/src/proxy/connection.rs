@@ -1,4 +1,4 @@
-//! One client and its server: two lanes, and the ways in which they end together.
+//! One client and its server: two lanes, and how they end together.
 
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
@@ -11,7 +11,8 @@ use tokio::sync::watch;
 use super::lane::{Direction, End, Lane};
 use super::switches::{Shared, Switches};
 
-/// Forwards until one side ends, or until the switches say so.
+/// Forwards between client and server until one side ends, or until the switches end the
+/// connection.
 pub(super) async fn serve(
     client: TcpStream,
     shared: &Shared,
@@ -22,7 +23,7 @@ pub(super) async fn serve(
         (now.kills, now.upstream)
     };
     let Ok(upstream) = TcpStream::connect(upstream).await else { return reset(&client) };
-    // A piece that is written is sent, not gathered.
+    // Each part that is written is sent at once, not gathered.
     let _ = (client.set_nodelay(true), upstream.set_nodelay(true));
     let cut = AtomicBool::new(false);
     let lane = |from, to, direction| Lane {
@@ -37,7 +38,7 @@ pub(super) async fn serve(
     let down = lane(&upstream, &client, Direction::Down).run();
     let requests = async {
         match up.await {
-            // The client has said all, and may still listen.
+            // The client has sent everything, and may still read.
             End::Finished => {
                 let _ = SockRef::from(&upstream).shutdown(Shutdown::Write);
                 core::future::pending().await
@@ -48,7 +49,7 @@ pub(super) async fn serve(
     let end = tokio::select! {
         end = requests => end,
         end = down => end,
-        // Killed, or the proxy is gone.
+        // The connection was killed, or the proxy is gone.
         _ = switches.wait_for(|switches| switches.kills > kills) => End::Broken,
     };
     match end {
@@ -61,8 +62,8 @@ pub(super) async fn serve(
     }
 }
 
-/// The close that follows is a reset, and not an orderly end.
+/// Makes the close that follows a reset, and not an orderly end.
 fn reset(stream: &TcpStream) {
-    // It can fail only where the socket is already dead.
+    // This can fail only if the socket is already dead.
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }

@@ -1,7 +1,7 @@
-//! One direction of one connection: read, wait, look at the switches, write.
+//! One direction of one connection: read, wait, check the switches, write.
 //!
-//! Reading and writing are apart, with a short queue in between, so that a delay is a long way and
-//! not a slow one: what is sent at once arrives at once, later.
+//! Reading and writing are separate, with a short queue in between, so that a delay adds latency
+//! but does not lower throughput: bytes that are sent together arrive together, later.
 
 use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,14 +16,14 @@ use tokio::time::Sleep;
 use super::resp::Parser;
 use super::switches::{Limit, Shared, Switches, Way};
 
-/// Pieces under way; when they are as many, reading stops and the sender feels it.
+/// Capacity of the queue, in pieces. When it is full, reading stops, and the sender notices.
 const UNDER_WAY: usize = 64;
 
-/// One piece. Allocated when there is something to read, for ten thousand connections are mostly
-/// silent.
+/// Bytes read at once. The buffer is allocated only when there is something to read, because most
+/// of ten thousand connections are silent.
 const PIECE: usize = 16 * 1024;
 
-/// A throttled connection moves this often.
+/// How often a throttled connection writes, per second.
 const TICKS_PER_SECOND: u64 = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,13 +37,13 @@ pub(super) enum Direction {
 pub(super) enum End {
     /// The sender has closed, and everything was delivered.
     Finished,
-    /// The limit was reached.
+    /// The byte limit was reached.
     Cut,
     /// A socket failed.
     Broken,
 }
 
-/// A direction with all it needs.
+/// One direction of a connection, and all it needs to run.
 pub(super) struct Lane<'a> {
     pub(super) from: &'a TcpStream,
     pub(super) to: &'a TcpStream,
@@ -54,7 +54,7 @@ pub(super) struct Lane<'a> {
     pub(super) switches: watch::Receiver<Switches>,
 }
 
-/// What was read, with the time it has to spend on the way.
+/// Bytes that were read, and the delay before they are written.
 struct Piece {
     bytes: Bytes,
     delay: Option<Pin<Box<Sleep>>>,
@@ -76,7 +76,7 @@ impl Lane<'_> {
         let (read, written) = tokio::join!(reader, self.write_all(pieces));
         match (read, written) {
             (Ok(()), Ok(end)) => end,
-            // Whoever cut has closed the queue under the reader.
+            // The writer that cut the connection has closed the queue under the reader.
             (_, Ok(End::Cut)) => End::Cut,
             _ => End::Broken,
         }
@@ -111,7 +111,7 @@ impl Lane<'_> {
         Ok(End::Finished)
     }
 
-    /// Writes one piece, in as many parts as the switches want, up to the limit.
+    /// Writes one piece, in as many parts as the switches ask for, up to the byte limit.
     async fn write(&mut self, mut bytes: Bytes, counted: &mut Counted) -> io::Result<End> {
         while !bytes.is_empty() {
             let (limit, part, pause) = {
@@ -133,7 +133,7 @@ impl Lane<'_> {
             }
             match pause {
                 Some(pause) => tokio::time::sleep(pause).await,
-                // Room for the other side to read this part alone.
+                // Gives the other side a chance to read this part alone.
                 None if !bytes.is_empty() => tokio::task::yield_now().await,
                 None => {}
             }
@@ -141,7 +141,7 @@ impl Lane<'_> {
         Ok(End::Finished)
     }
 
-    /// The way takes its time, unless the delay is lifted meanwhile.
+    /// Waits for the delay of a piece, unless the delay is lifted meanwhile.
     async fn travel(&mut self, delay: Option<Pin<Box<Sleep>>>) -> io::Result<()> {
         let Some(delay) = delay else { return Ok(()) };
         let direction = self.direction;
@@ -171,7 +171,7 @@ impl Lane<'_> {
 // === impl Counted ===
 
 impl Counted {
-    /// How many bytes may still go; a new limit begins to count.
+    /// How many bytes may still be written; a new limit starts its own count.
     fn left(&mut self, limit: Option<Limit>) -> u64 {
         let Some(limit) = limit else { return u64::MAX };
         if self.number != limit.number {
@@ -181,7 +181,7 @@ impl Counted {
     }
 }
 
-/// Reads into the queue until the sender ends, or until nobody takes from the queue.
+/// Reads into the queue until the sender ends, or until the queue is closed.
 async fn read(
     from: &TcpStream,
     queue: mpsc::Sender<Piece>,
@@ -238,7 +238,7 @@ fn part(switches: &Switches) -> usize {
     chunk.min(usize::try_from(tick).unwrap_or(usize::MAX)).max(1)
 }
 
-/// How long one part of a throttled connection lasts; slow rates move a byte at a time.
+/// Pause after each part of a throttled connection; at slow rates a part is a single byte.
 fn pause_of(rate: u64) -> Duration {
     let part = (rate / TICKS_PER_SECOND).max(1);
     Duration::from_micros(part * 1_000_000 / rate.max(1))

@@ -10,7 +10,8 @@ use tokio::sync::watch;
 use super::connection;
 use super::switches::{Shared, Switches};
 
-/// Accepts until the proxy is gone, except while it refuses; tells which of both it does.
+/// Accepts until the proxy is gone, except while it refuses; reports through `tell` whether it is
+/// listening.
 pub(super) async fn run(
     addr: SocketAddr,
     shared: Arc<Shared>,
@@ -18,7 +19,7 @@ pub(super) async fn run(
     tell: watch::Sender<bool>,
 ) {
     loop {
-        // Without a listener there is nobody to tell `true`, and who waits for it fails.
+        // Without a listener `true` is never sent, and a caller that waits for it fails.
         let Ok(listener) = bind(addr) else { return };
         tell.send_replace(true);
         let refused = {
@@ -36,10 +37,11 @@ pub(super) async fn run(
     }
 }
 
-/// With a long queue: a dropped SYN is sent again after a second, which would look like our fault.
+/// Binds the listener with a long queue: a dropped SYN is sent again only after a second, which
+/// would look like our fault.
 fn bind(addr: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
-    // The connections of the listener before this one may linger.
+    // Connections of the previous listener may linger.
     socket.set_reuseaddr(true)?;
     socket.bind(addr)?;
     socket.listen(4_096)
@@ -51,7 +53,7 @@ async fn accept_all(
     switches: &watch::Receiver<Switches>,
 ) {
     loop {
-        // An error is about one connection, or about descriptors that will be free again.
+        // An error concerns one connection, or descriptors that will be free again.
         let Ok((client, _)) = listener.accept().await else {
             tokio::task::yield_now().await;
             continue;

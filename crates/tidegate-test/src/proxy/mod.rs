@@ -2,10 +2,11 @@
 //!
 //! A killed server is the simplest of faults: everybody notices at once. The harder ones are those
 //! of the wire, where a request may have been executed although nobody said so. [`Proxy`] stands in
-//! between and makes them: silence, delay, a cut after any byte, an answer lost after the deed.
-//! Its switches act at once, for connections that are already open too.
+//! between and causes them: silence, delay, a cut after any byte, a reply lost after the request
+//! was executed. Its switches act at once, also on connections that are already open.
 //!
-//! [`Canned`] is the other half: no server at all, but answers no healthy server would give.
+//! [`Canned`] is the other half: no real server at all, but replies that no healthy server would
+//! give.
 
 mod canned;
 mod connection;
@@ -28,12 +29,12 @@ use tokio::task::JoinHandle;
 use crate::servers::port::Port;
 use switches::{Shared, Switches};
 
-/// A proxy before one server; its connections are cut when it is dropped.
+/// A proxy in front of one server; its connections are cut when it is dropped.
 pub struct Proxy {
     port: Port,
     shared: Arc<Shared>,
     switches: watch::Sender<Switches>,
-    /// Whether the listener is open, as it tells.
+    /// Whether the listener is open, as it reports itself.
     listening: watch::Receiver<bool>,
     listener: JoinHandle<()>,
 }
@@ -45,7 +46,7 @@ impl Proxy {
     ///
     /// # Panics
     ///
-    /// If there is no port.
+    /// If no port is free.
     pub async fn start(upstream: SocketAddr) -> Self {
         let port = Port::free();
         let (switches, seen) = watch::channel(Switches::to(upstream));
@@ -56,7 +57,7 @@ impl Proxy {
         Self { port, shared, switches, listening, listener }
     }
 
-    /// Where clients connect.
+    /// The address to which clients connect.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.port.addr()
@@ -68,36 +69,39 @@ impl Proxy {
         self.port.number()
     }
 
-    /// Requests arrive this much later; several may be under way. Those on their way keep the delay
-    /// they began with, unless it is set to zero.
+    /// Delays requests by this much; several may be on their way at once. Those on their way keep
+    /// the delay they began with, unless it is set to zero.
     pub fn delay_up(&self, delay: Duration) {
         self.set(|switches| switches.up.delay = delay);
     }
 
-    /// The same for replies.
+    /// Delays replies by this much; several may be on their way at once. Those on their way keep
+    /// the delay they began with, unless it is set to zero.
     pub fn delay_down(&self, delay: Duration) {
         self.set(|switches| switches.down.delay = delay);
     }
 
-    /// Accepts, and forwards nothing in either direction. What was sent meanwhile arrives when this
-    /// is lifted, as after any silence of a network; also from clients that have given up.
+    /// Accepts connections, but forwards nothing in either direction. Bytes sent meanwhile arrive
+    /// when this is switched off, as after any silence of a network; also those of clients that
+    /// have given up.
     pub fn blackhole(&self, on: bool) {
         self.set(|switches| switches.blackhole = on);
     }
 
-    /// Requests go through and are executed; replies are swallowed.
+    /// Forwards requests, which are executed, and drops the replies.
     pub fn drop_replies(&self, on: bool) {
         self.set(|switches| switches.drop_replies = on);
     }
 
-    /// Every connection is cut once the server has got exactly this many more bytes over it, counted
-    /// from this call or from its opening. The client sees a reset and none of a later reply; the
-    /// server sees an ordinary end, so that it surely reads what it got.
+    /// Cuts every connection once the server has received exactly this many more bytes over it,
+    /// counted from this call or from its opening. The client sees a reset and none of a later
+    /// reply; the server sees an ordinary end, so that it surely reads the bytes it received.
     pub fn reset_after_up(&self, bytes: Option<u64>) {
         self.set(|switches| switches.up.limit = switches.limit(bytes));
     }
 
-    /// The same, once the client has got this many more bytes.
+    /// Cuts every connection once the client has received exactly this many more bytes over it,
+    /// counted from this call or from its opening.
     pub fn reset_after_down(&self, bytes: Option<u64>) {
         self.set(|switches| switches.down.limit = switches.limit(bytes));
     }
@@ -107,13 +111,13 @@ impl Proxy {
         self.set(|switches| switches.chunk = bytes);
     }
 
-    /// At most this many bytes per second, each way and per connection.
+    /// Forwards at most this many bytes per second, each way and per connection.
     pub fn throttle(&self, bytes_per_second: Option<u64>) {
         self.set(|switches| switches.throttle = bytes_per_second);
     }
 
     /// Closes the listener, so that connecting is refused; open connections stay. `false` opens it
-    /// again, on the same port. Returns when it is so.
+    /// again, on the same port. Returns once the listener is closed or open.
     ///
     /// # Panics
     ///
@@ -129,41 +133,42 @@ impl Proxy {
         self.set(|switches| switches.kills += 1);
     }
 
-    /// Where new connections go. Open ones stay where they are; [`Proxy::kill_all`] moves them.
+    /// Sends new connections to `upstream`. Open ones stay where they are; [`Proxy::kill_all`]
+    /// moves them.
     pub fn retarget(&self, upstream: SocketAddr) {
         self.set(|switches| switches.upstream = upstream);
     }
 
-    /// Answers each piece of a request with these bytes; the server gets none of it.
+    /// Answers each piece of a request with these bytes; the server receives none of it.
     pub fn garble(&self, answer: Option<Vec<u8>>) {
         self.set(|switches| switches.garble = answer.map(Bytes::from));
     }
 
-    /// The commands the clients have sent, in the order in which they were forwarded; at most the
-    /// first 100,000. See [`Proxy::commands`] for how many there were.
+    /// The commands that clients have sent, in the order in which they were forwarded; at most the
+    /// first 100,000. See [`Proxy::commands`] for their number.
     #[must_use]
     pub fn record(&self) -> Vec<Vec<Bytes>> {
         self.shared.record.all()
     }
 
-    /// Forgets what was recorded and counted as a command.
+    /// Forgets the recorded commands and their number.
     pub fn clear_record(&self) {
         self.shared.record.clear();
     }
 
-    /// How many commands were forwarded, recorded or not.
+    /// Number of commands that were forwarded, recorded or not.
     #[must_use]
     pub fn commands(&self) -> u64 {
         self.shared.record.seen()
     }
 
-    /// Bytes given to the server.
+    /// Bytes sent to the server.
     #[must_use]
     pub fn bytes_up(&self) -> u64 {
         self.shared.up.load(Ordering::Relaxed)
     }
 
-    /// Bytes given to clients.
+    /// Bytes sent to clients.
     #[must_use]
     pub fn bytes_down(&self) -> u64 {
         self.shared.down.load(Ordering::Relaxed)
@@ -188,7 +193,7 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        // Connections see that the switches are gone and end themselves.
+        // Connections notice that the switches are gone, and end themselves.
         self.listener.abort();
     }
 }

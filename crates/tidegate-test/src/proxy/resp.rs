@@ -1,31 +1,31 @@
-//! Just enough of the protocol to tell one request from the next.
+//! Just enough of the Redis protocol to tell one request from the next.
 
 use bytes::{Buf, Bytes, BytesMut};
 
-/// More than any request of ours; what claims to be longer is not understood.
+/// The longest request accepted, more than any of ours; anything longer is not understood.
 const LONGEST: usize = 64 * 1024 * 1024;
 
-/// Cuts a stream into commands. Once it meets what is no command, as inside TLS, it gives up: from
-/// there on no byte can be trusted to be the first of anything.
+/// Splits a stream into commands. Once it meets anything that is not a command, as inside TLS, it
+/// gives up: from there on it cannot tell where a command begins.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     buffer: BytesMut,
     lost: bool,
 }
 
-/// Why there is no command.
+/// Why there is no command in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum No {
-    /// Not yet.
+    /// The command is not complete yet; more bytes are needed.
     More,
-    /// And never.
+    /// The bytes make no sense, and never will.
     Sense,
 }
 
 // === impl Parser ===
 
 impl Parser {
-    /// Takes what has arrived, and hands out every command it completes.
+    /// Takes the bytes that have arrived, and passes on every command they complete.
     pub(super) fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(Vec<Bytes>)) {
         if self.lost {
             return;
@@ -49,7 +49,7 @@ impl Parser {
     }
 }
 
-/// The first command and its length.
+/// The first command in `bytes`, and its length.
 fn command(bytes: &[u8]) -> Result<(Vec<Bytes>, usize), No> {
     let (head, mut at) = line(bytes, 0)?;
     let Some(count) = head.strip_prefix(b"*") else {
@@ -72,7 +72,7 @@ fn command(bytes: &[u8]) -> Result<(Vec<Bytes>, usize), No> {
     Ok((words, at))
 }
 
-/// The line at `at`, without its end, and where the next begins.
+/// The line at `at`, without its end, and the index where the next one begins.
 fn line(bytes: &[u8], at: usize) -> Result<(&[u8], usize), No> {
     let rest = bytes.get(at..).ok_or(No::More)?;
     let end = rest.iter().position(|byte| *byte == b'\n').ok_or(No::More)?;

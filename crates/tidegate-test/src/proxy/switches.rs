@@ -1,4 +1,4 @@
-//! What can be switched, and what is counted.
+//! The switches of a proxy, and its counters.
 
 use core::sync::atomic::AtomicU64;
 use core::time::Duration;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 
-/// More commands than this are counted but not kept.
+/// The most commands that are recorded; further ones are only counted.
 const KEPT: usize = 100_000;
 
 /// Everything a test can change about a proxy.
@@ -21,29 +21,31 @@ pub(super) struct Switches {
     pub(super) chunk: Option<usize>,
     pub(super) throttle: Option<u64>,
     pub(super) refuse: bool,
-    /// How often all were killed: a connection ends when it is more than at its birth.
+    /// How often all connections were killed; a connection ends once this is higher than when it
+    /// opened.
     pub(super) kills: u64,
     pub(super) garble: Option<Bytes>,
-    /// How many limits were set so far, which tells one from the next of the same size.
+    /// How many byte limits were set so far; numbers each one, to tell apart limits of the same
+    /// size.
     limits: u64,
 }
 
-/// What can be set for one direction.
+/// The switches for one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Way {
     pub(super) delay: Duration,
     pub(super) limit: Option<Limit>,
 }
 
-/// So many bytes and no more.
+/// The bytes after which a connection is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limit {
     pub(super) bytes: u64,
-    /// Bytes are counted anew for each.
+    /// The number of this limit; bytes are counted anew for each.
     pub(super) number: u64,
 }
 
-/// What connections share.
+/// The counters that all connections share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) up: AtomicU64,
@@ -53,14 +55,14 @@ pub(super) struct Shared {
     pub(super) record: Record,
 }
 
-/// The commands that went by.
+/// The commands that were forwarded: their number, and the first [`KEPT`] of them.
 #[derive(Debug, Default)]
 pub(super) struct Record(Mutex<(u64, Vec<Vec<Bytes>>)>);
 
 // === impl Switches ===
 
 impl Switches {
-    /// A proxy that forwards everything.
+    /// Switches that forward everything to `upstream`.
     pub(super) fn to(upstream: SocketAddr) -> Self {
         Self {
             upstream,
@@ -77,7 +79,7 @@ impl Switches {
         }
     }
 
-    /// A limit unlike all before.
+    /// A byte limit with a number of its own.
     pub(super) fn limit(&mut self, bytes: Option<u64>) -> Option<Limit> {
         self.limits += 1;
         bytes.map(|bytes| Limit { bytes, number: self.limits })

@@ -1,7 +1,7 @@
-//! The harness's own way to a server: a Unix socket, past every proxy, TLS and TCP fault.
+//! The harness's own connection to a server: a Unix socket, past every proxy, TLS and TCP fault.
 //!
 //! One connection is kept, because a new one would be refused by the very `maxclients` a test has
-//! set. It is replaced when it breaks, because servers here are killed for a living.
+//! set. It is replaced when it breaks, because tests kill servers all the time.
 
 use core::time::Duration;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 
-/// Longer than any stall a test makes on purpose.
+/// Timeout of the harness's connection: longer than any stall that a test makes on purpose.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How the harness logs in.
+/// The user and password with which the harness logs in.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Login {
     pub(super) user: Option<String>,
@@ -39,7 +39,7 @@ impl Admin {
         Self { socket, login, open: Mutex::new(None) }
     }
 
-    /// Runs one command; once more over a new connection when the old one turns out to be dead.
+    /// Runs one command; repeats it over a new connection if the kept one turns out to be dead.
     pub(super) async fn command(&self, args: &[&str]) -> RedisResult<Value> {
         let mut open = self.open.lock().await;
         let kept = open.take();
@@ -91,7 +91,7 @@ fn is_dead(error: &RedisError) -> bool {
     error.is_io_error() && !error.is_timeout()
 }
 
-/// Whether something answers there, be it with an error: it runs and it reads.
+/// Whether a server answers at this socket, even with an error: it runs and it reads.
 pub(super) async fn answers(socket: &Path) -> bool {
     let ping = async {
         let mut stream = UnixStream::connect(socket).await.ok()?;

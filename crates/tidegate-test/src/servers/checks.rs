@@ -1,4 +1,4 @@
-//! What must be true of a server's data after any fault.
+//! Checks that must hold for a server's data after any fault.
 
 use redis::aio::ConnectionLike;
 use redis::{RedisResult, cmd};
@@ -6,10 +6,10 @@ use redis::{RedisResult, cmd};
 use super::cluster::Cluster;
 use super::server::Server;
 
-/// Keys looked at in one step.
+/// Keys to scan in one step.
 const STEP: usize = 1_000;
 
-/// The keys of one server that would stay for ever.
+/// The keys of one server that have no time to live, and so would stay for ever.
 ///
 /// # Errors
 ///
@@ -21,7 +21,7 @@ pub async fn keys_without_ttl(connection: &mut impl ConnectionLike) -> RedisResu
         let scan = cmd("SCAN").arg(cursor).arg("COUNT").arg(STEP).take();
         let (next, keys): (u64, Vec<Vec<u8>>) = scan.query_async(connection).await?;
         for key in keys {
-            // -1 means no expiry; a key that has just gone (-2) is none to complain about.
+            // -1 means no expiry; -2 means a key that has just expired, which is fine.
             if cmd("PTTL").arg(&key).query_async::<i64>(connection).await? == -1 {
                 found.push(String::from_utf8_lossy(&key).into_owned());
             }
@@ -33,29 +33,30 @@ pub async fn keys_without_ttl(connection: &mut impl ConnectionLike) -> RedisResu
     }
 }
 
-/// Like [`keys_without_ttl`], of one server.
+/// The keys without a time to live on `server`; see [`keys_without_ttl`].
 ///
 /// # Panics
 ///
 /// If the server cannot be asked.
 pub async fn left_on(server: &Server) -> Vec<String> {
     let mut connection = server.connection().await;
-    // A replica in a cluster would send us on; any other server does not know the word.
+    // A replica in a cluster would redirect us without this; any other server answers with an
+    // error.
     let _ = cmd("READONLY").exec_async(&mut connection).await;
     keys_without_ttl(&mut connection).await.expect("a server that answers")
 }
 
-/// Like [`keys_without_ttl`], of all nodes that are up.
+/// The keys without a time to live on all nodes of `cluster` that are up; see [`keys_without_ttl`].
 ///
 /// # Panics
 ///
-/// If one of them cannot be asked.
+/// If one of the nodes cannot be asked.
 pub async fn left_in(cluster: &Cluster) -> Vec<String> {
     let mut found = Vec::new();
     for node in cluster.nodes().iter().filter(|node| node.is_up()) {
         found.extend(left_on(node).await);
     }
-    // A replica repeats what its master has.
+    // A replica has the same keys as its master.
     found.sort();
     found.dedup();
     found

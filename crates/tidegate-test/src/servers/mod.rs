@@ -6,7 +6,7 @@
 //! own, and ends it by its pid. Nothing that somebody else started is ever touched, and a test that
 //! is killed leaves no server behind ([`process`]).
 //!
-//! Waiting is for real processes here, so these guards need tokio's real time, not the paused one.
+//! The waits here are for real processes, so they need tokio's real time, not the paused one.
 
 mod admin;
 pub mod checks;

@@ -1,16 +1,17 @@
-//! Ports that belong to one test as long as it wants them.
+//! Ports that belong to one test for as long as it needs them.
 //!
-//! A server that is killed and restarted must find its port free, so a port is not merely looked
-//! for but kept: beside the TCP port the holder binds the UDP port of the same number, which no
-//! server here uses. That is a lock across processes which the kernel releases when its holder dies.
-//! The ports lie below those the kernel gives to outgoing connections, for one of these could
-//! otherwise sit on the port while the server is down.
+//! A server that is killed and restarted must find its port free. So a port is not only found but
+//! also locked: beside the TCP port the holder binds the UDP port of the same number, which no
+//! server here uses. The kernel releases this lock across processes when its holder dies. The ports
+//! lie below those that the kernel gives to outgoing connections; otherwise such a connection could
+//! take the port while the server is down.
 
 use core::hash::{BuildHasher, Hasher};
 use std::collections::hash_map::RandomState;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 
-/// Linux gives 32768 and above to outgoing connections; services people run are mostly below 10000.
+/// The first port tried. Linux gives 32768 and above to outgoing connections; services people run
+/// are mostly below 10000.
 const FIRST: u16 = 10_000;
 const COUNT: u16 = 22_000;
 
@@ -18,21 +19,21 @@ const COUNT: u16 = 22_000;
 #[derive(Debug)]
 pub struct Port {
     number: u16,
-    /// Held, not used: the lock.
+    /// The lock on the port: held, but not used.
     _lock: UdpSocket,
 }
 
 // === impl Port ===
 
 impl Port {
-    /// One that is free now.
+    /// Finds a free port and locks it.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If no port is free.
     #[must_use]
     pub fn free() -> Self {
-        // Tests start at once; each begins to look somewhere else.
+        // Tests start at the same time, so each begins its search somewhere else.
         let start = RandomState::new().build_hasher().finish() % u64::from(COUNT);
         let start = u16::try_from(start).expect("a remainder of a u16 is one");
         let numbers = (0..COUNT).map(|step| FIRST + (start + step) % COUNT);
@@ -53,7 +54,7 @@ impl Port {
 
     fn take(number: u16) -> Option<Self> {
         let lock = UdpSocket::bind(address(number)).ok()?;
-        // Bound and let go again; the server binds it next.
+        // Bound and released at once, to see that it is free; the server binds it next.
         TcpListener::bind(address(number)).ok()?;
         Some(Self { number, _lock: lock })
     }

@@ -1,9 +1,10 @@
 //! A child process that does not outlive the test, however the test ends.
 //!
-//! A guard's drop ends the child, but a test that is killed drops nothing. So the kernel is asked to
-//! kill the child together with its parent (`PR_SET_PDEATHSIG`), by way of `setpriv`, which sets it
-//! and then becomes the program. The kernel means the parent *thread*, and threads of a test end
-//! before the test does, so all children are started by one thread that never ends.
+//! Dropping the guard ends the child, but a test that is killed drops nothing. So the kernel is
+//! asked to kill the child together with its parent (`PR_SET_PDEATHSIG`), by way of `setpriv`,
+//! which sets this and then becomes the program. The kernel means the parent *thread*, and the
+//! threads of a test end before the test does. So all children are started by one thread that never
+//! ends.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::fs::File;
@@ -14,21 +15,22 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// What is started: it can be started again.
+/// A program with its arguments and its folder, which can be started again and again.
 #[derive(Clone, Debug)]
 pub struct Recipe {
     /// The executable.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The arguments of the program.
     pub args: Vec<String>,
-    /// Its working directory, and where its output goes.
+    /// The working directory of the program, where its log goes as well.
     pub folder: PathBuf,
 }
 
-/// A child; killed and reaped on drop.
+/// A child process, killed and reaped on drop.
 #[derive(Debug)]
 pub struct Process {
-    /// `None` once it was reaped, so that no signal goes to somebody who got the pid next.
+    /// `None` once the child was reaped, so that no signal goes to a process that got the same pid
+    /// later.
     child: Mutex<Option<Child>>,
     pid: u32,
     paused: AtomicBool,
@@ -39,7 +41,7 @@ type Order = (Recipe, Sender<std::io::Result<Child>>);
 // === impl Recipe ===
 
 impl Recipe {
-    /// Where standard output and standard error go.
+    /// The file to which standard output and standard error go.
     #[must_use]
     pub fn log(&self) -> PathBuf {
         self.folder.join("log")
@@ -62,11 +64,11 @@ impl Recipe {
 // === impl Process ===
 
 impl Process {
-    /// Starts it.
+    /// Starts the child.
     ///
     /// # Panics
     ///
-    /// If it cannot be started.
+    /// If the child cannot be started.
     #[must_use]
     pub fn start(recipe: &Recipe) -> Self {
         let (answer, started) = channel();
@@ -78,12 +80,12 @@ impl Process {
         Self { pid: child.id(), child: Mutex::new(Some(child)), paused: AtomicBool::new(false) }
     }
 
-    /// Its process id; after its end, what it was.
+    /// The process id, also after the process has ended.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Whether it still runs (stopped counts as running).
+    /// Whether the process still runs (a stopped one does).
     pub fn runs(&self) -> bool {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         if child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_)))) {
@@ -92,30 +94,30 @@ impl Process {
         child.is_some()
     }
 
-    /// Stops it where it stands, as a long pause of the machine would: sockets stay open.
+    /// Stops the process, as a long pause of the machine would: its sockets stay open.
     pub fn pause(&self) {
         self.paused.store(true, Ordering::Relaxed);
         self.signal(Signal::STOP);
     }
 
-    /// Lets it go on.
+    /// Lets a paused process continue.
     pub fn resume(&self) {
         self.paused.store(false, Ordering::Relaxed);
         self.signal(Signal::CONT);
     }
 
-    /// Whether it runs and was not paused: whether it can be asked.
+    /// Whether the process runs and is not paused, so that it can be asked.
     pub fn is_up(&self) -> bool {
         self.runs() && !self.paused.load(Ordering::Relaxed)
     }
 
-    /// Kills it, without a chance to say goodbye, and returns when it is gone.
+    /// Kills the process without a chance to clean up, and returns when it is gone.
     pub fn kill(&self) {
         // A stopped process dies by this signal as well.
         self.signal(Signal::KILL);
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut child) = child {
-            // An error means that there is nothing to wait for.
+            // An error means that there is no process to wait for.
             let _ = child.wait();
         }
     }
@@ -123,7 +125,8 @@ impl Process {
     fn signal(&self, signal: Signal) {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(child) = child.as_ref() {
-            // The only error left is that it has just ended, and then there is nothing to signal.
+            // The only possible error is that it has just ended, and then there is nothing to
+            // signal.
             let _ = kill_process(Pid::from_child(child), signal);
         }
     }
@@ -135,7 +138,7 @@ impl Drop for Process {
     }
 }
 
-/// What a file holds, for a message; a file that cannot be read is an empty one.
+/// The content of a file, for a message; empty if the file cannot be read.
 #[must_use]
 pub fn text_of(path: &Path) -> String {
     std::fs::read(path)
@@ -143,7 +146,7 @@ pub fn text_of(path: &Path) -> String {
         .unwrap_or_default()
 }
 
-/// The way to the thread that starts all children.
+/// The channel to the thread that starts all children.
 fn spawner() -> &'static Sender<Order> {
     static SPAWNER: OnceLock<Sender<Order>> = OnceLock::new();
     SPAWNER.get_or_init(|| {

@@ -8,18 +8,19 @@ use redis::Value;
 use super::server::{Builder, Server};
 use super::wait;
 
-/// What the sentinels call the primary.
+/// The name by which the sentinels know the primary.
 const NAME: &str = "tide";
 
-/// A primary is thought dead after this long, in milliseconds.
+/// Milliseconds of silence after which a sentinel takes the primary for dead.
 const DOWN_AFTER: &str = "800";
 
-/// How many sentinels must think so.
+/// Number of sentinels that must take the primary for dead before it is replaced.
 const QUORUM: usize = 2;
 
-/// Not every few seconds, so that they meet and agree at once; and not half a minute of
-/// standing aside (TILT) because a busy machine let one wait. The period of pings is not touched: a
-/// replica from which nothing was heard for five of them is no candidate, and those go by quickly.
+/// Short periods instead of several seconds, so that the sentinels meet and agree at once; and a
+/// short TILT, so that one that a busy machine delayed does not stand aside for half a minute. The
+/// ping period keeps its default: a replica that was silent for five pings is no candidate, and
+/// five short ones would pass quickly.
 const HASTE: [&str; 12] = [
     "PUBLISH-PERIOD",
     "100",
@@ -35,9 +36,10 @@ const HASTE: [&str; 12] = [
     "1000",
 ];
 
-/// A set that ends when this is dropped.
+/// A running set of servers and sentinels, which ends when this is dropped.
 pub struct Sentinel {
-    /// The primary first, as the set was started; who is it now is asked of the sentinels.
+    /// The primary that the set was started with, then its replicas. The sentinels know who is
+    /// primary now.
     data: Vec<Server>,
     sentinels: Vec<Server>,
 }
@@ -45,17 +47,18 @@ pub struct Sentinel {
 // === impl Sentinel ===
 
 impl Sentinel {
-    /// A primary with `replicas`, watched by `sentinels`; returns when the replicas are online and
-    /// the sentinels know them and each other, which is when a failover would succeed.
+    /// Starts a primary with `replicas`, watched by `sentinels`. Returns when the replicas are
+    /// online and the sentinels know them and each other, which is when a failover would succeed.
     ///
     /// # Panics
     ///
-    /// If that does not come to be.
+    /// If the set does not get that far in time.
     pub async fn start(replicas: usize, sentinels: usize) -> Self {
         Self::start_with(replicas, sentinels, None).await
     }
 
-    /// The same, where servers and sentinels alike ask for a password.
+    /// Starts a set as [`Sentinel::start`] does; servers and sentinels alike ask for `password`, if
+    /// given.
     ///
     /// # Panics
     ///
@@ -64,7 +67,8 @@ impl Sentinel {
         Self::assemble(replicas, sentinels, &Server::builder(), password).await
     }
 
-    /// The same, of servers that are started with more than this needs; the sentinels are plain.
+    /// Starts a set as [`Sentinel::start`] does, of servers with the options of `server`; the
+    /// sentinels are plain.
     ///
     /// # Panics
     ///
@@ -97,31 +101,31 @@ impl Sentinel {
         set
     }
 
-    /// What the sentinels call the primary.
+    /// The name by which the sentinels know the primary.
     #[must_use]
     pub fn master_name(&self) -> &'static str {
         NAME
     }
 
-    /// Where the sentinels listen.
+    /// The addresses on which the sentinels listen.
     #[must_use]
     pub fn sentinel_addrs(&self) -> Vec<SocketAddr> {
         self.sentinels.iter().map(Server::addr).collect()
     }
 
-    /// The sentinels themselves.
+    /// The sentinels of the set.
     #[must_use]
     pub fn sentinels(&self) -> &[Server] {
         &self.sentinels
     }
 
-    /// The server the set was started with as its primary, whatever it is now.
+    /// The server that the set was started with as its primary, even if it has another role now.
     #[must_use]
     pub fn primary(&self) -> &Server {
         &self.data[0]
     }
 
-    /// Those it was started with as replicas.
+    /// The servers that the set was started with as replicas.
     #[must_use]
     pub fn replicas(&self) -> &[Server] {
         &self.data[1..]
@@ -133,7 +137,7 @@ impl Sentinel {
         &self.data
     }
 
-    /// Where the primary is, by the word of the first sentinel that answers.
+    /// The address of the primary, according to the first sentinel that answers.
     pub async fn told_primary(&self) -> Option<SocketAddr> {
         for sentinel in self.sentinels.iter().filter(|sentinel| sentinel.is_up()) {
             if let Some(told) = told_by(sentinel).await {
@@ -143,12 +147,12 @@ impl Sentinel {
         None
     }
 
-    /// The server that takes over from `old`, once all sentinels name it and it is a primary: whoever asks
-    /// another one than we did must be told the same.
+    /// Waits for the server that takes over from `old`: all sentinels that are up must name it, and
+    /// it must be a primary, so that a client is told the same whichever sentinel it asks.
     ///
     /// # Panics
     ///
-    /// If none does in time.
+    /// If no server takes over in time.
     pub async fn successor(&self, old: &Server) -> &Server {
         let found = wait::until_some(|| self.promoted(old)).await;
         found.unwrap_or_else(|| panic!("no failover:\n{}", self.sentinels[0].log()))
@@ -188,7 +192,7 @@ impl Sentinel {
         config
     }
 
-    /// Whether everybody knows everybody.
+    /// Whether the replicas are online, and every sentinel knows them and the other sentinels.
     async fn is_whole(&self) -> bool {
         for replica in self.replicas() {
             if replica.info("master_link_status").await.as_deref() != Some("up") {
@@ -225,7 +229,7 @@ fn fields(answer: Value) -> HashMap<String, String> {
     redis::from_redis_value(answer).expect("names and values")
 }
 
-/// Where the primary is, by the word of this sentinel.
+/// The address of the primary, according to this sentinel.
 async fn told_by(sentinel: &Server) -> Option<SocketAddr> {
     let asked = sentinel.try_command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]).await;
     let (host, port): (String, u16) = redis::from_redis_value(asked.ok()?).ok()?;

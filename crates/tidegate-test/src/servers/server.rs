@@ -15,10 +15,10 @@ use super::process::{Process, Recipe, text_of};
 use super::tls::{Certificates, Shown};
 use super::wait;
 
-/// How often a server may find its port taken by a stranger before that is a failure.
+/// How often a server may find its port taken by a stranger before that is an error.
 const ATTEMPTS: u32 = 5;
 
-/// A server that ends, with its folder, when this is dropped.
+/// A running server, which ends, and whose folder is deleted, when this is dropped.
 ///
 /// Every method takes `&self`, so that a test can break the server while others use it.
 pub struct Server {
@@ -29,7 +29,7 @@ pub struct Server {
     process: Mutex<Process>,
 }
 
-/// What a server is started with.
+/// The options that a server is started with.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     flavour: Flavour,
@@ -43,36 +43,36 @@ pub struct Builder {
 // === impl Server ===
 
 impl Server {
-    /// A plain Redis: no password, nothing saved, every debugging command allowed.
+    /// Starts a plain Redis: no password, nothing saved, every debugging command allowed.
     pub async fn start() -> Self {
         Self::builder().start().await
     }
 
-    /// A server with more to say about it.
+    /// Begins to build a server with other options than [`Server::start`].
     #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Where it listens.
+    /// The address on which the server listens.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.port.addr()
     }
 
-    /// The port it listens on.
+    /// The port on which the server listens.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port.number()
     }
 
-    /// The URL a client takes, with the password if there is one.
+    /// The URL by which a client connects, with the password if there is one.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_at(&self.addr().to_string())
     }
 
-    /// The same URL with another `host:port`, such as that of a proxy before it.
+    /// The URL of [`Server::url`] with another `host:port`, such as that of a proxy in front of it.
     #[must_use]
     pub fn url_at(&self, address: &str) -> String {
         let scheme = if self.builder.tls { "rediss" } else { "redis" };
@@ -83,59 +83,60 @@ impl Server {
         format!("{scheme}://{login}{address}/")
     }
 
-    /// Its folder, where dumps and the log are.
+    /// The folder of the server, which contains its dumps and its log.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// What it has logged, over all its lives.
+    /// The log of the server, over all its restarts.
     #[must_use]
     pub fn log(&self) -> String {
         text_of(&self.folder.path().join("log"))
     }
 
-    /// Its process id.
+    /// The process id of the server.
     pub fn pid(&self) -> u32 {
         self.with_process(Process::pid)
     }
 
-    /// Whether the process is there; a paused one is.
+    /// Whether the process exists; a paused one does.
     pub fn runs(&self) -> bool {
         self.with_process(Process::runs)
     }
 
-    /// Whether it runs and is not paused, so that it can be asked.
+    /// Whether the server runs and is not paused, so that it can be asked.
     pub fn is_up(&self) -> bool {
         self.with_process(Process::is_up)
     }
 
-    /// SIGKILL; returns when the process is gone.
+    /// Sends SIGKILL, and returns when the process is gone.
     pub fn kill(&self) {
         self.with_process(Process::kill);
     }
 
-    /// SIGSTOP: connects still succeed, nothing is answered.
+    /// Sends SIGSTOP: clients can still connect, but nothing is answered.
     pub fn pause(&self) {
         self.with_process(Process::pause);
     }
 
-    /// SIGCONT.
+    /// Sends SIGCONT, which ends a pause.
     pub fn resume(&self) {
         self.with_process(Process::resume);
     }
 
-    /// Kills it if it still runs, and starts it on the same port, in the same folder, with the same
-    /// arguments.
+    /// Kills the server if it still runs, and starts it on the same port, in the same folder, with
+    /// the same arguments.
     pub async fn restart(&self) {
         self.restart_with::<&str>(&[]).await;
     }
 
-    /// Like [`Server::restart`], with more arguments for this one life.
+    /// Restarts the server like [`Server::restart`], with more arguments that hold until the next
+    /// restart.
     ///
     /// # Panics
     ///
-    /// If it does not answer in time.
+    /// If the server does not answer in time.
     pub async fn restart_with<S: AsRef<str>>(&self, more: &[S]) {
         self.kill();
         let mut recipe = self.builder.recipe(&self.port, self.folder.path());
@@ -146,7 +147,7 @@ impl Server {
         assert!(ready, "the server did not come back:\n{}", self.log());
     }
 
-    /// Runs a command past all proxies, on a connection that survives restarts.
+    /// Runs a command over a connection that bypasses all proxies and survives restarts.
     ///
     /// # Panics
     ///
@@ -156,36 +157,36 @@ impl Server {
         answer.unwrap_or_else(|error| panic!("{args:?} on {}: {error}", self.addr()))
     }
 
-    /// Like [`Server::command`], for those that may be refused.
+    /// Runs a command like [`Server::command`], but returns an error instead of panicking.
     ///
     /// # Errors
     ///
-    /// What the server answers, or why it could not be asked.
+    /// The error that the server answers, or the reason why it could not be asked.
     pub async fn try_command(&self, args: &[&str]) -> RedisResult<Value> {
         self.admin.command(args).await
     }
 
-    /// A new connection past all proxies, for more than single commands.
+    /// A new connection that bypasses all proxies, for more than single commands.
     ///
     /// # Panics
     ///
-    /// If the server does not take it.
+    /// If the server does not accept the connection.
     pub async fn connection(&self) -> MultiplexedConnection {
         let connected = self.admin.connect().await;
         connected.unwrap_or_else(|error| panic!("no connection to {}: {error}", self.addr()))
     }
 
-    /// Runs a command and reads its answer as text; for `INFO` and the like.
+    /// Runs a command and reads its answer as text; for `INFO` and similar commands.
     ///
     /// # Panics
     ///
-    /// If the answer is an error or no text.
+    /// If the answer is an error or is not text.
     pub async fn text(&self, args: &[&str]) -> String {
         let answer = self.command(args).await;
         redis::from_redis_value(answer).unwrap_or_else(|error| panic!("{args:?}: {error}"))
     }
 
-    /// One line of `INFO`, such as `run_id`.
+    /// The value of one field of `INFO`, such as `run_id`.
     ///
     /// # Panics
     ///
@@ -202,43 +203,45 @@ impl Server {
 // === impl Builder ===
 
 impl Builder {
-    /// Which program.
+    /// Sets the server program to start.
     #[must_use]
     pub fn flavour(mut self, flavour: Flavour) -> Self {
         self.flavour = flavour;
         self
     }
 
-    /// More arguments, such as `["--maxmemory", "1mb"]`. Of two that disagree the later holds.
+    /// Adds arguments, such as `["--maxmemory", "1mb"]`. If two contradict each other, the later
+    /// one holds.
     #[must_use]
     pub fn args<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// Asks clients, the harness too, for this password.
+    /// Makes the server ask all clients, including the harness, for this password.
     #[must_use]
     pub fn password(mut self, password: &str) -> Self {
         self.login.password = Some(password.to_owned());
         self.args(["--requirepass", password])
     }
 
-    /// How the harness logs in, and whom [`Server::url`] names, where `--user` or `--aclfile` leave
-    /// the default user without rights.
+    /// Sets the user for the harness and for [`Server::url`]. Needed if `--user` or `--aclfile`
+    /// leave the default user without rights.
     #[must_use]
     pub fn login(mut self, user: &str, password: &str) -> Self {
         self.login = Login { user: Some(user.to_owned()), password: Some(password.to_owned()) };
         self
     }
 
-    /// A file in the server's folder before it starts. Arguments may name it without a path.
+    /// Writes a file into the server's folder before the start. Arguments may name it without a
+    /// path.
     #[must_use]
     pub fn file(mut self, name: &str, text: &str) -> Self {
         self.files.push((name.to_owned(), text.to_owned()));
         self
     }
 
-    /// TLS on the port and nothing else, without asking for the certificates of clients. They must
+    /// Serves only TLS on the port, and asks clients for no certificates. `certificates` must
     /// outlive the server.
     #[must_use]
     pub fn tls(mut self, certificates: &Certificates, shown: Shown) -> Self {
@@ -251,18 +254,19 @@ impl Builder {
             .args(["--tls-auth-clients", "no"])
     }
 
-    /// A sentinel, configured by the file `sentinel.conf`, which it rewrites.
+    /// Makes the server a sentinel, configured by the file `sentinel.conf`, which it rewrites.
     #[must_use]
     pub(super) fn sentinel(mut self, config: &str) -> Self {
         self.sentinel = true;
         self.file("sentinel.conf", config)
     }
 
-    /// Starts it; returns when it answers, if only with an error such as `-NOAUTH` or `-LOADING`.
+    /// Starts the server. Returns when it answers, even with an error such as `-NOAUTH` or
+    /// `-LOADING`.
     ///
     /// # Panics
     ///
-    /// If it ends or does not answer in time, with its log.
+    /// If the server ends or does not answer in time, with its log.
     pub async fn start(self) -> Server {
         for _ in 0..ATTEMPTS {
             let (port, folder) =
@@ -297,7 +301,7 @@ impl Builder {
         if !self.sentinel {
             args.extend(["--save", "", "--appendonly", "no"]);
             args.extend(["--enable-debug-command", "yes", "--enable-protected-configs", "yes"]);
-            // A replica need not wait for others who might come.
+            // A replica need not wait for other replicas that might come.
             args.extend(["--repl-diskless-sync-delay", "0"]);
         }
         let args = args.into_iter().map(str::to_owned).chain(self.args.iter().cloned()).collect();
@@ -305,14 +309,14 @@ impl Builder {
     }
 }
 
-/// The socket of the harness, in the server's folder.
+/// The file name of the harness's socket, in the server's folder.
 const SOCKET: &str = "admin.sock";
 
 fn socket(folder: &Path) -> PathBuf {
     folder.join(SOCKET)
 }
 
-/// Whether it comes to answer; it may also end instead.
+/// Waits until the server answers (true), or ends or takes too long (false).
 async fn ready(process: &Process, folder: &Path) -> bool {
     let socket = socket(folder);
     let look = || async {
@@ -324,7 +328,7 @@ async fn ready(process: &Process, folder: &Path) -> bool {
     wait::until_some(look).await == Some(true)
 }
 
-/// The value of `field` in text of lines `field:value`.
+/// The value of `field` in a text of lines `field:value`.
 pub(super) fn field_of(text: &str, field: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;

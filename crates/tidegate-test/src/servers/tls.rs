@@ -1,14 +1,14 @@
 //! Certificates for tests: good ones, and those a client must refuse.
 //!
-//! Made by the `openssl` program when a test asks for them: committed ones would expire on a day
-//! when nobody expects it.
+//! They are made by the `openssl` program when a test asks for them, because committed ones would
+//! expire on a day when nobody expects it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-/// Names everything that is asked for, so that nothing depends on the machine's own configuration.
+/// An openssl configuration that sets everything needed, so that the machine's own does not matter.
 const CONFIG: &str = "\
 [req]
 distinguished_name = name
@@ -34,35 +34,35 @@ commonName = supplied
 
 const LOOPBACK: &str = "DNS:localhost,IP:127.0.0.1";
 
-/// Long past, far from now; both within what every verifier can read.
+/// Validity periods, one long past, one long enough; every verifier can read these dates.
 const EXPIRED: [&str; 2] = ["20200101000000Z", "20200201000000Z"];
 const VALID: [&str; 2] = ["20200101000000Z", "20491231000000Z"];
 
-/// Two authorities and what the first has signed, as PEM files; gone when this is dropped.
+/// Two authorities and the certificates that the first has signed, as PEM files; deleted on drop.
 #[derive(Debug)]
 pub struct Certificates {
     folder: TempDir,
 }
 
-/// Which certificate a server shows.
+/// The certificate that a server shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// For localhost and 127.0.0.1, signed, in force.
+    /// A certificate for localhost and 127.0.0.1, signed and valid.
     Good,
-    /// The same, but no longer in force.
+    /// A certificate for localhost and 127.0.0.1, signed but expired.
     Expired,
-    /// In force, but for another host.
+    /// A certificate that is signed and valid, but for another host.
     OtherHost,
 }
 
 // === impl Certificates ===
 
 impl Certificates {
-    /// Makes them.
+    /// Makes the authorities and the certificates.
     ///
     /// # Panics
     ///
-    /// If `openssl` is missing or refuses.
+    /// If `openssl` is missing or fails.
     #[must_use]
     pub fn make() -> Self {
         let made = Self { folder: TempDir::with_prefix("tidegate-").expect("a temporary folder") };
@@ -77,13 +77,13 @@ impl Certificates {
         made
     }
 
-    /// The authority that signed everything here.
+    /// The authority that signed all certificates here.
     #[must_use]
     pub fn ca(&self) -> PathBuf {
         self.path("ca.crt")
     }
 
-    /// An authority that signed nothing here.
+    /// An authority that signed none of the certificates here.
     #[must_use]
     pub fn other_ca(&self) -> PathBuf {
         self.path("other-ca.crt")

@@ -3,13 +3,14 @@
 use core::future::Future;
 use core::time::Duration;
 
-/// How long a server may take for anything it is asked to become.
+/// The longest time to wait for a server to change its state.
 pub const LIMIT: Duration = Duration::from_secs(10);
 
-/// Between two looks; short beside what a server takes to change, long beside what a look costs.
+/// Pause between two checks: short compared with the time a server takes to change, long compared
+/// with the cost of a check.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What `look` finds, once it finds something; `None` when [`LIMIT`] has passed.
+/// Repeats `look` until it finds something, and returns that; `None` when [`LIMIT`] has passed.
 pub async fn until_some<T, F>(mut look: impl FnMut() -> F) -> Option<T>
 where
     F: Future<Output = Option<T>>,
@@ -25,11 +26,11 @@ where
     tokio::time::timeout(LIMIT, found).await.ok()
 }
 
-/// Returns once `look` is true.
+/// Repeats `look` until it is true.
 ///
 /// # Panics
 ///
-/// With `what` was awaited, when [`LIMIT`] has passed.
+/// If [`LIMIT`] passes first; the message is `what` was awaited.
 pub async fn until<F>(what: &str, mut look: impl FnMut() -> F)
 where
     F: Future<Output = bool>,

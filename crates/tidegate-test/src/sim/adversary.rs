@@ -1,8 +1,10 @@
-//! Somebody who may bring the store down and up again at will, and wants something for it.
+//! An adversary who can bring the store down and up again at will, and wants to gain something by
+//! it.
 //!
-//! A search over schedules: the best few beginnings are gone on with in every way there is, and the best
-//! of those are kept. What is wanted is either as many attempts at one account as possible, or an owner
-//! who is kept out as long as possible. What is found is reported, and must not pass what is promised.
+//! A search over schedules: the best few beginnings are continued in every possible way, and the
+//! best results are kept. The goal is either as many attempts at one account as possible, or an
+//! owner who is locked out as long as possible. The best schedule is reported; it must not exceed
+//! the promised bound.
 
 use core::fmt;
 use std::collections::VecDeque;
@@ -15,93 +17,95 @@ use super::rng::Rng;
 use super::step::{Client, Step};
 use super::world::{Variant, World};
 
-/// What the adversary is after.
+/// The goal of the adversary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// Attempts at one account, by one node, in any hour in which the store is not asked.
+    /// The most attempts at one account, by one node, in any hour in which the store is not asked.
     Harvest,
-    /// Seconds for which an owner is kept out who tries every ten seconds, and whose account and address
-    /// nobody else uses.
+    /// The most seconds for which an owner is locked out who tries every ten seconds, and whose
+    /// account and address nobody else uses.
     Lockout,
 }
 
-/// One thing the adversary does: the store is down for so many seconds, and then up for so many.
+/// One move of the adversary: the store is down for some seconds, and then up for some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// For how many seconds it is down.
+    /// Seconds for which the store is down.
     pub down: u64,
-    /// For how many seconds it is up.
+    /// Seconds for which the store is up.
     pub up: u64,
 }
 
-/// The best that was found.
+/// The best schedule that was found.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// What was looked for.
+    /// The goal of the search.
     pub goal: Goal,
-    /// How much of it there is.
+    /// How much of the goal the schedule reaches.
     pub score: u64,
-    /// How much of it there may be.
+    /// The most of the goal that any schedule may reach.
     pub bound: u64,
-    /// How.
+    /// The schedule that reaches the score.
     pub moves: Vec<Move>,
 }
 
-/// What a schedule is worth: first what it gets, then how fast it makes the store come and go, which is
-/// what gets something later.
+/// The value of a schedule: first its score, then how fast it makes the store come and go, which
+/// may raise the score later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Worth {
-    /// How much it gets.
+    /// How much of the goal the schedule reaches.
     pub score: u64,
-    /// How many changes of mode it would make in the time there is.
+    /// Number of mode changes that the schedule would make up to the end of the search at its
+    /// present pace.
     pub pace: u64,
 }
 
-/// One schedule as it is played.
+/// A schedule being played.
 struct Play {
     world: World,
     goal: Goal,
-    /// Whether the store stalls when it is down, or refuses.
+    /// Whether the store stalls when it is down; otherwise it is unavailable at once.
     stalls: bool,
     now: u64,
-    /// When the account is tried next.
+    /// When the account is tried next, in microseconds.
     next: u64,
     tries: u32,
     score: u64,
-    /// Attempts of the last hour.
+    /// Times of the attempts admitted in the last hour.
     admitted: VecDeque<u64>,
-    /// Since when the owner has been kept out.
+    /// When the owner was locked out, if they still are.
     out_since: Option<u64>,
 }
 
-/// The search goes on until this many seconds are filled.
+/// Length in seconds up to which schedules are extended.
 const HORIZON: u64 = 4_500;
-/// So many beginnings are kept.
+/// Number of beginnings that are kept in each round of the search.
 const WIDTH: usize = 4;
 const SECOND: u64 = 1_000_000;
-/// The account is tried so often.
+/// Interval between two tries of the account.
 const EVERY: u64 = 10 * SECOND;
-/// An owner who has been let in comes back after this long: not so often as to use up the account.
+/// Time after which an owner who was let in comes back: not so soon as to use up the account's
+/// limit.
 const COMES_BACK: u64 = 310 * SECOND;
 const HOUR: u64 = 3_600 * SECOND;
 const DOWN: [u64; 4] = [5, 11, 70, 310];
 const UP: [u64; 4] = [60, 125, 300, 590];
 
-/// Three for each ten minutes of an hour, and three more (P66).
+/// The bound of [`Goal::Harvest`]: three for each ten minutes of an hour, and three more (P66).
 const HARVEST: u64 = 21;
-/// Ten minutes in which nothing passes, ten seconds of failures before and after it, and the last try
-/// that failed (P14, P39, P64).
+/// The bound of [`Goal::Lockout`]: ten minutes in which nothing passes, ten seconds of failures
+/// before and after it, and the interval to the last try that failed (P14, P39, P64).
 const LOCKOUT: u64 = 600 + 10 + 10 + 10;
 
-/// Looks for the schedule that gets most of what is wanted.
+/// Searches for the schedule that reaches most of the goal.
 ///
 /// # Errors
 ///
-/// If a property is broken on the way.
+/// If the search breaks a property.
 pub fn search(goal: Goal, seed: u64) -> Result<Found, Broken> {
     let mut rng = Rng::new(seed);
     let mut best = Found { goal, score: 0, bound: goal.bound(), moves: Vec::new() };
-    // From nothing, and from what brings a store down most often.
+    // Begins with nothing, and with the moves that bring a store down most often.
     let mut kept = vec![Vec::new(), vec![Move { down: 11, up: 300 }; 3]];
     while !kept.is_empty() {
         let mut next: Vec<(Worth, u64, Vec<Move>)> = Vec::new();
@@ -112,7 +116,7 @@ pub fn search(goal: Goal, seed: u64) -> Result<Found, Broken> {
             }
             next.push((worth, rng.next(), moves));
         }
-        // Of those that are equally good, chance decides which are gone on with.
+        // Among equally good ones, chance decides which are continued.
         next.sort_by_key(|(worth, chance, _)| (core::cmp::Reverse(*worth), *chance));
         next.truncate(WIDTH);
         let unfinished = |moves: &Vec<Move>| length(moves) < HORIZON;
@@ -121,11 +125,11 @@ pub fn search(goal: Goal, seed: u64) -> Result<Found, Broken> {
     Ok(best)
 }
 
-/// What a schedule gets, for whoever wants to see it again.
+/// Plays one schedule and returns its value; also used to replay a schedule that was found.
 ///
 /// # Errors
 ///
-/// If a property is broken.
+/// If the schedule breaks a property.
 pub fn play(goal: Goal, seed: u64, moves: &[Move]) -> Result<Worth, Broken> {
     let mut play = Play::new(goal, seed);
     for step in moves {
@@ -140,7 +144,7 @@ fn length(moves: &[Move]) -> u64 {
     moves.iter().map(|step| step.down + step.up).sum()
 }
 
-/// A schedule with each of the moves there are at its end.
+/// The schedule with each possible move appended.
 fn continued(moves: &[Move]) -> impl Iterator<Item = Vec<Move>> {
     let all = DOWN.into_iter().flat_map(|down| UP.map(|up| Move { down, up }));
     all.map(move |step| moves.iter().copied().chain([step]).collect())
@@ -149,10 +153,10 @@ fn continued(moves: &[Move]) -> impl Iterator<Item = Vec<Move>> {
 // === impl Goal ===
 
 impl Goal {
-    /// Both of them.
+    /// Both goals.
     pub const ALL: [Self; 2] = [Self::Harvest, Self::Lockout];
 
-    /// How much of it there may be.
+    /// The most of this goal that any schedule may reach.
     #[must_use]
     pub const fn bound(self) -> u64 {
         match self {
@@ -165,7 +169,7 @@ impl Goal {
 // === impl Found ===
 
 impl Found {
-    /// Whether what is promised holds.
+    /// Whether the score is within the bound.
     #[must_use]
     pub const fn holds(&self) -> bool {
         self.score <= self.bound
@@ -212,7 +216,7 @@ impl Play {
     fn phase(&mut self, fault: Fault, seconds: u64) -> Result<(), Broken> {
         self.world.step(&Step::Break { nodes: 1, policies: 1, fault })?;
         let end = self.now + seconds * SECOND;
-        // Others than the account are tried, so that the outage is noticed at once.
+        // Requests for another account come first, so that the outage is noticed at once.
         let other = Client { account: Some(99), prefix: Some(99), agent: None, vouched: false };
         for _ in 0..3 {
             self.world.step(&Step::Ask { node: 0, policy: 0, client: other, peek: false })?;
@@ -230,15 +234,15 @@ impl Play {
         self.world.step(&Step::Wait(pause))
     }
 
-    /// One try, and what it was good for.
+    /// Tries the account once, and updates the score.
     fn attempt(&mut self) -> Result<(), Broken> {
         self.tries += 1;
-        // A harvester has as many addresses as it likes.
+        // A harvester has as many addresses as it needs.
         let prefix = if self.goal == Goal::Harvest { self.tries % 500 } else { 7 };
         let client =
             Client { account: Some(1), prefix: Some(prefix), agent: Some(1), vouched: false };
         self.world.step(&Step::Ask { node: 0, policy: 0, client, peek: false })?;
-        // Whoever waits for a store that stalls hears of it by then.
+        // By then a request to a store that stalls has been answered.
         let asked = self.now;
         self.wait(asked + SECOND)?;
         let answer = self.world.log.last;

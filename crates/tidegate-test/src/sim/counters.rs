@@ -1,7 +1,8 @@
 //! The counters behind the simulated store: the core's rules around a map.
 //!
-//! A store of a real process keeps its counters where it likes, by keys that nobody can guess, and so no
-//! two runs of it are the same when it is full. Here nothing is ever full, and every run is the same.
+//! The store of a real process keeps its counters wherever it likes, by keys that nobody can guess,
+//! so when it is full no two runs are the same. Here the store is never full, and every run is the
+//! same.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,38 +11,39 @@ use tidegate_core::{
     Settlement, StoreError, TicketId, Timestamp, Write,
 };
 
-/// What the store keeps.
+/// The counters that the store keeps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counters {
     states: HashMap<u64, Entry>,
     settled: HashSet<TicketId>,
-    /// How many there have been.
+    /// Number of counters created so far.
     made: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Entry {
     record: Record,
-    /// Which one it is, in the order they were made: the same in every run, as digests are not.
+    /// The number of this counter in the order of creation: the same in every run, which digests
+    /// are not.
     number: u64,
     mark: Mark,
 }
 
-/// What is wrong with one counter.
+/// The state of damage of one counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Nothing.
+    /// The counter is not damaged.
     Fine,
-    /// It cannot be read.
+    /// The counter cannot be read.
     Corrupt,
-    /// Another version wrote it.
+    /// The counter was written by another version.
     Version,
 }
 
 // === impl Counters ===
 
 impl Counters {
-    /// Charges a batch, or only looks.
+    /// Charges a batch, or only peeks.
     pub(super) fn decide(
         &mut self,
         batch: &Batch<'_>,
@@ -73,7 +75,7 @@ impl Counters {
         Ok(receipt)
     }
 
-    /// Does what an operator asks for. What cannot be read is forgotten all the same.
+    /// Amends a counter, as an operator asks. One that cannot be read is forgotten all the same.
     pub(super) fn amend(
         &mut self,
         counter: &Counter<'_>,
@@ -89,7 +91,7 @@ impl Counters {
         Ok(amended)
     }
 
-    /// All blocks that hold, in the order in which their counters were made.
+    /// All blocks that hold, in the order in which their counters were created.
     pub(super) fn blocks(&self, now: Timestamp) -> Vec<Listed> {
         let listed = |(digest, entry): (&u64, &Entry)| {
             Some((entry.number, entry.record.listed(&digest.to_string(), now)?))
@@ -99,7 +101,7 @@ impl Counters {
         found.into_iter().map(|(_, listed)| listed).collect()
     }
 
-    /// Marks one in so many counters, beginning with a certain one.
+    /// Marks the counters whose number equals `first` modulo `one_in`.
     pub(super) fn mark(&mut self, mark: Mark, one_in: u64, first: u64) {
         for entry in self.states.values_mut() {
             if entry.number % one_in.max(1) == first % one_in.max(1) {
@@ -108,7 +110,7 @@ impl Counters {
         }
     }
 
-    /// Forgets everything.
+    /// Forgets all counters.
     pub(super) fn forget(&mut self) {
         self.states.clear();
     }
@@ -117,7 +119,7 @@ impl Counters {
         self.states.get(&digest).map(|entry| &entry.record)
     }
 
-    /// The record of a counter, as far as it can be read.
+    /// The record of a counter, or the flaw that makes it unreadable.
     fn read(&self, digest: u64) -> Result<Option<Record>, Flaw> {
         match self.states.get(&digest) {
             Some(Entry { mark: Mark::Corrupt, .. }) => Err(Flaw::Garbled),

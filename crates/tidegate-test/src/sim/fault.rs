@@ -1,4 +1,4 @@
-//! How the store fails, and whom.
+//! How the store fails, and which operations it fails.
 
 use tidegate_core::StoreError;
 
@@ -8,56 +8,58 @@ use super::trace::{OpKind, Truth};
 /// What is wrong with the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What happens to those it concerns.
+    /// What happens to the operations that the fault concerns.
     pub way: Way,
-    /// Whom it concerns.
+    /// The operations that the fault concerns.
     pub reach: Reach,
-    /// For how long it fails and for how long it does not, in turns; zero and zero for all the time.
+    /// Microseconds for which the fault is present and absent, in turns; zero and zero for always
+    /// present.
     pub turns: (u64, u64),
 }
 
-/// What happens to an operation.
+/// What the store does with an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// It works.
+    /// The operation works.
     Works,
-    /// It works, just in time.
+    /// The operation works, just in time.
     Slow,
-    /// It is refused a connection.
+    /// The operation is refused a connection.
     Unavailable,
-    /// It is not answered in time, and was not done.
+    /// The operation is not answered in time, and was not done.
     Stalls,
-    /// It is not answered in time, and was done all the same.
+    /// The operation is not answered in time, but was done all the same.
     Lies,
-    /// It may look and not write.
+    /// The operation works if it only reads, and fails if it writes.
     ReadOnly,
-    /// It is not permitted.
+    /// The operation is not permitted.
     Refused,
-    /// There are too many others.
+    /// The operation collides with too many others.
     Contended,
-    /// It is one of those above, by chance, or works.
+    /// The operation is unavailable, stalled, slow or contended by chance, or works.
     Mixed,
 }
 
-/// Whom a fault concerns.
+/// The operations that a fault concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Everybody.
+    /// The fault concerns all operations.
     All,
-    /// Requests; probes find everything in order.
+    /// The fault concerns all operations but probes, which work.
     Requests,
-    /// Probes; requests are served.
+    /// The fault concerns only probes; requests are served.
     Probes,
-    /// Amendments; requests are served, but for counters that have to be made anew.
+    /// The fault concerns only amendments; requests are served, unless a counter has to be created
+    /// anew.
     Amends,
 }
 
-/// What becomes of one operation.
+/// What happens to one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fate {
-    /// After how many microseconds it is answered.
+    /// Microseconds until the operation is answered.
     pub(super) after: u64,
-    /// What it is answered, if it is not done as it was asked.
+    /// How the operation fails, or `None` if it is done.
     pub(super) failure: Option<Failure>,
 }
 
@@ -65,7 +67,7 @@ pub(super) struct Fate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     Unavailable,
-    /// Not answered in time; whether it was done.
+    /// The operation was not answered in time; whether it was done.
     Timeout(bool),
     Refused,
     Contended,
@@ -74,16 +76,16 @@ pub(super) enum Failure {
 // === impl Fault ===
 
 impl Fault {
-    /// Nothing is wrong.
+    /// No fault.
     pub const NONE: Self = Self { way: Way::Works, reach: Reach::All, turns: (0, 0) };
 
-    /// Everybody, all the time.
+    /// A fault that concerns all operations, all the time.
     #[must_use]
     pub const fn of(way: Way) -> Self {
         Self { way, ..Self::NONE }
     }
 
-    /// What somebody who sees everything would say of it.
+    /// The state of the store under this fault, as an observer would judge who sees everything.
     #[must_use]
     pub const fn truth(&self) -> Truth {
         match (self.way, self.reach, self.turns) {
@@ -94,7 +96,8 @@ impl Fault {
         }
     }
 
-    /// What becomes of an operation that begins so long after the fault did and has to be over in time.
+    /// What happens to an operation that begins `since` microseconds after the fault and must end
+    /// within `within`.
     pub(super) fn fate(&self, kind: OpKind, since: u64, within: u64, chance: u64) -> Fate {
         let (down, up) = self.turns;
         let in_turn = down + up == 0 || since % (down + up) < down;
@@ -127,7 +130,7 @@ impl Fault {
 // === impl Way ===
 
 impl Way {
-    /// Those that fail everybody.
+    /// The ways that make operations fail, other than by chance.
     pub const BAD: [Self; 6] = [
         Self::Unavailable,
         Self::Stalls,
@@ -162,7 +165,7 @@ impl Failure {
     }
 }
 
-/// How long a store takes that is well: often no time at all, so that much happens at one instant.
+/// Latency of a healthy store: often zero, so that much happens at one instant.
 const fn latency(chance: u64) -> u64 {
     if chance & 1 == 0 { 0 } else { (chance >> 16) % 2_000 }
 }

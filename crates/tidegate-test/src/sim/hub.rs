@@ -1,7 +1,7 @@
-//! What the nodes, the store and the executor of one simulation share.
+//! The state that the nodes, the store and the executor of one simulation share.
 //!
-//! Ports demand that what is behind them can be shared between threads, so there is a lock here. Nobody
-//! ever waits for it: a simulation is one thread.
+//! The core's traits demand implementations that can be shared between threads, so there is a lock
+//! here. Nobody ever waits for it: a simulation is one thread.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,56 +15,56 @@ use super::fault::{Fate, Fault, Way};
 use super::rng::mix;
 use super::trace::{By, OpKind, Outcome, Record, What};
 
-/// The most nodes there are.
+/// The largest number of nodes.
 pub(super) const NODES: usize = 3;
-/// The policies there are.
+/// The number of policies.
 pub(super) const POLICIES: usize = 6;
-/// The last of them.
+/// The index of the last policy.
 pub(super) const LAST_POLICY: u8 = 5;
 const _: () = assert!(LAST_POLICY as usize + 1 == POLICIES);
-/// How long the store may take for each of them, in microseconds.
+/// The deadline of the store for each policy, in microseconds.
 pub(super) const DEADLINES: [u64; POLICIES] =
     [250_000, 250_000, 100_000, 250_000, 100_000, 100_000];
-/// Where clocks begin: some time in 2027.
+/// The time at which clocks begin: some time in 2027.
 pub(super) const EPOCH: u64 = 1_800_000_000_000_000;
 
-/// What is shared.
+/// The state that a simulation shares.
 #[derive(Debug)]
 pub(super) struct Hub {
-    /// The time that everything is recorded by, in microseconds since the beginning.
+    /// The time by which everything is recorded, in microseconds since the beginning.
     now: AtomicU64,
     state: Mutex<State>,
 }
 
-/// What is shared and changes.
+/// The mutable part of [`Hub`].
 #[derive(Debug)]
 pub(super) struct State {
     seed: u64,
-    /// Who is being run.
+    /// The task being run.
     pub(super) current: Context,
-    /// Whom to run next, and when.
+    /// Tasks to run: the time, a sequence number and the task's number.
     pub(super) timers: BinaryHeap<Reverse<(u64, u64, u32)>>,
     asked: u64,
-    /// What has been observed and not been looked at.
+    /// Records that have not been checked yet.
     pub(super) records: Vec<Record>,
     ops: u32,
     /// How the store treats each policy on each node.
     pub(super) faults: [[Treatment; POLICIES]; NODES],
-    /// The store of this policy never works, whatever else is said.
+    /// The policy whose store never works, whatever the faults say.
     pub(super) broken: Option<u8>,
-    /// The counters; of two primaries, those of each.
+    /// The counters of the store; while there are two primaries, those of each.
     sides: [Counters; 2],
-    /// Which primary each node sees.
+    /// The primary that each node sees.
     sees: [usize; NODES],
-    /// How often each node was led to another primary.
+    /// How many times each node was led to another primary.
     failovers: [u32; NODES],
-    /// How often the store has begun anew.
+    /// How many times the store has begun anew.
     restarts: u32,
-    /// How far the clock of the store is ahead of the beginning of all clocks.
+    /// How far the store's clock is ahead of the trace, in microseconds.
     pub(super) store_ahead: u64,
 }
 
-/// Who is being run.
+/// The task being run, and the node and policy it runs for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
     pub(super) task: u32,
@@ -81,7 +81,7 @@ pub(super) struct Treatment {
     ops: u64,
 }
 
-/// An operation under way.
+/// A store operation under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Op {
     number: u32,
@@ -90,7 +90,7 @@ pub(super) struct Op {
     pub(super) done_at: u64,
 }
 
-/// The clock of a node.
+/// The clock of a node, which differs from the time of the trace by `ahead`.
 #[derive(Debug)]
 pub(super) struct NodeClock {
     pub(super) hub: std::sync::Arc<Hub>,
@@ -129,18 +129,18 @@ impl Hub {
         self.now.store(now, Ordering::Relaxed);
     }
 
-    /// Does something with the state.
+    /// Calls `act` with the mutable state.
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Records something.
+    /// Adds a record to the trace at the present time.
     pub(super) fn record(&self, node: u8, policy: u8, what: What) {
         let at = self.now();
         self.with(|state| state.records.push(Record { at, node, policy, what }));
     }
 
-    /// Begins an operation on the store for whoever is being run.
+    /// Begins a store operation for the task being run.
     pub(super) fn begin(&self, kind: OpKind, within: u64) -> Op {
         let now = self.now();
         self.with(|state| {
@@ -149,7 +149,8 @@ impl Hub {
             let broken = state.broken == Some(context.policy);
             let treatment = &mut state.faults[node][policy];
             treatment.ops += 1;
-            // Nothing here depends on other policies or nodes, so that these can be left out.
+            // Chance here does not depend on other policies or nodes, so that these can be left
+            // out.
             let lane = (context.node as u64) << 8 | u64::from(context.policy);
             let chance = mix(state.seed ^ mix(lane << 48 | treatment.ops));
             let fault = if broken { Fault::of(Way::Unavailable) } else { treatment.fault };
@@ -163,12 +164,12 @@ impl Hub {
         })
     }
 
-    /// Ends an operation.
+    /// Ends a store operation.
     pub(super) fn end(&self, op: &Op, outcome: Outcome) {
         self.record(op.context.node, op.context.policy, What::Done { op: op.number, outcome });
     }
 
-    /// Records what an operator who is being run is told of a counter.
+    /// Records the state of a counter that the operator being run is told.
     pub(super) fn amended(&self, counter: u64, amended: &Amended) {
         let context = self.with(|state| state.current);
         if context.by == By::Operator {
@@ -178,7 +179,7 @@ impl Hub {
         }
     }
 
-    /// Asks for whoever is being run to be run again then.
+    /// Schedules the task being run to be run again at `at`.
     pub(super) fn wake_at(&self, at: u64) {
         self.with(|state| {
             state.asked += 1;
@@ -190,18 +191,18 @@ impl Hub {
 // === impl State ===
 
 impl State {
-    /// The counters, as whoever is being run sees them.
+    /// The counters, as the task being run sees them.
     pub(super) fn counters(&mut self) -> &mut Counters {
         &mut self.sides[self.sees[usize::from(self.current.node)]]
     }
 
-    /// What whoever is being run may have noticed.
+    /// The changes of the store that the task being run may have noticed.
     pub(super) fn changes(&self) -> Changes {
         let failovers = self.failovers[usize::from(self.current.node)];
         Changes { restarts: self.restarts, failovers }
     }
 
-    /// The store begins anew, with nothing.
+    /// Makes the store begin anew, with no counters.
     pub(super) fn forget(&mut self) {
         self.sides.iter_mut().for_each(Counters::forget);
         self.restarts += 1;
@@ -212,7 +213,8 @@ impl State {
         self.sides.iter_mut().for_each(|side| side.mark(mark, one_in, first));
     }
 
-    /// A replica takes over for some nodes, while the others go on with the old primary.
+    /// Makes a replica take over for the nodes in `away`, while the others stay with the old
+    /// primary.
     pub(super) fn split(&mut self, away: u8) {
         self.sides[1] = self.sides[0].clone();
         for node in 0..NODES {
@@ -221,7 +223,8 @@ impl State {
         }
     }
 
-    /// There is one primary again, with its own history, and that of the other is lost.
+    /// Makes the store have one primary again, with its own history; the history of the other is
+    /// lost.
     pub(super) fn join(&mut self, kept: usize) {
         if kept == 1 {
             self.sides.swap(0, 1);
@@ -238,7 +241,7 @@ impl State {
         self.sees.contains(&1)
     }
 
-    /// The time of the store.
+    /// The time of the store's clock.
     pub(super) const fn store_time(&self, now: u64) -> Timestamp {
         Timestamp::from_micros(self.store_ahead + now)
     }

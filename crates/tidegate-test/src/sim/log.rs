@@ -1,4 +1,4 @@
-//! What is remembered of a run: figures, landmarks, and a digest of everything that was decided and told.
+//! The log of a run: figures, landmarks, and a digest of everything that was decided and signalled.
 
 use tidegate_core::{Cause, Mode, Signal};
 
@@ -7,7 +7,7 @@ use super::rng::mix;
 use super::step::Landmark;
 use super::trace::{Answer, Record, What};
 
-/// What is remembered of a run.
+/// The log of a run.
 #[derive(Debug)]
 pub(super) struct Log {
     pub(super) steps: u64,
@@ -16,20 +16,20 @@ pub(super) struct Log {
     pub(super) last: Option<Answer>,
     /// Virtual time, in microseconds.
     pub(super) micros: u64,
-    /// Changes of mode, by their causes.
+    /// Number of mode changes, by their causes.
     pub(super) changes: [u64; Cause::ALL.len()],
     /// Requests that were shed.
     pub(super) shed: u64,
-    /// Closures that came to their end during an outage.
+    /// Number of closures that ended during an outage.
     pub(super) reopened: u64,
-    /// One digest for each policy: they have nothing to do with each other.
+    /// One digest for each policy, because policies must not influence each other.
     digests: [u64; POLICIES],
     marks: Marks,
-    /// Every record, if somebody wants to read them.
+    /// Every record, if the trace is kept.
     pub(super) trace: Option<Vec<Record>>,
 }
 
-/// When something last happened.
+/// When each landmark last happened.
 #[derive(Debug, Default)]
 struct Marks {
     failure: Option<u64>,
@@ -40,7 +40,7 @@ struct Marks {
     heal: Option<u64>,
 }
 
-/// A pause that ends a burst.
+/// Length of a pause that ends a burst, in microseconds.
 const PAUSE: u64 = 60_000_000;
 
 // === impl Log ===
@@ -80,7 +80,7 @@ impl Log {
         }
     }
 
-    /// What was decided and told under each policy, as numbers to compare.
+    /// For each policy, a digest of everything that was decided and signalled.
     pub(super) const fn digests(&self) -> [u64; POLICIES] {
         self.digests
     }

@@ -1,21 +1,22 @@
-//! A fleet in virtual time, everything that can go wrong with its store, and the properties that hold
-//! all the same.
+//! A simulation in virtual time: a fleet, everything that can go wrong with its store, and the
+//! properties that hold all the same.
 //!
-//! A seed is a [`Schedule`]; a schedule is run by a [`World`]: some nodes with the real engine, clients,
-//! and a store that fails as it is told to. What is observed goes into a [trace], and after every
-//! step the [checks] look at it. Nothing else happens: no thread, no clock, no chance but the seed's. So
-//! a seed that fails, fails again, and can be [cut down](shrink) to the few steps that matter.
+//! A seed is a [`Schedule`]; a schedule is run by a [`World`]: some nodes with the real engine,
+//! clients, and a store that fails as it is told to. Everything observed goes into a [trace], and
+//! after every step the [checks] examine it. Nothing else is involved: no thread, no clock, no
+//! chance but the seed's. So a seed that fails, fails again, and can be [cut down](shrink) to the
+//! few steps that matter.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `schedule.rs`, `step.rs` | what happens, as data |
-//! | `world.rs`, `world/time.rs` | what happens to a fleet, and when |
-//! | `node.rs`, `hub.rs` | its nodes, and what they share |
+//! | `schedule.rs`, `step.rs` | the events of a simulation, as data |
+//! | `world.rs`, `world/time.rs` | the fleet, and its virtual time |
+//! | `node.rs`, `hub.rs` | the nodes, and the state they share |
 //! | `store.rs`, `counters.rs`, `fault.rs` | the store and what is wrong with it |
-//! | `trace.rs`, `log.rs` | what is observed, and what is remembered of it |
+//! | `trace.rs`, `log.rs` | the observations, and a log of them |
 //! | `checks/` | the properties |
-//! | `run.rs` | one seed, and the same again with something else |
-//! | `adversary.rs` | somebody who brings the store down for a purpose |
+//! | `run.rs` | runs of one seed, compared with each other |
+//! | `adversary.rs` | a search for the outages that gain an attacker most |
 //! | `shrink.rs` | the shortest schedule that still fails |
 
 pub mod adversary;

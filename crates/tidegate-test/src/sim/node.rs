@@ -16,28 +16,28 @@ use super::step::{Client, Verb};
 use super::store::SimStore;
 use super::trace::{Answer, Counters, What, Who};
 
-/// A node.
+/// A node: its engine, its clock and the policies in force on it.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) engine: Arc<Engine<SimStore>>,
     pub(super) number: u8,
-    /// How far its clock is ahead of the trace.
+    /// How far the node's clock is ahead of the trace.
     ahead: u64,
-    /// The policies in force.
+    /// The policies in force, one bit each.
     pub(super) in_force: u32,
-    /// When something is due, once somebody has asked.
+    /// When the engine is due to be polled, if that is known: `Some(None)` means never.
     pub(super) due: Option<Option<u64>>,
 }
 
-/// How long tickets may be settled in the simulation does not matter; how many are kept does.
+/// Number of tickets that are kept. How long they may be settled does not matter in the simulation.
 pub(super) const TICKETS: usize = 64;
 
 // === impl Node ===
 
 impl Node {
-    /// Starts a node, for the so-manieth time.
+    /// Starts a node; `lives` is the number of restarts so far in the simulation.
     pub(super) fn start(hub: &Arc<Hub>, number: u8, lives: u32, keys: u64) -> Self {
-        // Clocks of nodes have nothing to do with each other, nor with the ones before a restart.
+        // Clocks of nodes differ from each other, and from those before a restart.
         let ahead = EPOCH + mix(u64::from(number) << 32 | u64::from(lives)) % 1_000_000_000_000;
         let clock = NodeClock { hub: Arc::clone(hub), ahead };
         let digests = Digests::new([mix(keys), mix(keys ^ 1)]);
@@ -50,18 +50,18 @@ impl Node {
         Self { engine: Arc::new(engine), number, ahead, in_force: policies::ALL, due: None }
     }
 
-    /// The time of the trace as this node has it.
+    /// The time of this node's clock at the trace time `at`.
     pub(super) const fn time(&self, at: u64) -> Timestamp {
         Timestamp::from_micros(self.ahead + at)
     }
 
-    /// When something is due next, in the time of the trace.
+    /// When the engine is due to be polled next, in the time of the trace.
     pub(super) fn next_poll(&mut self) -> Option<u64> {
         let (engine, ahead) = (&self.engine, self.ahead);
         *self.due.get_or_insert_with(|| engine.next_poll().map(|at| on_trace(at, ahead)))
     }
 
-    /// How a policy stands, in the time of the trace.
+    /// How a policy stands, with its times in the time of the trace.
     pub(super) fn standing(&self, policy: &str) -> Option<Standing> {
         let mut standing = self.engine.standing(policy)?;
         let at = |since| Timestamp::from_micros(on_trace(since, self.ahead));
@@ -70,7 +70,7 @@ impl Node {
     }
 }
 
-/// Runs one request to its end, and leaves a ticket if it gets one.
+/// Runs one request to its end, and returns a ticket if it gets one.
 pub(super) async fn request(
     hub: Arc<Hub>,
     node: (u8, Arc<Engine<SimStore>>),
@@ -102,7 +102,7 @@ pub(super) async fn request(
             hub.record(number, policy, What::Shed { request });
             None
         }
-        // No limit of the policy counts by what is known of this client.
+        // No limit of the policy applies to what is known of this client.
         Err(_) => {
             hub.record(number, policy, What::Gone { request });
             None
@@ -110,7 +110,8 @@ pub(super) async fn request(
     }
 }
 
-/// Runs what an operator asks for to its end. Whatever comes of it is what the store was made to do.
+/// Runs an operator's request to its end. Its result is ignored: it depends on how the store was
+/// made to fail.
 pub(super) async fn operate(
     node: Arc<Engine<SimStore>>,
     policy: u8,
@@ -143,7 +144,7 @@ pub(super) async fn operate(
     None
 }
 
-/// What is known of a client, from texts that the caller keeps.
+/// The subject of a client, from texts that the caller keeps.
 fn subject<'a>(
     account: Option<&'a Account<'a>>,
     agent: Option<&'a [u8; 2]>,
@@ -166,12 +167,12 @@ fn subject<'a>(
     subject
 }
 
-/// An address in a prefix. Those of an IPv6 prefix differ with every request.
+/// An address in a prefix. Those in an IPv6 prefix differ with every request.
 fn address(prefix: u32, request: u32) -> IpAddr {
     if prefix.is_multiple_of(2) {
         return IpAddr::V4(Ipv4Addr::from(0x0A00_0000 + prefix));
     }
-    // Each in a site of its own.
+    // Each prefix is in a site of its own.
     let high = 0x2001_u128 << 112 | u128::from(prefix) << 80;
     IpAddr::V6(Ipv6Addr::from(high | u128::from(mix(u64::from(request)))))
 }
@@ -215,7 +216,7 @@ fn answer(decision: &Decision<'_>) -> Answer {
     }
 }
 
-/// Writes down what observers are told.
+/// Records what observers are told.
 fn observe(hub: &Hub, node: u8, ahead: u64, event: &Event) {
     let place = |name: &tidegate_core::Name| {
         let place = policies::NAMES.iter().position(|known| *known == name.as_str());
@@ -234,7 +235,7 @@ fn observe(hub: &Hub, node: u8, ahead: u64, event: &Event) {
     }
 }
 
-/// The same signal with the times of the trace.
+/// The same signal with its times in the time of the trace.
 fn translated(signal: Signal, ahead: u64) -> Signal {
     let on = |at: Timestamp| Timestamp::from_micros(on_trace(at, ahead));
     match signal {

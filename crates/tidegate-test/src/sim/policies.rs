@@ -1,4 +1,4 @@
-//! The policies of the simulated fleet: one of each kind that the contract of failure tells apart.
+//! The policies of the simulated fleet: one of each kind that the failure contract distinguishes.
 
 use tidegate_core::{
     Bucket, Calendar, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
@@ -8,25 +8,25 @@ use tidegate_core::{
 use super::checks::{Kind, Law};
 use super::hub::{DEADLINES, POLICIES};
 
-/// Their names, in order.
+/// The names of the policies, by index.
 pub(super) const NAMES: [&str; POLICIES] = ["login", "otp", "api", "admin", "read", "spend"];
 
-/// All of them are in force.
+/// The bits of all policies.
 pub(super) const ALL: u32 = (1 << POLICIES) - 1;
 
-/// What is left of the rate of `read` to one node: a tenth.
+/// The rate of `read` that is left to one node: a tenth.
 const READ_CEILING: u64 = 4;
 
-/// What one account may do under `api` in an hour.
+/// Requests that one account may make under `api` in an hour.
 const HOURLY: u64 = 20;
 
-/// The policy with the quota, and how much it is: for the checks.
+/// The index of the policy with a quota, and the size of the quota; for the checks.
 pub const QUOTA: (u8, u64) = (2, HOURLY);
 
-/// What is left of the window of `spend` to one node, for each address prefix: a tenth.
+/// The share of the window of `spend` that is left to one node, for each address prefix: a tenth.
 const SPEND_TENTH: u64 = 4;
 
-/// What the checks have to know of them.
+/// The facts about the policies that the checks need.
 #[must_use]
 pub fn laws() -> Vec<Law> {
     let kinds = [
@@ -41,7 +41,7 @@ pub fn laws() -> Vec<Law> {
     (0..POLICIES).map(law).collect()
 }
 
-/// Those with their bits set.
+/// A builder with the policies whose bits are set.
 pub(super) fn builder(in_force: u32) -> PolicySetBuilder {
     let mut builder = PolicySet::builder();
     for (place, _) in NAMES.iter().enumerate().filter(|(place, _)| in_force >> place & 1 == 1) {
@@ -50,7 +50,7 @@ pub(super) fn builder(in_force: u32) -> PolicySetBuilder {
     builder
 }
 
-/// All of them, checked.
+/// The set of the policies whose bits are set.
 pub(super) fn set(in_force: u32) -> PolicySet {
     builder(in_force).build(None).expect("the policies of the simulation are valid")
 }
@@ -87,7 +87,7 @@ fn limit(text: &str, by: &[Dimension], per_second: u64) -> Limit {
     Limit::new(name(text), Scope::of(by.iter().copied()), Shape::Bucket(bucket)).with_named_key()
 }
 
-/// So many in an hour of a calendar, whose periods only the store's clock tells.
+/// A quota for each calendar hour, whose bounds only the store's clock determines.
 fn hourly(text: &str, by: &[Dimension]) -> Limit {
     let hours = Calendar::try_new(Unit::Hour, "UTC", None).expect("a calendar");
     let quota = Quota::try_new(HOURLY, Period::Calendar(hours), Counts::Admitted).expect("a quota");

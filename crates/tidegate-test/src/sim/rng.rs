@@ -1,13 +1,13 @@
-//! The only source of chance in a simulation: one number in, the same run out.
+//! The only source of chance in a simulation: the same seed gives the same run.
 
-/// A splitmix64 generator. Small, quick, and every seed is a good one.
+/// A splitmix64 generator: small, quick, and good with every seed.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 // === impl Rng ===
 
 impl Rng {
-    /// The generator of a seed.
+    /// A generator with this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
@@ -19,7 +19,7 @@ impl Rng {
         mix(self.0)
     }
 
-    /// A number below `bound`, or zero.
+    /// A number below `bound`, or zero if `bound` is.
     pub const fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 { 0 } else { self.next() % bound }
     }
@@ -29,16 +29,16 @@ impl Rng {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
-    /// Whether one in so many happens.
+    /// True once in `many` calls, by chance.
     pub const fn one_in(&mut self, many: u64) -> bool {
         self.below(many) == 0
     }
 
-    /// One of these.
+    /// One of the elements of `of`, by chance.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If `of` is empty.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         let place = self.below(of.len() as u64);
         of[usize::try_from(place).unwrap_or(0)]
@@ -50,7 +50,7 @@ impl Rng {
     }
 }
 
-/// Scatters the bits of a number: what depends on it alone, and looks like chance.
+/// Scatters the bits of a number: the result depends on it alone, and looks random.
 #[must_use]
 pub(super) const fn mix(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

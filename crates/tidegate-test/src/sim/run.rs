@@ -1,4 +1,4 @@
-//! One seed from beginning to end, and the same again with something else.
+//! Runs one seed from beginning to end, and again in other ways that must give the same result.
 
 use core::ops::AddAssign;
 
@@ -12,22 +12,22 @@ use super::step::{Step, Verb};
 use super::trace::Record;
 use super::world::{Variant, World};
 
-/// What there was of everything.
+/// The figures of one or more runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Steps.
+    /// Number of steps.
     pub steps: u64,
-    /// Decisions.
+    /// Number of decisions.
     pub decisions: u64,
     /// Virtual time, in microseconds.
     pub micros: u64,
-    /// Changes of mode, in the order of [`Cause::ALL`].
+    /// Number of mode changes, in the order of [`Cause::ALL`].
     pub changes: [u64; Cause::ALL.len()],
-    /// Closures that came to their end during an outage.
+    /// Number of closures that ended during an outage.
     pub reopened: u64,
 }
 
-/// What came of a run.
+/// The result of a run.
 struct Ran {
     figures: Figures,
     digests: [u64; POLICIES],
@@ -36,23 +36,23 @@ struct Ran {
     broken: Option<Broken>,
 }
 
-/// Runs a schedule.
+/// Runs a schedule, and checks every property that concerns a single run.
 ///
 /// # Errors
 ///
-/// The property it breaks.
+/// The property that the schedule breaks.
 pub fn run(schedule: &Schedule) -> Result<Figures, Broken> {
     let ran = ran(schedule, Variant::default());
     ran.broken.map_or(Ok(ran.figures), Err)
 }
 
-/// The trace of a schedule, as far as it goes.
+/// The trace of a schedule, up to its end or to the step that breaks a property.
 #[must_use]
 pub(super) fn trace(schedule: &Schedule) -> Vec<Record> {
     ran(schedule, Variant { keeps_trace: true, ..Variant::default() }).trace
 }
 
-/// What was observed under each schedule, as text, with so many threads that run them.
+/// The trace of each schedule as text; `threads` threads run them.
 ///
 /// # Panics
 ///
@@ -82,7 +82,7 @@ pub fn logs(schedules: &[Schedule], threads: usize) -> Vec<String> {
     logs
 }
 
-/// Runs a schedule in other ways that must come to the same.
+/// Runs a schedule in other ways that must give the same result.
 ///
 /// # Errors
 ///
@@ -94,7 +94,7 @@ pub fn compare(schedule: &Schedule) -> Result<(), Broken> {
     p03_policies_do_not_concern_each_other(schedule)
 }
 
-/// Runs a schedule, and in other ways too.
+/// Runs a schedule, and compares it with other ways to run it.
 ///
 /// # Errors
 ///
@@ -130,10 +130,10 @@ fn p06_a_run_can_be_repeated(schedule: &Schedule, usual: &Ran) -> Result<(), Bro
     same("P06", "a second run of the same seed differs", &usual.digests, &again.digests)
 }
 
-/// Nothing depends on what counters are called within the process.
+/// Decisions do not depend on the digests that name counters within the process.
 fn p07_nothing_is_left_to_chance(schedule: &Schedule, usual: &Ran) -> Result<(), Broken> {
-    // Keys beyond what a node counts by themselves are counted together with those that happen to be
-    // near: that is where the digests show.
+    // When there are more keys than a node counts by themselves, the rest are counted together with
+    // keys that have similar digests. There the digests do matter.
     let crowds = |step: &Step| matches!(step, Step::Flood { count, .. } if *count > 10_000);
     if schedule.steps.iter().any(crowds) {
         return Ok(());
@@ -142,14 +142,15 @@ fn p07_nothing_is_left_to_chance(schedule: &Schedule, usual: &Ran) -> Result<(),
     same("P07", "with other digests other decisions", &usual.digests, &other.digests)
 }
 
-/// Whatever becomes of the store of one policy, the others decide as they would without that.
+/// Whatever happens to the store of one policy, the others decide as they would otherwise.
 fn p03_policies_do_not_concern_each_other(schedule: &Schedule) -> Result<(), Broken> {
     let schedule = unconcerned(schedule);
     let broken = u8::try_from(schedule.seed % POLICIES as u64).unwrap_or(0);
     let usual = ran(&schedule, Variant::default());
     let other = ran(&schedule, Variant { broken: Some(broken), ..Variant::default() });
-    // A flood may have what others leave of the bound that all calls of a node share. So what of it is
-    // shed, which is no decision, does depend on them; a policy's own part has tests of its own.
+    // A flood may use what others leave of the bound that all calls of a node share. So the number
+    // of its requests that are shed, which are no decisions, does depend on the others; a policy's
+    // own share has tests of its own.
     if usual.shed + other.shed > 0 {
         return Ok(());
     }
@@ -160,8 +161,8 @@ fn p03_policies_do_not_concern_each_other(schedule: &Schedule) -> Result<(), Bro
     same("P03", "with one store less other decisions", &but(usual.digests), &but(other.digests))
 }
 
-/// The same schedule without what the schedule itself makes of one policy for all of them: times that
-/// are counted from what has happened to any, tickets and counters in the order of all.
+/// The schedule without the steps by which one policy affects all others: waits that are counted
+/// from an event under any policy, and tickets and counters that are numbered over all policies.
 fn unconcerned(schedule: &Schedule) -> Schedule {
     let steps = schedule.steps.iter().filter_map(|step| match *step {
         Step::WaitDue => Some(Step::Wait(2_000_000)),

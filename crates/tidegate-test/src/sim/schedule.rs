@@ -1,4 +1,4 @@
-//! Schedules from seeds: what an attacker, a bad day and a bad network do to a fleet.
+//! Schedules made from seeds: what an attacker, a bad day and a bad network do to a fleet.
 //!
 //! Steps chosen one by one hardly ever bring a store down four times in half an hour, to the microsecond.
 //! So most of a schedule is made of small plots: an outage from its first failure to its end, a run on
@@ -13,31 +13,31 @@ use super::policies::QUOTA;
 use super::rng::Rng;
 use super::step::{Landmark, Over, Step};
 
-/// The most steps of a schedule.
+/// The largest number of steps in a schedule.
 pub const MOST: usize = 2_000;
 
-/// Edges that rules have, in seconds.
+/// Spans at whose end some rule changes its answer, in seconds.
 const EDGES: [u64; 12] = [2, 4, 5, 10, 60, 120, 300, 305, 600, 900, 1_500, 1_800];
 
 /// The policy with a calendar quota.
 const HOURLY: u8 = QUOTA.0;
 
-/// What happens under one seed.
+/// The events of one simulation.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// The seed.
+    /// The seed from which the schedule was made.
     pub seed: u64,
-    /// How many nodes there are.
+    /// Number of nodes.
     pub nodes: usize,
-    /// What happens, in order.
+    /// The events, in order.
     pub steps: Vec<Step>,
 }
 
-/// Makes a schedule.
+/// Writes the steps of a schedule.
 struct Writer {
     rng: Rng,
     steps: Vec<Step>,
-    /// What this schedule is mostly about.
+    /// The policy that this schedule is mostly about.
     policy: u8,
     node: u8,
 }
@@ -50,7 +50,7 @@ impl Schedule {
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(seed ^ 0x7469_6465);
         let nodes = usize::try_from(rng.between(1, NODES as u64)).unwrap_or(1);
-        // Most are short, so that many are tried; some are as long as they get.
+        // Most schedules are short, so that many are tried; some are as long as allowed.
         let most = match rng.below(8) {
             0 => MOST as u64,
             1 | 2 => rng.between(400, 1_200),
@@ -71,7 +71,7 @@ impl Schedule {
 // === impl Writer ===
 
 impl Writer {
-    /// Some fleets start with a store that is away.
+    /// Lets some fleets start with a store that fails.
     fn begin(&mut self) {
         if self.rng.one_in(4) {
             let fault = self.fault();
@@ -98,7 +98,7 @@ impl Writer {
         }
     }
 
-    /// The store goes away, is missed, comes back, and is trusted again, more or less.
+    /// Plot: the store fails, is missed, recovers, and is trusted again, more or less.
     fn outage(&mut self) {
         let (nodes, policies) = (self.some_nodes(), self.some_policies());
         let fault = self.fault();
@@ -131,7 +131,7 @@ impl Writer {
         }
     }
 
-    /// The store goes away and comes back, again and again, as fast as it is trusted.
+    /// Plot: the store fails and recovers again and again, as soon as it is trusted.
     fn flapping(&mut self) {
         for _ in 0..self.rng.between(2, 6) {
             let policies = 1 << self.policy | self.some_policies();
@@ -155,7 +155,7 @@ impl Writer {
         }
     }
 
-    /// Somebody tries one account as often as possible, at the times at which that might help.
+    /// Plot: a client tries one account as often as possible, at the times when that might help.
     fn run_on_an_account(&mut self) {
         let client = self.client();
         let policy = if self.rng.one_in(3) { 1 } else { 0 };
@@ -173,7 +173,7 @@ impl Writer {
         }
     }
 
-    /// Failures until there are blocks, and then no store to ask about them.
+    /// Plot: attempts until there are blocks, and then no store to ask about them.
     fn block_then_outage(&mut self) {
         let (client, policy) = (self.client(), self.rng.small(2));
         for _ in 0..self.rng.between(4, 12) {
@@ -196,7 +196,7 @@ impl Writer {
             Over::Agents,
             Over::Both,
         ]);
-        // Now and then more keys than a node counts by themselves.
+        // Now and then there are more keys than a node counts by themselves.
         let count = if self.rng.one_in(400) { 17_000 } else { self.rng.pick(&[5, 25, 70, 130]) };
         self.steps.push(Step::Flood { node, policy, count, over, client });
         self.steps.push(Step::Wait(self.rng.pick(&[0, 1_000, 250_000, 30_000_000, 59_999_999])));
@@ -204,7 +204,7 @@ impl Writer {
         self.steps.push(Step::Flood { node, policy, count: 10, over: Over::Nothing, client });
     }
 
-    /// Counters are damaged, and somebody finds out.
+    /// Plot: counters are damaged, and some requests find out.
     fn damage(&mut self) {
         let mark = self.rng.pick(&[Mark::Corrupt, Mark::Corrupt, Mark::Version]);
         let one_in = self.rng.pick(&[1, 2, 10, 50]);
@@ -215,7 +215,7 @@ impl Writer {
             self.steps.push(Step::Break { nodes, policies, fault });
         }
         if self.rng.one_in(3) {
-            // Everything is in order but what it takes to make a counter anew.
+            // Everything works except creating a counter anew.
             let way = self.rng.pick(&[Way::Slow, Way::Stalls, Way::Lies, Way::Unavailable]);
             let fault = Fault { reach: Reach::Amends, ..Fault::of(way) };
             self.steps.push(Step::Break { nodes: u8::MAX, policies: u8::MAX, fault });
@@ -229,7 +229,7 @@ impl Writer {
         }
     }
 
-    /// Operators do what they do, to somebody who goes on trying, and the store may go away meanwhile.
+    /// Plot: operators act on a client that goes on trying, and the store may fail meanwhile.
     fn operators(&mut self) {
         let (client, policy) = (self.client(), self.rng.small(3));
         let breaks = self.rng.below(8);
@@ -248,8 +248,8 @@ impl Writer {
         }
     }
 
-    /// A primary is taken for dead and goes on, as long as somebody asks it; then one of two histories
-    /// is lost.
+    /// Plot: a primary is taken for dead but goes on as long as nodes ask it; then one of the two
+    /// histories is lost.
     fn two_primaries(&mut self) {
         self.steps.push(Step::Split(self.rng.small(8)));
         let client = self.client();
@@ -267,7 +267,7 @@ impl Writer {
         self.ask();
     }
 
-    /// Periods end while requests are on their way to a store that takes its time.
+    /// Plot: calendar periods end while requests are on their way to a slow store.
     fn hours_end(&mut self) {
         let way = self.rng.pick(&[Way::Slow, Way::Slow, Way::Works, Way::Mixed, Way::Stalls]);
         self.steps.push(Step::Break {

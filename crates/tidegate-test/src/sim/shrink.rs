@@ -5,32 +5,32 @@ use super::run::{Figures, run, run_and_compare, trace};
 use super::schedule::Schedule;
 use super::trace::Record;
 
-/// A schedule that breaks a property, and how.
+/// A schedule that breaks a property, and how it breaks it.
 #[derive(Clone, Debug)]
 pub struct Failing {
-    /// The schedule.
+    /// The schedule, as short as it could be made.
     pub schedule: Schedule,
-    /// The property.
+    /// The property that the schedule breaks.
     pub broken: Broken,
-    /// What was observed.
+    /// The trace of the schedule.
     pub trace: Vec<Record>,
 }
 
-/// So many runs, and no more, to make a schedule shorter.
+/// The most runs that are made to shorten a schedule.
 const TRIES: usize = 1_500;
 
 /// Leaves out steps, many at a time and then one by one, for as long as the schedule still breaks the
 /// same property.
 #[must_use]
 pub fn shrink(schedule: Schedule, broken: Broken) -> Failing {
-    // Three properties are about several runs; for the others one is enough.
+    // Three properties compare several runs; for the others one run is enough.
     match broken.property {
         "P03" | "P06" | "P07" => shrink_by(run_and_compare, schedule, broken),
         _ => shrink_by(run, schedule, broken),
     }
 }
 
-/// Does the same with another way to run a schedule.
+/// Shortens a schedule as [`shrink`] does, with another function to run it.
 #[must_use]
 pub fn shrink_by(
     run: impl Fn(&Schedule) -> Result<Figures, Broken>,

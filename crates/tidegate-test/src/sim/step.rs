@@ -1,147 +1,149 @@
-//! What can be made to happen, as data: a schedule can be written down, cut short and run again.
+//! Events of a simulation as data: a schedule can be written down, shortened and run again.
 
 use super::counters::Mark;
 use super::fault::Fault;
 
-/// One thing that happens. Each stands by itself: without the ones before it still means the same.
+/// One event of a simulation. Each has its meaning without the steps before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Somebody asks.
+    /// A client makes a request.
     Ask {
-        /// Which node.
+        /// The node that is asked.
         node: u8,
-        /// Under which policy.
+        /// The policy that decides.
         policy: u8,
-        /// Who.
+        /// The client that asks.
         client: Client,
-        /// Only to look.
+        /// Whether the request only peeks and is not counted.
         peek: bool,
     },
-    /// Many ask at once.
+    /// Many clients make a request at once.
     Flood {
-        /// Which node.
+        /// The node that is asked.
         node: u8,
-        /// Under which policy.
+        /// The policy that decides.
         policy: u8,
-        /// How many.
+        /// Number of requests.
         count: u32,
-        /// What differs between them.
+        /// What differs between the clients.
         over: Over,
-        /// Who is the first.
+        /// The first client.
         client: Client,
     },
-    /// From now on the store treats these so: bits for nodes and policies.
+    /// From now on the store treats these nodes and policies in this way.
     Break {
-        /// Which nodes.
+        /// The nodes, one bit each.
         nodes: u8,
-        /// Which policies.
+        /// The policies, one bit each.
         policies: u8,
-        /// How.
+        /// What is wrong with the store.
         fault: Fault,
     },
-    /// So many microseconds pass.
+    /// This many microseconds pass.
     Wait(u64),
-    /// Time passes until something is due somewhere, if anything is.
+    /// Time passes until something is due on some node, or for a second if nothing is.
     WaitDue,
-    /// Time passes until so long after something has happened, or a microsecond less or more.
+    /// Time passes until a given time after an event, or until a microsecond before or after that.
     WaitEdge {
-        /// What has happened.
+        /// The event that the time is counted from.
         of: Landmark,
-        /// So many seconds after it.
+        /// Seconds after the event.
         after: u64,
-        /// And so many microseconds, less one.
+        /// Microseconds to add, plus one: 0 is a microsecond early, 1 exact, 2 a microsecond late.
         off: u8,
     },
-    /// The clock of the store is set forward or back.
+    /// The clock of the store is set forward or back by this many microseconds.
     Jump(i64),
-    /// Somebody says that an admitted attempt was a good one: so many tickets ago.
+    /// The host reports that an admitted attempt was a good one: that of the n-th last ticket,
+    /// counted from 0.
     Settle(u16),
-    /// A request that waits is given up: so many tasks ago.
+    /// A client gives up a request that waits: the n-th last of them, counted from 0.
     Leave(u16),
-    /// A node gets its policies anew, perhaps without one of them.
+    /// A node reloads its policies, perhaps without one of them.
     Reload {
-        /// Which node.
+        /// The node that reloads.
         node: u8,
-        /// Which policy is left out.
+        /// The policy that is left out.
         without: Option<u8>,
     },
-    /// A node ends and starts again.
+    /// A node stops and starts again.
     Restart(u8),
     /// The store loses everything.
     Forget,
-    /// One in so many counters is damaged, or repaired.
+    /// Some counters are damaged, or repaired.
     Spoil {
-        /// How.
+        /// The damage, or [`Mark::Fine`] to repair.
         mark: Mark,
-        /// One in so many.
+        /// One in this many counters is marked.
         one_in: u64,
-        /// Beginning with this one.
+        /// Counters are marked whose number equals this one modulo `one_in`.
         first: u64,
     },
-    /// The prober of a node comes round although nothing is due.
+    /// A node polls its engine for due probes, even if nothing is due.
     Poll(u8),
     /// An operator asks for something.
     Operate {
-        /// At which node.
+        /// The node that the operator asks.
         node: u8,
-        /// Under which policy.
+        /// The policy whose counters are meant.
         policy: u8,
-        /// About whom.
+        /// The client whose counters are meant.
         client: Client,
-        /// What.
+        /// What the operator asks for.
         verb: Verb,
     },
-    /// A replica of the store takes over for some nodes, bits, and the old primary goes on for the
-    /// others.
+    /// A replica of the store takes over for the nodes whose bits are set, and the old primary goes
+    /// on for the others.
     Split(u8),
-    /// There is one primary again: the first or the second. What the other has counted is lost.
+    /// The store has one primary again: the first (0) or the second (1). The counts of the other
+    /// are lost.
     Join(u8),
 }
 
 /// What an operator asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// A block of so many microseconds, of a high level or of none.
+    /// Block a client for this many microseconds, with a high level or with none.
     Block(u64, bool),
-    /// No block, and no attempts that lead to one.
+    /// Lift a client's block, and forget the attempts that lead to one.
     Unblock,
-    /// Nothing counted.
+    /// Forget everything counted for a client.
     Reset,
-    /// The blocks that hold.
+    /// List the blocks that hold.
     List,
-    /// The list, and the first block on it lifted.
+    /// List the blocks, and lift the first of them.
     Lift,
 }
 
-/// Who asks.
+/// A client that makes requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// At which account.
+    /// The account that the client tries.
     pub account: Option<u32>,
-    /// From where.
+    /// The address prefix that the client comes from.
     pub prefix: Option<u32>,
-    /// With what.
+    /// The user agent of the client.
     pub agent: Option<u8>,
     /// Whether the host vouches for the device.
     pub vouched: bool,
 }
 
-/// What differs between those who ask at once.
+/// What differs between the clients of a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// Nothing.
+    /// Nothing differs.
     Nothing,
-    /// The account.
+    /// The account differs.
     Accounts,
-    /// The prefix.
+    /// The prefix differs.
     Prefixes,
-    /// The agent.
+    /// The agent differs.
     Agents,
-    /// The account and the prefix.
+    /// The account and the prefix differ.
     Both,
 }
 
-/// Something that has happened and that edges are counted from.
+/// An event from which [`Step::WaitEdge`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Landmark {
     /// The last failure of the store.
@@ -152,16 +154,16 @@ pub enum Landmark {
     Entry,
     /// The last request that local caps admitted.
     Admitted,
-    /// The first one of the last burst that they admitted.
+    /// The first request of the last burst that local caps admitted.
     FirstAdmitted,
-    /// When the store was last mended.
+    /// The last time the store was repaired.
     Heal,
 }
 
 // === impl Client ===
 
 impl Client {
-    /// The one that comes after so many others in a flood.
+    /// The client with this number in a flood; `self` has the number 0.
     #[must_use]
     pub fn other(mut self, over: Over, number: u32) -> Self {
         let next = |of: Option<u32>| Some(of.unwrap_or(0) + number);

@@ -1,4 +1,4 @@
-//! The simulated store: real counters, a wire that takes time, and whatever is wrong with it.
+//! The simulated store: real counters, a wire that takes time, and the faults of a schedule.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -13,11 +13,11 @@ use super::fault::Failure;
 use super::hub::{Hub, Op, State};
 use super::trace::{OpKind, Outcome};
 
-/// The store, as one node sees it.
+/// The simulated store, as one node sees it.
 #[derive(Clone, Debug)]
 pub(super) struct SimStore(pub(super) Arc<Hub>);
 
-/// Ready when it is time.
+/// A future that is ready at this virtual time.
 struct At<'h> {
     hub: &'h Hub,
     time: u64,
@@ -26,7 +26,8 @@ struct At<'h> {
 // === impl SimStore ===
 
 impl SimStore {
-    /// Does what is asked, if that is what becomes of it, when the time has come.
+    /// Runs one operation: waits until it is due to be answered, then does it or fails it, as the
+    /// fault decides.
     async fn run<T>(
         &self,
         kind: OpKind,
@@ -38,7 +39,7 @@ impl SimStore {
         let op: Op = self.0.begin(kind, within);
         if op.fate.failure == Some(Failure::Timeout(true)) {
             let now = self.0.now();
-            // Done, and nobody will ever hear of it.
+            // The operation is done, but its result is never reported.
             let _ = self.0.with(|state| act(state, now));
         }
         At { hub: &self.0, time: op.done_at }.await;
@@ -144,7 +145,8 @@ fn outcome<T>(
     match result {
         Ok(_) => Outcome::Good,
         Err(StoreError::Unavailable | StoreError::Timeout) => Outcome::Failed,
-        // Nobody else uses what a probe writes. A request is shed, and that is no failure (A39).
+        // No other client writes what a probe writes, so this is a failure. A request is shed,
+        // which is none (A39).
         Err(StoreError::Contended) if kind == OpKind::Probe => Outcome::Failed,
         Err(StoreError::Contended) => Outcome::Shed,
         Err(StoreError::Refused) => Outcome::Refused,

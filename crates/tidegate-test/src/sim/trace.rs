@@ -1,107 +1,107 @@
-//! What was observed of some nodes, as data.
+//! Traces: what was observed of some nodes, as data.
 //!
-//! A trace knows nothing of how it came about: the simulation records one, and so can whoever wraps the
-//! store of a real process and listens to its events. Times are microseconds on one clock that all of
-//! it shares. What happens at one instant is in the order in which it happened.
+//! A trace does not depend on how it was recorded: the simulation makes one, and so can a program
+//! that wraps the store of a real process and listens to its events. Times are microseconds on one
+//! clock for the whole trace. Records of one instant are in the order in which things happened.
 
 use core::fmt;
 
 use tidegate_core::{Alarm, Level, Mode, Signal, Standing};
 
-/// One thing that was observed.
+/// One observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When, in microseconds.
+    /// The time of the observation, in microseconds.
     pub at: u64,
-    /// On which node.
+    /// The node that was observed.
     pub node: u8,
-    /// Under which policy, by its place in the list of them; zero where it concerns all.
+    /// The index of the policy that was observed; zero if the observation concerns all policies.
     pub policy: u8,
-    /// What.
+    /// What was observed.
     pub what: What,
 }
 
-/// What can be observed.
+/// The kinds of observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The node has started, and knows nothing.
+    /// The node has started, with an empty memory.
     Started,
     /// The policies in force, one bit for each, beginning with the lowest.
     InForce(u32),
     /// A request came in.
     Asked {
-        /// Its number.
+        /// The number of the request.
         request: u32,
-        /// Whose it is.
+        /// The client that made the request.
         who: Who,
-        /// Whether it counts, or is only a look.
+        /// Whether the request is counted, or only a peek.
         counted: bool,
     },
-    /// The store was asked something.
+    /// An operation was sent to the store.
     Sent {
         /// The number of the operation.
         op: u32,
-        /// For whom.
+        /// The reason for the operation.
         by: By,
-        /// What.
+        /// The kind of operation.
         kind: OpKind,
     },
-    /// The store has answered, or not.
+    /// An operation on the store has ended, with an answer or without.
     Done {
         /// The number of the operation.
         op: u32,
-        /// What came of it.
+        /// The outcome of the operation.
         outcome: Outcome,
     },
     /// A request was decided.
     Decided {
-        /// Its number.
+        /// The number of the request.
         request: u32,
-        /// How.
+        /// The answer to the request.
         answer: Answer,
     },
-    /// Whoever asked has gone, and will not hear the answer.
+    /// The client of a request has gone, and will not get an answer.
     Gone {
         /// The number of the request.
         request: u32,
     },
-    /// A request was shed, without a decision: more were under way than the node may have.
+    /// A request was shed, without a decision: more were under way than the node allows.
     Shed {
         /// The number of the request.
         request: u32,
     },
     /// Observers were told of a decision.
     Observed {
-        /// In which mode.
+        /// The mode of the decision.
         mode: Mode,
-        /// Whether it passes.
+        /// Whether the request was admitted.
         admitted: bool,
     },
-    /// Observers were told something about the policy; its times are those of the trace.
+    /// Observers were sent a signal about the policy; its times are those of the trace.
     Told(Signal),
     /// The node has noticed that the store may have lost counts.
     Lost,
-    /// The store has told an operator how a counter stands that was changed.
+    /// The store has told an operator the state of a counter that the operator changed.
     Amended {
-        /// The counter, by its number.
+        /// The number of the counter.
         counter: u64,
-        /// For how many microseconds it is blocked.
+        /// For how many microseconds the counter is blocked.
         blocked: u64,
     },
-    /// What is known from outside: the clock of the store is so far ahead of the trace.
+    /// Known from outside: the clock of the store is this many microseconds ahead of the trace.
     Clock(u64),
-    /// What is known from outside: the store forgets something.
+    /// Known from outside: the store has lost counts.
     Forgets,
-    /// What is known from outside: so many primaries keep counts, each its own. Of two, one is
-    /// forgotten when there is one again.
+    /// Known from outside: this many primaries keep counts, each its own. When two become one, the
+    /// counts of one are lost.
     Primaries(u8),
-    /// Somebody has asked how the policy stands.
+    /// A host has asked how the policy stands.
     Stood(Standing),
-    /// What is known from outside: from now on this is how the store treats the policy.
+    /// Known from outside: from now on the store treats the policy in this way.
     Truth(Truth),
 }
 
-/// Whose request it is, as numbers that tell one from the other.
+/// The client of a request, as numbers that tell clients apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Who {
     /// The account, if known.
@@ -112,87 +112,88 @@ pub struct Who {
     pub agent: Option<u64>,
 }
 
-/// For whom the store was asked.
+/// Why the store was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// To decide a request.
+    /// The store was asked to decide the request with this number.
     Request(u32),
-    /// To see whether it works.
+    /// The store was asked to see whether it works.
     Probe,
-    /// Because the host said what a request really was.
+    /// The store was asked because the host reported what a request really was.
     Host,
-    /// Because an operator asks for something.
+    /// The store was asked because an operator wanted something.
     Operator,
 }
 
-/// What the store was asked.
+/// The kind of a store operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpKind {
-    /// To charge.
+    /// Charges counters.
     Charge,
-    /// To look.
+    /// Peeks at counters.
     Peek,
-    /// To settle.
+    /// Settles a ticket.
     Settle,
-    /// To amend a counter.
+    /// Amends a counter.
     Amend,
-    /// For the blocks that hold, or to lift one by its name: whichever policy they are of.
+    /// Lists the blocks that hold, or lifts one by its name, whatever its policy.
     List,
-    /// Whether it works.
+    /// Tries whether the store works.
     Probe,
 }
 
-/// What came of an operation.
+/// The outcome of a store operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was done.
+    /// The operation was done.
     Good,
-    /// The store failed: not there, not in time, too busy.
+    /// The store failed: it was not reachable, not in time or too busy.
     Failed,
-    /// The store does not let us.
+    /// The store does not permit the operation.
     Refused,
-    /// One counter, by its number, is unreadable.
+    /// The counter with this number is unreadable.
     Corrupt(u64),
-    /// One counter was written by another version.
+    /// A counter was written by another version.
     Version,
-    /// The store needs other calendar periods; nothing was done.
+    /// The store needs other calendar periods; the operation was not done.
     Stale,
-    /// It was shed, because there were too many at once; nothing was done, and nobody has failed.
+    /// The operation was shed, because there were too many at once; it was not done, and it is no
+    /// failure.
     Shed,
 }
 
-/// How the store treats a policy on a node, as whoever breaks it knows.
+/// How the store treats a policy on a node, as the test that breaks it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
     /// Everything works, in time.
     Good,
     /// Everything fails, in a way that counts.
     Bad,
-    /// Something in between.
+    /// Something in between: only some operations fail, or only at times.
     Odd,
 }
 
 /// The answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// In which mode it was decided.
+    /// The mode in which the request was decided.
     pub mode: Mode,
-    /// Whether it passes.
+    /// Whether the request was admitted.
     pub admitted: bool,
-    /// When to come back, in microseconds, if that was told.
+    /// The wait in microseconds, if the answer has one.
     pub wait: Option<u64>,
-    /// What is left of the local cap that decided, if one did.
+    /// How much is left of the local cap that decided, if one did.
     pub left: Option<u64>,
-    /// Whether a block keeps it out, and of which level.
+    /// The block that refuses the request, if one does, by its level if it has one.
     pub block: Option<Option<Level>>,
-    /// The critical condition it carries.
+    /// The critical condition that the answer carries.
     pub alarm: Option<Alarm>,
-    /// The counters with blocks that it concerns, and how long each of them is blocked. While the store
-    /// is not asked nothing is known of that.
+    /// The counters with blocks that the request concerns, and how long each of them is blocked.
+    /// Unknown while the store is not asked.
     pub counters: Counters,
 }
 
-/// Some counters, and for how many microseconds each is blocked.
+/// Some counters, and for how many microseconds each of them is blocked.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     list: [(u64, u64); Self::MOST],
@@ -202,10 +203,10 @@ pub struct Counters {
 // === impl Counters ===
 
 impl Counters {
-    /// No more are kept.
+    /// The most counters that are kept.
     const MOST: usize = 8;
 
-    /// Adds one, if there is room.
+    /// Adds a counter, if there is room.
     pub fn push(&mut self, counter: u64, blocked: u64) {
         if let Some(place) = self.list.get_mut(self.len) {
             *place = (counter, blocked);
@@ -213,7 +214,7 @@ impl Counters {
         }
     }
 
-    /// All of them.
+    /// The counters, each with the microseconds for which it is blocked.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.list.iter().take(self.len).copied()
     }
@@ -229,7 +230,7 @@ impl fmt::Debug for Counters {
 // === impl Record ===
 
 impl fmt::Display for Record {
-    /// One line, with the time in seconds.
+    /// Writes one line, with the time in seconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, micros) = (self.at / 1_000_000, self.at % 1_000_000);
         write!(f, "{seconds:>6}.{micros:06} n{} p{} {:?}", self.node, self.policy, self.what)
@@ -239,7 +240,7 @@ impl fmt::Display for Record {
 // === impl Outcome ===
 
 impl Outcome {
-    /// Whether it is the store's fault by itself.
+    /// Whether this outcome alone is the store's fault.
     #[must_use]
     pub const fn blames_store(self) -> bool {
         matches!(self, Self::Failed | Self::Refused)

@@ -1,8 +1,8 @@
 //! A fleet, its clients and its store, in virtual time.
 //!
-//! Requests and probes are futures. Whoever waits for the store says when its answer comes; time then
-//! goes from one such instant to the next, and to those at which a prober is due. Nothing sleeps, and
-//! nothing depends on anything but the schedule and its seed.
+//! Requests and probes are futures. A task that waits for the store says when the answer comes;
+//! time then moves from one such instant to the next, and to those at which a prober is due.
+//! Nothing sleeps, and nothing depends on anything but the schedule and its seed.
 
 mod time;
 
@@ -20,7 +20,7 @@ use super::rng::mix;
 use super::step::{Client, Over, Step, Verb};
 use super::trace::{By, Record, Truth, What};
 
-/// Everything there is.
+/// The whole simulation: nodes, tasks, store and checks.
 pub struct World {
     hub: Arc<Hub>,
     nodes: Vec<Node>,
@@ -33,11 +33,11 @@ pub struct World {
     tickets: Vec<Ticket>,
     checks: Checks,
     records: Vec<Record>,
-    /// What was decided and told, for comparisons.
+    /// The log of decisions and signals, for comparisons.
     pub(super) log: Log,
 }
 
-/// A request, a probe or a settlement under way.
+/// A request, a probe, a settlement or an operator's call under way.
 struct Task {
     future: Pin<Box<dyn Future<Output = Option<String>>>>,
     context: hub::Context,
@@ -50,18 +50,18 @@ struct Ticket {
     text: String,
 }
 
-/// How a run differs from the one of its seed.
+/// How a run differs from the usual run of its seed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Variant {
-    /// Counters have other digests.
+    /// Whether counters have other digests.
     pub other_digests: bool,
-    /// The store of this policy never works.
+    /// The policy whose store never works.
     pub broken: Option<u8>,
-    /// Every record is kept.
+    /// Whether every record is kept.
     pub keeps_trace: bool,
 }
 
-/// Whether the properties still hold.
+/// `Ok` if the properties still hold, or the one that is broken.
 type Holds = Result<(), Broken>;
 
 // === impl World ===
@@ -100,21 +100,21 @@ impl World {
         world
     }
 
-    /// Makes one thing happen.
+    /// Makes one event happen.
     ///
     /// # Errors
     ///
-    /// The property that it breaks.
+    /// The property that the event breaks.
     pub fn step(&mut self, step: &Step) -> Result<(), Broken> {
         self.act(step)?;
-        // Everything that is possible at this instant happens at it.
+        // Everything that is due at this instant happens now.
         self.run_until(self.hub.now())?;
         let asked = usize::try_from(self.log.steps % self.nodes.len() as u64).unwrap_or(0);
         self.log.steps += 1;
         self.ask_standing(asked)
     }
 
-    /// Lets everything that is under way come to its end.
+    /// Lets everything that is under way end.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl World {
             Step::WaitEdge { of, after, off } => self.wait_edge(of, after, off),
             Step::Jump(micros) => {
                 let set = |state: &mut hub::State| {
-                    // It never shows a time before all of this began.
+                    // The clock of the store never shows a time long before the simulation began.
                     let ahead = state.store_ahead.saturating_add_signed(micros);
                     state.store_ahead = ahead.max(hub::EPOCH - 100_000_000_000);
                 };
@@ -202,7 +202,7 @@ impl World {
         self.spawn(node, policy, By::Operator, Box::pin(future))
     }
 
-    /// Records what time it is for the store.
+    /// Records the time of the store's clock.
     fn tell_clock(&self) {
         let ahead = self.hub.with(|state| state.store_ahead);
         self.hub.record(0, 0, What::Clock(ahead));
@@ -224,7 +224,7 @@ impl World {
         let engine = Arc::clone(&node.engine);
         let text = ticket.text;
         let future = async move {
-            // It may be too late, or the store may be away: whoever got in is in all the same.
+            // It may be too late, or the store may be away: the client was admitted all the same.
             let _ = engine.settle(&text, 0).await;
             None
         };
@@ -244,7 +244,7 @@ impl World {
 
     fn drop_task(&mut self, place: usize) {
         let Some(task) = self.tasks[place].take() else { return };
-        // Its place is not given to others: a timer may still point to it.
+        // The slot is not given to other tasks: a timer may still point to it.
         if let By::Request(request) = task.context.by {
             self.hub.record(task.context.node, task.context.policy, What::Gone { request });
         }
@@ -282,8 +282,8 @@ impl World {
         }
     }
 
-    /// Other policies are in force. Who is in the middle of something is waited for, because what
-    /// becomes of a policy that is no more is nobody's business.
+    /// Puts other policies in force on a node. Requests under way are waited for first, because
+    /// nothing is promised about a policy that is gone.
     fn reload(&mut self, node: u8, without: Option<u8>) -> Holds {
         let place = usize::from(node) % self.nodes.len();
         self.run_until(self.hub.now() + 1_000_000)?;

@@ -1,9 +1,9 @@
-//! Answers, read from the bytes of a connection by the letter.
+//! HTTP answers, parsed strictly from the bytes of a connection.
 //!
-//! A smuggled request shows as one answer too many. So nothing is skipped here and nothing guessed:
-//! each byte belongs to an answer whose length is said exactly once, or the connection is wrong.
+//! A smuggled request shows as one answer too many. So nothing is skipped or guessed here: each
+//! byte belongs to an answer whose length is stated exactly once, or the connection is wrong.
 
-/// An answer without its body.
+/// An HTTP answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAnswer {
     /// The version and status, such as `HTTP/1.1 400`.
@@ -21,10 +21,10 @@ impl HttpAnswer {
     ///
     /// # Errors
     ///
-    /// The bytes are no answer, or one whose end is not clear.
+    /// If the bytes are not an answer, or one whose end is not clear.
     pub fn read(bytes: &[u8]) -> Result<Option<(Self, usize)>, String> {
         let Some(head) = position(bytes, b"\r\n\r\n") else {
-            // What cannot become an answer is wrong before its head is complete.
+            // Bytes that cannot become an answer are wrong even before the head is complete.
             let start = &bytes[..bytes.len().min(7)];
             return if b"HTTP/1.".starts_with(start) {
                 Ok(None)
@@ -64,7 +64,7 @@ impl HttpAnswer {
         self.fields.iter().filter(move |field| field.0 == name).map(|field| field.1.as_str())
     }
 
-    /// The body at the beginning of `rest` and how many bytes it takes.
+    /// The body at the beginning of `rest` and its length there; `None` if more bytes are needed.
     fn body(&self, rest: &[u8]) -> Result<Option<(Vec<u8>, usize)>, String> {
         let lengths: Vec<&str> = self.values("content-length").collect();
         let codings: Vec<&str> = self.values("transfer-encoding").collect();
@@ -135,7 +135,7 @@ fn wrong<T>(what: &str, bytes: &[u8]) -> Result<T, String> {
     Err(format!("{what}: {}", bytes[..bytes.len().min(200)].escape_ascii()))
 }
 
-/// The position of `wanted` in `bytes`.
+/// The position of the first `wanted` in `bytes`.
 fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }

@@ -1,4 +1,4 @@
-//! Chunked bodies of which two readers find different ends.
+//! Chunked bodies in which two readers could find different ends.
 
 use super::{Case, Requests};
 

@@ -2,7 +2,7 @@
 
 use super::{Case, Expect, Requests};
 
-/// A Host field.
+/// The Host field that the controls send.
 const HOST: &str = "Host: tidegate.example\r\n";
 
 /// Adds the well-formed connections.
@@ -89,7 +89,8 @@ fn chunks(requests: Requests<'_>) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Connections on which only the first request is answered, because it is the last by its own word.
+/// Connections on which only the first request is answered, because it asks for the end of the
+/// connection.
 fn last(requests: Requests<'_>) -> Vec<(&'static str, String)> {
     let good = requests.good();
     let line = |version: &str| format!("GET {} {version}", requests.get);

@@ -1,4 +1,4 @@
-//! Field lines that are none, and Host.
+//! Malformed field lines, and malformed Host fields.
 
 use super::{Case, Requests};
 
@@ -8,7 +8,7 @@ pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<Case>) {
     hosts(requests, cases);
 }
 
-/// Adds the cases of fields that may have any name.
+/// Adds the cases of malformed field lines that may have any name.
 fn others(requests: Requests<'_>, cases: &mut Vec<Case>) {
     let line = format!("GET {} HTTP/1.1", requests.get);
     let host = "Host: tidegate.example\r\n";
@@ -54,7 +54,7 @@ fn others(requests: Requests<'_>, cases: &mut Vec<Case>) {
     }
 }
 
-/// Adds the cases of Host.
+/// Adds the cases of malformed Host fields.
 fn hosts(requests: Requests<'_>, cases: &mut Vec<Case>) {
     let line = format!("GET {} HTTP/1.1", requests.get);
     for (name, fields) in [

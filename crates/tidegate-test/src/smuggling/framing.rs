@@ -1,15 +1,15 @@
-//! Heads that do not say where their body ends, or say it twice.
+//! Heads that do not say where their body ends, or that say it twice.
 
 use super::{Case, Requests};
 
-/// Adds the cases of Content-Length and Transfer-Encoding in heads.
+/// Adds the cases of malformed Content-Length and Transfer-Encoding fields in heads.
 pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<Case>) {
     lengths(requests, cases);
     codings(requests, cases);
     both(requests, cases);
 }
 
-/// Adds the cases of Content-Length alone.
+/// Adds the cases of Content-Length without Transfer-Encoding.
 fn lengths(requests: Requests<'_>, cases: &mut Vec<Case>) {
     let body = requests.body;
     let count = body.len();
@@ -60,7 +60,7 @@ fn lengths(requests: Requests<'_>, cases: &mut Vec<Case>) {
     }
 }
 
-/// Adds the cases of Transfer-Encoding alone.
+/// Adds the cases of Transfer-Encoding without Content-Length.
 fn codings(requests: Requests<'_>, cases: &mut Vec<Case>) {
     let chunks = format!("{:x}\r\n{}\r\n0\r\n\r\n", requests.body.len(), requests.body);
     for (name, fields) in [
@@ -106,7 +106,7 @@ fn codings(requests: Requests<'_>, cases: &mut Vec<Case>) {
     requests.refuse("coding in HTTP/1.0", requests.request(&old, field, &chunks), cases);
 }
 
-/// Adds the cases of Content-Length and Transfer-Encoding beside each other, and of CONNECT.
+/// Adds the cases of Content-Length together with Transfer-Encoding, and of CONNECT.
 fn both(requests: Requests<'_>, cases: &mut Vec<Case>) {
     let body = requests.body;
     let chunks = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());

@@ -1,4 +1,4 @@
-//! Request lines that are none, and lines before them.
+//! Malformed request lines, and lines before the request line.
 
 use super::{Case, Expect, Requests};
 
@@ -88,7 +88,7 @@ fn around(requests: Requests<'_>, cases: &mut Vec<Case>) {
     ] {
         requests.refuse(name, shape, cases);
     }
-    // Only as the first bytes of a connection is this HTTP/2.
+    // These bytes mean HTTP/2 only at the beginning of a connection.
     let bytes = format!("{good}PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n{good}").into_bytes();
     let expect = Expect::Refused { after: 1 };
     cases.push(Case { name: "preface of HTTP/2 after a request", bytes, expect });

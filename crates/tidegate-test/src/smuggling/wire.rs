@@ -1,7 +1,8 @@
-//! The cases on a real socket.
+//! Sends the cases over a real socket.
 //!
-//! Nothing is half-closed: a listener that waits for the end of its input would pass for one that
-//! refuses. Whether a connection stays silent is known only by waiting, so that takes 300 ms.
+//! The sending side stays open: otherwise a listener that waits for the end of its input would pass
+//! for one that refuses. That a connection stays silent can only be seen by waiting, which takes
+//! 300 ms.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -21,10 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest case that is sent byte by byte, in bytes.
 const BYTEWISE: usize = 600;
 
-/// The most bytes that are read of one connection.
+/// The most bytes that are read from one connection.
 const MOST: usize = 1 << 20;
 
-/// Connections at a time, since most of the time is spent in silence.
+/// Number of connections at a time; there are several because most of the time is spent waiting.
 const AT_ONCE: usize = 8;
 
 /// The pieces in which the bytes of a case are written.
@@ -58,7 +59,7 @@ pub(super) enum End {
     Broken(String),
 }
 
-/// Sends all cases to a listener in all deliveries; a line for each that goes wrong.
+/// Sends all cases to a listener in all deliveries, and returns a line for each failure.
 #[must_use]
 pub fn check_all(address: SocketAddr, requests: Requests<'_>) -> Vec<String> {
     let cases = cases(requests);
@@ -77,7 +78,7 @@ pub fn check_all(address: SocketAddr, requests: Requests<'_>) -> Vec<String> {
     wrong.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends one case in all deliveries that it is short enough for.
+/// Sends one case in all deliveries that its length allows.
 fn check_deliveries(address: SocketAddr, case: &Case) -> Vec<String> {
     let all = [Delivery::Whole, Delivery::Halves, Delivery::Bytewise];
     let short = case.bytes.len() <= BYTEWISE;
@@ -91,7 +92,7 @@ fn check_deliveries(address: SocketAddr, case: &Case) -> Vec<String> {
 ///
 /// # Errors
 ///
-/// The answers are not the expected ones; with the bytes and the answers.
+/// If the answers are not the expected ones; with the bytes and the answers.
 pub fn check(address: SocketAddr, case: &Case, delivery: Delivery) -> Result<(), String> {
     let heard = converse(address, case, delivery);
     judge(case.expect, &heard).map_err(|wrong| {
@@ -101,7 +102,7 @@ pub fn check(address: SocketAddr, case: &Case, delivery: Delivery) -> Result<(),
     })
 }
 
-/// Sends the bytes of a case and reads until the end, or until nothing more is to come.
+/// Sends the bytes of a case and reads until the connection ends or stays silent.
 fn converse(address: SocketAddr, case: &Case, delivery: Delivery) -> Heard {
     let mut heard = Heard { answers: Vec::new(), end: End::Silent };
     let mut read = || -> Result<End, String> {
@@ -114,7 +115,7 @@ fn converse(address: SocketAddr, case: &Case, delivery: Delivery) -> Heard {
             Delivery::Bytewise => 1,
         };
         for piece in case.bytes.chunks(piece.max(1)) {
-            // A listener that has refused already does not take the rest.
+            // A listener that has already refused does not accept the rest.
             if stream.write_all(piece).is_err() {
                 break;
             }
@@ -150,7 +151,7 @@ fn converse(address: SocketAddr, case: &Case, delivery: Delivery) -> Heard {
     heard
 }
 
-/// Whether answers are the expected ones.
+/// Checks that the answers are the expected ones.
 pub(super) fn judge(expect: Expect, heard: &Heard) -> Result<(), String> {
     let (before, last) = match expect {
         Expect::Answered(count) | Expect::Closed(count) => (count, None),

@@ -2,7 +2,7 @@
 
 use tidegate_core::{Attempts, Ladder, Level, Shape, Span, Threshold};
 
-/// When attempts become too many: from which one on, in how many microseconds.
+/// The threshold of a window: the attempt from which on it refuses, its length, and its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowPlan {
     /// The attempt that is refused.
@@ -13,14 +13,15 @@ pub struct WindowPlan {
     pub block: u64,
 }
 
-/// What happens then.
+/// How an abuse log blocks once its window is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MannerPlan {
     /// A block of fixed length.
     Temp,
-    /// Another window besides, with another block. One that is not longer and larger is made so.
+    /// A second, long window with a block of its own. It is made longer and larger than the first
+    /// if it is not.
     Dual(WindowPlan),
-    /// Blocks of these levels, 1 to 6.
+    /// Blocks on a ladder between these two levels, 1 to 6.
     Ladder(u8, u8),
 }
 
@@ -32,7 +33,7 @@ impl WindowPlan {
         Threshold { block_at: self.block_at.clamp(2, most), per, block }
     }
 
-    /// The shape, with no `block_at` above `most`.
+    /// The shape of the abuse log, with no `block_at` above `most`.
     pub(super) fn shape(self, manner: MannerPlan, most: u16) -> Shape {
         let temp = self.build(most);
         let attempts = match manner {

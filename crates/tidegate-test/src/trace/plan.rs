@@ -1,4 +1,5 @@
-//! Policies as plain data, which shrink and print well, and how they become the core's.
+//! Policies as plain data, which shrink and print well, and their conversion to the core's
+//! policies.
 
 use core::mem::discriminant;
 
@@ -11,103 +12,105 @@ use tidegate_core::{
 use super::Who;
 use super::attempts::{MannerPlan, WindowPlan};
 
-/// A policy: its limits, by name.
+/// A policy as plain data.
 #[derive(Clone, Debug)]
 pub struct PolicyPlan {
-    /// The limits; those of the same `name` are the same limit before and after a reload.
+    /// The limits; those with the same `name` are the same limit before and after a reload.
     pub limits: Vec<LimitPlan>,
 }
 
-/// One limit.
+/// A limit as plain data.
 #[derive(Clone, Debug)]
 pub struct LimitPlan {
-    /// Its number, which makes its name.
+    /// The number of the limit, from which its name is made.
     pub name: u8,
-    /// Who is counted together.
+    /// Which requests are counted together.
     pub scope: ScopePlan,
-    /// When it is asked.
+    /// The stage at which the limit is asked.
     pub stage: StagePlan,
-    /// Whether it only reports.
+    /// Whether the limit is in shadow, so that it only reports.
     pub shadow: bool,
-    /// What a request takes: so many per request, or so many times its weight.
+    /// The units that a request takes: a fixed number per request if true, or else a multiple of
+    /// its weight.
     pub cost: (bool, u64),
-    /// What it counts.
+    /// The shape of the limit, with its numbers.
     pub shape: ShapePlan,
-    /// Whether attempts of one user count once; not where each user is counted alone.
+    /// Whether attempts of one user count once; has no effect where each user is counted alone.
     pub distinct: bool,
-    /// Other numbers for one value of the scope, if it has any.
+    /// Other numbers for one value of the scope, if there are any.
     pub other: Option<OverridePlan>,
-    /// Whether its keys go without its name. Of the limits of a policy the first alone may: no other
-    /// has ever the name of its counters then.
+    /// Whether the keys of this limit leave out its name. Only the limit numbered 0 may do that, so
+    /// that no other limit ever has counters of the same name.
     pub nameless: bool,
 }
 
-/// Other numbers for some.
+/// Other numbers for some values of a limit's scope.
 #[derive(Clone, Debug)]
 pub struct OverridePlan {
-    /// For which of the values.
+    /// The index of the value that gets other numbers.
     pub value: u8,
-    /// The numbers; used if they are of the same shape as the limit.
+    /// The other numbers; used if they are of the same shape as the limit.
     pub shape: ShapePlan,
 }
 
-/// Who is counted together.
+/// Which requests are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScopePlan {
-    /// Everybody.
+    /// All requests are counted together.
     Global,
-    /// Each organisation.
+    /// The requests of each organisation are counted together.
     Org,
-    /// Each user of each organisation.
+    /// The requests of each user of each organisation are counted together.
     OrgUser,
-    /// Each address.
+    /// The requests of each address are counted together.
     Ip,
 }
 
-/// When a limit is asked.
+/// The stage at which a limit is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StagePlan {
-    /// First.
+    /// The limit is asked before those of the action.
     Global,
-    /// With the others.
+    /// The limit is asked together with the others of the action.
     Action,
 }
 
-/// What a limit counts. Numbers out of range are brought into it when the shape is built.
+/// A shape with its numbers. Those out of range are brought into range when the shape is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShapePlan {
-    /// Tokens, per microseconds, burst.
+    /// A bucket: tokens, per this many microseconds, burst.
     Bucket(u64, u64, u64),
-    /// Count, per microseconds, what is counted.
+    /// A window: count, per this many microseconds, what is counted.
     Window(u64, u64, CountsPlan),
-    /// Count, period, what is counted.
+    /// A quota: count, period, what is counted.
     Quota(u64, PeriodPlan, CountsPlan),
-    /// The short window, and what happens when it is full.
+    /// An abuse log: its short window, and how it blocks.
     Attempts(WindowPlan, MannerPlan),
 }
 
-/// Whether attempts are counted, and the base of their backoff in microseconds.
+/// `None` counts admitted requests, `Some` attempts, with the base of their backoff in microseconds
+/// if any.
 pub type CountsPlan = Option<Option<u64>>;
 
-/// When a quota starts anew.
+/// When a quota begins anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeriodPlan {
-    /// Every so many microseconds.
+    /// The quota begins anew every time this many microseconds have passed on the clock.
     Fixed(u64),
-    /// So many microseconds after the first use.
+    /// The quota begins anew this many microseconds after its first use.
     FirstUse(u64),
-    /// With the hours in Kathmandu.
+    /// The quota begins anew with each hour in Kathmandu.
     Hour,
-    /// With the days in Berlin.
+    /// The quota begins anew with each day in Berlin.
     Day,
-    /// With the months in UTC, from this day on.
+    /// The quota begins anew on this day of each month in UTC.
     Month(u8),
 }
 
 // === impl LimitPlan ===
 
 impl LimitPlan {
-    /// Its shape, and that of its override.
+    /// The shape of the limit, and that of its override.
     pub(super) fn shapes(&self) -> impl Iterator<Item = &ShapePlan> {
         core::iter::once(&self.shape).chain(self.other.as_ref().map(|other| &other.shape))
     }
@@ -116,21 +119,21 @@ impl LimitPlan {
 // === impl PolicyPlan ===
 
 impl PolicyPlan {
-    /// The set with this one policy, replacing `earlier`.
+    /// The policy set with this one policy, which replaces `earlier`.
     ///
     /// # Panics
     ///
-    /// If the core refuses it: plans are made to be accepted.
+    /// If the core refuses the policy: plans are made to be accepted.
     #[must_use]
     pub fn build(&self, earlier: Option<&PolicySet>) -> PolicySet {
-        // Whether a busy machine is quick is not what is judged.
+        // The longest deadline: the speed of a busy machine is not under test.
         let spec = PolicySpec::new(name("policy"), FailureMode::FailOpen)
             .deadline(*PolicySpec::DEADLINES.end());
         let spec = self.limits.iter().fold(spec, |spec, limit| spec.limit(limit.build()));
         PolicySet::builder().policy(spec).build(earlier).expect("plans make valid policies")
     }
 
-    /// Gives each limit the first of `shapes` that is of its shape.
+    /// Gives each limit the first of `shapes` that is of its own kind.
     pub fn renumber(&mut self, shapes: &[ShapePlan]) {
         for limit in &mut self.limits {
             let kind = discriminant(&limit.shape);
@@ -144,7 +147,7 @@ impl PolicyPlan {
 // === impl LimitPlan ===
 
 impl LimitPlan {
-    /// A limit of the action, on everybody, that takes what a request weighs.
+    /// A limit of the action stage, on all requests together, that takes the weight of a request.
     #[must_use]
     pub const fn plain(name: u8, shape: ShapePlan) -> Self {
         let (scope, stage) = (ScopePlan::Global, StagePlan::Action);
@@ -167,7 +170,7 @@ impl LimitPlan {
         format!("l{}", self.name)
     }
 
-    /// Whose counter a request of `who` is on; `None` if the limit does not apply to it.
+    /// The counter that a request of `who` is counted on; `None` if the limit does not apply to it.
     #[must_use]
     pub fn counter(&self, who: &Who) -> Option<(u8, u8)> {
         if self.is_distinct() && who.user.is_none() {
@@ -181,7 +184,7 @@ impl LimitPlan {
         }
     }
 
-    /// The units a request of this weight takes, if there are no overrides.
+    /// The units that a request of this weight takes, if there are no overrides.
     #[must_use]
     pub fn units(&self, weight: Cost) -> u64 {
         if self.is_attempts() {
@@ -201,7 +204,7 @@ impl LimitPlan {
         }
     }
 
-    /// Whether it is an abuse log.
+    /// Whether the limit is an abuse log.
     #[must_use]
     pub const fn is_attempts(&self) -> bool {
         self.shape.is_attempts()
@@ -213,7 +216,7 @@ impl LimitPlan {
         self.distinct && self.is_attempts() && self.scope != ScopePlan::OrgUser
     }
 
-    /// The shape it has for those whom no override concerns.
+    /// The shape of the limit where no override applies.
     #[must_use]
     pub fn built(&self) -> Shape {
         self.shape_of(&self.shape)
@@ -247,7 +250,7 @@ impl LimitPlan {
             capacity = capacity.min(other.1);
             limit = limit.overridden(other.0).expect("the override is of the limit's shape");
         }
-        // A cost that never fits would be refused at load.
+        // A cost that never fits would be refused when the policy is loaded.
         let units = Cost::try_new(self.cost.1.clamp(1, capacity)).expect("at least one");
         let rule = if self.cost.0 { CostRule::PerRequest(units) } else { CostRule::PerUnit(units) };
         let limit = limit.costing(rule);
@@ -289,17 +292,17 @@ impl ScopePlan {
 // === impl ShapePlan ===
 
 impl ShapePlan {
-    /// Whether it is an abuse log, of which every request takes one.
+    /// Whether the shape is an abuse log, from which every request takes one unit.
     #[must_use]
     pub const fn is_attempts(&self) -> bool {
         matches!(self, Self::Attempts(..))
     }
 
-    /// The shape.
+    /// Builds the core's shape.
     ///
     /// # Panics
     ///
-    /// If the numbers are out of range in a way that cannot be mended.
+    /// If a number is out of range in a way that cannot be corrected.
     #[must_use]
     pub fn build(&self) -> Shape {
         match self {
@@ -336,7 +339,7 @@ impl PeriodPlan {
     }
 }
 
-/// A burst beyond what is exact at the rate becomes the largest that is.
+/// Builds a bucket. A burst that is not exact at this rate becomes the largest that is.
 fn bucket(tokens: u64, per: u64, burst: u64) -> Bucket {
     let rate = Rate::try_new(tokens.min(per.saturating_mul(1_000)), Span::from_micros(per));
     let rate = rate.expect("planned rates are within range");
@@ -374,7 +377,7 @@ const fn address(index: u8) -> &'static str {
     ["203.0.113.9", "2001:db8:1:2::1"][index as usize % 2]
 }
 
-/// The subject of one who asks.
+/// The subject that a [`Who`] stands for.
 pub(super) fn subject(who: &Who) -> Subject<'static> {
     let subject = Subject::new()
         .org(org(who.org))

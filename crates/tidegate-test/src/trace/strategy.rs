@@ -1,4 +1,4 @@
-//! How traces are made up.
+//! Generators of traces, policies and shapes.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -18,15 +18,15 @@ const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// How far a clock goes back: less than the shortest calendar period, as a step of NTP would.
+/// The furthest a clock goes back: less than the shortest calendar period, as a step of NTP would.
 const FURTHEST_BACK: u64 = 50 * MINUTE;
 
-/// Traces of one policy that stays.
+/// Traces of one policy without reloads.
 pub fn traces(steps: usize) -> impl Strategy<Value = Trace> {
     (policies(), vec(step(), 1..=steps)).prop_map(|(policy, steps)| Trace { policy, steps })
 }
 
-/// Traces of one limit of these shapes, on everybody.
+/// Traces of a policy with one limit of these shapes, on all requests together.
 pub fn traces_of(
     shapes: impl Strategy<Value = ShapePlan>,
     steps: usize,
@@ -37,7 +37,7 @@ pub fn traces_of(
     })
 }
 
-/// Traces with reloads in between.
+/// Traces of a policy with reloads in between.
 pub fn with_reloads(steps: usize) -> impl Strategy<Value = Trace> {
     let step = prop_oneof![
         16 => step(),
@@ -50,7 +50,8 @@ pub fn with_reloads(steps: usize) -> impl Strategy<Value = Trace> {
 /// Policies of one to five limits.
 pub fn policies() -> impl Strategy<Value = PolicyPlan> {
     vec(limit(), 1..=5).prop_map(|mut limits: Vec<LimitPlan>| {
-        // Of several with one name the first stays; a policy has each name once.
+        // If several limits have the same name, the first stays, because a policy has each name
+        // once.
         limits.sort_by_key(|limit| limit.name);
         limits.dedup_by_key(|limit| limit.name);
         PolicyPlan { limits }
@@ -115,7 +116,7 @@ pub fn attempts() -> impl Strategy<Value = ShapePlan> {
     (window(), manner).prop_map(|(window, manner)| ShapePlan::Attempts(window, manner))
 }
 
-/// From one a day to 10⁹ a second, with periods that do and do not divide.
+/// Rates from one a day to 10⁹ a second, with periods that do and do not divide evenly.
 fn rate() -> impl Strategy<Value = (u64, u64)> {
     prop_oneof![
         3 => select(vec![

@@ -1,7 +1,7 @@
-//! What becomes of requests while the store fails, decided by the rules alone.
+//! The vectors of failures: requests while the store fails, decided by the rules alone.
 //!
-//! The driver is the smallest there is: it makes a probe whenever one is due, and asks for a decision
-//! where the trace says so.
+//! The driver is minimal: it makes a probe whenever one is due, and asks for a decision where the
+//! trace says so.
 
 use tidegate_core::{
     Asked, Case, Course, Denial, Digests, Dimension, Failsafe, Failure, FailureMode, Input, Limit,
@@ -17,11 +17,11 @@ use crate::drive::digests;
 // === impl Vectors ===
 
 impl Vectors {
-    /// Runs every vector of failures; the names of those run.
+    /// Checks every vector of failures, and returns the names of those checked.
     ///
     /// # Errors
     ///
-    /// The first step that comes to something else.
+    /// The first step with another outcome.
     pub fn check_failures(&self) -> Result<Vec<&str>, String> {
         self.of(Section::Failover).map(|vector| check(vector).map(|()| &*vector.name)).collect()
     }
@@ -45,13 +45,13 @@ struct Node {
     digests: Digests,
     /// Whether the store answers requests.
     answers: bool,
-    /// Whether it answers probes.
+    /// Whether the store answers probes.
     healthy: bool,
-    /// What has been told since the last step.
+    /// The signals given since the last step.
     told: Vec<Signal>,
 }
 
-/// What became of a request.
+/// The answer to a request.
 struct Answer {
     mode: Mode,
     verdict: Verdict,
@@ -60,7 +60,7 @@ struct Answer {
 // === impl Node ===
 
 impl Node {
-    /// A policy whose store has answered before.
+    /// A node with a policy whose store has answered before.
     fn new(what: &str, start: Timestamp) -> Result<Self, String> {
         let (protects, failure) = match what {
             "login" => (Protects::Login, FailureMode::FailClosed),
@@ -113,7 +113,7 @@ impl Node {
         }
     }
 
-    /// How the store does from now on.
+    /// Sets how the store behaves from now on.
     fn hear(&mut self, step: &StepText) -> Result<(), String> {
         let probes = match step.probes.as_deref() {
             None => None,
@@ -129,7 +129,7 @@ impl Node {
         Ok(())
     }
 
-    /// Makes the probes that fall due.
+    /// Makes the probes that are due until `end`.
     fn probe_until(&mut self, end: Timestamp) {
         while let Some(due) = self.standby.failover().due().filter(|due| *due <= end) {
             if let Some(probe) = self.input(Input::Poll, due) {
@@ -146,7 +146,7 @@ impl Node {
         outputs.probe
     }
 
-    /// One request: by the store if it is asked, or else without.
+    /// Makes one request: with the store if it is asked, or else without.
     fn ask(&mut self, step: &StepText, now: Timestamp) -> Answer {
         let course = self.standby.failover().course();
         if let Course::Ask(generation) = course {
@@ -214,7 +214,7 @@ fn policies(protects: Protects, failure: FailureMode) -> Option<PolicySet> {
     PolicySet::builder().policy(spec.limit(limit)).build(None).ok()
 }
 
-/// A mode as vectors write it.
+/// The name of a mode, as vectors write it.
 fn text(mode: Mode) -> String {
     mode.name().to_uppercase()
 }

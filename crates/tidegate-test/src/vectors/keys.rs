@@ -1,4 +1,4 @@
-//! The text of keys.
+//! The vectors of keys: the text that the key of a counter must have.
 
 use tidegate_core::{
     Bucket, Case, Counts, Dimension, FailureMode, KeyNames, Limit, Name, Period, PolicySet,
@@ -12,11 +12,11 @@ use crate::drive::digests;
 // === impl Vectors ===
 
 impl Vectors {
-    /// Checks every key; the names of the vectors checked.
+    /// Checks every vector of keys, and returns the names of those checked.
     ///
     /// # Errors
     ///
-    /// The first that has another text.
+    /// The first key with another text.
     pub fn check_keys(&self) -> Result<Vec<&str>, String> {
         self.of(Section::Keys).map(|vector| check(vector).map(|()| &*vector.name)).collect()
     }

@@ -1,4 +1,4 @@
-//! Merges and prefixes: vectors that need no store.
+//! The vectors of merges and prefixes, which need no store.
 
 use tidegate_core::{Allowance, Bucket, Cost, CostRule, Prefix, Rate, Sharing, Span, effective};
 
@@ -8,20 +8,20 @@ use super::{Section, Vectors};
 // === impl Vectors ===
 
 impl Vectors {
-    /// Checks every merge; the names of those checked.
+    /// Checks every vector of merges, and returns the names of those checked.
     ///
     /// # Errors
     ///
-    /// The first that comes to something else.
+    /// The first merge with another result.
     pub fn check_merges(&self) -> Result<Vec<&str>, String> {
         self.of(Section::Merge).map(|vector| check_merge(vector).map(|()| &*vector.name)).collect()
     }
 
-    /// Checks every prefix; the names of those checked.
+    /// Checks every vector of prefixes, and returns the names of those checked.
     ///
     /// # Errors
     ///
-    /// The first that comes to something else.
+    /// The first address with another prefix.
     pub fn check_prefixes(&self) -> Result<Vec<&str>, String> {
         self.of(Section::Prefixes)
             .map(|vector| check_prefixes(vector).map(|()| &*vector.name))

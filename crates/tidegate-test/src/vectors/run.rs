@@ -1,4 +1,4 @@
-//! Limits, charged through a store.
+//! The vectors of limits and attempts, charged through a store.
 
 mod policy;
 
@@ -13,12 +13,12 @@ use super::written::{RemainingText, StageText, StepText, Vector, VerdictText};
 use super::{Section, Vectors};
 use crate::drive::{Answer, Ask, ask};
 
-/// Runs every vector of limits and of attempts through a store of its own, made by `store` on the
-/// clock it is given; the names of those run.
+/// Checks every vector of limits and of attempts, each through a store of its own that `store`
+/// makes on the clock it is given. Returns the names of those checked.
 ///
 /// # Errors
 ///
-/// The first step that comes to something else.
+/// The first step with another outcome.
 pub fn check<S: Store>(
     vectors: &Vectors,
     store: impl Fn(Arc<ManualClock>) -> S,
@@ -33,7 +33,7 @@ fn check_one<S: Store>(
     store: &impl Fn(Arc<ManualClock>) -> S,
 ) -> Result<(), String> {
     let steps = vector.steps.as_deref().unwrap_or_default();
-    // Times may go back in a trace; a store begins at the earliest.
+    // Times may go back in a trace, so the store begins at the earliest.
     let start = steps.iter().map(|step| step.at).min().ok_or("a trace without steps")?;
     let clock = Arc::new(ManualClock::new(start.0));
     let store = store(Arc::clone(&clock));
@@ -58,7 +58,7 @@ fn asked<S: Store>(store: &S, set: &PolicySet, step: &StepText) -> Result<Answer
     ask(store, &set.policies()[0], &subject, cost, Ask::Charge).ok_or("no limit applies".to_owned())
 }
 
-/// A reload has no outcome of its own.
+/// Checks that a reload step states no outcome, because a reload has none.
 fn expects_nothing(step: &StepText) -> Result<(), String> {
     let mut bare: StepText = serde_saphyr::from_str("{at: 0s}").expect("a step needs only a time");
     (bare.at, bare.reload) = (step.at, step.reload.clone());
@@ -120,7 +120,7 @@ fn check_step(step: &StepText, answer: &Answer) -> Result<(), String> {
     Ok(())
 }
 
-/// What an abuse log has counted, and the block it is under.
+/// Checks the counts of an abuse log, and the block it is under.
 fn check_tally(step: &StepText, answer: &Answer) -> Result<(), String> {
     let StepText { scope, temp_count, long_count, block_ends_in, .. } = step;
     if scope.is_none() && temp_count.is_none() && long_count.is_none() && block_ends_in.is_none() {
@@ -166,7 +166,7 @@ fn check_denial(
     }
 }
 
-/// What the only limit said.
+/// The reading of the only limit.
 fn only(answer: &Answer) -> Result<&Reading, String> {
     match &answer.readings[..] {
         [(_, reading)] => Ok(reading),

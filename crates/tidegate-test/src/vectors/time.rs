@@ -3,15 +3,16 @@
 use serde::Deserialize;
 use tidegate_core::{Span, Timestamp};
 
-/// Where traces start that tell time from their start: on a minute of 2026, at no edge of a day.
+/// The start of traces whose times count from their start: on a minute of 2026, at no edge of a
+/// day.
 const START: Timestamp = Timestamp::from_micros(1_773_000_000_000_000);
 
-/// `250ms`, `15m`, `1d`.
+/// A length of time such as `250ms`, `15m` or `1d`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct Length(pub(crate) Span);
 
-/// A length since the start of the trace, or a date.
+/// An instant: a length since the start of the trace, or a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct Instant(pub(crate) Timestamp);

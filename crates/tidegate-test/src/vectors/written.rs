@@ -1,4 +1,4 @@
-//! Vectors as they are written. Unknown fields are refused.
+//! Vectors as they are written in the file. Unknown fields are errors.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::Section;
 use super::time::{Instant, Length};
 
-/// One vector. Which of the optional fields it has says to which section it belongs.
+/// One vector. Its optional fields determine the section it belongs to.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Vector {
@@ -41,7 +41,7 @@ pub(crate) struct GuardrailText {
     pub(crate) per: Length,
 }
 
-/// One limit: exactly one of the shapes, and how it is asked.
+/// One limit: exactly one of the shapes, and its options.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitText {
@@ -66,7 +66,7 @@ pub(crate) struct WindowText {
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuotaText {
     pub(crate) count: u64,
-    /// A length, or `hour`, `day`, `week`, `month`.
+    /// A length of time, or `hour`, `day`, `week`, `month`.
     pub(crate) per: String,
     pub(crate) zone: Option<String>,
     pub(crate) anchor_day: Option<u8>,
@@ -106,7 +106,7 @@ pub(crate) enum VerdictText {
     Deny,
 }
 
-/// What is left: of the only limit, or of each.
+/// The remaining units: of the only limit, or of each.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum RemainingText {
@@ -114,7 +114,7 @@ pub(crate) enum RemainingText {
     Each(BTreeMap<String, i64>),
 }
 
-/// One step of a trace: a request or a reload, and what came of it.
+/// One step of a trace: a request or a reload, and its outcome.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StepText {
@@ -138,7 +138,7 @@ pub(crate) struct StepText {
     pub(crate) temp_count: Option<u16>,
     pub(crate) long_count: Option<u16>,
     pub(crate) block_ends_in: Option<Length>,
-    // From here on: of failures.
+    // The fields from here on occur only in vectors of failures.
     pub(crate) store: Option<String>,
     pub(crate) probes: Option<String>,
     pub(crate) decision: Option<String>,
@@ -229,7 +229,7 @@ pub(crate) struct PrefixText {
 // === impl Vector ===
 
 impl Vector {
-    /// The section it belongs to: the only one it has the fields of.
+    /// The section of this vector: the only one whose fields it has.
     pub(crate) fn section(&self) -> Result<Section, String> {
         let limits = [self.bucket.is_some(), self.guardrail.is_some(), self.limits.is_some()];
         let said = [
@@ -258,7 +258,7 @@ impl Vector {
 // === impl StepText ===
 
 impl StepText {
-    /// The fields it has that only vectors of failures have.
+    /// The fields of this step that only vectors of failures may have.
     pub(crate) fn of_failures(&self) -> Vec<&'static str> {
         let fields = [
             ("store", self.store.is_some()),
@@ -275,7 +275,7 @@ impl StepText {
         fields.into_iter().filter(|(_, said)| *said).map(|(name, _)| name).collect()
     }
 
-    /// The fields it has that only vectors of limits and of attempts have.
+    /// The fields of this step that only vectors of limits and of attempts may have.
     pub(crate) fn of_limits(&self) -> Vec<&'static str> {
         let fields = [
             ("cost", self.cost.is_some()),

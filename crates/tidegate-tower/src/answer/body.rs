@@ -11,28 +11,28 @@ use super::profile::{BodyProfile, Profile};
 use super::refusal::Refused;
 use super::{is_about_identity, rfc3339};
 
-/// What a refusal tells, whatever form it has.
+/// The facts that a refusal tells, before they are put into one of the forms of a body.
 pub(super) struct Told<'a> {
     code: Code,
-    /// Whether attempts at something about identity were refused.
+    /// Whether the policy guards identity (login, OTP, auth, step-up); the body then tells less.
     attempts: bool,
     message: String,
     details: Details<'a>,
     refused: &'a Refused<'a>,
 }
 
-/// What clients can do without, and are glad to know. At entrances no more than when to come back.
+/// Extra facts for clients that want them. If the policy guards identity, only `retry_after` is told.
 #[derive(Serialize)]
 struct Details<'a> {
-    /// What the limit that refused is called.
+    /// The name of the limit that refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<&'a str>,
-    /// What it counts by.
+    /// The dimensions that the limit counts by.
     #[serde(skip_serializing_if = "Option::is_none")]
     scope: Option<String>,
     #[serde(flatten)]
     numbers: Option<Numbers>,
-    /// In whole seconds.
+    /// The wait before a retry, in whole seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after: Option<u64>,
 }
@@ -40,10 +40,10 @@ struct Details<'a> {
 #[derive(Serialize)]
 struct Numbers {
     capacity: u64,
-    /// In whole seconds.
+    /// The length of the limit's window, in whole seconds.
     window: u64,
     remaining: u64,
-    /// In whole seconds since the Unix epoch.
+    /// When the limit starts anew, in whole seconds since the Unix epoch.
     reset: u64,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Told<'a> {
         let mut details = Details { limit: None, scope: None, numbers: None, retry_after };
         if !attempts {
             details.numbers = figures.and_then(Numbers::of);
-            // The one that has numbers: a shadow refuses nobody.
+            // Only a limit that has numbers is named: a shadow limit refuses nobody.
             let limit = refused.decision.and_then(|decision| Some(decision.binding()?.limit));
             if let Some(limit) = limit.filter(|_| details.numbers.is_some()) {
                 details.limit = Some(limit.name().as_str());
@@ -101,12 +101,12 @@ impl<'a> Told<'a> {
         Self { code: refused.code, attempts, message, details, refused }
     }
 
-    /// What happened, in a sentence or two.
+    /// The sentence or two that tell a person what happened.
     pub(super) fn message(&self) -> &str {
         &self.message
     }
 
-    /// The media type and the text.
+    /// The media type and the bytes of the body in this form.
     pub(super) fn body(&self, profile: BodyProfile) -> (&'static str, Vec<u8>) {
         match profile {
             BodyProfile::Problem => ("application/problem+json", json(&self.problem())),
@@ -178,7 +178,7 @@ fn message(code: Code, attempts: bool, retry_after: Option<u64>, hopeless: bool)
     }
 }
 
-/// Texts and numbers under fixed names: nothing that JSON does not have.
+/// The body as JSON. This cannot fail: bodies hold only texts and numbers under fixed names.
 fn json(body: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(body).unwrap_or_default()
 }

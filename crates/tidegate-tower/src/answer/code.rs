@@ -6,17 +6,17 @@ use tidegate_engine::DecideError;
 /// Why a request was refused, for programs that branch on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
-    /// Past a limit, or blocked.
+    /// The request is past a limit, or a block keeps it out.
     RateLimitExceeded,
-    /// Local guardrails refuse, and have decided for so long that it may be told.
+    /// The store has failed for long, and the local guardrails that decide meanwhile refuse.
     EnforcementDegraded,
-    /// Whether it may pass cannot be found out, and the policy denies meanwhile.
+    /// Whether the request may pass cannot be found out now, and its policy refuses meanwhile.
     Unavailable,
-    /// More requests at once than can be checked in time; this one was shed.
+    /// The request was shed: more came at once than can be checked in time.
     Overloaded,
     /// The route asks for a scope that was not granted.
     InsufficientScope,
-    /// The route is for those who are known, and nobody has said who asks.
+    /// The route needs an identity, and the request has none.
     AuthenticationRequired,
     /// The path has no canonical form.
     InvalidPath,
@@ -27,7 +27,7 @@ pub enum Code {
 // === impl Code ===
 
 impl Code {
-    /// All of them.
+    /// All codes.
     pub const ALL: [Self; 8] = [
         Self::RateLimitExceeded,
         Self::EnforcementDegraded,
@@ -67,7 +67,7 @@ impl Code {
         }
     }
 
-    /// The sentence that says it to people. It tells nothing that the code does not.
+    /// The sentence that tells the reason to people; it reveals nothing beyond the code.
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {
@@ -114,7 +114,7 @@ impl Code {
         }
     }
 
-    /// When to come back, in whole seconds, where no decision says it.
+    /// The wait before a retry, in whole seconds, of a code that comes without a decision.
     pub(crate) const fn retry_after(self) -> Option<u64> {
         match self {
             Self::Overloaded => Some(DecideError::RETRY_AFTER.as_secs_ceil()),
@@ -122,7 +122,7 @@ impl Code {
         }
     }
 
-    /// The status for clients that speak gRPC.
+    /// The gRPC status code, for clients that speak gRPC.
     #[must_use]
     pub const fn grpc_status(self) -> u16 {
         match self {

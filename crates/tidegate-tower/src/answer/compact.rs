@@ -12,32 +12,32 @@ use super::code::Code;
 use super::rfc3339;
 use crate::request_id::RequestId;
 
-/// What went wrong, for clients that branch on it.
+/// The reason for an error, for clients that branch on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// Too many attempts at something about identity: a login, a verification.
     TooManyAttempts,
-    /// Too many of anything else.
+    /// Too many requests of any other kind.
     RateLimited,
-    /// Whether it may pass cannot be found out now.
+    /// Whether the request may pass cannot be found out now.
     ServiceUnavailable,
     /// The request itself cannot be understood.
     BadRequest,
-    /// Nobody has said who asks.
+    /// The request needs authentication.
     Unauthorized,
-    /// Who asks may not.
+    /// The caller is known, but may not do this.
     Forbidden,
-    /// Something that should not happen.
+    /// A fault of the server itself.
     InternalServerError,
 }
 
-/// An error that is a response.
+/// An error that can be sent as a response: a status, header fields and a compact body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorResponse {
     code: ErrorCode,
     message: String,
     retry_after: Option<u64>,
-    /// What an operator wants to know, and nobody else may.
+    /// A detail for operators; only debug builds show it.
     detail: Option<String>,
     request: Option<(RequestId, Timestamp)>,
 }
@@ -71,7 +71,7 @@ struct Context<'a> {
 // === impl ErrorCode ===
 
 impl ErrorCode {
-    /// The word of this form for a refusal by a layer.
+    /// The compact code for a refusal by a layer; `attempts` says that the policy guards identity.
     pub(super) const fn of(code: Code, attempts: bool) -> Self {
         match code {
             Code::RateLimitExceeded | Code::EnforcementDegraded if attempts => {
@@ -100,7 +100,7 @@ impl ErrorCode {
         }
     }
 
-    /// Its status.
+    /// The HTTP status that this code is answered with.
     #[must_use]
     pub const fn status(self) -> StatusCode {
         match self {
@@ -129,42 +129,42 @@ impl ErrorCode {
 // === impl ErrorResponse ===
 
 impl ErrorResponse {
-    /// An error with the usual words.
+    /// An error with the usual message of its code.
     #[must_use]
     pub fn new(code: ErrorCode) -> Self {
         let message = code.message().to_owned();
         Self { code, message, retry_after: None, detail: None, request: None }
     }
 
-    /// Says it in other words.
+    /// Replaces the usual message.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = message.into();
         self
     }
 
-    /// Says when to come back: in the header, and in the body as `context.retryAfter`.
+    /// Adds the wait before a retry: in `Retry-After`, and in the body as `context.retryAfter`.
     #[must_use]
     pub const fn with_retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self
     }
 
-    /// Adds what an operator wants to know. It is shown in debug builds only.
+    /// Adds a detail for operators, which only debug builds show.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// Says which request it was, and when.
+    /// Adds the id and the time of the request.
     #[must_use]
     pub fn with_request(mut self, request_id: &RequestId, at: Timestamp) -> Self {
         self.request = Some((request_id.clone(), at));
         self
     }
 
-    /// The code.
+    /// The reason for this error.
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
         self.code
@@ -176,25 +176,25 @@ impl ErrorResponse {
         self.code.status()
     }
 
-    /// The message.
+    /// The message for people.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// When to come back, in seconds.
+    /// The wait before a retry, in seconds, if one is told.
     #[must_use]
     pub const fn retry_after(&self) -> Option<u64> {
         self.retry_after
     }
 
-    /// The body.
+    /// The compact body, as JSON.
     #[must_use]
     pub fn body(&self) -> Value {
         serde_json::to_value(self.form(Build::THIS)).unwrap_or_default()
     }
 
-    /// The body as it is sent.
+    /// The compact body, as the bytes that are sent.
     pub(super) fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(&self.form(Build::THIS)).unwrap_or_default()
     }
@@ -223,7 +223,7 @@ impl fmt::Display for ErrorResponse {
 impl core::error::Error for ErrorResponse {}
 
 impl From<ErrorResponse> for Response<String> {
-    /// The whole response, as any server that knows the `http` crate can send it.
+    /// The error as a whole response, which any server that knows the `http` crate can send.
     fn from(error: ErrorResponse) -> Self {
         let body = serde_json::to_string(&error.form(Build::THIS)).unwrap_or_default();
         let mut response = Self::new(body);
@@ -241,7 +241,7 @@ impl From<ErrorResponse> for Response<String> {
 // === impl Build ===
 
 impl Build {
-    /// The build that this code belongs to.
+    /// The kind of build that this code belongs to.
     const THIS: Self = if cfg!(debug_assertions) { Self::Debug } else { Self::Release };
 }
 

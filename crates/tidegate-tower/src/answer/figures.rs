@@ -9,58 +9,57 @@ use tidegate_core::{
 use super::listing::{Listing, Listings};
 use super::profile::{Profile, RetryAfter};
 
-/// What header fields say about a decision, kept until there is a response to write them into.
+/// The numbers of one decision, as header fields tell them.
 ///
-/// There are numbers only where somebody has counted: not where a limit is a mere shadow, or where
-/// nothing could be found out.
+/// There are none if the limit that decided is a shadow, or if nothing was counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Figures {
-    /// What the limit that decided has left.
+    /// The numbers of the limit that decided.
     left: Option<Left>,
-    /// When to come back, of a request that was refused.
+    /// The wait before a retry, if the request was refused.
     retry: Option<Retry>,
     decided_at: Timestamp,
 }
 
-/// A limit in numbers.
+/// The configured numbers of a limit, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Limited {
-    /// None where what it is called is nobody's business: at entrances, and of local caps.
+    /// The name to show; none for a limit that guards identity, and for a local cap.
     pub(super) name: Option<Name>,
     pub(super) capacity: u64,
-    /// In whole seconds.
+    /// The length of the window, in whole seconds.
     pub(super) window: u64,
 }
 
-/// What is left of a limit.
+/// The state of the limit that decided.
 #[derive(Clone, Debug)]
 struct Left {
-    /// The limits that applied.
+    /// The limits that applied to the request.
     listing: Arc<Listing>,
-    /// Its place among them.
+    /// The index of the limit in `listing`.
     place: usize,
     remaining: u64,
     reset_after: Span,
     is_quota: bool,
 }
 
-/// The numbers of the limit that decided.
+/// The numbers of the limit that decided, as header fields write them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Binding<'f> {
     pub(super) listing: &'f Listing,
     pub(super) place: usize,
     pub(super) limit: &'f Limited,
     pub(super) remaining: u64,
-    /// In whole seconds.
+    /// The time until the limit starts anew, in whole seconds.
     pub(super) reset_after: u64,
-    /// In whole seconds since the Unix epoch.
+    /// When the limit starts anew, in whole seconds since the Unix epoch.
     pub(super) reset_at: u64,
 }
 
 // === impl Figures ===
 
 impl Figures {
-    /// What there is to say about this decision, in the words of these listings of its policy.
+    /// The numbers of this decision; `listings` are those kept for its policy, if any.
     pub(crate) fn of(decision: &Decision<'_>, listings: Option<&Listings>) -> Self {
         let retry = match decision.verdict() {
             Verdict::Admit | Verdict::Degrade => None,
@@ -102,12 +101,12 @@ impl Figures {
         Some(Left { listing, place: 0, remaining, reset_after, is_quota: false })
     }
 
-    /// No earlier than there is room again, for one that was refused.
+    /// The time until the limit starts anew; for a refused request, no earlier than there is room again.
     fn reset_after(&self, reset: Span, wait: Span) -> Span {
         if self.is_refusal() { reset.max(wait) } else { reset }
     }
 
-    /// Whether less is left of this one than of the other: a refusal first, then the smaller share.
+    /// Whether less is left here than in `other`: a refusal counts as least, then the smaller share.
     pub(crate) fn is_scarcer_than(&self, other: &Self) -> bool {
         if self.is_refusal() != other.is_refusal() {
             return self.is_refusal();
@@ -141,17 +140,17 @@ impl Figures {
         self.retry.is_some()
     }
 
-    /// Whether no wait helps.
+    /// Whether the request was refused and no wait would help.
     pub(super) fn is_hopeless(&self) -> bool {
         self.retry == Some(Retry::Never)
     }
 
-    /// When to come back, in whole seconds, if this profile says it.
+    /// The wait before a retry, in whole seconds, if this profile tells it.
     pub(super) fn retry_after(&self, profile: &Profile) -> Option<u64> {
         let Some(Retry::After(wait)) = self.retry else { return None };
         let by_quota = self.left.as_ref().is_some_and(|left| left.is_quota);
         let told = !by_quota || profile.retry_after == RetryAfter::Always;
-        // To come back at once is not what a refusal says.
+        // At least a second: a refusal never says to come back at once.
         told.then(|| wait.as_secs_ceil().max(1))
     }
 }
@@ -164,7 +163,7 @@ impl Limited {
     }
 }
 
-/// Whole seconds, rounded up, and at least one.
+/// A span in whole seconds, rounded up, and at least one.
 const fn whole(span: Span) -> u64 {
     let seconds = span.as_secs_ceil();
     if seconds == 0 { 1 } else { seconds }

@@ -1,7 +1,7 @@
 //! Header fields: the numbers of a decision, as each family of fields writes them.
 //!
-//! This runs for every response, so all values of one are written into one buffer, and each field has
-//! its slice of it.
+//! This runs for every response, so all values of one response are written into one buffer, of which
+//! each field has a slice.
 
 use arrayvec::ArrayVec;
 use bytes::Bytes;
@@ -30,29 +30,29 @@ const WINDOW: &KeyRef = key_ref("w");
 const REMAINING: &KeyRef = key_ref("r");
 const RESET: &KeyRef = key_ref("t");
 
-/// What a limit is called whose name is nobody's business.
+/// The name that stands for a limit whose own name is not told.
 const NAMELESS: &StringRef = string_ref("default");
 
-/// The largest number of structured fields; the others have no larger ones either.
+/// The largest number that structured fields can hold; the other families are clamped to it too.
 const LARGEST: u64 = 999_999_999_999_999;
 
-/// What the fields of all families take with a few limits: most responses need no more.
+/// The bytes that the fields of all families take with a few limits; most responses need no more.
 const USUAL: usize = 256;
 
-/// The fields of all families.
+/// The number of header fields in all families together.
 const MOST: usize = 8;
 
-/// The fields of one response, being written.
+/// The header fields of one response while they are written.
 struct Fields {
     text: String,
-    /// Where the value of each ends.
+    /// Each field, with the end of its value in `text`.
     ends: ArrayVec<(&'static HeaderName, usize), MOST>,
 }
 
 // === impl Figures ===
 
 impl Figures {
-    /// Writes the header fields, in the place of any of these names that are there.
+    /// Writes the header fields, replacing those of the same names.
     pub(crate) fn write(&self, profile: &Profile, headers: &mut HeaderMap) {
         if let Some(wait) = self.retry_after(profile) {
             headers.insert(RETRY_AFTER, HeaderValue::from(wait));
@@ -94,7 +94,7 @@ impl Fields {
         Self { text: String::with_capacity(USUAL), ends: ArrayVec::new() }
     }
 
-    /// What the limit that decided has left, as the IETF's draft has it.
+    /// Writes `RateLimit`, as the IETF's draft has it: how much the limit that decided has left.
     fn ratelimit(&mut self, binding: &Binding<'_>) {
         ListSerializer::with_buffer(&mut self.text)
             .bare_item(name(binding.limit))
@@ -149,7 +149,7 @@ impl Fields {
     }
 }
 
-/// Every limit, with how much it holds in how long, as the IETF's draft has it.
+/// The value of `RateLimit-Policy`, after the IETF's draft: every limit, its capacity and its window.
 pub(super) fn policy(limits: &[Limited]) -> HeaderValue {
     let mut text = String::new();
     let mut list = ListSerializer::with_buffer(&mut text);
@@ -161,7 +161,7 @@ pub(super) fn policy(limits: &[Limited]) -> HeaderValue {
     value(text.into())
 }
 
-/// A limit and its window.
+/// The value of `RateLimit-Limit`: the capacity of a limit and its window.
 pub(super) fn limit(limit: &Limited) -> HeaderValue {
     let mut fields = Fields::new();
     fields.digits(limit.capacity);
@@ -170,7 +170,7 @@ pub(super) fn limit(limit: &Limited) -> HeaderValue {
     value(fields.text.into())
 }
 
-/// Structured fields are ASCII, so this always is a value.
+/// The text as a header value. This cannot fail: structured fields are ASCII.
 fn value(text: Bytes) -> HeaderValue {
     HeaderValue::from_maybe_shared(text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
@@ -181,7 +181,7 @@ fn name(limit: &Limited) -> &StringRef {
     name.unwrap_or(NAMELESS)
 }
 
-/// The number, or the largest that structured fields have.
+/// The number as an integer of structured fields, clamped to the largest they can hold.
 fn integer(number: u64) -> Integer {
     Integer::try_from(number).unwrap_or(Integer::MAX)
 }

@@ -1,7 +1,7 @@
 //! The limits of a decision as header fields list them, written down once.
 //!
 //! Which limits there are and how much they hold is the same for almost all requests of a policy; only
-//! what is left differs. So the fields that say the former are kept, beside the policies they are about.
+//! what is left differs. So the fields that list the limits are kept beside their policies.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,24 +13,24 @@ use super::figures::Limited;
 use super::headers;
 use super::is_about_identity;
 
-/// The limits that applied, in the order of the policy, and what is always said about them.
+/// The limits that applied to a decision, in the order of the policy, and their header values.
 #[derive(Debug)]
 pub(super) struct Listing {
     pub(super) limits: ArrayVec<Limited, MAX_LIMITS>,
-    /// `RateLimit-Policy`.
+    /// The value of `RateLimit-Policy`, once it is made.
     policy: OnceLock<HeaderValue>,
-    /// `RateLimit-Limit` of each.
+    /// The value of `RateLimit-Limit` for each limit, once it is made.
     limit: [OnceLock<HeaderValue>; MAX_LIMITS],
 }
 
 /// The listings of one policy that were made so far.
 #[derive(Debug, Default)]
 pub(crate) struct Listings {
-    /// By which of its limits applied, as bits: a user has others than a service.
+    /// Each listing with the limits that applied, as bits: a user has others than a service.
     made: [OnceLock<(u16, Arc<Listing>)>; MOST],
 }
 
-/// How many listings of a policy are kept; the others are made for each request.
+/// The most listings of a policy that are kept; further ones are made for each request.
 const MOST: usize = 8;
 
 // === impl Listing ===
@@ -50,17 +50,17 @@ impl Listing {
             return Self::of_one(Limited::of(binding, None));
         }
         let told = decision.explain().filter(|said| !said.limit.is_shadow());
-        // There is room: this is the most that one decision can ask.
+        // They fit: one decision asks at most `MAX_LIMITS` limits.
         let limited = |said: Explanation<'_>| Limited::of(&said, Some(said.limit.name().clone()));
         Self::new(told.map(limited).take(MAX_LIMITS).collect())
     }
 
-    /// Every limit that applied.
+    /// The value of `RateLimit-Policy`: every limit that applied.
     pub(super) fn policy(&self) -> &HeaderValue {
         self.policy.get_or_init(|| headers::policy(&self.limits))
     }
 
-    /// The limit at this place, with its window.
+    /// The value of `RateLimit-Limit`: the limit at this place, with its window.
     pub(super) fn limit(&self, place: usize) -> Option<&HeaderValue> {
         let limit = self.limits.get(place)?;
         Some(self.limit.get(place)?.get_or_init(|| headers::limit(limit)))
@@ -79,7 +79,7 @@ impl Listings {
         let hides = is_about_identity(decision.policy().protects());
         let (mut applied, mut place, mut at, mut told, mut usual) = (0_u16, 0, 0, 0, true);
         for said in decision.explain() {
-            // Both are in the order of the policy.
+            // Explanations come in the order of the limits, so each search begins at the last hit.
             let limits = &decision.policy().limits()[at..];
             at += limits.iter().position(|limit| core::ptr::eq(&**limit, said.limit)).unwrap_or(0);
             let binds = core::ptr::eq(said.limit, binding.limit);

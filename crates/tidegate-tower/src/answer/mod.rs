@@ -6,13 +6,13 @@
 //! | why a request was refused | [`Code`] |
 //! | the compact body, also for call sites of one's own | [`ErrorResponse`] |
 //!
-//! Every response has the numbers of one decision: of the layers that a request has passed, the one
-//! that leaves the smallest share. All instants are those of whoever has decided, the store or this
-//! server, and never the client's; waits are rounded up and remainders down, so that a client that
-//! believes them is not refused for it.
+//! Every response has the numbers of one decision: of the layers that a request has passed, the one that
+//! leaves the smallest share. All instants are by the clock of the store or server that decided, and
+//! never by the client's; waits are rounded up and remainders down, so that a client that believes them
+//! is not refused for it.
 //!
-//! Who could be guessing a password is told less: numbers, and nothing of what limits are called or by
-//! what they count.
+//! A client that could be guessing a password is told less: numbers, but neither the names of limits nor
+//! the dimensions they count by.
 
 mod body;
 mod code;
@@ -36,14 +36,14 @@ pub(crate) use refusal::Refused;
 use http::HeaderMap;
 use tidegate_core::{Decision, Protects, Timestamp};
 
-/// Writes the header fields of a decision that name no limit, `RateLimit-Limit`, `RateLimit-Remaining` and
-/// `RateLimit-Reset`, for answers that must name nothing from within; and when to come back.
+/// Writes `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` of a decision, which name no
+/// limit, and `Retry-After`: for answers that must not reveal internal names.
 pub fn write_triple(decision: &Decision<'_>, headers: &mut HeaderMap) {
     let profile = Profile::default().headers([HeaderProfile::Triple]);
     Figures::of(decision, None).write(&profile.retry_after(RetryAfter::Always), headers);
 }
 
-/// Whether who is refused may be guessing at something about identity. They are told less.
+/// Whether a policy guards identity. A client that it refuses may be guessing, and is told less.
 const fn is_about_identity(protects: Option<Protects>) -> bool {
     matches!(protects, Some(Protects::Login | Protects::Otp | Protects::Auth | Protects::StepUp))
 }

@@ -23,7 +23,7 @@ pub struct Profile {
     pub(super) body: BodyProfile,
 }
 
-/// Some families of header fields; none is a choice too.
+/// A set of families of header fields; it may be empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Headers(u8);
 
@@ -43,25 +43,25 @@ pub enum HeaderProfile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reset {
-    /// As seconds since the Unix epoch.
+    /// Seconds since the Unix epoch.
     #[default]
     Epoch,
-    /// As seconds from now.
+    /// Seconds from now.
     Delta,
 }
 
-/// Which refusals have a `Retry-After`. What no wait helps never has one.
+/// Which refusals have a `Retry-After`. A refusal that no wait helps never has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RetryAfter {
-    /// Those by anything but a quota: a retry that waits for the end of a month is no retry.
+    /// Refusals by anything but a quota: a retry that waits for the end of a month is no retry.
     #[default]
     Burst,
-    /// All that a wait helps.
+    /// All refusals that a wait helps.
     Always,
 }
 
-/// What the body of a refusal looks like.
+/// The form of the body of a refusal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BodyProfile {
@@ -77,28 +77,28 @@ pub enum BodyProfile {
 // === impl Profile ===
 
 impl Profile {
-    /// Writes these header fields, and no others.
+    /// Sets the families of header fields that are written; no others are.
     #[must_use]
     pub fn headers(mut self, headers: impl IntoIterator<Item = HeaderProfile>) -> Self {
         self.headers = headers.into_iter().collect();
         self
     }
 
-    /// Says in this way when a limit starts anew.
+    /// Sets how the fields say when a limit starts anew.
     #[must_use]
     pub const fn reset(mut self, reset: Reset) -> Self {
         self.reset = reset;
         self
     }
 
-    /// Says when to come back in these cases.
+    /// Sets which refusals have a `Retry-After`.
     #[must_use]
     pub const fn retry_after(mut self, retry_after: RetryAfter) -> Self {
         self.retry_after = retry_after;
         self
     }
 
-    /// Refuses with this body.
+    /// Sets the form of the body of a refusal.
     #[must_use]
     pub const fn body(mut self, body: BodyProfile) -> Self {
         self.body = body;
@@ -107,7 +107,7 @@ impl Profile {
 }
 
 impl Default for Profile {
-    /// The fields of the draft and the triple with instants, waits for bursts, envelopes.
+    /// The draft's fields and the triple with epoch times, `Retry-After` but for quotas, and envelopes.
     fn default() -> Self {
         Self {
             headers: [HeaderProfile::Ratelimit, HeaderProfile::Triple].into_iter().collect(),
@@ -124,7 +124,7 @@ impl Headers {
     /// No header fields at all.
     pub const NONE: Self = Self(0);
 
-    /// Whether a family is among them.
+    /// Whether a family is in this set.
     #[must_use]
     #[inline]
     pub const fn contains(self, headers: HeaderProfile) -> bool {
@@ -151,7 +151,7 @@ impl IntoIterator for Headers {
 // === impl HeaderProfile ===
 
 impl HeaderProfile {
-    /// All of them.
+    /// All families of header fields.
     pub const ALL: [Self; 3] = [Self::Ratelimit, Self::Triple, Self::XRatelimit];
 
     /// The name used in configuration.
@@ -164,7 +164,7 @@ impl HeaderProfile {
         }
     }
 
-    /// The one of this name.
+    /// The family of this name, if there is one.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
@@ -182,7 +182,7 @@ impl HeaderProfile {
 // === impl Reset ===
 
 impl Reset {
-    /// All of them.
+    /// All ways to tell a reset.
     pub const ALL: [Self; 2] = [Self::Epoch, Self::Delta];
 
     /// The name used in configuration.
@@ -194,7 +194,7 @@ impl Reset {
         }
     }
 
-    /// The one of this name.
+    /// The way of this name, if there is one.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
@@ -204,7 +204,7 @@ impl Reset {
 // === impl RetryAfter ===
 
 impl RetryAfter {
-    /// All of them.
+    /// All choices of refusals.
     pub const ALL: [Self; 2] = [Self::Burst, Self::Always];
 
     /// The name used in configuration.
@@ -216,7 +216,7 @@ impl RetryAfter {
         }
     }
 
-    /// The one of this name.
+    /// The choice of this name, if there is one.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
@@ -226,7 +226,7 @@ impl RetryAfter {
 // === impl BodyProfile ===
 
 impl BodyProfile {
-    /// All of them.
+    /// All forms of a body.
     pub const ALL: [Self; 3] = [Self::Problem, Self::Envelope, Self::Compact];
 
     /// The name used in configuration.
@@ -239,7 +239,7 @@ impl BodyProfile {
         }
     }
 
-    /// The one of this name.
+    /// The form of this name, if there is one.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)

@@ -28,7 +28,7 @@ pub(crate) struct Refused<'a> {
 // === impl Profile ===
 
 impl Profile {
-    /// The whole response.
+    /// The whole response to a refused request.
     #[cold]
     pub(crate) fn refusal(&self, refused: &Refused<'_>) -> Response<Bytes> {
         let figures = refused.decision.map(|decision| Figures::of(&decision, None));
@@ -47,7 +47,7 @@ impl Profile {
         }
         if let Some(figures) = figures {
             figures.write(self, headers);
-            // A layer around this one would otherwise write its own, which admitted the request.
+            // Otherwise a layer around this one would write the numbers of its own admission.
             response.extensions_mut().insert(figures);
         }
         response
@@ -62,7 +62,7 @@ impl Profile {
     }
 }
 
-/// A response that is over with its head ("trailers-only").
+/// A gRPC response that ends with its head ("trailers-only").
 fn grpc(code: Code, told: &Told<'_>) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     let headers = response.headers_mut();
@@ -87,7 +87,7 @@ const fn challenge(code: Code) -> Option<&'static str> {
     }
 }
 
-/// As gRPC wants its messages: printable ASCII stays, but for the sign of percent itself.
+/// A message as gRPC wants it: all bytes are percent-encoded, except printable ASCII other than `%`.
 pub(super) fn percent_encoded(message: &str) -> String {
     let mut encoded = String::with_capacity(message.len());
     for byte in message.bytes() {

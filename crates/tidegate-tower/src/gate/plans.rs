@@ -1,4 +1,4 @@
-//! Whose numbers come from elsewhere.
+//! Plans: numbers of callers that come from elsewhere than the policies.
 
 use tidegate_core::Store;
 use tracing::warn;
@@ -10,7 +10,7 @@ use crate::plan::Plan;
 // === impl Gate ===
 
 impl<S: Store> Gate<S> {
-    /// The plan of somebody, if a source knows one. Numbers that the policies in force do not know yet
+    /// The plan of a caller, if a source knows one. Numbers that the policies in force do not know yet
     /// are taught to them first.
     pub(super) fn plan(&self, identity: &Identity) -> Option<Plan> {
         let plan = self.0.source.as_ref()?.plan(identity)?;
@@ -20,8 +20,8 @@ impl<S: Store> Gate<S> {
         Some(plan)
     }
 
-    /// Once for each set of numbers and reload of the policies. Numbers that cannot be learnt leave the
-    /// usual ones in force.
+    /// Teaches the policies the numbers of a plan: once for each set of numbers and reload. If they
+    /// cannot be learnt, the usual numbers stay in force.
     #[cold]
     fn teach(&self, plan: &Plan) {
         if let Err(error) = self.0.engine.learn(plan.name(), plan.numbers()) {

@@ -1,4 +1,4 @@
-//! A request as it comes in: what it is called, who sent it, what it is about.
+//! A request as it comes in: its id, its client and its endpoint.
 
 use std::net::IpAddr;
 
@@ -17,14 +17,14 @@ use crate::request_id::RequestId;
 use crate::trace::TraceContext;
 use crate::visit::Visit;
 
-/// The most of a user agent that counts. A longer one differs from others in its first bytes too.
+/// The most bytes of a user agent that count. A longer one differs from others in its first bytes too.
 const MAX_AGENT: usize = 256;
 
 // === impl Gate ===
 
 impl<S: Store> Gate<S> {
-    /// Finds out what there is to know about a request, and leaves it in its extensions. From here on
-    /// the request has its canonical path, a name and a trace.
+    /// Finds out the id, trace, client and endpoint of a request, and leaves them in its extensions as a
+    /// [`Visit`]. From here on its path is canonical, and a trace that cannot be read is gone.
     pub(super) fn receive(
         &self,
         head: &mut Parts,
@@ -44,8 +44,8 @@ impl<S: Store> Gate<S> {
         Ok(visit)
     }
 
-    /// That of the client if it can be adopted. Behind the early layer the request bears it; the other one
-    /// needs a name for its own records.
+    /// The id of the request: the client's if it can be adopted, or else a new one. The early layer puts
+    /// a new id into the request's header; the org layer needs it only for its own records.
     fn name(&self, headers: &mut HeaderMap, side: Side) -> RequestId {
         let header = &self.0.request_id;
         let mut named = headers.get_all(header).iter();
@@ -75,13 +75,13 @@ impl<S: Store> Gate<S> {
     }
 }
 
-/// What counts of the user agent.
+/// The part of the user agent that counts.
 pub(super) fn agent(headers: &HeaderMap) -> &[u8] {
     let agent = headers.get(USER_AGENT).map_or(&[][..], HeaderValue::as_bytes);
     &agent[..agent.len().min(MAX_AGENT)]
 }
 
-/// Gives the target its canonical path, so that whoever comes after sees what was decided about.
+/// Gives a request its canonical path, so that services behind see the path that was decided about.
 fn canonicalise(uri: &mut Uri) -> Result<(), path::PathError> {
     let std::borrow::Cow::Owned(canonical) = path::canonical(uri.path())? else { return Ok(()) };
     let target = match uri.query() {

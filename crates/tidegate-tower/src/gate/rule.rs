@@ -22,37 +22,37 @@ use crate::report::{Ruled, Stage};
 use crate::request_id::RequestId;
 use crate::visit::Visit;
 
-/// What becomes of a request.
+/// The result of ruling on a request.
 pub(crate) enum Ruling {
-    /// It may pass.
+    /// The request may pass.
     Pass(Passage),
-    /// It may not, and this is the answer.
+    /// The request is refused with this response.
     Refuse(Box<Response<Bytes>>),
 }
 
-/// What a request that may pass takes along until there is a response.
+/// The data that a request that may pass takes along until there is a response.
 #[derive(Debug, Default)]
 pub(crate) struct Passage {
     pub(crate) figures: Option<Figures>,
-    /// What was charged until the outcome is known.
+    /// The charge that is given back unless the outcome counts.
     pub(crate) pending: Option<Pending>,
-    /// Whether it passes with a lower quality of service.
+    /// Whether the request passes with a lower quality of service.
     pub(crate) degraded: bool,
-    /// What the early layer calls it in the response.
+    /// The request id, if the early layer has to write it into the response.
     pub(crate) name: Option<RequestId>,
-    /// Whether no other layer of the gate is around this one, so that this one writes header fields.
+    /// Whether no other layer of the gate is around this one, so that this one writes the header fields.
     pub(crate) outermost: bool,
 }
 
-/// One request, as a policy is asked about it.
+/// One request or job that a policy is asked about.
 pub(super) struct Asked<'a> {
     pub(super) stage: Stage,
     pub(super) visit: &'a Visit,
     pub(super) identity: Option<&'a Identity>,
-    /// None of a job.
+    /// The method of the request; none for a job.
     pub(super) method: Option<&'a Method>,
     pub(super) grpc: bool,
-    /// When this layer began with it.
+    /// When this layer began to handle the request.
     pub(super) since: Timestamp,
 }
 
@@ -68,7 +68,7 @@ impl<S: Store> Gate<S> {
         }
     }
 
-    /// Rules on a request before anybody is known.
+    /// Rules on a request before authentication.
     async fn rule_early(&self, head: &mut Parts) -> Ruling {
         let grpc = speaks_grpc(&head.headers);
         let visit = match self.receive(head, Side::Early) {
@@ -84,7 +84,7 @@ impl<S: Store> Gate<S> {
             .await
     }
 
-    /// Rules on a request once it is known who asks.
+    /// Rules on a request behind authentication.
     async fn rule_org(&self, head: &mut Parts) -> Ruling {
         let grpc = speaks_grpc(&head.headers);
         let seen = head.extensions.get::<Visit>().cloned();
@@ -128,7 +128,7 @@ impl<S: Store> Gate<S> {
         self.rule_known(&asked, identity, subject, visit.endpoint.cost).await
     }
 
-    /// Whether somebody who is known may do this: the scope first, then what they have left.
+    /// Rules on a request of a known caller: the scope first, then what the caller has left.
     pub(super) async fn rule_known(
         &self,
         asked: &Asked<'_>,
@@ -143,7 +143,7 @@ impl<S: Store> Gate<S> {
             return self.rule_unauthorised(asked, subject).await;
         }
         if self.0.routes.classes[endpoint.place].policy.is_none() {
-            // A class without a policy for those who are known: the early layer has decided.
+            // The class has no policy for known callers: the early layer has decided.
             return self.pass_after_early(asked);
         }
         match &self.plan(identity) {
@@ -155,8 +155,8 @@ impl<S: Store> Gate<S> {
         }
     }
 
-    /// A scope is lacking. Nothing is charged for it but what counts such refusals; whoever has had too
-    /// many of them is told to wait instead.
+    /// Refuses a request that lacks a scope. Only limits that count such refusals are charged; a caller
+    /// that is past one of them is told to wait instead.
     #[cold]
     async fn rule_unauthorised(&self, asked: &Asked<'_>, subject: Subject<'_>) -> Ruling {
         let handles = self.handles();
@@ -174,7 +174,7 @@ impl<S: Store> Gate<S> {
                         return self.refuse(asked, code, Some(decision));
                     }
                 }
-                // If none of them applies, there is nothing to count.
+                // No limit that counts outcomes applies, so there is nothing to charge.
                 Err(DecideError::NothingApplies { .. }) => {}
                 Err(error @ DecideError::Overloaded) => {
                     return self.undecided(asked, &error);
@@ -184,7 +184,7 @@ impl<S: Store> Gate<S> {
         self.refuse(asked, Code::InsufficientScope, None)
     }
 
-    /// Nobody has said who asks. Where nobody needs to be known, the early layer has decided; at an
+    /// Rules on a request without an identity. Where none is needed, the early layer has decided; at an
     /// entrance only if its policy fails closed.
     fn rule_unknown(&self, asked: &Asked<'_>) -> Ruling {
         let endpoint = &asked.visit.endpoint;
@@ -194,7 +194,7 @@ impl<S: Store> Gate<S> {
         self.pass_after_early(asked)
     }
 
-    /// Lets a request pass that only the early layer decides about, if there was one.
+    /// Lets a request pass that only the early layer decides about; refuses it if there was none.
     fn pass_after_early(&self, asked: &Asked<'_>) -> Ruling {
         if asked.visit.was_early {
             return Ruling::Pass(Passage::default());
@@ -249,7 +249,7 @@ impl<S: Store> Gate<S> {
             took,
         });
         if let Some(code) = code {
-            // What is left of a budget that is not for this request is none of its business.
+            // What is left of a budget that is not for this request is not told to its client.
             let decision = (!spared).then_some(*decision);
             return Ruling::Refuse(Box::new(self.refusal(asked, code, decision)));
         }
@@ -262,7 +262,8 @@ impl<S: Store> Gate<S> {
         })
     }
 
-    /// Refuses a request that no limit was asked about.
+    /// Refuses a request without asking its limits, and reports it. There is a decision only if a limit
+    /// that counts refusals was asked.
     #[cold]
     fn refuse(&self, asked: &Asked<'_>, code: Code, decision: Option<Decision<'_>>) -> Ruling {
         let Asked { stage, visit, identity, .. } = *asked;
@@ -286,7 +287,7 @@ impl<S: Store> Gate<S> {
         response
     }
 
-    /// Refuses a request of which too little is known to say more.
+    /// Refuses a request of which too little is known for a full report.
     #[cold]
     fn refuse_unseen(
         &self,
@@ -299,7 +300,7 @@ impl<S: Store> Gate<S> {
         self.written(&Refused { code, decision: None, request_id, at, grpc })
     }
 
-    /// The response, with the name of the request: no layer around this one may be there to add it.
+    /// The response of a refusal, with the request id: there may be no layer around this one to add it.
     fn written(&self, refused: &Refused<'_>) -> Response<Bytes> {
         let mut response = self.0.profile.refusal(refused);
         let name = refused.request_id.header_value();
@@ -307,7 +308,7 @@ impl<S: Store> Gate<S> {
         response
     }
 
-    /// The policy is gone, or must not decide: somebody has reloaded the engine behind the gate.
+    /// Refuses because the policy is gone or must not decide: the engine was reloaded behind the gate.
     #[cold]
     fn lost(&self, asked: &Asked<'_>) -> Ruling {
         let class = asked.visit.endpoint.class.as_str();
@@ -326,13 +327,13 @@ impl<S: Store> Gate<S> {
                 error!(%error, "a request could not be decided, and is refused");
                 self.refuse(asked, Code::Misconfigured, None)
             }
-            // Counted and told by the engine, once a second: a line for each would be one more load.
+            // The engine counts and reports these once a second: a line for each would be more load.
             DecideError::Overloaded => self.refuse(asked, Code::Overloaded, None),
         }
     }
 }
 
-/// What is known of every request.
+/// The facts that are known of every request.
 fn subject(visit: &Visit) -> Subject<'_> {
     let endpoint = &*visit.endpoint;
     Subject::new()
@@ -341,11 +342,11 @@ fn subject(visit: &Visit) -> Subject<'_> {
         .with(Dimension::Route, endpoint.template.as_bytes())
 }
 
-/// Why a decision refuses; none if it does not.
+/// The reason why a decision refuses; none if it does not.
 fn code(decision: &Decision<'_>) -> Option<Code> {
     match (decision.verdict(), decision.mode()) {
         (Verdict::Admit | Verdict::Degrade, _) => None,
-        // It says nothing about who asks, so it is no refusal of theirs.
+        // An outage says nothing about the client, so this is no refusal for what the client did.
         (_, Mode::FailClosed) => Some(Code::Unavailable),
         _ if is_degraded_for_long(decision) => Some(Code::EnforcementDegraded),
         _ => Some(Code::RateLimitExceeded),
@@ -353,7 +354,7 @@ fn code(decision: &Decision<'_>) -> Option<Code> {
 }
 
 /// Whether a request has met the small budget that is left to reads of health and metadata while the
-/// store fails, and is no such read: by its method it may change something.
+/// store fails, although it is no such read: by its method it may change something.
 fn is_no_read_of_health(asked: &Asked<'_>, decision: &Decision<'_>) -> bool {
     decision.failsafe().is_some()
         && decision.policy().fallback() == Fallback::Health
@@ -365,7 +366,7 @@ fn is_degraded_for_long(decision: &Decision<'_>) -> bool {
         && by_guardrails(decision.policy())
 }
 
-/// Whether a policy is decided by local guardrails while its store fails, and may say so.
+/// Whether local guardrails decide for a policy while its store fails, and may say so.
 fn by_guardrails(policy: &Policy) -> bool {
     matches!(
         policy.fallback(),

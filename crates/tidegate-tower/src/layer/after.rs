@@ -12,7 +12,7 @@ use crate::answer::Figures;
 use crate::gate::{Gate, Passage};
 use crate::outcome::{self, Pending};
 
-/// What is done once there is a response: header fields, and giving back what did not count.
+/// The work that a response leaves: header fields, and giving back charges that do not count.
 pub(super) struct After<S> {
     gate: Gate<S>,
     passage: Passage,
@@ -27,7 +27,8 @@ impl<S: Store + 'static> After<S> {
         Self { gate, passage }
     }
 
-    /// Writes the header fields; also what is still to be done before the response is sent.
+    /// Writes the header fields. Also returns the settlement that has to end before the response is
+    /// sent, if any.
     pub(super) fn finish<B>(self, mut response: Response<B>) -> (Response<B>, Option<Settling>) {
         let Self { gate, passage } = self;
         let within = response.extensions_mut().remove::<Figures>();
@@ -39,7 +40,7 @@ impl<S: Store + 'static> After<S> {
             Some(figures) if passage.outermost => {
                 figures.write(gate.profile(), response.headers_mut());
             }
-            // Whoever is around this one knows whether less is left of something else.
+            // The layer around this one knows whether less is left of something else.
             Some(figures) => drop(response.extensions_mut().insert(figures)),
             None => {}
         }
@@ -53,12 +54,11 @@ impl<S: Store + 'static> After<S> {
     }
 }
 
-/// Gives back what was charged for an outcome that did not come. What cannot be given back stays
-/// counted.
+/// Gives back the charge for an outcome that does not count. A charge that cannot be given back stays.
 fn give_back<S: Store + 'static>(gate: Gate<S>, pending: Pending) -> Option<Settling> {
     let settling = async move {
         match gate.engine().settle(pending.ticket().as_str(), 0).await {
-            // The engine tells of what is shed, once a second: a flood must not fill the log.
+            // The engine reports shed settlements once a second: a flood must not fill the log.
             Ok(_) | Err(SettleError::Store(StoreError::Contended)) => {}
             Err(error) => warn!(%error, "an outcome that does not count could not be given back"),
         }
@@ -66,7 +66,7 @@ fn give_back<S: Store + 'static>(gate: Gate<S>, pending: Pending) -> Option<Sett
     if S::WAITS {
         return Some(Box::pin(settling));
     }
-    // Settled by a plain call, so it is done when it is polled first.
+    // This store settles in a plain call, so the first poll finishes it.
     ready(settling);
     None
 }

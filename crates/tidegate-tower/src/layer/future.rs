@@ -1,4 +1,4 @@
-//! What a service answers with, in time.
+//! The future of a response that goes through a layer.
 
 use core::fmt;
 use core::future::Future;
@@ -21,7 +21,7 @@ use crate::gate::Ruling;
 pub(super) type Judging = Pin<Box<dyn Future<Output = (Parts, Ruling)> + Send>>;
 
 pin_project! {
-    /// The response to come. Dropped, it leaves what was charged.
+    /// The future of a response. If it is dropped, what was charged stays charged.
     pub struct GateFuture<S, V, B, R>
     where
         V: Service<Request<B>>,
@@ -32,16 +32,16 @@ pin_project! {
 }
 
 pin_project! {
-    /// In this order; but a refusal comes at once, or after the decision.
+    /// The states of the future, in this order; but a refusal comes at once, or after the decision.
     #[project = States]
     enum State<S, V, F, B, R> {
-        /// The store has been asked.
+        /// The store has been asked, and its decision is awaited.
         Deciding { judging: Judging, service: GateService<S, V>, body: Option<B> },
-        /// The service within works on it.
+        /// The service within works on the request.
         Passing { #[pin] future: F, after: Option<After<S>> },
-        /// What was charged is being given back.
+        /// The response is there, and a charge is being given back.
         Settling { settling: Settling, response: Option<Response<Body<R>>> },
-        /// There is an answer.
+        /// The request is refused, and the response is there.
         Refused { response: Option<Response<Body<R>>> },
     }
 }
@@ -80,7 +80,7 @@ where
             let next = match state.as_mut().project() {
                 States::Deciding { judging, service, body } => {
                     let (head, ruling) = ready!(judging.as_mut().poll(context));
-                    // Taken once, because the state is left at once.
+                    // The body is taken once, because this state is left at once.
                     let Some(body) = body.take() else { return Poll::Pending };
                     match ruling {
                         Ruling::Pass(passage) => {

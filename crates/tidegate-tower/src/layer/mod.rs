@@ -24,7 +24,7 @@ pub struct GateLayer<S> {
     side: Side,
 }
 
-/// On which side of authentication.
+/// The side of authentication on which a layer stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Early,

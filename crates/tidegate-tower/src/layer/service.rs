@@ -19,14 +19,14 @@ use crate::body::Body;
 use crate::gate::{Gate, Passage, Ruling};
 use crate::visit::Degraded;
 
-/// Rules on requests, and lets those that may pass on to the service within.
+/// The service of a layer: rules on requests, and hands those that may pass to the service within.
 pub struct GateService<S, V> {
     pub(super) gate: Gate<S>,
     pub(super) side: Side,
     pub(super) inner: V,
 }
 
-/// The most of an unread body that the server is left to read away: what was sent together with the
+/// The longest unread body that the server is left to read and discard: what was sent together with the
 /// head is in its buffer already.
 const SHORT: u64 = 8 << 10;
 
@@ -55,7 +55,7 @@ impl<S: Store + 'static, V: Clone> GateService<S, V> {
         (self.inner.call(request), after)
     }
 
-    /// Lets go of whatever the service within has set aside when it said it was ready. Nobody comes, and
+    /// Releases what the service within has set aside when it said it was ready. No request follows, and
     /// a client that is refused must not hold what others wait for.
     pub(super) fn release(&mut self) {
         self.inner = self.inner.clone();
@@ -91,8 +91,8 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (mut head, body) = request.into_parts();
-        // An engine that answers at once is done when it is polled first, so nothing has to be kept
-        // for later. A request is never ruled on twice: it may have been counted.
+        // An engine that answers at once is done at the first poll, so no future has to be kept for
+        // later. A request is never ruled on twice: it may have been counted.
         if Engine::<S>::AT_ONCE {
             return match ready(self.gate.rule_on(self.side, &mut head)) {
                 Some(Ruling::Pass(passage)) => {
@@ -109,7 +109,7 @@ where
                 }
             };
         }
-        // The one that is ready goes with the request; the one that stays asks again.
+        // The service that is ready goes with the request; the clone that stays has to get ready again.
         let fresh = self.inner.clone();
         let inner = core::mem::replace(&mut self.inner, fresh);
         let (gate, side) = (self.gate.clone(), self.side);
@@ -130,8 +130,8 @@ fn undecided() -> Response<Bytes> {
     response
 }
 
-/// A refusal as it is sent. What was not read of the request could be taken for another one, so a
-/// connection that cannot tell where it ends says that it closes (threat T28).
+/// A refusal as it is sent. Unread bytes of the request could be taken for another request, so an HTTP/1
+/// connection with more than a short unread body says that it closes (threat T28).
 pub(super) fn refusal<R>(
     response: Response<Bytes>,
     version: Version,

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::{MAX_LEN, PathError};
 
-/// What is written so far. As long as that is how its source begins, it is not copied.
+/// The canonical path written so far. As long as its source begins with it, it is not copied.
 pub(super) struct Text<'p> {
     source: &'p str,
-    /// How much of the source is written, if there is no copy.
+    /// The number of bytes of the source that are written, while there is no copy.
     kept: usize,
     copy: Option<String>,
 }
@@ -15,7 +15,7 @@ pub(super) struct Text<'p> {
 // === impl Text ===
 
 impl<'p> Text<'p> {
-    /// Nothing yet of what may become this source.
+    /// An empty text, which may become all of `source`.
     pub(super) const fn new(source: &'p str) -> Self {
         Self { source, kept: 0, copy: None }
     }
@@ -70,7 +70,7 @@ impl<'p> Text<'p> {
         })
     }
 
-    /// Follows the last segment, if it is one that points elsewhere.
+    /// Resolves the last segment, if it is `.` or `..`.
     fn resolve(&mut self) -> Result<(), PathError> {
         let text = self.as_str();
         if text.ends_with("/.") {

@@ -1,9 +1,9 @@
 //! Limits that are kept elsewhere: in a database, or in a claim of the token.
 //!
-//! Keeping the numbers of every organisation in the policies would mean to swap those for each new
-//! customer. But customers are many and what they bought is not: so a request says which *plan* it has,
-//! and the policies know the numbers of each plan. Plans whose numbers are written in the file are
-//! named; those whose numbers come with the request are learnt the first time they are seen.
+//! Keeping the numbers of every organisation in the policies would mean swapping the policies for each
+//! new customer. But there are many customers and few plans: so a request says which *plan* it has, and
+//! the policies know the numbers of each plan. Plans whose numbers are written in the file are named;
+//! those whose numbers come with the request are learnt the first time they are seen.
 
 mod remembered;
 
@@ -16,14 +16,14 @@ use tidegate_core::{Name, Shape};
 
 use crate::identity::Identity;
 
-/// Says which plan somebody has. Asked for every request of somebody who is known, so it must not wait:
-/// a claim is at hand, and what a database says is [remembered](Remembered).
+/// Says which plan a caller has. It is asked for every request of a known caller, so it must not wait: a
+/// claim is at hand, and what a database says is [remembered](Remembered).
 pub trait LimitSource: Send + Sync {
-    /// The plan of whoever asks; none for the usual numbers.
+    /// The plan of this caller; none for the usual numbers.
     fn plan(&self, identity: &Identity) -> Option<Plan>;
 }
 
-/// Which numbers somebody has.
+/// The plan of a caller: the numbers that its limits have.
 ///
 /// ```
 /// use tidegate_core::{Bucket, Name, Rate, Shape};
@@ -47,20 +47,20 @@ struct Numbers {
 // === impl Plan ===
 
 impl Plan {
-    /// A plan whose numbers are overrides in the policies: `match: { plan: gold }`. Limits that have none
-    /// for it keep their usual numbers.
+    /// A plan whose numbers are overrides in the policies: `match: { plan: gold }`. Limits without an
+    /// override for this plan keep their usual numbers.
     #[must_use]
     pub fn named(name: impl Into<Box<str>>) -> Self {
         Self(Arc::new(Numbers { name: name.into(), limits: Vec::new() }))
     }
 
-    /// Numbers of one's own, for the limits of these names. They have the shapes that the limits have.
-    /// Making one takes some microseconds, so keep it where the same numbers are used again.
+    /// A plan with numbers of its own, for the limits of these names. Each has the shape that its limit
+    /// has. Making a plan takes some microseconds, so keep it where the same numbers are used again.
     #[must_use]
     pub fn of(limits: impl IntoIterator<Item = (Name, Shape)>) -> Self {
         let mut limits: Vec<_> = limits.into_iter().collect();
         limits.sort_by(|(one, _), (other, _)| one.cmp(other));
-        // The same numbers are the same plan, and different ones never are.
+        // Named by a digest: equal numbers are the same plan, and different ones never are.
         let digest = Sha256::digest(format!("{limits:?}"));
         let name =
             digest.iter().fold("numbers-".to_owned(), |name, byte| format!("{name}{byte:02x}"));
@@ -71,7 +71,7 @@ impl Plan {
         &self.0.name
     }
 
-    /// What the policies have to be taught.
+    /// The numbers that the policies have to be taught; empty for a named plan.
     pub(crate) fn numbers(&self) -> &[(Name, Shape)] {
         &self.0.limits
     }

@@ -18,20 +18,20 @@ use tracing::warn;
 use super::{LimitSource, Plan};
 use crate::identity::Identity;
 
-/// Where the plans of organisations are kept.
+/// A table that keeps the plans of organisations, as in a database.
 pub trait LimitTable: Send + Sync {
     /// Looks up the plan of an organisation; none for the usual numbers.
     ///
     /// # Errors
     ///
-    /// If it cannot be looked up now. What was known before stays.
+    /// If the plan cannot be looked up now. The plan that was known before stays.
     fn load(
         &self,
         org: &str,
     ) -> impl Future<Output = Result<Option<Plan>, Box<dyn Error + Send + Sync>>> + Send;
 }
 
-/// A [`LimitSource`] that remembers what a [`LimitTable`] says. Whoever makes one calls
+/// A [`LimitSource`] that remembers what a [`LimitTable`] says. Its owner calls
 /// [`refresh`](Self::refresh) every second or so.
 pub struct Remembered<T> {
     table: T,
@@ -43,37 +43,37 @@ pub struct Remembered<T> {
 
 struct Entry {
     plan: Option<Plan>,
-    /// When it was looked up.
+    /// When the plan was looked up.
     at: Timestamp,
-    /// Whether anybody has asked since.
+    /// Whether the plan was asked for since it was looked up.
     used: AtomicBool,
 }
 
 /// The most organisations that are remembered; others have the usual numbers.
 const MOST: usize = 65_536;
-/// The most that are looked up in one refresh, so that none takes for ever.
+/// The most organisations that are looked up in one refresh, so that no refresh takes for ever.
 const BATCH: usize = 512;
 
 // === impl Remembered ===
 
 impl<T: LimitTable> Remembered<T> {
-    /// Remembers what this table says, and looks it up again for those who ask after a minute.
+    /// Remembers what this table says. A plan that is asked for is looked up again after a minute.
     #[must_use]
     pub fn new(table: T) -> Self {
         let fresh_for = Span::from_secs(60);
         Self { table, known: ArcSwap::default(), asked: Mutex::default(), fresh_for }
     }
 
-    /// Looks plans up again after this long.
+    /// Sets how long a plan is remembered before it is looked up again.
     #[must_use]
     pub const fn fresh_for(mut self, span: Span) -> Self {
         self.fresh_for = span;
         self
     }
 
-    /// Looks up whoever was asked about and is not known, or not any more. Says how many were. Who
-    /// cannot be looked up keeps the plan there is, and nobody else from theirs; the next refresh tries
-    /// again.
+    /// Looks up the organisations that were asked about and are not known, or whose plans are too old,
+    /// and returns how many lookups succeeded. One whose lookup fails keeps its present plan and holds
+    /// up no other; the next refresh tries it again.
     pub async fn refresh(&self, now: Timestamp) -> usize {
         let wanted = self.wanted(now);
         let mut found = Vec::with_capacity(wanted.len());
@@ -116,7 +116,7 @@ impl<T: LimitTable> Remembered<T> {
         }
         drop(asked);
         if known.len() > MOST {
-            // Those who have not asked since they were looked up are asked about again when they do.
+            // An organisation that has not asked since its lookup is looked up again when it does.
             known.retain(|_, entry| entry.used.load(Relaxed));
         }
         if known.len() <= MOST {

@@ -1,8 +1,8 @@
 //! Text from outside, made harmless (threat T40).
 //!
-//! An id that ends a line forges the next one; one that begins with ESC writes on the operator's
-//! terminal; one that turns the direction of writing shows another than it is; one of a megabyte fills
-//! the disk. None of these characters is needed to know who it was.
+//! An id with a line end forges the next line; one that begins with ESC writes on the operator's
+//! terminal; one that turns the direction of writing looks like another; one of a megabyte fills the
+//! disk. None of these characters is needed to know who it was.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,9 +10,8 @@ use std::fmt::Write as _;
 /// The most characters of one value that are shown.
 pub(crate) const MAX_CHARS: usize = 128;
 
-/// The text with every character that does something instead of showing something written as
-/// `\u{1b}`, and at most [`MAX_CHARS`] of it, then `…`. Two texts that are shown alike are alike, up to
-/// where they are cut.
+/// The text with every character that does something instead of showing something written as `\u{1b}`,
+/// cut after [`MAX_CHARS`] with `…`. Two texts that look alike in this form are alike, up to the cut.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     let kept = match text.char_indices().nth(MAX_CHARS) {
         None if !text.chars().any(is_escaped) => return Cow::Borrowed(text),
@@ -44,7 +43,7 @@ pub(crate) fn is_harmless(text: &str) -> bool {
 fn is_escaped(char: char) -> bool {
     match char {
         '\\' => true,
-        // What has no width, ends a line, or turns the direction of writing.
+        // Characters that have no width, end a line, or turn the direction of writing.
         '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
         '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
         '\u{e0000}'..='\u{e007f}' => true,

@@ -1,13 +1,13 @@
-//! The two texts of metrics: `OpenMetrics`, and the older one of Prometheus.
+//! The two text formats of metrics: `OpenMetrics`, and the older one of Prometheus.
 //!
-//! Scrapers say which they understand. They differ little, but where they do, a tool that knows only
-//! the older one takes our counters for something undescribed: there the description of a counter
-//! carries its suffix.
+//! Scrapers say which they understand. The formats differ little, but in the older one the description
+//! of a counter carries its suffix: without it, a tool that knows only that format takes our counters
+//! for undescribed ones.
 
 use http::HeaderMap;
 use http::header::{ACCEPT, HeaderValue};
 
-/// Which text to send.
+/// A text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `OpenMetrics` 1.0.
@@ -19,7 +19,7 @@ pub enum Format {
 // === impl Format ===
 
 impl Format {
-    /// What the client accepts: `OpenMetrics` if it says so.
+    /// The format that a client accepts: `OpenMetrics` if it says so.
     #[must_use]
     pub fn accepted(headers: &HeaderMap) -> Self {
         let named = headers.get_all(ACCEPT).iter().any(|accepted| {
@@ -28,7 +28,7 @@ impl Format {
         if named { Self::OpenMetrics } else { Self::Prometheus }
     }
 
-    /// What the text is called in `Content-Type`.
+    /// The value of `Content-Type` for this format.
     #[must_use]
     pub const fn content_type(self) -> HeaderValue {
         HeaderValue::from_static(match self {
@@ -37,7 +37,7 @@ impl Format {
         })
     }
 
-    /// `OpenMetrics` text in this format.
+    /// Converts `OpenMetrics` text to this format.
     #[must_use]
     pub fn of(self, openmetrics: &str) -> String {
         match self {
@@ -47,7 +47,7 @@ impl Format {
     }
 }
 
-/// The older text: descriptions of counters named with their suffix, no units and no end mark.
+/// Converts to the older format: counters are described with their suffix, without units or an end mark.
 fn to_prometheus(openmetrics: &str) -> String {
     let counters: Vec<&str> = openmetrics
         .lines()

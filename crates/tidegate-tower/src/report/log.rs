@@ -1,9 +1,10 @@
-//! The log: one event for every request that was not let through or passed only because its policy fails
-//! open, and some of the others.
+//! The log: one event for every request that was refused, degraded or passed only because its policy
+//! fails open, and for some of the others. Requests that were shed have none: the engine reports them
+//! once a second.
 //!
 //! An event says who asked, what about, which limit decided and when to come back, in the words of
-//! `docs/observability.md`. What a client can choose freely is escaped; what could be a secret or a
-//! person, such as header fields, the path as it was sent or the address, is not there at all: a log
+//! `docs/observability.md`. Text that a client can choose freely is escaped; anything that could be a
+//! secret or a person, such as header fields, the path as it was sent or the address, is left out: a log
 //! goes further than anybody remembers.
 
 use std::borrow::Cow;
@@ -18,17 +19,17 @@ use super::{Ruled, Stage};
 use crate::answer::Code;
 use crate::request_id::RequestId;
 
-/// The target of all events.
+/// The `tracing` target of all events about requests.
 pub const TARGET: &str = "tidegate::throttle";
 
-/// Which of the requests that passed are told of: one in so many, or none.
+/// The log of rulings. Of the requests that simply pass it tells one in `one_in`, or none.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     one_in: Option<NonZeroU32>,
     passed: AtomicU32,
 }
 
-/// What an event says, ready to be written.
+/// The fields of an event, ready to be written.
 struct Entry<'a> {
     stage: &'static str,
     org_id: Option<Cow<'a, str>>,
@@ -51,7 +52,7 @@ struct Entry<'a> {
     server_time: String,
 }
 
-/// An event of this level. The level is part of a place in the program, so each has its own.
+/// Writes an event of this level. It is a macro because `tracing` fixes the level at each place of use.
 macro_rules! tell {
     ($level:expr, $entry:expr, $message:literal) => {{
         let entry: &Entry<'_> = &$entry;
@@ -89,7 +90,7 @@ impl Log {
         Self { one_in: Some(one_in), passed: AtomicU32::new(0) }
     }
 
-    /// Tells of a ruling, if it is one to tell of.
+    /// Logs a ruling, if it is one to log.
     #[inline]
     pub(super) fn ruled(&self, ruled: &Ruled<'_>) {
         if ruled.is_refused() || ruled.is_degraded() || ruled.is_open() {
@@ -108,7 +109,7 @@ impl Log {
         }
     }
 
-    /// Tells of a request of which little is known.
+    /// Logs a refused request of which only the code and the id are known.
     #[cold]
     pub(super) fn unseen(&self, code: Code, request_id: &RequestId) {
         let request_id = escaped(request_id.as_str());
@@ -150,8 +151,8 @@ fn tell_unusual(ruled: &Ruled<'_>) {
     }
 }
 
-/// How much a refusal matters: what is only somebody's habit, what has another guarantee than usual, what
-/// only an operator can mend.
+/// How serious a refusal is: INFO if only the client's habits are to blame, WARN if a block or a failing
+/// store is, and ERROR if only an operator can mend it.
 fn level(code: Code, decision: Option<&Decision<'_>>) -> Level {
     let unusual = |decision: &Decision<'_>| {
         decision.block().is_some() || !matches!(decision.mode(), Mode::Normal)
@@ -159,7 +160,7 @@ fn level(code: Code, decision: Option<&Decision<'_>>) -> Level {
     match code {
         Code::Misconfigured => Level::ERROR,
         Code::EnforcementDegraded | Code::Unavailable => Level::WARN,
-        // A line for each would be one more load; the engine tells it once a second.
+        // Not logged: a line for each would be one more load, and the engine reports it once a second.
         Code::Overloaded => Level::DEBUG,
         _ if decision.is_some_and(unusual) => Level::WARN,
         _ => Level::INFO,
@@ -202,7 +203,7 @@ impl<'a> Entry<'a> {
 // === impl Stage ===
 
 impl Stage {
-    /// All of them.
+    /// All stages.
     pub const ALL: [Self; 3] = [Self::Early, Self::Org, Self::Enqueue];
 
     /// The name used in logs and metrics.
@@ -216,8 +217,8 @@ impl Stage {
     }
 }
 
-/// What decided: what it counts by, and its name, which begins with that of the policy. Of a ceiling it is
-/// known only that it is that of one of the policy's limits.
+/// The scope and the name of the limit or cap that decided; the name begins with that of the policy. A
+/// ceiling has no scope: it is known only to belong to one of the policy's limits.
 fn bucket(decision: &Decision<'_>) -> Option<(Option<String>, String)> {
     let policy = decision.policy();
     if let Some(binding) = decision.binding() {
@@ -235,7 +236,7 @@ fn bucket(decision: &Decision<'_>) -> Option<(Option<String>, String)> {
     Some((Some(scope), name))
 }
 
-/// How long to wait, rounded up; nothing if waiting does not help or is not asked for.
+/// The wait before a retry, in milliseconds, rounded up; none if it does not help or is not needed.
 fn retry_after_ms(verdict: Verdict) -> Option<u64> {
     let wait = match verdict {
         Verdict::Queue(wait) => wait,

@@ -2,12 +2,12 @@
 //!
 //! | | about | may be lost | bounded by |
 //! |---|---|---|---|
-//! | log | every refusal, every request that passed because its policy fails open; one in so many of the others | by whoever collects it | length of each value |
+//! | log | every request that was refused, except when shed, or was degraded or passed because its policy fails open; one in so many of the others | by its collector | length of each value |
 //! | metrics | all rulings, added up | no | closed sets of labels |
 //! | spans | all rulings in traces that are sampled | when too many wait | spans that wait; closed sets of attributes |
 //! | audit | what may have to be proven later | no: equal records are counted together | distinct records that wait |
 //!
-//! All of it is told on the thread that decides, so none of it waits for anybody: the log is handed to
+//! All of it is reported on the thread that decides, so none of it waits: the log is handed to
 //! `tracing`, metrics are counters, and spans and records of the audit are left for a thread that sends
 //! or writes them.
 
@@ -34,38 +34,39 @@ use crate::request_id::RequestId;
 use crate::visit::Visit;
 use log::Log;
 
-/// Where a request was ruled on.
+/// The stage at which a request was ruled on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// By the early layer, before authentication.
+    /// The early layer, before authentication.
     Early,
-    /// By the org layer, after it.
+    /// The org layer, behind authentication.
     Org,
-    /// Where a job was to be enqueued.
+    /// The guard of jobs that are enqueued.
     Enqueue,
 }
 
-/// One ruling, and about whom: everything there is to be told.
+/// One ruling and the request it is about: everything that can be reported.
 #[derive(Debug)]
 pub(crate) struct Ruled<'a> {
     pub(crate) stage: Stage,
     pub(crate) visit: &'a Visit,
     pub(crate) identity: Option<&'a Identity>,
-    /// None if no limit was asked, as for a scope that is lacking.
+    /// The decision; none if no limit was asked, as when a scope is lacking.
     pub(crate) decision: Option<Decision<'a>>,
-    /// Why it was refused; none if it may pass.
+    /// Why the request was refused; none if it may pass.
     pub(crate) code: Option<Code>,
-    /// When it began to be decided, by the clock of this node.
+    /// When the ruling began, by the clock of this node.
     #[cfg_attr(
         not(feature = "otel"),
         expect(dead_code, reason = "only spans tell when they began")
     )]
     pub(crate) began: Timestamp,
-    /// How long it took to decide.
+    /// How long the decision took.
     pub(crate) took: Span,
 }
 
-/// Whoever is told. By default that is the log alone, of refusals.
+/// Passes rulings on to the log, metrics, audit and spans. By default there is only the log, with
+/// nothing about requests that simply pass.
 #[derive(Debug, Default)]
 pub struct Reporter {
     log: Log,
@@ -78,28 +79,28 @@ pub struct Reporter {
 // === impl Reporter ===
 
 impl Reporter {
-    /// Logs one in so many of the requests that pass, too, at the level `DEBUG`.
+    /// Also logs one in `one_in` of the requests that pass, at the level `DEBUG`.
     #[must_use]
     pub fn sampling(mut self, one_in: NonZeroU32) -> Self {
         self.log = Log::sampling(one_in);
         self
     }
 
-    /// Counts.
+    /// Counts rulings in these metrics.
     #[must_use]
     pub fn measuring(mut self, metrics: Metrics) -> Self {
         self.metrics = Some(metrics);
         self
     }
 
-    /// Keeps an audit.
+    /// Records rulings in this audit.
     #[must_use]
     pub fn auditing(mut self, audit: Audit) -> Self {
         self.audit = Some(audit);
         self
     }
 
-    /// Makes spans of rulings.
+    /// Makes a span of each ruling.
     #[cfg(feature = "otel")]
     #[must_use]
     pub fn tracing(mut self, spans: otel::Spans) -> Self {
@@ -107,7 +108,7 @@ impl Reporter {
         self
     }
 
-    /// The metrics, if anything is counted.
+    /// The metrics, if rulings are counted.
     #[must_use]
     pub const fn metrics(&self) -> Option<&Metrics> {
         self.metrics.as_ref()
@@ -119,7 +120,7 @@ impl Reporter {
         self.audit.as_ref()
     }
 
-    /// Tells of a ruling.
+    /// Reports a ruling.
     #[inline]
     pub(crate) fn ruled(&self, ruled: &Ruled<'_>) {
         if let Some(metrics) = &self.metrics {
@@ -135,7 +136,7 @@ impl Reporter {
         self.log.ruled(ruled);
     }
 
-    /// Tells of a request of which too little is known to say more.
+    /// Reports a refused request of which only the code and the id are known.
     pub(crate) fn unseen(&self, code: Code, request_id: &RequestId) {
         if let Some(metrics) = &self.metrics {
             metrics.unseen(code);
@@ -147,28 +148,28 @@ impl Reporter {
 // === impl Ruled ===
 
 impl Ruled<'_> {
-    /// The endpoint class.
+    /// The endpoint class of the request.
     pub(crate) fn class(&self) -> &Name {
         &self.visit.endpoint.class
     }
 
-    /// When it was decided, by the clock of the store; without a decision, when the request came.
+    /// When the request was decided, by the clock of the store; without a decision, when it came.
     pub(crate) fn at(&self) -> Timestamp {
         self.decision.map_or(self.visit.at, |decision| decision.decided_at())
     }
 
-    /// Whether it may not pass.
+    /// Whether the request was refused.
     pub(crate) const fn is_refused(&self) -> bool {
         self.code.is_some()
     }
 
-    /// Whether it passes only because the store failed and its policy fails open.
+    /// Whether the request passes only because the store failed and its policy fails open.
     pub(crate) fn is_open(&self) -> bool {
         !self.is_refused()
             && self.decision.is_some_and(|decision| decision.mode() == Mode::FailOpen)
     }
 
-    /// Whether it passes with a lower quality of service.
+    /// Whether the request passes with a lower quality of service.
     pub(crate) fn is_degraded(&self) -> bool {
         self.decision.is_some_and(|decision| decision.verdict() == Verdict::Degrade)
     }

@@ -3,8 +3,8 @@
 //! Each ruling is one span, [`SPAN`], in the trace of the request: below the span that is current where
 //! the layer is called, if the host makes spans of its own, and otherwise below the one that the
 //! request's `traceparent` names. The span is made once the ruling is there, with the instants at which
-//! it began and ended, so nothing is carried through the decision and whoever does not ask for spans
-//! pays nothing. The host's log can be exported beside it by any bridge of `tracing`.
+//! it began and ended, so nothing is carried through the decision and a host without spans pays nothing.
+//! The host's log can be exported beside it by any bridge of `tracing`.
 //!
 //! Whether a span is recorded is decided by the sampler of the provider; the one of [`pipeline`] does as
 //! the caller's trace says, and records nothing of requests without one. To record those too, begin the
@@ -61,8 +61,7 @@ enum Ids {
     Said,
 }
 
-/// Spans that wait for being sent. What comes when there are as many is lost, and the provider says so
-/// in its own log.
+/// The most spans that wait to be sent. Further ones are lost, and the provider says so in its own log.
 pub const MAX_WAITING: usize = 2048;
 
 const SENT_TOGETHER: usize = 512;
@@ -92,7 +91,7 @@ pub fn pipeline(
         .with_scheduled_delay(SENT_EVERY);
     let processor =
         BatchSpanProcessor::builder(exporter.build()?).with_batch_config(batches.build());
-    // What the environment says is left out: a library is told its settings.
+    // Settings from the environment are left out: a library is told its settings.
     let resource = Resource::builder_empty().with_service_name(service_name.to_owned());
     Ok(SdkTracerProvider::builder()
         .with_span_processor(processor.build())
@@ -104,14 +103,14 @@ pub fn pipeline(
 // === impl Spans ===
 
 impl Spans {
-    /// Spans of this provider, which say nothing about who asked.
+    /// Makes spans with this provider, which say nothing about who asked.
     #[must_use]
     pub fn new(provider: &SdkTracerProvider) -> Self {
         Self { tracer: provider.tracer("tidegate"), ids: Ids::Unsaid }
     }
 
-    /// Lets spans say which organisation, user and token asked, and what the request is called. Ids
-    /// are personal data in many places; ask whoever keeps the traces.
+    /// Lets spans say which organisation, user and token asked, and the id of the request. Ids are
+    /// personal data in many places; ask those who keep the traces.
     #[must_use]
     pub const fn saying_ids(mut self) -> Self {
         self.ids = Ids::Said;
@@ -135,7 +134,7 @@ impl Spans {
     }
 }
 
-/// The host's own span, or else the caller's, if there is one.
+/// The parent of a span: the host's own span, or else the caller's, if there is one.
 fn parent(trace: Option<TraceContext>) -> Context {
     let current = Context::current();
     let Some(trace) = trace.filter(|_| !current.span().span_context().is_valid()) else {
@@ -147,7 +146,7 @@ fn parent(trace: Option<TraceContext>) -> Context {
     current.with_remote_span_context(caller)
 }
 
-/// All of these are from closed sets: names of the configuration, and of cases.
+/// The attributes of a span, all from closed sets: names of the configuration, and of cases.
 fn attributes(ruled: &Ruled<'_>) -> impl Iterator<Item = KeyValue> {
     let decision = ruled.decision.as_ref();
     let limit = decision.and_then(Decision::binding).map(|binding| binding.limit.name());

@@ -1,18 +1,19 @@
 //! What the log says about policies and their store: every change, once, at the severity it has.
 //!
-//! Policies and limits are named; keys, subjects and what a server said are not. A gate logs this by
-//! itself where its host has named nobody to be told
+//! Policies and limits are named; keys, subjects and the words of a store are not. A gate logs this by
+//! itself if its host has named no observer
 //! ([`Engine::signalled_to`](tidegate_engine::Engine::signalled_to)).
 
 use tidegate_core::{Mode, Name, Severity, Signal};
 use tidegate_engine::Event;
 use tracing::{error, info, warn};
 
-/// The target of all events about failure modes.
+/// The `tracing` target of all events about failure modes.
 pub const TARGET: &str = "tidegate::failover";
 
-/// Logs how policies stand with their store, counters that were made anew, and signals that were too
-/// many to be kept; other events not. An [`Observer`](tidegate_engine::Observer) for
+/// Logs how policies stand with their store, counters that were made anew, requests that were shed, and
+/// signals that were too many to be kept, but no other events. An
+/// [`Observer`](tidegate_engine::Observer) for
 /// [`Engine::signalled_to`](tidegate_engine::Engine::signalled_to).
 pub fn log(event: &Event) {
     match event {
@@ -29,7 +30,7 @@ pub fn log(event: &Event) {
         Event::Coalesced { count } => error!(
             target: TARGET, count, "more signals than could be kept; `/v1/policies` has the modes"
         ),
-        // Said with more detail where they are done or noticed.
+        // These are logged with more detail where they are done or noticed.
         Event::Decided { .. }
         | Event::Blocked { .. }
         | Event::Amended { .. }

@@ -12,13 +12,13 @@ use crate::path;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Class {
     pub(crate) name: Name,
-    /// Before authentication.
+    /// The policy that decides before authentication.
     pub(crate) early: Name,
-    /// After it; none where nobody is known yet, as at a login.
+    /// The policy that decides behind authentication; none where nobody is known yet, as at a login.
     pub(crate) policy: Option<Name>,
 }
 
-/// One route as it is written.
+/// One route as it is written: a path and its methods, and the class, scope and cost of its requests.
 #[derive(Clone, Debug)]
 pub struct Route {
     path: Box<str>,
@@ -28,7 +28,7 @@ pub struct Route {
     cost: Cost,
 }
 
-/// Routes as they are written.
+/// Classes, routes and jobs as they are written, before they are checked.
 #[derive(Clone, Debug)]
 pub struct RoutesBuilder {
     classes: Vec<Class>,
@@ -62,7 +62,7 @@ pub enum RoutesError {
     Conflict {
         /// The route.
         route: Box<str>,
-        /// Why.
+        /// Why the template cannot be added.
         reason: String,
     },
     /// A route and a method that were written twice.
@@ -71,7 +71,7 @@ pub enum RoutesError {
     /// A job that was written twice.
     #[error("job `{0}` is there twice")]
     JobTwice(Box<str>),
-    /// A job of a class without a policy for those who are known.
+    /// A job of a class that has no policy for known callers.
     #[error("job `{job}` is of class `{class}`, which has no policy for those who are known")]
     NobodyKnown {
         /// The job.
@@ -84,20 +84,20 @@ pub enum RoutesError {
 // === impl Class ===
 
 impl Class {
-    /// A class whose requests are decided by this policy before anybody is known.
+    /// A class whose requests are decided by the policy `early` before authentication.
     ///
     /// # Errors
     ///
-    /// If one of these is no name.
+    /// If `name` or `early` is not a valid name.
     pub fn try_new(name: &str, early: &str) -> Result<Self, NameError> {
         Ok(Self { name: Name::try_new(name)?, early: Name::try_new(early)?, policy: None })
     }
 
-    /// Adds the policy that decides once it is known who asks.
+    /// Adds the policy that decides behind authentication.
     ///
     /// # Errors
     ///
-    /// If it is no name.
+    /// If `policy` is not a valid name.
     pub fn then(mut self, policy: &str) -> Result<Self, NameError> {
         self.policy = Some(Name::try_new(policy)?);
         Ok(self)
@@ -107,28 +107,28 @@ impl Class {
 // === impl Route ===
 
 impl Route {
-    /// Every method of a path: `/v1/reports`, `/v1/reports/{id}`, `/files/{*path}`.
+    /// A route for every method of a path: `/v1/reports`, `/v1/reports/{id}`, `/files/{*path}`.
     #[must_use]
     pub fn new(path: impl Into<Box<str>>, class: impl Into<Box<str>>) -> Self {
         let (path, class) = (path.into(), class.into());
         Self { path, class, methods: Vec::new(), scope: None, cost: Cost::ONE }
     }
 
-    /// This method, and others that are added; HEAD comes with GET.
+    /// Restricts the route to this method, and others that are added; HEAD comes with GET.
     #[must_use]
     pub fn method(mut self, method: Method) -> Self {
         self.methods.push(method);
         self
     }
 
-    /// Only for whom this scope was granted.
+    /// Restricts the route to callers to whom this scope was granted.
     #[must_use]
     pub fn scope(mut self, scope: impl Into<Box<str>>) -> Self {
         self.scope = Some(scope.into());
         self
     }
 
-    /// What one request weighs; one unless this is called.
+    /// Sets the cost of one request; one unless this is called.
     #[must_use]
     pub const fn cost(mut self, cost: Cost) -> Self {
         self.cost = cost;
@@ -166,18 +166,18 @@ impl RoutesBuilder {
         self
     }
 
-    /// Adds a kind of job that can be [enqueued](crate::Gate::enqueue): a route whose path is its name.
+    /// Adds a kind of job to [enqueue](crate::Gate::enqueue), as a route whose path is the job's name.
     #[must_use]
     pub fn job(mut self, job: Route) -> Self {
         self.jobs.push(job);
         self
     }
 
-    /// Checks all of it.
+    /// Checks the classes, routes and jobs, and builds the routes.
     ///
     /// # Errors
     ///
-    /// What is wrong.
+    /// The first fault that is found.
     pub fn build(self) -> Result<Routes, RoutesError> {
         let classes = self.classes;
         for (place, class) in classes.iter().enumerate() {
@@ -211,7 +211,7 @@ fn jobs(jobs: Vec<Route>, classes: &[Class]) -> Result<Vec<Arc<Endpoint>>, Route
     Ok(list)
 }
 
-/// Templates with what was written for each.
+/// The templates, each with the routes that were written for it.
 #[derive(Default)]
 struct Paths(Vec<(Box<str>, Vec<Variant>)>);
 
@@ -220,7 +220,7 @@ struct Paths(Vec<(Box<str>, Vec<Variant>)>);
 impl Paths {
     fn add(&mut self, route: Route, classes: &[Class]) -> Result<(), RoutesError> {
         let template = route.path.clone();
-        // Braces are no part of a canonical path, so they are left out of the look at it.
+        // Braces and asterisks are no part of a canonical path, so they are left out of the check.
         let plain = template.replace(['{', '}', '*'], "");
         if path::canonical(&plain).ok().as_deref() != Some(&*plain) {
             return Err(RoutesError::NotCanonical(template));

@@ -1,4 +1,4 @@
-//! Routes and policies together: what would never limit, or limit the wrong ones.
+//! Checks routes against policies: limits that would never apply, or would apply to the wrong callers.
 
 use tidegate_core::{Dimension, Limit, Name, Policy, PolicySet, Protects};
 
@@ -7,7 +7,7 @@ use super::{Class, Routes};
 /// Why policies cannot decide about these routes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// There is no such policy.
+    /// A class names a policy that does not exist.
     #[error("class `{class}` is decided by policy `{policy}`, which does not exist")]
     NoPolicy {
         /// The class.
@@ -15,7 +15,7 @@ pub enum Unfit {
         /// The policy.
         policy: Name,
     },
-    /// A limit on what is not known before authentication.
+    /// A limit counts by something that is not known before authentication.
     #[error(
         "policy `{policy}` decides before authentication, but its limit `{limit}` counts by \
          `{by}`, which is not known then; count by `ip`, `class`, `route` or `agent`"
@@ -25,10 +25,10 @@ pub enum Unfit {
         policy: Name,
         /// The limit.
         limit: Name,
-        /// What is not known.
+        /// The dimension that is not known.
         by: &'static str,
     },
-    /// A bucket that all strangers would share.
+    /// All strangers would share one bucket of a limit.
     #[error(
         "policy `{policy}` decides before authentication, but its limit `{limit}` does not count by \
          address: one client could exhaust it for everybody; add `ip` to what it counts by"
@@ -39,7 +39,7 @@ pub enum Unfit {
         /// The limit.
         limit: Name,
     },
-    /// A bucket that organisations would share.
+    /// Organisations would share one bucket of a limit.
     #[error(
         "policy `{policy}` decides about organisations, but its limit `{limit}` does not count by \
          `org`: one organisation could exhaust it for the others; add `org` to what it counts by"
@@ -50,7 +50,7 @@ pub enum Unfit {
         /// The limit.
         limit: Name,
     },
-    /// An entrance that is decided by a policy that guards none, so that an outage could open it.
+    /// An entrance is decided by a policy that guards none, so that an outage could open it.
     #[error(
         "class `{class}` is an entrance (`{}`), but policy `{policy}`, which decides about it, protects \
          {}: an outage of the store could be a way in; write `failure_mode: fail_closed` and \
@@ -60,14 +60,14 @@ pub enum Unfit {
     OpenEntrance {
         /// The class.
         class: Name,
-        /// What the class stands for.
+        /// The entrance that the class stands for.
         stands_for: Protects,
-        /// The policy that decides alone: behind authentication, or early if there is no other.
+        /// The policy that has the last word: behind authentication, or early if there is no other.
         policy: Name,
-        /// What the policy guards.
+        /// What the policy protects, if it names anything.
         protects: Option<Protects>,
     },
-    /// A policy that may have nothing to say.
+    /// No limit of a policy is certain to apply.
     #[error(
         "policy `{policy}`: no limit of it is certain to apply; add one by `{by}` alone, or with \
          `class`, `route` or `ip`"
@@ -75,23 +75,23 @@ pub enum Unfit {
     MayNotApply {
         /// The policy.
         policy: Name,
-        /// What everybody has.
+        /// The dimension that everybody has: `ip` before authentication, `org` behind it.
         by: &'static str,
     },
 }
 
-/// What is known of every request before authentication.
+/// The dimensions that are known of every request before authentication.
 const EARLY: [Dimension; 5] =
     [Dimension::Ip, Dimension::Ip56, Dimension::Ip48, Dimension::Class, Dimension::Route];
 
 // === impl Routes ===
 
 impl Routes {
-    /// Finds what would not limit, or limit the wrong ones, under these policies.
+    /// Checks that these policies limit the requests of every class, and by the right dimensions.
     ///
     /// # Errors
     ///
-    /// The first that is found.
+    /// The first fault that is found.
     pub(crate) fn check(&self, policies: &PolicySet) -> Result<(), Unfit> {
         for class in &self.classes {
             let mut deciding = find(policies, class, &class.early)?;
@@ -110,7 +110,7 @@ impl Routes {
 
 impl Class {
     /// Whether a policy may have the last word about requests of this class. At an entrance it has to
-    /// guard one, whichever: then it fails closed. One that stands in front of another may do as it likes.
+    /// guard an entrance, whichever: then it fails closed. One in front of another may guard anything.
     pub(crate) fn check_entrance(&self, policy: &Policy) -> Result<(), Unfit> {
         let is_entrance = |what: &Protects| what.is_entrance();
         let Some(stands_for) = Protects::of_class(&self.name).filter(is_entrance) else {
@@ -161,7 +161,7 @@ fn org(policy: &Policy) -> Result<(), Unfit> {
     certain(policy, "org", |by| by == Dimension::Org || EARLY.contains(&by))
 }
 
-/// Some limit has to apply to everybody, and refuse.
+/// Checks that some limit of a policy applies to everybody and can refuse.
 fn certain(
     policy: &Policy,
     by: &'static str,

@@ -26,12 +26,12 @@ pub struct Routes {
 /// One endpoint for some methods of a path.
 #[derive(Clone, Debug)]
 struct Variant {
-    /// Any method if there are none.
+    /// The methods of this endpoint; any method if there are none.
     methods: Box<[Method]>,
     endpoint: Arc<Endpoint>,
 }
 
-/// What requests of one route, or one kind of job, have in common.
+/// The facts that requests of one route, or one kind of job, have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// The route as it was written, `/v1/reports/{id}`; the name of a job; `other` for what no route
@@ -39,31 +39,31 @@ pub struct Endpoint {
     pub template: Box<str>,
     /// The endpoint class.
     pub class: Name,
-    /// The scope without which nobody may pass.
+    /// The scope that a caller needs to pass, if any.
     pub scope: Option<Box<str>>,
-    /// What one request weighs.
+    /// The cost of one request or job.
     pub cost: Cost,
-    /// The place of its class.
+    /// The index of the endpoint's class among the classes of the routes.
     pub(crate) place: usize,
 }
 
 // === impl Routes ===
 
 impl Routes {
-    /// What requests that no route matches are called.
+    /// The template of requests that no route matches.
     pub const UNMATCHED: &'static str = "other";
 
-    /// Routes of which none is written yet: every request belongs to this class.
+    /// Begins routes of which none is written yet: every request belongs to the class `unmatched`.
     #[must_use]
     pub fn builder(unmatched: Class) -> RoutesBuilder {
         RoutesBuilder::new(unmatched)
     }
 
-    /// What a request is about. The path has to be [canonical](crate::path::canonical).
+    /// The endpoint of a request. The path has to be [canonical](crate::path::canonical).
     pub(crate) fn find(&self, method: &Method, path: &str) -> &Arc<Endpoint> {
         let Ok(found) = self.paths.at(path) else { return &self.unmatched };
         let variants = found.value;
-        // What may be asked for may be asked about.
+        // HEAD asks about what GET asks for, so it has the endpoint of GET.
         let method = if *method == Method::HEAD { &Method::GET } else { method };
         let of_method = |variant: &&Variant| variant.methods.contains(method);
         let any = |variant: &&Variant| variant.methods.is_empty();
@@ -71,7 +71,7 @@ impl Routes {
         found.map_or(&self.unmatched, |variant| &variant.endpoint)
     }
 
-    /// The kind of job of this name.
+    /// The endpoint of the job of this name, if it was declared.
     pub(crate) fn job(&self, name: &str) -> Option<&Arc<Endpoint>> {
         self.jobs.iter().find(|job| &*job.template == name)
     }

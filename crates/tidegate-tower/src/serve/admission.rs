@@ -7,7 +7,7 @@
 //! | that found none, where health checks have a reserve | in the reserve, of which one address has a quarter at most |
 //!
 //! On a reserved place only health checks are answered, so nobody can keep them out by opening
-//! connections: what says nothing is gone after the time for a head.
+//! connections: a connection that says nothing is closed after the time for a head.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -27,7 +27,7 @@ use super::host::Place;
 use super::lanes::Handed;
 use crate::client::Trust;
 
-/// Counts open connections.
+/// Counts open connections, and decides which new ones find a place.
 #[derive(Debug)]
 pub(super) struct Admission {
     ordinary: Places,
@@ -37,13 +37,13 @@ pub(super) struct Admission {
     refused: [AtomicU64; Refused::ALL.len()],
 }
 
-/// Some places for connections.
+/// A number of places for connections: the ordinary ones, or the reserve.
 #[derive(Debug)]
 struct Places {
     most: usize,
     of_one: usize,
     open: AtomicUsize,
-    /// As long as the list of connections.
+    /// The open connections of each address; never longer than the list of connections.
     by_address: Mutex<HashMap<Prefix, usize>>,
 }
 
@@ -52,18 +52,18 @@ struct Places {
 pub(super) struct Permit {
     admission: Arc<Admission>,
     place: Place,
-    /// The address it is counted under; none if its peer is trusted.
+    /// The address that the connection is counted under; none if its peer is trusted.
     address: Option<Prefix>,
 }
 
 /// Why a connection was not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// There are as many as there may be.
+    /// As many connections are open as there may be.
     Total,
-    /// Its address has as many as it may have.
+    /// The address of the connection has as many as it may have.
     Address,
-    /// The operating system could not hand it over: usually there are no more file descriptors.
+    /// The operating system did not hand over the connection, usually for want of file descriptors.
     System,
 }
 
@@ -74,7 +74,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The part of the reserve that one address may have: a quarter.
 const OF_RESERVE: usize = 4;
 
-/// Accepts for ever, and hands on what may be served. The rest is closed at once and counted.
+/// Accepts connections for ever, and hands on those that may be served. Others are closed and counted.
 pub(super) async fn accept(
     listener: &TcpListener,
     admission: &Arc<Admission>,
@@ -96,7 +96,7 @@ pub(super) async fn accept(
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
                 admission.refuse(Refused::System);
-                // Once, not twenty times a second; the metric tells how long it lasts.
+                // Logged once, not twenty times a second; the metric tells how long it lasts.
                 if !std::mem::replace(&mut failing, true) {
                     tracing::warn!(
                         kind = ?error.kind(),
@@ -109,7 +109,7 @@ pub(super) async fn accept(
     }
 }
 
-/// Whether only the one connection is concerned, which went away before it was accepted.
+/// Whether an error concerns only one connection, which went away before it was accepted.
 fn is_of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
@@ -128,7 +128,7 @@ impl Admission {
         })
     }
 
-    /// A place for one connection, if there is one; otherwise it is counted as refused.
+    /// A place for one connection, if there is one; otherwise the connection is counted as refused.
     pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Permit> {
         let peer = peer.to_canonical();
         let address = Prefix::of(peer);
@@ -210,7 +210,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 // === impl Permit ===
 
 impl Permit {
-    /// Which place the connection has.
+    /// The kind of place that the connection has.
     pub(super) const fn place(&self) -> Place {
         self.place
     }
@@ -225,10 +225,10 @@ impl Drop for Permit {
 // === impl Refused ===
 
 impl Refused {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 3] = [Self::Total, Self::Address, Self::System];
 
-    /// The label in metrics.
+    /// The label of this reason in metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,11 +1,11 @@
-//! What one listener puts up with.
+//! The bounds of one listener.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use crate::client::Trust;
 
-/// What a listener puts up with: from everybody, from one address, on one connection.
+/// The bounds of a listener: for all clients together, for one address, and for one connection.
 ///
 /// The defaults suit a service that browsers, programs and proxies talk to directly. Behind a proxy
 /// that keeps many connections of its own, [trust](Self::trust) it.
@@ -43,37 +43,37 @@ const SMALL: u32 = 16 << 10;
 // === impl Bounds ===
 
 impl Bounds {
-    /// The number of threads that serve, each with a runtime of its own. Unless this is called,
-    /// connections are tasks of the runtime that serves.
+    /// Sets the number of threads that serve, each with a runtime of its own. Unless this is called,
+    /// connections are tasks of the runtime that calls [`Serve`](super::Serve).
     #[must_use]
     pub const fn threads(mut self, count: NonZeroUsize) -> Self {
         self.threads = Some(count);
         self
     }
 
-    /// The most open connections; 10,000 unless this is called.
+    /// Sets the most open connections; 10,000 unless this is called.
     #[must_use]
     pub const fn connections(mut self, most: usize) -> Self {
         self.connections = most;
         self
     }
 
-    /// The most open connections of one address, an IPv6 /64 being one; 256 unless this is called.
+    /// Sets the most open connections of one address, an IPv6 /64 being one; 256 unless this is called.
     #[must_use]
     pub const fn connections_of_one(mut self, most: usize) -> Self {
         self.of_one = most;
         self
     }
 
-    /// The proxies that may have all connections: your own. Nobody unless this is called.
+    /// Sets the proxies, your own, that may have all connections. None unless this is called.
     #[must_use]
     pub fn trust(mut self, proxies: Trust) -> Self {
         self.trusted = proxies;
         self
     }
 
-    /// Connections kept for health checks when all others are taken. Requests on them are answered only
-    /// if their path is one of these, and otherwise refused with 503. None unless this is called.
+    /// Keeps connections for health checks when all others are taken. Requests on them are answered only
+    /// if their path is one of `health`, and otherwise refused with 503. None unless this is called.
     #[must_use]
     pub fn reserve(mut self, connections: usize, health: &[&'static str]) -> Self {
         self.reserve = connections;
@@ -81,7 +81,7 @@ impl Bounds {
         self
     }
 
-    /// How long a head may take from its first byte, and how long a new client may say nothing; 5
+    /// Sets how long a head may take from its first byte, and how long a new client may say nothing; 5
     /// seconds unless this is called.
     #[must_use]
     pub const fn header_timeout(mut self, timeout: Duration) -> Self {
@@ -89,22 +89,22 @@ impl Bounds {
         self
     }
 
-    /// How long a connection is kept between requests; 60 seconds unless this is called.
+    /// Sets how long a connection is kept between requests; 60 seconds unless this is called.
     #[must_use]
     pub const fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
         self
     }
 
-    /// How long a body may take for each KiB; 30 seconds unless this is called. None for a service
-    /// whose clients say a little now and then for a long time, as with streams of gRPC.
+    /// Sets how long a body may take for each KiB; 30 seconds unless this is called. `None` is for a
+    /// service whose clients send a little now and then for a long time, as with streams of gRPC.
     #[must_use]
     pub const fn body_timeout(mut self, timeout: Option<Duration>) -> Self {
         self.body_timeout = timeout;
         self
     }
 
-    /// How long a client may take nothing of an answer that is there for it; 60 seconds unless this is
+    /// Sets how long a client may take nothing of an answer that waits for it; 60 seconds unless this is
     /// called.
     #[must_use]
     pub const fn write_timeout(mut self, timeout: Duration) -> Self {
@@ -112,37 +112,37 @@ impl Bounds {
         self
     }
 
-    /// How long connections may finish what they are at when the listener stops; 10 seconds unless this
-    /// is called.
+    /// Sets how long connections may finish their requests when the listener stops; 10 seconds unless
+    /// this is called.
     #[must_use]
     pub const fn drain(mut self, timeout: Duration) -> Self {
         self.drain = timeout;
         self
     }
 
-    /// The most bytes of a head, 8 KiB being the least that can be said; 16 KiB unless this is called.
+    /// Sets the most bytes of a head, which are at least 8 KiB; 16 KiB unless this is called.
     #[must_use]
     pub fn head(mut self, bytes: u32) -> Self {
         self.head = bytes.max(SMALLEST_HEAD);
         self
     }
 
-    /// The most header fields of a request; 100 unless this is called.
+    /// Sets the most header fields of a request; 100 unless this is called.
     #[must_use]
     pub const fn headers(mut self, most: usize) -> Self {
         self.headers = most;
         self
     }
 
-    /// The most requests that an HTTP/2 connection has under way; 128 unless this is called. Fewer are
-    /// advertised when the [memory for heads](Self::memory) is scarce.
+    /// Sets the most requests that an HTTP/2 connection has under way; 128 unless this is called. Fewer
+    /// are advertised when the [memory for heads](Self::memory) is scarce.
     #[must_use]
     pub const fn streams(mut self, most: u32) -> Self {
         self.streams = most;
         self
     }
 
-    /// How many requests an HTTP/2 client may give up before they have been looked at, until its
+    /// Sets how many requests an HTTP/2 client may give up before they have been looked at, until its
     /// connection is closed; 32 unless this is called.
     #[must_use]
     pub const fn resets(mut self, most: usize) -> Self {
@@ -150,9 +150,9 @@ impl Bounds {
         self
     }
 
-    /// For a service whose bodies are small: at most 16 KiB of what a client sends is buffered, on a
-    /// connection of HTTP/1 and on a stream of HTTP/2, and the body of an answer is written together with
-    /// its head. Unless this is called these are 64 KiB, and bodies are written as they are.
+    /// Suits a service whose bodies are small: at most 16 KiB of what a client sends is buffered, on a
+    /// connection of HTTP/1 and on a stream of HTTP/2, and the body of an answer is written together
+    /// with its head. Unless this is called, 64 KiB are buffered, and bodies are written as they are.
     #[must_use]
     pub const fn small_bodies(mut self) -> Self {
         self.window = SMALL;
@@ -161,9 +161,9 @@ impl Bounds {
         self
     }
 
-    /// The bytes that all connections may hold together for the heads of HTTP/2 streams, for bodies of
-    /// which a part has come, and for answers that are not taken; 64 MiB each unless this is called. The
-    /// last two are counted for services that [ask](super::Share::hold).
+    /// Sets the bytes that all connections may hold together for the heads of HTTP/2 streams, for bodies
+    /// of which a part has come, and for answers that are not taken; 64 MiB each unless this is called.
+    /// Bodies and answers are counted for services that [ask](super::Share::hold).
     #[must_use]
     pub const fn memory(mut self, heads: usize, bodies: usize, answers: usize) -> Self {
         self.heads_memory = heads;

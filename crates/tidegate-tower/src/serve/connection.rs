@@ -22,19 +22,19 @@ use super::memory::Memory;
 use super::socket::{Fittings, Socket};
 use super::watch::{StreamWatch, Wait, Watch};
 
-/// What an HTTP/2 client with prior knowledge begins with.
+/// The first bytes of an HTTP/2 client with prior knowledge.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// A connection that was accepted and may be served.
 pub(super) struct Accepted<I> {
     pub(super) stream: I,
     pub(super) peer: SocketAddr,
-    /// Our end of the socket, if it is one.
+    /// The address of our end, if the stream is a socket.
     pub(super) local: Option<SocketAddr>,
     pub(super) permit: Permit,
 }
 
-/// What all connections of a listener have in common.
+/// The bounds and the memory that all connections of a listener share.
 #[derive(Clone, Debug)]
 pub(super) struct Common {
     pub(super) bounds: Arc<Bounds>,
@@ -61,7 +61,7 @@ pub(super) async fn serve<I, H>(
     };
     let served = connection(common, host, accepted, &watch, &mut is_stopping).await;
     if let Err(error) = served {
-        // The kind and not the text: what a client sent is in neither.
+        // Only the kind is logged, so that nothing a client sent gets into the log.
         tracing::debug!(kind = ?error.kind(), "connection ended");
     }
 }
@@ -116,7 +116,7 @@ where
     served.map_err(Error::other)
 }
 
-/// Lets a connection go on until it ends or its watch says so. When it should leave it is told once.
+/// Lets a connection go on until it ends or its watch is over. If it should leave, it is told once.
 async fn to_the_end<C: Future<Output = hyper::Result<()>>>(
     watch: &Watch,
     mut connection: Pin<&mut C>,
@@ -138,9 +138,9 @@ async fn to_the_end<C: Future<Output = hyper::Result<()>>>(
     .await
 }
 
-/// Reads until it is clear which protocol the client speaks; `None` if it says nothing, or we are
-/// stopping before it did. hyper-util can do this too, at the price of a second kind of connection
-/// around the first for every poll, and without a timer.
+/// Reads until it is clear which protocol the client speaks; `None` if it says nothing, or the listener
+/// stops before it does. hyper-util can do this too, at the price of a second kind of connection around
+/// the first for every poll, and without a timer.
 async fn sniff<I: AsyncRead + Unpin>(
     watch: &Watch,
     stream: &mut I,
@@ -171,8 +171,8 @@ async fn sniff<I: AsyncRead + Unpin>(
     }
 }
 
-/// Without hyper's timer for heads: the [`Watch`] does that, and more. The end of what a client sends is
-/// taken for the end of the client, also while a request is under way: what it asked for is given up.
+/// The settings of HTTP/1, without hyper's timer for heads: the [`Watch`] does that, and more. A client
+/// that closes its sending side counts as gone, and a request under way is given up.
 fn http1(bounds: &Bounds) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
@@ -191,7 +191,7 @@ fn http2(bounds: &Bounds, watch: &Arc<Watch>, streams: u32) -> http2::Builder<St
         .timer(TokioTimer::new())
         .max_concurrent_streams(streams)
         .max_pending_accept_reset_streams(bounds.resets)
-        // A client that asks before it has been told how many streams it may have is refused the rest.
+        // A client that opens streams before it knows how many it may have is refused the rest.
         .max_local_error_reset_streams(bounds.resets + bounds.streams as usize)
         .max_header_list_size(bounds.head)
         .max_frame_size(16_384)
@@ -208,8 +208,8 @@ fn http2(bounds: &Bounds, watch: &Arc<Watch>, streams: u32) -> http2::Builder<St
 struct Streams(Arc<Watch>);
 
 pin_project! {
-    /// A stream that ends when its client does not take its answer. Dropped, it is reset, and the
-    /// connection goes on.
+    /// A stream that ends when its client does not take its answer. When it is dropped, it is reset, and
+    /// the connection goes on.
     struct Watched<F> {
         #[pin]
         stream: F,

@@ -29,7 +29,7 @@ pub(super) struct Door<H, V> {
 }
 
 pin_project! {
-    /// A response to come.
+    /// The future of a response.
     pub(super) struct Answering<V>
     where
         V: Service<Request<Upload>>,
@@ -43,7 +43,7 @@ pin_project! {
 pin_project! {
     #[project = States]
     enum State<V, F> {
-        /// The service is not ready.
+        /// The service is not ready yet.
         Waiting { service: V, request: Option<Request<Upload>> },
         /// The service works on the request.
         Working { #[pin] future: F },
@@ -53,7 +53,7 @@ pin_project! {
 }
 
 pin_project! {
-    /// The body of a response, with the request it belongs to.
+    /// The body of a response, which keeps its request open until it is sent.
     pub(super) struct Sent<B> {
         #[pin]
         body: Sending<B>,
@@ -139,7 +139,7 @@ where
             let future = match this.state.as_mut().project() {
                 States::Waiting { service, request } => {
                     ready!(service.poll_ready(context))?;
-                    // Taken once, because the state is left at once.
+                    // The request is taken once, because this state is left at once.
                     let Some(request) = request.take() else { return Poll::Pending };
                     service.call(request)
                 }

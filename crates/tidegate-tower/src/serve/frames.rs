@@ -32,14 +32,14 @@ pub(super) struct Frames {
 /// The part of a head at which an HTTP/2 connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Head {
-    /// In no head.
+    /// The connection is in no head.
     None,
-    /// In the frame header or payload of a HEADERS or CONTINUATION frame without `END_HEADERS`, or
-    /// after it.
+    /// The connection is in the frame header or payload of a HEADERS or CONTINUATION frame without
+    /// `END_HEADERS`, or after it.
     Open,
-    /// In a frame header that carried the type of a head; its flags come next.
+    /// The connection is in a frame header that carried the type of a head; its flags come next.
     Typed,
-    /// In the last frame of a head.
+    /// The connection is in the last frame of a head.
     Last,
 }
 

@@ -18,7 +18,7 @@ use crate::visit::Peer;
 /// The error of a service or a body.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A connection that is served.
+/// A connection that is served: its ends, its protocol, its place and its memory.
 #[derive(Debug)]
 pub struct Origin {
     pub(super) peer: SocketAddr,
@@ -37,12 +37,12 @@ pub enum Protocol {
     Http2,
 }
 
-/// Which of a listener's places a connection has.
+/// The kind of place that a connection has at its listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// One of those for everybody.
+    /// A place for everybody.
     Ordinary,
-    /// One of those that are kept for health checks when all others are taken.
+    /// A place that is kept for health checks when all others are taken.
     Reserved,
 }
 
@@ -57,18 +57,18 @@ pub struct Refusal {
 
 /// Makes the service that answers the requests of one connection.
 ///
-/// Any tower service that is [cloned](Clone) for each connection is [one](Each).
+/// [`Each`] is a host for any tower service, which it [clones](Clone) for each connection.
 pub trait Host: Clone + Send + 'static {
-    /// The bodies of its responses, with trailers if they have any.
+    /// The bodies of the responses, with trailers if they have any.
     type Body: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static;
 
-    /// The host of one more thread, for what threads should not share.
+    /// Makes the host of one more thread, for state that threads should not share.
     #[must_use]
     fn lane(&self) -> Self {
         self.clone()
     }
 
-    /// The service of a connection.
+    /// Makes the service of a connection.
     fn connect(
         &self,
         origin: &Arc<Origin>,
@@ -81,15 +81,14 @@ pub trait Host: Clone + Send + 'static {
     + Send
     + 'static;
 
-    /// What a client is told whose request the listener refuses: a problem document unless this is
-    /// written.
+    /// The answer to a request that the listener refuses: a problem document unless this is overridden.
     fn refuse(&self, refusal: Refusal) -> Response<Bytes> {
         refusal.problem()
     }
 }
 
-/// Serves every connection by a clone of one tower service. Each request has its
-/// [`Peer`](crate::Peer) in its extensions.
+/// Serves every connection with a clone of one tower service. Each request has its [`Peer`](crate::Peer)
+/// in its extensions.
 #[derive(Clone, Debug)]
 pub struct Each<V>(pub V);
 
@@ -109,7 +108,7 @@ impl Origin {
         self.peer
     }
 
-    /// Our end of the socket, if it is one.
+    /// Our end of the socket, if the connection is a socket.
     #[must_use]
     pub const fn local(&self) -> Option<SocketAddr> {
         self.local
@@ -121,13 +120,13 @@ impl Origin {
         self.protocol
     }
 
-    /// Which place the connection has. One that is reserved should be answered about health alone.
+    /// The kind of place that the connection has. A reserved one is for health checks alone.
     #[must_use]
     pub const fn place(&self) -> Place {
         self.place
     }
 
-    /// The memory that is kept for this connection.
+    /// The memory that is counted for this connection.
     #[must_use]
     pub const fn share(&self) -> &Arc<Share> {
         &self.share
@@ -137,7 +136,7 @@ impl Origin {
 // === impl Refusal ===
 
 impl Refusal {
-    /// A problem document (RFC 9457).
+    /// The refusal as a problem document (RFC 9457).
     #[must_use]
     pub fn problem(self) -> Response<Bytes> {
         let title = self.status.canonical_reason().unwrap_or("Refused");

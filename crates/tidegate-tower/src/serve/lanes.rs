@@ -28,35 +28,35 @@ use super::watch::Watches;
 /// A connection on its way to the runtime that will serve it, taken out of the one that accepted it.
 pub(super) type Handed = Accepted<std::net::TcpStream>;
 
-/// The runtimes that serve.
+/// The runtimes that serve connections.
 pub(super) struct Lanes {
     lanes: Vec<Lane>,
-    /// Where the next search begins, so that equals take turns.
+    /// The lane at which the next search begins, so that lanes with equally many connections take turns.
     next: AtomicUsize,
     stopping: Arc<AtomicBool>,
 }
 
 /// One runtime: a thread of its own, or a task of the runtime that serves.
 struct Lane {
-    /// Not bounded itself: there are never more in it than connections are admitted.
+    /// Not bounded itself: it never holds more connections than are admitted.
     sender: mpsc::UnboundedSender<Handed>,
-    /// How many connections it has.
+    /// How many connections the lane has.
     open: Arc<AtomicUsize>,
-    /// How many it had to cut off in the end.
+    /// Receives how many connections the lane had to cut off in the end.
     done: oneshot::Receiver<usize>,
     runs: Runs,
 }
 
-/// What a lane runs as.
+/// The thread or task that a lane runs on.
 enum Runs {
     Thread(JoinHandle<()>),
-    /// Ended when this is dropped.
+    /// A task, which ends when this is dropped.
     Task {
         _task: JoinSet<()>,
     },
 }
 
-/// What a lane works with.
+/// The parts that a lane works with.
 struct Work<H> {
     common: Common,
     host: H,
@@ -68,7 +68,7 @@ struct Work<H> {
 /// Counts a connection for as long as it is served.
 struct Counted(Arc<AtomicUsize>);
 
-/// The threads of a runtime for what blocks: pages that are rendered off the thread that serves.
+/// The threads of each runtime for blocking work: pages that are rendered off the thread that serves.
 const BLOCKING: usize = 1;
 
 // === impl Lanes ===
@@ -86,7 +86,7 @@ impl Lanes {
         Ok(Self { lanes, next: AtomicUsize::new(0), stopping })
     }
 
-    /// Hands a connection to the runtime with the fewest.
+    /// Hands a connection to the runtime with the fewest connections.
     pub(super) fn hand_over(&self, accepted: Handed) {
         let count = self.lanes.len();
         let next = self.next.fetch_add(1, Relaxed) % count.max(1);
@@ -99,13 +99,13 @@ impl Lanes {
         }
     }
 
-    /// Lets every runtime finish what it has; how many connections had to be cut off.
+    /// Lets every runtime finish its connections, and returns how many had to be cut off.
     pub(super) async fn finish(mut self) -> usize {
         self.stopping.store(true, Relaxed);
         let lanes = std::mem::take(&mut self.lanes);
         let (senders, rest): (Vec<_>, Vec<_>) =
             lanes.into_iter().map(|lane| (lane.sender, (lane.done, lane.runs))).unzip();
-        // Nothing more can come, and so they end.
+        // Without senders nothing more can come, and so the lanes end.
         drop(senders);
         let mut cut = 0;
         for (done, runs) in rest {
@@ -120,7 +120,7 @@ impl Lanes {
 
 impl Drop for Lanes {
     fn drop(&mut self) {
-        // Also if nobody asked for it, but whoever ran the listener let go of it.
+        // The lanes stop, too, if the future that runs the listener is dropped instead of told to stop.
         self.stopping.store(true, Relaxed);
     }
 }
@@ -171,11 +171,11 @@ impl Lane {
 // === impl Work ===
 
 impl<H: Host> Work<H> {
-    /// Serves what comes until no more can come, then waits for what is open; how many are left after
-    /// the time for that.
+    /// Serves connections until no more can come, then waits for those that are open. Returns how many
+    /// are left after the time for that.
     async fn run(mut self) -> usize {
         let watches = Arc::new(Watches::new(&self.common.bounds));
-        // As many as there are connections.
+        // One task for each connection.
         let mut connections = JoinSet::new();
         let sweeper = Arc::clone(&watches);
         let mut sweeping = JoinSet::new();
@@ -186,7 +186,7 @@ impl<H: Host> Work<H> {
                     Some(handed) => drop(connections.spawn(self.connection(handed, &watches))),
                     None => break,
                 },
-                // A panic has ended its own connection, and that is all.
+                // A panic ends its own connection, and nothing else.
                 Some(_) = connections.join_next() => {}
             }
         }
@@ -207,10 +207,10 @@ impl<H: Host> Work<H> {
         let (watch, stopping) = (watches.begin(), Arc::clone(&self.stopping));
         async move {
             let Accepted { stream, peer, local, permit } = handed;
-            // Entered into the reactor of this runtime.
+            // Registers the socket with the reactor of this runtime.
             let Ok(stream) = TcpStream::from_std(stream) else { return };
             let accepted = Accepted { stream, peer, local, permit };
-            // Not woken by this; all connections are, when it changes.
+            // This registers no waker: all connections are woken when `stopping` changes.
             let stop = poll_fn(move |_| match stopping.load(Relaxed) {
                 true => Poll::Ready(()),
                 false => Poll::Pending,

@@ -14,17 +14,17 @@ pub struct Memory {
     pools: [Pool; Use::ALL.len()],
 }
 
-/// The bytes of one kind.
+/// The bytes that all connections hold for one use.
 #[derive(Debug)]
 struct Pool {
-    /// The most that all connections may hold.
+    /// The most bytes that all connections may hold.
     most: usize,
     used: AtomicUsize,
-    /// How often somebody asked for more than was left.
+    /// How often a connection asked for more than was left.
     refused: AtomicU64,
 }
 
-/// What bytes are held for.
+/// The use that bytes are held for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// The heads of HTTP/2 streams, as many as were advertised to their client.
@@ -53,8 +53,8 @@ pub struct Held {
 /// The part of the memory of one kind that one connection may hold: an eighth.
 const OF_ONE: usize = 8;
 
-/// The part of the memory left for heads that one connection may reserve beforehand, so that the last
-/// ones to come still find some.
+/// The part of the memory left for heads that one connection may reserve beforehand: a sixteenth, so
+/// that the last ones to come still find some.
 const OF_HEADS: usize = 16;
 
 // === impl Memory ===
@@ -71,19 +71,19 @@ impl Memory {
         Arc::new(Share { memory: Arc::clone(self), used: Default::default() })
     }
 
-    /// How many bytes are held for something.
+    /// How many bytes are held for this use.
     #[must_use]
     pub fn used(&self, kind: Use) -> usize {
         self.pools[kind as usize].used.load(Relaxed)
     }
 
-    /// The most bytes that may be held for something.
+    /// The most bytes that may be held for this use.
     #[must_use]
     pub const fn most(&self, kind: Use) -> usize {
         self.pools[kind as usize].most
     }
 
-    /// How often a client asked for more than was left.
+    /// How often a connection asked for more than was left for this use.
     #[must_use]
     pub fn refused(&self, kind: Use) -> u64 {
         self.pools[kind as usize].refused.load(Relaxed)
@@ -153,10 +153,10 @@ impl Drop for Held {
 // === impl Use ===
 
 impl Use {
-    /// Every use there is.
+    /// All uses.
     pub const ALL: [Self; 3] = [Self::Heads, Self::Bodies, Self::Answers];
 
-    /// The label in metrics.
+    /// The label of this use in metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,10 +1,10 @@
 //! A listener that slow and many clients cannot take over (threats T34, T35, T36).
 //!
-//! A limit on requests says nothing about a client that never finishes one. So whoever listens bounds
-//! what comes before there is a request: connections, by number and by address; heads, by size and
-//! time; streams and resets of HTTP/2; and bodies that stop coming. `axum::serve` and the builders of
-//! hyper leave most of this open: without a timer hyper waits for a head for ever, and what tells
-//! HTTP/1 from HTTP/2 in hyper-util has no timer at all.
+//! A limit on requests says nothing about a client that never finishes one. So a listener has to bound
+//! what comes before there is a request: connections, by number and by address; heads, by size and time;
+//! streams and resets of HTTP/2; and bodies that stop coming. `axum::serve` and the builders of hyper
+//! leave most of this open: without a timer hyper waits for a head for ever, and what tells HTTP/1 from
+//! HTTP/2 in hyper-util has no timer at all.
 //!
 //! ```no_run
 //! use tidegate_tower::serve::{Bounds, Serve};
@@ -27,8 +27,8 @@
 //! # }
 //! ```
 //!
-//! Every request has its [`Peer`](crate::Peer) in its extensions, which is what the layers count by. A
-//! service that wants to know more about its connections is a [`Host`].
+//! Every request has its [`Peer`](crate::Peer) in its extensions, which is what the layers count by. To
+//! know more about its connections, a service implements [`Host`].
 //!
 //! ```text
 //! admission ─▶ lanes ─▶ connection ─▶ socket ─▶ hyper ─▶ door ─▶ service

@@ -23,14 +23,14 @@ use super::memory::Memory;
 use super::upload::Upload;
 use super::watch::Watches;
 
-/// Serves connections within [`Bounds`]. Clones count together.
+/// Serves connections within [`Bounds`]. Clones count their connections together.
 #[derive(Clone, Debug)]
 pub struct Serve {
     common: Common,
     admission: Arc<Admission>,
 }
 
-/// How serving has come to its end.
+/// The result of serving, when it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Stopped {
@@ -59,7 +59,7 @@ pub fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
 // === impl Serve ===
 
 impl Serve {
-    /// Serves within these bounds.
+    /// A server within these bounds.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         let admission = Admission::new(&bounds);
@@ -67,8 +67,8 @@ impl Serve {
         Self { common: Common { bounds: Arc::new(bounds), memory }, admission }
     }
 
-    /// Serves what comes to a listener, HTTP/1.1 or HTTP/2 with prior knowledge, until `stop`; then what
-    /// is under way may finish. Dropped, it cuts off everything.
+    /// Serves the connections of a listener, HTTP/1.1 or HTTP/2 with prior knowledge, until `stop`; then
+    /// requests under way may finish. If the future is dropped, everything is cut off.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Serve {
         stop: impl Future<Output = ()>,
     ) -> io::Result<Stopped> {
         let lanes = Lanes::start(&self.common, &host)?;
-        // Not kept here: it need not be shareable between threads.
+        // Dropped here, so that the host need not be shareable between threads.
         drop(host);
         {
             let hand_on = |accepted| lanes.hand_over(accepted);
@@ -116,9 +116,9 @@ impl Serve {
         Ok(Stopped { cut: lanes.finish().await })
     }
 
-    /// Serves one connection that was accepted elsewhere, a TLS stream for instance, until it ends; after
-    /// `stop` it may finish what is under way. It counts with the others, and is closed if there are too
-    /// many.
+    /// Serves one connection that was accepted elsewhere, a TLS stream for instance, until it ends;
+    /// after `stop` it may finish requests under way. It counts with the other connections, and is
+    /// closed if there are too many.
     pub async fn connection<I, V, B>(
         &self,
         stream: I,
@@ -154,7 +154,7 @@ impl Serve {
         self.admission.refused(reason)
     }
 
-    /// The memory that its connections hold.
+    /// The memory that the connections of this server hold.
     #[must_use]
     pub const fn memory(&self) -> &Arc<Memory> {
         &self.common.memory

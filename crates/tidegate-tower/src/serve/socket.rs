@@ -30,11 +30,11 @@ pub(super) struct Socket<I, H> {
     watch: Arc<Watch>,
     share: Arc<Share>,
     reading: Reading,
-    /// Read from the socket, or put in its place, and not yet shown to hyper.
+    /// The bytes that were read from the socket, or put in their place, and not yet shown to hyper.
     kept: Vec<u8>,
-    /// Whom to wake when it is decided whether another protocol is spoken.
+    /// The task to wake when it is decided whether another protocol is spoken.
     undecided: Option<Waker>,
-    /// Why the connection has to end with a refusal.
+    /// Why the connection has to end with a refusal, if it has to.
     malformed: Option<Malformed>,
     /// The answer that stands in for one of hyper's own, until it is written.
     instead: Vec<u8>,
@@ -42,29 +42,29 @@ pub(super) struct Socket<I, H> {
     written: usize,
     /// Whether the client has closed its side.
     ended: bool,
-    /// Whether we have closed ours, and what is held for the time until the client does.
+    /// Set when we have closed our side, with the memory that is held until the client closes its own.
     closed: Option<Option<Held>>,
-    /// How many bytes were read and thrown away since.
+    /// How many bytes were read and thrown away since we closed our side.
     discarded: usize,
     /// The connection's place; free again when the socket is gone, upgraded or not.
     _permit: Permit,
-    /// The memory for the heads of its streams.
+    /// The memory for the heads of the connection's HTTP/2 streams.
     _heads: Option<Held>,
 }
 
 /// How the bytes of a client are read along.
 enum Reading {
-    /// HTTP/1.
+    /// HTTP/1 requests, which the guard checks.
     Requests(Guard),
     /// HTTP/1, behind a head that asks for another protocol: nothing is shown until that is decided.
     Undecided(Guard),
-    /// HTTP/2.
+    /// HTTP/2 frames.
     Frames(Frames),
-    /// The protocol that a client has been switched to.
+    /// The protocol that a client has been switched to, which is not read along.
     Anything,
 }
 
-/// What belongs to a socket besides its stream.
+/// The parts of a socket besides its stream.
 pub(super) struct Fittings<H> {
     pub(super) host: H,
     pub(super) watch: Arc<Watch>,
@@ -76,17 +76,17 @@ pub(super) struct Fittings<H> {
     pub(super) heads: Option<Held>,
 }
 
-/// The most that is read and thrown away after we have closed our side. Little, because it is work for
-/// somebody who was refused (threat T38).
+/// The most bytes that are read and thrown away after we have closed our side. They are few, because
+/// they are work for a client that was refused (threat T38).
 const DISCARD: usize = 16 << 10;
 
-/// The memory that a connection counts for while it waits for its client to close. Where there is none
-/// left, nobody is waited for.
+/// The memory that a connection counts for while it waits for its client to close. If there is none
+/// left, it does not wait.
 const LINGERS: usize = 64 << 10;
 
-/// What hyper is shown in place of a malformed head. It stands in no request, so hyper answers 400 and
-/// closes, after the answers to everything before it. A head of which it has seen a part is not looked at
-/// again before it ends.
+/// The bytes that hyper is shown in place of a malformed head. They begin no request, so hyper answers
+/// 400 and closes, after the answers to everything before. They end in an empty line, because hyper does
+/// not look at a head of which it has seen a part before that head ends.
 const NOT_HTTP: &[u8] = b"\0\r\n\r\n";
 
 // === impl Socket ===
@@ -117,7 +117,7 @@ impl<I, H: Host> Socket<I, H> {
         }
     }
 
-    /// Reads along what is in `buffer` from `from` on, and takes back what hyper must not see yet.
+    /// Reads along the bytes in `buffer` from `from` on, and takes back those that hyper must not see.
     #[inline]
     fn read_along(&mut self, buffer: &mut ReadBuf<'_>, from: usize) {
         let new = &buffer.filled()[from..];
@@ -131,7 +131,7 @@ impl<I, H: Host> Socket<I, H> {
             }
             Reading::Frames(frames) => {
                 frames.read(new);
-                // Whatever else is under way: nothing behind it is read before it ends.
+                // Whatever else is under way: nothing behind a head is read before the head ends.
                 if frames.is_within_head() {
                     self.watch.begin(Wait::Head);
                 } else {
@@ -148,11 +148,11 @@ impl<I, H: Host> Socket<I, H> {
             self.malformed = Some(malformed);
             buffer.set_filled(end);
             self.kept = if self.is_within_body() { Vec::new() } else { NOT_HTTP.to_vec() };
-            // There is room for a byte at least: so many were taken back.
+            // There is room for a byte at least: as many were taken back.
             self.show_kept(buffer);
             return;
         }
-        // Shown later: put before what is kept already, which came behind it.
+        // These bytes are shown later. They go before the kept bytes, which came behind them.
         self.kept.splice(..0, buffer.filled()[end..].iter().copied());
         buffer.set_filled(end);
         if let Reading::Requests(guard) = core::mem::replace(&mut self.reading, Reading::Anything) {
@@ -160,12 +160,12 @@ impl<I, H: Host> Socket<I, H> {
         }
     }
 
-    /// Shows hyper what was kept, as far as there is room.
+    /// Shows hyper the kept bytes, as far as there is room.
     fn show_kept(&mut self, buffer: &mut ReadBuf<'_>) {
         let count = self.kept.len().min(buffer.remaining());
         buffer.put_slice(&self.kept[..count]);
         if count == self.kept.len() {
-            // Connections stay open for long; what was needed once need not.
+            // Connections stay open for long, so a buffer that was needed once is freed.
             self.kept = Vec::new();
         } else {
             self.kept.drain(..count);
@@ -177,8 +177,8 @@ impl<I, H: Host> Socket<I, H> {
         matches!(&self.reading, Reading::Requests(guard) if guard.is_within_body())
     }
 
-    /// What is read behind a malformed part of a request: an error within a body, which the service
-    /// learns of; nothing behind a head, because hyper has been shown what ends the connection.
+    /// The result of reading behind a malformed part of a request: within a body an error, which the
+    /// service learns of; behind a head nothing, because hyper was shown bytes that end the connection.
     #[cold]
     fn is_refused(&self) -> Poll<io::Result<()>> {
         match self.malformed {
@@ -200,12 +200,12 @@ impl<I, H: Host> Socket<I, H> {
         }
     }
 
-    /// Looks at the first bytes of an answer to a request that asks for another protocol.
+    /// Finds out from the first bytes of an answer whether the service switches to another protocol.
     #[cold]
     fn decide(&mut self, answer: &[u8]) {
         let status = answer.get(9..12).unwrap_or_default();
         if status.starts_with(b"1") && status != b"101" {
-            // Only said in between.
+            // An interim answer decides nothing.
             return;
         }
         if let Reading::Undecided(mut guard) =
@@ -223,7 +223,7 @@ impl<I, H: Host> Socket<I, H> {
         }
     }
 
-    /// Whether these bytes are hyper's own words about a request that it could not parse: it writes
+    /// Whether these bytes are hyper's own answer to a request that it could not parse: it writes
     /// although no request has been handed on since the last answer was flushed. HTTP/2 never writes in
     /// plain text.
     #[inline]
@@ -231,7 +231,7 @@ impl<I, H: Host> Socket<I, H> {
         !self.watch.is_answering() && bytes.starts_with(b"HTTP/1.1 4")
     }
 
-    /// Puts the answer of the host in the place of hyper's.
+    /// Puts the answer of the host in the place of hyper's own.
     #[cold]
     fn replace(&mut self, hypers: &[u8]) {
         let status = match hypers.get(9..12) {
@@ -250,7 +250,7 @@ impl<I, H: Host> Socket<I, H> {
         self.instead = plain(hypers, &self.host.refuse(Refusal { status, detail }));
     }
 
-    /// Looks at bytes that hyper is about to write; whether they are replaced.
+    /// Looks at bytes that hyper is about to write, and returns whether they are replaced.
     #[inline]
     fn looks_at(&mut self, bytes: &[u8]) -> bool {
         if matches!(self.reading, Reading::Undecided(_)) && bytes.starts_with(b"HTTP/1.") {
@@ -264,7 +264,7 @@ impl<I, H: Host> Socket<I, H> {
     }
 }
 
-/// A response as HTTP/1.1 has it, behind the status line and the fields that hyper wrote, `date` and
+/// A response as HTTP/1.1 text, behind the status line and the fields that hyper wrote, `date` and
 /// `connection: close` among them.
 fn plain(hypers: &[u8], response: &Response<Bytes>) -> Vec<u8> {
     let mut text = Vec::with_capacity(512);
@@ -296,12 +296,12 @@ impl<I: AsyncRead + AsyncWrite + Unpin, H: Host> Socket<I, H> {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads what the client still sends, until it closes, or that is enough, or the watch ends it.
+    /// Reads what the client still sends until it closes, [`DISCARD`] bytes came, or the watch ends.
     fn linger(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut space = [0; 4096];
         while !self.ended {
             if self.discarded >= DISCARD {
-                // The rest waits in vain, until the time for lingering is over.
+                // The rest is left unread until the time for lingering is over.
                 return Poll::Pending;
             }
             let mut buffer = ReadBuf::new(&mut space);

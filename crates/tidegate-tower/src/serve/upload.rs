@@ -10,21 +10,21 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Sleep, sleep};
 
-/// The body of a request. It fails if it stops coming, so that nobody keeps a service waiting by saying
-/// a byte now and then. The time runs only while somebody waits for the body.
+/// The body of a request. It fails if it stops coming, so that no client keeps a service waiting by
+/// sending a byte now and then. The time runs only while the service waits for the body.
 pub struct Upload {
     body: Incoming,
     timeout: Option<Duration>,
-    /// Whether it has been read to its end. hyper does not know that of a body in chunks.
+    /// Whether the body has been read to its end, which hyper does not know of a chunked body.
     ended: bool,
-    /// Since when somebody waits, and how much has come since.
+    /// The timer that runs while the service waits, and how many bytes have come since it began.
     waiting: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
 /// Why a body ended before its time.
 #[derive(Debug, thiserror::Error)]
 pub enum UploadError {
-    /// It did not come.
+    /// Too little of the body came in time.
     #[error(transparent)]
     Stalled(#[from] Stalled),
     /// The connection failed, or what came was not a body.
@@ -37,7 +37,7 @@ pub enum UploadError {
 #[error("the body of the request did not come in time")]
 pub struct Stalled;
 
-/// What has to come in time.
+/// The bytes that have to come within the timeout.
 const ENOUGH: usize = 1 << 10;
 
 // === impl Upload ===
@@ -47,7 +47,7 @@ impl Upload {
         Self { body, timeout, ended: false, waiting: None }
     }
 
-    /// Something came. If it was little, the time goes on.
+    /// Notes that bytes came. If they were few, the timer goes on.
     fn came(&mut self, count: usize) {
         if let Some((_, came)) = &mut self.waiting {
             *came = came.saturating_add(count);

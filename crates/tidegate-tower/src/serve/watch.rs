@@ -17,7 +17,7 @@ use super::bounds::Bounds;
 #[derive(Debug)]
 pub(super) struct Watches {
     ticks: Arc<Ticks>,
-    /// Those that nobody else has any more are gone.
+    /// The watched connections. A watch that nobody else holds is removed: its connection is gone.
     list: Mutex<Vec<Arc<Watch>>>,
 }
 
@@ -39,21 +39,21 @@ pub(super) struct Watch {
     leaving: AtomicBool,
     /// The waker of the connection's task.
     waker: OnceLock<Waker>,
-    /// Whether there ever was a stream: HTTP/1 has none, and need not be looked at for that.
+    /// Whether there ever was a stream: HTTP/1 has none, and then streams need not be checked.
     has_streams: AtomicBool,
     streams: Mutex<Streams>,
 }
 
-/// Something that a connection waits for its client to do. Several may be going on at once.
+/// Something that a connection waits for its client to do. Several waits may be going on at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// To send the rest of a head; also to say anything at all on a new connection.
+    /// The client has to send the rest of a head, or anything at all on a new connection.
     Head,
-    /// To send another request.
+    /// The client has to send another request.
     Idle,
-    /// To take what is written.
+    /// The client has to take what is written.
     Stuck,
-    /// To close a connection that we have closed.
+    /// The client has to close a connection that we have closed.
     Linger,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct StreamWatch {
     waker: OnceLock<Waker>,
 }
 
-/// A request under way; over when this is dropped.
+/// A request under way; it is over when this is dropped.
 #[derive(Debug)]
 pub(super) struct Open {
     watch: Arc<Watch>,
@@ -87,16 +87,16 @@ pub(super) struct Open {
 /// The time of one runtime, counted by its sweeper, and how many ticks each wait may take.
 #[derive(Debug)]
 struct Ticks {
-    /// Begins with 1: 0 stands for no wait.
+    /// The current tick. It begins with 1, because 0 stands for no wait.
     now: AtomicU64,
     length: Duration,
     most: [u64; Wait::COUNT],
 }
 
-/// How long a client may take to close, so that it can read the last answer.
+/// How long a client may take to close a connection, so that it can read the last answer.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// How many ticks the shortest timeout has at least.
+/// The least number of ticks in the shortest timeout.
 const RESOLUTION: u32 = 16;
 
 /// The longest tick. A shorter one would make the sweeper, which looks at every connection, show in the
@@ -137,7 +137,7 @@ impl Watches {
         watch
     }
 
-    /// Ends the waits that are over, for ever.
+    /// Ends the waits that have taken too long, at every tick, for ever.
     pub(super) async fn sweep(&self) {
         let mut interval = tokio::time::interval(self.ticks.length);
         // A thread that was busy makes waits longer, never shorter.
@@ -180,7 +180,7 @@ impl Watch {
         self.since[wait as usize].store(0, Relaxed);
     }
 
-    /// Remembers whom to wake. A task's waker stays good for as long as the task.
+    /// Remembers the waker of the connection. A task's waker stays good for as long as the task.
     #[inline]
     pub(super) fn wakes(&self, waker: &Waker) {
         self.waker.get_or_init(|| waker.clone());
@@ -198,8 +198,8 @@ impl Watch {
         self.leaving.load(Relaxed)
     }
 
-    /// Notes whether the socket has read a part of a head and not the rest. Behind a request that is
-    /// under way the time for it begins when that is answered.
+    /// Notes whether the socket has read a part of a head and not the rest. Behind a request under way,
+    /// the time for the head begins when that request is answered.
     #[inline]
     pub(super) fn within_head(&self, within: bool) {
         let open = self.open.load(Relaxed) > 0;
@@ -211,13 +211,13 @@ impl Watch {
         }
     }
 
-    /// A request of HTTP/1 begins.
+    /// Notes that a request of HTTP/1 begins.
     pub(super) fn open(self: &Arc<Self>) -> Open {
         self.opens();
         Open { watch: Arc::clone(self), stream: None }
     }
 
-    /// A request of HTTP/2 begins. Its task is spawned right afterwards, and takes
+    /// Notes that a request of HTTP/2 begins. Its task is spawned right afterwards, and takes
     /// [its watch](Self::opened) along.
     pub(super) fn open_stream(self: &Arc<Self>) -> Open {
         self.opens();
@@ -231,7 +231,7 @@ impl Watch {
         Open { watch: Arc::clone(self), stream: Some((number, stream)) }
     }
 
-    /// The watch of the stream that was opened last, once.
+    /// The watch of the stream that was opened last; it can be taken once.
     pub(super) fn opened(&self) -> Option<Arc<StreamWatch>> {
         lock(&self.streams).opened.take()
     }
@@ -243,7 +243,7 @@ impl Watch {
         self.end(Wait::Idle);
     }
 
-    /// Everything that was written is with the operating system.
+    /// Notes that everything that was written is with the operating system.
     #[inline]
     pub(super) fn flushed(&self) {
         self.end(Wait::Stuck);
@@ -264,7 +264,7 @@ impl Watch {
             let most = self.ticks.most[wait as usize].saturating_add(more);
             since != 0 && now.saturating_sub(since) > most
         };
-        // An idle client is told to go first: a request could be on its way.
+        // An idle client is told to leave first: a request could be on its way.
         let told = self.ticks.most[Wait::Head as usize];
         let over = has_lasted(Wait::Head, 0)
             || has_lasted(Wait::Stuck, 0)
@@ -312,8 +312,8 @@ impl StreamWatch {
 // === impl Open ===
 
 impl Open {
-    /// A piece of the answer is handed over. With HTTP/2 the next one is asked for when the client has
-    /// room for it.
+    /// Notes that a piece of the answer is handed over. With HTTP/2 the next piece is asked for when the
+    /// client has room for it.
     #[inline]
     pub(super) fn hands_over(&self) {
         if let Some((_, stream)) = &self.stream {
@@ -321,7 +321,7 @@ impl Open {
         }
     }
 
-    /// The next piece is asked for.
+    /// Notes that the next piece of the answer is asked for.
     #[inline]
     pub(super) fn is_asked(&self) {
         if let Some((_, stream)) = &self.stream {

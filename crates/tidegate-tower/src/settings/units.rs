@@ -30,7 +30,7 @@ pub struct Network(pub IpNet);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header(pub HeaderName);
 
-/// Why a text is not such a value, and what to write instead.
+/// Why a text is not a length, size, network or header name, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnitError(Cow<'static, str>);
@@ -102,7 +102,7 @@ impl FromStr for Network {
             let meant = network.trunc();
             return Err(UnitError(format!("the network of this address is `{meant}`").into()));
         }
-        // Addresses are compared in their canonical form, so such a network would match nothing.
+        // Addresses are compared in their canonical form, so a mapped network would match nothing.
         match network {
             IpNet::V6(v6) if v6.addr().to_ipv4_mapped().is_some() => {
                 Err(UnitError("write the IPv4 network itself, not the mapped one".into()))

@@ -1,4 +1,4 @@
-//! The section as it is written: unknown fields are refused, and what is missing is said.
+//! The section `http` as it is written: unknown fields are refused, and missing ones are reported.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::routes::{Class, Route, Routes, RoutesBuilder};
 /// A policy file with the section `http` and no other beside the policies.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct HttpFile {
-    /// What the layers need to know.
+    /// The settings of the HTTP layers.
     pub http: Written,
 }
 
@@ -32,7 +32,7 @@ pub struct Written {
     pub default: String,
     /// The endpoint classes, and which policies decide about them.
     pub classes: BTreeMap<String, WrittenClass>,
-    /// Which requests belong to which class. The first path that matches counts, whatever the order.
+    /// Which requests belong to which class. The most specific path that matches counts, in any order.
     #[serde(default)]
     pub routes: Vec<WrittenRoute>,
     /// The kinds of jobs that can be enqueued.
@@ -41,16 +41,16 @@ pub struct Written {
     /// The proxies that are believed about where a request came from. Default: none.
     #[serde(default)]
     pub trusted_proxies: Vec<Network>,
-    /// The one header field in which they say it. Default: x-forwarded-for.
+    /// The one header field in which trusted proxies name the client. Default: x-forwarded-for.
     pub client_header: Option<Header>,
-    /// The header field with the name of a request. Default: x-request-id.
+    /// The header field of the request id. Default: x-request-id.
     pub request_id_header: Option<Header>,
-    /// What clients are told.
+    /// How clients are answered: header fields and bodies.
     #[serde(default)]
     pub answers: WrittenAnswers,
 }
 
-/// What clients are told, as written.
+/// How clients are answered, as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WrittenAnswers {
@@ -58,19 +58,19 @@ pub struct WrittenAnswers {
     pub headers: Option<Vec<HeaderProfile>>,
     /// How a reset is told: as seconds since the epoch, or from now. Default: epoch.
     pub reset: Option<Reset>,
-    /// Which refusals say when to come back: those by bursts, or all. Default: burst.
+    /// Which refusals have a Retry-After: all but those by a quota, or all. Default: burst.
     pub retry_after: Option<RetryAfter>,
-    /// What the body of a refusal looks like. Default: envelope.
+    /// The form of the body of a refusal. Default: envelope.
     pub body: Option<BodyProfile>,
 }
 
-/// A class, as written.
+/// An endpoint class, as written.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenClass {
-    /// The policy that decides before it is known who asks.
+    /// The policy that decides before authentication.
     pub early: String,
-    /// The policy that decides once it is known. Left out where nobody is known yet, as at a login.
+    /// The policy that decides behind authentication. Left out where nobody is known yet, as at a login.
     pub policy: Option<String>,
 }
 
@@ -83,11 +83,11 @@ pub struct WrittenRoute {
     /// The methods; HEAD comes with GET. Default: all.
     #[serde(default)]
     pub methods: Vec<String>,
-    /// The class.
+    /// The endpoint class of the route.
     pub class: String,
-    /// The scope without which nobody may pass.
+    /// The scope that a caller needs to pass.
     pub scope: Option<String>,
-    /// What one request weighs. Default: 1.
+    /// The cost of one request. Default: 1.
     #[schemars(range(min = 1))]
     pub cost: Option<u64>,
 }
@@ -96,24 +96,24 @@ pub struct WrittenRoute {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenJob {
-    /// Its name.
+    /// The name of the job.
     pub name: String,
-    /// The class, which has a policy for those who are known.
+    /// The endpoint class of the job, which has a policy for known callers.
     pub class: String,
-    /// The scope without which nobody may enqueue it.
+    /// The scope that a caller needs to enqueue the job.
     pub scope: Option<String>,
-    /// What one job weighs. Default: 1.
+    /// The cost of one job. Default: 1.
     #[schemars(range(min = 1))]
     pub cost: Option<u64>,
 }
 
-/// Why the section cannot be used.
+/// Why the section `http` cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("http.{field}: {problem}")]
 pub struct SettingsError {
     /// The field, as a path below `http`.
     pub field: String,
-    /// What is wrong with it, and what to write instead.
+    /// What is wrong with the field, and what to write instead.
     pub problem: String,
 }
 
@@ -130,11 +130,11 @@ impl Door for HttpFile {
 // === impl Written ===
 
 impl Written {
-    /// A gate with these settings. What the file does not say can still be added.
+    /// A gate with these settings. Settings that the file does not have can still be added.
     ///
     /// # Errors
     ///
-    /// If the settings make no sense.
+    /// If the settings are invalid.
     pub fn gate<S: Store>(&self, engine: Arc<Engine<S>>) -> Result<GateBuilder<S>, SettingsError> {
         let gate = Gate::builder(engine, self.routes()?)
             .trust(self.trust())
@@ -207,7 +207,7 @@ impl WrittenRoute {
         let mut route = Route::new(self.path.as_str(), self.class.as_str());
         for method in &self.methods {
             let known = Method::from_bytes(method.as_bytes()).ok();
-            // In lower case it would be another method, which nobody sends.
+            // A method in lower case would be another one, which no client sends.
             let known = known.filter(|_| !method.bytes().any(|byte| byte.is_ascii_lowercase()));
             let Some(method) = known else {
                 let problem = format!("`{method}` is not a method; write GET, POST, …");

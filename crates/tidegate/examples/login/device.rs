@@ -1,8 +1,8 @@
-//! Devices the host vouches for: a cookie that says somebody has logged in to this account from here
-//! before, sealed so that nobody can make one.
+//! Devices that the host vouches for: a cookie says that somebody has logged in to this account from here
+//! before, and is sealed so that nobody else can make one.
 //!
-//! There is one for each step. Who has passed one of them is not vouched for at the other: a stolen
-//! password must not buy guesses at the code.
+//! There is one cookie for each step. A device that has passed one step is not vouched for at the other:
+//! a stolen password must not buy guesses at the code.
 
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
@@ -12,10 +12,10 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use tidegate::Account;
 
-/// Makes cookies and tells its own from all others.
+/// Makes device cookies, and tells its own from all others.
 pub(crate) struct Devices(Hmac<Sha256>);
 
-/// What a device has passed.
+/// The step of a login that a device has passed.
 #[derive(Clone, Copy)]
 pub(crate) enum Step {
     Password,

@@ -103,7 +103,7 @@ async fn otp_handler<S: Store + 'static>(
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response())
 }
 
-/// What is known about who tries. The address is the socket's: behind a proxy, take the one your proxy
+/// The facts about the client. The address is the socket's: behind a proxy, take the one that your proxy
 /// vouches for, and never a header that anybody can send.
 fn subject<'a>(
     account: &'a Account<'_>,
@@ -119,7 +119,7 @@ fn subject<'a>(
     }
 }
 
-/// Why somebody is not in. The words are the same for every account.
+/// Why a login is refused. The words are the same for every account.
 enum Refused {
     Wrong,
     TooMany { seconds: u64 },

@@ -1,4 +1,4 @@
-//! Who can log in: two people, for the example. Here your database and your password hash come in.
+//! The users who can log in: two people, for the example. Put your database and your password hash here.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use sha2::Sha256;
 use tidegate::Account;
 
 pub(crate) struct Users {
-    /// By folded name. Keep what a slow hash such as Argon2id makes of a password, not what this does.
+    /// Hashes of passwords, by folded account name. Use a slow hash such as Argon2id, not the one here.
     passwords: HashMap<&'static str, [u8; 32]>,
     codes: Mutex<HashMap<&'static str, &'static str>>,
 }
@@ -22,14 +22,15 @@ impl Users {
         }
     }
 
-    /// Takes as long for accounts that do not exist, and does the same work.
+    /// Whether the password of the account is right. For accounts that do not exist it does the same
+    /// work, and takes as long.
     pub(crate) fn password_is_right(&self, account: &Account<'_>, password: &str) -> bool {
         let nobody = [0; 32];
         let stored = self.passwords.get(account.as_str()).unwrap_or(&nobody);
         mac(password).verify_slice(stored).is_ok()
     }
 
-    /// Whether this is the code of the account, which is used up by that.
+    /// Whether this is the code of the account; a right code is used up.
     pub(crate) fn use_code(&self, account: &Account<'_>, code: &str) -> bool {
         let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
         let right = codes.get(account.as_str()).is_some_and(|right| *right == code);

@@ -29,7 +29,7 @@ pub(crate) struct App<S> {
     pub(crate) tokens: Tokens,
 }
 
-/// One thing that the API does.
+/// One endpoint of the API.
 pub(crate) struct Endpoint<S> {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
@@ -63,7 +63,7 @@ pub(crate) fn app<C: Clock + Clone + 'static>(
     Ok(Router::new().fallback_service(gate.early().layer(authenticated)))
 }
 
-/// The whole API. What is not here is not served.
+/// All endpoints of the API. Paths that are not here are not served.
 pub(crate) fn endpoints<S: Store + 'static>() -> Result<Vec<Endpoint<S>>, Box<dyn Error>> {
     Ok(vec![
         Endpoint::new(Method::GET, "/v1/reports", handlers::list)?,
@@ -77,8 +77,8 @@ pub(crate) fn endpoints<S: Store + 'static>() -> Result<Vec<Endpoint<S>>, Box<dy
     ])
 }
 
-/// What is served without a route of its own would have the limits of the default class, and ask for no
-/// scope (threat T06); so that is a mistake.
+/// Checks that every endpoint has a route in the policy file. Without one it would have the limits of the
+/// default class, and ask for no scope (threat T06).
 pub(crate) fn agree<S>(endpoints: &[Endpoint<S>], routes: &[WrittenRoute]) -> Result<(), String> {
     for Endpoint { method, path, .. } in endpoints {
         let of_it = |route: &&WrittenRoute| {
@@ -91,7 +91,8 @@ pub(crate) fn agree<S>(endpoints: &[Endpoint<S>], routes: &[WrittenRoute]) -> Re
     Ok(())
 }
 
-/// Finds out who asks. Who says nothing is nobody, and gets no further than nobody may.
+/// Finds out who sends a request. One without a token is anonymous, and gets no further than an anonymous
+/// request may.
 async fn authenticate<S: Store + 'static>(
     State(app): State<Arc<App<S>>>,
     visit: Visit,

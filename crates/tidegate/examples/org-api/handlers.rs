@@ -1,4 +1,4 @@
-//! What the API does, which is little: the limits are around it.
+//! The handlers of the API. They do little: the limits are around them.
 
 use std::sync::Arc;
 
@@ -35,7 +35,8 @@ pub(crate) async fn create(visit: Visit, Json(report): Json<NewReport>) -> impl 
     (StatusCode::CREATED, Json(created))
 }
 
-/// Counted twice, by different limits: as a request by the layers, and as a job by what it weighs.
+/// Enqueues an export. It is counted twice, by different limits: as a request by the layers, and as a job
+/// by what it weighs.
 pub(crate) async fn export<S: Store + 'static>(
     State(app): State<Arc<App<S>>>,
     identity: Identity,
@@ -61,7 +62,7 @@ pub(crate) struct Login {
     password: String,
 }
 
-/// Limited by address alone here; the guide to logins limits by account as well.
+/// Logs in. Limited by address alone here; the guide to logins limits by account as well.
 pub(crate) async fn login(visit: Visit, Json(login): Json<Login>) -> Response {
     if login.user == "ada" && login.password == "correct horse" {
         return Json(json!({ "token": "ada-laptop" })).into_response();
@@ -73,7 +74,7 @@ pub(crate) async fn health() -> &'static str {
     "ok"
 }
 
-/// For scrapers. On a real site it would be on a listener of its own.
+/// The metrics, for scrapers. On a real site they would be on a listener of their own.
 pub(crate) async fn metrics<S: Store + 'static>(
     State(app): State<Arc<App<S>>>,
     headers: HeaderMap,

@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use app::app;
 use tokens::Tokens;
 
-/// The limits.
+/// The policy file with the limits.
 pub(crate) const POLICIES: &str = include_str!("policies.yaml");
 
 #[tokio::main]

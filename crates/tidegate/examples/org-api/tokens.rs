@@ -1,4 +1,4 @@
-//! Who a token stands for.
+//! The identities that tokens stand for.
 
 use std::collections::HashMap;
 
@@ -7,25 +7,25 @@ use axum::http::header::AUTHORIZATION;
 use sha2::{Digest, Sha256};
 use tidegate_tower::Identity;
 
-/// Tokens, kept by their hashes: whoever reads the memory or times the search learns none.
+/// Tokens, kept by their hashes: reading the memory or timing the search reveals none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tokens(HashMap<[u8; 32], Identity>);
 
 /// What a request says about who sends it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Claim<'a> {
-    /// Nothing.
+    /// The request says nothing.
     Nobody,
-    /// The bearer of this token.
+    /// The request has this bearer token.
     Bearer(&'a [u8]),
-    /// What cannot be understood: of two tokens, nobody knows which one counts.
+    /// The request cannot be understood: of two tokens, nobody knows which one counts.
     Unclear,
 }
 
 // === impl Tokens ===
 
 impl Tokens {
-    /// Three people and a service of two organisations.
+    /// The tokens of three people and a service, in two organisations.
     pub(crate) fn example() -> Self {
         let ada = Identity::new("acme").user("ada").roles(["admin"]).scopes([
             "reports:read",
@@ -39,12 +39,12 @@ impl Tokens {
         let both = ["reports:read", "reports:export"];
         Self::default()
             .with("ada-laptop", ada.clone().token("tok-1"))
-            // The same person with a newer token: one that is rotated starts its own bucket.
+            // The same person with a newer token: a rotated token starts its own bucket.
             .with("ada-rotated", ada.token("tok-2"))
             .with("bob-laptop", bob)
             // A service has no user, and so a budget of its own.
             .with("acme-robot", robot.scopes(both))
-            // The same token id as Ada's, elsewhere.
+            // The same token id as Ada's, in another organisation.
             .with("cleo-laptop", cleo.scopes(["reports:read", "reports:write", "reports:export"]))
     }
 

@@ -28,17 +28,17 @@
 //! ```
 //!
 //! To roll it out, put the policy [into shadow](LimiterConfig::in_shadow) first: every call passes and
-//! the log says what it would have come to. Nothing else changes at the call site.
+//! the log says which calls would have been refused. Nothing else changes at the call site.
 //!
 //! A call site that answers [`ErrorCode::TooManyAttempts`] is an entrance: its policy protects
 //! [`Protects::Auth`], or what [`PolicySpec::protecting`] says, and can be built only with
-//! [`FailureMode::FailClosed`]. With another code it is an ordinary one.
+//! [`FailureMode::FailClosed`]. With another code it is an ordinary call site.
 //!
 //! With the feature `axum` the error is what a handler returns: `limiter(…).await?` needs nothing around
-//! it. Blocks are counted in `limiter_blocked_total` if the call site has [metrics](LimiterConfig::measured_by),
-//! and every decision is logged at the level `DEBUG`.
+//! it. Blocks are counted in `limiter_blocked_total` if the call site has
+//! [metrics](LimiterConfig::measured_by), and every decision is logged at the level `DEBUG`.
 //!
-//! The name of who tries is counted as an account is: normalised, and in keys only as a keyed hash.
+//! The `key_prefix` of a call is counted as an account is: normalised, and in keys only as a keyed hash.
 
 pub use tidegate_tower::answer::{ErrorCode, ErrorResponse};
 pub use tidegate_tower::report::Metrics;
@@ -50,7 +50,7 @@ use tidegate_core::{
 };
 use tidegate_engine::{DecideError, Engine};
 
-/// What guards one call site: the policy that counts, and the words of a refusal.
+/// The guard of one call site: the policy that counts, and the words of a refusal.
 #[derive(Clone, Debug)]
 pub struct LimiterConfig {
     policy: String,
@@ -65,45 +65,45 @@ pub struct LimiterConfig {
 pub struct Limits {
     /// The short window.
     pub temp: Threshold,
-    /// The long one.
+    /// The long window, if there is one.
     pub long: Option<Threshold>,
 }
 
-/// What came of one attempt.
+/// The outcome of one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimiterDecision {
-    /// It may go on, and has been counted.
+    /// The attempt may go on, and has been counted.
     Allowed,
-    /// It may not.
+    /// The attempt may not go on.
     Blocked {
-        /// Which window is full, or who blocked it.
+        /// Which window is full, or that an operator set the block.
         scope: BlockScope,
         /// How long to stay away, in whole seconds rounded up.
         retry_after_secs: u64,
         /// Attempts in the short window.
         short_count: u64,
-        /// Attempts in the long one.
+        /// Attempts in the long window.
         long_count: u64,
     },
 }
 
-/// Why there is no such policy.
+/// Why the policy of a call site cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The name.
+    /// The name of the policy is not valid.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// The numbers.
+    /// The numbers of the windows are not valid.
     #[error(transparent)]
     Shape(#[from] ShapeError),
 }
 
-/// Counts an attempt of whoever `key_prefix` names, and says whether it may go on.
+/// Counts an attempt under `key_prefix`, and says whether it may go on.
 ///
 /// # Errors
 ///
 /// [`ErrorCode::ServiceUnavailable`] if the policy fails closed and its store does not decide: that says
-/// nothing about who tries. It names the seconds until it may be otherwise.
+/// nothing about the client. The error names the seconds until the store may decide again.
 /// [`ErrorCode::InternalServerError`] if the policy is missing, or guards no entrance although the call
 /// site is one. The reason is logged, and told to clients of debug builds only.
 pub async fn check<S: Store>(
@@ -141,7 +141,7 @@ pub async fn check<S: Store>(
     match decision.passed() {
         Err(refused) if config.shadow || decision.mode() == Mode::FailClosed => {
             let wait = refused.retry_after();
-            // Whatever decided: an outage is no reason to begin in earnest.
+            // In shadow the call passes whatever decided: an outage is no reason to refuse in earnest.
             let said = if config.shadow { IN_SHADOW } else { "unavailable" };
             line.log(None, said, decision.mode().name(), wait.unwrap_or(Span::ZERO));
             if config.shadow {
@@ -154,11 +154,11 @@ pub async fn check<S: Store>(
     }
 }
 
-/// As [`check`], with a refusal as an error that names the action and the seconds.
+/// Counts an attempt as [`check`] does; a refusal is an error that names the action and the seconds.
 ///
 /// # Errors
 ///
-/// If the attempt may not go on, and as [`check`].
+/// If the attempt may not go on, and whenever [`check`] returns an error.
 pub async fn limiter<S: Store>(
     engine: &Engine<S>,
     key_prefix: &str,
@@ -180,7 +180,7 @@ pub async fn limiter<S: Store>(
 // === impl LimiterConfig ===
 
 impl LimiterConfig {
-    /// A call site guarded by this policy; `action` is what messages call it.
+    /// A call site guarded by this policy; messages call it `action`.
     #[must_use]
     pub fn new(policy: &str, action: &str) -> Self {
         Self {
@@ -192,14 +192,15 @@ impl LimiterConfig {
         }
     }
 
-    /// Refuses with another code, as [`ErrorCode::RateLimited`] outside of anything about identity.
+    /// Refuses with another code, such as [`ErrorCode::RateLimited`] where the call is not about
+    /// identity.
     #[must_use]
     pub const fn with_code(mut self, code: ErrorCode) -> Self {
         self.code = code;
         self
     }
 
-    /// Lets everything pass, and logs what it would have come to.
+    /// Lets every call pass, and logs which ones would have been refused.
     #[must_use]
     pub const fn in_shadow(mut self) -> Self {
         self.shadow = true;
@@ -213,14 +214,14 @@ impl LimiterConfig {
         self
     }
 
-    /// The policy for this call site, to be put into the engine's set. Where the call site is an
-    /// entrance the policy protects [`Protects::Auth`], so that its set is refused unless `failure` is
+    /// The policy for this call site, to be put into the engine's set. If the call site is an entrance,
+    /// the policy protects [`Protects::Auth`], so that its set is refused unless `failure` is
     /// [`FailureMode::FailClosed`]. A policy of the same name from a file does as well, if it has a limit
-    /// of the shape `attempts` by `account`, and protects an entrance where this is one.
+    /// of the shape `attempts` by `account`, and protects an entrance if the call site is one.
     ///
     /// # Errors
     ///
-    /// If the name is none, or the numbers make no shape.
+    /// If the name or the numbers are not valid.
     pub fn policy(&self, limits: Limits, failure: FailureMode) -> Result<PolicySpec, ConfigError> {
         let name = Name::try_new(&self.policy)?;
         let attempts = Shape::Attempts(Attempts::try_new(limits.temp, limits.long)?);
@@ -230,13 +231,13 @@ impl LimiterConfig {
         Ok(if self.is_entrance() { spec.protecting(Protects::Auth) } else { spec })
     }
 
-    /// Whether the call site is about identity, as its answer says.
+    /// Whether the call site is about identity, as the code of its refusals says.
     const fn is_entrance(&self) -> bool {
         matches!(self.code, ErrorCode::TooManyAttempts)
     }
 }
 
-/// What is logged of a call that passes although it would not have in earnest.
+/// The decision that is logged for a call that passes only because of the shadow.
 const IN_SHADOW: &str = "allowed in shadow";
 
 /// The line in the log about one call.
@@ -248,7 +249,7 @@ struct Line<'a> {
 // === impl Line ===
 
 impl Line<'_> {
-    /// The decision in the words of this module, which are logged and counted.
+    /// Turns a decision into a [`LimiterDecision`], logs it, and counts a block.
     fn told(
         &self,
         decision: &Decision<'_>,
@@ -259,7 +260,7 @@ impl Line<'_> {
             tally.map_or((0, 0), |tally| (u64::from(tally.temp), u64::from(tally.long)));
         let (said, wait, told) = match passed {
             Err(refused) => {
-                // What never passes is told to come back tomorrow: a number is expected here.
+                // An attempt that never passes is told to come back in a day: a number is expected here.
                 let wait = refused.retry_after().unwrap_or(Span::DAY);
                 let scope = decision.block().map_or(BlockScope::Temp, |block| block.scope);
                 if let Some(metrics) = &self.config.metrics {
@@ -279,7 +280,7 @@ impl Line<'_> {
         told
     }
 
-    /// Logs it. What was counted is left out if nobody could look.
+    /// Logs the call. The counts are left out if the store did not decide.
     fn log(&self, tally: Option<Tally>, decision: &str, mode: &str, wait: Span) {
         tracing::debug!(
             target: "tidegate::attempts",
@@ -294,17 +295,17 @@ impl Line<'_> {
     }
 }
 
-/// The longest namespace that is logged; what is longer was not written by the host.
+/// The longest namespace that is logged; a longer one was not written by the host.
 const LONGEST_NAMESPACE: usize = 64;
 
-/// What a log may show of who tries: what comes before the first colon, which the host has written. A
-/// later one may be in an address or a name.
+/// The part of a key prefix that a log may show: everything before the first colon, which the host has
+/// written. A later colon may be in an address or a name.
 fn namespace(key_prefix: &str) -> &str {
     let namespace = key_prefix.split_once(':').map_or("", |(namespace, _)| namespace);
     if namespace.len() > LONGEST_NAMESPACE { "" } else { namespace }
 }
 
-/// Nobody can tell whether it may go on, and so it may not.
+/// The response when nobody can tell whether an attempt may go on, so that it may not.
 fn unavailable(decision: &Decision<'_>, wait: Option<Span>) -> ErrorResponse {
     let response = ErrorResponse::new(ErrorCode::ServiceUnavailable);
     let response = match decision.trouble().map(StoreError::to_string) {
@@ -326,7 +327,7 @@ fn undecided(error: &DecideError) -> ErrorResponse {
     }
 }
 
-/// The response while policies and call sites do not go together.
+/// The response when the policies do not fit the call site; the reason is logged.
 fn misconfigured(detail: String) -> ErrorResponse {
     tracing::error!(target: "tidegate::attempts", detail, "an attempt is refused: mend the policies");
     ErrorResponse::new(ErrorCode::InternalServerError).with_detail(detail)

@@ -1,16 +1,16 @@
-//! As much of an HTTP answer as it takes to count it.
+//! Reads as much of an HTTP answer as it takes to count it.
 
-/// An answer that is there as a whole.
+/// An answer that has come as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// How many bytes it is long.
+    /// The length of the answer in bytes.
     pub(super) length: usize,
     pub(super) outcome: Outcome,
-    /// Whether the server closes the connection after it.
+    /// Whether the server closes the connection after this answer.
     pub(super) closes: bool,
 }
 
-/// What a request came to.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Admit,
@@ -23,11 +23,11 @@ pub(super) enum Outcome {
     Failure(u16),
 }
 
-/// It is not an answer we can read: not HTTP/1.1, too large, or in chunks.
+/// The answer is not one that this client can read: not HTTP/1.1, too large, or in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unreadable;
 
-/// The largest answer; our server's are a few kilobytes.
+/// The most bytes of an answer; those of a Tidegate server are a few kilobytes.
 pub(super) const MAX_ANSWER: usize = 1024 * 1024;
 
 const MAX_HEADERS: usize = 64;
@@ -60,7 +60,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<Answer>, Unreadable> {
     Ok(Some(Answer { length, outcome: outcome(status, body), closes }))
 }
 
-/// A decision says its verdict in the body, the gate by its status.
+/// The outcome of an answer: a decision has its verdict in the body, the gate in its status.
 fn outcome(status: u16, body: &[u8]) -> Outcome {
     const MARK: &[u8] = br#""verdict":""#;
     let verdict = |body: &[u8]| {

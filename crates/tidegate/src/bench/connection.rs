@@ -16,21 +16,21 @@ use super::answer::{self, Answer, MAX_ANSWER};
 use super::tally::Tally;
 use super::{Course, GRACE, Turn};
 
-/// After so many requests in a row without an answer, the connection gives up.
+/// The number of requests in a row without an answer after which a connection gives up.
 const MOST_FAILURES: u32 = 10;
 
-/// A connection, and what was read from it.
+/// A connection, and the bytes that were read from it.
 struct Line {
     stream: TcpStream,
     read: Vec<u8>,
-    /// How much of it is filled.
+    /// How many bytes of `read` are filled.
     filled: usize,
 }
 
-/// Takes turns until there are none.
+/// Sends requests over one connection until there are no more turns.
 pub(super) async fn drive(course: Arc<Course>, tally: Rc<RefCell<Tally>>) {
     let left = course.end.since(course.clock.now());
-    // One timer for the whole run, not one for each request. Only the last can be late.
+    // One timer for the whole run, not one for each request. Only the last answer can be late.
     if timeout(Duration::from(left) + GRACE, take_turns(&course, &tally)).await.is_err() {
         tally.borrow_mut().broke(format!("no answer within {} s after the end", GRACE.as_secs()));
     }
@@ -64,15 +64,15 @@ async fn take_turns(course: &Course, tally: &RefCell<Tally>) {
     }
 }
 
-/// Waits until the request is due, and tells from when its latency counts.
+/// Waits until the request is due, and returns the time from which its latency counts.
 async fn begin(course: &Course, turn: Turn, now: Timestamp) -> Timestamp {
     match turn.due {
         None => now,
-        // The connection was still busy: the wait for it is part of the answer.
+        // The connection was still busy: the wait for it is part of the latency.
         Some(due) if due <= now => due,
         Some(due) => {
             sleep(due.since(now).into()).await;
-            // What the timer overslept is not the server's fault.
+            // If the timer oversleeps, that is not the server's fault.
             course.clock.now()
         }
     }

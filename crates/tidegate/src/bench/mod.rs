@@ -1,11 +1,11 @@
-//! Load against a running server: as many requests as it answers, or as many as are asked for.
+//! Load against a running server: as many requests as it answers, or a steady rate of them.
 //!
 //! The load shares a machine with what it measures, so it does little: requests are prepared once,
 //! connections are kept, answers are looked at only as far as it takes to count them.
 //!
-//! Latency is from the moment a request was sent until its answer was there. With a rate, a request
-//! that had to wait for its connection counts from when it was due: a server that stalls is
-//! otherwise asked less, and looks better for it.
+//! Latency is from the moment a request was sent until its answer was there. With a rate, the latency of
+//! a request that had to wait for its connection counts from when it was due: otherwise a server that
+//! stalls is asked less, and looks better for it.
 
 mod answer;
 mod connection;
@@ -29,26 +29,26 @@ pub(crate) use tally::Tally;
 /// How long answers may take after the last request.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What load to put where.
+/// The load to put on a server.
 #[derive(Debug)]
 pub(crate) struct Load {
-    /// The server.
+    /// The address of the server.
     pub(crate) server: SocketAddr,
     /// Requests as they are written to the wire, sent in turn; at least one.
     pub(crate) requests: Vec<Vec<u8>>,
-    /// How many are under way at most.
+    /// The number of connections, each with one request under way at most.
     pub(crate) connections: usize,
-    /// How many threads they are spread over.
+    /// The number of threads that the connections are spread over.
     pub(crate) threads: usize,
-    /// When to stop.
+    /// How long the load lasts.
     pub(crate) duration: Duration,
-    /// After how many requests to stop earlier.
+    /// The number of requests after which the load ends earlier.
     pub(crate) most: Option<u64>,
-    /// How many to send in a second, rather than as many as are answered.
+    /// The requests to send in a second, rather than as many as are answered.
     pub(crate) rate: Option<u64>,
 }
 
-/// What the threads of a load have in common.
+/// The state that the threads of a load share.
 #[derive(Debug)]
 pub(crate) struct Course {
     load: Load,
@@ -57,17 +57,17 @@ pub(crate) struct Course {
     end: Timestamp,
     /// Requests handed out so far.
     issued: AtomicU64,
-    /// Requests that were answered, for whoever watches.
+    /// Requests answered so far, for the progress bar.
     answered: AtomicU64,
-    /// Set when somebody wants to see no more.
+    /// Set by an interrupt: no more requests begin.
     stopped: AtomicBool,
 }
 
-/// A request to be made.
+/// A request that a connection has to make.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     number: u64,
-    /// When it is due, if there is a rate.
+    /// When the request is due, if there is a rate.
     due: Option<Timestamp>,
 }
 
@@ -86,7 +86,7 @@ impl Course {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// How much of the time has passed, and of how much.
+    /// How much time has passed, and how long the load lasts.
     pub(crate) fn passed(&self) -> (Span, Span) {
         (self.clock.now().since(self.start), self.end.since(self.start))
     }
@@ -96,7 +96,7 @@ impl Course {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// The next request; none if that was all.
+    /// The next request; `None` if there are no more.
     fn turn(&self, now: Timestamp) -> Option<Turn> {
         if now >= self.end || self.stopped.load(Ordering::Relaxed) {
             return None;
@@ -132,7 +132,7 @@ impl Running {
         let (threads, connections) = (load.threads.max(1), load.connections.max(1));
         let course = Arc::new(Course { load, clock, start, end, issued, answered, stopped });
         let spawn = |place: usize| {
-            // The first threads take what cannot be shared evenly.
+            // The first threads take the connections that cannot be shared evenly.
             let share = connections / threads + usize::from(place < connections % threads);
             let course = Arc::clone(&course);
             thread::Builder::new()
@@ -143,7 +143,7 @@ impl Running {
         Ok(Self { course, threads })
     }
 
-    /// What can be watched meanwhile.
+    /// The state of the load, to watch while it runs.
     pub(crate) fn course(&self) -> &Course {
         &self.course
     }
@@ -153,7 +153,7 @@ impl Running {
         self.threads.iter().all(thread::JoinHandle::is_finished)
     }
 
-    /// Waits for the end, and adds up.
+    /// Waits for all threads to end, and adds up what they counted.
     pub(crate) fn finish(self) -> Result<Tally> {
         let mut total = Tally::new(self.course.start)?;
         for thread in self.threads {
@@ -164,11 +164,11 @@ impl Running {
     }
 }
 
-/// One thread: its share of the connections, side by side.
+/// Runs one thread of the load: its share of the connections, side by side.
 fn drive(course: &Arc<Course>, connections: usize) -> Result<Tally> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let local = LocalSet::new();
-    // One for the thread: a histogram for each connection would be most of the memory.
+    // One tally for the thread: a histogram for each connection would be most of the memory.
     let tally = Rc::new(RefCell::new(Tally::new(course.start)?));
     let connect = |_| local.spawn_local(connection::drive(Arc::clone(course), Rc::clone(&tally)));
     let tasks: Vec<_> = (0..connections).map(connect).collect();

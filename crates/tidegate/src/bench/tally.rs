@@ -1,4 +1,4 @@
-//! What a load came to: counts, and how long answers took.
+//! The result of a load: counts, and how long answers took.
 
 use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
@@ -8,13 +8,13 @@ use tidegate_core::{Span, Timestamp};
 use super::answer::Outcome;
 use crate::text::{Table, in_words};
 
-/// The longest latency told apart: a minute.
+/// The longest latency that is recorded, in microseconds: a minute. Longer ones count as this long.
 const LONGEST: u64 = 60_000_000;
 
-/// The latencies that are told, by the share of answers that were quicker.
+/// The latencies that are shown, by the share of answers that took at most as long.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// Counts and latencies.
+/// The counts and latencies of a load.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     admit: u64,
@@ -23,12 +23,12 @@ pub(crate) struct Tally {
     deny: u64,
     problems: u64,
     failures: u64,
-    /// Requests without an answer: connections that broke or were not to be had, answers that cannot
-    /// be read, patience that ran out.
+    /// Requests without an answer: the connection broke or could not be made, the answer could not be
+    /// read, or it did not come in time.
     broken: u64,
-    /// Why, the last time.
+    /// Why the last request without a decision got none.
     trouble: Option<String>,
-    /// Microseconds.
+    /// Latencies, in microseconds.
     latencies: Histogram<u64>,
     start: Timestamp,
     /// When the last answer came.
@@ -55,7 +55,7 @@ impl Tally {
         })
     }
 
-    /// Counts an answer to a request of `began` that came `now`.
+    /// Counts an answer that came at `now` to a request that began at `began`.
     pub(super) fn answered(&mut self, outcome: Outcome, began: Timestamp, now: Timestamp) {
         let count = match outcome {
             Outcome::Admit => &mut self.admit,
@@ -95,12 +95,12 @@ impl Tally {
         self.latencies.add(&other.latencies).context("adding histograms")
     }
 
-    /// From the beginning to the last answer.
+    /// The time from the beginning to the last answer.
     const fn took(&self) -> Span {
         self.last.since(self.start)
     }
 
-    /// All answers.
+    /// The number of answers, whatever their outcome.
     pub(crate) const fn answers(&self) -> u64 {
         self.admit + self.queue + self.degrade + self.deny + self.problems + self.failures
     }
@@ -122,7 +122,7 @@ impl Tally {
         told.chain([("max", self.latencies.max())])
     }
 
-    /// For people.
+    /// The result as a table, for people.
     pub(crate) fn summary(&self) -> String {
         let mut table = Table::default();
         let mut row = |name: &str, value: String| table.row(&[name.to_owned(), value]);
@@ -152,7 +152,7 @@ impl Tally {
         table.to_string()
     }
 
-    /// For machines.
+    /// The result as JSON, for machines.
     pub(crate) fn json(&self) -> Value {
         let latency: serde_json::Map<String, Value> =
             self.quantiles().map(|(name, micros)| (name.to_owned(), micros.into())).collect();
@@ -175,7 +175,7 @@ impl Tally {
     }
 }
 
-/// A latency in words: finer than a wait is told.
+/// A latency in words, with more digits than [`in_words`] gives a wait.
 fn fine(micros: u64) -> String {
     match micros {
         1_000..1_000_000 => format!("{}.{:02} ms", micros / 1_000, micros % 1_000 / 10),

@@ -1,4 +1,4 @@
-//! What the commands of operators have in common: whom they ask, and how they tell what came of it.
+//! The parts that the commands of operators share: asking the admin listener, and showing its answer.
 
 mod told;
 
@@ -19,7 +19,7 @@ use crate::token;
 use told::Told;
 pub(super) use told::Verb;
 
-/// Where the admin listener is unless it is told otherwise.
+/// The URL of the admin listener unless --admin names another.
 const ADMIN: &str = "http://127.0.0.1:7707";
 
 const NO_TOKEN: &str = "\
@@ -33,7 +33,7 @@ pub(super) struct AdminArgs {
     /// The admin listener of a running server
     #[arg(long, value_name = "URL", default_value = ADMIN)]
     admin: String,
-    /// The file with its token [default: the token in `TIDEGATE_ADMIN_TOKEN`]
+    /// The file with the admin token [default: the token in `TIDEGATE_ADMIN_TOKEN`]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 }
@@ -41,7 +41,7 @@ pub(super) struct AdminArgs {
 // === impl AdminArgs ===
 
 impl AdminArgs {
-    /// Asks, and waits for the answer.
+    /// Asks the admin listener, and waits for the answer.
     pub(super) fn ask<T>(
         &self,
         question: impl AsyncFnOnce(&Peer) -> Result<T>,
@@ -59,7 +59,7 @@ impl AdminArgs {
         token.context(NO_TOKEN)
     }
 
-    /// Has something done, and tells what came of it.
+    /// Has the server carry out a verb, and prints the outcome.
     pub(super) fn operate(
         &self,
         verb: Verb,
@@ -77,7 +77,7 @@ impl AdminArgs {
     }
 }
 
-/// What is to be done, and to whom.
+/// The body of a request: the policy, the subject, and the limit if one is named.
 pub(super) fn order(policy: &str, subject: &SubjectArgs, limit: Option<&str>) -> Value {
     let mut order = json!({ "policy": policy, "subject": subject });
     if let Some(limit) = limit {
@@ -86,7 +86,7 @@ pub(super) fn order(policy: &str, subject: &SubjectArgs, limit: Option<&str>) ->
     order
 }
 
-/// The text of a good answer; what the problem is otherwise, and what to do.
+/// The text of a good answer; otherwise an error with the problem, and what to do about it.
 pub(super) fn text(answer: Answer) -> Result<String> {
     let status = answer.status();
     answer.text().map_err(|error| match status {

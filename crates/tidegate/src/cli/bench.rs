@@ -20,7 +20,7 @@ use crate::client::Peer;
 /// How often the progress bar is drawn.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// Without --duration, how long a run of --requests may take.
+/// How long a run with --requests and without --duration may take.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Put load on a running server, and tell how fast it answered
@@ -36,7 +36,7 @@ Examples:
   tidegate bench --rate 5000 --duration 30s        a steady rate, and its latencies
   tidegate bench http://127.0.0.1:7700/v1/gate/api get a path instead")]
 pub(super) struct Args {
-    /// The server; with a path, that path is got instead of decisions asked for
+    /// The server; with a path, GET that path instead of asking for decisions
     #[arg(value_name = "URL", default_value = "http://127.0.0.1:7700")]
     url: String,
     /// The policy to decide by [default: the server's first]
@@ -57,7 +57,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
-    /// How long, such as 500ms, 10s or 2min [default: 10s]
+    /// How long to run, such as 500ms, 10s or 2min [default: 10s]
     #[arg(short, long, value_name = "LENGTH")]
     duration: Option<Length>,
     /// How many requests, unless the time is up before [default: no limit]
@@ -70,7 +70,7 @@ pub(super) struct Args {
     /// Let the server be another machine; make sure it is yours
     #[arg(long)]
     allow_remote: bool,
-    /// Tell the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -140,7 +140,7 @@ fn watch(runtime: &Runtime, running: &Running, args: &Args) {
 // === impl Args ===
 
 impl Args {
-    /// Whether load may be put on all that the server's name stands for.
+    /// Refuses a server of which any address is another machine's, unless --allow-remote is given.
     fn allows(&self, peer: &Peer) -> Result<()> {
         let is_here = |address: &&SocketAddr| address.ip().to_canonical().is_loopback();
         match peer.addresses().iter().find(|address| !is_here(address)) {

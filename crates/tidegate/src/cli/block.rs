@@ -8,8 +8,8 @@ use super::subject::SubjectArgs;
 
 /// Refuse a subject for a while, at once
 ///
-/// Concerns one limit of the shape `attempts`; name it if several of the policy count the subject. A
-/// block that ends later stays as it is. On a ladder, a block with --level counts for the level of the
+/// Concerns one limit of the shape `attempts`; name it if several limits of the policy count the subject.
+/// A block that ends later stays as it is. On a ladder, a block with --level counts for the level of the
 /// next one.
 ///
 /// Asks the admin listener of a running server, which is off unless the server was started with a
@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// For as long as a level of the ladder lasts, from L1 to L6
     #[arg(long, value_name = "LEVEL")]
     level: Option<String>,
-    /// Tell it as the server does: JSON
+    /// Print the server's answer as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! A block as a server tells it, and as people read it.
+//! A block: read from the server's JSON, and shown to people.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde::Deserialize;
 
 use crate::text::in_words;
 
-/// What a limit of attempts has counted: as much of it as is shown.
+/// The part of a reading of attempts that is shown.
 #[derive(Debug, Deserialize)]
 pub(super) struct Attempts {
     pub(super) block: Option<Block>,
 }
 
-/// `blocked (temp, L2) until 2026-11-15T11:15:50.123456Z, 58 s left`.
+/// A block, shown as `blocked (temp, L2) until 2026-11-15T11:15:50.123456Z, 58 s left`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Block {
     scope: String,

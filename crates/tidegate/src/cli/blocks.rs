@@ -1,4 +1,4 @@
-//! `tidegate blocks`: who is blocked now.
+//! `tidegate blocks`: the blocks that hold now.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -31,21 +31,21 @@ pub(super) struct Args {
     /// List up to 10000 blocks, not 100
     #[arg(long)]
     all: bool,
-    /// JSON: the blocks as the server tells them, and whether there are more
+    /// Print JSON: the blocks as the server lists them, and whether there are more
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     admin: AdminArgs,
 }
 
-/// One page of the list.
+/// One page of the list of blocks.
 #[derive(Debug, Deserialize)]
 struct Page {
     blocks: Vec<Value>,
     next: Option<String>,
 }
 
-/// As much of a block as is shown.
+/// The part of a listed block that is shown.
 #[derive(Debug, Deserialize)]
 struct Listed {
     policy: Option<String>,
@@ -59,7 +59,7 @@ struct Listed {
 const FEW: usize = 100;
 const ALL: usize = 10_000;
 
-/// The most pages asked for: those of a large store are many, and most may be empty.
+/// The most pages that are asked for: a large store has many, and most of them may be empty.
 const MOST_PAGES: usize = 100_000;
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {

@@ -45,7 +45,7 @@ pub(super) struct Args {
     /// Only look: nothing is counted
     #[arg(long)]
     peek: bool,
-    /// Tell each decision as the server does: JSON on one line
+    /// Print each decision as the server's JSON, on one line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if refused { REFUSED } else { 0 }))
 }
 
-/// Shows a decision; whether it refuses.
+/// Prints a decision, and returns whether it refuses.
 fn tell(args: &Args, number: u16, decision: &str) -> Result<bool> {
     let mut out = io::stdout().lock();
     let told: Told = serde_json::from_str(decision).context("this is not a decision")?;

@@ -1,4 +1,4 @@
-//! `tidegate completions`: what a shell needs to complete the command line.
+//! `tidegate completions`: the script with which a shell completes the command line.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// What the request would weigh [default: 1]
     #[arg(long, value_name = "N")]
     cost: Option<u64>,
-    /// Tell it as the server does: JSON
+    /// Print the server's answer as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -5,9 +5,9 @@ use std::io;
 
 use crate::descriptors;
 
-/// The exit code for what fails while it runs.
+/// The exit code of a command that fails while it runs.
 pub(crate) const FAILED: u8 = 1;
-/// The exit code for a wrong command line or policy file.
+/// The exit code if the command line or a policy file is wrong.
 pub(crate) const MISCONFIGURED: u8 = 2;
 
 /// An error and its exit code.
@@ -20,8 +20,8 @@ pub(crate) struct Failure {
 // === impl Failure ===
 
 impl Failure {
-    /// The command line or a file is wrong; the user has to change it. A file that could not be opened
-    /// for want of a descriptor is not wrong.
+    /// The failure if the command line or a file is wrong, so that the user has to change it. A file that
+    /// could not be opened for want of a descriptor is not wrong.
     pub(crate) fn misconfigured(error: impl Into<anyhow::Error>) -> Self {
         let error = error.into();
         let code = if descriptors::were_missing(&error) { FAILED } else { MISCONFIGURED };
@@ -32,7 +32,7 @@ impl Failure {
         self.code
     }
 
-    /// Whether it is only that nobody reads the output any more.
+    /// Whether the only error is that nobody reads the output any more.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         let io = self.error.downcast_ref::<io::Error>();
         io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
@@ -46,10 +46,10 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 }
 
 impl fmt::Display for Failure {
-    /// The error and what caused it, on one line unless the error is a picture of some lines.
+    /// Writes the error and its causes, on one line unless the error is a diagnostic of several lines.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = crate::text::escaped_lines(&format!("{:#}", self.error));
-        // A diagnostic of a file says so itself.
+        // A diagnostic of a file begins with `error` itself.
         let prefix = if text.starts_with("error") { "" } else { "error: " };
         write!(f, "{prefix}{text}")
     }

@@ -1,4 +1,4 @@
-//! The command line: what can be asked for, and what each answer means to a shell.
+//! The command line: its commands, and the exit codes that they give to a shell.
 //!
 //! Exit codes: 0 done (and admitted), 1 it failed, 2 the command line or a file is wrong, 3 `check`
 //! was refused.
@@ -70,7 +70,7 @@ Exit codes:
   2  the command line or a policy file is wrong
   3  of `check`: refused";
 
-// What each does is said at its arguments: said here as well, it would replace what is said there.
+// The help of each command stands at its arguments: a doc comment here would replace it.
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(serve::Args),
@@ -92,7 +92,7 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match Cli::try_parse_from(with_command(args.into_iter().collect())) {
         Ok(cli) => end(cli.command.run()),
         Err(error) => {
-            // Help goes to standard output and is no mistake. If nobody reads it, so be it.
+            // Help goes to standard output and is no mistake. An error of the output is ignored.
             let _ = error.print();
             ExitCode::from(if error.use_stderr() { failure::MISCONFIGURED } else { 0 })
         }
@@ -115,11 +115,11 @@ fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
     args
 }
 
-/// What the shell is told.
+/// Prints a failure, and returns the exit code for the shell.
 fn end(result: Result<ExitCode, Failure>) -> ExitCode {
     match result {
         Ok(code) => code,
-        // Whoever read our output has seen enough: `tidegate schema | head`.
+        // The reader of the output has seen enough: `tidegate schema | head`.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             let _ = writeln!(io::stderr().lock(), "{failure}");

@@ -1,8 +1,8 @@
-//! Whom `check` and `explain` ask: a running server, or one made for the question.
+//! The server that `check` and `explain` ask: a running one, or one made for the question.
 //!
 //! Without --server, a server is started within the process, on a port of this machine that nobody
-//! else knows, asked and stopped. So there is one way to ask and one form of answer, and what is
-//! told here is what the server will say.
+//! else knows, asked and stopped. So there is one way to ask and one form of answer, and the answer
+//! is what a real server will say.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ pub(super) struct OracleArgs {
 // === impl OracleArgs ===
 
 impl OracleArgs {
-    /// Asks, and waits for the answer.
+    /// Asks the server, and waits for the answer.
     pub(super) fn ask<T>(
         &self,
         question: impl AsyncFnOnce(&Peer) -> Result<T>,
@@ -59,19 +59,19 @@ impl OracleArgs {
     }
 }
 
-/// The variable is not clap's to read here: it would conflict with --server, though a flag comes
-/// before the environment.
+/// The policy file that `TIDEGATE_CONFIG` names. The variable is read here and not by clap, to which it
+/// would conflict with --server, though a flag comes before the environment.
 #[expect(clippy::disallowed_methods, reason = "the binary is where the environment is read")]
 fn file_of_environment() -> Option<PathBuf> {
     std::env::var_os("TIDEGATE_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-/// Asks a server made for the question.
+/// Starts a server in this process, asks it, and stops it.
 async fn in_process<T>(
     config: &Config,
     question: impl AsyncFnOnce(&Peer) -> Result<T>,
 ) -> Result<T> {
-    // Not the file's own: its bounds are for other clients than this one.
+    // Not the settings of the file: their bounds are for other clients than this one.
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let settings =
         WrittenSettings { listen: Some(any), threads: Some(1), ..WrittenSettings::default() };

@@ -9,7 +9,7 @@ use super::subject::SubjectArgs;
 /// Forget what was counted of a subject, blocks and their levels included
 ///
 /// Concerns the limits of the action, whatever their shape. A global limit is reset only if it is named
-/// with --limit: who may forgive one must not thereby forgive all.
+/// with --limit: to forgive one subject must not be to forgive all.
 ///
 /// Asks the admin listener of a running server, which is off unless the server was started with a
 /// token.
@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// One limit only
     #[arg(long, value_name = "NAME")]
     limit: Option<String>,
-    /// Tell it as the server does: JSON
+    /// Print the server's answer as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

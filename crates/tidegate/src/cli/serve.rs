@@ -1,4 +1,4 @@
-//! `tidegate serve`: decisions over HTTP until it is told to stop.
+//! `tidegate serve`: decisions over HTTP until a signal ends it.
 
 mod node;
 mod stop;
@@ -84,11 +84,11 @@ pub(super) struct Args {
     /// `TIDEGATE_SECRET`, or the file that the policy file names]
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
-    /// The file with the secret before, while it is being changed [default: the secret in
+    /// The file with the previous secret, while the secret is being changed [default: the secret in
     /// `TIDEGATE_SECRET_PREVIOUS`, or the file that the policy file names]
     #[arg(long, value_name = "FILE")]
     previous_secret_file: Option<PathBuf>,
-    /// Where operators are listened to, if there is a token [default: what the file says, or
+    /// Where to listen for operators, if there is a token [default: what the file says, or
     /// 127.0.0.1:7707]
     #[arg(long, value_name = "ADDRESS", env = "TIDEGATE_ADMIN_LISTEN")]
     admin_listen: Option<SocketAddr>,
@@ -140,7 +140,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Tells why it cannot serve: where logs are JSON, as one of them.
+/// Reports why the process cannot serve: as a line of the log if the log is JSON.
 fn tell(failure: Failure, format: log::Format) -> Result<ExitCode, Failure> {
     match format {
         log::Format::Human => Err(failure),
@@ -160,7 +160,7 @@ fn start(source: &Source, config: &Config, overlay: &Overlay) -> Result<ExitCode
     raise_descriptors(settings.max_connections());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
-        // Before anybody can know that we are there, and send one.
+        // Before anybody can know that the process is there, and send it a signal.
         let stops = Stops::listen().context("listening for signals")?;
         let node = Node { source, config, overlay, settings, clock: SystemClock::new() };
         match store {
@@ -168,12 +168,12 @@ fn start(source: &Source, config: &Config, overlay: &Overlay) -> Result<ExitCode
             Choice::Redis(target) => node.on_redis(*target, stops).await,
         }
     });
-    // A file that is being read, from wherever it is, is nothing to wait for.
+    // A policy file that is still being read is nothing to wait for.
     runtime.shutdown_background();
     served
 }
 
-/// Lets the process have as many descriptors as it may: shells hand out far fewer than there may be
+/// Raises the limit on descriptors as far as it may be: shells hand out far fewer than there may be
 /// connections.
 fn raise_descriptors(connections: usize) {
     // Besides the connections: listeners, runtimes, the file and the log.

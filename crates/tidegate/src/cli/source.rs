@@ -10,10 +10,11 @@ use tidegate_engine::file::MAX_BYTES;
 use crate::config::BUILT_IN;
 use crate::descriptors;
 
-/// The most that is read: a little more than a policy file may have, so that its reader can say so.
+/// The most bytes that are read: twice what a policy file may have, so that its parser can say that it is
+/// too large.
 const MAX_FILE: u64 = 2 * MAX_BYTES as u64;
 
-/// Where policies come from.
+/// The place that policies are read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The example in this binary.
@@ -32,11 +33,11 @@ impl Source {
         file.map_or(Self::BuiltIn, |path| Self::File(path.clone()))
     }
 
-    /// The text.
+    /// Reads the text of the policies.
     ///
     /// # Errors
     ///
-    /// If it cannot be read, is too large, or is not UTF-8; or if no file descriptor is left.
+    /// If the text cannot be read, is too large, or is not UTF-8; or if no file descriptor is left.
     pub(crate) fn read(&self) -> io::Result<String> {
         match self {
             Self::BuiltIn => Ok(BUILT_IN.to_owned()),

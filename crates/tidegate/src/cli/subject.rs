@@ -1,5 +1,5 @@
 //! The facts about a request, as they are given on the command line: a flag for each dimension that
-//! is told, made from the table in the core.
+//! clients give, made from the table in the core.
 
 use std::net::IpAddr;
 
@@ -8,8 +8,8 @@ use clap::{Arg, ArgMatches, Command};
 use serde::{Serialize, Serializer};
 use tidegate_core::Dimension;
 
-/// Who asks. Limits count by these facts; a limit that counts by one that is not given does not
-/// apply.
+/// The facts about a subject, from flags. Limits count by these facts; a limit that counts by a fact
+/// that is not given does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SubjectArgs(Vec<(Dimension, String)>);
 
@@ -23,7 +23,7 @@ impl SubjectArgs {
 }
 
 impl Serialize for SubjectArgs {
-    /// The object `subject` of a request.
+    /// Writes the object `subject` of a request.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(dimension, text)| (dimension.name(), text)))
     }
@@ -65,7 +65,7 @@ impl clap::FromArgMatches for SubjectArgs {
     }
 }
 
-/// An address, in its usual spelling.
+/// Parses an address, and gives it its usual spelling.
 fn address(text: &str) -> Result<String, std::net::AddrParseError> {
     text.parse::<IpAddr>().map(|address| address.to_string())
 }

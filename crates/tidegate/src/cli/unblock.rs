@@ -10,8 +10,8 @@ use super::subject::SubjectArgs;
 
 /// Lift the blocks of a subject, or one from the list of blocks
 ///
-/// The attempts that led to a block are forgotten with it; the level it was of stands, so that whoever
-/// is blocked again soon is so for longer. Without --limit, all limits of the policy that count the
+/// The attempts that led to a block are forgotten with it. Its level stays, so that a subject that is
+/// blocked again soon is blocked for longer. Without --limit, all limits of the policy that count the
 /// subject are meant.
 ///
 /// Asks the admin listener of a running server, which is off unless the server was started with a
@@ -35,7 +35,7 @@ pub(super) struct Args {
     /// The key of a block, as `tidegate blocks` lists it
     #[arg(long, value_name = "KEY", conflicts_with = "policy")]
     key: Option<String>,
-    /// Tell it as the server does: JSON
+    /// Print the server's answer as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

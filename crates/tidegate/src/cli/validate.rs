@@ -1,4 +1,4 @@
-//! `tidegate validate`: what is wrong with policy files.
+//! `tidegate validate`: says what is wrong with policy files.
 
 mod against;
 
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if bad { MISCONFIGURED } else { 0 }))
 }
 
-/// `policies.yaml: good; 4 policies, 8 limits`
+/// The line about a good file, such as `policies.yaml: good; 4 policies, 8 limits`.
 fn summary(source: &Source, config: &Config) -> String {
     let set = config.policies();
     let limits = set.policies().iter().map(|policy| policy.limits().len()).sum();
@@ -81,7 +81,7 @@ fn summary(source: &Source, config: &Config) -> String {
     format!("{name}: good; {policies}, {}", counted(limits, "limit", "limits"))
 }
 
-/// Which limits would begin anew with this file, a line each.
+/// The limits that would begin anew with this file, a line for each.
 fn compared(source: &Source, old: &Config, new: &Config) -> String {
     let anew = against::begin_anew(old.policies(), new.policies());
     let name = escaped(&source.to_string());

@@ -1,4 +1,4 @@
-//! One line of the log, from the event it tells about.
+//! One line of the log, made from an event.
 
 use std::fmt::{Debug, Write};
 
@@ -9,7 +9,7 @@ use tracing::{Level, Metadata};
 
 use crate::text::{Capped, escaped, escaped_json};
 
-/// The longest value; a diagnostic, which is a picture of some lines, may be longer.
+/// The most bytes of a value; a diagnostic, which has several lines, may have [`MAX_DIAGNOSTIC`].
 const MAX_VALUE: usize = 2 * 1024;
 const MAX_DIAGNOSTIC: usize = 16 * 1024;
 
@@ -17,7 +17,7 @@ const MAX_DIAGNOSTIC: usize = 16 * 1024;
 /// behind a bar, so that none can be taken for an event.
 const DIAGNOSTIC: &str = "diagnostic";
 
-/// What an event says, before it is written in one of the formats.
+/// The contents of an event, before they are written in one of the formats.
 pub(super) struct Line {
     at: String,
     level: Level,
@@ -39,7 +39,7 @@ impl Line {
         }
     }
 
-    /// `2026-11-15T11:00:00.123456Z INFO  listening address=127.0.0.1:7700`
+    /// The line for people: `2026-11-15T11:00:00.123456Z INFO  listening address=127.0.0.1:7700`
     pub(super) fn human(&self) -> String {
         let mut line = format!("{} {:<5} {}", self.at, self.level, escaped(&self.message));
         let (diagnostics, fields): (Vec<_>, Vec<_>) =
@@ -57,7 +57,7 @@ impl Line {
         line
     }
 
-    /// `{"at":"…","level":"info","target":"…","message":"…",…}`
+    /// The line for machines: `{"at":"…","level":"info","target":"…","message":"…",…}`
     pub(super) fn json(self) -> String {
         let mut object = Map::new();
         object.insert("at".to_owned(), self.at.into());
@@ -87,7 +87,7 @@ impl Visit for Line {
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        // As text, not as Rust would write it down.
+        // As plain text, not quoted as `Debug` would write it.
         self.record_debug(field, &format_args!("{value}"));
     }
 
@@ -104,7 +104,7 @@ impl Visit for Line {
     }
 }
 
-/// A value as people read it: in quotes only if it could otherwise be taken for more than one.
+/// A value for people: in quotes only if it could otherwise be taken for more than one value.
 fn plain(value: &Value) -> String {
     let Value::String(text) = value else { return value.to_string() };
     let text = escaped(text);
@@ -112,7 +112,7 @@ fn plain(value: &Value) -> String {
     if quoted { format!("\"{}\"", text.replace('"', "\\\"")) } else { text }
 }
 
-/// UTC with microseconds, always as many digits.
+/// An instant as text: in UTC, with microseconds, always with as many digits.
 fn rfc3339(at: Timestamp) -> String {
     let micros = i64::try_from(at.as_micros()).unwrap_or(i64::MAX);
     let at = jiff::Timestamp::from_microsecond(micros).unwrap_or(jiff::Timestamp::MAX);

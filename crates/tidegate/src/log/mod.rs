@@ -1,8 +1,8 @@
-//! What the process says about itself: one line for each event, to standard error.
+//! The log of the process: one line for each event, to standard error.
 //!
-//! Two formats, one rule: whatever a value contains, a line of the log is a line, and a terminal
-//! obeys none of it. The formatter of `tracing-subscriber` escapes what moves the cursor but lets
-//! line breaks through, so the lines are made here.
+//! Two formats, one rule: whatever a value contains, an event is one line of the log, and a terminal
+//! obeys none of it. The formatter of `tracing-subscriber` escapes characters that move the cursor but
+//! lets line breaks through, so the lines are made here.
 //!
 //! Nothing about a subject is ever logged: no event carries one.
 
@@ -46,26 +46,26 @@ pub(crate) enum Format {
 pub(crate) enum Level {
     /// Only what somebody has to act on.
     Error,
-    /// Also what may need attention.
+    /// Errors, and what may need attention.
     Warn,
-    /// Also starts, stops and reloads.
+    /// Errors, warnings, starts, stops and reloads.
     #[default]
     Info,
-    /// Also every decision, by policy, limit and verdict.
+    /// As `info`, and every decision, by policy, limit and verdict.
     Debug,
     /// Everything.
     Trace,
 }
 
-/// The layer that writes lines.
+/// The tracing layer that writes a line for each event.
 struct Lines<C, W> {
     format: Format,
     clock: C,
     write: W,
 }
 
-/// Starts logging to standard error, for the whole process. [Finish](Writer::finish) what this returns
-/// before the process ends.
+/// Starts logging to standard error, for the whole process. [Finish](Writer::finish) the writer that this
+/// returns before the process ends.
 pub(crate) fn start(
     format: Format,
     level: Level,
@@ -76,7 +76,7 @@ pub(crate) fn start(
     let lines = Lines { format, clock, write: move |line| lines.line(line) };
     // A second start is a mistake that changes nothing.
     let _ = tracing_subscriber::registry().with(lines.with_filter(filter(level))).try_init();
-    // A panic ends one connection at most, and is told as everything else is.
+    // A panic ends one connection at most, and is logged like everything else.
     panic::set_hook(Box::new(|panicked| {
         let what = panicked.payload_as_str().unwrap_or_default();
         let place = panicked.location().map(ToString::to_string).unwrap_or_default();
@@ -85,8 +85,8 @@ pub(crate) fn start(
     Ok(writer)
 }
 
-/// The chosen level for Tidegate; only errors of the libraries below it, which warn of what clients do
-/// and so would let them write the log.
+/// The filter of the log: the chosen level for Tidegate, and only errors for the libraries below it.
+/// Those warn of what clients do, and so would let clients fill the log.
 fn filter(level: Level) -> Targets {
     let level = LevelFilter::from(level);
     Targets::new().with_default(level.min(LevelFilter::ERROR)).with_target("tidegate", level)

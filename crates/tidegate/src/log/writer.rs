@@ -1,8 +1,8 @@
-//! Lines on their way to standard error.
+//! Writes the lines of the log to standard error, without keeping anybody waiting.
 //!
-//! Whoever logs must not wait for whoever reads: a pipe that nobody empties would stop the threads that
-//! decide, and those that end the process. So lines go through a bounded queue to a thread that writes
-//! them. What does not fit is dropped, and how many were is the next thing that is told.
+//! A thread that logs must not wait for the reader of the log: a pipe that nobody empties would stop the
+//! threads that decide, and those that end the process. So lines go through a bounded queue to a thread
+//! that writes them. Lines that do not fit are dropped, and their number is logged next.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
-/// Where lines are handed in.
+/// Takes lines and passes them to the thread that writes them.
 #[derive(Clone)]
 pub(crate) struct Writer {
     queue: SyncSender<Item>,
@@ -22,14 +22,14 @@ pub(crate) struct Writer {
 
 enum Item {
     Line(String),
-    /// Everything before this has been written.
+    /// Tells the sender that every line before this has been written.
     Mark(SyncSender<()>),
 }
 
-/// How many lines wait at most.
+/// The most lines that wait to be written.
 const CAPACITY: usize = 4096;
 
-/// How long the end of the process waits for a reader.
+/// How long the end of the process waits for the last lines to be written.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 // === impl Writer ===
@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 impl Writer {
     /// Starts the thread that writes to standard error.
     pub(crate) fn to_stderr() -> io::Result<Self> {
-        // A log nobody can be told is no reason to stop deciding, so a failed write is let go.
+        // A log that cannot be written is no reason to stop deciding, so a failed write is ignored.
         Self::to(|line| drop(io::stderr().lock().write_all(line.as_bytes())))
     }
 
@@ -57,7 +57,7 @@ impl Writer {
         }
     }
 
-    /// Waits until what was handed in before is written, but not for ever.
+    /// Waits until all lines handed in before are written, but not for ever.
     pub(crate) fn finish(&self) {
         let (done, written) = sync_channel(1);
         if self.queue.try_send(Item::Mark(done)).is_ok() {

@@ -1,4 +1,4 @@
-//! What cannot change while the process runs, and whether somebody tried.
+//! The settings that cannot change while the process runs, and whether a new file changes them.
 
 use std::path::PathBuf;
 
@@ -9,11 +9,11 @@ use crate::config::{Config, Overlay};
 use crate::log;
 use crate::store::Choice;
 
-/// What a process was started with and keeps.
+/// The settings that a process was started with and keeps.
 pub(super) struct Fixed {
-    /// None if flags or environment are wrong, and then the process has not started.
+    /// `None` if flags or the environment are wrong, and then the process has not started.
     store: Option<Choice>,
-    /// That of the secret, and that of the one before.
+    /// The file of the secret, and that of the previous secret.
     secret_files: [Option<PathBuf>; 2],
     server: WrittenSettings,
     budget: Budget,
@@ -30,7 +30,7 @@ impl Fixed {
         Self { store, secret_files, server, budget: config.budget(), log }
     }
 
-    /// The names of what a file says otherwise.
+    /// The names of the settings that a new file changes.
     pub(super) fn changed(&self, config: &Config, overlay: &Overlay) -> Vec<&'static str> {
         let other = Self::of(config, overlay);
         let (ours, theirs) = (&self.server, &other.server);

@@ -1,9 +1,9 @@
 //! Puts a changed policy file in force while requests are decided.
 //!
-//! On SIGHUP, and when the file has changed. A file that is wrong is refused as a whole: the
-//! policies in force stay, and it is said loudly. A file that is gone for a moment, as while it is
-//! replaced, is not even that. A file that cannot be opened because the process is out of descriptors is
-//! not called wrong; it is read when there is one again.
+//! The file is read on SIGHUP, and when it has changed. A file that is wrong is refused as a whole: the
+//! policies in force stay, and an error is logged. A file that is gone for a moment, as while it is
+//! replaced, is not reported at all. A file that cannot be opened because the process is out of
+//! descriptors is not called wrong; it is read when there is one again.
 
 mod compare;
 mod watch;
@@ -26,7 +26,7 @@ use crate::descriptors;
 use compare::Fixed;
 use watch::Watch;
 
-/// How often a file that is not there is looked for before that is taken for a fact.
+/// How often a missing file is looked for before it is reported.
 const LOOKS: usize = 10;
 
 /// Reloads the policies of a running engine.
@@ -34,41 +34,41 @@ pub(crate) struct Reloader<S> {
     engine: Arc<Engine<S>>,
     handle: Handle<S>,
     overlay: Overlay,
-    /// What the process was started with and cannot change.
+    /// The settings that the process was started with and cannot change.
     fixed: Fixed,
     hangup: Signal,
-    /// None for the built-in example, which does not change, and for pipes.
+    /// The file to watch; `None` for the built-in example, which does not change, and for pipes.
     file: Option<Watched>,
 }
 
-/// The file, and what was last seen of it.
+/// A policy file, and what was last seen of it.
 struct Watched {
     path: PathBuf,
     watch: Watch,
     seen: Seen,
 }
 
-/// What was last seen of a file. It is not said twice.
+/// What was last seen of a file. The same is not reported twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Seen {
     Text(String),
-    /// It could not be read, and this was why.
+    /// The file could not be read, for this reason.
     Unreadable(String),
 }
 
 /// Why the file is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// Somebody asked for it, and wants an answer.
+    /// SIGHUP: somebody asked for a reload, and wants an answer.
     Hangup,
-    /// It may have changed.
+    /// The file may have changed.
     Change,
 }
 
 // === impl Reloader ===
 
 impl<S: Store + 'static> Reloader<S> {
-    /// Begins to watch the file the policies in force come from.
+    /// Begins to watch the file that the policies in force come from.
     pub(crate) fn start(
         source: &Source,
         config: &Config,
@@ -93,7 +93,7 @@ impl<S: Store + 'static> Reloader<S> {
         Ok(Self { engine, handle, overlay: overlay.clone(), fixed, hangup, file })
     }
 
-    /// Waits for a reason to reload, and does it.
+    /// Waits for a reason to reload the policies, and reloads them.
     pub(crate) async fn next(&mut self) {
         let Some(file) = &mut self.file else {
             if self.hangup.recv().await.is_some() {
@@ -159,7 +159,7 @@ impl<S: Store + 'static> Reloader<S> {
 // === impl Watched ===
 
 impl Watched {
-    /// What there is to be said about the file; nothing if it is as it was and nobody asked.
+    /// Reads the file; `None` if it is as it was and nobody asked.
     async fn look(&mut self, why: Why) -> Option<io::Result<String>> {
         let mut found = self.read().await;
         // A file that is being replaced is back in a moment.
@@ -181,7 +181,7 @@ impl Watched {
     async fn read(&self) -> io::Result<String> {
         let source = Source::File(self.path.clone());
         let read = move || match &source {
-            // To open a pipe would be to wait for whoever writes into it.
+            // To open a pipe would be to wait for its writer.
             Source::File(path) if path.exists() && !path.is_file() => {
                 Err(io::Error::other("it is not a file any more"))
             }

@@ -19,22 +19,22 @@ use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-/// How often to look without having been told to.
+/// How often the file is looked at without an event.
 const ANYWAY: Duration = Duration::from_secs(10);
-/// How long nothing must have happened before the file is read: it may be half written.
+/// How long there must have been no event before the file is read: it may be half written.
 const QUIET: Duration = Duration::from_millis(100);
-/// After how many events in a row it is read nevertheless.
+/// The number of events in a row after which the file is read nevertheless.
 const MOST_EVENTS: usize = 20;
 /// The most symbolic links followed, as in the kernel.
 const MOST_LINKS: usize = 40;
 
-/// Where something can be replaced: a folder, and the name in it.
+/// The places where something can be replaced: each is a folder, and a name in it.
 type Places = BTreeSet<(PathBuf, OsString)>;
 
 /// A file that is watched.
 pub(super) struct Watch {
     path: PathBuf,
-    /// None if the system refuses to watch; then there is only the regular look.
+    /// `None` if the system refuses to watch; then the file is only looked at regularly.
     watcher: Option<RecommendedWatcher>,
     places: Arc<Mutex<Places>>,
     folders: BTreeSet<PathBuf>,
@@ -44,14 +44,14 @@ pub(super) struct Watch {
 // === impl Watch ===
 
 impl Watch {
-    /// Begins to watch.
+    /// Begins to watch a file.
     pub(super) fn start(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         let (places, happened) = (Arc::new(Mutex::new(Places::new())), Arc::new(Notify::new()));
         let (watched, tell) = (Arc::clone(&places), Arc::clone(&happened));
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             let watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
-            // An error means that events were lost, so there may have been one.
+            // An error means that events were lost, so one of them may have concerned the file.
             if event.is_ok_and(|event| !concerns(&event, &watched)) {
                 return;
             }
@@ -67,7 +67,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Waits until the file may have changed, and whoever changes it has paused.
+    /// Waits until the file may have changed, and then until there are no events for a moment.
     pub(super) async fn changed(&mut self) {
         if timeout(ANYWAY, self.happened.notified()).await.is_ok() {
             for _ in 0..MOST_EVENTS {
@@ -81,7 +81,7 @@ impl Watch {
 
     /// Waits a moment, for a file that is not there to come back.
     pub(super) async fn pause(&mut self) {
-        // Only one of both happens; either way it is time to look again.
+        // Either an event comes or the time is up; either way it is time to look again.
         let _ = timeout(QUIET, self.happened.notified()).await;
         sleep(QUIET).await;
         self.follow();
@@ -94,7 +94,7 @@ impl Watch {
         *self.places.lock().unwrap_or_else(PoisonError::into_inner) = places;
         let Some(watcher) = &mut self.watcher else { return };
         for gone in self.folders.difference(&folders) {
-            // It may not exist any more, and then it is not watched either.
+            // The folder may not exist any more, and then it is not watched either.
             let _ = watcher.unwatch(gone);
         }
         for folder in &folders {

@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-/// What must not show in a log, an error or a panic, whoever derives `Debug` around it.
+/// A text that must not show in a log, an error or a panic, even if a type around it derives `Debug`.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Hidden(String);
@@ -16,22 +16,22 @@ pub(crate) struct Hidden(String);
 // === impl Hidden ===
 
 impl Hidden {
-    /// What a variable of the environment has, if anything. Not a flag, which others on the machine
-    /// could read, so not clap's to read either.
+    /// The value of an environment variable, if it has one. There is no flag for it, which others on the
+    /// machine could read, so clap does not read the variable either.
     ///
     /// # Errors
     ///
-    /// If it is not text.
+    /// If the value is not UTF-8 text.
     #[expect(clippy::disallowed_methods, reason = "the binary is where the environment is read")]
     pub(crate) fn of_environment(variable: &str) -> Result<Option<Self>> {
         let value = std::env::var_os(variable).filter(|value| !value.is_empty());
         let text = value.map(OsString::into_string).transpose();
-        // The error would be the text.
+        // The error is not shown: it would be the text.
         let text = text.map_err(|_| anyhow!("{variable} is not UTF-8 text"))?;
         Ok(text.map(Self))
     }
 
-    /// The text itself, for whoever reads it.
+    /// The text itself, for the code that needs it.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
@@ -49,7 +49,7 @@ impl fmt::Debug for Hidden {
     }
 }
 
-/// In a file it is the URL of a store.
+/// The schema of a hidden text in a policy file, where it is the URL of a store.
 impl JsonSchema for Hidden {
     fn inline_schema() -> bool {
         true

@@ -21,23 +21,23 @@ pub(crate) use watch::Watch;
 /// Where counters are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// In this process.
+    /// Counters are in this process.
     Memory,
-    /// In Redis or Valkey.
+    /// Counters are in Redis or Valkey.
     Redis(Box<Target>),
 }
 
 // === impl Choice ===
 
 impl Choice {
-    /// The word for memory.
+    /// The text that stands for counters in memory.
     pub(crate) const MEMORY: &str = "memory";
 
-    /// What a text stands for.
+    /// The choice that a text stands for.
     ///
     /// # Errors
     ///
-    /// What to write instead, never quoting what was written.
+    /// Advice on what to write instead; it never quotes what was written.
     pub(crate) fn parse(text: &Hidden) -> Result<Self, String> {
         match text.reveal() {
             Self::MEMORY => Ok(Self::Memory),
@@ -49,7 +49,7 @@ impl Choice {
     }
 }
 
-/// As it may be logged: without passwords.
+/// The choice as it may be logged: without passwords.
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

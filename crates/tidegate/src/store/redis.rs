@@ -9,18 +9,18 @@ use tokio::time::timeout;
 
 use crate::cli::Failure;
 
-/// What the start waits for the store, all servers together. It is no deadline of the store's: whoever
-/// starts a process during an outage wants it up, and what a longer look would have refused is found by
-/// the first probe, told as critical, and refuses then.
+/// How long the start of the process waits for the store, all servers together. It is no deadline of the
+/// store's: a process that is started during an outage should come up, and what a longer look would have
+/// refused is found by the first probe, reported as critical, and refuses then.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A store on these servers. What is the matter with them and may pass is nothing to wait for: it is
-/// served all the same, and its policies are in their failure modes until it answers.
+/// A store on these servers. A trouble that may pass is not waited for: the process serves all the same,
+/// and its policies are in their failure modes until the store answers.
 ///
 /// # Errors
 ///
-/// What somebody has to mend before this can ever work: a file that cannot be read, a password that
-/// is wrong, a server that would forget.
+/// If somebody has to mend something before the store can ever work: a file that cannot be read, a
+/// password that is wrong, a server that would forget.
 pub(crate) async fn connected(target: Target, secret: &Secret) -> Result<RedisStore, Failure> {
     let shown = target.to_string();
     let store = RedisStore::new(target, secret).map_err(|error| refused(&shown, &error))?;

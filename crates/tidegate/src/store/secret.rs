@@ -1,4 +1,4 @@
-//! The secret of a fleet, and the one before while it is being changed: from the environment, or from
+//! The secret of a fleet, and the previous one while it is being changed: from the environment, or from
 //! a file.
 
 use std::fs::File;
@@ -11,38 +11,38 @@ use tidegate_core::Secret;
 use super::Hidden;
 use crate::descriptors;
 
-/// Far more than a secret has, and far less than would hurt.
+/// The most bytes of a secret file: far more than a secret has, and far less than would hurt.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Why there has to be one, and how to get it.
+/// The error if there is no secret: why there has to be one, and how to get it.
 const MISSING: &str = "\
 the nodes that share a store need a secret in common, and there is none: under it accounts and \
 addresses have the same keys on every node, and a ticket of one can be settled by another. Make one \
 with `openssl rand -base64 32`, and give it to every node: in TIDEGATE_SECRET, or in a file named by \
 --secret-file or by `secret_file` in the policy file";
 
-/// Why the one before is of no use by itself.
+/// The error if there is a previous secret alone: why that is of no use.
 const ONLY_PREVIOUS: &str = "\
 there is a previous secret and no current one. While the secret is being changed every node has both: \
 the new one in TIDEGATE_SECRET, --secret-file or `secret_file`, the one before in \
 TIDEGATE_SECRET_PREVIOUS, --previous-secret-file or `previous_secret_file`";
 
-/// Where a secret may stand: the first that is there counts.
+/// The places where a secret may be given: the first that has one counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Given<'a> {
     /// A file that a flag names.
     pub(crate) flag: Option<&'a Path>,
-    /// The text itself.
+    /// The text itself, from an environment variable.
     pub(crate) environment: Option<&'a Hidden>,
     /// A file that the policy file names.
     pub(crate) file: Option<&'a Path>,
 }
 
-/// The secret of the fleet, with the one before if one is given.
+/// The secret of the fleet, with the previous one if it is given.
 ///
 /// # Errors
 ///
-/// If there is none, or one cannot be read, or can be guessed, or both are the same.
+/// If there is no secret, or one cannot be read or can be guessed, or both are the same.
 pub(crate) fn secret(current: Given<'_>, previous: Given<'_>) -> Result<Secret> {
     let previous = previous.secret("TIDEGATE_SECRET_PREVIOUS")?;
     match (current.secret("TIDEGATE_SECRET")?, previous) {
@@ -56,7 +56,7 @@ pub(crate) fn secret(current: Given<'_>, previous: Given<'_>) -> Result<Secret> 
 // === impl Given ===
 
 impl<'a> Given<'a> {
-    /// The file to read, if it is in one.
+    /// The file to read the secret from, if it is in a file.
     pub(crate) fn path(self) -> Option<&'a Path> {
         self.flag.or(self.file.filter(|_| self.environment.is_none()))
     }
@@ -75,11 +75,11 @@ fn in_file(path: &Path) -> Result<Secret> {
     Secret::try_new(hidden_text(path, &name)?.reveal()).context(name)
 }
 
-/// What is in a file that nobody else should read; errors call it by this name.
+/// The text of a file that nobody else should read; errors call the file `name`.
 ///
 /// # Errors
 ///
-/// If it cannot be read, or has far more than a secret.
+/// If the file cannot be read, or has far more bytes than a secret.
 pub(crate) fn hidden_text(path: &Path, name: &str) -> Result<Hidden> {
     let mut text = String::new();
     let read =

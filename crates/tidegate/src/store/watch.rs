@@ -1,7 +1,7 @@
-//! Tells whoever runs the process how the store of a fleet does: why it fails, that it answers again,
-//! and that counts may have been lost.
+//! Logs how the store of a fleet does: why it fails, that it answers again, and that counts may have been
+//! lost.
 //!
-//! What calls and probes have met is looked at, four times a second, so that each thing is told once
+//! The results of calls and probes are looked at four times a second, so that each thing is logged once
 //! and not by every request. How policies stand is told by the engine, as signals (`report/signals.rs`
 //! of `tidegate-tower`). Only one thing is asked of the store, once a minute and while it is trusted:
 //! whether the fleet has the secret of this node.
@@ -18,51 +18,51 @@ use tidegate_stores::redis::{RedisStore, Trouble};
 use tokio::time::sleep;
 use tracing::{info, warn};
 
-/// From one look to the next.
+/// The time from one look to the next.
 const PAUSE: Duration = Duration::from_millis(250);
-/// For how many looks the same trouble is not told again.
+/// The number of looks for which the same trouble is not logged again.
 const QUIET: u64 = 40;
-/// From one comparison of secrets to the next, in looks: a minute.
+/// The number of looks from one comparison of secrets to the next: a minute.
 const COMPARED_EVERY: u64 = 240;
 
-/// A store that is looked at.
+/// Watches the store of an engine, and logs what is new.
 pub(crate) struct Watch {
     engine: Arc<Engine<RedisStore>>,
     said: Said<Trouble>,
 }
 
-/// What is to be seen in one look.
+/// The state of the store at one look.
 #[derive(Clone, Debug)]
 #[cfg_attr(test, derive(Default))]
 struct Seen<T> {
     changes: Changes,
-    /// Why the last call that failed did. It may be long over.
+    /// Why the last call that failed did. That may be long ago.
     trouble: Option<Arc<T>>,
-    /// Probes that were good, of all policies, since the start.
+    /// The good probes of all policies since the start.
     good_probes: u64,
     /// Whether failures of the store count for some policy at present.
     suspected: bool,
 }
 
-/// What has been noticed and told so far, so that nothing is told over and over.
+/// What has been noticed and logged so far, so that nothing is logged over and over.
 #[derive(Debug)]
 struct Said<T> {
     changes: Changes,
     /// The last trouble that was looked at.
     seen: Option<Arc<T>>,
-    /// What was told, and at which look.
+    /// The troubles that were logged, and at which look.
     told: VecDeque<(String, u64)>,
     looks: u64,
-    /// The good probes there had been when somebody was told that the store fails, until it is told
-    /// that it answers again.
+    /// The number of good probes when it was logged that the store fails; `None` once it is logged that
+    /// it answers again.
     failing: Option<u64>,
     /// The first look at which secrets are compared again.
     compares_at: u64,
-    /// Whether it was told that the fleet has another secret.
+    /// Whether it was logged that the fleet has another secret.
     apart: bool,
 }
 
-/// What there is to tell.
+/// One thing to log about the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Word {
     Restarted,
@@ -80,7 +80,7 @@ impl Watch {
         Self { engine, said: Said::default() }
     }
 
-    /// Looks for as long as this is polled.
+    /// Watches for as long as this is polled.
     pub(crate) async fn run(mut self) -> Infallible {
         loop {
             let seen = self.seen();
@@ -90,7 +90,7 @@ impl Watch {
             }
             if compares {
                 self.said.compares_at = self.said.looks + COMPARED_EVERY;
-                // A store that fails is told of by whoever needs it.
+                // If this fails, the calls that need the store will say so.
                 let shared = self.engine.store().shares_secret().await;
                 let word = shared.ok().and_then(|shared| self.said.compare(shared));
                 word.iter().for_each(tell);
@@ -134,7 +134,7 @@ fn tell(word: &Word) {
 // === impl Said ===
 
 impl<T: Display> Said<T> {
-    /// What is new.
+    /// Takes a look, and returns what is new.
     fn look(&mut self, seen: Seen<T>) -> Vec<Word> {
         self.looks += 1;
         let mut words = Vec::new();
@@ -163,7 +163,7 @@ impl<T: Display> Said<T> {
         words
     }
 
-    /// What is new about the secret of this node, which the fleet shares or not.
+    /// What is new about the secret of this node; `shared` says whether the fleet has it.
     fn compare(&mut self, shared: bool) -> Option<Word> {
         let was_apart = std::mem::replace(&mut self.apart, !shared);
         match (was_apart, self.apart) {
@@ -173,7 +173,7 @@ impl<T: Display> Said<T> {
         }
     }
 
-    /// Whether this has not been told for a while; then it is told now.
+    /// Whether a trouble has not been logged for a while; if so, notes that it is logged now.
     fn may_tell(&mut self, text: &str) -> bool {
         let looks = self.looks;
         self.told.retain(|(_, at)| looks - at < QUIET);

@@ -1,4 +1,5 @@
-//! How much has happened on a key before it is asked about, and the limit that everybody keeps.
+//! The past attempts on a key before it is asked about, and the limit that every contender
+//! enforces.
 
 use std::sync::Arc;
 
@@ -8,28 +9,30 @@ use super::super::workload::{Request, limit, policy, spell};
 use super::Who;
 use crate::Fallible;
 
-/// Attempts within both windows on each key, and the keys that are asked about.
+/// The number of past attempts on each key, all within both windows, and the number of keys.
 ///
-/// Every call is an attempt and the seed's log keeps it, so a key is asked about few times, next to
-/// what it has been through, before everything is laid out anew.
+/// Every call is an attempt, and the seed's log keeps it. So each key is asked about only a few
+/// times, compared with its history, before all keys are laid out anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct History {
     pub(crate) attempts: u32,
     keys: u64,
 }
 
-/// Both windows.
+/// The thresholds of both windows, each as `[window, attempt that is refused, block]`; times are in
+/// seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers {
     temp: [u64; 3],
     long: [u64; 3],
 }
 
-/// Those of the vectors: the window in seconds, the attempt that is refused, and the seconds of the
-/// block.
+/// The numbers of the test vectors: the window in seconds, the attempt that is refused, and the
+/// seconds of the block.
 pub(crate) const NUMBERS: Numbers = Numbers { temp: [60, 3, 30], long: [600, 6, 3_600] };
 
-/// The same thresholds in windows and under blocks that are soon over, for those who cannot wait.
+/// The thresholds of [`NUMBERS`] with short windows and short blocks, for measurements that wait
+/// for their end.
 pub(crate) const BRIEF: Numbers = Numbers { temp: [1, 3, 1], long: [2, 6, 2] };
 
 // === impl History ===
@@ -45,12 +48,12 @@ impl History {
         Self { attempts: 100_000, keys: 4 },
     ];
 
-    /// Whether such a key is blocked.
+    /// Whether a key with this history is blocked.
     pub(crate) const fn is_blocked(self) -> bool {
         self.attempts as u64 >= NUMBERS.temp[1]
     }
 
-    /// So many requests, over the keys in turn.
+    /// Makes `count` requests that go round the keys in turn.
     pub(crate) fn requests(
         self,
         who: Who,
@@ -66,13 +69,13 @@ impl History {
         Ok(requests.into())
     }
 
-    /// How many of the first requests are about different keys.
+    /// How many of the first `count` requests are about different keys.
     pub(crate) fn distinct(self, count: usize) -> usize {
         count.min(usize::try_from(self.keys).unwrap_or(usize::MAX))
     }
 }
 
-/// A request about a key that nobody else asks about, whatever comes of it.
+/// A request about a key that no other request uses; any outcome is accepted.
 pub(crate) fn apart(who: Who, secret: &Secret) -> Fallible<Request> {
     let mut request = Request::new(u64::MAX, u64::MAX, u64::MAX);
     name(std::slice::from_mut(&mut request), who, secret)?;
@@ -95,7 +98,7 @@ fn name(requests: &mut [Request], who: Who, secret: &Secret) -> Fallible<()> {
 // === impl Numbers ===
 
 impl Numbers {
-    /// The policy, as we have it.
+    /// Tidegate's policy with these numbers.
     pub(crate) fn policy(self) -> Fallible<(PolicySet, usize)> {
         let threshold = |[per, at, block]: [u64; 3]| -> Fallible<Threshold> {
             let [per, block] = [per, block].map(Span::from_secs);
@@ -105,13 +108,13 @@ impl Numbers {
         policy(vec![limit("login", &[Dimension::Org], Shape::Attempts(log))?])
     }
 
-    /// The same as the script of the seed takes them; its keys live as long as the long window.
+    /// These numbers as arguments of the seed's script; its keys live as long as the long window.
     pub(crate) fn script_args(self) -> Vec<String> {
         let numbers = self.temp.iter().chain(&self.long).chain(&self.long[..1]);
         numbers.map(ToString::to_string).collect()
     }
 
-    /// Seconds of the long window.
+    /// Length of the long window in seconds.
     pub(crate) const fn long(self) -> u64 {
         self.long[0]
     }

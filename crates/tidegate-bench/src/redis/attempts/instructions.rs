@@ -1,8 +1,9 @@
 //! Instructions of the server per call, as [for the other scripts](super::super::instructions).
 //!
-//! The server runs under callgrind twice for each: the keys are laid out, and laid out and asked about.
-//! The difference is the calls alone. Keys are made elsewhere, where nobody counts: a hundred thousand
-//! attempts under callgrind would take minutes.
+//! The server runs under callgrind twice for each contender: once the keys are only laid out, once
+//! they are laid out and asked about. The difference is the cost of the calls alone. The keys are
+//! made on another server, which is not counted: a hundred thousand attempts under callgrind would
+//! take minutes.
 
 use super::super::asker::{Door, secret};
 use super::super::load::{self, Load};
@@ -12,17 +13,17 @@ use super::pattern::Pattern;
 use super::{Who, acquainted};
 use crate::Fallible;
 
-/// Instructions per call.
+/// Instructions of the server per call, for one contender and one history.
 pub(crate) struct Instructions {
     pub(crate) who: Who,
     pub(crate) history: History,
     pub(crate) each: f64,
 }
 
-/// Calls that are counted.
+/// Calls over which instructions are counted.
 const COUNTED: u64 = 2_048;
 
-/// Counts for everybody; `server` is where keys are made.
+/// Counts for every contender and history; keys are made on `server`.
 pub(crate) async fn count(server: &Server) -> Fallible<Vec<Instructions>> {
     let mut counts = Vec::new();
     for history in History::ALL {

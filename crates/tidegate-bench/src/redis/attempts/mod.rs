@@ -1,9 +1,10 @@
-//! Abuse logs beside the script they come from: seed 002, taken at its word.
+//! Abuse logs beside the script they come from, written as seed 002 describes it.
 //!
-//! That script keeps every attempt of a day in a sorted set. What it costs does not grow much with
-//! that, its memory does, and one call may have to throw a million of them away. Ours keeps as many as
-//! the larger threshold. Both are asked about keys of the same history, in turns, by the same client;
-//! a script that does nothing shows what is the server's and the machine's own.
+//! That script keeps every attempt of the long window in a sorted set. Its time per call does not
+//! grow much with the history, but its memory does, and one call may have to throw a million
+//! attempts away. Ours keeps as many as the larger threshold. Both are asked about keys of the same
+//! history, in turns, by the same client; a script that does nothing shows the cost of the server
+//! and the machine themselves.
 
 mod history;
 mod instructions;
@@ -25,22 +26,22 @@ use crate::{Fallible, progress};
 use history::{History, NUMBERS, apart};
 use pattern::Pattern;
 
-/// Somebody who is measured.
+/// A contender in the benchmark of abuse logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
     Tidegate,
     Seed,
-    /// A script that does nothing, with the keys and arguments of the seed's.
+    /// A script that does nothing, called with the keys and arguments of the seed's.
     Nothing,
 }
 
-/// Somebody who is measured on keys of one history, and what the turns showed.
+/// A contender measured on keys of one history, and its figures.
 pub(crate) struct Contender {
     who: Who,
     history: History,
     figures: Figures,
     slow: Slow,
-    /// Bytes for one key before it is asked about.
+    /// Bytes that one key takes before it is asked about.
     memory: u64,
 }
 
@@ -49,7 +50,7 @@ const SCRIPT: &str = include_str!("../baseline/attempts_seed002.lua");
 /// Calls in a turn.
 pub(crate) const CALLS: u64 = 16_384;
 
-/// Starts a server, lets everybody take turns, counts instructions, and prints the report.
+/// Starts a server, lets every contender take turns, counts instructions, and prints the report.
 pub(crate) fn run(options: &Options) -> Fallible<()> {
     runtime()?.block_on(async {
         let mut server = Server::start().await?;
@@ -83,7 +84,7 @@ async fn take_turns(server: &mut Server, rounds: usize) -> Fallible<Vec<Contende
     Ok(contenders)
 }
 
-/// So many callers on one connection.
+/// `count` callers on one connection.
 async fn callers(who: Who, door: Door, count: usize) -> Fallible<Vec<Asker>> {
     let args = NUMBERS.script_args();
     let asker = match who {
@@ -94,7 +95,8 @@ async fn callers(who: Who, door: Door, count: usize) -> Fallible<Vec<Asker>> {
     Ok(vec![asker; count])
 }
 
-/// Everybody who asks in a turn. The server has met their script, or all of them would send it.
+/// The callers of a turn. One call is made beforehand, so that the server knows the script;
+/// otherwise every caller would send it.
 async fn acquainted(who: Who, door: Door) -> Fallible<Vec<Asker>> {
     let callers = callers(who, door, CALLERS).await?;
     let request: Arc<[Request]> = Arc::new([apart(who, &secret()?)?]);
@@ -124,7 +126,7 @@ impl Contender {
         Ok(Self { who, history, figures, slow, memory: 0 })
     }
 
-    /// Lays out the keys as if nobody had asked, and asks about them.
+    /// Lays out fresh keys with their history, and asks about them.
     async fn turn(&mut self, server: &mut Server) -> Fallible<()> {
         let door = Door { port: server.port, db: 0 };
         server.clear().await?;

@@ -1,8 +1,8 @@
-//! A key that has been through something, made once and laid out as many.
+//! The stored state of a key with a history: made once, then copied to many keys.
 //!
-//! Attempts are made one by one where that takes seconds at most: by us. The log of the seed is filled
-//! with what its calls would have left, and then called itself, so that its block and its times to
-//! live are its own. What is there then is copied as it is stored.
+//! Our attempts are made one by one, because that takes seconds at most. The log of the seed is
+//! filled with the entries that its calls would have left; then its script is called once, so that
+//! it sets the block and the times to live itself. The result is copied as it is stored.
 
 use std::sync::Arc;
 
@@ -15,25 +15,26 @@ use super::history::{History, apart};
 use super::{Who, callers};
 use crate::Fallible;
 
-/// What is stored under each name of a request, and for how many milliseconds; some names have nothing.
+/// For each name of a request, the stored value and its time to live in milliseconds, or `None` if
+/// nothing is stored.
 pub(crate) struct Pattern(Vec<Option<(Vec<u8>, i64)>>);
 
-/// Where patterns are made: not where anybody asks.
+/// The database in which patterns are made; no contender uses it.
 const ASIDE: usize = 1;
 
-/// Members added at a time.
+/// Members added to the sorted set at a time.
 const CHUNK: u32 = 1_000;
 
-/// The seconds that attempts are spread over; all of them are within the short window.
+/// The seconds over which attempts are spread; all of them are within the short window.
 const SPREAD: u64 = 30;
 
-/// Commands sent at a time.
+/// Commands sent to the server at a time.
 const AT_ONCE: usize = 256;
 
 // === impl Pattern ===
 
 impl Pattern {
-    /// Makes it on the server at this port.
+    /// Makes the pattern on the server at this port.
     pub(crate) async fn make(who: Who, history: History, port: u16) -> Fallible<Self> {
         let door = Door { port, db: ASIDE };
         let mut connection = door.connect().await?;
@@ -58,7 +59,7 @@ impl Pattern {
         Ok(Self(kept))
     }
 
-    /// Copies it to the names of each of these requests.
+    /// Copies the pattern to the names of each of these requests.
     pub(crate) async fn lay(&self, requests: &[Request], door: Door) -> Fallible<()> {
         if self.0.iter().all(Option::is_none) {
             return Ok(());
@@ -77,7 +78,7 @@ impl Pattern {
     }
 }
 
-/// Makes so many attempts on one key, as many at a time as there are callers.
+/// Makes this many attempts on one key, by up to 50 callers at a time.
 pub(crate) async fn make_attempts(
     asker: &Asker,
     request: &Arc<[Request]>,
@@ -89,8 +90,9 @@ pub(crate) async fn make_attempts(
     Ok(())
 }
 
-/// Fills the log of the seed with so many attempts over the last `spread` seconds before `ago`, as its
-/// script would have: the score is the second, and the member tells it with a number of its own.
+/// Fills the log of the seed as its script would have: this many attempts, over the `spread`
+/// seconds that ended `ago` seconds ago. The score is the second, and the member joins it with a
+/// sequence number.
 pub(crate) async fn fill(
     connection: &mut MultiplexedConnection,
     request: &Request,
@@ -113,7 +115,7 @@ pub(crate) async fn fill(
     Ok(redis::cmd("SET").arg(seq).arg(attempts).query_async(connection).await?)
 }
 
-/// Bytes that the server needs for all that is stored under these names.
+/// Bytes that the server needs for all values stored under the names of this request.
 pub(crate) async fn memory(request: &Request, door: Door) -> Fallible<u64> {
     let mut connection = door.connect().await?;
     let mut bytes = 0;

@@ -12,17 +12,17 @@ use crate::args::Options;
 use crate::machine;
 use crate::measure::median;
 
-/// Everything that was found out.
+/// Everything that was measured.
 pub(crate) struct Measured {
     pub(crate) contenders: Vec<Contender>,
     pub(crate) stalls: [Stall; 2],
     pub(crate) instructions: Vec<Instructions>,
 }
 
-/// As many times as fast as the seed's script a blocked key is to be answered.
+/// The bar for blocked keys: Tidegate is at least this many times as fast as the seed's script.
 const TIMES: f64 = 3.0;
 
-/// Where it was measured, the bars, the figures.
+/// Writes the whole report: where it was measured, the bars, the figures.
 pub(crate) fn whole(measured: &Measured, version: &str, options: &Options) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! One call that finds a whole history expired: how long everybody else waits for it.
+//! How long one call stalls the server when it finds a whole history expired.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,25 +12,25 @@ use super::pattern::{self, fill, make_attempts};
 use super::{SCRIPT, Who};
 use crate::Fallible;
 
-/// What that call was like.
+/// The call that finds all attempts expired, by one contender.
 pub(crate) struct Stall {
     pub(crate) who: Who,
-    /// Bytes for the key before it.
+    /// Bytes that the key takes before the call.
     pub(crate) memory: u64,
-    /// Microseconds, as the server tells them.
+    /// Microseconds that the call took, as the server reports them.
     pub(crate) micros: u64,
 }
 
 /// Attempts that have left the windows: as many as fit a small machine twice.
 pub(crate) const EXPIRED: u32 = 300_000;
 
-/// Lets both make that call.
+/// Measures that call for Tidegate and for the seed.
 pub(crate) async fn show(server: &mut Server) -> Fallible<[Stall; 2]> {
     eprintln!("{EXPIRED} expired attempts");
     Ok([tidegate(server).await?, seed(server).await?])
 }
 
-/// The attempts are made, and their windows waited for, which are brief.
+/// Measures Tidegate: makes the attempts and waits until their windows, which are brief, are over.
 async fn tidegate(server: &mut Server) -> Fallible<Stall> {
     server.clear().await?;
     let door = Door { port: server.port, db: 0 };
@@ -38,14 +38,14 @@ async fn tidegate(server: &mut Server) -> Fallible<Stall> {
     let asker = Asker::tidegate(BRIEF.policy()?, door).await?;
     let attempts: Arc<[Request]> = Arc::new([apart(Who::Tidegate, &secret()?)?]);
     make_attempts(&asker, &attempts, EXPIRED).await?;
-    // The block that the last of them may have begun is over by then as well.
+    // A block that the last attempts may have begun is over by then as well.
     tokio::time::sleep(Duration::from_secs(BRIEF.long() + 1)).await;
-    // It passes, so there was nothing left that counts.
+    // The request has to pass, which shows that no attempt counts any more.
     request.passes = Some(true);
     one(server, Who::Tidegate, &asker, request).await
 }
 
-/// The log is filled with what calls of the day before would have left.
+/// Measures the seed: fills its log with entries that are already older than the long window.
 async fn seed(server: &mut Server) -> Fallible<Stall> {
     server.clear().await?;
     let door = Door { port: server.port, db: 0 };

@@ -1,8 +1,9 @@
 //! A small share of a limit's own rate, for one node.
 //!
-//! Where a policy goes on by degrees, each of its limits leaves a tenth of its rate to every node, on
-//! the same keys, and one request a second at the least. It is a bucket of one second: so a key is as
-//! good as new a second or two after its last request, and memory is what the last seconds brought.
+//! Where a policy falls back on ceilings, each of its limits leaves a tenth of its rate to every node,
+//! on the same keys, and one request a second at the least. A ceiling is a bucket of one second, so a
+//! key is as good as new a second or two after its last request, and memory holds only what the last
+//! seconds brought.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -16,35 +17,35 @@ use crate::failover::contract::CEILING_SHARE;
 use crate::shape::{Bucket, BucketState, Rate, Room, Shape};
 use crate::time::{Span, Timestamp};
 
-/// The keys that are counted by themselves, for each policy.
+/// The most keys that are counted by themselves, for each policy.
 const MOST_KEYS: usize = 65_536;
-/// The cells that the others share.
+/// The number of cells that the other keys share.
 const CELLS: u64 = 1_024;
-/// How many keys are looked at, to make room, by one request.
+/// The most keys that one request checks, to make room.
 const SWEEP: usize = 8;
-/// The time in which every ceiling fills: it holds what a second brings, rounded up, and one at least
-/// comes in each.
+/// The time in which every ceiling fills: it holds what one second brings, rounded up, and every second
+/// brings one request at least.
 const FILLS_WITHIN: Span = Span::from_secs(2);
 
 /// The ceilings of one policy.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ceilings {
     keys: HashMap<u64, Level, FixedState>,
-    /// The keys in the order they came in.
+    /// The keys in the order in which they are checked to make room.
     queue: VecDeque<u64>,
     cells: HashMap<u64, Level, FixedState>,
-    /// The cells of networks, for requests that find no place.
+    /// The cells of networks, for keys that find no place.
     network_cells: HashMap<u64, Level, FixedState>,
     overflowed: Overflowed,
     shares: Shares,
 }
 
-/// A bucket and how full it is.
+/// The bucket of one ceiling, and how full it is.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     bucket: Bucket,
     state: BucketState,
-    /// The network that has the place.
+    /// The network whose share this key's place is from.
     network: Network,
 }
 
@@ -58,7 +59,7 @@ impl Ceilings {
         let waits = |state| match bucket.room(state, cost(charge, &bucket), now) {
             Room::Now => Span::ZERO,
             Room::After(wait) => wait,
-            // Its cost is at most what it holds.
+            // The cost is never more than the bucket holds.
             Room::Never => Span::SECOND,
         };
         let own = waits(self.state(charge, network, &bucket, now));
@@ -68,7 +69,7 @@ impl Ceilings {
         }
     }
 
-    /// Takes a charge that there is room for.
+    /// Counts a charge that there is room for.
     pub(super) fn take(&mut self, charge: &Charge<'_>, network: Network, now: Timestamp) {
         let Some(bucket) = ceiling(charge.shape()) else { return };
         let taken = |before| {
@@ -105,9 +106,9 @@ impl Ceilings {
         self.keys.len()
     }
 
-    /// What is kept of a key: its own, or else its cell's, unless it gets a place and was not counted
-    /// there. Kept under other numbers it is taken to have been empty since its last request, so that a
-    /// change of them grants nothing.
+    /// The state kept for a key: its own, or else that of its cell, unless the key gets a place and was
+    /// not counted in the cell. A state kept under other numbers is taken to have been empty since its
+    /// last request, so that a change of numbers grants nothing.
     fn state(
         &self,
         charge: &Charge<'_>,
@@ -121,12 +122,12 @@ impl Ceilings {
         Some(self.keys.get(&key).or_else(cell)?.under(bucket))
     }
 
-    /// What is kept of a network's keys that found no place.
+    /// The state kept for the keys of a network that found no place.
     fn network_state(&self, network: Network, bucket: &Bucket) -> Option<BucketState> {
         self.network_cells.get(&(network.0? % CELLS)).map(|level| level.under(bucket))
     }
 
-    /// Makes room: keys that are as good as new go, the others wait for their turn again.
+    /// Makes room: drops keys that are as good as new, and puts the others back in line.
     fn sweep(&mut self, now: Timestamp) {
         for _ in 0..SWEEP.min(self.queue.len()) {
             let Some(key) = self.queue.pop_front() else { break };
@@ -144,7 +145,7 @@ impl Ceilings {
 // === impl Level ===
 
 impl Level {
-    /// The state for a bucket with these numbers.
+    /// The state for a bucket with the numbers of `bucket`.
     fn under(&self, bucket: &Bucket) -> BucketState {
         match self.bucket == *bucket {
             true => self.state,
@@ -152,7 +153,7 @@ impl Level {
         }
     }
 
-    /// Whether it is full by now under whatever numbers.
+    /// Whether the bucket is full by now, whatever its numbers.
     fn is_over(&self, now: Timestamp) -> bool {
         now >= self.state.last.after(FILLS_WITHIN)
     }
@@ -171,12 +172,12 @@ fn ceiling(shape: &Shape) -> Option<Bucket> {
     let a_second = u128::from(rate.tokens()) * u128::from(Span::SECOND.as_micros());
     let per = u128::from(rate.per().as_micros());
     let whole = |tokens: u128| u64::try_from(tokens).unwrap_or(u64::MAX).max(1);
-    // A fraction that is too fine to be counted in is rounded down to whole requests a second.
+    // A rate too fine to be counted exactly is rounded down to whole requests a second.
     let (floor, ceil) = (whole(a_second / per), whole(a_second.div_ceil(per)));
     Bucket::try_new(rate, ceil).or_else(|_| Bucket::try_new(Rate::per_second(floor)?, floor)).ok()
 }
 
-/// A request that weighs more than a second brings takes all of it.
+/// The cost of a charge, cut to what one second brings: a heavier request takes all of it.
 fn cost(charge: &Charge<'_>, bucket: &Bucket) -> Cost {
     Cost::try_new(charge.cost().get().min(bucket.burst())).unwrap_or(Cost::ONE)
 }

@@ -1,8 +1,8 @@
 //! Exact local caps, for as long as the store is not trusted.
 //!
-//! Whoever is admitted is counted under every key that applies, whoever is refused under none: so
-//! hammering keeps nobody out. Counts go by age alone. No success, reload, sweep or new stay resets
-//! them, which is what makes it worthless to provoke one outage after the other.
+//! An admitted request is counted under every key that applies, a refused one under none, so hammering
+//! keeps nobody out. Counts end by age alone. No success, reload, sweep or new stay in the degraded
+//! mode resets them, which makes it worthless to provoke one outage after the other.
 
 mod ceiling;
 mod overflowed;
@@ -26,7 +26,7 @@ use crate::policy::Fallback;
 use crate::subject::{Dimension, Scope};
 use crate::time::{Span, Timestamp};
 
-/// Two caps, and the wider prefixes of the one by address.
+/// The most rails of one policy: two caps, and the wider prefixes of the one by address.
 const MOST_RAILS: usize = 4;
 
 /// The local caps of one policy on one node, and what they have counted.
@@ -34,7 +34,7 @@ const MOST_RAILS: usize = 4;
 pub struct Guardrails {
     rails: ArrayVec<Rail, MOST_RAILS>,
     ceilings: Option<Ceilings>,
-    /// In the place of everything else, for a policy that guards `spend`.
+    /// A tenth of each limit, in the place of everything else, for a policy that guards `spend`.
     tenths: Option<Tenths>,
 }
 
@@ -48,20 +48,21 @@ pub struct Asked<'a> {
 // === impl Asked ===
 
 impl<'a> Asked<'a> {
-    /// The request of this batch, whose keys are digested like this.
+    /// The request of this batch, whose keys `digests` makes.
     #[must_use]
     pub const fn new(batch: &'a Batch<'a>, digests: &'a Digests) -> Self {
         Self { batch, digests }
     }
 
-    /// What has a ceiling: no shadow, and nothing by account, which interfaces are not guarded by.
+    /// The charges that have a ceiling: none of a shadow limit, and none by account, because APIs are
+    /// not guarded by it.
     fn enforced(&self) -> impl Iterator<Item = &'a Charge<'a>> {
         self.batch.charges().iter().filter(|charge| {
             !charge.limit().is_shadow() && !charge.limit().scope().contains(Dimension::Account)
         })
     }
 
-    /// The charges that a tenth of their limit bounds: all but shadows.
+    /// The charges that a tenth of their limit bounds: all but those of shadow limits.
     fn bounded(&self) -> impl Iterator<Item = &'a Charge<'a>> {
         self.batch.charges().iter().filter(|charge| !charge.limit().is_shadow())
     }
@@ -71,9 +72,10 @@ impl<'a> Asked<'a> {
         Network(self.digests.scope(Scope::of_all(&[Dimension::Ip48]), self.batch.facts()))
     }
 
-    /// The key of a scope. An unknown account is not counted, and neither is a wider prefix of an address
-    /// that has none: the cap by address says all there is to say about it. An unknown address is one that all who
-    /// have none share, and so is an unknown agent: to leave them out must not be a way around.
+    /// The key of the request in a scope; `None` if it is not counted there. An unknown account is not
+    /// counted, and neither is a wider prefix of an address that has none, because the cap by address
+    /// covers it. All requests without an address share one key, and so do all without an agent: to
+    /// leave them out must not be a way around the caps.
     fn key(&self, scope: Scope) -> Option<u64> {
         let lacks = |by| scope.contains(by) && !self.batch.widens_to(by);
         if lacks(Dimension::Ip56) || lacks(Dimension::Ip48) {
@@ -90,7 +92,7 @@ impl<'a> Asked<'a> {
 // === impl Guardrails ===
 
 impl Guardrails {
-    /// The caps of what takes the place of the store, with nothing counted yet.
+    /// The caps of a fallback, with nothing counted yet.
     #[must_use]
     pub fn new(fallback: Fallback) -> Self {
         Self::with_room_for(fallback, MOST_KEYS)
@@ -112,7 +114,8 @@ impl Guardrails {
         }
     }
 
-    /// The same caps with or without ceilings, for a policy that has been changed.
+    /// Adds or removes the ceilings, for a policy whose fallback has been changed. The caps stay the
+    /// same.
     pub(super) fn follow(&mut self, fallback: Fallback) {
         match fallback {
             Fallback::Ceilings if self.ceilings.is_none() => {
@@ -123,12 +126,14 @@ impl Guardrails {
         }
     }
 
-    /// Whether a request may pass at `now`; if so and it is to be counted, it is, under every key.
+    /// Whether a request may pass at `now`. If it may, and is to be counted, it is counted under every
+    /// key.
     pub fn take(&mut self, asked: &Asked<'_>, counted: bool, now: Timestamp) -> Guarded {
         self.take_until(MIN_DEGRADED, asked, counted, now)
     }
 
-    /// The same, where the store is not trusted for at least as long as `leaves`.
+    /// Does the same as [`take`](Self::take), where the store is not trusted for at least as long as
+    /// `leaves`.
     pub(super) fn take_until(
         &mut self,
         leaves: Span,
@@ -176,9 +181,9 @@ impl Guardrails {
         waits.max().unwrap_or(Span::ZERO)
     }
 
-    /// Gives back memory that nothing counts in any more.
+    /// Gives back memory in which nothing counts any more.
     pub fn tidy(&mut self, now: Timestamp) {
-        // Bounded, because requests wait meanwhile; the next time goes on.
+        // Bounded, because requests wait meanwhile; the next call goes on from here.
         const SOME: usize = 4_096;
         self.rails.iter_mut().for_each(|rail| rail.tidy(now, SOME));
     }
@@ -192,7 +197,7 @@ impl Guardrails {
     }
 }
 
-/// Decides by a tenth of each limit alone. What no limit bounds does not pass.
+/// Decides by a tenth of each limit alone. A request that no limit bounds does not pass.
 fn take_tenths(
     tenths: &mut Tenths,
     leaves: Span,
@@ -201,7 +206,7 @@ fn take_tenths(
     now: Timestamp,
 ) -> Guarded {
     let network = asked.network();
-    // A wait of nothing would be room.
+    // A wait of zero would mean that there is room.
     let leaves = leaves.max(Span::from_micros(1));
     let mut tightest: Option<Guarded> = None;
     for charge in asked.bounded() {

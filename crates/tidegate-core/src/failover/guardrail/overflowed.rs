@@ -1,8 +1,8 @@
-//! Which keys have been counted in a cell: never too few of them.
+//! The keys that have been counted in a cell: perhaps too many of them, never too few.
 //!
-//! A key that gets a place has to be charged with what its cell has counted if it was counted there, and
-//! must not if it was not: cells are full in a flood, and those who come from elsewhere would be refused
-//! in their own places.
+//! A key that gets a place has to be charged with the count of its cell if it was counted there, and
+//! must not be if it was not: in a flood the cells are full, and keys that come from elsewhere would be
+//! refused in their own places.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,25 +10,25 @@ use foldhash::fast::FixedState;
 
 use crate::time::Timestamp;
 
-/// The keys that are remembered. If there are more, everybody may have been one of them.
+/// The most keys that are remembered. If there are more, any key may have been one of them.
 const MOST: usize = 65_536;
-/// How many keys are looked at, to forget them, for each that comes.
+/// How many keys are checked, to forget them, for each key that comes.
 const SWEEP: usize = 4;
 
-/// The keys that were counted in cells, and until when that counts.
+/// The keys that were counted in cells, each with the time until which that counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overflowed {
     keys: HashMap<u64, Timestamp, FixedState>,
-    /// The keys in the order in which they are looked at to be forgotten.
+    /// The keys in the order in which they are checked.
     queue: VecDeque<u64>,
-    /// Until when keys count that are not remembered.
+    /// Until when a key that is not remembered may be counted in a cell.
     others: Option<Timestamp>,
 }
 
 // === impl Overflowed ===
 
 impl Overflowed {
-    /// Remembers a key that is counted in a cell until then.
+    /// Remembers that `key` is counted in a cell until `until`.
     pub(super) fn add(&mut self, key: u64, until: Timestamp, now: Timestamp) {
         self.sweep(now, SWEEP);
         let is_full = self.keys.len() >= MOST;
@@ -42,14 +42,14 @@ impl Overflowed {
         }
     }
 
-    /// Whether something that was counted in a cell for this key may count at `now`.
+    /// Whether anything counted in a cell for `key` may still count at `now`.
     pub(super) fn has(&self, key: u64, now: Timestamp) -> bool {
         self.others.is_some_and(|until| now < until)
             || self.keys.get(&key).is_some_and(|until| now < *until)
     }
 
-    /// Forgets keys that do not count any more, looking at so many at most, and gives back the memory of
-    /// the last one.
+    /// Forgets keys that do not count any more, checking at most `most` of them, and gives back the
+    /// memory once none is left.
     pub(super) fn sweep(&mut self, now: Timestamp, most: usize) {
         for _ in 0..most.min(self.queue.len()) {
             let Some(key) = self.queue.pop_front() else { break };

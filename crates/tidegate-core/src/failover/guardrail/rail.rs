@@ -1,12 +1,12 @@
-//! One cap, exactly, for every key.
+//! One local cap, counted exactly for every key.
 //!
-//! What was admitted is kept in one queue, oldest first, in which the entries of a key are linked.
-//! So a look is a step or two, nothing is ever scanned, and an entry goes when its time has come and
+//! Admitted requests are kept in one queue, oldest first, in which the entries of a key are linked. So
+//! a look takes a step or two, nothing is ever scanned, and an entry goes when its time has come and
 //! for no other reason.
 //!
 //! Memory is bounded by the number of keys. A key that finds no place is counted in a cell that it
-//! shares with some others, and in one of its network: that may refuse too much and never too little, and
-//! it changes nothing for keys that have their places.
+//! shares with some other keys, and in a cell of its network. That may refuse too much but never too
+//! little, and it changes nothing for keys that have a place.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,19 +17,20 @@ use super::shares::{Network, Shares};
 use crate::failover::contract::Cap;
 use crate::time::{Span, Timestamp};
 
-/// The keys that are counted by themselves, for each cap of each policy.
+/// The most keys that are counted by themselves, for each cap of each policy.
 pub(super) const MOST_KEYS: usize = 16_384;
-/// The cells that the others share.
+/// The number of cells that the other keys share.
 const CELLS: u64 = 1_024;
-/// How many old entries are put away at most by one request.
+/// The most old entries that one request puts away.
 const SWEEP: usize = 32;
 
-/// The admitted requests of the last while, by key.
+/// One cap, with the admitted requests that may still count, by key.
 #[derive(Clone, Debug)]
 pub(super) struct Rail {
     cap: Cap,
     log: VecDeque<Taken>,
-    /// The number of the first entry in the log; each has the next one.
+    /// The number of the first entry in the log; every entry has the number after that of the one
+    /// before it.
     first: u64,
     keys: HashMap<u64, Run, FixedState>,
     cells: HashMap<Cell, VecDeque<Timestamp>, FixedState>,
@@ -38,14 +39,14 @@ pub(super) struct Rail {
     most_keys: usize,
 }
 
-/// Whom a request is counted for: a key, and the network that it comes from.
+/// The key that a request is counted under, and the network that it comes from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Whose {
     pub(super) key: u64,
     pub(super) network: Network,
 }
 
-/// A cell that keys without a place share.
+/// A cell shared by keys that have no place of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Cell {
     OfKeys(u64),
@@ -60,25 +61,25 @@ struct Taken {
     next: u64,
 }
 
-/// The entries of one key.
+/// The entries of one key in the log.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     count: u64,
     first: u64,
     last: u64,
-    /// Whether entries of this key may be in its cell.
+    /// Whether older entries of this key may be in its cell.
     after_cell: bool,
-    /// The network that has its place.
+    /// The network whose share this key's place is from.
     network: Network,
 }
 
-/// What a key has left.
+/// What a key or a cell has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Left {
     pub(super) remaining: u64,
-    /// Until there is room for one.
+    /// How long until there is room for one request.
     pub(super) wait: Span,
-    /// Until nothing counted so far counts any more.
+    /// How long until nothing counted so far counts any more.
     pub(super) reset: Span,
 }
 
@@ -146,7 +147,7 @@ impl Rail {
         self.log.push_back(Taken { at: now, key, next: number });
     }
 
-    /// Puts old entries away, so many at most.
+    /// Puts old entries away, at most `most` of them.
     pub(super) fn sweep(&mut self, now: Timestamp, most: usize) {
         for _ in 0..most {
             match self.log.front() {
@@ -167,7 +168,7 @@ impl Rail {
         }
     }
 
-    /// Puts old entries away, and forgets who was counted in cells, so many at most.
+    /// Puts old entries away and forgets keys that were counted in cells, at most `most` of each.
     pub(super) fn tidy(&mut self, now: Timestamp, most: usize) {
         self.sweep(now, most);
         self.overflowed.sweep(now, most);
@@ -198,7 +199,7 @@ impl Rail {
         self.keys.get(&key).is_some_and(|run| !run.after_cell)
     }
 
-    /// Takes the old entries out of a key's run. Their places in the log go when they are the oldest.
+    /// Takes the old entries out of a key's run. They leave the log when they are the oldest in it.
     fn trim(&mut self, key: u64, now: Timestamp) {
         let Some(run) = self.keys.get_mut(&key) else { return };
         while run.count > 0
@@ -231,7 +232,7 @@ impl Rail {
         as_u64(cell.len())
     }
 
-    /// How long until there is room, and until nothing counts any more.
+    /// How long until there is room for a request, and until nothing counts any more.
     fn waits(&self, whose: Whose, run: Option<Run>, counted: u64, now: Timestamp) -> (Span, Span) {
         if counted == 0 {
             return (Span::ZERO, Span::ZERO);
@@ -244,7 +245,8 @@ impl Rail {
             (Some(run), Some((first, last))) if run.count == counted => {
                 let wait = match over {
                     0 => Span::ZERO,
-                    // By then nothing of its own is left, and it is one of those who share a cell.
+                    // By then the key has no entry of its own left, and is one of those that share a
+                    // cell.
                     _ if first == last => {
                         let then = first.after(self.cap.per);
                         ends(first).max(self.wait_without(whose, then, ends))
@@ -257,7 +259,7 @@ impl Rail {
         }
     }
 
-    /// How long until there is room for a key that gives its place back then.
+    /// How long until there is room for a key that gives its place back at `then`.
     fn wait_without(
         &self,
         whose: Whose,
@@ -283,7 +285,7 @@ impl Rail {
         freeing.map_or(Span::ZERO, |at| ends(*at))
     }
 
-    /// The same where a cell is involved, which is rare enough to sort.
+    /// Does the same as `waits` for a key that is counted in a cell, which is rare enough to sort.
     fn shared_waits(
         &self,
         cell: Cell,

@@ -1,7 +1,7 @@
 //! How the places of a local table are shared out between client networks.
 //!
-//! Once half of them are taken, the others are shared out by [the rule](is_within_share) that the
-//! in-memory store goes by as well.
+//! Until half of the places are taken, any network gets one. Then the rest are shared out by [the
+//! rule](is_within_share) that the in-memory store uses as well.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use foldhash::fast::FixedState;
 
 use crate::address::is_within_share;
 
-/// The network that a request comes from. All requests without an address come from one, and are not
-/// counted together otherwise: that would keep out everybody wherever no addresses are told.
+/// The network that a request comes from. All requests without an address are one network, but share no
+/// cell as one: that would keep out everybody wherever no addresses are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Network(pub(super) Option<u64>);
 
@@ -24,12 +24,13 @@ pub(super) struct Shares {
 // === impl Shares ===
 
 impl Shares {
-    /// Whether a network may have one more of so many places.
+    /// Whether `network` may have one more of `places` places.
     pub(super) fn grants(&self, network: Network, places: usize) -> bool {
         self.grants_after(network, places, 0)
     }
 
-    /// The same once so many of its places have been taken back.
+    /// Whether `network` may have one more of `places` places, once `back` of its own have been taken
+    /// back.
     pub(super) fn grants_after(&self, network: Network, places: usize, back: usize) -> bool {
         let filled = self.filled.saturating_sub(back);
         let held = self.held.get(&network).map_or(0, |held| held.saturating_sub(back));
@@ -52,7 +53,7 @@ impl Shares {
         self.filled -= 1;
     }
 
-    /// Gives back memory that nothing is kept in.
+    /// Gives back memory that is not used.
     pub(super) fn shrink(&mut self) {
         self.held.shrink_to_fit();
     }

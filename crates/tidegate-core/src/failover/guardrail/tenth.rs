@@ -6,8 +6,8 @@
 //! the network a request comes from. Only admitted requests are counted, at their full cost.
 //!
 //! Memory is bounded by the number of keys. A key that finds no place is counted in a cell that it
-//! shares with others of its limit, and in one of its network: that may refuse too much and never too
-//! little.
+//! shares with other keys of its limit, and in a cell of its network. That may refuse too much but
+//! never too little.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -22,18 +22,18 @@ use crate::kept::Kept;
 use crate::shape::{Reading, Room, Shape};
 use crate::time::Timestamp;
 
-/// The keys that are counted by themselves, for each policy.
+/// The most keys that are counted by themselves, for each policy.
 const MOST_KEYS: usize = 16_384;
-/// The cells that the other keys of one limit share.
+/// The number of cells that the other keys of one limit share.
 const CELLS: u64 = 1_024;
-/// How many keys are looked at, to make room, by one request.
+/// The most keys that one request checks, to make room.
 const SWEEP: usize = 8;
 
-/// What the tenths of one policy's limits have counted.
+/// The counts under a tenth of each limit, for one policy.
 #[derive(Clone, Debug)]
 pub(super) struct Tenths {
     keys: HashMap<u64, Used, FixedState>,
-    /// The keys in the order in which they are looked at to make room.
+    /// The keys in the order in which they are checked to make room.
     queue: VecDeque<u64>,
     cells: HashMap<Cell, Used, FixedState>,
     overflowed: Overflowed,
@@ -41,24 +41,24 @@ pub(super) struct Tenths {
     most_keys: usize,
 }
 
-/// A cell that keys of one limit share, by a part of the key or of the network.
+/// A cell shared by keys of one limit: the limit, and a part of the key or of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Cell {
     OfKeys(u64, u64),
     OfNetworks(u64, u64),
 }
 
-/// What was counted of one key, or in one cell.
+/// The count of one key, or of one cell.
 #[derive(Clone, Debug)]
 struct Used {
     kept: Kept,
-    /// The tenth it was counted under.
+    /// The tenth of the limit that it was counted under.
     tenth: Shape,
-    /// The latest time at which something was counted.
+    /// When something was counted last.
     at: Timestamp,
-    /// When nothing of it counts any more.
+    /// When nothing in it counts any more.
     fresh_at: Timestamp,
-    /// The network that has the place.
+    /// The network whose share this key's place is from.
     network: Network,
 }
 
@@ -71,8 +71,8 @@ impl Tenths {
         Self { keys: map, queue, cells, overflowed, shares, most_keys: keys.min(MOST_KEYS) }
     }
 
-    /// What the tenth of a charge's limit leaves; an error if no wait helps, because the request costs
-    /// more than the tenth ever holds.
+    /// What is left under the tenth of a charge's limit; an error if no wait helps, because the request
+    /// costs more than the tenth ever holds.
     pub(super) fn left(
         &mut self,
         charge: &Charge<'_>,
@@ -96,7 +96,7 @@ impl Tenths {
         }
     }
 
-    /// Counts a charge that there is room for, and says what is left.
+    /// Counts a charge that there is room for, and returns what is left.
     pub(super) fn take(
         &mut self,
         charge: &Charge<'_>,
@@ -146,9 +146,9 @@ impl Tenths {
         self.keys.len()
     }
 
-    /// What was counted of a key: its own count, or else that of its cell, unless it gets a place and
-    /// was not counted there. Keys of one cell may have different numbers; what was counted under others
-    /// is taken to have used up everything.
+    /// The count of a key: its own, or else that of its cell, unless the key gets a place and was not
+    /// counted in the cell. Keys of one cell may have different numbers; a count made under other
+    /// numbers is taken to have used up everything.
     fn kept(
         &self,
         charge: &Charge<'_>,
@@ -174,7 +174,7 @@ impl Tenths {
         }
     }
 
-    /// Makes room: keys that are as good as new go, the others wait for their turn again.
+    /// Makes room: drops keys that are as good as new, and puts the others back in line.
     fn sweep(&mut self, now: Timestamp) {
         for _ in 0..SWEEP.min(self.queue.len()) {
             let Some(key) = self.queue.pop_front() else { break };
@@ -196,14 +196,14 @@ fn network_cell(charge: &Charge<'_>, network: Network) -> Option<Cell> {
     network.0.map(|network| Cell::OfNetworks(charge.limit().id(), network % CELLS))
 }
 
-/// A tenth of a limit, whatever of it was counted by refused attempts left out.
+/// A tenth of a charge's limit, which counts admitted requests only.
 fn tenth(charge: &Charge<'_>, now: Timestamp) -> Option<Shape> {
-    // Calendar periods are those of this node's time; the store is not asked.
+    // Calendar periods are those around this node's time, because the store is not asked.
     charge.refresh(now);
     charge.shape().share(SPEND_SHARE).ok()
 }
 
-/// A reading in the words of a cap: that of a bucket is its burst, in the time that fills it.
+/// A reading in the terms of a cap. The cap of a bucket is its burst, in the time that fills it.
 fn guarded(charge: &Charge<'_>, tenth: &Shape, reading: Reading) -> Guarded {
     let per = tenth.span();
     Guarded {

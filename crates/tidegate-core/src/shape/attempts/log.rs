@@ -1,4 +1,4 @@
-//! What is kept of attempts: the newest of them, and the block.
+//! The state kept of attempts: the newest of them, and the block.
 
 use arrayvec::ArrayVec;
 
@@ -6,28 +6,30 @@ use super::MAX_BLOCK_AT;
 use crate::block::{Block, Level};
 use crate::time::{Span, Timestamp};
 
-/// The state of an [`Attempts`](super::Attempts).
+/// The state kept for one key of an [`Attempts`](super::Attempts).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AttemptsState {
     /// The newest attempts, oldest first.
     pub(super) log: ArrayVec<Attempt, { MAX_BLOCK_AT as usize }>,
-    /// The last block. On a ladder it matters for some time after its end.
+    /// The last block. On a ladder it matters for some time after its end, because the next one may be
+    /// higher.
     pub(super) block: Option<Block>,
 }
 
-/// One attempt.
+/// One recorded attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// When it was made.
+    /// When the attempt was made.
     pub at: Timestamp,
-    /// Whose it was, where distinct values are counted and each of them once; zero otherwise.
+    /// The distinct value that the attempt was made with, where each of those counts once; zero
+    /// otherwise.
     pub member: u64,
 }
 
 // === impl AttemptsState ===
 
 impl AttemptsState {
-    /// A state as a store has kept it. `None` if the attempts are too many or not in order.
+    /// Restores a state that a store has kept. `None` if the attempts are too many or not in order.
     #[must_use]
     pub fn restored(
         attempts: impl IntoIterator<Item = Attempt>,
@@ -52,15 +54,15 @@ impl AttemptsState {
         self.block
     }
 
-    /// Imposes a block for so long from `now` on. One that holds for longer stays as it is.
+    /// Imposes `block`, unless the present one lasts at least as long.
     #[must_use]
     pub fn blocked(mut self, block: Block) -> Self {
         self.begin(block, Timestamp::ZERO);
         self
     }
 
-    /// Lifts the block and forgets the attempts that led to it, so that it does not begin anew at
-    /// once. Its level stands: whoever is blocked again soon climbs on.
+    /// Lifts the block and forgets the attempts that led to it, so that no new block begins at once.
+    /// The level stays: a key that is blocked again soon climbs on.
     #[must_use]
     pub fn unblocked(mut self, now: Timestamp) -> Self {
         self.forget();
@@ -71,8 +73,9 @@ impl AttemptsState {
         self
     }
 
-    /// Takes out the attempt that was recorded at `taken_at`, of this member if it is one's; how many
-    /// that was. Where time has gone back it was recorded later, at the time of the newest before it.
+    /// Takes out the attempt that was recorded at `taken_at`, and by `member` unless that is zero.
+    /// Returns the state and how many were taken out. If time has gone back, the attempt was recorded
+    /// later, at the time of the newest one before it.
     #[must_use]
     pub(super) fn given_back(mut self, member: u64, taken_at: Timestamp) -> (Self, u64) {
         let is_it =
@@ -84,7 +87,7 @@ impl AttemptsState {
         (self, u64::from(place.is_some()))
     }
 
-    /// Forgets all attempts, and no block; how many there were.
+    /// Forgets all attempts, but not the block. Returns the state and how many attempts there were.
     #[must_use]
     pub fn forgiven(mut self) -> (Self, u64) {
         let count = self.log.len() as u64;
@@ -92,7 +95,8 @@ impl AttemptsState {
         (self, count)
     }
 
-    /// Time does not go back for a key.
+    /// The time to reckon with: `now`, or the newest attempt if that is later. Time does not go back
+    /// for a key.
     pub(crate) fn now(&self, now: Timestamp) -> Timestamp {
         self.last().map_or(now, |last| last.max(now))
     }
@@ -101,12 +105,12 @@ impl AttemptsState {
         self.log.last().map(|attempt| attempt.at)
     }
 
-    /// The block that holds at `now`.
+    /// The block that holds at `now`, if any.
     pub(super) fn held(&self, now: Timestamp) -> Option<Block> {
         self.block.filter(|block| block.holds(now))
     }
 
-    /// Begins a block, unless one that holds at `now` ends later; whether it did.
+    /// Begins `block`, unless one that holds at `now` lasts at least as long. Returns whether it began.
     pub(super) fn begin(&mut self, block: Block, now: Timestamp) -> bool {
         let longer = self.held(now).is_none_or(|held| held.until < block.until);
         if longer {
@@ -119,7 +123,7 @@ impl AttemptsState {
         self.log.clear();
     }
 
-    /// Adds an attempt, and keeps the newest `keeps`. Of a member only the newest is kept.
+    /// Adds an attempt, and keeps the newest `keeps`. Of each member only the newest attempt is kept.
     pub(super) fn push(&mut self, attempt: Attempt, keeps: u16) {
         if attempt.member != 0 {
             self.log.retain(|known| known.member != attempt.member);
@@ -136,7 +140,8 @@ impl AttemptsState {
         u16::try_from(count).unwrap_or(u16::MAX)
     }
 
-    /// The attempts that an attempt of `member` would be added to, newest first.
+    /// The attempts that count beside a new one of `member`, newest first: those of the same member do
+    /// not.
     pub(super) fn newest_others(&self, member: u64) -> impl Iterator<Item = &Attempt> {
         self.log.iter().rev().filter(move |known| member == 0 || known.member != member)
     }

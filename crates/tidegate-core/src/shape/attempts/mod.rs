@@ -6,11 +6,11 @@
 //! ```
 //!
 //! The attempt that reaches a threshold is the first one refused, so `block_at` of N lets N − 1 pass.
-//! There are two manners, and both are one atomic step over the same state:
+//! There are two kinds of abuse log, and both are one atomic step over the same state:
 //!
 //! * [Two windows](Attempts::try_new): attempts count, refused ones too; blocks have a fixed length; a
 //!   short block becomes a long one, once, if attempts go on until the long window is full. During a
-//!   long block they count no more: nothing could come of it but another one as soon as it ends.
+//!   long block attempts do not count: that could only begin another block as soon as this one ends.
 //! * [A ladder](Attempts::climbing): the attempt that fills the window begins a block whose length
 //!   depends on the blocks before it, and the log begins anew. Refused attempts leave no trace, so
 //!   somebody else's hammering neither begins a block nor makes one longer.
@@ -27,25 +27,25 @@ use super::{Reading, Room, ShapeError, checked_length};
 use crate::block::{Block, BlockScope, Ladder};
 use crate::time::{MAX_EXACT, Span, Timestamp};
 
-/// The longest log: the largest `block_at`.
+/// The largest `block_at`, and so the length of the longest log.
 pub const MAX_BLOCK_AT: u16 = 100;
 
-/// The largest `block_at` where [distinct](crate::Limit::distinct) values are counted, each of which
-/// takes two places.
+/// The largest `block_at` where [distinct](crate::Limit::distinct) values are counted, because each
+/// value takes two places.
 pub const MAX_DISTINCT: u16 = MAX_BLOCK_AT / 2;
 
-/// When attempts become too many, and what then.
+/// How many attempts are too many in which window, and how long the block is that they begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threshold {
-    /// The attempt that is refused and begins the block: N lets N − 1 pass.
+    /// The number of the attempt that is refused and begins the block: N lets N − 1 pass.
     pub block_at: u16,
     /// The length of the window.
     pub per: Span,
-    /// How long the block lasts.
+    /// The length of the block.
     pub block: Span,
 }
 
-/// The dual-window abuse log with its blocks.
+/// The abuse log: one or two windows of attempts, and the blocks that too many of them begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempts {
     temp: Threshold,
@@ -53,28 +53,29 @@ pub struct Attempts {
     ladder: Option<Ladder>,
 }
 
-/// What an [`Attempts`] has counted, and the block it is under: a part of its [`Reading`].
+/// The attempts that an [`Attempts`] has counted, and its block: a part of its [`Reading`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
     /// Attempts in the short window.
     pub temp: u16,
-    /// Attempts in the long window, up to its `block_at`; zero if there is none.
+    /// Attempts in the long window, up to its `block_at`; zero without a long window.
     pub long: u16,
-    /// The block that holds.
+    /// The block in force, if any.
     pub block: Option<Block>,
-    /// Whether this very attempt began it, or made a short one a long one.
+    /// Whether this very attempt began `block`, or made a short block a long one.
     pub begins: bool,
 }
 
 // === impl Attempts ===
 
 impl Attempts {
-    /// Two windows with blocks of fixed length. Every attempt counts, refused ones too.
+    /// A short window and perhaps a long one, with blocks of fixed length. Every attempt counts,
+    /// refused ones too.
     ///
     /// # Errors
     ///
-    /// If a number is zero or beyond its range, if a `block_at` of 1 would refuse everything, or if
-    /// the long window is not longer and larger than the short one, so that one would never be
+    /// If a number is zero or beyond its range, if a `block_at` of 1 would refuse everything, or if the
+    /// long window is not longer and larger than the short one, so that one of them would never be
     /// reached.
     pub fn try_new(temp: Threshold, long: Option<Threshold>) -> Result<Self, ShapeError> {
         for threshold in core::iter::once(&temp).chain(&long) {
@@ -90,7 +91,8 @@ impl Attempts {
         }
     }
 
-    /// One window, and blocks that grow with their frequency. Refused attempts leave no trace.
+    /// One window, with blocks that grow longer the more often they begin. Refused attempts leave no
+    /// trace.
     ///
     /// # Errors
     ///
@@ -102,7 +104,7 @@ impl Attempts {
         Ok(Self { temp, long: None, ladder: Some(ladder) })
     }
 
-    /// The same manner over spans of this length, and more attempts than probes make.
+    /// The same kind of log for probes: windows of length `per`, and more attempts than probes make.
     pub(super) fn brief(&self, per: Span) -> Result<Self, ShapeError> {
         let threshold = |block_at, per| Threshold { block_at, per, block: per };
         let twice = Span::from_micros(2 * per.as_micros());
@@ -115,25 +117,25 @@ impl Attempts {
         }
     }
 
-    /// The short window. On a ladder its block is the first one.
+    /// The short window. On a ladder, its `block` is the length of the first block.
     #[must_use]
     pub const fn temp(&self) -> &Threshold {
         &self.temp
     }
 
-    /// The long window.
+    /// The long window, if there is one.
     #[must_use]
     pub const fn long(&self) -> Option<&Threshold> {
         self.long.as_ref()
     }
 
-    /// The ladder of its blocks, if they are on one.
+    /// The ladder on which blocks grow longer, if there is one.
     #[must_use]
     pub const fn ladder(&self) -> Option<&Ladder> {
         self.ladder.as_ref()
     }
 
-    /// How many attempts are kept: no older one can matter.
+    /// How many attempts are kept; no older one can matter.
     #[must_use]
     pub const fn keeps(&self) -> u16 {
         match &self.long {
@@ -142,7 +144,7 @@ impl Attempts {
         }
     }
 
-    /// The longer of the windows.
+    /// The length of the longer window.
     pub(crate) const fn longest(&self) -> Span {
         match &self.long {
             Some(long) => long.per,
@@ -163,8 +165,8 @@ impl Attempts {
         if refused { Room::not_before(self.passes_at(state, member, now), now) } else { Room::Now }
     }
 
-    /// Whether an attempt at `now` leaves a trace: not during a long block, and on a ladder not during
-    /// any.
+    /// Whether an attempt at `now` is recorded: not during a long block, and on a ladder not during any
+    /// block.
     pub(crate) fn records(&self, state: &AttemptsState, now: Timestamp) -> bool {
         match state.held(state.now(now)) {
             None => true,
@@ -172,7 +174,7 @@ impl Attempts {
         }
     }
 
-    /// What an attempt of `member` would meet at `now`.
+    /// The reading that an attempt of `member` would get at `now`.
     pub fn look(&self, state: Option<&AttemptsState>, member: u64, now: Timestamp) -> Reading {
         let fresh = AttemptsState::default();
         let state = state.unwrap_or(&fresh);
@@ -181,7 +183,7 @@ impl Attempts {
         self.reading(state, room, room.wait(), seen, false).told_at(now, seen)
     }
 
-    /// Records an attempt of `member`, and begins the block that it is one too many for.
+    /// Records an attempt of `member`, and begins a block if it is one too many.
     pub fn take(
         &self,
         state: Option<&AttemptsState>,
@@ -199,8 +201,8 @@ impl Attempts {
         (state, reading.told_at(now, seen))
     }
 
-    /// Records an attempt where several keys are counted together: it may refuse, and begins no
-    /// block, which would hold those who did nothing.
+    /// Records an attempt in a count that several keys share. It may be refused, but begins no block,
+    /// which would also hold keys that did nothing.
     pub fn take_shared(
         &self,
         state: Option<&AttemptsState>,
@@ -218,7 +220,7 @@ impl Attempts {
         (state, reading.told_at(now, seen))
     }
 
-    /// What is kept once an attempt was recorded, and what it is told.
+    /// The state after an attempt was recorded, and the reading that the attempt gets.
     fn taken(
         &self,
         state: AttemptsState,
@@ -235,8 +237,9 @@ impl Attempts {
         (state, reading)
     }
 
-    /// Takes out the attempt of `member` that was recorded at `taken_at`; how many that was. None, if
-    /// it has left the window by `now`: what is found there later is somebody else's.
+    /// Takes out the attempt of `member` that was recorded at `taken_at`. Returns the state and how
+    /// many were taken out: none if that attempt has left the window by `now`, because one found there
+    /// later is somebody else's.
     #[must_use]
     pub fn give_back(
         &self,
@@ -251,7 +254,7 @@ impl Attempts {
         }
     }
 
-    /// When `state` is as good as none.
+    /// When `state` need not be kept any more: no attempt in it counts, and its block has no effect.
     #[must_use]
     pub fn fresh_at(&self, state: &AttemptsState) -> Timestamp {
         let counted = state.last().map_or(Timestamp::ZERO, |last| last.after(self.longest()));
@@ -262,7 +265,7 @@ impl Attempts {
         counted.max(blocked)
     }
 
-    /// A full log without a block: what to assume of a state that cannot be read.
+    /// A full log without a block: the state to assume when the stored one cannot be read.
     #[must_use]
     pub fn exhausted(&self, at: Timestamp) -> AttemptsState {
         let mut state = AttemptsState::default();
@@ -272,7 +275,8 @@ impl Attempts {
         state
     }
 
-    /// Attempts count until there is a long block; whether this one began a block.
+    /// Records an attempt where blocks have a fixed length: it counts unless a long block holds.
+    /// Returns whether it began a block.
     fn record(&self, state: &mut AttemptsState, member: u64, now: Timestamp) -> bool {
         let held = state.held(now).map(|block| block.scope);
         if held == Some(BlockScope::Long) {
@@ -281,7 +285,7 @@ impl Attempts {
         let reached = self.reached(state, member, now);
         state.push(Attempt { at: now, member }, self.keeps());
         let begun = match (reached, held) {
-            // A block that holds is made longer once, by the long window, and never shortened.
+            // The block in force is made longer once, by the long window, and never shortened.
             (None, _) | (Some((BlockScope::Temp, _)), Some(_)) => return false,
             (Some((scope, threshold)), _) => {
                 Block { until: now.after(threshold.block), scope, level: None }
@@ -290,7 +294,8 @@ impl Attempts {
         state.begin(begun, now)
     }
 
-    /// An attempt that passes counts, and one too many begins a block; whether it did.
+    /// Records an attempt on a ladder: one that passes counts, and one too many begins a block. Returns
+    /// whether it began a block.
     fn climb(
         &self,
         ladder: &Ladder,
@@ -313,7 +318,7 @@ impl Attempts {
         state.begin(block, now)
     }
 
-    /// The threshold that one more attempt reaches: the long one, if it reaches both.
+    /// The threshold that one more attempt of `member` reaches: the long one, if it reaches both.
     fn reached(
         &self,
         state: &AttemptsState,
@@ -326,8 +331,8 @@ impl Attempts {
         long.map(|long| (BlockScope::Long, long)).or(temp.map(|temp| (BlockScope::Temp, temp)))
     }
 
-    /// The first instant, not before `now`, at which one more attempt passes: no block holds, and it
-    /// stays below both thresholds.
+    /// The first instant, not before `now`, at which one more attempt passes: no block holds, and the
+    /// attempt stays below both thresholds.
     fn passes_at(&self, state: &AttemptsState, member: u64, now: Timestamp) -> Timestamp {
         let until = state.block.map_or(now, |block| block.until);
         let long = self.long.as_ref().map_or(now, |long| long.has_room_at(state, member));
@@ -370,8 +375,8 @@ impl Attempts {
 // === impl Threshold ===
 
 impl Threshold {
-    /// The attempt that has to leave the window before one more of `member` stays below the
-    /// threshold: with it, `block_at - 1` others would be too many.
+    /// The time of the attempt that has to leave the window before one more of `member` stays below the
+    /// threshold: while it counts, there are `block_at - 1` others.
     fn leaver(&self, state: &AttemptsState, member: u64) -> Option<Timestamp> {
         let others = usize::from(self.block_at) - 1;
         state.newest_others(member).nth(others - 1).map(|attempt| attempt.at)

@@ -10,20 +10,20 @@ use super::{Reading, Room, Window};
 use crate::cost::Cost;
 use crate::time::{Span, Timestamp};
 
-/// Slots in a window.
+/// Slots in the length of a window.
 const SLOTS: u64 = 60;
 
-/// Sub-counts kept: the sixty of a window, and the current one.
+/// Sub-counts kept: those of the sixty slots of a window, and that of the current slot.
 pub const SUB_COUNTS: usize = 61;
 
 /// Units per slot, for the 61 slots up to that of `last`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// The time of the newest charge. Time is never taken to be earlier.
+    /// The time of the newest charge. The window never takes the time to be earlier than this.
     pub last: Timestamp,
-    /// The end of the wait a backoff has imposed.
+    /// The end of the wait that a backoff has imposed.
     pub until: Timestamp,
-    /// Slot `k` is kept at `k mod 61`. Together at most 2³² − 1.
+    /// The units of each slot: slot `k` is at index `k mod 61`. Their sum is at most 2³² − 1.
     pub counts: [u32; SUB_COUNTS],
 }
 
@@ -89,7 +89,8 @@ impl Grid {
         Reading { wait, backoff, ..self.reading(window, room, now) }
     }
 
-    /// Takes units out of the first slots from that of this time on.
+    /// Takes `cost` units out of the slots, beginning with the slot of `taken_at`. Returns how many it
+    /// found.
     pub(super) fn give_back(&mut self, per: Span, cost: Cost, taken_at: Timestamp) -> u64 {
         let (from, current) = (slot_of(taken_at, per), slot_of(self.last, per));
         let oldest = current.saturating_sub(SLOTS);
@@ -105,7 +106,7 @@ impl Grid {
     }
 
     pub(super) fn fresh_at(&self, per: Span) -> Timestamp {
-        // Nearly always the current slot has just been counted in.
+        // Nearly always the current slot has just been counted in, and no search is needed.
         let current = slot_of(self.last, per);
         let newest = match self.counts[index(current)] {
             0 => self.slots(per).filter(|(_, units)| *units > 0).last(),
@@ -115,13 +116,13 @@ impl Grid {
         self.until.max(left)
     }
 
-    /// When the current slot has left and no backoff holds any more: no earlier than
-    /// [`fresh_at`](Self::fresh_at), which looks for the newest charge.
+    /// When the current slot has left the window and no backoff holds any more. That is no earlier than
+    /// [`fresh_at`](Self::fresh_at), which searches for the newest charge.
     pub(crate) fn left_at(&self, per: Span) -> Timestamp {
         leaves(slot_of(self.last, per), per).max(self.until)
     }
 
-    /// Moves on to `now`: slots that have left are emptied.
+    /// Moves the grid on to `now`, and empties the slots that have left the window.
     fn advance(&mut self, per: Span, now: Timestamp) {
         let now = now.max(self.last);
         let (from, to) = (slot_of(self.last, per), slot_of(now, per));
@@ -138,7 +139,7 @@ impl Grid {
         *count = count.saturating_add(units);
     }
 
-    /// The room at `last`, as it is told at `now`, which is earlier where the clock was set back.
+    /// The room at `last`, restated for a clock that shows `now`, which is earlier if it was set back.
     fn room_in(&self, window: &Window, cost: Cost, now: Timestamp) -> Room {
         if cost.get() > window.count() {
             return Room::Never;
@@ -176,13 +177,14 @@ impl Grid {
     fn slots(&self, per: Span) -> impl Iterator<Item = (u64, u32)> + '_ {
         let current = slot_of(self.last, per);
         let oldest = current.saturating_sub(SLOTS);
-        // The counts in the order of their slots: from the oldest one's place to the end, then on.
+        // The counts in the order of their slots: from the place of the oldest slot to the end, then
+        // from the start.
         let (wrapped, first) = self.counts.split_at(index(oldest));
         (oldest..=current).zip(first.iter().chain(wrapped).copied())
     }
 }
 
-/// `60 · time / per`, computed without leaving 53 bits.
+/// The number of the slot that contains `time`: `60 · time / per`, computed without leaving 53 bits.
 fn slot_of(time: Timestamp, per: Span) -> u64 {
     let (windows, rest) = (time.as_micros() / per.as_micros(), time.as_micros() % per.as_micros());
     SLOTS * windows + SLOTS * rest / per.as_micros()

@@ -1,4 +1,4 @@
-//! Never more than so many in any span of this length.
+//! A sliding window: never more than a given count in any span of a given length.
 //!
 //! Counting per aligned minute lets twice the limit through around the full minute. A window has no
 //! edge to double at: it slides. There are two ways to keep one, and the numbers choose:
@@ -30,7 +30,7 @@ use super::{Counts, Reading, Room, ShapeError, checked_count, checked_length, le
 use crate::cost::Cost;
 use crate::time::{Span, Timestamp};
 
-/// A count in any span of a length.
+/// A limit on the units counted in any span of a given length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     count: u64,
@@ -38,29 +38,29 @@ pub struct Window {
     counts: Counts,
 }
 
-/// What is remembered of a window in use.
+/// The state kept for one key of a window in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "it is copied to and from a flat table, never boxed")]
 pub enum WindowState {
-    /// The time of each unit.
+    /// The time of each unit, for an exact window.
     Ring(Ring),
-    /// Units per sixtieth of the window.
+    /// The units of each sixtieth of the window.
     Grid(Grid),
 }
 
 // === impl Window ===
 
 impl Window {
-    /// The largest count: what the sub-counts hold.
+    /// The largest count: with all the refused attempts that are counted, the sub-counts still hold it.
     pub const MAX_COUNT: u64 = (1 << 31) - 1;
-    /// The longest window, a little over four years: sixty times it is still exact.
+    /// The longest window, a little over four years: sixty times its length is still exact.
     pub const MAX_LENGTH: Span = Span::from_micros((1 << 47) - 1);
 
     /// At most `count` units in any span of length `per`.
     ///
     /// # Errors
     ///
-    /// If either is zero or beyond [`Window::MAX_COUNT`] and [`Window::MAX_LENGTH`].
+    /// If either is zero, or beyond [`Window::MAX_COUNT`] or [`Window::MAX_LENGTH`].
     pub fn try_new(count: u64, per: Span, counts: Counts) -> Result<Self, ShapeError> {
         checked_count(count, Self::MAX_COUNT)?;
         checked_length(per, Self::MAX_LENGTH.as_micros())?;
@@ -79,13 +79,13 @@ impl Window {
         self.per
     }
 
-    /// What it counts.
+    /// Which requests the window counts.
     #[must_use]
     pub const fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Whether the time of each unit is kept.
+    /// Whether the time of each unit is kept, so that the window is exact.
     #[must_use]
     pub const fn is_exact(&self) -> bool {
         self.count <= EXACT_WINDOW as u64 && !self.counts.attempts()
@@ -96,12 +96,12 @@ impl Window {
     pub fn room(&self, state: Option<&WindowState>, cost: Cost, now: Timestamp) -> Room {
         match self.begun(state) {
             WindowState::Ring(ring) => ring.look(self, cost, now).room,
-            // A reading would have to look for the newest charge.
+            // Without a reading, which would have to search for the newest charge.
             WindowState::Grid(grid) => grid.room(self, cost, now),
         }
     }
 
-    /// What a request of `cost` would meet at `now`.
+    /// The reading that a request of `cost` would get at `now`.
     pub fn look(&self, state: Option<&WindowState>, cost: Cost, now: Timestamp) -> Reading {
         match self.begun(state) {
             WindowState::Ring(ring) => ring.look(self, cost, now),
@@ -109,8 +109,8 @@ impl Window {
         }
     }
 
-    /// Counts `cost`. Where attempts are counted this may go past the count, and the reading then
-    /// says how long to stay away.
+    /// Counts `cost`. If attempts are counted, this may go past the count, and the reading then says
+    /// how long to stay away.
     pub fn take(
         &self,
         state: Option<&WindowState>,
@@ -129,12 +129,12 @@ impl Window {
         }
     }
 
-    /// Gives back what was taken at `taken_at`, as far as it still counts, and says how much that
-    /// was. A wait that a backoff has imposed stays.
+    /// Gives back `cost`, which was taken at `taken_at`, as far as it still counts. Returns the state
+    /// and the units given back. A wait that a backoff has imposed stays.
     ///
-    /// What was taken is kept at that time or later, if the counter had seen a later one. Until a
-    /// window's length has passed it is so certainly there; then the first units from `taken_at` on
-    /// are taken out, and whatever is left leaves no earlier than it would have.
+    /// The units are kept at `taken_at`, or later if the counter had already seen a later time. So
+    /// until a window's length has passed they are certainly there. Then the first units from
+    /// `taken_at` on are taken out, and those that remain leave no earlier than they would have.
     #[must_use]
     pub fn give_back(
         &self,
@@ -158,7 +158,8 @@ impl Window {
         }
     }
 
-    /// The instant at which `state` is as good as none: when its last charge has left.
+    /// The instant at which `state` need not be kept any more: its last charge has left, and no backoff
+    /// holds.
     #[must_use]
     pub fn fresh_at(&self, state: &WindowState) -> Timestamp {
         match state {
@@ -167,10 +168,10 @@ impl Window {
         }
     }
 
-    /// The state under these numbers of one that was written under those of `old`.
+    /// Converts a state written under the numbers of `old` to these numbers.
     ///
-    /// Charges are facts and count under the new numbers too. Where only a sub-count is known, its
-    /// charges are taken to be as late as they can be.
+    /// Charges are facts and count under the new numbers too. Charges known only by their sub-count are
+    /// taken to be as late as they can be.
     #[must_use]
     pub fn inherit(&self, old: &Self, state: &WindowState) -> WindowState {
         let grid = |last, until, charges: &mut dyn Iterator<Item = (Timestamp, u32)>| {
@@ -192,7 +193,7 @@ impl Window {
         }
     }
 
-    /// A full window: what to assume of a state that cannot be read.
+    /// A full window: the state to assume when the stored one cannot be read.
     #[must_use]
     pub fn exhausted(&self, at: Timestamp) -> WindowState {
         let charges = core::iter::once((at, u32::try_from(self.count).unwrap_or(u32::MAX)));
@@ -203,7 +204,7 @@ impl Window {
         }
     }
 
-    /// The state, or that of a window never used.
+    /// A copy of the state, or the state of a window never used.
     fn begun(&self, state: Option<&WindowState>) -> WindowState {
         match state {
             Some(state) => state.clone(),

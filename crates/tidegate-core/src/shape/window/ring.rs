@@ -1,4 +1,4 @@
-//! The time of each counted unit: a window that is exact.
+//! An exact window, which keeps the time of each counted unit.
 
 use super::{Reading, Room, Window};
 use crate::cost::Cost;
@@ -7,7 +7,7 @@ use crate::time::{Span, Timestamp};
 /// The largest count for which every unit's time is kept.
 pub const EXACT_WINDOW: usize = 64;
 
-/// The times of the newest units, oldest first.
+/// The times of the newest counted units, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ring {
     len: usize,
@@ -30,7 +30,7 @@ impl FromIterator<Timestamp> for Ring {
 }
 
 impl Ring {
-    /// The times, oldest first.
+    /// The times of the units kept, oldest first.
     #[must_use]
     pub fn times(&self) -> impl ExactSizeIterator<Item = Timestamp> + '_ {
         self.times[..self.len].iter().copied()
@@ -72,7 +72,7 @@ impl Ring {
         window.reading(self.len as u64, room, Span::from_micros(reset))
     }
 
-    /// Removes the first units from this time on.
+    /// Removes up to `cost` units, the first ones from `taken_at` on. Returns how many were removed.
     pub(super) fn give_back(&mut self, cost: Cost, taken_at: Timestamp) -> u64 {
         let times = &self.times[..self.len];
         let from = times.partition_point(|time| *time < taken_at);
@@ -105,7 +105,8 @@ impl Ring {
     }
 }
 
-/// The room beside what counts, as it is told at `now`, which may be before the newest unit.
+/// The room beside the units that count, restated for a clock that shows `now`, which may be before the
+/// newest unit.
 fn room(live: &[Timestamp], window: &Window, cost: Cost, now: Timestamp) -> Room {
     if cost.get() > window.count() {
         return Room::Never;

@@ -16,7 +16,7 @@ use crate::file::written::scalar::{DurationText, Number};
 use crate::file::written::word::Only;
 use crate::file::wrong::Wrong;
 
-/// What few limits have.
+/// The settings that few limits have.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Special {
     unless: Option<Dimension>,
@@ -25,11 +25,12 @@ pub(super) struct Special {
     forgives: bool,
 }
 
-/// Numbers that are in order whatever stands beside them, to try each alone.
+/// Valid numbers, which stand in for the others while one number is tried alone.
 const USUAL: Threshold = Threshold { block_at: 2, per: Span::SECOND, block: Span::SECOND };
 
 impl Check {
-    /// Whom the limit leaves alone, and what it counts and forgives; none if that is wrong.
+    /// Checks whom the limit exempts, and what it counts and forgives; `None` if something is
+    /// wrong.
     pub(super) fn special(
         &mut self,
         written: &written::Limit,
@@ -40,7 +41,8 @@ impl Check {
         let unless = written.unless.as_ref().and_then(|word| Some((self.word(word)?, word.place)));
         let distinct =
             written.distinct.as_ref().and_then(|word| Some((self.word(word)?, word.place)));
-        // An address is known with all its prefixes, and each of them is in one of the wider ones.
+        // If an address is known, so are all its prefixes, and each of them lies in one of the
+        // wider ones.
         let with = |dimension: Dimension, by: Dimension| {
             dimension == by || dimension.prefix_length().and(by.prefix_length()).is_some()
         };
@@ -93,7 +95,7 @@ impl Check {
         (self.problems.len() == before).then_some(special)
     }
 
-    /// The shape of these numbers.
+    /// The shape of attempts with these numbers.
     pub(super) fn attempts(
         &mut self,
         attempts: &Placed<AttemptsNumbers>,
@@ -115,7 +117,7 @@ impl Check {
         Some(Shape::Attempts(attempts))
     }
 
-    /// Whether fields of both manners stand side by side, which is told.
+    /// Whether fields of both manners of blocks stand side by side; if so, that is reported.
     fn mixes_manners(&mut self, written: &AttemptsNumbers) -> bool {
         let windows = [
             written.temp.as_ref().map(|temp| ("temp", temp.place)),
@@ -183,7 +185,7 @@ impl Check {
 
     fn block_at(&mut self, written: &Placed<Number>) -> Option<u16> {
         let block_at = self.number(written, "block_at")?;
-        // What is beyond the type is beyond the range, which is for the core to say.
+        // A number beyond the type is beyond the range too, which the core reports.
         let block_at = u16::try_from(block_at).unwrap_or(u16::MAX);
         self.alone(written.place, Threshold { block_at, ..USUAL }).map(|made| made.block_at)
     }
@@ -194,7 +196,7 @@ impl Check {
         self.alone(written.place, Threshold { per, ..USUAL }).map(|made| made.per)
     }
 
-    /// Each number is tried alone first, so that one that is wrong does not hide the other.
+    /// Tries one number alone, so that a wrong number does not hide the next.
     fn alone(&mut self, place: Place, threshold: Threshold) -> Option<Threshold> {
         let made: Result<Attempts, ShapeError> = Attempts::try_new(threshold, None);
         made.map(|made| *made.temp()).map_err(|error| self.say(place, error)).ok()

@@ -1,4 +1,5 @@
-//! Every limit can be the one that refuses; if not, somebody believes in a limit that does nothing.
+//! Checks that every limit can be the one that refuses; if not, somebody believes in a limit that
+//! does nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -57,13 +58,13 @@ impl Used<'_> {
         if self.sound.place == other.sound.place {
             return false;
         }
-        // What a policy does not share, no other one charges.
+        // No other policy charges a limit that is not shared.
         let name = self.sound.limit.name();
         let is_with = |all: &HashSet<&Name>| all.contains(other.sound.limit.name());
         let together =
             !self.is_shared || (other.is_shared && companions.get(name).is_some_and(is_with));
         let idle = |a: &Self, b: &Self| is_idle_beside(a.ruled(), b.ruled(), given);
-        // Of two that say the same, the first one stays.
+        // Of two limits that imply each other, the first one stays.
         together
             && idle(&self, other)
             && (other.sound.place < self.sound.place || !idle(other, &self))

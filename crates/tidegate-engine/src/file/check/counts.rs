@@ -9,7 +9,8 @@ use crate::file::written::word::{Counted, Word};
 use crate::file::wrong::Wrong;
 
 impl Check {
-    /// What is counted, if the backoff fits that.
+    /// Which requests are counted, with the backoff if there is one; `None` if the two do not go
+    /// together.
     pub(super) fn counts(
         &mut self,
         counts: Option<&Placed<Word<Counted>>>,

@@ -1,7 +1,7 @@
 //! Environments: one file, other numbers in some of them.
 //!
-//! Everything is checked for every environment in which a limit has numbers of its own, whichever was
-//! asked for: what is wrong in one place is found where another is deployed.
+//! Everything is checked for every environment in which a limit has numbers of its own, whichever
+//! was asked for: what is wrong in one environment is found even where another is deployed.
 
 use tidegate_core::{Name, PolicySetBuilder};
 
@@ -18,7 +18,8 @@ use crate::file::wrong::Wrong;
 use crate::file::yaml::short;
 
 impl Check {
-    /// The environments that the file declares; the one that was asked for is one of them.
+    /// Reads the environments that the file declares. If the one that was asked for is not among
+    /// them, that is reported.
     pub(super) fn declared(&mut self, ours: &Ours, asked: Option<&str>) {
         let list = ours.environments.as_ref();
         for written in list.map_or(&[][..], |list| list.value.as_slice()) {
@@ -38,8 +39,8 @@ impl Check {
         }
     }
 
-    /// The policies of the environment that was asked for, or without any; none if something is wrong
-    /// with those of any environment.
+    /// The policies of the environment that was asked for, or those without any; `None` if
+    /// something is wrong with them. Those of all other environments are checked as well.
     pub(super) fn policies_everywhere(
         &mut self,
         ours: &Ours,
@@ -62,7 +63,8 @@ impl Check {
         chosen
     }
 
-    /// What was found before without the environment is not told again because of it.
+    /// Drops problems of an environment that were found without it already, and marks the others
+    /// with it.
     fn keep_what_is_new(&mut self, before: usize, environment: &Name) {
         let mut found = self.problems.split_off(before);
         let problems = &self.problems;
@@ -77,8 +79,8 @@ impl Check {
         self.problems.append(&mut found);
     }
 
-    /// What a limit says about the environment that is being checked: its numbers there, or nothing;
-    /// none if that is wrong.
+    /// The numbers of a limit in the environment that is being checked: `Some(None)` if it has the
+    /// usual ones there, `None` if they are wrong.
     pub(super) fn numbers_here(
         &mut self,
         limit: &written::Limit,
@@ -102,7 +104,7 @@ impl Check {
         self.made_whole(&given, (&owner.0, owner.1), usual).map(Some)
     }
 
-    /// Tells if there is no such environment.
+    /// Reports an environment that is not declared.
     fn known_environment(&mut self, name: &str, place: Place) {
         let mut declared = self.environments.iter().map(|declared| declared.value.as_str());
         if declared.any(|declared| declared == name) {

@@ -11,17 +11,17 @@ use crate::file::written::word::{CountedBy, Word};
 use crate::file::wrong::Wrong;
 use crate::file::yaml::short;
 
-/// A limit that is in order by itself.
+/// A limit that is in order by itself, before it is compared with others.
 #[derive(Clone, Debug)]
 pub(super) struct Sound {
     pub(super) limit: Limit,
-    /// All its numbers: the usual ones, and those of its overrides.
+    /// All numbers of the limit: the usual ones, and those of its overrides.
     pub(super) shapes: Vec<Shape>,
-    /// Where its name stands.
+    /// Where the name of the limit stands.
     pub(super) place: Place,
 }
 
-/// What overrides of a limit are judged by, as far as it is in order.
+/// The parts of a limit that its overrides are checked against; `None` where a part is wrong.
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'w> {
     pub(super) scope: Option<Scope>,
@@ -29,12 +29,12 @@ pub(super) struct Frame<'w> {
     pub(super) cost: Option<CostRule>,
     /// Where the cost is written, if it is.
     pub(super) at_cost: Option<Place>,
-    /// Whether distinct values are counted, of which fewer are told apart.
+    /// Whether the limit counts distinct values, of which fewer can be told apart.
     pub(super) is_distinct: bool,
 }
 
 impl Check {
-    /// A limit with numbers of its own.
+    /// Checks a limit that is written out, as opposed to one named by `shared`.
     pub(super) fn limit(&mut self, limit: &Placed<written::Limit>) -> Option<Sound> {
         let written = &limit.value;
         let owner = ("a limit", limit.place);
@@ -79,7 +79,7 @@ impl Check {
         Some(Sound { limit, shapes, place })
     }
 
-    /// The one shape among those that could be given.
+    /// The one shape that is given; none or several are reported.
     pub(super) fn one_shape<'w>(
         &mut self,
         owner: &str,
@@ -106,7 +106,7 @@ impl Check {
         frame: Frame<'_>,
     ) -> Option<Shape> {
         let shape = self.shape(numbers, frame.is_distinct)?;
-        // An attempt is one, whatever it costs.
+        // An attempt counts once, whatever a request costs.
         if shape.kind() == Kind::Attempts {
             return Some(shape);
         }
@@ -187,7 +187,7 @@ impl Check {
         }
     }
 
-    /// The name of a limit that is named only to be told apart, without judging it.
+    /// The name of a limit, if it is valid; nothing is reported.
     pub(super) fn called(limit: &written::Limit) -> Option<Name> {
         limit.name.as_ref().and_then(|name| Name::try_new(&name.value.0).ok())
     }

@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use crate::file::place::{Place, Placed};
 use crate::file::yaml;
 
-/// Looks for the rest of a path; gives the place of the last part that was found.
+/// Looks for the rest of a path, and returns the place of the last part that was found.
 #[derive(Clone, Copy)]
 struct Rest<'p> {
     path: &'p str,
@@ -53,7 +53,7 @@ impl<'de> Visitor<'de> for Rest<'_> {
                 map.next_value::<IgnoredAny>()?;
             } else if rest.is_empty() {
                 let value = map.next_value::<Placed<IgnoredAny>>()?.place;
-                // A mapping begins on a line of its own; its key says more.
+                // A mapping begins on a line of its own; the place of its key says more.
                 found = if value.end > value.start { value } else { key.place };
             } else {
                 found = map.next_value_seed(Rest { path: rest, so_far: key.place })?;

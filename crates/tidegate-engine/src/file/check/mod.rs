@@ -31,25 +31,25 @@ use super::wrong::Wrong;
 use super::yaml::short;
 use super::{Door, File};
 
-/// What has been found wrong so far.
+/// The check of one file: its text, and the problems found so far.
 pub(super) struct Check {
     /// The text as it was read.
     text: String,
-    /// The text as it is shown: the same, without what nobody may see.
+    /// The text as it is shown: with secrets covered.
     source: Arc<NamedSource<String>>,
     problems: Vec<Problem>,
-    /// The environments there are, and the one that is being checked.
+    /// The environments that the file declares; `environment` is the one that is being checked.
     environments: Vec<Placed<Name>>,
     environment: Option<Name>,
 }
 
-/// Where a [`Door`] says what is wrong with its sections.
+/// Collects what a [`Door`] finds wrong with its sections.
 pub struct Report<'c>(&'c mut Check);
 
-/// After so many problems nobody looks for more: a file could have one for every few bytes.
+/// The most problems that are looked for: a file could have one for every few bytes.
 const MOST: usize = 1_000;
 
-/// After so many problems nothing is suggested any more: what is shown comes before.
+/// After this many problems nothing is suggested any more: those that are shown come before.
 const SUGGESTED: usize = 100;
 
 // === impl Check ===
@@ -72,17 +72,18 @@ impl Check {
         self.note(place, None, wrong.into());
     }
 
-    /// Notes a problem that has to do with another place, and what is there.
+    /// Notes a problem that has to do with another place too; `other` is that place and what is
+    /// there.
     fn say_of_two(&mut self, place: Place, other: (Place, &'static str), wrong: impl Into<Wrong>) {
         self.note(place, Some(other), wrong.into());
     }
 
-    /// Whether enough has been found, so that the rest need not be looked at.
+    /// Whether enough problems have been found, so that the rest need not be looked at.
     const fn is_enough(&self) -> bool {
         self.problems.len() >= MOST
     }
 
-    /// Whether it is worth looking for what was meant.
+    /// Whether it is still worth looking for suggestions.
     const fn suggests(&self) -> bool {
         self.problems.len() < SUGGESTED
     }
@@ -98,7 +99,7 @@ impl Check {
         FileError::new(self.problems)
     }
 
-    /// Checks the whole, for the environment that is asked for if there is one.
+    /// Checks the whole file, for the given environment if there is one.
     pub(super) fn file<D: Door>(
         mut self,
         top: Top<D>,
@@ -125,9 +126,9 @@ impl Check {
 // === impl Report ===
 
 impl Report<'_> {
-    /// Says what is wrong with the value at `path`, names of fields with points between them, such
-    /// as `server.listen` or `http.routes[0].cost`; and what to do about it. If nothing is written there,
-    /// the error points at what comes closest.
+    /// Says what is wrong with the value at `path`, and what to do about it. The path is names of
+    /// fields with points between them, such as `server.listen` or `http.routes[0].cost`. If
+    /// nothing is written there, the error points at what comes closest.
     pub fn say(&mut self, path: &str, message: impl AsRef<str>) {
         let place = locate::path(&self.0.text, path);
         self.say_at(place, message);

@@ -7,7 +7,8 @@ use crate::file::written::limit as written;
 use crate::file::wrong::Wrong;
 
 impl Check {
-    /// The outcomes a limit counts by, if it says any; nothing if they are wrong.
+    /// The outcomes that a limit counts by: `Some(None)` if it gives none, `None` if they are
+    /// wrong.
     pub(super) fn outcomes(&mut self, limit: &written::Limit) -> Option<Option<Outcomes>> {
         let Some(written) = &limit.outcome else { return Some(None) };
         let before = self.problems.len();
@@ -20,7 +21,7 @@ impl Check {
         let mut codes = Vec::new();
         for at in &written.value {
             let Some(number) = self.number(at, "outcome") else { continue };
-            // What is beyond the type is beyond the range, which is for the core to say.
+            // A number beyond the type is beyond the range too, which the core reports.
             let code = u16::try_from(number).unwrap_or(u16::MAX);
             match Outcomes::try_new([code]) {
                 Ok(_) => codes.push(code),

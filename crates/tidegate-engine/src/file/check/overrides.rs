@@ -1,4 +1,4 @@
-//! Other numbers for some: each in the shape of its limit, for one value of one dimension.
+//! Overrides: other numbers for one value of one dimension, each in the shape of its limit.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::file::written::limit as written;
 use crate::file::written::word::Word;
 use crate::file::wrong::Wrong;
 
-/// Whom an override is for.
+/// The value that an override is for, and where it stands.
 struct Selected<'w> {
     dimension: Dimension,
     value: &'w str,
@@ -23,8 +23,8 @@ struct Selected<'w> {
 }
 
 impl Check {
-    /// The limit with its overrides; none if something is wrong with it or one of them. Their numbers
-    /// are added to `shapes`.
+    /// The limit with its overrides; `None` if something is wrong with the limit or with one of
+    /// them. The numbers of the overrides are added to `shapes`.
     pub(super) fn overridden(
         &mut self,
         mut limit: Option<Limit>,
@@ -51,7 +51,7 @@ impl Check {
             let rule = selected.zip(shape).and_then(|(selected, shape)| {
                 Some((self.rule(&selected, shape, &mut seen)?, selected.place))
             });
-            // Once something is wrong, the others are only looked at.
+            // Once something is wrong, the remaining overrides are only checked.
             limit = limit.zip(rule).and_then(|(limit, (rule, place))| {
                 limit.overridden(rule).map_err(|error| self.say(place, of_override(error))).ok()
             });
@@ -124,7 +124,7 @@ impl Check {
         self.fitting_shape(filled.numbers(), frame)
     }
 
-    /// Some numbers, made whole with the usual ones; none if they are not of the same shape.
+    /// The given numbers, completed with the usual ones; `None` if they are not of the same shape.
     pub(super) fn made_whole(
         &mut self,
         given: &Given,
@@ -169,7 +169,7 @@ fn same_as(dimension: Dimension, value: &str) -> String {
     }
 }
 
-/// What the core has against an override.
+/// The problem that the core has with an override.
 fn of_override(error: LimitError) -> Wrong {
     match error {
         LimitError::Override { error, .. } => Wrong::BadOverride(error),
@@ -178,7 +178,7 @@ fn of_override(error: LimitError) -> Wrong {
             Wrong::CostAboveCapacity { cost, capacity }
         }
         LimitError::TooManyNumbers { .. } => Wrong::TooManyOverrides,
-        // About the limit, which was asked before.
+        // The rest are about the limit itself, which was checked before.
         LimitError::NotAttempts { .. } => Wrong::NotAttempts { field: "distinct" },
         LimitError::DistinctOfItself { dimension, .. } => Wrong::DistinctOfItself { dimension },
         LimitError::TooManyDistinct { .. } => Wrong::TooManyDistinct,

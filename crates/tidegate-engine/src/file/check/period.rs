@@ -9,11 +9,11 @@ use crate::file::written::word::Starts;
 use crate::file::wrong::Wrong;
 use crate::file::yaml::short;
 
-/// The units of a calendar, by their names.
+/// The units of a calendar that a period can have.
 const CALENDAR: [Unit; 4] = [Unit::Hour, Unit::Day, Unit::Week, Unit::Month];
 
 impl Check {
-    /// A calendar's period or a fixed one, each with the fields that go with it.
+    /// The period of a quota: a calendar's or a fixed one, each with the fields that go with it.
     pub(super) fn period(
         &mut self,
         quota: &QuotaNumbers,
@@ -71,7 +71,7 @@ impl Check {
         }
         match Calendar::try_new(unit, name, day) {
             Ok(calendar) => {
-                // A day that was refused is not to be taken for none.
+                // A billing day that was refused must not pass for one that was not given.
                 (day.is_some() == number.is_some()).then_some(Period::Calendar(calendar))
             }
             Err(error) => {

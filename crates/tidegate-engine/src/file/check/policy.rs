@@ -15,10 +15,10 @@ use crate::file::yaml::short;
 #[derive(Clone, Debug)]
 pub(super) struct Policy {
     pub(super) name: Option<Name>,
-    /// Where its name stands.
+    /// Where the name of the policy stands.
     pub(super) place: Place,
     pub(super) class: Option<Name>,
-    /// Where it says what it guards.
+    /// Where it is written what the policy guards.
     pub(super) at_protects: Option<Place>,
     pub(super) preset: Option<Placed<Preset>>,
     ways: Option<Ways>,
@@ -79,7 +79,7 @@ impl Check {
         let class = written.class.as_ref().map(|class| self.name(class));
         let ways = self.ways(written, preset.as_ref(), &called, place);
         let limits = self.limits(written, preset.as_ref(), &called, place);
-        // A class or preset that is wrong is none, and then the policy is not built.
+        // A class or preset that is wrong is missing here, so the policy must not be built.
         let ways = ways.filter(|_| class.as_ref().is_none_or(Option::is_some));
         let ways = ways.filter(|_| preset.is_some() == written.preset.is_some());
         let at_protects = at_protects(written);
@@ -142,7 +142,7 @@ impl Check {
     }
 
     /// Whether a policy, or its preset, says that it guards something milder than its class stands
-    /// for, which is told.
+    /// for; if so, that is reported.
     fn is_milder(&mut self, written: &Written, said: Option<Protects>, called: &str) -> bool {
         let (Some(protects), Some(than), Some(class)) = (said, of_class(written), &written.class)
         else {
@@ -158,7 +158,7 @@ impl Check {
         true
     }
 
-    /// The deadline that was given, if one was; nothing if it is wrong.
+    /// The deadline of a policy: `Some(None)` if it gives none, `None` if it is wrong.
     fn deadline(&mut self, written: &Written, called: &str) -> Option<Option<Span>> {
         let Some(text) = &written.deadline else { return Some(None) };
         let deadline = self.duration(text)?;
@@ -192,7 +192,7 @@ impl Check {
             Some(preset) => with_preset(preset, own),
             None => own,
         };
-        // Those that are wrong count too; of a preset, those whose place is taken do not.
+        // Wrong limits count too; limits of a preset that are replaced do not.
         let count = all.len().max(limits.len());
         if count > MAX_LIMITS {
             let ready = count.saturating_sub(limits.len());
@@ -217,7 +217,7 @@ impl Check {
     }
 }
 
-/// Where it is said what a policy guards: by itself, by its preset or by its class.
+/// Where it is written what a policy guards: in `protects`, `preset` or `class`.
 fn at_protects(written: &Written) -> Option<Place> {
     let of_preset = || written.preset.as_ref().map(|preset| preset.place);
     let by_class = || written.class.as_ref().filter(|_| of_class(written).is_some());
@@ -225,14 +225,14 @@ fn at_protects(written: &Written) -> Option<Place> {
     protects.or_else(of_preset).or_else(|| by_class().map(|class| class.place))
 }
 
-/// What the class stands for that a policy is bound to, if it is one of the usual ones.
+/// What the class of a policy stands for, if it is one of the usual ones.
 fn of_class(written: &Written) -> Option<Protects> {
     let class = written.class.as_ref()?;
     Protects::of_class(&Name::try_new(&class.value.0).ok()?)
 }
 
-/// Ready-made limits, those of one's own in the place of the ones they have the name of, and the rest
-/// after them.
+/// The limits of a preset, each replaced by the policy's own limit of the same name if there is
+/// one, and the rest of the policy's own limits after them.
 fn with_preset(preset: &Placed<Preset>, mut own: Vec<Use>) -> Vec<Use> {
     let mut all = Vec::new();
     for limit in preset.value.limits() {
@@ -251,7 +251,7 @@ fn with_preset(preset: &Placed<Preset>, mut own: Vec<Use>) -> Vec<Use> {
 // === impl Policy ===
 
 impl Policy {
-    /// As the core takes it, if it is in order.
+    /// The policy as the core takes it, if it is in order.
     pub(super) fn spec(&self) -> Option<PolicySpec> {
         let (name, ways) = (self.name.clone()?, self.ways?);
         let mut spec = PolicySpec::new(name, ways.failure).overflow(ways.overflow);
@@ -293,7 +293,7 @@ impl Use {
 // === impl WrittenLimit ===
 
 impl WrittenLimit {
-    /// A field that stands beside `shared`, and where.
+    /// The first field that stands beside `shared`, and where it stands.
     fn beside_shared(&self) -> Option<(&'static str, Place)> {
         fn at<T>(field: &'static str, value: &Option<Placed<T>>) -> Option<(&'static str, Place)> {
             value.as_ref().map(|value| (field, value.place))
@@ -319,8 +319,8 @@ impl WrittenLimit {
     }
 }
 
-/// Why a policy that guards this may not fail like that: an outage must not open an entrance, nor close
-/// what is not critical.
+/// The problem with a failure mode that a policy must not have: an outage must not open an
+/// entrance, nor close what is not critical.
 fn not_allowed(called: &str, protects: Option<Protects>, failure: FailureMode) -> Option<Wrong> {
     let policy = called.to_owned();
     match protects {

@@ -13,7 +13,7 @@ use crate::file::wrong::Wrong;
 use crate::file::yaml::short;
 
 impl Check {
-    /// What a word stands for.
+    /// The value that a word stands for; a word that is not known is reported.
     pub(super) fn word<W: Words>(&mut self, word: &Placed<Word<W>>) -> Option<W> {
         let meaning = word.value.meaning();
         if meaning.is_none() {
@@ -26,7 +26,7 @@ impl Check {
         meaning
     }
 
-    /// What a word stands for, if it is given; the usual if it is not.
+    /// The value that a word stands for, or the usual one if no word is given.
     pub(super) fn word_or<W: Words>(
         &mut self,
         word: Option<&Placed<Word<W>>>,
@@ -60,8 +60,8 @@ impl Check {
     }
 
     /// Whether a number is written in digits alone. YAML readers disagree about `0x10`, `1_000` and
-    /// `+5`, and nobody should have to know which of them reads this file. What has an anchor stands
-    /// beside it.
+    /// `+5`, and nobody should have to know which of them reads this file. A number with an anchor
+    /// before it is accepted as it is.
     fn is_decimal(&self, place: Place) -> bool {
         let place = place.within(&self.text);
         let written = &self.text[place.start..place.end];
@@ -82,7 +82,7 @@ impl Check {
         }
     }
 
-    /// A value that has to be there.
+    /// A value that has to be there; if it is missing, that is reported.
     pub(super) fn required<'v, T>(
         &mut self,
         value: Option<&'v T>,
@@ -97,7 +97,7 @@ impl Check {
         value
     }
 
-    /// Whether a section that was not found stands there under a name that resembles its own.
+    /// Whether a missing section is there under a misspelt name.
     pub(super) fn is_misspelt(&self, section: &str) -> bool {
         self.problems.iter().any(|problem| match &problem.wrong {
             Wrong::UnknownField { suggestion, .. } => suggestion.as_deref() == Some(section),
@@ -105,7 +105,7 @@ impl Check {
         })
     }
 
-    /// Whether a text is short enough to be a fact of a request.
+    /// Whether a text is short enough to be a fact of a request; if not, that is reported.
     pub(super) fn fits(&mut self, text: &str, place: Place) -> bool {
         let fits = text.len() <= MAX_TEXT;
         if !fits {
@@ -115,7 +115,7 @@ impl Check {
     }
 }
 
-/// The text in small letters, with `-` for what a name cannot have.
+/// A name that resembles the text: in small letters, with `-` for what a name cannot have.
 fn similar_name(text: &str) -> Option<String> {
     let letters = text.trim().chars().map(|c| match c.to_ascii_lowercase() {
         c @ ('a'..='z' | '0'..='9' | '_' | '-' | '.') => c,

@@ -1,4 +1,4 @@
-//! All policies together: names, shared limits, counters that would be one.
+//! All policies together: names, shared limits, counters that two limits would share.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,17 +12,18 @@ use crate::file::suggest::nearest;
 use crate::file::written::Ours;
 use crate::file::wrong::Wrong;
 
-/// How often the set is built again without what was wrong, to find what else is.
+/// How often the set is built, each time without the limit that was refused, to find what else is
+/// wrong.
 const ATTEMPTS: usize = 16;
 
 /// A limit that the core refuses, another place that has to do with it, and what is wrong.
 type Refused = ((usize, usize, Place), Option<(Place, &'static str)>, Wrong);
 
-/// Among how many names the one that was meant is looked for.
+/// The most names among which a suggestion is looked for.
 const MOST_NAMES: usize = 200;
 
 impl Check {
-    /// The policies as the core takes them; none if something is wrong with them.
+    /// The policies as the core takes them; `None` if something is wrong with them.
     pub(super) fn policies(&mut self, ours: &Ours) -> Option<PolicySetBuilder> {
         let before = self.problems.len();
         let shared = self.shared(ours);
@@ -68,7 +69,8 @@ impl Check {
         }
     }
 
-    /// Each preset is used once, or its limits would count together. A second one is not looked at.
+    /// Reports a preset that is used twice, because its limits would count together. The limits of
+    /// the second one are not looked at any further.
     fn distinct_presets(&mut self, policies: &mut [Policy]) {
         let mut seen: HashMap<Preset, Place> = HashMap::new();
         for policy in policies {
@@ -93,8 +95,8 @@ impl Check {
         }
     }
 
-    /// Shared limits that are used are there, and those that are there are used. What is wrong by
-    /// itself has been told, and counts as there and as used.
+    /// Reports shared limits that are used and not defined, or defined and not used. A shared limit
+    /// with something wrong in it has been reported before, and counts as defined and as used.
     fn known_shared(&mut self, ours: &Ours, policies: &mut [Policy]) {
         let list = ours.shared.as_deref().unwrap_or_default();
         let known: HashSet<Name> =
@@ -132,8 +134,8 @@ impl Check {
         }
     }
 
-    /// Lets the core build the set, again and again without what it refuses. Whoever was told of a
-    /// problem already is not told of what follows from it.
+    /// Lets the core build the set, again and again without the limits that it refuses. If problems
+    /// were found before, an error that may follow from them is not reported.
     fn built(
         &mut self,
         shared: &[Sound],
@@ -186,8 +188,8 @@ impl Check {
     }
 }
 
-/// Two limits of one policy that cannot stand side by side because of outcomes: the one that is left
-/// out, where the other is and what it does.
+/// The refusal of two limits of one policy that cannot stand side by side because of outcomes: the
+/// limit that is left out, where the other one is, and what that one does.
 fn of_two(
     policies: &[Policy],
     policy: &Name,
@@ -199,7 +201,8 @@ fn of_two(
     Some((found, other, Wrong::MixedOutcomes(error)))
 }
 
-/// The limit that the core calls `policy/limit`: its policy, its place there, and in the file.
+/// The limit that the core calls `policy/limit`: the index of its policy, its index there, and its
+/// place in the file.
 fn find(policies: &[Policy], owner: &str) -> Option<(usize, usize, Place)> {
     let (policy_name, name) = owner.split_once('/')?;
     let policy = policies

@@ -1,5 +1,5 @@
-//! The shapes: which of them is written, its numbers made whole with those of its limit, and what they
-//! mean. What else there is in a file does not tell one shape from another.
+//! The shapes: which of them is written, its numbers completed with those of its limit, and what
+//! they mean. The rest of the checks hardly tells one shape from another.
 
 use tidegate_core::{Bucket, Counts, Period, Quota, Rate, Shape, ShapeError, Span, Window};
 
@@ -14,7 +14,7 @@ use crate::file::written::scalar::RateText;
 use crate::file::wrong::Wrong;
 use crate::file::yaml::short;
 
-/// The numbers of a shape as written, whichever it is.
+/// The numbers of a shape as they are written, whichever shape it is.
 #[derive(Clone, Copy)]
 pub(super) enum Numbers<'w> {
     Bucket(&'w Placed<written::Bucket>),
@@ -31,7 +31,7 @@ pub(super) struct Given {
     attempts: Option<Placed<AttemptsNumbers>>,
 }
 
-/// The numbers of an override, with those of its limit for what was left out.
+/// The numbers of an override or an environment, completed with those of its limit.
 pub(super) enum Filled {
     Bucket(Placed<written::Bucket>),
     Window(Placed<WindowNumbers>),
@@ -42,7 +42,7 @@ pub(super) enum Filled {
 // === impl Numbers ===
 
 impl<'w> Numbers<'w> {
-    /// All that a limit gives: those of one shape, if it is in order.
+    /// The numbers that a limit gives: those of one shape, if it is in order.
     pub(super) fn of(limit: &'w Limit) -> Vec<Self> {
         let given = [
             limit.bucket.as_ref().map(Self::Bucket),
@@ -71,7 +71,7 @@ impl<'w> Numbers<'w> {
         }
     }
 
-    /// Where the most that fits at once is written.
+    /// Where the number is written that says how much fits at once.
     pub(super) fn at_capacity(self) -> Place {
         let number = match self {
             Self::Bucket(bucket) => bucket.value.burst.as_ref(),
@@ -166,9 +166,9 @@ pub(super) fn is_blank(numbers: Numbers<'_>) -> bool {
     }
 }
 
-/// What an override says, and what its limit says where it says nothing; none if they are of
-/// different shapes. A period and what goes with it are taken from one of both, and so are the way
-/// of counting and its backoff, and the manner of blocks.
+/// The given numbers, completed with the usual ones of their limit; `None` if they are of different
+/// shapes. A period and its fields are taken together from one of the two, and so are the way of
+/// counting and its backoff, and the manner of blocks.
 pub(super) fn filled(given: Numbers<'_>, usual: Numbers<'_>) -> Option<Filled> {
     Some(match (given, usual) {
         (Numbers::Bucket(given), Numbers::Bucket(usual)) => {
@@ -245,7 +245,7 @@ fn fill_threshold(
 // === impl Check ===
 
 impl Check {
-    /// The shape of these numbers; of attempts, whether distinct values are counted matters.
+    /// The shape of these numbers; whether distinct values are counted matters for attempts only.
     pub(super) fn shape(&mut self, numbers: Numbers<'_>, is_distinct: bool) -> Option<Shape> {
         match numbers {
             Numbers::Bucket(bucket) => self.bucket(&bucket.value, bucket.place),
@@ -261,7 +261,7 @@ impl Check {
         let burst = self.required(bucket.burst.as_ref(), owner, "burst", "burst: 20");
         let rate = rate.and_then(|rate| self.rate(rate));
         let number = burst.and_then(|burst| self.number(burst, "burst"))?;
-        // Without a rate, the burst is still looked at.
+        // Without a rate, the burst is still checked.
         let usual = Rate::per_second(1).ok()?;
         match Bucket::try_new(rate.unwrap_or(usual), number) {
             Ok(bucket) => rate.map(|_| Shape::Bucket(bucket)),
@@ -289,7 +289,7 @@ impl Check {
         let count = self.required(window.count.as_ref(), owner, "count", "count: 100");
         let per = self.required(window.per.as_ref(), owner, "per", "per: 10min");
         let counts = self.counts(window.counts.as_ref(), window.backoff.as_ref());
-        // Each number is tried alone first, so that one that is wrong does not hide the other.
+        // Each number is tried alone first, so that a wrong one does not hide the other.
         let count = count.and_then(|at| {
             let count = self.number(at, "count")?;
             self.right(at.place, Window::try_new(count, Span::SECOND, Counts::Admitted))
@@ -320,7 +320,7 @@ impl Check {
         self.right(place, quota).map(Shape::Quota)
     }
 
-    /// What was made, or none and why.
+    /// The result, or `None` after its error has been reported.
     fn right<T>(&mut self, place: Place, made: Result<T, ShapeError>) -> Option<T> {
         made.map_err(|error| self.say(place, error)).ok()
     }

@@ -1,4 +1,5 @@
-//! Attempts as they are written: two windows with blocks of fixed length, or one and a ladder.
+//! Attempts as they are written: two windows with blocks of fixed length, or one window and a
+//! ladder.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -15,9 +16,9 @@ use super::schemas::one_manner;
 use super::word::{AllLevels, Word};
 use crate::file::place::Placed;
 
-/// Tries, and a block when they are too many. Either `temp`, and `long` if wanted: every try counts,
-/// and blocks have a fixed length. Or `block_at`, `per` and `ladder`: tries that are refused leave no
-/// trace, and blocks that come often grow longer.
+/// A count of tries, and a block when there are too many. Either `temp`, and `long` if wanted:
+/// every try counts, and blocks have a fixed length. Or `block_at`, `per` and `ladder`: tries that
+/// are refused leave no trace, and blocks that come often grow longer.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Attempts", transform = one_manner)]
@@ -32,7 +33,7 @@ pub(in crate::file) struct AttemptsNumbers {
     #[serde(default, deserialize_with = "present")]
     #[schemars(range(min = 2, max = MAX_BLOCK_AT))]
     pub(in crate::file) block_at: Option<Placed<Number>>,
-    /// In how long.
+    /// The length of the window.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) per: Option<Placed<DurationText>>,
     /// The levels that blocks climb: `all`, or some of L1 (15 s), L2 (1 min), L3 (5 min), L4 (30 min),
@@ -49,7 +50,7 @@ pub(in crate::file) struct ThresholdNumbers {
     /// The attempt that is refused and begins the block: 5 lets 4 pass.
     #[schemars(range(min = 2, max = MAX_BLOCK_AT))]
     pub(in crate::file) block_at: Option<Placed<Number>>,
-    /// In how long.
+    /// The length of the window.
     pub(in crate::file) per: Option<Placed<DurationText>>,
     /// How long the block lasts.
     pub(in crate::file) block: Option<Placed<DurationText>>,
@@ -58,13 +59,13 @@ pub(in crate::file) struct ThresholdNumbers {
 /// The levels of a ladder.
 #[derive(Clone, Debug)]
 pub(in crate::file) enum LadderText {
-    /// `all`.
+    /// The word `all`.
     All(Word<AllLevels>),
-    /// From one to another.
+    /// The levels from one to another.
     Some(Levels),
 }
 
-/// Where blocks begin, and where they rise to.
+/// The level at which blocks begin, and the level they rise to.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::file) struct Levels {
@@ -76,7 +77,7 @@ pub(in crate::file) struct Levels {
     pub(in crate::file) to: Option<Placed<Word<Level>>>,
 }
 
-/// What a ladder can be.
+/// What can be written as a ladder, for errors.
 pub(in crate::file) const LADDER: &str = "`all`, or levels such as `{ from: L1, to: L4 }`";
 
 struct LadderVisitor;
@@ -123,18 +124,18 @@ impl<'de> Visitor<'de> for LadderVisitor {
 // === impl AttemptsNumbers ===
 
 impl AttemptsNumbers {
-    /// Where the number stands that says how many pass.
+    /// The number that says how many attempts pass, and where it stands.
     pub(in crate::file) fn block_at(&self) -> Option<&Placed<Number>> {
         let of_temp = || self.temp.as_ref().and_then(|temp| temp.value.block_at.as_ref());
         self.block_at.as_ref().or_else(of_temp)
     }
 
-    /// Whether anything of the manner with two windows is written.
+    /// Whether any field of the manner with windows is written.
     pub(in crate::file) const fn has_windows(&self) -> bool {
         self.temp.is_some() || self.long.is_some()
     }
 
-    /// Whether anything of the manner with a ladder is written.
+    /// Whether any field of the manner with a ladder is written.
     pub(in crate::file) const fn climbs(&self) -> bool {
         self.block_at.is_some() || self.per.is_some() || self.ladder.is_some()
     }

@@ -25,70 +25,73 @@ use crate::file::place::Placed;
 pub(in crate::file) struct Limit {
     /// The name of a limit of the list `shared`. Nothing else stands beside it.
     pub(in crate::file) shared: Option<Placed<NameText>>,
-    /// What answers and metrics call it; unique within its policy.
+    /// The name of the limit in answers and metrics; unique within its policy.
     pub(in crate::file) name: Option<Placed<NameText>>,
-    /// What it counts by: a dimension, a list of them, or `global`. A limit applies to requests of
-    /// which all of these are known.
+    /// What the limit counts by: a dimension, a list of them, or `global`. It applies to requests
+    /// of which all of these are known.
     pub(in crate::file) by: Option<Placed<By>>,
     /// A smooth rate with a burst.
     pub(in crate::file) bucket: Option<Placed<Bucket>>,
-    /// A count in any span of a length.
+    /// A count in any span of a given length.
     pub(in crate::file) window: Option<Placed<WindowNumbers>>,
     /// A budget per period.
     pub(in crate::file) quota: Option<Placed<QuotaNumbers>>,
-    /// Tries, and a block when they are too many.
+    /// A count of tries, and a block when there are too many.
     pub(in crate::file) attempts: Option<Placed<AttemptsNumbers>>,
-    /// Whom it leaves alone: requests of which this is known.
+    /// A dimension, such as `device`: requests of which it is known are exempt from the limit.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) unless: Option<Placed<Word<Dimension>>>,
-    /// The one kind of address it is for. Limits by `ip56` and `ip48` beside one by `ip` say `ipv6`:
-    /// of an IPv4 address, all three are the same.
+    /// The only kind of address that the limit is for. Limits by `ip56` and `ip48` beside one by
+    /// `ip` say `ipv6`: for an IPv4 address, all three are the same.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) only: Option<Placed<Word<Only>>>,
-    /// Count distinct values of this, each of them once; for `attempts`.
+    /// Count distinct values of this dimension, each of them once; for `attempts`.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) distinct: Option<Placed<Word<Dimension>>>,
-    /// Forget all tries counted so far when one is settled at 0, as it succeeded; for `attempts`.
-    /// Implies `settles`.
+    /// Forget all tries counted so far when one is settled at 0 because it succeeded; for
+    /// `attempts`. Implies `settles`.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) forgiving: Option<Placed<bool>>,
-    /// Count by what came of a request: the HTTP status codes of the answers that count. A request is
-    /// counted when it begins, and given back if its answer is none of these.
+    /// Count by the answer to a request: the HTTP status codes that count. A request is counted
+    /// when it begins, and given back if its answer has none of these codes.
     #[serde(default, deserialize_with = "present")]
     #[schemars(length(min = 1), inner(range(min = 100, max = 599)))]
     pub(in crate::file) outcome: Option<Placed<Vec<Placed<Number>>>>,
-    /// What a request takes: so many units for each unit of its weight, 1 unless given.
+    /// What a request takes: units for each unit of its weight, or for each request; 1 unless
+    /// given.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) cost: Option<Placed<Cost>>,
-    /// When it is asked; `action` unless given.
+    /// When the limit is asked; `action` unless given.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) stage: Option<Placed<Word<Stage>>>,
-    /// Report what it would say, and never refuse.
+    /// Report what the limit would say, and never refuse.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) shadow: Option<Placed<bool>>,
-    /// Put what it takes on a ticket, so that the real cost can be settled later.
+    /// Put what the limit takes on a ticket, so that the real cost can be settled later.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) settles: Option<Placed<bool>>,
-    /// Put the limit's name into its keys, to tell it from another of the same scope and period.
+    /// Put the limit's name into its keys, to tell them from those of another limit of the same
+    /// scope and period.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) named_key: Option<Placed<bool>>,
     /// Other numbers in some environments, which the list `environments` declares. Overrides then
-    /// change those.
+    /// change those numbers.
     #[serde(default, rename = "in", deserialize_with = "present")]
     pub(in crate::file) elsewhere: Option<Placed<In>>,
-    /// Other numbers for some: exact values first, then patterns in this order.
+    /// Other numbers for some requests: exact values are tried first, then patterns in the order of
+    /// the list.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) overrides: Option<Placed<Vec<Placed<Override>>>>,
 }
 
-/// Other numbers for whom it matches, in the shape of its limit. What is left out is as the limit
-/// says.
+/// Other numbers for the requests that it matches, in the shape of its limit. What is left out is
+/// as the limit says.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = exactly_one_shape)]
 pub(in crate::file) struct Override {
-    /// Whom it is for: one dimension of the limit, or `plan`, and its value. A `*` in it stands for any
-    /// text.
+    /// The requests that the override is for: one dimension of the limit, or `plan`, and its value.
+    /// A `*` in the value stands for any text.
     #[serde(rename = "match")]
     #[schemars(required)]
     pub(in crate::file) matches: Option<Placed<Match>>,
@@ -119,31 +122,31 @@ pub(in crate::file) struct Bucket {
     pub(in crate::file) burst: Option<Placed<Number>>,
 }
 
-/// Never more than so many in any span of a length.
+/// At most a count of units in any span of a given length.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Window")]
 pub(in crate::file) struct WindowNumbers {
-    /// How many.
+    /// The most units in any such span.
     #[schemars(required, range(min = 1, max = Window::MAX_COUNT))]
     pub(in crate::file) count: Option<Placed<Number>>,
-    /// In how long.
+    /// The length of the span.
     #[schemars(required)]
     pub(in crate::file) per: Option<Placed<DurationText>>,
     /// Which requests are counted; `admitted` unless given.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) counts: Option<Placed<Word<Counted>>>,
-    /// How long to stay away after attempts over the count; for `counts: attempts`.
+    /// The delay after attempts over the count; for `counts: attempts`.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) backoff: Option<Placed<Backoff>>,
 }
 
-/// So many per period.
+/// A budget of units for each period.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Quota")]
 pub(in crate::file) struct QuotaNumbers {
-    /// How many.
+    /// The most units in a period.
     #[schemars(required, range(min = 1, max = Quota::MAX_COUNT))]
     pub(in crate::file) count: Option<Placed<Number>>,
     /// `hour`, `day`, `week` or `month` of a calendar, or a duration.
@@ -162,7 +165,7 @@ pub(in crate::file) struct QuotaNumbers {
     /// Which requests are counted; `admitted` unless given.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) counts: Option<Placed<Word<Counted>>>,
-    /// How long to stay away after attempts over the count; for `counts: attempts`.
+    /// The delay after attempts over the count; for `counts: attempts`.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) backoff: Option<Placed<Backoff>>,
 }
@@ -174,7 +177,7 @@ pub(in crate::file) struct Backoff {
     /// The delay after the first attempt too many.
     #[schemars(required)]
     pub(in crate::file) base: Option<Placed<DurationText>>,
-    /// How many times as long each further one is; 2 unless given.
+    /// How many times as long each further delay is; 2 unless given.
     pub(in crate::file) factor: Option<Placed<Number>>,
     /// The longest delay.
     #[schemars(required)]
@@ -186,27 +189,27 @@ pub(in crate::file) struct Backoff {
 pub(in crate::file) enum By {
     /// One word.
     One(String),
-    /// A list of them.
+    /// A list of words.
     Many(Vec<Placed<String>>),
 }
 
 /// What a request takes.
 #[derive(Clone, Debug)]
 pub(in crate::file) enum Cost {
-    /// So many units for each unit of its weight.
+    /// Units for each unit of its weight.
     Plain(Number),
-    /// By a rule.
+    /// A rule: per request, or per unit of weight.
     Rule(CostRule),
 }
 
-/// What a request takes, whatever it weighs or for each unit of it: one of the two.
+/// What a request takes, either for each request or for each unit of its weight.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub(in crate::file) struct CostRule {
-    /// So many units for each request, whatever it weighs.
+    /// Units for each request, whatever it weighs.
     pub(in crate::file) per_request: Option<Placed<Number>>,
-    /// So many units for each unit of its weight.
+    /// Units for each unit of the request's weight.
     pub(in crate::file) per_unit: Option<Placed<Number>>,
 }
 
@@ -225,7 +228,7 @@ pub(in crate::file) struct Elsewhere {
     pub(in crate::file) attempts: Option<Placed<Partly<AttemptsNumbers>>>,
 }
 
-/// Dimensions and values; exactly one pair is meant.
+/// Dimensions and their values. Only one pair is accepted.
 #[derive(Clone, Debug)]
 pub(in crate::file) struct Match(pub(in crate::file) Vec<(Placed<String>, Placed<String>)>);
 

@@ -40,8 +40,8 @@ pub(super) struct Ours {
     /// The version of this format: 1.
     #[schemars(required, extend("const" = 1))]
     pub(super) version: Option<Placed<Number>>,
-    /// Where these policies are in force, such as `production` and `staging`. A limit may have other
-    /// numbers in some of them.
+    /// The environments in which these policies are in force, such as `production` and `staging`. A
+    /// limit may have other numbers in some of them.
     #[schemars(length(max = super::MAX_ENVIRONMENTS))]
     pub(super) environments: Option<Placed<Vec<Placed<NameText>>>>,
     /// Limits that several policies count together: one counter for all of them.
@@ -63,47 +63,49 @@ pub(super) struct SharedLimit(pub(super) Limit);
 #[serde(deny_unknown_fields)]
 #[schemars(transform = schemas::limits_or_preset)]
 pub(super) struct Policy {
-    /// What requests select it by.
+    /// The name by which requests select the policy.
     #[schemars(required)]
     pub(super) name: Option<Placed<NameText>>,
-    /// What it does while its store fails. There is no default: somebody has to decide.
+    /// What the policy does while its store fails. There is no default: somebody has to decide.
     #[schemars(required)]
     pub(super) failure_mode: Option<Placed<Word<FailureMode>>>,
-    /// What it guards. Where somebody could get in, it must fail closed. Unless given, a preset or one
-    /// of the classes `login`, `otp`, `step_up`, `auth`, `admin`, `read`, `write`, `bulk`, `health` and
-    /// `metadata` says it.
+    /// What the policy guards. Where somebody could get in, it must fail closed. Unless given, a
+    /// preset or one of the classes `login`, `otp`, `step_up`, `auth`, `admin`, `read`, `write`,
+    /// `bulk`, `health` and `metadata` says it.
     #[serde(default, deserialize_with = "present")]
     pub(super) protects: Option<Placed<Word<Protects>>>,
-    /// Ready-made limits. Those of the list `limits` with the name of one of them take its place, and
-    /// the others come after them.
+    /// Ready-made limits. A limit of the list `limits` replaces the ready-made one of the same
+    /// name; the others come after them.
     #[serde(default, deserialize_with = "present")]
     pub(super) preset: Option<Placed<Word<Preset>>>,
-    /// The endpoint class it is bound to: its limits count by this one, whatever a request claims.
+    /// The endpoint class that the policy is bound to: its limits count by this class, whatever a
+    /// request claims.
     #[serde(default, deserialize_with = "present")]
     pub(super) class: Option<Placed<NameText>>,
-    /// What happens past a limit; `reject` unless given.
+    /// What happens to a request past a limit; `reject` unless given.
     #[serde(default, deserialize_with = "present")]
     pub(super) overflow: Option<Placed<Word<Overflow>>>,
-    /// How long its store may take for one decision, from 1ms to 2s; what is later is a failure.
+    /// How long the store may take for one decision, from 1ms to 2s; a later answer is a failure.
     /// Unless given, 250ms where somebody could get in and 100ms elsewhere.
     #[serde(default, deserialize_with = "present")]
     pub(super) deadline: Option<Placed<DurationText>>,
-    /// Its limits, all of which have to have room.
+    /// The limits of the policy. A request is admitted if all of them have room.
     #[schemars(length(min = 1, max = tidegate_core::MAX_LIMITS))]
     pub(super) limits: Option<Placed<Vec<Placed<Limit>>>>,
 }
 
-/// How many keys in use are counted exactly, for each shape. What does not fit is counted coarsely.
+/// How many keys in use are counted exactly, for each shape. Keys that do not fit are counted
+/// coarsely.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Memory {
-    /// Buckets: about 45 bytes each.
+    /// Buckets: about 60 bytes each.
     pub(super) buckets: Option<Placed<Number>>,
-    /// Quotas: about 45 bytes each.
+    /// Quotas: about 60 bytes each.
     pub(super) quotas: Option<Placed<Number>>,
-    /// Windows: about 970 bytes each.
+    /// Windows: about 1,080 bytes each.
     pub(super) windows: Option<Placed<Number>>,
-    /// Attempts: about 1,500 bytes each.
+    /// Attempts: about 150 bytes each.
     pub(super) attempts: Option<Placed<Number>>,
 }
 

@@ -13,30 +13,30 @@ use crate::file::units::{DURATION_PATTERN, RATE_PATTERN};
 /// A scalar where a whole number belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::file) enum Number {
-    /// It is one.
+    /// A whole number that fits.
     Whole(u64),
-    /// It is one, but larger than anything here is counted.
+    /// A whole number that is larger than anything counted here.
     TooLarge,
-    /// It has a sign, a point or letters.
+    /// No whole number: it has a sign, a point or letters.
     Other,
 }
 
-/// The name of a policy, a limit or a class.
+/// The name of a policy, a limit, a class or an environment, as it is written.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub(in crate::file) struct NameText(pub(in crate::file) String);
 
-/// A duration.
+/// A duration, as it is written.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub(in crate::file) struct DurationText(pub(in crate::file) String);
 
-/// A rate.
+/// A rate, as it is written.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub(in crate::file) struct RateText(pub(in crate::file) String);
 
-/// The period of a quota: a unit of the calendar, or a duration.
+/// The period of a quota, as it is written: a unit of the calendar, or a duration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub(in crate::file) struct PeriodText(pub(in crate::file) String);
@@ -106,7 +106,7 @@ impl Visitor<'_> for NumberVisitor {
 
 // === impl JsonSchema ===
 
-/// Describes a text by a pattern, where it is used.
+/// Gives a text a schema with a pattern and examples, inlined where the text is used.
 macro_rules! described {
     ($text:ident, $name:literal, $pattern:expr, $examples:expr) => {
         impl JsonSchema for $text {

@@ -10,20 +10,22 @@ fn shapes() -> [&'static str; Kind::ALL.len()] {
     Kind::ALL.map(Kind::name)
 }
 
-/// A limit within a policy: a shared one by its name alone, or one of its own.
+/// Makes the schema of a limit in a policy require `shared` alone, or a name, dimensions and one
+/// shape.
 pub(in crate::file) fn limit_in_policy(schema: &mut Schema) {
     let mut forms = vec![json!({ "required": ["shared"], "maxProperties": 1 })];
     forms.extend(shapes().map(|shape| own(&["name", "by"], shape)));
     schema.insert("oneOf".into(), forms.into());
 }
 
-/// A policy: it has limits of its own, ready-made ones, or both.
+/// Makes the schema of a policy require limits of its own, a preset, or both.
 pub(in crate::file) fn limits_or_preset(schema: &mut Schema) {
     let either = ["limits", "preset"].map(|field| json!({ "required": [field] }));
     schema.insert("anyOf".into(), Value::from_iter(either));
 }
 
-/// A limit of the list `shared`, which cannot name another one.
+/// Makes the schema of a limit of the list `shared` require a name, dimensions and one shape, and
+/// forbid `shared`.
 pub(in crate::file) fn limit_of_its_own(schema: &mut Schema) {
     let forms = shapes().map(|shape| own(&["name", "by"], shape));
     schema.insert("oneOf".into(), Value::from_iter(forms));
@@ -32,7 +34,8 @@ pub(in crate::file) fn limit_of_its_own(schema: &mut Schema) {
     }
 }
 
-/// Attempts: two windows, each with all its numbers, or one and a ladder.
+/// Makes the schema of attempts require one manner of blocks: one or two windows, each with all its
+/// numbers, or one window and a ladder.
 pub(in crate::file) fn one_manner(schema: &mut Schema) {
     let whole = json!({ "required": ["block_at", "per", "block"] });
     let windows = json!({
@@ -48,14 +51,14 @@ pub(in crate::file) fn one_manner(schema: &mut Schema) {
     schema.insert("oneOf".into(), Value::from_iter([windows, climbing]));
 }
 
-/// An override.
+/// Makes the schema of an override, or of an environment's numbers, require exactly one shape.
 pub(in crate::file) fn exactly_one_shape(schema: &mut Schema) {
     let forms = shapes().map(|shape| own(&[], shape));
     schema.insert("oneOf".into(), Value::from_iter(forms));
 }
 
-/// Takes `null` out of a schema, for a field that is not used is left out; and the ends of lines out
-/// of descriptions.
+/// Takes `null` out of a schema, because a field that is not used is left out, and line ends out of
+/// descriptions.
 pub(in crate::file) fn tidied(schema: &mut Schema) {
     RecursiveTransform(|schema: &mut Schema| {
         if schema.get("default").is_some_and(Value::is_null) {

@@ -1,4 +1,4 @@
-//! The top of the file: sections of the engine's and, among them, those of a door.
+//! The top of the file: the sections of the engine and, among them, those of a door.
 //!
 //! `#[serde(flatten)]` would do this by reading everything into memory first, which forgets where
 //! things stood. Instead the door is deserialised from the file's own map with our sections taken
@@ -19,15 +19,15 @@ use crate::file::place::Placed;
 pub(in crate::file) struct Top<D> {
     pub(in crate::file) ours: Ours,
     pub(in crate::file) door: D,
-    /// The names of all sections there are.
+    /// The names of all sections that are known.
     pub(in crate::file) sections: Vec<&'static str>,
-    /// Sections that are none of them.
+    /// Sections that are not known.
     pub(in crate::file) strangers: Vec<Placed<String>>,
 }
 
 struct TopVisitor<D>(PhantomData<D>);
 
-/// What is left of a map once our sections are taken out.
+/// The map of the file without the engine's sections, which are taken out on the way.
 struct Rest<'o, A> {
     map: A,
     ours: &'o mut Ours,
@@ -35,7 +35,7 @@ struct Rest<'o, A> {
     sections: &'o mut Vec<&'static str>,
 }
 
-/// The sections of the engine's.
+/// The names of the sections of the engine.
 const OURS: [&str; 5] = ["version", "environments", "shared", "policies", "memory"];
 
 // === impl Top ===

@@ -11,13 +11,13 @@ use tidegate_core::{Dimension, FailureMode, Level, Overflow, Preset, Protects, S
 
 /// A set of words, each with what it means.
 pub(in crate::file) trait Words: Copy + 'static {
-    /// What one of them is called, for errors.
+    /// What a word of the set is called in errors.
     const WHAT: &'static str;
-    /// All of them: the word, what it stands for, and what that is.
+    /// All words of the set: the word, the value it stands for, and a description.
     const ALL: &'static [(&'static str, Self, &'static str)];
 }
 
-/// One word of a set, as it was written: perhaps none of them.
+/// A word as it was written, perhaps none of its set.
 #[derive(Clone, Debug)]
 pub(in crate::file) struct Word<W> {
     pub(in crate::file) text: String,
@@ -45,13 +45,13 @@ pub(in crate::file) enum CountedBy {
     One(Dimension),
 }
 
-/// The one kind of address a limit is for.
+/// The only kind of address that a limit is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::file) enum Only {
     Ipv6,
 }
 
-/// Every level of blocks there is.
+/// The word `all` for a ladder: every level of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::file) struct AllLevels;
 

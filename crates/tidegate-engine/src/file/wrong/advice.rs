@@ -1,4 +1,4 @@
-//! What to do about it.
+//! What to do about each thing that can be wrong with a policy file.
 
 use tidegate_core::{
     CostError, MAX_DISTINCT, OutcomesError, OverrideError, PolicyError, ShapeError, Values,
@@ -103,7 +103,7 @@ codes! {
 }
 
 impl Wrong {
-    /// What to do about it, if the error does not say so itself.
+    /// What to do about the problem, if its message does not say so itself.
     #[must_use]
     pub fn advice(&self) -> Option<String> {
         let said = match self {
@@ -148,7 +148,7 @@ impl Wrong {
         Some(said.to_owned())
     }
 
-    /// What is always the same, of the file and its policies.
+    /// The fixed advice on problems of the file and its policies.
     const fn of_policies(&self) -> Option<&'static str> {
         Some(match self {
             Self::FileTooLarge { .. } => {
@@ -213,7 +213,7 @@ impl Wrong {
         })
     }
 
-    /// What is always the same, of limits.
+    /// The fixed advice on problems of limits.
     fn of_limits(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoShape { .. } => {
@@ -270,7 +270,7 @@ impl Wrong {
 }
 
 impl Wrong {
-    /// What is always the same, of attempts and blocks.
+    /// The fixed advice on problems of attempts and blocks.
     const fn of_attempts(&self) -> Option<&'static str> {
         Some(match self {
             Self::TwoManners { .. } => {
@@ -306,12 +306,12 @@ impl Wrong {
     }
 }
 
-/// Whether a key is one of attempts, which always has the name of its limit.
+/// Whether the key of a counter is one of attempts, which always has the name of its limit.
 fn is_log(key: &str) -> bool {
     key.starts_with("abuse_limiter:")
 }
 
-/// Where the core has not said what to do.
+/// The advice on the numbers of a shape, where the core has not given any.
 fn of_numbers(error: ShapeError) -> Option<&'static str> {
     Some(match error {
         ShapeError::ZeroPeriod => "write a longer one, such as `1s`",
@@ -331,7 +331,7 @@ fn of_numbers(error: ShapeError) -> Option<&'static str> {
     })
 }
 
-/// Likewise.
+/// The advice on outcomes.
 const fn of_outcome(error: OutcomesError) -> &'static str {
     match error {
         OutcomesError::Empty => "write for example `outcome: [401, 403]`, or remove it",
@@ -340,7 +340,7 @@ const fn of_outcome(error: OutcomesError) -> &'static str {
     }
 }
 
-/// What stands beside outcomes, and how to part them.
+/// The advice on limits that cannot stand beside a limit by outcome.
 const fn of_mixed_outcomes(error: &PolicyError) -> &'static str {
     match error {
         PolicyError::OtherOutcomes { .. } => {
@@ -353,7 +353,7 @@ const fn of_mixed_outcomes(error: &PolicyError) -> &'static str {
     }
 }
 
-/// Likewise.
+/// The advice on overrides, where the core has not given any.
 const fn of_override(error: &OverrideError) -> Option<&'static str> {
     Some(match error {
         OverrideError::OutsideScope(_) => {
@@ -389,7 +389,7 @@ fn one_of<T: AsRef<str>>(suggestion: Option<&str>, known: &[T]) -> String {
     }
 }
 
-/// Some fields exist, but elsewhere.
+/// The advice on a field that does not exist here; some exist elsewhere.
 fn other_field(field: &str, suggestion: Option<&str>, known: &[String]) -> String {
     let is_bucket = known.iter().any(|name| name == "burst");
     let is_window = known.iter().any(|name| name == "backoff") && known.len() == 4;

@@ -24,7 +24,7 @@ pub enum Wrong {
     /// More bytes than any policy file needs.
     #[error("the file has {bytes} bytes; at most {MAX_BYTES} are read")]
     FileTooLarge {
-        /// How many it has.
+        /// How many bytes the file has.
         bytes: usize,
     },
     /// Not YAML.
@@ -42,7 +42,7 @@ pub enum Wrong {
     /// More than one document in the file.
     #[error("the file holds more than one YAML document")]
     SeveralDocuments,
-    /// A key said twice.
+    /// A key that is written twice.
     #[error("`{key}` stands here twice")]
     DuplicateKey {
         /// The key.
@@ -67,17 +67,17 @@ pub enum Wrong {
         field: String,
         /// The one that was probably meant.
         suggestion: Option<String>,
-        /// Those there are.
+        /// The fields that exist here.
         known: Vec<String>,
     },
-    /// A field that has to be there.
+    /// A required field that is missing.
     #[error("{owner} has no `{field}`")]
     MissingField {
-        /// What lacks it.
+        /// What lacks the field: the file, a policy, a limit or the like.
         owner: String,
         /// The field.
         field: &'static str,
-        /// What to write.
+        /// An example of what to write.
         example: &'static str,
     },
     /// A version of the format that this program does not read.
@@ -97,17 +97,17 @@ pub enum Wrong {
     NotFailClosed {
         /// The policy.
         policy: String,
-        /// What it guards.
+        /// What the policy guards.
         protects: Protects,
-        /// What it would do.
+        /// The failure mode it has.
         failure: FailureMode,
     },
-    /// An entrance that would let pass what is past its limits.
+    /// An entrance that would admit requests beyond its limits.
     #[error("{policy} protects `{}` and must not `degrade` what is past its limits", .protects.name())]
     DegradedEntrance {
         /// The policy.
         policy: String,
-        /// What it guards.
+        /// What the policy guards.
         protects: Protects,
     },
     /// A policy for what is paid for, or cannot be undone, that an outage would open.
@@ -121,7 +121,7 @@ pub enum Wrong {
     NotCritical {
         /// The policy.
         policy: String,
-        /// What it guards, in words.
+        /// What the policy guards, in words.
         protects: String,
     },
     /// A policy that says it guards something milder than its class stands for.
@@ -133,9 +133,9 @@ pub enum Wrong {
     MilderThanClass {
         /// The policy.
         policy: String,
-        /// What it says it guards, by itself or by its preset.
+        /// What the policy guards, by its own words or by its preset.
         protects: Protects,
-        /// Its class.
+        /// The class of the policy.
         class: String,
         /// What the class stands for.
         than: Protects,
@@ -148,7 +148,7 @@ pub enum Wrong {
     BadDeadline {
         /// The policy.
         policy: String,
-        /// What it says.
+        /// The deadline it gives.
         deadline: Span,
     },
     /// A policy without limits.
@@ -162,7 +162,7 @@ pub enum Wrong {
     TooManyLimits {
         /// The policy.
         policy: String,
-        /// How many it has.
+        /// How many limits it has.
         count: usize,
     },
     /// An environment that is not declared.
@@ -170,7 +170,7 @@ pub enum Wrong {
     UnknownEnvironment {
         /// The name.
         name: String,
-        /// The one that was probably meant.
+        /// The environment that was probably meant.
         suggestion: Option<String>,
     },
     /// An environment declared twice.
@@ -179,7 +179,7 @@ pub enum Wrong {
         /// The name.
         name: Name,
     },
-    /// More environments than are told apart.
+    /// More environments than a file may declare.
     #[error("a file has at most {MAX_ENVIRONMENTS} environments; this is one more")]
     TooManyEnvironments,
     /// A text that cannot be a name.
@@ -188,16 +188,16 @@ pub enum Wrong {
         /// A name that resembles it.
         suggestion: Option<String>,
     },
-    /// A word that is not one of its set.
+    /// A word that is none of those that may stand here.
     #[error("{what} cannot be `{word}`")]
     UnknownWord {
-        /// What it should have been: a field, or the like.
+        /// What the word should have been: a field, a dimension or the like.
         what: &'static str,
         /// The word.
         word: String,
-        /// The one that was probably meant.
+        /// The word that was probably meant.
         suggestion: Option<&'static str>,
-        /// Those there are.
+        /// The words that may stand here.
         known: Vec<&'static str>,
     },
     /// `global` beside a dimension.
@@ -212,12 +212,12 @@ pub enum Wrong {
     /// An empty list of dimensions.
     #[error("the list of dimensions is empty")]
     EmptyScope,
-    /// A shared limit that is not there.
+    /// A shared limit that is not defined.
     #[error("there is no shared limit `{name}`")]
     UnknownShared {
         /// The name.
         name: String,
-        /// The one that was probably meant.
+        /// The shared limit that was probably meant.
         suggestion: Option<String>,
     },
     /// A shared limit with fields of its own.
@@ -229,26 +229,26 @@ pub enum Wrong {
     /// A shared limit that names another.
     #[error("a limit of the list `shared` cannot be another shared one")]
     SharedInShared,
-    /// A shared limit nobody uses.
+    /// A shared limit that no policy uses.
     #[error("no policy uses the shared limit `{name}`, so it never limits anything")]
     UnusedShared {
         /// The limit.
         name: Name,
     },
-    /// A limit without a shape.
+    /// A limit or override without a shape.
     #[error("{owner} has no shape")]
     NoShape {
         /// The limit or override.
         owner: String,
     },
-    /// A limit with two.
+    /// A limit or override with two shapes.
     #[error("{owner} has two shapes, `{first}` and `{second}`")]
     TwoShapes {
         /// The limit or override.
         owner: String,
-        /// One.
+        /// One shape.
         first: &'static str,
-        /// The other.
+        /// The other shape.
         second: &'static str,
     },
     /// A scalar that is no whole number.
@@ -265,7 +265,7 @@ pub enum Wrong {
     BadDuration {
         /// The text.
         text: String,
-        /// What to write.
+        /// What to write instead.
         advice: String,
     },
     /// A text that is no rate.
@@ -273,10 +273,10 @@ pub enum Wrong {
     BadRate {
         /// The text.
         text: String,
-        /// What to write.
+        /// What to write instead.
         advice: String,
     },
-    /// Numbers that make no shape.
+    /// Numbers that no shape can have.
     #[error("{}", numbers(*.0))]
     BadNumbers(#[from] ShapeError),
     /// A number that is no cost.
@@ -285,7 +285,7 @@ pub enum Wrong {
     /// A cost by both rules or by none.
     #[error("a cost is either per request or per unit of weight")]
     CostRules,
-    /// A cost that never fits.
+    /// A cost that is more than ever fits at once.
     #[error(
         "a request costs {cost}, but at most {capacity} fit at once, so it would never be admitted"
     )]
@@ -295,7 +295,7 @@ pub enum Wrong {
         /// The most that fits at once.
         capacity: u64,
     },
-    /// No such time zone.
+    /// A time zone that does not exist.
     #[error(transparent)]
     UnknownZone(#[from] CalendarError),
     /// A day that no month has.
@@ -306,7 +306,7 @@ pub enum Wrong {
     OtherPeriod {
         /// The field.
         field: &'static str,
-        /// What it goes with.
+        /// The kind of period that the field goes with.
         with: &'static str,
         /// The period as written.
         period: String,
@@ -314,48 +314,50 @@ pub enum Wrong {
     /// A backoff where attempts are not counted.
     #[error("a backoff grows with refused attempts, which are not counted here")]
     BackoffWithoutAttempts,
-    /// A backoff that asks for nothing.
+    /// A backoff that asks for no delay, or that is capped below its base.
     #[error("a backoff {why}")]
     BadBackoff {
         /// What is wrong with it.
         why: &'static str,
     },
-    /// Attempts with blocks of both manners.
+    /// Attempts with fields of both manners of blocks: those of a fixed length and those on a
+    /// ladder.
     #[error("`{first}` and `{second}` belong to two manners of blocks")]
     TwoManners {
-        /// A field of one.
+        /// A field of one manner.
         first: &'static str,
-        /// A field of the other.
+        /// A field of the other manner.
         second: &'static str,
     },
-    /// A ladder that leads nowhere.
+    /// A ladder whose highest level is below its lowest.
     #[error(transparent)]
     BadLadder(#[from] LadderError),
-    /// What goes with attempts alone.
+    /// A field that goes with attempts alone, in a limit that does not count them.
     #[error("`{field}` goes with `attempts`, which this limit does not count")]
     NotAttempts {
         /// The field.
         field: &'static str,
     },
-    /// A cost of attempts, each of which is one.
+    /// A cost of attempts, each of which counts once.
     #[error("an attempt counts once, whatever a request costs")]
     CostOfAttempts,
-    /// Distinct values of what a key consists of: there is one.
+    /// A count of distinct values of a dimension that the limit counts by: each key has only one
+    /// value.
     #[error("each `{dimension}` has one `{dimension}`, so there is nothing to count")]
     DistinctOfItself {
         /// The dimension.
         dimension: &'static str,
     },
-    /// A limit for IPv6 alone that counts by no address.
+    /// A limit for IPv6 addresses only that counts by no address.
     #[error("the limit is for IPv6 addresses only, and counts by none")]
     Ipv6OfNoAddress,
     /// A count by plan, which only selects numbers.
     #[error("a plan selects numbers and is not counted by: all who have it would share a counter")]
     CountsByPlan,
-    /// More distinct values than are kept.
+    /// More distinct values than can be told apart.
     #[error("up to {MAX_DISTINCT} distinct values are told apart")]
     TooManyDistinct,
-    /// A limit for nobody.
+    /// A limit that exempts everybody whom it would count.
     #[error(
         "the limit needs `{}` and leaves alone whom it is known of, so it never applies",
         .dimension.name()
@@ -364,10 +366,10 @@ pub enum Wrong {
         /// The dimension.
         dimension: Dimension,
     },
-    /// Status codes that are no outcomes.
+    /// Status codes that cannot be outcomes.
     #[error("{}", outcome(*.0))]
     BadOutcome(#[from] OutcomesError),
-    /// A limit by outcome that is to be settled for another reason as well.
+    /// A limit by outcome that settles for another reason as well.
     #[error("beside `outcome` stands `{field}`, which says in another way what is given back")]
     OutcomeSettled {
         /// The field.
@@ -387,11 +389,11 @@ pub enum Wrong {
         limit: Name,
         /// What its policy guards.
         protects: Protects,
-        /// How many it lets through in the time of the cap.
+        /// How many requests the limit lets through in the time of the cap.
         admits: u64,
-        /// How many it has to let through at least.
+        /// How many requests the limit has to let through in that time at least.
         least: u64,
-        /// The locked cap.
+        /// The locked cap that holds while the store is down.
         cap: Cap,
     },
     /// A preset for something else than what the policy guards.
@@ -428,7 +430,7 @@ pub enum Wrong {
     /// An override for no dimension, or for several.
     #[error("an override matches exactly one dimension, not {count}")]
     MatchNotOne {
-        /// How many it has.
+        /// How many dimensions it matches.
         count: usize,
     },
     /// An override that cannot apply.
@@ -439,7 +441,7 @@ pub enum Wrong {
     OtherShape {
         /// The limit's shape.
         expected: &'static str,
-        /// The other one.
+        /// The shape that stands here.
         found: &'static str,
     },
     /// An override of an empty value, which nobody has.
@@ -456,7 +458,7 @@ pub enum Wrong {
     /// A text longer than any that a request can have.
     #[error("this text has {bytes} bytes; at most {MAX_TEXT} are read")]
     TextTooLong {
-        /// How many it has.
+        /// How many bytes it has.
         bytes: usize,
     },
     /// A limit that another one makes pointless.
@@ -466,13 +468,14 @@ pub enum Wrong {
     NeverBinds {
         /// The limit.
         limit: Name,
-        /// The one that refuses first.
+        /// The limit that refuses first.
         stricter: Name,
     },
-    /// A budget beyond the address space.
+    /// A budget of memory beyond what a store may reserve.
     #[error(transparent)]
     BadBudget(#[from] BudgetError),
-    /// Two limits whose counters would be one, or another reason why policies do not make a set.
+    /// Two limits that would share their counters, or another reason why the policies do not make a
+    /// set.
     #[error("{}", same_counters(.0))]
     SameCounters(PolicyError),
 }

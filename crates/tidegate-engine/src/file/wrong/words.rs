@@ -1,11 +1,11 @@
 //! The core's reasons in the words of a file.
 //!
-//! Where the core says what to do in code, or a number in units that nobody writes, a reader of a file
-//! would not recognise it; these say the same of what is written.
+//! Where the core says what to do in code, or gives a number in units that nobody writes, a reader of a
+//! file would not recognise it. These functions say the same in terms of the file.
 
 use tidegate_core::{Outcomes, OutcomesError, PolicyError, ShapeError, Span};
 
-/// Without the core's advice, which does not know how a file says it.
+/// What is wrong with counters, without the core's advice, which does not know how a file says it.
 pub(super) fn same_counters(error: &PolicyError) -> String {
     match error {
         PolicyError::SameKey { first, second, key } => {
@@ -15,7 +15,8 @@ pub(super) fn same_counters(error: &PolicyError) -> String {
     }
 }
 
-/// Without the core's advice, which names no fields of a file.
+/// What is wrong with limits by outcome, without the core's advice, which names no fields of a
+/// file.
 pub(super) fn mixed_outcomes(error: &PolicyError) -> String {
     match error {
         PolicyError::OtherOutcomes { first, second, .. } => format!(
@@ -34,7 +35,7 @@ pub(super) fn mixed_outcomes(error: &PolicyError) -> String {
     }
 }
 
-/// The core's words, but for a number that may be larger than the core ever sees.
+/// What is wrong with outcomes, without the status code: it may be larger than the core ever sees.
 pub(super) fn outcome(error: OutcomesError) -> String {
     match error {
         OutcomesError::Empty => "the list of outcomes is empty, so nothing would count".into(),
@@ -45,7 +46,8 @@ pub(super) fn outcome(error: OutcomesError) -> String {
     }
 }
 
-/// The core's words, but for a length in microseconds that nobody writes.
+/// What is wrong with the numbers of a shape, with the longest period in days: nobody writes
+/// microseconds.
 pub(super) fn numbers(error: ShapeError) -> String {
     match error {
         ShapeError::OutOfRange { what, largest } if what.starts_with("period") => {

@@ -1,4 +1,4 @@
-//! Abuse logs: what a charge brings for one, and its parts, put together for its manner.
+//! Abuse logs: the arguments that a charge brings for one, and the script texts for its manner.
 
 use std::sync::LazyLock;
 
@@ -10,37 +10,39 @@ use crate::redis::parts::Parts;
 pub(crate) static ATTEMPTS: LazyLock<Parts> =
     LazyLock::new(|| Parts::of(include_str!("../lua/attempts.lua")));
 
-/// During a long block nothing is recorded: nothing could come of it but another.
+/// Begins a condition: during a long block nothing is recorded, since that could only begin another
+/// one.
 const UNLESS_LONG: &str = "if not held$ or scope$ ~= 2 then\n";
 
-/// What is done with an abuse log.
+/// The form of an abuse log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Log {
     pub(crate) manner: Manner,
-    /// The charge says whose attempt it is, and each counts once.
+    /// Whether the charge names a member, each of which counts once.
     pub(crate) distinct: bool,
 }
 
-/// How attempts are counted, and how long they are blocked.
+/// How attempts are counted, and how long blocks last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Manner {
-    /// In one window, with blocks of one length.
+    /// One window, with blocks of one length.
     Temp,
-    /// In two.
+    /// Two windows, with blocks of a length for each.
     Dual,
-    /// In one, with blocks that grow.
+    /// One window, with blocks that grow longer.
     Ladder,
 }
 
 // === impl Log ===
 
 impl Log {
-    /// Of the counter of a charge.
+    /// The form of the abuse log that a charge is about.
     pub(super) const fn of(attempts: &Attempts, distinct: bool) -> Self {
         Self { manner: Manner::of(attempts), distinct }
     }
 
-    /// What a charge brings beside its cost and the most that fits: names, and how they are packed.
+    /// The arguments of a charge beside its cost and the most that fits: their names, and how they are
+    /// packed.
     pub(super) const fn arguments(self) -> (&'static [&'static str], &'static str) {
         match (self.manner, self.distinct) {
             (Manner::Temp, false) => (&["id", "per", "block"], "c8LL"),
@@ -60,7 +62,8 @@ impl Log {
         }
     }
 
-    /// Reads the log and checks its head; with `room`, sees whether one more passes.
+    /// The text that reads the log and checks its head; with `room`, it also sees whether one more
+    /// attempt passes.
     pub(super) fn read(self, room: bool) -> String {
         let get = |name| ATTEMPTS.get(name);
         let mut text = [get("read"), get("numbers window"), get("state")].concat();
@@ -76,7 +79,8 @@ impl Log {
         }
         let mine = if self.distinct { get("mine") } else { "" };
         text += get("held");
-        // While a block holds, the log does not matter, but for the long window of a shorter one.
+        // While a block holds, the log does not matter, except that a short block can become a long
+        // one.
         text += &match self.manner {
             Manner::Ladder => ["if not held$ then\n", mine, get("reach"), "end\n"].concat(),
             Manner::Temp => [mine, "if not held$ then\n", get("reach"), "end\n"].concat(),
@@ -89,13 +93,13 @@ impl Log {
         text + get("room")
     }
 
-    /// Records an attempt, and begins the block it is one too many for.
+    /// The text that records an attempt, and begins a block if it is one too many.
     pub(super) fn count(self) -> String {
         let get = |name| ATTEMPTS.get(name);
         let push = if self.distinct { get("push member") } else { get("push") };
         let write = self.write();
         match self.manner {
-            // During a long block attempts leave no trace, and on a ladder during any.
+            // Attempts leave no trace during a long block, and on a ladder during any block.
             Manner::Temp | Manner::Dual => {
                 let long = if self.manner == Manner::Dual { get("begin long") } else { "" };
                 let begin = [get("begin"), long].concat();
@@ -109,7 +113,7 @@ impl Log {
         }
     }
 
-    /// Finds what is given back, before anything is written.
+    /// The text that finds the attempt to give back, before anything is written.
     pub(super) fn find(self) -> String {
         let get = |name| ATTEMPTS.get(name);
         match self.distinct {
@@ -118,17 +122,17 @@ impl Log {
         }
     }
 
-    /// Takes one attempt out.
+    /// The text that takes one attempt out.
     pub(super) fn back(self) -> String {
         [self.bounds(), ATTEMPTS.get("back")].concat()
     }
 
-    /// Takes all attempts out; a block stays.
+    /// The text that takes all attempts out; a block stays.
     pub(super) fn forgive(self) -> String {
         [self.bounds(), ATTEMPTS.get("forgive")].concat()
     }
 
-    /// Writes the log, with a time to live that covers all it has to remember.
+    /// The text that writes the log, with a time to live that covers all it has to remember.
     pub(super) fn write(self) -> String {
         let forgets = match self.manner {
             Manner::Temp | Manner::Dual => ATTEMPTS.get("forgets"),
@@ -157,7 +161,7 @@ impl Manner {
     }
 }
 
-/// Packs what a charge brings, in the order of [`Log::arguments`].
+/// Packs the arguments of a charge, in the order of [`Log::arguments`].
 pub(super) fn pack(charge: &Charge<'_>, attempts: &Attempts, args: &mut Args) {
     args.put(charge.limit().id());
     let Threshold { per, block, .. } = attempts.temp();

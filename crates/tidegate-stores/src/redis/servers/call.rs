@@ -21,7 +21,7 @@ pub(super) struct Call<'a> {
 /// What is known about a call when its time is over.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// Where the call was sent. Without it, certainly not a byte was.
+    /// Where the call was sent. If `None`, certainly not a byte was sent.
     sent: Option<Sent>,
     /// Whether a reply is still to come.
     is_open: bool,
@@ -30,8 +30,8 @@ pub(super) struct Progress {
 struct Sent {
     link: Arc<Link>,
     live: Arc<Live>,
-    /// The replies on this connection before; none if it had to be opened first, since then it had
-    /// less than a deadline to answer in.
+    /// The number of replies on this connection before the call; `None` if the connection had to be
+    /// opened first, since then it had less than a deadline to answer in.
     answers: Option<u64>,
 }
 
@@ -50,12 +50,12 @@ impl<'a> Call<'a> {
         Self { script, by_hash }
     }
 
-    /// As it is sent first: the server is expected to know the script.
+    /// The command as it is sent first, by hash: the server is expected to know the script.
     pub(super) const fn by_hash(&self) -> &Cmd {
         &self.by_hash
     }
 
-    /// The slot of the first key, which is that of all of them; any if there is none.
+    /// The slot of the first key, which is that of all keys; any slot if there is no key.
     pub(super) fn slot(&self) -> u16 {
         match self.by_hash.args_iter().nth(3) {
             Some(Arg::Simple(key)) => slot_of(key),
@@ -63,7 +63,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// As it is sent to a server that does not, which then knows it.
+    /// The command with the whole script, for a server that does not know it, and then does.
     pub(super) fn by_text(&self) -> Cmd {
         let mut by_text = Cmd::new();
         by_text.arg("EVAL").arg(self.script.text());
@@ -79,20 +79,20 @@ impl<'a> Call<'a> {
 // === impl Progress ===
 
 impl Progress {
-    /// From here on, somebody may have counted it.
+    /// Notes that the call is being sent. From here on, a server may have counted it.
     pub(super) fn sent(&mut self, link: &Arc<Link>, live: &Arc<Live>, was_ready: bool) {
         let answers = was_ready.then(|| live.wire.answers());
         self.sent = Some(Sent { link: Arc::clone(link), live: Arc::clone(live), answers });
         self.is_open = true;
     }
 
-    /// There was a reply, or there will be none.
+    /// Notes that there was a reply, or that there will be none.
     pub(super) const fn answered(&mut self) {
         self.is_open = false;
     }
 
-    /// The call is over its deadline. A connection on which nobody got an answer for so long is
-    /// taken out of use: the server behind it is gone, stopped, or cut off.
+    /// The error of a call that is over its deadline. If nobody got an answer on its connection for so
+    /// long, the connection is taken out of use: the server behind it is gone, stopped, or cut off.
     pub(super) fn elapsed(&mut self) -> StoreError {
         self.is_open = false;
         let Some(sent) = &self.sent else { return StoreError::Unavailable };
@@ -102,8 +102,8 @@ impl Progress {
         StoreError::Timeout
     }
 
-    /// The reply was none of the script's: nobody knows what was done, nor what else is on its way
-    /// on this connection.
+    /// The error of a call whose reply was none of the script's: nobody knows what was done, nor what
+    /// else is on its way on this connection, which is taken out of use.
     pub(super) fn garbled(&self) -> StoreError {
         self.leave();
         StoreError::Timeout
@@ -116,12 +116,13 @@ impl Progress {
         }
     }
 
-    /// Where it was sent last.
+    /// The address that the call was sent to last.
     pub(super) fn address(&self) -> Option<&Address> {
         self.sent.as_ref().map(|sent| &sent.live.address)
     }
 
-    /// The same, as words begin that are about it.
+    /// The address that the call was sent to, as the beginning of a message about it; empty without
+    /// one.
     pub(super) fn place(&self) -> String {
         self.address().map_or_else(String::new, |address| format!("{address}: "))
     }
@@ -129,7 +130,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        // The caller was cancelled. Whether the connection is silent, others have to find out.
+        // The caller was cancelled. Somebody else has to find out whether the connection is silent.
         if let (true, Some(sent)) = (self.is_open, &self.sent) {
             watch(&sent.link, &sent.live);
         }

@@ -1,7 +1,7 @@
-//! How often the servers were not the same as before.
+//! Counts how often the servers were not the same as before.
 //!
-//! A server that was started again, or that took over, may have forgotten what was counted. Nothing
-//! can be done about it afterwards, but it can be told.
+//! A server that was started again, or that took over, may have forgotten what was counted. Nothing can
+//! be done about it afterwards, but it can be reported.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 

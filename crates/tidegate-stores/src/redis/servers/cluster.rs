@@ -1,4 +1,4 @@
-//! A cluster: find the owner of the slot, follow one redirect, learn from both.
+//! A cluster: finds the owner of a slot, follows one redirect, and learns from both.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use super::refresh::Refresh;
 use crate::redis::trouble::Trouble;
 use crate::redis::url::Address;
 
-/// So many nodes are asked for the layout at once; others when it is asked again.
+/// How many nodes are asked for the layout at once; when it is asked again, others are.
 const ASKED: usize = 5;
 
 #[derive(Debug)]
 pub(super) struct Cluster {
     shared: Arc<Shared>,
-    /// The nodes the target names; any may be gone by now.
+    /// The nodes that the target names; any of them may be gone by now.
     seeds: Vec<(Address, Arc<Link>)>,
     map: ArcSwapOption<Map>,
     flight: Flight<Arc<Map>>,
@@ -52,7 +52,7 @@ impl Cluster {
         }
     }
 
-    /// Runs the call on the owner of its slot, which may be one further than we thought.
+    /// Runs the call on the owner of its slot, following one redirect if the slot is elsewhere.
     pub(super) async fn answer(
         self: &Arc<Self>,
         call: &Call<'_>,
@@ -72,13 +72,13 @@ impl Cluster {
             None => return Err(self.refused(&error, progress)),
         };
         match reply {
-            // Redirected twice: nobody has it for now.
+            // Redirected twice: no node has the slot for now.
             Value::ServerError(error) => Err(self.refused(&error, progress)),
             reply => Ok(reply),
         }
     }
 
-    /// The owners by their identities, in order and each once.
+    /// The owners of slots with their identities, in the order of the identities and each once.
     pub(super) async fn owners(self: &Arc<Self>) -> Result<Vec<(String, Arc<Link>)>, StoreError> {
         let map = self.known().await?;
         let owners = map.layout.ranges.iter().map(|range| &range.owner);
@@ -89,7 +89,7 @@ impl Cluster {
         Ok(found.filter_map(|(id, link)| Some((id, link?))).collect())
     }
 
-    /// The layout as it was last heard, or for the first time.
+    /// The layout as it was last heard, or else as it is heard now for the first time.
     async fn known(self: &Arc<Self>) -> Result<Arc<Map>, StoreError> {
         match self.map.load_full() {
             Some(map) => Ok(map),
@@ -97,7 +97,7 @@ impl Cluster {
         }
     }
 
-    /// The layout is not to be relied on: look again soon, in the background.
+    /// Looks up the layout again soon, in the background, because it is not to be relied on.
     pub(super) fn look_again(self: &Arc<Self>) {
         if let Some(looking) = self.refresh.begin() {
             let cluster = Arc::clone(self);
@@ -110,12 +110,12 @@ impl Cluster {
         }
     }
 
-    /// A hash tag in a slot of each owner.
+    /// One hash tag for each owner, in a slot of that owner.
     pub(super) async fn tag_for_each(self: &Arc<Self>) -> Result<Vec<String>, StoreError> {
         Ok(self.known().await?.tag_for_each())
     }
 
-    /// Connects to every owner; for start-up.
+    /// Connects to every owner, for the check at start-up.
     pub(super) async fn check(self: &Arc<Self>) -> Result<(), Arc<Trouble>> {
         let map = self.learn().await?;
         let mut owners = JoinSet::new();
@@ -148,7 +148,7 @@ impl Cluster {
         reply
     }
 
-    /// Where an error reply sends the call, and whether it has to ask to be let in there.
+    /// Where an error reply sends the call, and whether the call needs `ASKING` there.
     fn redirect(
         self: &Arc<Self>,
         slot: u16,
@@ -173,7 +173,7 @@ impl Cluster {
 
     fn refused(self: &Arc<Self>, error: &ServerError, progress: &Progress) -> StoreError {
         match error.kind() {
-            // Slots that are just being moved, and configuration: the layout is as we know it.
+            // Slots that are just being moved, and wrong configuration: the layout is as we know it.
             Some(ServerErrorKind::TryAgain | ServerErrorKind::CrossSlot) => {}
             _ => self.look_again(),
         }
@@ -192,7 +192,8 @@ impl Cluster {
         self.shared.in_time(&self.shared.target, self.look()).await
     }
 
-    /// Asks some nodes and believes the first that answers: what it has wrong, a redirect mends.
+    /// Asks some nodes for the layout and believes the first that answers: a redirect mends what it has
+    /// wrong.
     async fn look(&self) -> Result<Arc<Map>, Trouble> {
         let mut asked = JoinSet::new();
         for link in self.to_ask() {
@@ -209,7 +210,7 @@ impl Cluster {
         Err(trouble)
     }
 
-    /// Some nodes, others each time, so that one that is up is found however many are not.
+    /// Some nodes to ask, others each time, so that one that is up is found however many are down.
     fn to_ask(&self) -> Vec<Arc<Link>> {
         let map = self.map.load();
         let mut links: Vec<_> = map.iter().flat_map(|map| map.links()).cloned().collect();
@@ -235,7 +236,7 @@ impl Cluster {
         map
     }
 
-    /// The link that is there already, or a new one.
+    /// The link to this address that is there already, or a new one.
     fn link_to(&self, address: &Address) -> Arc<Link> {
         let seed = || self.seeds.iter().find(|(seed, _)| seed == address).map(|(_, link)| link);
         let map = self.map.load();

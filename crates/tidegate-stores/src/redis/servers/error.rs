@@ -16,7 +16,7 @@ pub(super) fn error_of(code: &str, text: &str) -> StoreError {
         // Permissions and configuration: only an operator can help.
         "NOAUTH" | "WRONGPASS" | "NOPERM" | "CROSSSLOT" => StoreError::Refused,
         "ERR" => error_of_text(text),
-        // From within a script, but of a code that says what was not done.
+        // Errors from within a script, but with a code that tells that nothing was done.
         "BUSY" | "UNKILLABLE" | "LOADING" | "MISCONF" | "OOM" | "READONLY" | "NOREPLICAS"
         | "MASTERDOWN" | "CLUSTERDOWN" | "EXECABORT" | "NOSCRIPT" | "MOVED" | "ASK"
         | "TRYAGAIN" => StoreError::Unavailable,
@@ -25,14 +25,14 @@ pub(super) fn error_of(code: &str, text: &str) -> StoreError {
     }
 }
 
-/// Whether the server that said so is no primary, or none yet: the primary is to be found anew.
+/// Whether the server that replied is no primary, or none yet: the primary has to be found anew.
 pub(super) fn is_elsewhere(error: &ServerError) -> bool {
     matches!(error.code(), "READONLY" | "MASTERDOWN" | "LOADING")
         || matches!(inner_code(error.details().unwrap_or_default()), Some("READONLY"))
 }
 
 fn error_of_text(text: &str) -> StoreError {
-    // What a script is not allowed to do has no code of its own before Redis 7.2.
+    // Before Redis 7.2, an error about what a script is not allowed to do has no code of its own.
     let denied = text.contains("The user executing the script can't")
         || text.contains("AUTH <password> called without any password")
         || text.contains("invalid password");
@@ -47,14 +47,15 @@ fn error_of_text(text: &str) -> StoreError {
     }
 }
 
-/// Before Redis 7, the code of what failed within a script stands within the text:
+/// The code of an error within a script. Before Redis 7, it stands within the text:
 /// `Error running script (call to f_…): @user_script:1: @user_script: 1: -OOM command not …`.
 fn inner_code(text: &str) -> Option<&str> {
     let (_, inner) = text.split_once("Error running script")?.1.rsplit_once(": -")?;
     inner.split_ascii_whitespace().next()
 }
 
-/// Since Redis 7 such an error ends in `script: <hash>, on @user_script:<line>.`
+/// Whether an error is from within a script. Since Redis 7, such an error ends in
+/// `script: <hash>, on @user_script:<line>.`
 fn is_from_script(text: &str) -> bool {
     text.contains("script: ") || text.contains("Error running script")
 }

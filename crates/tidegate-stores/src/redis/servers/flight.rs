@@ -1,7 +1,7 @@
-//! One attempt at a time, and one outcome for all who wait for it.
+//! One attempt at a time, and one outcome for all callers who wait for it.
 //!
-//! When a server goes away, everybody finds out at once. Each of them trying on their own would be
-//! a thousand connections, and each trying after the other would be a thousand deadlines.
+//! When a server goes away, all callers find out at once. If each of them tried on their own, that
+//! would be a thousand connections; if one tried after the other, a thousand deadlines.
 
 use core::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,8 @@ use crate::redis::trouble::Trouble;
 
 type Outcome<T> = Result<T, Arc<Trouble>>;
 
-/// An attempt that runs by itself, whoever still waits for it; so it has to end by itself, in time.
+/// An attempt that runs by itself, whether or not anybody still waits for it; so it has to end by
+/// itself, in time.
 #[derive(Debug)]
 pub(super) struct Flight<T> {
     current: Mutex<Option<watch::Receiver<Option<Outcome<T>>>>>,
@@ -62,7 +63,7 @@ impl<T> Default for Flight<T> {
 }
 
 fn is_under_way<T>(outcome: &watch::Receiver<Option<T>>) -> bool {
-    // Closed without an outcome: the runtime that ran it is gone.
+    // A channel closed without an outcome means that the runtime which ran the attempt is gone.
     outcome.borrow().is_none() && outcome.has_changed().is_ok()
 }
 

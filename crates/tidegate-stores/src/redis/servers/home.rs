@@ -1,8 +1,8 @@
-//! Where tasks live that nobody waits for.
+//! The runtime for tasks that nobody waits for.
 //!
 //! A process may have several runtimes, as a server with one for each thread, and they end one after
-//! the other. What one caller happens to start is everybody's: a connection, the layout of a
-//! cluster. So it lives where the store was made, which is where it outlives the callers.
+//! the other. A connection or the layout of a cluster is used by all callers, whichever of them started
+//! it. So such a task lives in the runtime where the store was made, which outlives the callers.
 
 use core::future::{Future, pending};
 
@@ -28,8 +28,8 @@ impl Home {
         }))
     }
 
-    /// Runs the task at home; if that is gone or never was, where the caller is. Without a runtime
-    /// there either, nothing is done.
+    /// Runs the task in the home runtime; if that is gone or never was, in the caller's. Without a
+    /// runtime there either, nothing is done.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         match &self.0 {
             Some((runtime, witness)) if !witness.0.is_finished() => drop(runtime.spawn(task)),

@@ -1,11 +1,11 @@
-//! Who has which slots, as a cluster says it: `CLUSTER SLOTS`.
+//! Which node has which slots, as a cluster says it: `CLUSTER SLOTS`.
 
 use redis::Value;
 
 use super::slot::SLOTS;
 use crate::redis::url::Address;
 
-/// What one node said, once.
+/// The owners of slots, as one node said once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) ranges: Vec<Range>,
@@ -20,7 +20,7 @@ pub(super) struct Range {
     pub(super) replicas: Vec<Member>,
 }
 
-/// A node, by the name it keeps wherever it goes.
+/// A node of a cluster, with the identity it keeps wherever it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     pub(super) id: String,
@@ -30,7 +30,7 @@ pub(super) struct Member {
 // === impl Layout ===
 
 impl Layout {
-    /// Reads the reply; none if it is not one, or if nobody has any slot.
+    /// Reads the reply to `CLUSTER SLOTS`; `None` if it is malformed, or if nobody has any slot.
     pub(super) fn read(reply: &Value, asked: &Address) -> Option<Self> {
         let Value::Array(ranges) = reply else { return None };
         let ranges = ranges.iter().map(|range| Range::read(range, asked));
@@ -63,7 +63,7 @@ impl Layout {
     fn took_over(&self, was: &Range, now: &Range, before: &Self) -> bool {
         let stood_by = was.replicas.iter().any(|replica| replica.id == now.owner.id);
         let stands_by_now = now.replicas.iter().any(|replica| replica.id == was.owner.id);
-        // Its replica may have come after the last look, and a failed node is not listed.
+        // The new owner may have become a replica after the last look, and a failed node is not listed.
         let is_gone = !self.members().any(|member| member.id == was.owner.id);
         let was_owner = before.ranges.iter().any(|range| range.owner.id == now.owner.id);
         stood_by || stands_by_now || (is_gone && !was_owner)
@@ -73,7 +73,7 @@ impl Layout {
 // === impl Range ===
 
 impl Range {
-    /// `[first, last, owner, replica…]`
+    /// Reads `[first, last, owner, replica…]`.
     fn read(range: &Value, asked: &Address) -> Option<Self> {
         let Value::Array(parts) = range else { return None };
         let [Value::Int(first), Value::Int(last), owner, replicas @ ..] = parts.as_slice() else {
@@ -84,7 +84,7 @@ impl Range {
             first: slot(first)?,
             last: slot(last)?,
             owner: Member::read(owner, asked)?,
-            // A replica without an address is nobody we could ask.
+            // A replica without an address cannot be asked.
             replicas: replicas.iter().filter_map(|node| Member::read(node, asked)).collect(),
         })
     }
@@ -97,7 +97,7 @@ impl Range {
 // === impl Member ===
 
 impl Member {
-    /// `[host, port, id, …]`; without a host, it is where we asked.
+    /// Reads `[host, port, id, …]`; without a host, the node is where we asked.
     fn read(node: &Value, asked: &Address) -> Option<Self> {
         let Value::Array(parts) = node else { return None };
         let [host, Value::Int(port), id, ..] = parts.as_slice() else { return None };
@@ -112,7 +112,7 @@ impl Member {
                 text(host).map(|host| if host.is_empty() { asked.host.clone() } else { host })?
             }
         };
-        // A question mark stands for a name that was not given to the node.
+        // A question mark stands for a host name that was not given to the node.
         if host == "?" {
             return None;
         }

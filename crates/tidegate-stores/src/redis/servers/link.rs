@@ -17,7 +17,7 @@ use super::watch::Watched;
 use crate::redis::trouble::Trouble;
 use crate::redis::url::Address;
 
-/// One place in the topology and whoever is there.
+/// One place in the topology, and the connection to the server there.
 #[derive(Debug)]
 pub(super) struct Link {
     door: Door,
@@ -25,18 +25,18 @@ pub(super) struct Link {
     live: ArcSwapOption<Live>,
     flight: Flight<Arc<Live>>,
     pub(super) watched: Watched,
-    /// Who was there last: where, and which process.
+    /// The server that was there last: its address, and the identity of its process.
     seen: Mutex<Option<(Address, String)>>,
 }
 
 /// How the server is found.
 #[derive(Debug)]
 pub(super) enum Door {
-    /// Always there, and it must be a primary.
+    /// At this address, where a primary must be.
     At(Address),
-    /// The primary that these name.
+    /// Wherever the primary is that these sentinels name.
     Named(Sentinels),
-    /// A node of a cluster. It may be a replica: that one sends us on by itself.
+    /// At this address, as a node of a cluster. It may be a replica, which redirects us by itself.
     Node(Address),
 }
 
@@ -59,7 +59,7 @@ impl Link {
         self.live.load_full().filter(|live| !live.wire.is_dead())
     }
 
-    /// The connection, or a new one, got together with everybody else who wants one.
+    /// The connection that is there, or a new one, shared with all callers who want one.
     pub(super) async fn connect(self: &Arc<Self>) -> Result<Arc<Live>, Arc<Trouble>> {
         let attempt = || {
             let link = Arc::clone(self);
@@ -68,7 +68,7 @@ impl Link {
         self.flight.join(&self.shared.home, || self.ready(), attempt).await
     }
 
-    /// Takes a connection out of use. Calls that are under way on it go on; a newer one stays.
+    /// Takes a connection out of use. Calls under way on it go on; a newer connection stays.
     pub(super) fn leave(&self, live: &Arc<Live>) {
         self.live.compare_and_swap(&Some(Arc::clone(live)), None);
     }
@@ -86,7 +86,7 @@ impl Link {
         if let Ok(Value::ServerError(error)) = &reply
             && error.kind() == Some(ServerErrorKind::NoScript)
         {
-            // It has run nothing, so this is still the first time.
+            // The server has run nothing, so this is still the first time.
             reply = live.call(&call.by_text(), asking).await;
         }
         progress.answered();
@@ -119,7 +119,7 @@ impl Link {
         Ok(live)
     }
 
-    /// The first of those named that says itself that it is a primary.
+    /// The first of the servers named by the sentinels that says itself that it is a primary.
     async fn open_named(&self, sentinels: &Sentinels) -> Result<Live, Trouble> {
         let mut trouble = Trouble::passing("no sentinel has named the primary");
         for address in sentinels.named().await? {
@@ -146,7 +146,7 @@ impl Link {
         live.map_err(|trouble| trouble.at(address))
     }
 
-    /// Notices that somebody else is there now, who may have forgotten what was counted.
+    /// Notices that another server or process is there now, which may have forgotten what was counted.
     fn recognise(&self, live: &Live) {
         let now = (live.address.clone(), live.info.run_id.clone());
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);

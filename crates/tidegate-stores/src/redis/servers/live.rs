@@ -1,4 +1,4 @@
-//! A server that has been let in: connected, logged in, inspected.
+//! A connection that is ready for calls: connected, logged in, and its server inspected.
 
 use redis::{Arg, Cmd, Pipeline, RedisResult, ServerError, Value};
 
@@ -41,7 +41,7 @@ impl Live {
         Ok(Self { wire, address: address.clone(), info })
     }
 
-    /// Runs a command. With `asking`, the server lets in a slot that is on its way to it.
+    /// Runs a command. With `asking`, the server takes it for a slot that is on its way to it.
     pub(super) async fn call(&self, command: &Cmd, asking: bool) -> RedisResult<Value> {
         if !asking {
             return self.wire.send(command).await;
@@ -52,13 +52,13 @@ impl Live {
     }
 }
 
-/// The first words to a server: who we are, if it wants to know.
+/// The first commands to a server: our login, if there is one.
 pub(super) fn greeting(login: &Login) -> Vec<Cmd> {
     let password = login.password.as_ref().map(Secret::reveal);
     match (login.user.as_deref(), password) {
         (None, None) => Vec::new(),
         (None, Some(password)) => vec![command(&["AUTH", password])],
-        // A user without a password is one that any password will do for.
+        // A user without a password is one that accepts any password.
         (Some(user), password) => vec![command(&["AUTH", user, password.unwrap_or_default()])],
     }
 }
@@ -71,8 +71,8 @@ pub(super) fn command(words: &[&str]) -> Cmd {
     command
 }
 
-/// The first error among the replies to the first words. What a server says to `AUTH` is not
-/// repeated: some quote the command they do not understand, password and all.
+/// Fails with the first error among the replies to the first commands. The reply to `AUTH` is not
+/// repeated: some servers quote the command they do not understand, password and all.
 pub(super) fn no_error(commands: &[Cmd], replies: &[Value]) -> Result<(), Trouble> {
     for (command, reply) in commands.iter().zip(replies) {
         if let Value::ServerError(error) = reply {
@@ -91,15 +91,15 @@ fn not_let_in(error: &ServerError) -> Trouble {
     }
 }
 
-/// What it means that there was no reply to the first words.
+/// The trouble that it means if there was no reply to the first commands.
 pub(super) fn lost(error: &redis::RedisError) -> Trouble {
-    // A server that wants to know who we are says so only once it has let us write.
+    // A server that wants our certificate says so only once it has let us write.
     tls::refusal(error).unwrap_or_else(|| {
         Trouble::passing(format!("closed or garbled before it answered: {error}"))
     })
 }
 
-/// What an error reply to the first words means.
+/// The trouble that an error reply to the first commands means.
 pub(super) fn refused(error: &ServerError) -> Trouble {
     let text = error.details().unwrap_or_default();
     match error.code() {

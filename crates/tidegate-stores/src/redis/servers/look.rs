@@ -1,7 +1,7 @@
-//! Looking at the servers one by one, with plain commands that change nothing.
+//! Looks at the servers one by one, with plain commands that change nothing.
 //!
-//! A script touches the keys it is given. To list keys, each server that is written to is asked by
-//! itself, in the order of names that stay the same from one question to the next.
+//! A script only touches the keys it is given. To list keys, each server that is written to is asked by
+//! itself, in the order of identities that stay the same from one question to the next.
 
 use std::sync::Arc;
 
@@ -13,10 +13,11 @@ use super::error;
 use super::link::Link;
 use super::{Servers, Topology};
 
-/// A server that is written to.
+/// A server that counters are written to.
 #[derive(Clone, Debug)]
 pub(crate) struct Keeper {
-    /// In a cluster its identity, which it keeps wherever it goes; empty for the only one.
+    /// The identity of the server, which it keeps wherever it goes in a cluster; empty for the only
+    /// server.
     pub(crate) id: String,
     link: Arc<Link>,
 }
@@ -37,7 +38,8 @@ impl Servers {
         }
     }
 
-    /// Sends commands that change nothing to one server. The replies are as many, errors among them.
+    /// Sends commands that change nothing to one server. There is one reply for each, error replies
+    /// included.
     pub(crate) async fn look(
         &self,
         keeper: &Keeper,
@@ -52,14 +54,14 @@ impl Servers {
         }
     }
 
-    /// In a cluster, who has which slots is not to be relied on.
+    /// Looks up the layout of a cluster again, because it is not to be relied on.
     pub(crate) fn look_again(&self) {
         if let Topology::Cluster(cluster) = &self.topology {
             cluster.look_again();
         }
     }
 
-    /// What an error reply of a server means that was looked at.
+    /// The error that an error reply to a look means.
     pub(crate) fn refused(&self, error: &ServerError) -> StoreError {
         match error::is_elsewhere(error) {
             true => StoreError::Unavailable,

@@ -1,4 +1,4 @@
-//! From a slot to the link of its owner.
+//! Maps each slot to the link of its owner.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use super::link::Link;
 use super::slot::{SLOTS, slot_of};
 use crate::redis::url::Address;
 
-/// No owner; more nodes than this are not taken in.
+/// The place of a slot without an owner; no more nodes than this are taken in.
 const NOBODY: u16 = u16::MAX;
 
 #[derive(Clone, Debug)]
 pub(super) struct Map {
-    /// As the cluster said it, for comparing with what it says next.
+    /// The layout as the cluster said it, for comparing with what it says next.
     pub(super) layout: Arc<Layout>,
-    /// For each slot, a place in `nodes`.
+    /// For each slot, the place of its owner in `nodes`.
     owners: Vec<u16>,
-    /// Everybody who was mentioned. Those that stay keep their links, so that connections last and
-    /// a restart is noticed.
+    /// All nodes that were mentioned. Those that stay keep their links, so that connections last and a
+    /// restart is noticed.
     nodes: Vec<(Address, Arc<Link>)>,
 }
 
@@ -42,7 +42,7 @@ impl Map {
         map
     }
 
-    /// Who has the slot, if anybody.
+    /// The link of the slot's owner, if it has one.
     pub(super) fn owner(&self, slot: u16) -> Option<&Arc<Link>> {
         let place = *self.owners.get(usize::from(slot))?;
         self.nodes.get(usize::from(place)).map(|(_, link)| link)
@@ -52,12 +52,12 @@ impl Map {
         self.nodes.iter().find(|(known, _)| known == address).map(|(_, link)| link)
     }
 
-    /// Everybody.
+    /// The links of all nodes.
     pub(super) fn links(&self) -> impl Iterator<Item = &Arc<Link>> {
         self.nodes.iter().map(|(_, link)| link)
     }
 
-    /// Those that have slots, each once.
+    /// The links of the nodes that have slots, each once.
     pub(super) fn owners(&self) -> impl Iterator<Item = &Arc<Link>> {
         let mut places = self.owners.clone();
         places.sort_unstable();
@@ -66,7 +66,7 @@ impl Map {
     }
 
     /// A hash tag in a slot of each owner, for questions that concern all of them. Tags are tried until
-    /// everybody has one; an owner of very few slots may be left out.
+    /// every owner has one; an owner of very few slots may be left out.
     pub(super) fn tag_for_each(&self) -> Vec<String> {
         const TRIED: u32 = 10_000;
         let mut missing: Vec<&Arc<Link>> = self.owners().collect();
@@ -87,7 +87,7 @@ impl Map {
         tags
     }
 
-    /// The same, but for one slot.
+    /// The same map with another owner for one slot.
     #[must_use]
     pub(super) fn with_owner(&self, slot: u16, address: &Address, link: &Arc<Link>) -> Self {
         let mut map = self.clone();
@@ -113,7 +113,7 @@ impl Map {
     }
 }
 
-/// A hash tag of probes. No counter of a subject has one with a `!`.
+/// A hash tag for probes. No counter of a subject has a hash tag with a `!`.
 pub(super) fn probe_tag(number: u32) -> String {
     format!("!{number}")
 }

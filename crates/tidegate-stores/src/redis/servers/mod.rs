@@ -1,10 +1,10 @@
-//! Every way to talk to the servers, and one question: run this script, once, in time.
+//! All ways to reach the servers, for one purpose: run this script, once, in time.
 //!
-//! A call has one deadline for everything: finding the server, connecting, logging in, the script
-//! and a redirect. It is sent at most once. Only what certainly ran nothing is sent again: a
-//! connection that was dead before a byte was sent, a script the server did not know, a slot that
-//! is elsewhere. Whatever else goes wrong after the first byte is
-//! [`Timeout`](StoreError::Timeout): somebody may have counted it.
+//! A call has one deadline for everything: finding the server, connecting, logging in, the script and a
+//! redirect. It is sent at most once. It is sent again only if it certainly ran nothing: the connection
+//! was dead before a byte was sent, the server did not know the script, or the slot is elsewhere. Any
+//! other failure after the first byte is [`Timeout`](StoreError::Timeout): a server may have counted
+//! the call.
 
 mod call;
 mod changes;
@@ -67,7 +67,7 @@ enum Topology {
     Cluster(Arc<Cluster>),
 }
 
-/// What every link needs and adds to.
+/// What all links share: the settings, and what is noticed about the servers.
 #[derive(Debug)]
 struct Shared {
     target: Target,
@@ -80,9 +80,9 @@ struct Shared {
 // === impl Servers ===
 
 impl Servers {
-    /// Reads what the target names on this machine, and connects to nothing yet. Whatever runs in the
-    /// background will do so in the runtime this is called in, if it is called in one; that has to
-    /// be running for as long as calls are made.
+    /// Reads the files that the target names, and connects to nothing yet. Background tasks run in the
+    /// runtime this is called in, if it is called in one; that runtime has to be running for as long as
+    /// calls are made.
     pub(crate) fn new(target: Target) -> Result<Self, TargetError> {
         let tls = target.tls.as_ref().map(Tls::new).transpose()?;
         let (changes, trouble) = (Tally::default(), ArcSwapOption::empty());
@@ -142,7 +142,8 @@ impl Servers {
         })
     }
 
-    /// Does something that nobody waits for, wherever connections live; nothing if there is no runtime.
+    /// Runs a task that nobody waits for, in the runtime where connections live; does nothing without a
+    /// runtime.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.shared.home.spawn(task);
     }
@@ -152,7 +153,7 @@ impl Servers {
         matches!(self.topology, Topology::Cluster(_))
     }
 
-    /// A hash tag for probes on each server that is written to.
+    /// One hash tag for probes on each server that is written to.
     pub(crate) async fn tag_for_each(&self) -> Result<Vec<String>, StoreError> {
         match &self.topology {
             Topology::One(_) => Ok(vec![map::probe_tag(0)]),
@@ -165,9 +166,9 @@ impl Servers {
         self.shared.target.timeout()
     }
 
-    /// A decision was over its deadline, and the call under way is nobody's any more. Whether its
-    /// connection is silent is watched; whether the slot has another owner is looked up, as nobody
-    /// is left who would find out.
+    /// The error of a decision that is over its deadline. The call under way is abandoned: whether its
+    /// connection is silent is watched, and whether the slot has another owner is looked up here,
+    /// because nobody is left who would find out.
     pub(crate) fn late(&self, deadline: Duration) -> StoreError {
         let target = &self.shared.target;
         self.shared.note_text(|| format!("{target}: no answer within {deadline:?}"));
@@ -177,12 +178,12 @@ impl Servers {
         StoreError::Timeout
     }
 
-    /// What was noticed about the servers since the start.
+    /// The restarts and failovers that were noticed since the start.
     pub(crate) fn changes(&self) -> Changes {
         self.shared.changes.read()
     }
 
-    /// Why the last call that failed did, in words.
+    /// Why the last failed call failed, in words.
     pub(crate) fn trouble(&self) -> Option<Arc<Trouble>> {
         self.shared.trouble.load_full()
     }
@@ -220,7 +221,7 @@ impl Servers {
 // === impl Shared ===
 
 impl Shared {
-    /// Whatever takes longer than a call may, nobody waits for.
+    /// Waits for an attempt, at most for as long as a call may take.
     async fn in_time<T>(
         &self,
         place: &impl fmt::Display,
@@ -233,7 +234,7 @@ impl Shared {
         outcome.map_err(Arc::new)
     }
 
-    /// Keeps the trouble for the logs, and says which branch to take.
+    /// Keeps the trouble for the logs, and returns the error that it means.
     fn note(&self, trouble: &Arc<Trouble>) -> StoreError {
         self.trouble.store(Some(Arc::clone(trouble)));
         trouble.error()
@@ -243,7 +244,7 @@ impl Shared {
         self.trouble.store(Some(Arc::new(Trouble::passing(text()))));
     }
 
-    /// The same for an error reply to a call.
+    /// Keeps an error reply to a call for the logs, and returns the error that it means.
     fn refused(&self, error: &ServerError, progress: &Progress) -> StoreError {
         let (code, text) = (error.code(), error.details().unwrap_or_default());
         let outcome = error::error_of(code, text);

@@ -7,22 +7,22 @@ use crate::redis::trouble::Trouble;
 /// The oldest server whose replies and scripts this crate has been written for.
 const OLDEST: (u32, u32) = (6, 2);
 
-/// From `INFO server`, `INFO memory` and `INFO replication`: three commands, because Redis 6.2 takes
-/// one section each.
+/// What `INFO server`, `INFO memory` and `INFO replication` say: three commands, because Redis 6.2
+/// takes one section each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct NodeInfo {
-    /// New with every start of the process; how a restart is noticed.
+    /// The identity of the server's process, new with every start, by which a restart is noticed.
     pub(super) run_id: String,
     pub(super) is_primary: bool,
     version: String,
     policy: String,
     mode: String,
     is_32_bit: bool,
-    /// What Valkey calls itself; its `redis_version` is the one it is compatible with.
+    /// Whether the server is Valkey, whose `redis_version` is the one it is compatible with.
     is_valkey: bool,
 }
 
-/// What a server was taken for.
+/// The kind of server that is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Standalone,
@@ -58,8 +58,8 @@ impl NodeInfo {
         Ok(())
     }
 
-    /// Whether this server may hold counters at all. One that evicts them forgets who has used up
-    /// what exactly when there are most of them, and nobody is told.
+    /// Whether this server may hold counters at all. A server that evicts counters forgets what was
+    /// used up exactly when there are most of them, and nobody is told.
     pub(super) fn judge(&self, expected: Mode) -> Result<(), Trouble> {
         let hint = match (self.mode.as_str(), expected) {
             ("sentinel", _) => Some("it is a sentinel: write redis+sentinel://"),

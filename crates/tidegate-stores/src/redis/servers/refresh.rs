@@ -5,12 +5,12 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-/// From the end of one look to the beginning of the next.
+/// The pause from the end of one look to the beginning of the next.
 const PAUSE: Duration = Duration::from_millis(100);
 
 const IDLE: u8 = 0;
 const LOOKING: u8 = 1;
-/// Somebody asked while a look was under way, which may have begun too early to see why.
+/// Somebody has asked while a look was under way, which may have begun too early to see what changed.
 const WANTED: u8 = 2;
 
 #[derive(Debug, Default)]
@@ -18,8 +18,8 @@ pub(super) struct Refresh {
     state: Arc<AtomicU8>,
 }
 
-/// Somebody is to look. If they are stopped, with the runtime they were in, others may, also if they
-/// had not begun yet.
+/// The duty to look, given to one caller. If it is dropped unfinished, as when its runtime ends, even
+/// before it has begun, others may look.
 pub(super) struct Looking {
     state: Arc<AtomicU8>,
     is_done: bool,
@@ -28,7 +28,8 @@ pub(super) struct Looking {
 // === impl Refresh ===
 
 impl Refresh {
-    /// For a caller who is to look, by [`Looking::run`]; without, somebody does.
+    /// Asks for a look. `Some` is for the caller who has to look, by [`Looking::run`]; with `None`
+    /// somebody else does.
     #[must_use]
     pub(super) fn begin(&self) -> Option<Looking> {
         let is_first = self.state.swap(WANTED, Ordering::AcqRel) == IDLE;
@@ -39,7 +40,7 @@ impl Refresh {
 // === impl Looking ===
 
 impl Looking {
-    /// Looks for as long as it is asked for, with pauses.
+    /// Looks for as long as somebody asks for it, with pauses.
     pub(super) async fn run<F: Future<Output = ()>>(mut self, mut look: impl FnMut() -> F) {
         while !self.is_done {
             self.state.store(LOOKING, Ordering::Release);

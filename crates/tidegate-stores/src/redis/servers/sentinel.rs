@@ -1,8 +1,8 @@
-//! Where the primary is, by the word of the sentinels.
+//! Finds the primary by asking the sentinels.
 //!
-//! All are asked at once, since one that hangs must not take the time of the others, and the
-//! majority is believed first: right after a failover a sentinel may still name the old primary.
-//! Whoever is named then has to say itself that it is a primary.
+//! All sentinels are asked at once, since one that hangs must not take the time of the others, and the
+//! majority is believed first: right after a failover a sentinel may still name the old primary. A
+//! server that is named then has to say itself that it is a primary.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::redis::url::{Address, Login};
 pub(super) struct Sentinels {
     pub(super) hosts: Vec<Address>,
     pub(super) question: Arc<Question>,
-    /// How long to wait for those that do not answer; the rest of the deadline is the primary's.
+    /// How long to wait for sentinels that do not answer; the rest of the deadline is the primary's.
     pub(super) patience: Duration,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Question {
 // === impl Sentinels ===
 
 impl Sentinels {
-    /// The addresses that were named, the most often named one first; at least one.
+    /// The addresses that were named as the primary, the most often named one first; at least one.
     pub(super) async fn named(&self) -> Result<Vec<Address>, Trouble> {
         let mut asked = JoinSet::new();
         for host in self.hosts.clone() {
@@ -81,7 +81,7 @@ impl Question {
     }
 }
 
-/// Who was named how often, in the order of the first mention.
+/// The addresses that were named, each with how often, in the order of the first mention.
 #[derive(Default)]
 struct Votes {
     named: Vec<(Address, usize)>,
@@ -112,14 +112,14 @@ impl Votes {
             "" => "no sentinel has answered".to_owned(),
             words => format!("no sentinel has named the primary: {words}"),
         };
-        // One that is only late could still name it.
+        // A sentinel that is only late could still name the primary.
         let all_refuse =
             self.refused.len() == count && self.refused.iter().all(Trouble::is_refusal);
         Err(if all_refuse { Trouble::refusal(what) } else { Trouble::passing(what) })
     }
 }
 
-/// Host and port, each as text.
+/// Reads an address: host and port, each as text.
 fn address_of(parts: &[Value]) -> Option<Address> {
     match parts {
         [Value::BulkString(host), Value::BulkString(port)] => {

@@ -2,12 +2,13 @@
 
 pub(super) const SLOTS: u16 = 16_384;
 
-/// By the hash tag if there is one that is not empty, else by the whole key.
+/// The slot of a key: by the hash tag if there is one that is not empty, else by the whole key.
 pub(super) fn slot_of(key: &[u8]) -> u16 {
     crc16(tag_of(key)) % SLOTS
 }
 
-/// What stands between the first `{` and the first `}` after it.
+/// The hash tag of a key: what stands between the first `{` and the first `}` after it, or else the
+/// whole key.
 pub(crate) fn tag_of(key: &[u8]) -> &[u8] {
     let tag = || {
         let open = key.iter().position(|byte| *byte == b'{')?;

@@ -1,4 +1,4 @@
-//! TLS: who is trusted, and what it means when somebody is not.
+//! TLS: who is trusted, and what it means when somebody is not trusted.
 //!
 //! There is no way to trust everybody, and none back to plain text: a target says TLS or does not.
 
@@ -19,7 +19,7 @@ use tokio_rustls::rustls::{ClientConfig, Error as TlsError, RootCertStore};
 use crate::redis::trouble::Trouble;
 use crate::redis::url::{Address, TargetError, TlsFiles};
 
-/// Ready to wrap connections; everything from files has been read.
+/// The TLS settings, ready to wrap connections; all files have been read.
 #[derive(Clone)]
 pub(super) struct Tls(TlsConnector);
 
@@ -50,7 +50,7 @@ impl Tls {
         Ok(Self(TlsConnector::from(Arc::new(config))))
     }
 
-    /// Proves that this is the host that was meant.
+    /// Wraps a connection in TLS, in which the server proves that it is the host that was meant.
     pub(super) async fn wrap(
         &self,
         address: &Address,
@@ -72,8 +72,8 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// The words for an error of TLS itself, if it is one. It stays until somebody changes a certificate
-/// or a setting.
+/// The trouble that an error of TLS itself means; `None` for other errors. It stays until somebody
+/// changes a certificate or a setting.
 pub(super) fn refusal(error: &(dyn Error + 'static)) -> Option<Trouble> {
     Some(Trouble::refusal(match tls_error(error)? {
         TlsError::InvalidCertificate(why) => format!("its certificate is not accepted: {why}"),
@@ -83,7 +83,7 @@ pub(super) fn refusal(error: &(dyn Error + 'static)) -> Option<Trouble> {
     }))
 }
 
-/// It is wrapped by the stream, and that by the `redis` crate, in an `Arc`.
+/// The TLS error within an error: the stream wraps it, and the `redis` crate wraps that in an `Arc`.
 fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a TlsError> {
     type Shared = Arc<dyn Error + Send + Sync>;
     let of_stream = |error: &'a (dyn Error + 'static)| match error.downcast_ref::<Shared>() {
@@ -114,7 +114,7 @@ fn roots_of(
     certificates: &[CertificateDer<'static>],
 ) -> Result<RootCertStore, TargetError> {
     let mut roots = RootCertStore::empty();
-    // Systems carry some that no library takes; one that works is enough to go on.
+    // Systems carry some certificates that no library takes; one that works is enough to go on.
     let (taken, _) = roots.add_parsable_certificates(certificates.iter().cloned());
     if taken == 0 {
         return Err(unusable(what, "no authority in it"));

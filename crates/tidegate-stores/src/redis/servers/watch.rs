@@ -1,7 +1,8 @@
-//! Somebody who waits for an answer when the callers do not.
+//! Waits for an answer on a connection when the callers do not.
 //!
 //! Callers that are cancelled before the deadline, as by clients that hang up, never find out that a
-//! connection is silent. If all are, the connection would stay in use until the kernel gives it up.
+//! connection is silent. If all callers are cancelled, the connection would stay in use until the
+//! kernel gives it up.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -9,17 +10,17 @@ use std::sync::Arc;
 use super::link::Link;
 use super::live::{Live, command};
 
-/// Whether somebody watches a link.
+/// Whether a link is being watched.
 #[derive(Debug, Default)]
 pub(super) struct Watched(AtomicBool);
 
-/// Watches a link; there is one at a time.
+/// The task that watches a link; there is one at a time.
 struct Watch {
     link: Arc<Link>,
     live: Arc<Live>,
 }
 
-/// Sees to it that the connection is left if it is silent.
+/// Watches a connection, and takes it out of use if it is silent.
 pub(super) fn watch(link: &Arc<Link>, live: &Arc<Live>) {
     if !link.watched.0.swap(true, Ordering::AcqRel) {
         let watch = Watch { link: Arc::clone(link), live: Arc::clone(live) };
@@ -35,20 +36,20 @@ impl Watch {
         let timeout = link.shared.target.timeout();
         let answers = live.wire.answers();
         // A question of our own, since the answer to a call that was cancelled is nobody's, and there
-        // may be no other call. It is one that every server we are let in by has answered before.
+        // may be no other call. Every server that we are logged in to has answered this one before.
         let question = command(&["INFO", "server"]);
         let _ = tokio::time::timeout(timeout, live.wire.send(&question)).await;
         if live.wire.answers() == answers {
             link.leave(live);
         } else {
-            // However many hang up, the server is asked no more often than this.
+            // However many callers hang up, the server is asked no more often than this.
             tokio::time::sleep(timeout).await;
         }
     }
 }
 
 impl Drop for Watch {
-    /// At its end, or with the runtime that ran it.
+    /// Runs when the watch ends, by itself or with its runtime: another one may begin.
     fn drop(&mut self) {
         self.link.watched.0.store(false, Ordering::Release);
     }

@@ -23,20 +23,20 @@ use super::tls::Tls;
 use crate::redis::trouble::Trouble;
 use crate::redis::url::Address;
 
-/// Calls that may wait for the driver to take them up: as many as a node ever has under way.
+/// The most calls that may wait for the driver to take them up: as many as a node ever has under way.
 const QUEUE: usize = Headroom::MOST as usize;
 
 #[derive(Debug)]
 pub(super) struct Wire {
     connection: MultiplexedConnection,
-    /// Replies that somebody was still there to take. A caller that got none in time, while nobody
-    /// got any, knows that the connection is at fault and not only its call.
+    /// The number of replies that somebody was still there to take. A caller that got no reply in time,
+    /// while nobody else got one either, knows that the connection is at fault and not only its call.
     answers: AtomicU64,
     dead: Arc<AtomicBool>,
     driver: AbortHandle,
 }
 
-/// Says so when the driver is gone: at its end, or with the runtime that ran it.
+/// Marks the connection as dead when the driver is gone: at its end, or with the runtime that ran it.
 struct Ended(Arc<AtomicBool>);
 
 // === impl Wire ===
@@ -58,7 +58,8 @@ impl Wire {
     async fn over(
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     ) -> Result<Self, Trouble> {
-        // Nothing to say on its own: neither a password nor a database nor the name of the library.
+        // The crate is to say nothing on its own: neither a password nor a database nor the name of the
+        // library.
         let silent = RedisConnectionInfo::default().set_skip_set_lib_name();
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
@@ -82,7 +83,7 @@ impl Wire {
         self.dead.load(Ordering::Acquire)
     }
 
-    /// How many replies there were so far.
+    /// How many replies there have been so far.
     pub(super) fn answers(&self) -> u64 {
         self.answers.load(Ordering::Relaxed)
     }
@@ -94,8 +95,8 @@ impl Wire {
         reply
     }
 
-    /// Sends the first commands on a new connection, all at once and yet each on its own: of a group
-    /// the `redis` crate would not tell why the connection ended, and that is when one has to know.
+    /// Sends the first commands on a new connection, all at once and yet each on its own: for a group,
+    /// the `redis` crate does not tell why the connection ended, which has to be known here.
     pub(super) async fn greet(&self, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
         let mut sent: Vec<_> = commands.iter().map(|one| Box::pin(self.send(one))).collect();
         let mut replies: Vec<_> = commands.iter().map(|_| None).collect();
@@ -113,7 +114,8 @@ impl Wire {
         replies.into_iter().flatten().collect()
     }
 
-    /// Sends commands with nobody else's in between. The replies are as many, errors among them.
+    /// Sends commands with no other call's in between. There is one reply for each, error replies
+    /// included.
     pub(super) async fn send_all(&self, commands: &Pipeline) -> RedisResult<Vec<Value>> {
         let count = commands.len();
         let replies = self.connection.clone().send_packed_commands(commands, 0, count).await;
@@ -130,7 +132,7 @@ impl Wire {
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        // By itself the driver would wait for the replies to calls that everybody has given up.
+        // By itself the driver would wait for replies to calls that everybody has given up.
         self.driver.abort();
     }
 }

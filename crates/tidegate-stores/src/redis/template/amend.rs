@@ -1,4 +1,4 @@
-//! What an operator does to an abuse log: one text, whatever it is.
+//! The script that amends a counter for an operator: one text, whatever the amendment.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use crate::redis::form::ATTEMPTS;
 
 static AMEND: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("../lua/amend.lua")));
 
-/// The text, without its numbers.
+/// The text of the script, before its numbers are put in.
 pub(super) fn text() -> String {
     let text = [
         STEP.get("functions"),

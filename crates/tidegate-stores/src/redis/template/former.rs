@@ -1,6 +1,6 @@
 //! Counters that had another name before a reload: where they are looked for, and what becomes of them.
 //!
-//! A script without such names is the same text as if there were none of this.
+//! A script without former names has the same text as if this module did not exist.
 
 use core::ops::Range;
 
@@ -10,9 +10,9 @@ use super::super::signature::{Ask, Part, Signature};
 /// The places of a counter's former names in `KEYS`.
 #[derive(Clone, Debug)]
 pub(super) struct Former {
-    /// Names that come before the present one.
+    /// Former names that are looked at before the present one.
     newer: Range<usize>,
-    /// Names that come after it.
+    /// Former names that are looked at after the present one.
     older: Range<usize>,
 }
 
@@ -28,7 +28,8 @@ pub(super) fn places(signature: &Signature) -> Vec<Former> {
     signature.parts.iter().map(former).collect()
 }
 
-/// What a script with former names begins with: the places of counters that were found under one.
+/// The text that a script with former names begins with: a table of the counters that were found under
+/// one.
 pub(super) fn begin(signature: &Signature) -> &'static str {
     if signature.parts.iter().any(has_former) { "local adopted = {}\n" } else { "" }
 }
@@ -41,7 +42,8 @@ pub(super) const fn has_former(part: &Part) -> bool {
 // === impl Former ===
 
 impl Former {
-    /// Looks for the counter under all its names, where `read` looks under the present one.
+    /// The text `read`, which looks under the present name, changed to look for the counter under all
+    /// its names.
     pub(super) fn read(&self, read: &str) -> String {
         const PRESENT: &str = "local v$ = pcall('GET', keys[$])\n";
         if self.is_empty() {
@@ -57,10 +59,10 @@ impl Former {
         read.replacen(PRESENT, &text, 1)
     }
 
-    /// The text that writes a counter, for one that may have been found under another name: it is first
-    /// kept under the present one as it is. It lives no shorter than what was found, or that would be
-    /// found again. Newer names are forgotten, by a time to live that is over: a charge has no right to
-    /// delete.
+    /// The text `write`, which writes a counter, changed for one that may have been found under another
+    /// name. The counter is first set under the present name as it is. It lives no shorter than the one
+    /// that was found, or that one would be found again. Newer names are forgotten by a time to live
+    /// that is over: a charge has no right to delete.
     pub(super) fn write(&self, form: Form, write: &str) -> String {
         if self.is_empty() || write.is_empty() {
             return with_least(write, |_| String::new());
@@ -83,7 +85,7 @@ impl Former {
     }
 }
 
-/// The text with something else in place of each line `@least` and a name.
+/// The text with `line_of(name)` in place of each line `@least name`.
 fn with_least(text: &str, line_of: impl Fn(&str) -> String) -> String {
     let line = |line: &str| match line.trim_start().strip_prefix("@least ") {
         Some(name) => line_of(name.trim_end()),

@@ -7,32 +7,33 @@
 use super::former::has_former;
 use super::{Part, STEP};
 
-/// Local variables that all counters of a script may have together. The others are the functions, the
-/// time and the argument (15), one table for each counter without local variables (12 at most), and
-/// what a single part needs for itself (13 at most).
+/// The most local variables that all counters of a script may have together. The others are the
+/// functions, the time and the argument (15), one table for each counter without local variables (12 at
+/// most), and what a single part needs for itself (13 at most).
 const ROOM: usize = 160;
 
 /// Where one counter is in a script, and how its numbers are named there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Its number, which begins with one as those of `KEYS` do.
+    /// The number of the counter, which begins with one as those of `KEYS` do.
     pub(super) number: usize,
-    /// Whether its numbers are local variables; otherwise they are fields of a table.
+    /// Whether the counter's numbers are local variables; otherwise they are fields of a table.
     pub(super) is_local: bool,
 }
 
-/// The places of these parts.
+/// The parts with their places.
 pub(super) fn places(parts: &[Part]) -> impl Iterator<Item = (Place, &Part)> {
-    // Former names need a table of their own, and a variable where one is written.
+    // Former names need a table of their own, and a variable where a counter is written.
     let mut room = if parts.iter().any(has_former) { ROOM - 2 } else { ROOM };
     parts.iter().zip(1..).map(move |(part, number)| {
-        // Once one did not fit, none after it has local variables: arguments are taken in order.
+        // Once a part does not fit, none after it has local variables, because arguments are taken in
+        // order.
         room = room.saturating_sub(names(part));
         (Place { number, is_local: room > 0 }, part)
     })
 }
 
-/// How many names a part has at most.
+/// The most names that a part uses.
 fn names(part: &Part) -> usize {
     let arguments = part.form.names().join(" ");
     let text = [arguments, part.read(true), part.count(), part.form.back()].concat();
@@ -47,7 +48,7 @@ fn names(part: &Part) -> usize {
     names.len()
 }
 
-/// Where the name begins that `text` ends with.
+/// The index at which the name begins that `text` ends with.
 fn name_at_end(text: &str) -> usize {
     text.trim_end_matches(|letter: char| letter.is_ascii_alphanumeric()).len()
 }
@@ -55,7 +56,8 @@ fn name_at_end(text: &str) -> usize {
 // === impl Place ===
 
 impl Place {
-    /// A part at this place: `$` is its number, `name$` the name of one of its own.
+    /// Puts the text of a part at this place: `$` becomes its number, and `name$` a variable of its
+    /// own.
     pub(super) fn put(self, text: &str) -> String {
         let mut expanded = String::with_capacity(text.len());
         for line in text.split_inclusive('\n') {
@@ -76,12 +78,12 @@ impl Place {
         }
     }
 
-    /// The table of a counter without local variables.
+    /// The declaration of the table of a counter without local variables.
     pub(super) fn table(self) -> String {
         format!("local t{}", self.number)
     }
 
-    /// The same text with fields in place of local variables, which nothing declares.
+    /// The text with fields in place of local variables; fields are not declared.
     fn fields(self, text: &str) -> String {
         let mut named = String::with_capacity(2 * text.len());
         for line in text.split_inclusive('\n') {

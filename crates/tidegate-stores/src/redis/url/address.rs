@@ -5,10 +5,10 @@ use core::net::Ipv6Addr;
 
 use super::TargetError;
 
-/// Where one server listens, as it was written or announced.
+/// The address of one server, as it was written or announced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Address {
-    /// A name or an address; an IPv6 one without its brackets.
+    /// A host name or an IP address; IPv6 without its brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
 }
@@ -20,7 +20,7 @@ impl Address {
         Self { host: host.into(), port }
     }
 
-    /// As it stands in a URL: `host`, `host:port`, `[::1]:port`.
+    /// Reads an address as it stands in a URL: `host`, `host:port`, `[::1]:port`.
     pub(super) fn parse(text: &str, default_port: u16) -> Result<Self, TargetError> {
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
@@ -36,7 +36,7 @@ impl Address {
                     Some((host, port)) => (host, Some(port)),
                     None => (text, None),
                 };
-                // Only what a name or an IPv4 address consists of: anything else is a mistake that
+                // Only the characters of a name or an IPv4 address: anything else is a mistake that
                 // would be looked up and reported as a name nobody knows.
                 let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
                 if host.is_empty() || !host.chars().all(plain) {
@@ -55,8 +55,8 @@ impl Address {
         Ok(Self::new(host, port))
     }
 
-    /// As a cluster redirects to it: everything before the last colon is the host, IPv6 included.
-    /// Without a host it is that of the server that said so.
+    /// Reads an address to which a cluster redirects: everything before the last colon is the host,
+    /// IPv6 included. An empty host means the host of the server that was asked.
     pub(crate) fn announced(text: &str, asked: &Self) -> Option<Self> {
         let (host, port) = text.rsplit_once(':')?;
         let port = port.parse().ok().filter(|port| *port != 0)?;

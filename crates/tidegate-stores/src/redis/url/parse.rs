@@ -1,7 +1,7 @@
-//! From text to a target.
+//! Reads a target from text.
 //!
-//! By hand, since a list of hosts is no URL to the crates that read those, and since their errors
-//! quote what they read.
+//! It is done by hand, since a list of hosts is no URL to the crates that read URLs, and since their
+//! errors quote what they read.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub(super) const LONGEST: Duration = Duration::from_secs(60);
 const PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
-/// What follows the question mark, as written.
+/// The settings that follow the question mark, as written.
 #[derive(Default)]
 struct Settings {
     timeout: Option<Duration>,
@@ -98,7 +98,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Takes them, so that what is left over belongs to nobody.
+    /// Takes the Sentinel login out of the settings, so that one left over belongs to another scheme.
     fn sentinel_login(&mut self) -> Login {
         let password = self.sentinel_password.take().map(Secret::new);
         Login { user: self.sentinel_user.take(), password }
@@ -152,7 +152,7 @@ fn timeout(text: &str) -> Result<Duration, TargetError> {
     .ok_or(TargetError::Timeout)
 }
 
-/// Percent-decoding. A `+` stands for itself: passwords have them.
+/// Percent-decodes a text. A `+` stands for itself: passwords have them.
 fn decode(text: &str) -> Result<String, TargetError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -2,11 +2,11 @@
 
 use core::fmt;
 
-/// What must not show in a log, an error or a panic, whoever derives `Debug` around it.
+/// A text that must not show in a log, an error or a panic, whoever derives `Debug` around it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
-/// Who we are to a server. Empty where it lets everybody in.
+/// The user and password for a server; empty if it lets everybody in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Login {
     pub(crate) user: Option<String>,
@@ -35,8 +35,8 @@ impl fmt::Debug for Secret {
 // === impl Login ===
 
 impl fmt::Display for Login {
-    /// As it stands before a host: nothing, or with the `@`. A name without a password is hidden as
-    /// well, since whoever writes `redis://password@host` means the password.
+    /// The login as it stands before a host: nothing, or with the `@`. A name without a password is
+    /// hidden as well, since somebody who writes `redis://password@host` means the password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.user, &self.password) {
             (None, None) => Ok(()),

@@ -1,6 +1,6 @@
-//! A cluster: slots over several masters, which move and fail over.
+//! A cluster: several masters share the slots, which can move and fail over.
 //!
-//! It is put together by the commands themselves and not by `redis-cli --cluster create`, which the
+//! It is assembled with the commands themselves and not by `redis-cli --cluster create`, which the
 //! packages of Valkey leave out.
 
 mod view;
@@ -11,36 +11,36 @@ use super::server::{Builder, Server, field_of};
 use super::wait;
 use view::View;
 
-/// A node is thought dead after this long, in milliseconds.
+/// Milliseconds of silence after which a node is taken for dead.
 const NODE_TIMEOUT: &str = "1500";
 
 const SLOTS: usize = 16_384;
 
-/// Nodes that end when this is dropped.
+/// A running cluster, whose nodes end when this is dropped.
 pub struct Cluster {
-    /// The masters it was started with, then their replicas.
+    /// The masters that the cluster was started with, then their replicas.
     nodes: Vec<Server>,
-    /// By the same index.
+    /// The cluster ids of the nodes, by the index in `nodes`.
     ids: Vec<String>,
     masters: usize,
-    /// Held as long as the nodes: where these talk to each other.
+    /// The ports over which the nodes talk to each other, held as long as the nodes run.
     buses: Vec<Port>,
 }
 
 // === impl Cluster ===
 
 impl Cluster {
-    /// So many masters with slots in equal parts, and so many replicas for each; returns when every
-    /// node knows all of them and says that the cluster is well.
+    /// Starts `masters` masters with equal shares of the slots, and `replicas_per_master` replicas
+    /// for each. Returns when every node knows all of them and says that the cluster is well.
     ///
     /// # Panics
     ///
-    /// If that does not come to be.
+    /// If the cluster does not get that far in time.
     pub async fn start(masters: usize, replicas_per_master: usize, flavour: Flavour) -> Self {
         Self::start_from(masters, replicas_per_master, &Server::builder().flavour(flavour)).await
     }
 
-    /// The same, of nodes that are started with more than a cluster needs.
+    /// Starts a cluster as [`Cluster::start`] does, of nodes with the options of `node`.
     ///
     /// # Panics
     ///
@@ -61,24 +61,24 @@ impl Cluster {
         cluster
     }
 
-    /// Every node: the masters it was started with, then the replicas (of the first master, of the
-    /// second, …, of the first again).
+    /// Every node: the masters that the cluster was started with, then the replicas (of the first
+    /// master, of the second, …, of the first again).
     #[must_use]
     pub fn nodes(&self) -> &[Server] {
         &self.nodes
     }
 
-    /// The masters it was started with, whatever they are now.
+    /// The masters that the cluster was started with, even if they have other roles now.
     #[must_use]
     pub fn masters(&self) -> &[Server] {
         &self.nodes[..self.masters]
     }
 
-    /// The first replica `master` was started with.
+    /// The first replica that `master` was started with.
     ///
     /// # Panics
     ///
-    /// If it has none.
+    /// If `master` has no replica.
     #[must_use]
     pub fn replica_of(&self, master: &Server) -> &Server {
         &self.nodes[self.masters + self.index_of(master)]
@@ -94,27 +94,27 @@ impl Cluster {
         redis::from_redis_value(answer).expect("a slot")
     }
 
-    /// The master that serves the slot, by the word of the first node that is up.
+    /// The master that serves the slot, according to the first node that is up.
     ///
     /// # Panics
     ///
-    /// If nobody serves it.
+    /// If nobody serves the slot.
     pub async fn node_of_slot(&self, slot: u16) -> &Server {
         let found = self.served_by(self.any(), slot).await;
         found.unwrap_or_else(|| panic!("nobody serves slot {slot}"))
     }
 
-    /// The master that serves the key.
+    /// The master that serves the slot of the key.
     ///
     /// # Panics
     ///
-    /// If nobody does.
+    /// If nobody serves that slot.
     pub async fn master_of_key(&self, key: &str) -> &Server {
         self.node_of_slot(self.slot_of(key).await).await
     }
 
-    /// Begins to move a slot: from here on the old master answers `ASK` for keys it has not, and the
-    /// new one takes those who were sent that way.
+    /// Begins to move a slot: from here on the old master answers `ASK` for keys it does not have,
+    /// and the new one serves clients that were redirected this way.
     ///
     /// # Panics
     ///
@@ -125,7 +125,7 @@ impl Cluster {
         self.set_slot(from, slot, &["MIGRATING", self.id_of(to)]).await;
     }
 
-    /// Moves one key, between begin and end.
+    /// Moves one key, between [`Cluster::move_slot_begin`] and [`Cluster::move_slot_end`].
     ///
     /// # Panics
     ///
@@ -137,7 +137,7 @@ impl Cluster {
         assert_eq!(answer, redis::Value::Okay, "{key} exists");
     }
 
-    /// Moves the keys that are left, and tells everybody who has the slot now.
+    /// Moves the keys that are left, and tells every node that `to` has the slot now.
     ///
     /// # Panics
     ///
@@ -150,14 +150,15 @@ impl Cluster {
         for key in keys {
             self.migrate_key(&key, to).await;
         }
-        // The new one first: the slot then has an owner at every moment.
+        // The new owner first: so the slot has an owner at every moment.
         for node in [to, from] {
             self.set_slot(node, slot, &["NODE", self.id_of(to)]).await;
         }
         self.until_served(slot, |master| master.port() == to.port()).await;
     }
 
-    /// The master that serves the slot instead of `old`, once all nodes that are up say so and are well.
+    /// Waits until another master than `old` serves the slot, all nodes that are up agree and are
+    /// well; returns it.
     ///
     /// # Panics
     ///
@@ -167,17 +168,17 @@ impl Cluster {
         self.node_of_slot(slot).await
     }
 
-    /// Whether a node says that the cluster is well.
+    /// Whether `node` says that the cluster is well.
     ///
     /// # Panics
     ///
-    /// If it cannot be asked.
+    /// If the node cannot be asked.
     pub async fn is_well(&self, node: &Server) -> bool {
         let info = node.text(&["CLUSTER", "INFO"]).await;
         field_of(&info, "cluster_state").as_deref() == Some("ok")
     }
 
-    /// Makes one cluster of the nodes.
+    /// Joins the nodes into one cluster.
     async fn assemble(&self) {
         for (index, node) in self.masters().iter().enumerate() {
             let bound = |index: usize| index * SLOTS / self.masters;
@@ -185,7 +186,8 @@ impl Cluster {
             node.command(&["CLUSTER", "ADDSLOTSRANGE", &first, &last]).await;
         }
         for (index, node) in self.nodes.iter().enumerate() {
-            // Different ones, or they would have to be agreed upon; before anybody has met.
+            // Different epochs, set before any nodes have met; otherwise the nodes would have to
+            // agree on them.
             node.command(&["CLUSTER", "SET-CONFIG-EPOCH", &(index + 1).to_string()]).await;
         }
         for (index, node) in self.nodes.iter().enumerate() {
@@ -202,7 +204,7 @@ impl Cluster {
         wait::until("every node is well", || self.is_whole_and_well()).await;
     }
 
-    /// Whether all nodes see so many masters, all others as replicas, and nobody in trouble.
+    /// Whether all nodes see this many masters, all others as replicas, and no node in trouble.
     async fn is_whole(&self, masters: usize) -> bool {
         for node in &self.nodes {
             if !view(node).await.is_whole(masters, self.nodes.len() - masters) {

@@ -2,11 +2,11 @@
 
 use core::ops::RangeInclusive;
 
-/// What a node answers to `CLUSTER NODES`.
+/// The cluster as one node describes it in its answer to `CLUSTER NODES`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct View(Vec<Seen>);
 
-/// One line of it.
+/// One line of the answer to `CLUSTER NODES`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Seen {
     port: u16,
@@ -27,7 +27,7 @@ impl View {
         self.0.iter().filter(|seen| !seen.is("fail")).find(serves).map(|seen| seen.port)
     }
 
-    /// Whether these many masters and replicas are known and well.
+    /// Whether exactly this many masters and replicas are known, and all of them are well.
     pub(super) fn is_whole(&self, masters: usize, replicas: usize) -> bool {
         let unwell = ["handshake", "fail", "fail?", "noaddr"];
         let count = |flag| self.0.iter().filter(|seen| seen.is(flag)).count();
@@ -39,7 +39,7 @@ impl View {
 // === impl Seen ===
 
 impl Seen {
-    /// `id ip:port@bus flags master ping pong epoch link slot slot-slot [moving]`.
+    /// Parses a line `id ip:port@bus flags master ping pong epoch link slot slot-slot [moving]`.
     fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let (address, flags) = (words.get(1)?, words.get(2)?);

@@ -1,28 +1,28 @@
-//! The blocks that a node knew of before: none is lost, none is immortal.
+//! The blocks that a node knows: none is forgotten, and none outlives its end.
 
 use std::collections::HashMap;
 
 use super::{Holds, holds};
 use crate::sim::trace::{Answer, Counters};
 
-/// Counters that the store has said to be blocked, and until when.
+/// Counters that the store has reported as blocked, and until when.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocks {
     known: HashMap<u64, u64>,
 }
 
-/// A node need not remember more.
+/// Blocks that a node has to remember; it may forget further ones.
 const MOST: usize = 16_384;
 
 // === impl Blocks ===
 
 impl Blocks {
-    /// The store has said how each of these counters stands.
+    /// Takes note of the state of these counters, as the store has reported it.
     pub(super) fn learn(&mut self, at: u64, counters: &Counters) {
         counters.iter().for_each(|(counter, blocked)| self.learn_one(at, counter, blocked));
     }
 
-    /// The store has said how this one stands.
+    /// Takes note of the state of one counter, as the store has reported it.
     pub(super) fn learn_one(&mut self, at: u64, counter: u64, blocked: u64) {
         match blocked {
             0 => drop(self.known.remove(&counter)),
@@ -30,7 +30,7 @@ impl Blocks {
         }
     }
 
-    /// Until when any of these is blocked.
+    /// The latest end of a known block of any of these counters.
     fn until(&self, at: u64, counters: &Counters) -> Option<u64> {
         let ends = counters.iter().filter_map(|(counter, _)| self.known.get(&counter).copied());
         ends.filter(|end| *end > at).max()
@@ -40,7 +40,7 @@ impl Blocks {
         self.known.values().all(|end| *end <= at)
     }
 
-    /// A block that was known is honoured until it ends, and no longer.
+    /// A known block holds until it ends, and no longer.
     pub(super) fn p47_known_blocks_hold_until_they_end(
         &self,
         at: u64,

@@ -1,18 +1,18 @@
-//! When the store is not asked any more: three failures within ten seconds, by the definition.
+//! When the store is no longer asked: after three failures within ten seconds, by the definition.
 
 use super::lane::{Expected, Lane, Sent, Stand};
 use super::{Holds, SECOND, guard, holds};
 use crate::sim::trace::{Outcome, Truth};
 
-/// So many failures …
+/// Failures that trip the breaker, counted over [`WITHIN`].
 const FAILURES: usize = 3;
-/// … within this long, both ends included.
+/// Window of [`FAILURES`]; both ends belong to it.
 pub(super) const WITHIN: u64 = 10 * SECOND;
-/// So many counters that cannot be read are the store's fault.
+/// Number of unreadable counters within [`WITHIN`] that count as a failure of the store.
 const CORRUPT: usize = 3;
 
-/// What came of a request, as far as the store is concerned. What was sent before the course changed
-/// says nothing any more.
+/// Takes note of the outcome of a request at the store. An operation that was sent before the store
+/// ceased or began to be asked says nothing any more.
 pub(super) fn answered(lane: &mut Lane, at: u64, sent: Sent, outcome: Outcome) {
     if sent.generation != lane.generation {
         return;
@@ -23,7 +23,7 @@ pub(super) fn answered(lane: &mut Lane, at: u64, sent: Sent, outcome: Outcome) {
     }
 }
 
-/// What came of a probe.
+/// Takes note of the outcome of a probe.
 pub(super) fn probed(lane: &mut Lane, at: u64, sent: Sent, outcome: Outcome) -> Holds {
     let good = outcome == Outcome::Good;
     if sent.generation != lane.generation {
@@ -55,14 +55,14 @@ fn prove(lane: &mut Lane) {
     }
 }
 
-/// Counts a failure, and says what has to follow from it.
+/// Counts a failure, and notes the signal that has to follow from it.
 pub(super) fn fail(lane: &mut Lane, at: u64, outcome: Outcome) {
     if !lane.asks() {
         return;
     }
     match outcome {
         Outcome::Good | Outcome::Stale => return,
-        // The store has answered, and it is no fault of its.
+        // The store has answered, and is not to blame.
         Outcome::Version | Outcome::Shed => {
             lane.only_bad_since = None;
             return;
@@ -89,7 +89,7 @@ pub(super) fn fail(lane: &mut Lane, at: u64, outcome: Outcome) {
     count(lane, at);
 }
 
-/// Counts a failure of whatever kind.
+/// Counts a failure of any kind.
 pub(super) fn count(lane: &mut Lane, at: u64) {
     lane.failures.retain(|failed| at - failed <= WITHIN);
     lane.failures.push_back(at);
@@ -98,7 +98,7 @@ pub(super) fn count(lane: &mut Lane, at: u64) {
     }
 }
 
-/// Whether this is the third different counter within ten seconds that cannot be read.
+/// Whether this is at least the third different counter within ten seconds that cannot be read.
 fn blames_store(lane: &mut Lane, at: u64, counter: u64) -> bool {
     lane.corrupt.retain(|(_, seen)| at - seen <= WITHIN);
     let before = lane.corrupt.len();
@@ -115,8 +115,8 @@ fn expect_refusal(lane: &mut Lane, at: u64) {
     }
 }
 
-/// A change of course that nothing has brought about: not three failures within ten seconds, of this
-/// policy on this node, none of them a late answer or somebody else's fault.
+/// A policy changes course only for a reason: a trip needs three failures within ten seconds, of
+/// this policy on this node, none of them a late answer or somebody else's fault.
 pub(super) fn p48_p49_p50_p51_p58_trips_have_their_cause(lane: &mut Lane, to: Expected) -> Holds {
     let failures = lane.failures.len();
     holds!(
@@ -127,7 +127,7 @@ pub(super) fn p48_p49_p50_p51_p58_trips_have_their_cause(lane: &mut Lane, to: Ex
     Ok(())
 }
 
-/// With an outage that goes on, one request is enough for local caps to take over within ten seconds.
+/// If an outage goes on, one request is enough for local caps to take over within ten seconds.
 pub(super) fn p57_an_outage_is_noticed_at_any_rate(lane: &Lane, now: u64) -> Holds {
     let Some(since) = lane.only_bad_since.filter(|_| lane.asks()) else { return Ok(()) };
     let bad = lane.truth == Truth::Bad && lane.truth_since <= since;
@@ -137,7 +137,7 @@ pub(super) fn p57_an_outage_is_noticed_at_any_rate(lane: &Lane, now: u64) -> Hol
     Ok(())
 }
 
-/// The failures that count now.
+/// Number of failures that count at `now`.
 pub(super) fn counted(lane: &Lane, now: u64) -> usize {
     lane.failures.iter().filter(|failed| now - **failed <= WITHIN).count()
 }

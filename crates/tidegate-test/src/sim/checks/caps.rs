@@ -1,4 +1,5 @@
-//! What local caps admit: exactly so many in any span, on every key, and nobody is refused otherwise.
+//! What local caps admit: up to the cap in any span, on every key; and nothing is refused
+//! otherwise.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,13 +12,13 @@ use crate::sim::trace::{Answer, Who};
 pub(super) struct Caps {
     kind: Kind,
     caps: Vec<Cap>,
-    /// What was admitted at each account in the last hour, for logins.
+    /// Times of the requests admitted for each account in the last hour, for logins.
     hours: HashMap<u64, VecDeque<u64>>,
-    /// The keys of the last request that was admitted, for the sum over all nodes.
+    /// The keys of the last admitted request, for the sum over all nodes.
     last: [Option<u64>; 2],
 }
 
-/// One cap and everything it has admitted that still counts.
+/// One cap, and all admitted requests that still count.
 #[derive(Clone, Debug)]
 struct Cap {
     property: &'static str,
@@ -32,11 +33,11 @@ struct Cap {
 #[derive(Clone, Debug)]
 struct Key {
     admitted: VecDeque<u64>,
-    /// Whether a node counts it by itself, as it has to unless there were too many.
+    /// Whether a node must count this key by itself, which holds unless there were too many keys.
     alone: bool,
 }
 
-/// What one key has left.
+/// What one key has left, how long until it has more, and whether that is exact.
 #[derive(Clone, Copy, Debug)]
 struct Room {
     left: u64,
@@ -44,12 +45,12 @@ struct Room {
     exact: bool,
 }
 
-/// A node counts so many keys each by itself.
+/// Number of keys that a node counts each by itself.
 const KEYS: usize = 16_384;
-/// What requests without an address share.
+/// The key that all requests without an address share.
 const NOBODY: u64 = u64::MAX;
 const HOUR: u64 = 3_600 * SECOND;
-/// In any hour: three for each of the ten minutes in it, and three more.
+/// The most attempts at one account in any hour: three for each ten minutes, and three more.
 const AN_HOUR: usize = 3 * 6 + 3;
 
 // === impl Caps ===
@@ -78,13 +79,13 @@ impl Caps {
         Self { kind, caps, hours: HashMap::new(), last: [None; 2] }
     }
 
-    /// The keys that apply to a request: one for each cap.
+    /// The keys of a request: one for each cap that applies.
     fn keys(&self, who: &Who) -> [Option<u64>; 3] {
         let prefix = who.prefix.unwrap_or(NOBODY);
         match self.kind {
             Kind::Login | Kind::Otp | Kind::Closed => [who.account, Some(prefix), None],
             Kind::Guarded | Kind::Ceilings { .. } => {
-                // Interfaces are not guarded by account, whoever it is.
+                // Guardrails of interfaces do not count by account.
                 let agent = who.agent.map_or(0, |agent| agent + 1);
                 [Some(prefix), Some(prefix << 16 | agent), who.prefix]
             }
@@ -97,7 +98,7 @@ impl Caps {
         self.caps.iter().all(over)
     }
 
-    /// A request has been decided by local caps.
+    /// Checks a request that local caps have decided.
     pub(super) fn decided(&mut self, at: u64, who: &Who, counted: bool, answer: &Answer) -> Holds {
         let keys = self.keys(who);
         let mut rooms = Vec::with_capacity(keys.len());
@@ -107,7 +108,7 @@ impl Caps {
             }
         }
         if rooms.is_empty() {
-            // Only a limit applies that is too large to be met here.
+            // Only a limit applies that is too large to be reached here.
             return Ok(());
         }
         let has_ceiling = matches!(self.kind, Kind::Ceilings { .. });
@@ -132,7 +133,8 @@ impl Caps {
         self.last = [keys[0], keys[1]];
     }
 
-    /// However the store is made to fail and to recover, so many attempts at one account in an hour.
+    /// However the store is made to fail and recover, attempts at one account in an hour stay
+    /// bounded.
     fn p66_harvest_is_bounded(&mut self, at: u64, who: &Who) -> Holds {
         let (Kind::Login, Some(account)) = (self.kind, who.account) else { return Ok(()) };
         let admitted = self.hours.entry(account).or_default();
@@ -149,7 +151,7 @@ impl Caps {
 // === impl Cap ===
 
 impl Cap {
-    /// Forgets what does not count any more, on all keys.
+    /// Forgets requests that count no more, on all keys.
     fn forget(&mut self, at: u64) {
         while let Some((key, admitted)) = self.log.front().copied()
             && at - admitted >= self.per
@@ -167,7 +169,7 @@ impl Cap {
         }
     }
 
-    /// What a key has left at this instant, of everything admitted in the span that ends with it.
+    /// The room of a key at `at`, given everything admitted in the span that ends then.
     fn room(&mut self, key: u64, at: u64) -> Room {
         self.forget(at);
         let crowded = self.crowded.is_some_and(|crowded| at - crowded < 2 * self.per);
@@ -196,8 +198,8 @@ impl Cap {
     }
 }
 
-/// No more is admitted in any span than the cap of each key, wherever the span begins and whatever the
-/// mode was meanwhile.
+/// In any span no more is admitted than the cap of each key, wherever the span begins and whatever
+/// the mode was meanwhile.
 fn p17_p23_p24_p25_p26_p27_p29_caps_hold(rooms: &[(&'static str, Room)]) -> Holds {
     for (property, room) in rooms {
         if room.left == 0 {
@@ -208,8 +210,9 @@ fn p17_p23_p24_p25_p26_p27_p29_caps_hold(rooms: &[(&'static str, Room)]) -> Hold
     Ok(())
 }
 
-/// What is told to be left is what the cap leaves of everything admitted: nothing has been forgotten,
-/// by a success, a reload, a new stay or for the sake of others, and nothing else is counted.
+/// The remaining count that is reported is the cap less everything admitted. Nothing has been
+/// forgotten, be it by a success, a reload, a new stay or to make room for others, and nothing else
+/// is counted.
 fn p28_p33_p34_p46_counts_are_exact(
     rooms: &[(&'static str, Room)],
     has_ceiling: bool,
@@ -226,15 +229,15 @@ fn p28_p33_p34_p46_counts_are_exact(
     Ok(())
 }
 
-/// Refused is only what finds a key full by what was admitted: not by what was refused, by the account
-/// where interfaces are concerned, or by the time of day.
+/// A request is refused only if one of its keys is full of admitted requests: not because of
+/// refused ones, of the account where interfaces are concerned, or of the time of day.
 fn p18_p20_p28_p39_p40_p44_refused_only_if_full(
     rooms: &[(&'static str, Room)],
     has_ceiling: bool,
     answer: &Answer,
 ) -> Holds {
     let full = |(property, room): &(&str, Room)| match (*property, has_ceiling) {
-        // Ceilings fill up again in the course of a second.
+        // Ceilings refill in the course of a second.
         ("P86", true) => room.left < 8,
         _ => room.left == 0,
     };
@@ -244,7 +247,7 @@ fn p18_p20_p28_p39_p40_p44_refused_only_if_full(
     Ok(())
 }
 
-/// The wait that is told is until the first slot is free that an admitted request has taken.
+/// The reported wait ends when the first slot taken by an admitted request is free again.
 fn p38_refusals_take_nothing(
     rooms: &[(&'static str, Room)],
     has_ceiling: bool,
@@ -258,7 +261,7 @@ fn p38_refusals_take_nothing(
     Ok(())
 }
 
-/// All nodes together admit as many times as much as there are of them: told of the last request that
+/// All nodes together admit at most the cap times their number; checked for the last request that
 /// one of them has admitted.
 pub(super) fn p31_the_fleet_admits_so_many_times_as_much(
     nodes: &[Vec<Lane>],

@@ -1,24 +1,24 @@
-//! What happens if local caps take over too often: nothing passes for ten minutes.
+//! What happens if local caps take over too often: nothing passes for ten minutes (a backoff).
 
 use super::lane::{Expected, Lane, Stand};
 use super::{Holds, SECOND, holds};
 
-/// The first entry, and two more, …
+/// Entries into local caps within [`WITHIN`] after which the next trip is a backoff.
 const ENTRIES: usize = 3;
-/// … within this long, both ends included.
+/// Window of [`ENTRIES`]; both ends belong to it.
 pub(super) const WITHIN: u64 = 1_800 * SECOND;
-/// For how long nothing passes.
+/// Length of a backoff, in which nothing passes.
 pub(super) const BACKOFF: u64 = 600 * SECOND;
-/// From the beginning of one to that of the next: ten minutes of any twenty-five.
+/// Least time from the beginning of one backoff to the next: ten minutes of any twenty-five.
 const APART: u64 = 1_500 * SECOND;
 
-/// What follows from one failure too many.
+/// The signal that follows from one failure too many: local caps, or a backoff.
 pub(super) fn what_follows(lane: &Lane, at: u64) -> Expected {
     let recent = lane.entries.iter().filter(|entered| at - **entered <= WITHIN).count();
     if recent >= ENTRIES { Expected::Flapped } else { Expected::Tripped }
 }
 
-/// Local caps have taken over.
+/// Checks that local caps, which have just taken over, have not done so too often.
 pub(super) fn p56_p61_p65_entries_are_few(lane: &mut Lane, at: u64) -> Holds {
     lane.entries.retain(|entered| at - entered <= WITHIN);
     lane.entries.push(at);
@@ -27,7 +27,7 @@ pub(super) fn p56_p61_p65_entries_are_few(lane: &mut Lane, at: u64) -> Holds {
     Ok(())
 }
 
-/// Nothing passes from now on.
+/// Checks that a backoff that begins now is far enough from the last one.
 pub(super) fn p64_backoffs_are_apart(lane: &mut Lane, at: u64) -> Holds {
     let apart = lane.last_flap.map(|last| at - last);
     holds!(
@@ -39,7 +39,7 @@ pub(super) fn p64_backoffs_are_apart(lane: &mut Lane, at: u64) -> Holds {
     Ok(())
 }
 
-/// It is over. Every count of entries begins anew.
+/// Checks the length of a backoff that ends now, after which the count of entries begins anew.
 pub(super) fn p61_p63_a_backoff_lasts_ten_minutes(lane: &mut Lane, at: u64) -> Holds {
     let Stand::Backoff(since) = lane.stand else { return Ok(()) };
     let lasted = at - since;
@@ -48,7 +48,7 @@ pub(super) fn p61_p63_a_backoff_lasts_ten_minutes(lane: &mut Lane, at: u64) -> H
     Ok(())
 }
 
-/// Time has passed, and it is not over.
+/// Checks that a backoff does not go on for too long.
 pub(super) fn p61_a_backoff_ends_in_time(lane: &Lane, now: u64) -> Holds {
     let Stand::Backoff(since) = lane.stand else { return Ok(()) };
     let end = (since + BACKOFF).max(lane.in_force_since);
@@ -56,7 +56,7 @@ pub(super) fn p61_a_backoff_ends_in_time(lane: &Lane, now: u64) -> Holds {
     Ok(())
 }
 
-/// Whoever is refused meanwhile is told how long, exactly.
+/// A request that is refused during a backoff is told exactly how long it still lasts.
 pub(super) fn p15_the_wait_is_what_remains(lane: &Lane, at: u64, wait: Option<u64>) -> Holds {
     let Stand::Backoff(since) = lane.stand else { return Ok(()) };
     let remains = (since + BACKOFF).saturating_sub(at);

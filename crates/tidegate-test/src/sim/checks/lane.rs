@@ -1,4 +1,4 @@
-//! The books of one policy on one node.
+//! The records that the checks keep of one policy on one node.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,38 +11,39 @@ use super::request::Request;
 use super::{Holds, Kind, Law, breaker, guard, outage, recovery, request, told};
 use crate::sim::trace::{By, OpKind, Outcome, Truth, What};
 
-/// What is known of one policy on one node, from the trace alone.
+/// The state of one policy on one node, derived from the trace alone.
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
     pub(super) law: Law,
     pub(super) slack: u64,
     pub(super) in_force: bool,
-    /// Since when it has been in force without interruption.
+    /// Since when the policy has been in force without interruption.
     pub(super) in_force_since: u64,
-    /// Nothing in it is kept by the node any more.
+    /// Whether the node no longer keeps anything about the policy.
     gone: bool,
-    /// The mode, as the transitions that were told give it.
+    /// The mode, according to the transitions that were signalled.
     pub(super) mode: Mode,
     pub(super) stand: Stand,
     pub(super) epoch: u64,
-    /// When the store ceased to be asked.
+    /// When the store ceased to be asked, if it is not asked now.
     pub(super) halted_at: Option<u64>,
-    /// Counts the times the store began or ceased to be asked.
+    /// Counts the times that the store began or ceased to be asked.
     pub(super) generation: u64,
-    /// What has to be told at this instant.
+    /// Signals that are due at this instant.
     pub(super) expected: Vec<Expected>,
-    /// Whether the last thing the store did, while it is asked, was to fail.
+    /// Whether the store, while it is asked, failed in its last operation.
     pub(super) suspected: bool,
-    /// Failures that count, by the definition: never cleared but by a change of course.
+    /// Times of the failures that count by the definition; cleared only when the store ceases or
+    /// begins to be asked.
     pub(super) failures: VecDeque<u64>,
     pub(super) corrupt: Vec<(u64, u64)>,
-    /// Since when nothing but failures has come from the store.
+    /// Since when the store has done nothing but fail.
     pub(super) only_bad_since: Option<u64>,
-    /// All entries since the last backoff that was completed.
+    /// Times of all entries into local caps since the last completed backoff.
     pub(super) entries: Vec<u64>,
     pub(super) last_flap: Option<u64>,
     pub(super) outage: Outage,
-    /// The probes of the last while: when they ended, and whether they were good.
+    /// The recent probes: when they ended, and whether they were good.
     pub(super) probes: VecDeque<(u64, bool)>,
     pub(super) last_probe: Option<u64>,
     pub(super) refused_at: Option<u64>,
@@ -52,23 +53,23 @@ pub(super) struct Lane {
     pub(super) requests: HashMap<u32, Request>,
     pub(super) caps: Caps,
     pub(super) blocks: Blocks,
-    /// The last decision that observers were told of and that nobody has been answered with.
+    /// The last decision that observers were told of and that has not yet been given as an answer.
     pub(super) observed: Option<(Mode, bool)>,
 }
 
-/// Where the policy stands.
+/// Who decides for the policy at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stand {
-    /// Nothing is known of its store.
+    /// The store is asked, but nothing is known of it yet.
     Unproven,
     Normal,
-    /// Local caps decide: since when, and when it is told next that this goes on.
+    /// Local caps decide: since when, and when the next signal is due that this goes on.
     Degraded(u64, u64),
-    /// Nothing passes, since then.
+    /// Nothing passes, since this time.
     Backoff(u64),
 }
 
-/// Something that has to be told at once.
+/// A signal that is due at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     Suspected,
@@ -79,7 +80,7 @@ pub(super) enum Expected {
     Flapped,
 }
 
-/// An operation under way.
+/// A store operation under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) by: By,
@@ -124,12 +125,12 @@ impl Lane {
         }
     }
 
-    /// One whose node has just started.
+    /// The state of a policy on a node that has just started.
     pub(super) fn started(law: Law, slack: u64, at: u64) -> Self {
         Self { in_force_since: at, truth_since: at, ..Self::new(law, slack) }
     }
 
-    /// Takes note that the policy is in force, or not. What has nothing to remember is not kept: it
+    /// Takes note whether the policy is in force. A policy with nothing to remember is not kept: it
     /// begins anew when it is put in force again.
     pub(super) fn in_force(&mut self, is: bool, at: u64) {
         match (self.in_force, is) {
@@ -150,7 +151,7 @@ impl Lane {
         }
     }
 
-    /// Whether nothing in it would be missed.
+    /// Whether nothing would be lost if the state were dropped.
     fn is_fresh(&self, at: u64) -> bool {
         self.asks()
             && self.failures.iter().all(|failed| at - failed > breaker::WITHIN)
@@ -161,7 +162,7 @@ impl Lane {
             && self.blocks.is_fresh(at)
     }
 
-    /// Takes note of a record.
+    /// Takes note of a trace record, and checks it.
     pub(super) fn push(&mut self, at: u64, what: &What) -> Holds {
         match *what {
             What::Asked { request, who, counted } => {
@@ -224,10 +225,11 @@ impl Lane {
         }
     }
 
-    /// The node has noticed that counts may be lost: where somebody could get in, that is a failure.
+    /// The node has noticed that counts may be lost: for a policy that guards an entrance, that is
+    /// a failure.
     pub(super) fn lost(&mut self, at: u64) -> Holds {
         if self.law.kind.is_entrance() && self.stand == Stand::Normal && self.in_force {
-            // It counts, but the store has answered.
+            // It counts as a failure, although the store has answered.
             breaker::count(self, at);
         }
         Ok(())
@@ -247,7 +249,7 @@ impl Lane {
         }
     }
 
-    /// Time has passed until `now`: what had to happen before has.
+    /// Time has passed until `now`: checks that everything due before has happened.
     pub(super) fn pass(&mut self, now: u64) -> Holds {
         self.p79_everything_is_told()?;
         if !self.in_force {
@@ -259,7 +261,7 @@ impl Lane {
         told::p79_long_stays_are_told_in_time(self, now)
     }
 
-    /// Whether the store is asked.
+    /// Whether the store is asked at the moment.
     pub(super) const fn asks(&self) -> bool {
         matches!(self.stand, Stand::Unproven | Stand::Normal)
     }
@@ -268,7 +270,7 @@ impl Lane {
         primary(self.law.kind).into()
     }
 
-    /// Whether a signal was due, which it now is no longer.
+    /// Whether this signal was due; removes it from those that are.
     pub(super) fn expects(&mut self, what: Expected) -> bool {
         let place = self.expected.iter().position(|expected| *expected == what);
         place.map(|place| self.expected.remove(place)).is_some()

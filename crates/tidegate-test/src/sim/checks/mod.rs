@@ -1,19 +1,19 @@
 //! The properties of the contract of failure, checked over a trace as it grows.
 //!
-//! Each is a function that carries its number. They keep their own books, by the definitions and with
-//! numbers of their own, and ask nothing of the code under test: what a node says about itself is only
-//! ever compared. So they serve as well for traces of real processes, with some `slack` for what a
-//! recorder of real time cannot see exactly.
+//! Each is a function that carries its number. They keep their own records, by the definitions and
+//! with numbers of their own, and rely on nothing from the code under test: anything that a node
+//! says about itself is only compared with them. So they also work for traces of real processes,
+//! with some `slack` for times that a recorder cannot see exactly.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `lane.rs` | the books of one policy on one node |
-//! | `request.rs` | who asks the store, how often, and in which mode that ends |
-//! | `breaker.rs` | when the store is not asked any more |
-//! | `guard.rs` | what happens if that is too often |
-//! | `recovery.rs` | when it is asked again |
-//! | `caps.rs` | what local caps admit meanwhile |
-//! | `blocks.rs` | the blocks a node knew of before |
+//! | `lane.rs` | the state of one policy on one node |
+//! | `request.rs` | whether and how often a request asks the store, and its mode |
+//! | `breaker.rs` | when the store is no longer asked |
+//! | `guard.rs` | what happens if local caps take over too often |
+//! | `recovery.rs` | when the store is asked again |
+//! | `caps.rs` | what local caps admit while the store is not asked |
+//! | `blocks.rs` | the blocks that a node knew of before an outage |
 //! | `outage.rs` | how long closed policies stay closed |
 //! | `quota.rs` | what a store that loses counts admits |
 //! | `told.rs` | what observers and hosts are told |
@@ -37,14 +37,14 @@ use self::lane::Lane;
 use self::quota::Quotas;
 use super::trace::{OpKind, Record, What};
 
-/// What is known in advance of a policy.
+/// The facts about a policy that the checks know in advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Law {
-    /// Its name.
+    /// The name of the policy.
     pub name: &'static str,
-    /// What decides while its store is not trusted.
+    /// What decides while the policy's store is not trusted.
     pub kind: Kind,
-    /// How long its store may take, in microseconds.
+    /// How long the policy's store may take, in microseconds.
     pub deadline: u64,
 }
 
@@ -53,20 +53,20 @@ pub struct Law {
 pub enum Kind {
     /// The locked caps of logins, after a while in which nothing passes.
     Login,
-    /// Likewise those of one-time passwords.
+    /// The locked caps of one-time passwords, after a while in which nothing passes.
     Otp,
     /// The guardrails of interfaces.
     Guarded,
-    /// Those guardrails, and ceilings by address prefix.
+    /// The guardrails of interfaces, and ceilings by address prefix.
     Ceilings {
-        /// So many in a second.
+        /// Requests that the ceiling allows in a second.
         per_second: u64,
     },
     /// Nothing passes for the first half hour of an outage; then the caps of one-time passwords.
     Closed,
     /// A tenth of a window by address prefix, after a while in which nothing passes.
     Spend {
-        /// So many in any minute.
+        /// Requests that one prefix may make in any minute.
         per_minute: u64,
     },
 }
@@ -74,11 +74,11 @@ pub enum Kind {
 /// A property that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Which one.
+    /// The property's number, such as `P24`.
     pub property: &'static str,
     /// What is wrong.
     pub why: String,
-    /// At which record it was noticed.
+    /// The record at which it was noticed.
     pub at: Option<Box<Record>>,
 }
 
@@ -92,13 +92,13 @@ pub struct Checks {
     now: u64,
 }
 
-/// Whether a property holds.
+/// `Ok` if a property holds, or how it is broken.
 type Holds = Result<(), Broken>;
 
-/// So many microseconds.
+/// Microseconds in a second.
 const SECOND: u64 = 1_000_000;
 
-/// Fails with a property and a reason unless something is so.
+/// Returns an error with a property and a reason unless the condition is true.
 macro_rules! holds {
     ($so:expr, $property:literal, $($why:tt)+) => {
         if !$so {
@@ -115,7 +115,7 @@ use holds;
 // === impl Checks ===
 
 impl Checks {
-    /// Checks for some policies on so many nodes. Times may be off by `slack` microseconds.
+    /// Checks for some policies on `nodes` nodes. Times may be off by `slack` microseconds.
     #[must_use]
     pub fn new(laws: Vec<Law>, nodes: usize, slack: u64) -> Self {
         let lanes = || laws.iter().map(|law| Lane::new(*law, slack)).collect();
@@ -123,18 +123,18 @@ impl Checks {
         Self { laws, slack, nodes, quotas: None, now: 0 }
     }
 
-    /// Counts what a policy with a quota for each account and hour admits, too.
+    /// Also counts what a policy with a quota for each account and hour admits.
     #[must_use]
     pub fn counting(mut self, (policy, hourly): (u8, u64)) -> Self {
         self.quotas = Some(Quotas::new(policy, hourly));
         self
     }
 
-    /// Looks at the next record.
+    /// Checks the next record.
     ///
     /// # Errors
     ///
-    /// The property that it breaks.
+    /// The property that the record breaks.
     pub fn push(&mut self, record: &Record) -> Result<(), Broken> {
         self.look(record).map_err(|mut broken| {
             broken.at.get_or_insert_with(|| Box::new(*record));
@@ -142,7 +142,7 @@ impl Checks {
         })
     }
 
-    /// Looks at the end of the trace: nothing that was to happen may be missing.
+    /// Checks the end of the trace: nothing that had to happen may be missing.
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ impl Checks {
             What::Lost => {
                 return lanes.iter_mut().try_for_each(|lane| lane.lost(at));
             }
-            // It concerns everybody who may be blocked.
+            // A list concerns every policy whose counters may be blocked.
             What::Sent { kind: OpKind::List, .. } => {
                 let logs = |lane: &&Lane| matches!(lane.law.kind, Kind::Login | Kind::Otp);
                 return lanes.iter().filter(logs).filter(|lane| lane.in_force).try_for_each(
@@ -203,7 +203,7 @@ impl Checks {
         Ok(())
     }
 
-    /// Time has passed.
+    /// Moves time on, and checks everything that was due before.
     fn advance(&mut self, now: u64) -> Holds {
         self.now = now;
         for (node, lanes) in self.nodes.iter_mut().enumerate() {
@@ -233,12 +233,12 @@ impl fmt::Display for Broken {
 // === impl Kind ===
 
 impl Kind {
-    /// Whether nothing passes at the first failure.
+    /// Whether nothing passes from the first failure on.
     pub(super) const fn is_closed_at_first(self) -> bool {
         self.is_entrance() || matches!(self, Self::Spend { .. })
     }
 
-    /// Whether somebody could get in.
+    /// Whether the policy guards an entrance, where somebody could get in.
     pub(super) const fn is_entrance(self) -> bool {
         matches!(self, Self::Login | Self::Otp | Self::Closed)
     }

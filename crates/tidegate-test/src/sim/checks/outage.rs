@@ -6,21 +6,22 @@ use super::lane::{Lane, Stand};
 use super::{Holds, Kind, SECOND, holds};
 use crate::sim::trace::Answer;
 
-/// How long such a policy is closed, and how long a store has to be trusted for an outage to be over.
+/// How long a policy without caps of its own is closed, and how long a store has to be trusted for
+/// an outage to be over.
 const HALF_AN_HOUR: u64 = 1_800 * SECOND;
 
-/// The times at which the store ceased to be trusted, and was again: those of the last outage.
+/// The times of the last outage at which the store ceased to be trusted, or was trusted again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outage {
     changes: Vec<(u64, bool)>,
-    /// When the end of the closure was told.
+    /// When the end of the closure was signalled.
     told: Option<u64>,
 }
 
 // === impl Outage ===
 
 impl Outage {
-    /// The store is trusted from now on, or is not.
+    /// Takes note that the store is trusted from now on, or is not.
     pub(super) fn changed(&mut self, at: u64, trusted: bool) {
         if !trusted && self.is_over(at) {
             *self = Self::default();
@@ -30,7 +31,7 @@ impl Outage {
         }
     }
 
-    /// Whether a trip would begin another outage.
+    /// Whether the outage is over, so that a trip would begin another one.
     pub(super) fn is_over(&self, at: u64) -> bool {
         match self.changes.last() {
             None => true,
@@ -38,15 +39,15 @@ impl Outage {
         }
     }
 
-    /// When closed policies have to be so no longer.
+    /// When the closure of closed policies ends.
     fn ends(&self) -> u64 {
         self.changes.first().map_or(0, |(began, _)| began + HALF_AN_HOUR)
     }
 }
 
-/// `auth` and `admin` answer that they are unavailable in the first half hour of an outage and not a
-/// moment longer; what passes then carries the critical condition, which was told before. The wait they
-/// tell is never longer than that.
+/// `auth` and `admin` answer that they are unavailable in the first half hour of an outage and not
+/// a moment longer. Requests that pass after that carry the critical condition, which was signalled
+/// before. The wait in an answer never goes beyond that half hour.
 pub(super) fn a35_closed_is_bounded(lane: &Lane, at: u64, answer: &Answer) -> Holds {
     let Stand::Degraded(..) = lane.stand else { return Ok(()) };
     let (ends, mode, alarm) = (lane.outage.ends(), answer.mode, answer.alarm);
@@ -67,7 +68,7 @@ pub(super) fn a35_closed_is_bounded(lane: &Lane, at: u64, answer: &Answer) -> Ho
     Ok(())
 }
 
-/// Whether a policy is closed at a time; `None` at the very end of it.
+/// Whether a policy is closed at `at`; `None` if `at` is too close to the end to say.
 pub(super) fn is_closed(lane: &Lane, at: u64) -> Option<bool> {
     let stays = matches!(lane.stand, Stand::Degraded(..)) && lane.law.kind == Kind::Closed;
     let ends = lane.outage.ends();
@@ -78,7 +79,7 @@ pub(super) fn is_closed(lane: &Lane, at: u64) -> Option<bool> {
     }
 }
 
-/// The end of a closure is told once in an outage, when its half hour is over.
+/// The end of a closure is signalled once in an outage, when its half hour is over.
 pub(super) fn a35_the_end_of_a_closure_is_told_once(
     lane: &mut Lane,
     at: u64,

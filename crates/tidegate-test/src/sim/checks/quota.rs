@@ -1,11 +1,11 @@
-//! What a store admits that loses counts: one limit more for each time, and never more.
+//! What a store that loses counts admits: one limit more for each loss, and never more.
 //!
-//! A primary that is taken for two keeps two histories, and of one of them nothing is left. Whoever is
-//! counted twice may be admitted twice as often, and whoever is counted anew once more; that is the
-//! bound that operators are told. A clock that is set back into an hour that was over gives that hour what
-//! belongs to the next one, which then has less. Everything else, clocks that are set back within an hour,
-//! requests that were counted without an answer, calendar periods that end while they are on their way,
-//! admits nothing more.
+//! When a store has two primaries, each keeps a history of its own, and one of the two is lost in
+//! the end. An account that is counted on both may be admitted twice as often, and an account that
+//! is counted anew once more; that is the bound that operators are told. A clock that is set back
+//! into an hour that was over gives that hour a part of the next one's quota, which then has less.
+//! Everything else admits nothing more: clocks that are set back within an hour, requests that were
+//! counted without an answer, calendar periods that end while a request is on its way.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,20 +18,21 @@ use crate::sim::trace::{OpKind, Record, What};
 /// Microseconds of an hour.
 const HOUR: u64 = 3_600_000_000;
 
-/// What a policy with a quota for each account and hour has admitted, in the whole fleet.
+/// Requests that a policy with a quota for each account and hour has admitted, in the whole fleet.
 #[derive(Clone, Debug)]
 pub(super) struct Quotas {
     policy: u8,
     hourly: u64,
     /// How far the clock of the store is ahead of the trace.
     ahead: u64,
-    /// How often counts may have been lost.
+    /// How many times counts may have been lost.
     losses: u64,
     /// How many primaries there are, each with a history of its own.
     primaries: u64,
-    /// Amendments under way.
+    /// Numbers of the amendments under way.
     amends: HashSet<u32>,
-    /// For each account and hour: how many were admitted, and the losses before the first of them.
+    /// For each account and hour: requests admitted, and the number of losses before the first of
+    /// them.
     admitted: HashMap<(u64, u64), (u64, u64)>,
 }
 
@@ -50,7 +51,7 @@ impl Quotas {
         }
     }
 
-    /// Takes note of a record; `request` finds what is known of a request.
+    /// Takes note of a trace record; `request` finds the state of a request.
     pub(super) fn push<'r>(
         &mut self,
         record: &Record,
@@ -67,7 +68,8 @@ impl Quotas {
                 self.losses += u64::from(self.primaries > 1 && primaries == 1);
                 self.primaries = u64::from(primaries);
             }
-            // Somebody makes a counter anew: at any time from the one to the other.
+            // A counter is created anew: at some time between the sending and the reply, so both
+            // count as a loss.
             What::Sent { op, kind: OpKind::Amend, .. } => {
                 self.amends.insert(op);
                 self.losses += 1;

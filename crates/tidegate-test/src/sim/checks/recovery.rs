@@ -1,27 +1,29 @@
-//! When the store is asked again: after five minutes, with two healthy ones behind it, and by itself.
+//! When the store is asked again: after five minutes, the last two of them healthy, and without any
+//! request.
 
 use super::lane::{Lane, Stand};
 use super::{Holds, SECOND, holds};
 use crate::sim::trace::{OpKind, Truth};
 
-/// How long local caps decide at least.
+/// Least time for which local caps decide.
 const STAY: u64 = 300 * SECOND;
-/// For how long probes have to be good …
+/// Time for which all probes have to be good.
 const HEALTHY: u64 = 120 * SECOND;
-/// … so many of them …
+/// Least number of probes within [`HEALTHY`].
 const PROBES: usize = 12;
-/// … with no more than this between them.
+/// Longest gap between two probes.
 const GAP: u64 = 10 * SECOND;
-/// From one probe to the next.
+/// Interval between two probes while the store is not asked.
 const EVERY: u64 = 5 * SECOND;
-/// How much later than it could be it may be.
+/// How much later than at the earliest time the store may be asked again.
 const LATE: u64 = 10 * SECOND;
 
-/// What the probes say about the last two minutes.
+/// The health of the store over the last two minutes, according to its probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Health {
     Good,
-    /// Good by one reading and not by the other: the last probe is some time ago.
+    /// Good by one reading of the definition and not by the other: the last probe was some time
+    /// ago.
     Nearly,
     Bad,
 }
@@ -33,8 +35,8 @@ pub(super) fn p19_p52_p63_only_probes_are_sent(lane: &Lane, kind: OpKind) -> Hol
     Ok(())
 }
 
-/// And those not more often than every five seconds. One that was due at the very instant at which the
-/// store ceased to be asked had begun before.
+/// While the store is not asked, probes are at least five seconds apart. One that was due at the
+/// very instant at which the store ceased to be asked had begun before.
 pub(super) fn p52_probes_keep_their_distance(lane: &Lane, at: u64) -> Holds {
     let apart = lane.last_probe.map(|last| at - last);
     let far = apart.is_none_or(|apart| apart + lane.slack >= EVERY);
@@ -46,13 +48,13 @@ pub(super) fn p52_probes_keep_their_distance(lane: &Lane, at: u64) -> Holds {
     Ok(())
 }
 
-/// Whether a probe that is sent now was begun before the store ceased to be asked, which was now too: the
-/// next one is due five seconds later.
+/// Whether a probe that is sent now had begun before the store ceased to be asked at this same
+/// instant: otherwise the next one is due five seconds later.
 pub(super) fn begun_before(lane: &Lane, at: u64) -> bool {
     !lane.asks() && lane.halted_at.is_some_and(|halted| at <= halted + lane.slack)
 }
 
-/// Local caps do not decide any more.
+/// Checks how long local caps have decided, at the time they cease to.
 pub(super) fn p53_a_stay_lasts_five_minutes(lane: &Lane, at: u64) -> Holds {
     let Stand::Degraded(since, _) = lane.stand else { return Ok(()) };
     let stayed = at - since;
@@ -60,21 +62,22 @@ pub(super) fn p53_a_stay_lasts_five_minutes(lane: &Lane, at: u64) -> Holds {
     Ok(())
 }
 
-/// The store is asked again.
+/// Checks that a store that is asked again had been healthy for long enough.
 pub(super) fn p54_p64_health_was_sustained(lane: &Lane, at: u64) -> Holds {
     let health = health(lane, at);
     holds!(health != Health::Bad, "P54", "asked again at {at} with probes {:?}", lane.probes);
     Ok(())
 }
 
-/// It is not, although nothing passed for ten minutes.
+/// Checks that a store that is not asked again after a backoff of ten minutes had not been healthy
+/// for long enough.
 pub(super) fn p64_health_was_not_sustained(lane: &Lane, at: u64) -> Holds {
     let health = health(lane, at);
     holds!(health != Health::Good, "P64", "not asked again at {at} with probes {:?}", lane.probes);
     Ok(())
 }
 
-/// A store that is well is asked again, with no traffic at all.
+/// A store that is well is asked again, even without any traffic.
 pub(super) fn p55_a_healthy_store_is_asked_again(lane: &Lane, now: u64) -> Holds {
     let Stand::Degraded(since, _) = lane.stand else { return Ok(()) };
     if lane.truth != Truth::Good {
@@ -90,7 +93,7 @@ pub(super) fn p55_a_healthy_store_is_asked_again(lane: &Lane, now: u64) -> Holds
     Ok(())
 }
 
-/// What the probes say, by the definition.
+/// The health of the store by the definition.
 fn health(lane: &Lane, at: u64) -> Health {
     let from = at.saturating_sub(HEALTHY);
     let recent = || lane.probes.iter().filter(|(ended, _)| *ended >= from);
@@ -98,7 +101,7 @@ fn health(lane: &Lane, at: u64) -> Health {
     let steps = ends.clone().zip(ends.clone().skip(1).chain([at]));
     let gapless = steps.fold(true, |so_far, (one, next)| so_far && next - one <= GAP);
     let all_good = recent().all(|(_, good)| *good) && recent().count() >= PROBES;
-    // Good over the whole of it: the last one before it was, and was not long before.
+    // Good over the whole span: the last probe before the span was good too, and not long before.
     let first = ends.clone().next().unwrap_or(at);
     let before = lane.probes.iter().rev().find(|(ended, _)| *ended <= from);
     let begun = before.is_some_and(|(ended, good)| *good && first - ended <= GAP);
@@ -114,7 +117,7 @@ fn health(lane: &Lane, at: u64) -> Health {
     }
 }
 
-/// Forgets probes that matter no more.
+/// Forgets probes that no longer matter.
 pub(super) fn forget(lane: &mut Lane, now: u64) {
     while lane.probes.len() > 1 && now - lane.probes[0].0 > 2 * HEALTHY {
         lane.probes.pop_front();

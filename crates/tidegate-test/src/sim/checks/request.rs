@@ -1,4 +1,4 @@
-//! One request: whom it asks, how often, in which mode it ends, and how soon.
+//! The checks of one request: whether and how often it asks the store, its mode, and its time.
 
 use tidegate_core::{Alarm, Level, Mode};
 
@@ -6,47 +6,48 @@ use super::lane::{Lane, Sent, Stand};
 use super::{Holds, Kind, SECOND, guard, holds, outage};
 use crate::sim::trace::{Answer, By, OpKind, Outcome, Who};
 
-/// How much longer than the store an answer may take.
+/// How much longer than the store's deadline an answer may take, in microseconds.
 const EXTRA: u64 = 50_000;
 
-/// How often periods may be sent again: for all limits at once, and for each by itself.
+/// How often a request may be sent again with other calendar periods: for all limits at once, and
+/// for each by itself.
 const STALE: usize = 5;
 
-/// What is known of a request.
+/// The state of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     at: u64,
     pub(super) who: Who,
     pub(super) counted: bool,
-    /// How the policy stood when it came in.
+    /// How the policy stood when the request came in.
     stand: Stand,
     progress: Progress,
-    /// How often the store has asked for other calendar periods.
+    /// How many times the store has asked for other calendar periods.
     stale: usize,
 }
 
-/// How far it has come with the store.
+/// How far a request has come with the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// Nobody has been asked.
+    /// The store has not been asked.
     New,
     /// The store is being asked.
     Asked,
     /// The store needs other calendar periods, and may be asked again.
     Stale,
-    /// A counter could not be read and may be made anew.
+    /// This counter could not be read and may be created anew.
     Corrupt(u64),
-    /// It is being made anew.
+    /// This counter is being created anew.
     Anew(u64),
-    /// It has been, and the store may be asked once more.
+    /// This counter has been created anew, and the store may be asked once more.
     AskAgain(u64),
-    /// The store is being asked once more.
+    /// The store is being asked once more, after this counter was created anew.
     AskedAgain(u64),
     /// The store has answered.
     Answered,
-    /// The store has answered, once a counter had been made anew.
+    /// The store has answered, after a counter was created anew.
     AnsweredAnew,
-    /// It has failed, in this way.
+    /// The request has failed at the store, with this outcome.
     Failed(Outcome),
 }
 
@@ -58,9 +59,9 @@ impl Request {
     }
 }
 
-/// The store is asked once for a decision. It is asked again with the calendar periods that it needs; a
-/// counter that cannot be read is made anew, and then it is asked once more. After any other failure
-/// nothing follows.
+/// The store is asked once for a decision. It may be asked again with the calendar periods that it
+/// needs; a counter that cannot be read is created anew, and then the store is asked once more.
+/// After any other failure nothing follows.
 pub(super) fn p12_p16_one_call_for_one_decision(lane: &mut Lane, by: By, kind: OpKind) -> Holds {
     let By::Request(number) = by else { return Ok(()) };
     let Some(request) = lane.requests.get_mut(&number) else { return Ok(()) };
@@ -79,7 +80,8 @@ pub(super) fn p12_p16_one_call_for_one_decision(lane: &mut Lane, by: By, kind: O
     Ok(())
 }
 
-/// Takes note of what the store has answered. What that says about the store, once it is known.
+/// Takes note of the store's answer. Returns the outcome that it means for the store, once that is
+/// known.
 pub(super) fn answered(
     lane: &mut Lane,
     at: u64,
@@ -92,7 +94,7 @@ pub(super) fn answered(
     request.stale += usize::from(outcome == Outcome::Stale);
     let late = at - request.at >= deadline;
     let (progress, input) = match (request.progress, outcome) {
-        // All of it together has taken longer than it may: that is a store that is not in time.
+        // All calls together have taken longer than the deadline: the store is not in time.
         (_, Outcome::Stale) if late => (Progress::Failed(Outcome::Failed), Some(Outcome::Failed)),
         (Progress::Asked, Outcome::Stale) => (Progress::Stale, None),
         (Progress::AskedAgain(counter), Outcome::Stale) => (Progress::AskAgain(counter), None),
@@ -107,7 +109,7 @@ pub(super) fn answered(
         (Progress::AskedAgain(counter), Outcome::Good) => {
             (Progress::AnsweredAnew, Some(Outcome::Corrupt(counter)))
         }
-        // It is the unreadable counter that has failed the request.
+        // The unreadable counter is what failed the request.
         (Progress::Anew(counter) | Progress::AskedAgain(counter), Outcome::Shed) => {
             (Progress::Failed(Outcome::Corrupt(counter)), Some(Outcome::Corrupt(counter)))
         }
@@ -117,7 +119,7 @@ pub(super) fn answered(
     input
 }
 
-/// Whoever asked has gone, or was turned away without a decision: in time, too.
+/// The client has gone, or was turned away without a decision: that must happen in time, too.
 pub(super) fn gone(lane: &mut Lane, at: u64, number: u32) -> Holds {
     match lane.requests.remove(&number) {
         Some(request) => p09_decisions_come_in_time(lane, &request, at),
@@ -125,7 +127,7 @@ pub(super) fn gone(lane: &mut Lane, at: u64, number: u32) -> Holds {
     }
 }
 
-/// A request has been decided.
+/// Checks a request that has been decided.
 pub(super) fn decided(lane: &mut Lane, at: u64, number: u32, answer: &Answer) -> Holds {
     let Some(request) = lane.requests.remove(&number) else { return Ok(()) };
     p09_decisions_come_in_time(lane, &request, at)?;
@@ -163,7 +165,7 @@ pub(super) fn decided(lane: &mut Lane, at: u64, number: u32, answer: &Answer) ->
     lane.caps.decided(at, &request.who, request.counted, answer)
 }
 
-/// Every request is decided soon.
+/// Every request is decided within its deadline and a little more.
 fn p09_decisions_come_in_time(lane: &Lane, request: &Request, at: u64) -> Holds {
     let (took, deadline) = (at - request.at, lane.law.deadline);
     holds!(
@@ -175,7 +177,7 @@ fn p09_decisions_come_in_time(lane: &Lane, request: &Request, at: u64) -> Holds 
     Ok(())
 }
 
-/// And none is never.
+/// No request stays undecided beyond its deadline.
 pub(super) fn p09_nobody_waits_for_ever(lane: &Lane, now: u64) -> Holds {
     for request in lane.requests.values() {
         p09_decisions_come_in_time(lane, request, now)?;
@@ -183,7 +185,8 @@ pub(super) fn p09_nobody_waits_for_ever(lane: &Lane, now: u64) -> Holds {
     Ok(())
 }
 
-/// What observers were told is what was answered, once; looks are not told of.
+/// The decision that observers were told of is the one that was answered, once; peeks are not
+/// reported.
 fn p22_the_decision_is_the_one_observed(
     lane: &mut Lane,
     request: &Request,
@@ -195,8 +198,8 @@ fn p22_the_decision_is_the_one_observed(
     Ok(())
 }
 
-/// A request is decided in one mode: that of the store if it answered, the primary one if it failed,
-/// and otherwise the one the policy was in.
+/// A request is decided in one mode: that of the store if the store answered, the primary one if
+/// the store failed, and otherwise the one that the policy was in.
 fn p01_p08_a31_one_mode(lane: &Lane, request: &Request, answer: &Answer) -> Holds {
     let recreated = if lane.law.kind.is_closed_at_first() { lane.primary() } else { Mode::Normal };
     let expected = match request.progress {
@@ -204,7 +207,7 @@ fn p01_p08_a31_one_mode(lane: &Lane, request: &Request, answer: &Answer) -> Hold
         Progress::AnsweredAnew => recreated,
         Progress::New => match (lane.stand, lane.law.kind) {
             (Stand::Backoff(_), _) => Mode::FailClosed,
-            // Which of both it has to be is for A35 to say.
+            // A35 checks which of the two modes it has to be.
             (Stand::Degraded(..), Kind::Closed) if answer.mode == Mode::FailClosed => answer.mode,
             (Stand::Degraded(..), _) => Mode::Degraded,
             (Stand::Unproven | Stand::Normal, _) => {
@@ -219,8 +222,8 @@ fn p01_p08_a31_one_mode(lane: &Lane, request: &Request, answer: &Answer) -> Hold
     Ok(())
 }
 
-/// Where somebody could get in, nothing passes that the store has failed, and nothing passes anywhere in
-/// a backoff; and that is an answer like any other, with a time to come back.
+/// Where somebody could get in, a request that the store has failed does not pass, and in a backoff
+/// nothing passes anywhere; such a denial is an answer like any other, with a time to come back.
 fn p10_p11_p13_closed_is_closed(lane: &Lane, request: &Request, answer: &Answer) -> Holds {
     let answered = request.progress == Progress::Answered;
     let local = request.progress == Progress::New;
@@ -247,7 +250,7 @@ fn p14_closed_is_not_for_ever(lane: &Lane, request: &Request, answer: &Answer) -
     Ok(())
 }
 
-/// No block of more than the second level is told without a store.
+/// Without a store, no block above the second level is reported.
 fn p41_levels_are_low(answer: &Answer) -> Holds {
     let level = answer.block.flatten();
     let low = level.is_none_or(|level| level <= Level::L2);
@@ -255,7 +258,7 @@ fn p41_levels_are_low(answer: &Answer) -> Holds {
     Ok(())
 }
 
-/// The critical signal rides in every denial.
+/// Every denial in a backoff carries the critical condition.
 fn p62_denials_carry_the_alarm(answer: &Answer) -> Holds {
     let alarm = answer.alarm;
     holds!(alarm == Some(Alarm::Flapped), "P62", "denied with the alarm {alarm:?}");

@@ -1,15 +1,15 @@
-//! What observers and hosts are told: every change once, at once, and nothing else.
+//! What observers and hosts are told: every change once, immediately, and nothing else.
 
 use tidegate_core::{Cause, Mode, Signal, Standing, Transition};
 
 use super::lane::{Expected, Lane, Stand};
 use super::{Holds, SECOND, breaker, guard, holds, outage, recovery};
 
-/// How often it is told that local caps go on deciding.
+/// Interval between two signals that local caps still decide.
 const PROLONGED: u64 = 1_800 * SECOND;
 
 impl Lane {
-    /// What had to be told at an instant was.
+    /// Every signal that was due has been given.
     pub(super) fn p79_everything_is_told(&self) -> Holds {
         let missing = &self.expected;
         holds!(missing.is_empty(), "P79", "{missing:?} should have followed and did not");
@@ -17,14 +17,14 @@ impl Lane {
     }
 }
 
-/// A signal carries the time at which it is given.
+/// A signal carries the time at which it was given.
 pub(super) fn p59_times_are_those_of_the_node(lane: &Lane, at: u64, signal: &Signal) -> Holds {
     let told = signal.at().as_micros();
     holds!(told.abs_diff(at) <= lane.slack, "P59", "told at {at} as of {told}");
     Ok(())
 }
 
-/// The first failure in a while is told, with the mode that its request is decided in.
+/// The first failure in a while is signalled, with the mode in which its request is decided.
 pub(super) fn p22_the_first_failure_is_told(lane: &mut Lane, mode: Mode) -> Holds {
     let primary = lane.primary();
     holds!(lane.expects(Expected::Suspected), "P22", "suspected without a first failure");
@@ -32,7 +32,7 @@ pub(super) fn p22_the_first_failure_is_told(lane: &mut Lane, mode: Mode) -> Hold
     Ok(())
 }
 
-/// That the store has answered again is told, and only then.
+/// The end of a suspicion is signalled when the store has answered again, and only then.
 pub(super) fn p79_an_end_of_suspicion_is_told(lane: &mut Lane, at: u64) -> Holds {
     holds!(lane.expects(Expected::Cleared), "P79", "cleared at {at}, and nothing was answered");
     Ok(())
@@ -45,13 +45,13 @@ pub(super) fn p22_each_decision_is_told_once(lane: &Lane) -> Holds {
     Ok(())
 }
 
-/// That the store refuses us is told at most once a minute, and then at once.
+/// A store that refuses us is signalled at once, and at most once a minute.
 pub(super) fn p79_refusals_are_told_once_a_minute(lane: &mut Lane, at: u64) -> Holds {
     holds!(lane.expects(Expected::Refused), "P79", "a refusal told at {at} without one");
     Ok(())
 }
 
-/// That local caps go on deciding is told every half hour.
+/// While local caps go on deciding, that is signalled every half hour.
 pub(super) fn p79_long_stays_are_told(lane: &mut Lane, at: u64, epoch: u64) -> Holds {
     let Stand::Degraded(since, tell) = lane.stand else {
         holds!(false, "P79", "a long stay told at {at} without a stay");
@@ -63,7 +63,7 @@ pub(super) fn p79_long_stays_are_told(lane: &mut Lane, at: u64, epoch: u64) -> H
     Ok(())
 }
 
-/// And not forgotten.
+/// The half-hourly signal of a long stay is not missing.
 pub(super) fn p79_long_stays_are_told_in_time(lane: &Lane, now: u64) -> Holds {
     let Stand::Degraded(_, tell) = lane.stand else { return Ok(()) };
     let due = tell.max(lane.in_force_since);
@@ -71,7 +71,7 @@ pub(super) fn p79_long_stays_are_told_in_time(lane: &Lane, now: u64) -> Holds {
     Ok(())
 }
 
-/// The mode has changed.
+/// Checks a change of mode, and takes note of it.
 pub(super) fn changed(lane: &mut Lane, at: u64, transition: &Transition) -> Holds {
     p01_p79_transitions_join(lane, transition)?;
     lane.suspected = false;
@@ -112,7 +112,7 @@ pub(super) fn changed(lane: &mut Lane, at: u64, transition: &Transition) -> Hold
     Ok(())
 }
 
-/// The books after a change.
+/// Updates the records after a change of mode.
 fn enter(lane: &mut Lane, at: u64, stand: Stand, transition: &Transition) {
     let asked = lane.asks();
     lane.stand = stand;
@@ -129,14 +129,15 @@ fn enter(lane: &mut Lane, at: u64, stand: Stand, transition: &Transition) {
     recovery::forget(lane, at);
 }
 
-/// One policy too often in an outage is one critical signal.
+/// A policy that trips too often gives one critical signal.
 fn p61_p62_a_violation_is_told_once(lane: &mut Lane) -> Holds {
     let entries = lane.entries.len();
     holds!(lane.expects(Expected::Flapped), "P61", "nothing passes after {entries} entries");
     Ok(())
 }
 
-/// Each change begins where the one before ended, and its cause says whence and where to.
+/// Each change begins in the mode in which the last one ended, and its cause fits both of its
+/// modes.
 fn p01_p79_transitions_join(lane: &Lane, transition: &Transition) -> Holds {
     let Transition { from, to, cause, epoch, .. } = *transition;
     let (mode, primary) = (lane.mode, lane.primary());
@@ -156,7 +157,7 @@ fn p01_p79_transitions_join(lane: &Lane, transition: &Transition) -> Holds {
     Ok(())
 }
 
-/// Whoever asks how the policy stands hears what the signals have said.
+/// A host that asks how the policy stands gets what the signals have said.
 pub(super) fn p80_the_host_sees_what_was_told(lane: &Lane, at: u64, said: &Standing) -> Holds {
     let closed = outage::is_closed(lane, at);
     let mode = match closed {

@@ -1,4 +1,5 @@
-//! Who asks, what breaks, where and for how long: by chance, with a liking for what matters.
+//! Random choices for a schedule: clients, faults, places and pauses, with a bias towards what
+//! matters.
 
 use super::Writer;
 use crate::sim::fault::{Fault, Reach, Way};

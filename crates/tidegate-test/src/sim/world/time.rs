@@ -1,4 +1,4 @@
-//! Time and the executor: whoever waits is run again at the instant for which it has asked.
+//! Time and the executor: a task that waits is run again at the instant it has asked for.
 
 use core::cmp::Reverse;
 use core::pin::Pin;
@@ -34,7 +34,7 @@ impl World {
         polls.chain(timer).min()
     }
 
-    /// Lets time pass until `end`, with everything that is due meanwhile.
+    /// Lets time pass until `end`, and runs everything that is due meanwhile.
     pub(super) fn run_until(&mut self, end: u64) -> Holds {
         loop {
             let now = self.hub.now();
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// The prober of a node comes round.
+    /// Polls the engine of a node, and starts the probes that are due.
     pub(super) fn poll(&mut self, place: usize) -> Holds {
         let node = &mut self.nodes[place];
         node.due = None;
@@ -121,7 +121,7 @@ impl World {
         self.drain()
     }
 
-    /// Looks at what has been observed.
+    /// Checks and logs the records made since the last call.
     pub(super) fn drain(&mut self) -> Holds {
         let mut records = core::mem::take(&mut self.records);
         self.hub.with(|state| core::mem::swap(&mut state.records, &mut records));

@@ -1,4 +1,4 @@
-//! Policies from what vectors write.
+//! Builds policies from the text of vectors.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::super::written::{
     Vector,
 };
 
-/// The policy a vector begins with. A guardrail is a window of admitted requests.
+/// The policy that a vector begins with. A guardrail is a window of admitted requests.
 pub(super) fn of_vector(vector: &Vector) -> Result<PolicySet, String> {
     if let Some(attempts) = &vector.attempts {
         return of_shape(Shape::Attempts(attempts_of(attempts)?));
@@ -43,14 +43,14 @@ fn of_shape(shape: Shape) -> Result<PolicySet, String> {
 }
 
 fn set_of(limits: Vec<Limit>, earlier: Option<&PolicySet>) -> Result<PolicySet, String> {
-    // Whether a busy machine is quick is not what is judged.
+    // The longest deadline: the speed of a busy machine is not under test.
     let spec = PolicySpec::new(name("policy")?, FailureMode::FailOpen)
         .deadline(*PolicySpec::DEADLINES.end());
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);
     PolicySet::builder().policy(spec).build(earlier).map_err(text)
 }
 
-/// A limit counts by the user if that is its name, and by the organisation otherwise.
+/// Builds a limit. It counts by user if its name is `user`, and by organisation otherwise.
 fn limit_of(title: &str, limit: &LimitText) -> Result<Limit, String> {
     let LimitText { bucket, window, quota, shadow, stage, counts, backoff } = limit;
     let counts = match (counts, backoff) {
@@ -58,7 +58,7 @@ fn limit_of(title: &str, limit: &LimitText) -> Result<Limit, String> {
         (None, Some(_)) => return Err("a backoff needs attempts to be counted".to_owned()),
         (Some(CountsText::Attempts), None) => Counts::Attempts(None),
         (Some(CountsText::Attempts), Some(backoff)) => {
-            // No cap is written: the time to reset is one.
+            // Vectors state no cap, because the time to reset is one.
             let cap = Span::from_micros(u64::MAX);
             let table = Backoff::exponential(backoff.base.0, backoff.factor, cap);
             Counts::Attempts(Some(table))

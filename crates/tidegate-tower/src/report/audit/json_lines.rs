@@ -1,7 +1,7 @@
 //! Records in a file: one JSON object on each line, in files that are only ever added to.
 //!
 //! A file that would get too long is renamed, `audit.jsonl` to `audit.jsonl.1` and so on, and a new one
-//! is begun, so no line is ever divided. One that somebody else renames or removes is begun anew. A
+//! is begun, so no line is ever divided. A file that somebody else renames or removes is begun anew. A
 //! line that could be written only in part is taken back; if even that fails, what comes after begins a
 //! line of its own.
 
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use super::record::Record;
 use super::sink::Sink;
 
-/// Writes records to a file, and renames it when it is long. One process for each file.
+/// Writes records to a file, and renames it when it is long. Only one process may write to a file.
 #[derive(Debug)]
 pub struct JsonLines {
     path: PathBuf,
     max_bytes: u64,
-    /// How many files there are, with the one that is written.
+    /// How many files are kept, the one that is written included.
     files: u16,
     open: Option<Open>,
 }
@@ -26,45 +26,45 @@ pub struct JsonLines {
 struct Open {
     file: File,
     length: u64,
-    /// Whether the last line is not whole.
+    /// Whether the last line of the file is not whole.
     torn: bool,
 }
 
 // === impl JsonLines ===
 
 impl JsonLines {
-    /// Adds to this file, which is made if it is not there.
+    /// Opens this file for appending; it is created if it does not exist.
     ///
     /// # Errors
     ///
-    /// If it cannot be opened.
+    /// If the file cannot be opened.
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let open = Some(Open::at(&path)?);
         Ok(Self { path, max_bytes: 64 << 20, files: 16, open })
     }
 
-    /// How long a file gets; 64 MiB unless this is called. A line that is longer by itself gets a file
-    /// of its own.
+    /// Sets how long a file gets, in bytes; 64 MiB unless this is called. A single line that is longer
+    /// gets a file of its own.
     #[must_use]
     pub const fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// How many files are kept, with the one that is written: at least 2, and 16 unless this is called.
-    /// Older ones are removed, so ship them first.
+    /// Sets how many files are kept, the one that is written included: at least 2, and 16 unless this is
+    /// called. Older files are removed, so ship them first.
     #[must_use]
     pub const fn files(mut self, count: u16) -> Self {
         self.files = if count < 2 { 2 } else { count };
         self
     }
 
-    /// The file, as it is called now.
+    /// The open file, or a new one if it was renamed or removed.
     fn current(&mut self) -> io::Result<&mut Open> {
         let open = match self.open.take() {
             Some(open) if open.is_at(&self.path)? => open,
-            // It has been renamed or removed.
+            // The old file has been renamed or removed.
             Some(open) => {
                 open.file.sync_all()?;
                 Open::at(&self.path)?
@@ -74,13 +74,13 @@ impl JsonLines {
         Ok(self.open.insert(open))
     }
 
-    /// Renames the file, and those that were renamed before.
+    /// Renames the file to `.1`, and those that were renamed before to the next number.
     fn rotate(&mut self) -> io::Result<()> {
         if let Some(open) = self.open.take() {
             open.file.sync_all()?;
         }
-        // Only up to the first gap: what failed half way must not push the oldest out when it is tried
-        // again.
+        // Only up to the first gap: a rotation that failed half way must not push out the oldest file
+        // when it is tried again.
         let mut last = 1;
         while last < self.files - 1 && self.numbered(last).try_exists()? {
             last += 1;
@@ -150,7 +150,7 @@ impl Open {
         written
     }
 
-    /// Whether the file is still the one of this name.
+    /// Whether the open file still has this name.
     #[cfg(unix)]
     fn is_at(&self, path: &Path) -> io::Result<bool> {
         use std::os::unix::fs::MetadataExt as _;
@@ -162,14 +162,14 @@ impl Open {
         }
     }
 
-    /// Whether the file is still the one of this name: an open one can be neither renamed nor removed.
+    /// Whether the open file still has this name: here an open file can be neither renamed nor removed.
     #[cfg(not(unix))]
     fn is_at(&self, _path: &Path) -> io::Result<bool> {
         Ok(true)
     }
 }
 
-/// Makes sure that new names outlive the machine.
+/// Makes sure that new file names survive a crash of the machine.
 fn sync_directory(path: &Path) -> io::Result<()> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

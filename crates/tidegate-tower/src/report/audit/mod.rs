@@ -1,11 +1,11 @@
-//! The audit: what may have to be proven later.
+//! The audit: events that may have to be proven later.
 //!
-//! Two things are recorded: that somebody who is known was refused many times in a row, and that an
-//! address was kept away from where one becomes somebody. Records are never sampled and never dropped.
-//! Yet under attack there are as many as requests, and whoever writes them may be slow or fail; so what
-//! waits to be written is bounded by adding up: equal records become one with a count, and beyond a
-//! number of distinct ones the rest is counted together (contract P81). Nobody who asks waits for the
-//! writer, which is a thread of its own.
+//! Two things are recorded: that a known caller was refused many times in a row, and that an address was
+//! refused at an entrance, such as a login. Records are never sampled and never dropped. Yet under
+//! attack there are as many as requests, and writing them may be slow or fail; so records that wait to
+//! be written are bounded by adding up: equal records become one with a count, and beyond a number of
+//! distinct ones the rest is counted together (contract P81). No request waits for the writer, which is
+//! a thread of its own.
 
 mod json_lines;
 mod pending;
@@ -34,7 +34,7 @@ use pending::Event;
 use runs::{Run, Runs};
 use writer::Writer;
 
-/// Keeps the audit. Clones are the same one; the last that is dropped writes what it can.
+/// The audit. Clones are the same audit; when the last one is dropped, it writes what it can.
 ///
 /// ```
 /// use tidegate_tower::report::{Audit, Record};
@@ -53,11 +53,11 @@ struct Inner {
     threshold: NonZeroU32,
     runs: Runs,
     writer: Writer,
-    /// Of this process: nobody can choose ids that count as one.
+    /// The keyed hash of this process: nobody can choose ids that count as one.
     hashes: RandomState,
 }
 
-/// An audit before it is started.
+/// The settings of an audit before it is started.
 #[derive(Clone, Debug)]
 pub struct AuditBuilder {
     threshold: NonZeroU32,
@@ -68,14 +68,14 @@ pub struct AuditBuilder {
 // === impl Audit ===
 
 impl Audit {
-    /// An audit with the usual bounds.
+    /// Begins an audit with the usual bounds.
     #[must_use]
     pub fn builder() -> AuditBuilder {
         AuditBuilder::default()
     }
 
-    /// Waits until what has happened before is written and in safety, but no longer than this. Says
-    /// whether it is; if not, it goes on waiting to be written.
+    /// Waits until everything that has happened before is written and flushed, but no longer than
+    /// `within`. Returns whether it is; if not, it goes on waiting to be written.
     #[must_use]
     pub fn finish(&self, within: Duration) -> bool {
         self.0.writer.finish(within)
@@ -93,7 +93,7 @@ impl Audit {
         self.0.writer.waiting()
     }
 
-    /// Records what has to be of a ruling.
+    /// Records a ruling, if it is one to record.
     #[inline]
     pub(super) fn ruled(&self, ruled: &Ruled<'_>) {
         match (ruled.code, ruled.identity) {
@@ -119,7 +119,7 @@ impl Audit {
         }
     }
 
-    /// Somebody who is known was refused once more.
+    /// Counts one more refusal of a known caller, and records it each time the threshold is reached.
     fn throttled(&self, identity: &Identity, ruled: &Ruled<'_>) {
         let actor = self.actor(identity);
         let (length, key) = match self.0.runs.extend(actor, ruled.at()) {
@@ -132,7 +132,7 @@ impl Audit {
         }
     }
 
-    /// Somebody was refused where one becomes somebody.
+    /// Records that an address was refused at an entrance.
     fn kept_away(&self, decision: &Decision<'_>, ruled: &Ruled<'_>) {
         let prefix = Prefix::of(ruled.visit.client);
         let key = self.0.hashes.hash_one(("address", prefix.to_bytes(), decision.policy().name()));
@@ -155,7 +155,7 @@ impl fmt::Debug for Audit {
     }
 }
 
-/// Whether one becomes somebody here, or does what only few may.
+/// Whether a decision is about an entrance: a place to prove an identity, or to act as an administrator.
 fn guards_entrance(decision: &Decision<'_>, ruled: &Ruled<'_>) -> bool {
     decision
         .policy()
@@ -164,7 +164,7 @@ fn guards_entrance(decision: &Decision<'_>, ruled: &Ruled<'_>) -> bool {
         .is_some_and(Protects::is_entrance)
 }
 
-/// Whether it was a limit on addresses that refused.
+/// Whether the limit that refused counts by address.
 fn by_address(decision: &Decision<'_>) -> bool {
     let scope = decision.binding().map(|binding| binding.limit.scope());
     scope.is_some_and(|scope| scope.dimensions().any(|by| by.prefix_length().is_some()))
@@ -173,15 +173,15 @@ fn by_address(decision: &Decision<'_>) -> bool {
 // === impl AuditBuilder ===
 
 impl AuditBuilder {
-    /// After how many refusals in a row there is a record, and again after as many more; 10 unless this
-    /// is called.
+    /// Sets the number of refusals in a row after which there is a record, and again after as many more;
+    /// 10 unless this is called.
     #[must_use]
     pub const fn threshold(mut self, refusals: NonZeroU32) -> Self {
         self.threshold = refusals;
         self
     }
 
-    /// How many distinct records wait at most; 1,024 unless this is called. Beyond that they are
+    /// Sets how many distinct records wait at most; 1,024 unless this is called. Beyond that, events are
     /// counted together.
     #[must_use]
     pub const fn most_waiting(mut self, records: NonZeroUsize) -> Self {
@@ -189,19 +189,19 @@ impl AuditBuilder {
         self
     }
 
-    /// How many actors can be in a row of refusals at once; 16,384 unless this is called. Beyond that
-    /// they are counted together.
+    /// Sets how many actors can have a row of refusals at once; 16,384 unless this is called. Beyond
+    /// that, actors are counted together.
     #[must_use]
     pub const fn most_runs(mut self, actors: NonZeroUsize) -> Self {
         self.most_runs = actors;
         self
     }
 
-    /// Starts the thread that writes.
+    /// Starts the thread that writes records to this sink.
     ///
     /// # Errors
     ///
-    /// If there is no thread to be had.
+    /// If the thread cannot be started.
     pub fn start(self, sink: impl Sink + 'static) -> io::Result<Audit> {
         Ok(Audit(Arc::new(Inner {
             threshold: self.threshold,

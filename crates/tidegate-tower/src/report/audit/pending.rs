@@ -1,4 +1,4 @@
-//! What waits to be written: added up where it is equal, bounded where it is not.
+//! Records that wait to be written: equal ones are added up, distinct ones are bounded.
 
 use std::collections::HashMap;
 
@@ -6,28 +6,28 @@ use tidegate_core::Timestamp;
 
 use super::record::{Kind, Record};
 
-/// Something to be recorded.
+/// An event to be recorded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     pub(super) kind: Kind,
-    /// A keyed hash of whom it is about; events with the same are equal. None if it is about several.
+    /// A keyed hash of the actor or address; events with the same key are equal. None for several.
     pub(super) key: Option<u64>,
     pub(super) at: Timestamp,
-    /// Refusals in a row so far.
+    /// Refusals of the actor in a row so far.
     pub(super) run: u64,
 }
 
-/// A record that waits, with whom it is about.
+/// A record that waits, with the key of its events.
 pub(super) type Waiting = (Option<u64>, Record);
 
 /// The records that wait, in the order of their first events.
 #[derive(Debug)]
 pub(super) struct Pending {
-    /// At most `most`, and one more for each kind.
+    /// The records: at most `most`, and one more for each kind.
     records: Vec<Waiting>,
-    /// Where the record of a key is.
+    /// The index of the record of each key.
     places: HashMap<u64, usize>,
-    /// Where the record is that stands for all others of a kind.
+    /// For each kind, the index of the record that stands for all other events of that kind.
     others: [Option<usize>; Kind::ALL.len()],
     most: usize,
 }
@@ -48,7 +48,7 @@ impl Pending {
         self.records.is_empty()
     }
 
-    /// Adds an event. It is described only if it is the first of its kind.
+    /// Adds an event. `describe` is called only if the event gets a new record of its own.
     pub(super) fn add(&mut self, event: Event, describe: impl FnOnce() -> Record) {
         let place = self.place(event.key, event.kind, event.at, describe);
         if let Some((key, record)) = self.records.get_mut(place) {
@@ -59,14 +59,14 @@ impl Pending {
         }
     }
 
-    /// Takes all of them.
+    /// Takes all records that wait.
     pub(super) fn take(&mut self) -> Vec<Waiting> {
         self.places.clear();
         self.others = [None; _];
         core::mem::take(&mut self.records)
     }
 
-    /// Puts back what could not be written, before what has come since.
+    /// Puts back records that could not be written, before those that have come since.
     pub(super) fn put_back(&mut self, earlier: Vec<Waiting>) {
         let later = self.take();
         for (key, record) in earlier.into_iter().chain(later) {
@@ -83,8 +83,8 @@ impl Pending {
         }
     }
 
-    /// The place of the record for a key, which is made if there is none; beyond the bound, that of the
-    /// record for all others.
+    /// The index of the record for a key, which is made if there is none; beyond the bound, the index of
+    /// the record for all others.
     fn place(
         &mut self,
         key: Option<u64>,

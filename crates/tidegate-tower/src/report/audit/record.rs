@@ -8,34 +8,34 @@ use crate::report::Ruled;
 use crate::report::escape::escaped;
 use crate::report::log::rfc3339;
 
-/// What happened.
+/// The kind of event that a record tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Somebody who is known was refused many times in a row.
+    /// A known caller was refused many times in a row.
     RepeatedThrottling,
-    /// An address was kept away from where one becomes somebody.
+    /// An address was refused at an entrance, such as a login.
     AddressBlocked,
 }
 
-/// One record. It describes the first of the events it stands for; what a client can choose is escaped
-/// and cut as in the log.
+/// One record of the audit. It describes the first of the events it stands for; text that a client can
+/// choose is escaped and cut as in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Record {
-    /// What happened.
+    /// The kind of event.
     pub kind: Kind,
-    /// When it was decided, by the clock of the store.
+    /// When the first event was decided, by the clock of the store.
     #[serde(serialize_with = "time")]
     pub at: Timestamp,
-    /// The organisation.
+    /// The id of the organisation.
     pub org_id: Option<Box<str>>,
-    /// Who acted: the user, or else the token.
+    /// The id of the actor: the user, or else the token.
     pub actor_id: Option<Box<str>>,
     /// The public id of the token.
     pub token_id: Option<Box<str>>,
-    /// What the request is called.
+    /// The id of the request.
     pub request_id: Option<Box<str>>,
-    /// The trace it belongs to, or else its own name.
+    /// The trace that the request belongs to, or else its own id.
     pub correlation_id: Option<Box<str>>,
     /// The endpoint class.
     #[serde(serialize_with = "name")]
@@ -48,18 +48,18 @@ pub struct Record {
     /// The limit that decided.
     #[serde(serialize_with = "name")]
     pub limit: Option<Name>,
-    /// The address prefix, if it is an address that was blocked.
+    /// The prefix of the client's address, if an address was refused.
     pub client: Option<Box<str>>,
-    /// Refusals in a row, up to the last of these events.
+    /// Refusals of the actor in a row, up to the last of these events.
     pub run: Option<u64>,
-    /// Whether this stands for several actors or addresses, because there were too many.
+    /// Whether this record stands for several actors or addresses, because there were too many.
     pub other: bool,
-    /// How many events this stands for.
+    /// How many events this record stands for.
     pub count: u64,
-    /// When the first of them was decided.
+    /// When the first of these events was decided.
     #[serde(serialize_with = "time")]
     pub first_at: Timestamp,
-    /// When the last of them was.
+    /// When the last of these events was decided.
     #[serde(serialize_with = "time")]
     pub last_at: Timestamp,
 }
@@ -67,7 +67,7 @@ pub struct Record {
 // === impl Kind ===
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 2] = [Self::RepeatedThrottling, Self::AddressBlocked];
 
     /// The name used in records.
@@ -106,7 +106,7 @@ impl Record {
         }
     }
 
-    /// One that stands for everybody there is no room for.
+    /// A record that stands for all events for which there is no room.
     pub(super) const fn other(kind: Kind, at: Timestamp) -> Self {
         Self {
             kind,
@@ -129,7 +129,7 @@ impl Record {
         }
     }
 
-    /// Adds what happened later, or of others, to this one.
+    /// Adds further events to this record, by their number and the times of the first and the last.
     pub(super) fn absorb(&mut self, count: u64, first_at: Timestamp, last_at: Timestamp) {
         self.count = self.count.saturating_add(count);
         self.first_at = self.first_at.min(first_at);

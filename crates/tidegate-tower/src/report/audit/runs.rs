@@ -1,8 +1,8 @@
-//! Who is in a row of refusals, and how long it is.
+//! Rows of refusals: which actors have been refused in a row, and how often.
 //!
-//! A row begins with a refusal and ends when something passes; most actors are in none. So the way of a
-//! request that passes is short: one load if nobody is, two if somebody else is. The table is bounded,
-//! and those who find no room are counted together rather than not at all.
+//! A row begins with a refusal and ends when a request passes; most actors have none. So a request that
+//! passes costs little: one load if no actor has a row, two if only others have. The table is bounded,
+//! and actors that find no room in it are counted together rather than not at all.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -15,21 +15,21 @@ use tidegate_core::{Span, Timestamp};
 #[derive(Debug)]
 pub(super) struct Runs {
     shards: [Mutex<Shard>; SHARDS],
-    /// How many rows there are whose hashes end alike. Changed only under the lock of their shard.
+    /// A filter: how many rows have hashes that end alike. Changed only under the lock of their shard.
     present: Box<[AtomicU16]>,
-    /// How many rows there are.
+    /// The number of rows in all shards.
     live: AtomicUsize,
-    /// How many refusals there were of actors without a row of their own.
+    /// The number of refusals of actors without a row of their own.
     beyond: AtomicU64,
     /// The most rows of one shard.
     most: usize,
 }
 
-/// Some of the rows: those whose hashes begin alike.
+/// Some of the rows: those in the same part of the filter.
 #[derive(Debug)]
 struct Shard {
     rows: HashMap<u64, Row>,
-    /// When it was last looked for rows that nobody goes on with.
+    /// When this shard was last searched for idle rows.
     swept: Timestamp,
 }
 
@@ -39,31 +39,31 @@ struct Row {
     last: Timestamp,
 }
 
-/// How long a row is with the refusal that was just added.
+/// The length of a row, with the refusal that was just added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Run {
-    /// One's own.
+    /// The actor's own row.
     Own(u64),
-    /// That of all who have none.
+    /// The row of all actors that have none of their own.
     Other(u64),
 }
 
-/// So that actors do not wait for one another.
+/// The number of shards, so that actors do not wait for one another.
 const SHARDS: usize = 16;
-/// Of the filter; all of one shard are next to each other.
+/// The number of counters in the filter; all those of one shard are next to each other.
 const PRESENT: usize = 1 << 14;
-/// After how long a row gives way to another one, if there is no room.
+/// The time after which an idle row gives way to another, if there is no room.
 const IDLE: Span = Span::HOUR;
-/// How often it is looked for such rows.
+/// The least time between two searches of a shard for idle rows.
 const SWEEP: Span = Span::MINUTE;
 
 // === impl Runs ===
 
 impl Runs {
-    /// At most so many rows at once.
+    /// An empty table for at most `most` rows, rounded up to equal shards.
     pub(super) fn new(most: NonZeroUsize) -> Self {
         let shard = || Mutex::new(Shard { rows: HashMap::new(), swept: Timestamp::ZERO });
-        // What the filter can count, too.
+        // Nor more than a counter of the filter can hold.
         let most = most.get().div_ceil(SHARDS).min(usize::from(u16::MAX));
         Self {
             shards: core::array::from_fn(|_| shard()),
@@ -74,13 +74,13 @@ impl Runs {
         }
     }
 
-    /// Whether nobody is in a row.
+    /// Whether no actor has a row.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.live.load(Relaxed) == 0
     }
 
-    /// Adds a refusal.
+    /// Adds a refusal to the row of an actor.
     pub(super) fn extend(&self, actor: u64, at: Timestamp) -> Run {
         let mut shard = self.shard(actor);
         if let Some(row) = shard.rows.get_mut(&actor) {
@@ -114,7 +114,7 @@ impl Runs {
         }
     }
 
-    /// Lets go of rows that nobody has gone on with for long.
+    /// Removes the rows that have been idle for long.
     fn sweep(&self, shard: &mut Shard, at: Timestamp) {
         if at.since(shard.swept) < SWEEP {
             return;
@@ -143,7 +143,7 @@ impl Runs {
     }
 }
 
-/// The place in the filter; the shard follows from it.
+/// The index of an actor in the filter, from which its shard follows.
 #[expect(clippy::cast_possible_truncation, reason = "smaller than the filter")]
 const fn index(actor: u64) -> usize {
     (actor % PRESENT as u64) as usize

@@ -1,26 +1,26 @@
-//! Where records go.
+//! The destination of audit records.
 
 use std::io;
 
 use super::record::Record;
 
-/// Where records go: a [file](super::JsonLines), or whatever the host has.
+/// The destination of audit records: a [file](super::JsonLines), or whatever the host has.
 ///
-/// It is called on a thread of its own, so it may take its time. What fails is tried again, with what
-/// has come meanwhile; if it panics, that is a failure too.
+/// A sink is called on a thread of its own, so it may take its time. A record that fails is tried again,
+/// with those that have come meanwhile; a panic is a failure too.
 pub trait Sink: Send {
-    /// Adds a record after all before it.
+    /// Adds a record after all those before it.
     ///
     /// # Errors
     ///
-    /// If it is not there afterwards.
+    /// If the record could not be added.
     fn append(&mut self, record: &Record) -> io::Result<()>;
 
-    /// Makes sure that what was added outlives the machine.
+    /// Makes sure that the records added so far survive a crash of the machine.
     ///
     /// # Errors
     ///
-    /// If it may not.
+    /// If records may be lost in a crash.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! The thread that writes.
+//! The thread that writes audit records.
 //!
 //! The first record is written at once. Then the writer lingers for a second, in which equal records
 //! become one, so a flood costs a bounded number of lines however fast it is; after a failure the same
-//! second is the pause before it is tried again. Whoever wants everything written does not wait for the
-//! second.
+//! second is the pause before it is tried again. A caller that wants everything written does not wait
+//! for the second.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +18,7 @@ use super::record::Record;
 use super::sink::Sink;
 use crate::report::escape::escaped;
 
-/// The way to the thread. Dropped, it lets it finish.
+/// The handle to the thread that writes. When it is dropped, the thread finishes.
 pub(super) struct Writer(Arc<Shared>);
 
 struct Shared {
@@ -29,13 +29,13 @@ struct Shared {
 
 struct State {
     pending: Pending,
-    /// Who waits until everything is written; at most one for each thread that does.
+    /// The callers that wait until everything is written; at most one for each waiting thread.
     marks: Vec<SyncSender<bool>>,
-    /// Whether nothing more comes.
+    /// Whether no more events come.
     closing: bool,
 }
 
-/// What the thread has to do next.
+/// The work that the thread has to do next.
 struct Round {
     batch: Vec<Waiting>,
     marks: Vec<SyncSender<bool>>,
@@ -44,7 +44,7 @@ struct Round {
 
 /// How long equal records wait for one another.
 const LINGER: Duration = Duration::from_secs(1);
-/// How long whoever drops the last audit waits for what is left to be written.
+/// How long dropping the last audit waits for the records that are left to be written.
 const PARTING: Duration = Duration::from_secs(1);
 
 // === impl Writer ===
@@ -64,7 +64,7 @@ impl Writer {
         Ok(Self(shared))
     }
 
-    /// Leaves an event to be written.
+    /// Leaves an event for the thread to write.
     pub(super) fn add(&self, event: Event, describe: impl FnOnce() -> Record) {
         let mut state = self.0.lock();
         let was_empty = state.pending.is_empty();
@@ -111,7 +111,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for something to do; if it lingers, not before its time.
+    /// Waits for work; if `lingers`, it waits [`LINGER`] first, unless something is urgent.
     fn next(&self, lingers: bool) -> Round {
         let mut state = self.lock();
         if lingers {
@@ -155,7 +155,7 @@ fn write_all(shared: &Shared, sink: &mut dyn Sink) {
             tracing::error!(error, "the audit could not be written; it is kept and tried again");
         }
         for mark in marks {
-            // Whoever waited may have given up.
+            // The caller that waited may have given up.
             let _ = mark.try_send(result.is_ok());
         }
         if closing {
@@ -165,7 +165,7 @@ fn write_all(shared: &Shared, sink: &mut dyn Sink) {
     }
 }
 
-/// Writes records until one fails; that and those after it are left.
+/// Writes records until one fails. Returns that one and those after it.
 fn write(sink: &mut dyn Sink, batch: Vec<Waiting>) -> (Vec<Waiting>, io::Result<()>) {
     let mut left = batch.into_iter();
     while let Some(next) = left.as_slice().first() {
@@ -177,10 +177,10 @@ fn write(sink: &mut dyn Sink, batch: Vec<Waiting>) -> (Vec<Waiting>, io::Result<
     (Vec::new(), Ok(()))
 }
 
-/// What the host's own sink does must not end the audit.
+/// Calls the host's own sink. A panic becomes an error, so that it does not end the audit.
 fn caught(act: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|panicked| {
-        // What it panics with may panic when it is dropped.
+        // The payload of the panic may itself panic when it is dropped.
         core::mem::forget(panicked);
         Err(io::Error::other("the sink panicked"))
     })

@@ -1,9 +1,9 @@
 //! Which organisations are shown by name.
 //!
-//! Either those that were named, or the busiest. To find these without counting all, a newcomer that
-//! finds no place takes one away from everybody's count, and the place of whoever is left with none
-//! (Misra and Gries). So an organisation that sends more than one in (places + 1) of all requests has a
-//! place, and a million others that come once push nobody out who keeps coming.
+//! Either those that were named, or the busiest. To find the busiest without counting all, an
+//! organisation that finds no place takes one away from every count; a count that is used up gives its
+//! place away (Misra and Gries). So an organisation that sends more than one in (places + 1) of all
+//! requests has a place, and a million others that come once push out nobody who keeps coming.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -11,40 +11,40 @@ use std::num::NonZeroUsize;
 use super::collect::OTHER;
 use crate::report::escape::is_harmless;
 
-/// The organisations that have places.
+/// The organisations that are shown by name, each at its place.
 #[derive(Debug)]
 pub(super) struct Busiest {
-    /// At most `most`.
+    /// The organisations by place; at most `most`.
     orgs: Vec<Org>,
     places: HashMap<Box<str>, usize>,
     most: usize,
-    /// What has been taken away from every count.
+    /// How much has been taken away from every count.
     floor: u64,
-    /// Requests until what is long ago counts half.
+    /// The requests to come until all counts are halved.
     until_older: u64,
-    /// Whether the places are given away for good.
+    /// Whether the organisations were named, so that their places never change.
     named: bool,
 }
 
 #[derive(Debug)]
 struct Org {
     id: Box<str>,
-    /// Requests, and what has been taken away meanwhile.
+    /// The requests so far, and what had been taken away before the first.
     count: u64,
 }
 
-/// Where an organisation is shown.
+/// The place at which an organisation is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Here, as before.
+    /// The place that the organisation had before.
     Kept(usize),
-    /// Here, in the place of nobody or of another.
+    /// A place that the organisation has just got, which was free or another's.
     Taken(usize),
-    /// Together with others.
+    /// None of its own: the organisation is shown together with others.
     Other,
 }
 
-/// After how many requests what came before counts half.
+/// The requests, of organisations with a place, after which all counts are halved.
 const AGE: u64 = 1 << 20;
 
 // === impl Busiest ===
@@ -55,7 +55,7 @@ impl Busiest {
         Self { orgs, places, most: most.get(), floor: 0, until_older: AGE, named: false }
     }
 
-    /// These, and no others.
+    /// Shows these organisations, and no others.
     pub(super) fn watching(orgs: impl Iterator<Item = Box<str>>) -> Self {
         let mut watching = Self { named: true, most: 0, ..Self::new(NonZeroUsize::MIN) };
         for org in orgs {
@@ -65,7 +65,7 @@ impl Busiest {
         watching
     }
 
-    /// The place of an organisation that asks.
+    /// Counts a request of an organisation, and returns its place.
     pub(super) fn place(&mut self, org: &str) -> Place {
         if let Some(place) = self.places.get(org) {
             let place = *place;
@@ -76,13 +76,13 @@ impl Busiest {
         if self.named { Place::Other } else { self.admit(org) }
     }
 
-    /// The id at a place.
+    /// The id of the organisation at a place.
     pub(super) fn id(&self, place: usize) -> Option<&str> {
         self.orgs.get(place).map(|org| &*org.id)
     }
 
     fn admit(&mut self, org: &str) -> Place {
-        // What cannot be shown as it is could look like another.
+        // An id that cannot be shown as it is could look like another.
         if org.is_empty() || org == OTHER || !is_harmless(org) || self.places.contains_key(org) {
             return Place::Other;
         }
@@ -101,7 +101,7 @@ impl Busiest {
         Place::Taken(place)
     }
 
-    /// Who was busy last year need not be busy now.
+    /// Halves all counts when it is time: who was busy last year need not be busy now.
     fn grow_older(&mut self) {
         self.until_older -= 1;
         if self.until_older == 0 {

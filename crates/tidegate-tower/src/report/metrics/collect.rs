@@ -14,10 +14,10 @@ use super::{Enforcement, Inner, Metrics};
 use crate::answer::Code;
 use crate::report::{Audit, Stage};
 
-/// The label of whatever has none of its own.
+/// The label of values that have none of their own.
 pub(super) const OTHER: &str = "other";
 
-/// What is collected.
+/// The collector that a registry asks for these metrics.
 pub(super) struct Collected<E> {
     pub(super) metrics: Metrics,
     pub(super) of: E,
@@ -51,7 +51,7 @@ impl<E: Enforcement> Collector for Collected<E> {
 impl Inner {
     fn exceeded(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let help = "Requests past a limit, by what it counts by and by endpoint class";
-        // Named as those who run an interface know it, as `limiter_blocked` is.
+        // Operators of an interface know this name, and `limiter_blocked` too.
         let mut metric = counters(encoder, "rate_limit_exceeded", help)?;
         for (scope, class, count) in self.exceeded.counts() {
             counter(&mut metric, &[("scope", &scope), ("endpoint_class", &class)], count)?;
@@ -138,7 +138,7 @@ fn modes(
     Ok(())
 }
 
-/// What the engine has counted of each policy, under the names that the server uses too.
+/// Writes what the engine has counted for each policy, under the names that the server uses too.
 fn records(
     encoder: &mut DescriptorEncoder<'_>,
     policies: &PolicySet,

@@ -1,4 +1,4 @@
-//! What is enforced, as far as a scrape has to know it.
+//! The policies and their state, as far as a scrape has to know them.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use tidegate_engine::{Engine, Record};
 use crate::gate::Gate;
 use crate::report::Audit;
 
-/// What is enforced: which policies, how they stand with their store, and the audit. It is asked once for
-/// each scrape.
+/// A source of what a scrape shows besides the counters: which policies are in force, how they stand
+/// with their store, and the audit. It is asked once for each scrape.
 pub trait Enforcement: Send + Sync + 'static {
     /// The policies in force.
     fn policies(&self) -> Arc<PolicySet>;

@@ -1,14 +1,14 @@
-//! Refusals by what the limit counts by, and by endpoint class.
+//! Refusals past a limit, by the scope of the limit and by endpoint class.
 //!
-//! Both come from the configuration, but it can change while we count. So each value takes the next
-//! free place when it is first seen, and keeps it; beyond the last place there is `other`.
+//! Both labels come from the configuration, but it can change while we count. So each value takes the
+//! next free place when it is first seen, and keeps it; beyond the last place there is `other`.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tidegate_core::{Decision, Name, Scope};
 
-/// The counters: a row for each scope, a column for each class, and one more of both.
+/// The counters: a row for each scope, a column for each class, and one more of each for `other`.
 pub(super) struct Exceeded {
     scopes: Seen<Scope, SCOPES>,
     classes: Seen<Name, CLASSES>,
@@ -47,7 +47,7 @@ impl Default for Exceeded {
     }
 }
 
-/// What the limit or the local cap that decided counts by.
+/// The scope of the limit or local cap that decided.
 fn scope(decision: &Decision<'_>) -> Option<Scope> {
     match decision.binding() {
         Some(binding) => Some(binding.limit.scope()),
@@ -58,9 +58,9 @@ fn scope(decision: &Decision<'_>) -> Option<Scope> {
 // === impl Seen ===
 
 impl<T: Clone + PartialEq + ToString, const N: usize> Seen<T, N> {
-    /// The place of a value, or the one after the last.
+    /// The place of a value, which takes a free one when it is first seen; `N` if none is free.
     fn place(&self, value: &T) -> usize {
-        // Whoever is first to see a value takes the place; another may have taken it meanwhile.
+        // The first to see a value takes the place; another value may have taken it meanwhile.
         let is_at = |place: &OnceLock<T>| place.get_or_init(|| value.clone()) == value;
         self.0.iter().position(is_at).unwrap_or(N)
     }

@@ -3,7 +3,7 @@
 //! Every label is from a closed set: names in this program, in the routes and in the policies, and a
 //! bounded number of organisations. Nothing a client sends makes another series (threat T39, contract
 //! P83); what finds no room is counted as `other`. A request that passes costs three additions to
-//! counters that few threads share, and, under a quota, one lookup that is left out if somebody else is
+//! counters that few threads share, and, under a quota, one lookup that is left out if another thread is
 //! at it.
 
 mod busiest;
@@ -55,20 +55,20 @@ struct Inner {
     quotas: Quotas,
 }
 
-/// How many organisations have gauges of their own, unless it is said.
+/// The number of organisations that have gauges of their own by default.
 const BUSIEST: NonZeroUsize = NonZeroUsize::MIN.saturating_add(31);
 
 // === impl Metrics ===
 
 impl Metrics {
-    /// Shows what these organisations have left of their quotas, and the rest together.
+    /// Shows what each of these organisations has left of its quotas, and of all others the least.
     #[must_use]
     pub fn watching<T: Into<Box<str>>>(orgs: impl IntoIterator<Item = T>) -> Self {
         Self::of(Busiest::watching(orgs.into_iter().map(Into::into)))
     }
 
-    /// Shows what so many organisations have left of their quotas, those that ask most, and the rest
-    /// together. The default shows 32.
+    /// Shows what each of the `most` busiest organisations has left of its quotas, and of all others the
+    /// least. The default shows 32.
     #[must_use]
     pub fn busiest(most: NonZeroUsize) -> Self {
         Self::of(Busiest::new(most))
@@ -84,18 +84,18 @@ impl Metrics {
         }))
     }
 
-    /// What a registry collects: these counters, and the modes of what a [`Gate`](crate::Gate) or an
-    /// engine enforces.
+    /// A collector for a registry: these counters, and the modes of the policies that a
+    /// [`Gate`](crate::Gate) or an engine enforces.
     #[must_use]
     pub fn collector(&self, of: impl Enforcement) -> impl Collector {
         Collected { metrics: self.clone(), of }
     }
 
-    /// All of it as `OpenMetrics` text; [`exposition`](super::exposition) has the older one.
+    /// All metrics as `OpenMetrics` text; [`exposition`](super::exposition) has the older format.
     ///
     /// # Errors
     ///
-    /// If it cannot be written down, which does not happen.
+    /// If the text cannot be written, which does not happen.
     pub fn encode(&self, of: impl Enforcement) -> Result<String, fmt::Error> {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(self.collector(of)));
@@ -123,7 +123,7 @@ impl Metrics {
         add_one(&self.0.blocked[scope as usize]);
     }
 
-    /// Counts a request of which little is known.
+    /// Counts a refused request of which only the code is known.
     pub(super) fn unseen(&self, code: Code) {
         add_one(&self.0.refusals[code as usize]);
     }

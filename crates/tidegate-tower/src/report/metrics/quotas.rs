@@ -1,7 +1,7 @@
 //! What organisations have left of their quotas.
 //!
-//! What is shown is what the last decision said. A decision that meets another at it leaves it as it is:
-//! the next one says it as well, and nobody waits for a gauge.
+//! Each gauge shows what the last decision said. A decision that finds another at the gauges leaves them
+//! as they are: the next one says it as well, and nobody waits for a gauge.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,13 +12,13 @@ use tidegate_core::{
 use super::busiest::{Busiest, Place};
 use super::collect::OTHER;
 
-/// The gauges.
+/// The gauges of quotas.
 pub(super) struct Quotas(Mutex<Board>);
 
-/// A row for each organisation with a place and one for the others, a column for each quota.
+/// The gauges: a row for each organisation with a place and one for all others, a column for each quota.
 struct Board {
     orgs: Busiest,
-    /// At most [`MOST`].
+    /// The quotas by column; at most [`MOST`].
     quotas: Vec<Quota>,
     rows: Vec<Vec<Option<u64>>>,
     others: Vec<Option<Least>>,
@@ -30,7 +30,7 @@ struct Quota {
     limit: Name,
 }
 
-/// The least that was seen in this minute, and in the one before.
+/// The least value that was seen in this minute, and in the one before.
 #[derive(Clone, Copy, Debug)]
 struct Least {
     minute: u64,
@@ -38,7 +38,7 @@ struct Least {
     before: Option<u64>,
 }
 
-/// What one gauge shows.
+/// The labels and the value of one gauge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Left {
     pub(super) org: Box<str>,
@@ -58,7 +58,7 @@ impl Quotas {
         Self(Mutex::new(Board { orgs, quotas, rows, others }))
     }
 
-    /// Notes what is left after a decision.
+    /// Notes what a decision leaves of an organisation's quotas.
     #[inline]
     pub(super) fn decided(&self, decision: &Decision<'_>, org: &str) {
         let policy = decision.policy();
@@ -90,7 +90,7 @@ impl Quotas {
         }
     }
 
-    /// All gauges of the quotas in this set; others are forgotten.
+    /// All gauges of the quotas in this set; those of other quotas are forgotten.
     pub(super) fn left(&self, set: &PolicySet) -> Vec<Left> {
         let mut board = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         board.keep(set);
@@ -109,7 +109,7 @@ impl Quotas {
     }
 }
 
-/// Whether this is a quota of which an organisation has one: not one for each user, say.
+/// Whether this is a quota that an organisation has once: not one for each user, say.
 #[inline]
 fn is_shown(policy: &Policy, said: &Explanation<'_>) -> bool {
     said.shape.kind() == Kind::Quota && is_of_org(policy, said.limit.scope())
@@ -119,7 +119,7 @@ fn is_of_org(policy: &Policy, scope: Scope) -> bool {
     scope.contains(Dimension::Org)
         && scope.dimensions().all(|by| match by {
             Dimension::Org => true,
-            // One for each class, unless the policy has only one.
+            // There is one for each class, unless the policy has only one class.
             Dimension::Class => policy.class().is_some(),
             _ => false,
         })
@@ -139,7 +139,7 @@ impl Board {
         found
     }
 
-    /// Forgets what was said of whoever had this place.
+    /// Forgets the values of the organisation that had this place.
     fn clear(&mut self, place: usize) {
         cell(&mut self.rows, place).clear();
     }
@@ -182,7 +182,7 @@ impl Least {
     }
 }
 
-/// The place in a list, which grows if it is too short.
+/// The element at this place of a list, which grows if it is too short.
 fn cell<T: Default>(list: &mut Vec<T>, place: usize) -> &mut T {
     if list.len() <= place {
         list.resize_with(place + 1, T::default);

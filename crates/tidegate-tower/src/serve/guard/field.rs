@@ -17,7 +17,7 @@ const CHUNKED: &[u8] = b"chunked";
 /// The fields that frame or route a request, and all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldKind {
-    /// A field that does neither.
+    /// A field that neither frames nor routes a request.
     Other,
     /// Host.
     Host,

@@ -1,4 +1,4 @@
-//! What came of a verb, as the server tells it and as people read it.
+//! The outcome of an operator's command: read from the server's JSON, and shown to people.
 
 use std::fmt::{self, Write};
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::text::{escaped, in_words};
 
-/// What an operator asks for.
+/// What a command of an operator does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Verb {
     Block,
@@ -14,7 +14,7 @@ pub(in crate::cli) enum Verb {
     Reset,
 }
 
-/// As much of the server's JSON as is shown.
+/// The part of the server's JSON that is shown.
 #[derive(Debug, Deserialize)]
 pub(super) struct Told {
     policy: Option<String>,
@@ -35,7 +35,7 @@ struct Block {
     ends_in_us: u64,
 }
 
-/// A line for each counter.
+/// The outcome as text, with a line for each counter.
 pub(super) struct Lines<'t>(&'t Told, Verb);
 
 // === impl Verb ===

@@ -1,4 +1,4 @@
-//! A decision as the server tells it, and as people read it.
+//! A decision: read from the server's JSON, and shown to people.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::cli::blocked::{Attempts, Block};
 use crate::text::{Table, escaped, in_words};
 
-/// As much of a decision's JSON as is shown.
+/// The part of a decision's JSON that is shown.
 #[derive(Debug, Deserialize)]
 pub(super) struct Told {
     policy: String,
@@ -16,9 +16,9 @@ pub(super) struct Told {
     blocked: bool,
     source: String,
     binding: Option<String>,
-    /// None: never.
+    /// `None` if the request never passes.
     retry_after_us: Option<u64>,
-    /// None: never.
+    /// `None` if the request never passes.
     next_allowed_at: Option<String>,
     ticket: Option<String>,
     guardrail: Option<Guardrail>,
@@ -48,7 +48,7 @@ struct Reading {
     retry_after_us: Option<u64>,
     reset_after_us: u64,
     shadow: bool,
-    /// None: it is of another shape.
+    /// `None` if the limit is of another shape.
     attempts: Option<Attempts>,
 }
 
@@ -79,14 +79,14 @@ impl Told {
         escaped(&(line + &mode))
     }
 
-    /// The limits that are under a block, and which.
+    /// The names of the limits under a block, each with its block.
     fn blocks(&self) -> impl Iterator<Item = (&str, &Block)> {
         self.readings.iter().filter_map(|reading| {
             Some((reading.name.as_str(), reading.attempts.as_ref()?.block.as_ref()?))
         })
     }
 
-    /// What took the place of the store, if something did.
+    /// A line about what decided in the place of the store; `None` if the store decided.
     fn failsafe(&self) -> Option<String> {
         if self.mode == "normal" {
             return None;

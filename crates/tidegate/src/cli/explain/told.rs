@@ -1,4 +1,4 @@
-//! An explanation as the server tells it, and as people read it.
+//! An explanation: read from the server's JSON, and shown to people.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use tidegate_core::Span;
 use crate::cli::blocked::Attempts;
 use crate::text::{Table, escaped, in_words};
 
-/// As much of an explanation's JSON as is shown.
+/// The part of an explanation's JSON that is shown.
 #[derive(Debug, Deserialize)]
 pub(super) struct Told {
     policy: String,
-    /// None: no limit applies.
+    /// `None` if no limit applies.
     verdict: Option<String>,
-    /// None: no limit applies, or it is an older server.
+    /// `None` if no limit applies, or the server is an older one.
     mode: Option<String>,
     limits: Vec<Explained>,
 }
@@ -75,7 +75,7 @@ enum Shape {
         long: Option<Threshold>,
         ladder: Option<Ladder>,
     },
-    /// A shape that this command knows no words for: its fields as they are.
+    /// A shape that this command does not know: its fields are shown as they are.
     #[serde(untagged)]
     Other(serde_json::Map<String, serde_json::Value>),
 }
@@ -107,7 +107,7 @@ struct Reading {
     remaining: i64,
     room: String,
     retry_after_us: Option<u64>,
-    /// None: it is of another shape.
+    /// `None` if the limit is of another shape.
     attempts: Option<Attempts>,
 }
 
@@ -129,7 +129,7 @@ impl fmt::Display for Told {
 }
 
 impl Told {
-    /// The mode, where it is worth telling.
+    /// The mode in words; empty if it is `normal` or not known.
     fn mode(&self) -> String {
         match self.mode.as_deref() {
             None | Some("normal") => String::new(),
@@ -245,7 +245,7 @@ impl fmt::Display for Period {
     }
 }
 
-/// What follows the slash of a rate, as it is written in a file.
+/// The unit after the slash of a rate, as it is written in a policy file.
 fn unit(micros: u64) -> String {
     match Span::from_micros(micros) {
         Span::SECOND => "s".to_owned(),

@@ -1,7 +1,7 @@
 //! One node: an engine on a store, behind a server, until a signal says to stop.
 //!
-//! The same code is made twice, for counters in memory and for a shared store, so that neither asks
-//! at every decision which of the two it is.
+//! The same code is compiled twice, for counters in memory and for a shared store, so that no decision
+//! has to ask which of the two it is.
 
 use std::convert::Infallible;
 use std::io;
@@ -28,7 +28,7 @@ use crate::log::Level;
 use crate::reload::Reloader;
 use crate::store::{self, Choice, Watch};
 
-/// What a node is made of, but for its store.
+/// Everything that a node is made of, except its store.
 pub(super) struct Node<'a> {
     pub(super) source: &'a Source,
     pub(super) config: &'a Config,
@@ -44,7 +44,7 @@ impl Node<'_> {
     pub(super) async fn on_memory(self, stops: Stops) -> Result<ExitCode, Failure> {
         let store = MemoryStore::try_new(self.config.budget(), self.clock.clone())?;
         let engine = Engine::new(store, self.config.policies().clone());
-        // Nobody else changes it, and it never fails.
+        // Nothing to watch: nobody else changes this store, and it never fails.
         self.serve(engine, stops, Choice::MEMORY, |_| std::future::pending::<Infallible>()).await
     }
 
@@ -96,7 +96,7 @@ impl Node<'_> {
     }
 }
 
-/// Says where operators are listened to, or that somebody who may have meant to be one is not.
+/// Logs where the admin listener is; warns if it is off although it was configured.
 fn tell_operators<S: Store + 'static>(server: &Server<S>, config: &Config, overlay: &Overlay) {
     match server.admin_addr() {
         Some(address) => info!(%address, "the admin listener is on"),
@@ -144,8 +144,8 @@ async fn run<S: Store + 'static>(
     }
 }
 
-/// An engine that tells what it does. That has its price for every decision, so it is done only for
-/// who listens.
+/// An engine whose events are logged. That has its price for every decision, so it is done only at the
+/// levels that show them.
 fn observed<S: Store + 'static>(engine: Engine<S>, level: Level) -> Result<Engine<S>> {
     match level {
         Level::Debug | Level::Trace => {
@@ -156,7 +156,7 @@ fn observed<S: Store + 'static>(engine: Engine<S>, level: Level) -> Result<Engin
     }
 }
 
-/// Logs what happened. Events carry no subject, so neither does the log.
+/// Logs an event of the engine. Events carry no subject, so neither does the log.
 fn log_event(event: &Event) {
     match event {
         Event::Decided { policy, limit, verdict, mode, .. } => {
@@ -170,7 +170,7 @@ fn log_event(event: &Event) {
         Event::StoreFailed { policy, error } => {
             debug!(%policy, trouble = error.name(), "the store has failed a request or a probe");
         }
-        // Said with more detail where it is done or noticed, and at every level.
+        // Logged with more detail where they happen or are noticed, and at every level.
         Event::Blocked { .. }
         | Event::Failover { .. }
         | Event::Recreated { .. }
@@ -183,7 +183,7 @@ fn log_event(event: &Event) {
     }
 }
 
-/// Why the address cannot be had, and what to do with the flag that names it.
+/// The error if an address cannot be bound, with advice about `flag`, which names the address.
 fn cannot_listen(address: SocketAddr, flag: &str, error: &io::Error) -> anyhow::Error {
     let advice = match error.kind() {
         io::ErrorKind::AddrInUse => format!(

@@ -1,4 +1,4 @@
-//! The first thing a newcomer sees: where it listens, and what to type next.
+//! The first thing a newcomer sees: where the server listens, and what to type next.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,14 +12,14 @@ use crate::text::{counted, escaped};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Not `--json`, which curl has had only since 2022.
+/// The option with which curl sends JSON. Not `--json`, which curl has had only since 2022.
 const JSON: &str = "-H content-type:application/json";
 
-/// Requests that are admitted under the built-in policies, and one that is not.
+/// A request that the built-in policies admit; of [`TWO_REPORTS`], they refuse the second.
 const ADMITTED: &str = r#"{"policy":"api","subject":{"org":"acme","user":"u7"}}"#;
 const TWO_REPORTS: &str = r#"{"requests":[{"policy":"report","subject":{"org":"acme"}},{"policy":"report","subject":{"org":"acme"}}]}"#;
 
-/// Says where it listens: in the log, and to people also on standard output.
+/// Says where the server listens: in the log, and to people also on standard output.
 pub(super) fn say(
     format: Format,
     source: &Source,
@@ -46,7 +46,7 @@ pub(super) fn say(
             )
         }
     };
-    // That nobody reads it is no reason not to serve.
+    // If nobody reads it, that is no reason not to serve.
     let _ = io::stdout().lock().write_all(text.as_bytes());
 }
 
@@ -72,14 +72,14 @@ For policies of your own:
     )
 }
 
-/// What to type to start this program again: as it was started, which need not be on the path.
+/// The command that starts this program again: as it was typed, because it need not be on the path.
 fn program() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     let typed = std::env::args().next().filter(|typed| typed.chars().all(plain));
     typed.filter(|typed| !typed.is_empty()).unwrap_or_else(|| "tidegate".to_owned())
 }
 
-/// An address a client can use: one that stands for every address is replaced by this machine's.
+/// An address that a client can use: one that stands for every address is replaced by loopback.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

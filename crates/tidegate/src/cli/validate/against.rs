@@ -1,4 +1,4 @@
-//! Which limits would begin anew if nodes were restarted with another policy file.
+//! Finds the limits that would begin anew if nodes were restarted with another policy file.
 //!
 //! A node that reloads a file knows the one before, and carries over what was counted. A node that is
 //! restarted knows the new file alone: in a shared store it finds what was counted under the names that
@@ -12,17 +12,17 @@ use tidegate_core::{Dimension, Kind, Limit, Policy, PolicySet};
 pub(super) struct Anew {
     /// The policy and the limit, as `api/burst`.
     pub(super) limit: String,
-    /// Why, and whether a reload would do the same.
+    /// Why the counters are not found, and whether a reload would help.
     pub(super) why: String,
 }
 
-/// The limits of `new` that begin anew where nodes that served `old` are restarted with it.
+/// The limits of `new` that begin anew if nodes that served `old` are restarted with it.
 pub(super) fn begin_anew(old: &PolicySet, new: &PolicySet) -> Vec<Anew> {
     let counters: HashSet<_> = limits(old).map(|(policy, limit)| counter(policy, limit)).collect();
     let mut told = HashSet::new();
     limits(new)
         .filter(|(policy, limit)| !counters.contains(&counter(policy, limit)))
-        // A limit that policies share is told once.
+        // A limit that several policies share is listed once.
         .filter(|(_, limit)| told.insert(limit.id()))
         .map(|(policy, limit)| Anew {
             limit: format!("{}/{}", policy.name(), limit.name()),
@@ -37,7 +37,7 @@ fn limits(set: &PolicySet) -> impl Iterator<Item = (&Policy, &Limit)> {
         .flat_map(|policy| policy.limits().iter().map(move |limit| (policy, &**limit)))
 }
 
-/// What the counters of a limit are found by: their names, and their shape.
+/// What a store finds the counters of a limit by: the form of their keys, their shape, and the class.
 fn counter(policy: &Policy, limit: &Limit) -> (String, Kind, Option<String>) {
     let class = policy.class().filter(|_| limit.scope().contains(Dimension::Class));
     (limit.key_form(), limit.shape().kind(), class.map(ToString::to_string))
