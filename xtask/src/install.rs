@@ -40,7 +40,7 @@ const TOOLS: &[Tool] = &[
         package: "redis-server",
         why: "stores are tried on real servers",
     },
-    Tool { binary: "redis-cli", package: "redis-tools", why: "a client that is not ours" },
+    Tool { binary: "redis-cli", package: "redis-tools", why: "an independent client" },
     Tool {
         binary: "setpriv",
         package: "util-linux",

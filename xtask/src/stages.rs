@@ -175,7 +175,7 @@ fn fast_runner() -> Cmd {
             .args(["--profile", "quick"].map(ToOwned::to_owned))
     } else {
         println!(
-            "unit tests only (cargo-nextest, which knows the fast ones of all, is not installed)"
+            "unit tests only (cargo-nextest, which can select the fast ones, is not installed)"
         );
         Cmd::cargo(&["test", "--lib", "--bins", "--locked"])
     }

@@ -87,10 +87,10 @@ redis           measure the shared store beside scripts for one purpose, on a Re
 attempts        measure abuse logs beside the script they come from, on a Redis it starts
 overload        measure what gets done under more requests than a Redis it starts can answer
 defects         show what peers get wrong, by asking them
-profile         let Tidegate alone make so many decisions: for perf, or valgrind --tool=callgrind
+profile         let Tidegate alone make this many decisions: for perf, or valgrind --tool=callgrind
 middleware-profile
                 the same with requests through a stack of layers
-redis-profile   the same on a Redis, so many decisions by each of the callers
+redis-profile   the same on a Redis, this many decisions by each of the callers
 
 --rounds N      turns of each contender in a scenario (default 9)
 --keys N        keys where there are many (default 1000000)
@@ -168,7 +168,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
             "--only" => options.scenarios.push(scenario(word, words.next())?),
             other => {
                 let known = WORDS.join(", ");
-                return Err(format!("unknown word `{other}`; known are {known}\n\n{HELP}"));
+                return Err(format!("unknown argument `{other}`; known are {known}\n\n{HELP}"));
             }
         }
         first = false;

@@ -39,8 +39,8 @@ pub enum AttemptError {
     NoPolicy(String),
     /// The policy guards no entrance, so it might let everybody pass while its store fails.
     #[error(
-        "policy `{0}` guards no entrance, and an outage of the store would be a way in; write \
-         `protects: login` (or `otp`, `auth`, `step_up`, `admin`) and `failure_mode: fail_closed`"
+        "policy `{0}` does not protect an entrance, so an outage of the store could let everybody in; \
+         write `protects: login` (or `otp`, `auth`, `step_up`, `admin`) and `failure_mode: fail_closed`"
     )]
     NoEntrance(String),
     /// The attempt could not be decided. That is no reason to let it pass.

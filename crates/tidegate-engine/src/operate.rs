@@ -84,10 +84,10 @@ pub enum OperateError {
         kind: &'static str,
     },
     /// Several limits could be meant, or none.
-    #[error("name the limit: {0} of policy `{1}` count this subject and can be blocked")]
+    #[error("name the limit: {0} limits of policy `{1}` could be meant")]
     Ambiguous(usize, Name),
     /// A name or a cursor that did not come from a list of blocks.
-    #[error("that is not a name from the list of blocks")]
+    #[error("not a key or cursor from the list of blocks")]
     NotListed,
     /// The store failed.
     #[error(transparent)]

@@ -237,7 +237,7 @@ impl<S: Store + 'static> Door<S> {
         }
         if !route.answers(&head.method) {
             return Err(match route {
-                Route::Other => Kind::NotFound.problem("`/openapi.json` says what there is"),
+                Route::Other => Kind::NotFound.problem("`/openapi.json` lists the endpoints"),
                 _ => Kind::MethodNotAllowed.alone(),
             });
         }

@@ -48,8 +48,8 @@ const QUICK: &str = "\
 usage: cargo xtask quick
 
 Checks the format, lints every target and runs the tests that start no server and search for seconds at
-most: some minutes after a change of the core, seconds after one of a door. What it lets through,
-`cargo xtask test` may still find.
+most: some minutes after a change of the core, seconds after a change of the server. What it lets
+through, `cargo xtask test` may still find.
 ";
 
 const ADVISORIES: &str = "\
@@ -75,7 +75,7 @@ usage: cargo xtask sim [--seeds <n>] [--start <seed>] [--seed <seed>] [--adversa
 Builds the simulator of crates/tidegate-test and runs it: nodes, clients and a
 store that fails, stalls and heals, all from one seed, checked after every step.
 
-  --seeds <n>     run so many seeds
+  --seeds <n>     run this many seeds
   --start <seed>  the first of them
   --seed <seed>   replay this one and print its trace
   --adversary     search for schedules that gain an attacker most

@@ -71,14 +71,19 @@ pub(crate) fn is_promised(number: &str) -> bool {
 /// Makes the page of promises.
 fn contract(proofs: &[Proof]) -> Result<String, Failure> {
     let sections = promises()?;
-    none_of("numbers of nothing promised", PROMISES, &scan::stray(&sections, proofs))?;
+    none_of(
+        "tests with property numbers that are missing",
+        PROMISES,
+        &scan::stray(&sections, proofs),
+    )?;
     Ok(page::render(&sections, proofs))
 }
 
 /// Makes the page of the requests of the seeds.
 fn asked(proofs: &[Proof]) -> Result<String, Failure> {
     let documents = documents()?;
-    none_of("names of nothing", SEEDS, &seeds::stray(&documents, proofs, root()))?;
+    let stray = seeds::stray(&documents, proofs, root());
+    none_of("unknown files, tests or properties", SEEDS, &stray)?;
     Ok(seeds::render(&documents, proofs))
 }
 

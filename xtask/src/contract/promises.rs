@@ -52,7 +52,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Section>, String> {
 impl Promise {
     fn parse(line: &str) -> Result<Self, &'static str> {
         let mut parts = line.split(" | ");
-        let number = parts.next().and_then(Number::written).ok_or("begins with no number")?;
+        let number =
+            parts.next().and_then(Number::written).ok_or("does not begin with a number")?;
         let sentence = parts.next().ok_or("has no sentence")?.to_owned();
         let later = parts.next().map(ToOwned::to_owned);
         if parts.next().is_some() {
@@ -113,8 +114,8 @@ mod tests {
     fn mistakes_are_told_with_their_line() {
         for (text, what) in [
             ("P01 | early", "line 1: before any section"),
-            ("## A\nP1 | short", "line 2: begins with no number"),
-            ("## A\np01 | small", "line 2: begins with no number"),
+            ("## A\nP1 | short", "line 2: does not begin with a number"),
+            ("## A\np01 | small", "line 2: does not begin with a number"),
             ("## A\nP01", "line 2: has no sentence"),
             ("## A\nP01 | a | b | c", "line 2: has more than three parts"),
             ("## A\nP02 | a\nP02 | b", "line 3: not in order"),

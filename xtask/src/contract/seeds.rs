@@ -79,7 +79,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Document>, String> {
 impl Sentence {
     fn parse(line: &str) -> Result<Self, &'static str> {
         let parts: Vec<&str> = line.split(" | ").collect();
-        let [line, says, code, held] = parts[..] else { return Err("has not four parts") };
+        let [line, says, code, held] = parts[..] else { return Err("does not have four parts") };
         let line = line.parse().map_err(|_| "begins with no line")?;
         let list = |text: &str| text.split(", ").map(ToOwned::to_owned).collect::<Vec<_>>();
         let held = match held.strip_prefix(WITHOUT) {
@@ -206,7 +206,7 @@ mod self_test {
         for (text, what) in [
             ("3 | a | - | without: nothing to do", "line 1: before any section"),
             ("### §1", "line 1: before any document"),
-            ("## 0\n### §1\n3 | a | b", "line 3: has not four parts"),
+            ("## 0\n### §1\n3 | a | b", "line 3: does not have four parts"),
             ("## 0\n### §1\nx | a | c | P01", "line 3: begins with no line"),
             ("## 0\n### §1\n3 | a | - | P01", "line 3: names no code"),
             ("## 0\n### §1\n3 | a | - | without: ", "line 3: has no reason"),

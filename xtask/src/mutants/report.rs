@@ -28,7 +28,7 @@ impl Report {
             }
             Outcome::Survived => {
                 let property = mutant.breaks.join(", ");
-                format!("survived, so nothing holds {property} against it")
+                format!("survived: no test fails when {property} is broken")
             }
             // The compiler's message was shown when the mutant was tried.
             Outcome::Broken(why) => why.lines().next().unwrap_or_default().to_owned(),
@@ -76,7 +76,7 @@ mod self_test {
         assert_eq!(report.to_repeat().collect::<Vec<_>>(), ["b", "c"]);
         let expected = "\
 killed 1 of 3 mutants in 3.0 s
-  b: survived, so nothing holds P24 against it
+  b: survived: no test fails when P24 is broken
   c: does not compile";
         assert_eq!(report.to_string(), expected);
     }

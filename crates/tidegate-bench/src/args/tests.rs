@@ -25,7 +25,7 @@ fn mistakes_are_named() {
         ("--rounds", "`--rounds` needs a number"),
         ("--rounds 0", "`--rounds` needs a number"),
         ("--only warm", "`warm`; there are hot"),
-        ("faster", "unknown word `faster`"),
+        ("faster", "unknown argument `faster`"),
         ("defects please", "`please` follows it"),
         ("middleware-profile warm 1", "needs one of bare, org"),
         ("redis-profile warm 1", "needs one of bucket, three-and-quota"),

@@ -36,14 +36,15 @@ pub enum LimitError {
         found: &'static str,
     },
     /// The limit counts distinct values or forgives, which only an abuse log can do, and is none.
-    #[error("limit `{limit}` counts no attempts; only those can be distinct or be forgiven")]
+    #[error("limit `{limit}`: only an abuse log (`attempts`) can count distinct values or forgive")]
     NotAttempts {
         /// The limit.
         limit: Name,
     },
     /// The limit counts distinct values of a dimension that is in its keys, so each key has only one.
     #[error(
-        "limit `{limit}` counts distinct values of `{dimension}` by `{dimension}`, which is one"
+        "limit `{limit}` counts distinct values of `{dimension}` but also counts by `{dimension}`, so \
+         each counter sees only one value; count by something else"
     )]
     DistinctOfItself {
         /// The limit.
@@ -58,7 +59,7 @@ pub enum LimitError {
         limit: Name,
     },
     /// The limit counts more distinct values than are kept.
-    #[error("limit `{limit}`: up to {MAX_DISTINCT} distinct values are told apart")]
+    #[error("limit `{limit}` counts too many distinct values; the most is {MAX_DISTINCT}")]
     TooManyDistinct {
         /// The limit.
         limit: Name,
@@ -93,7 +94,7 @@ pub enum LimitError {
     /// The limit's list of shapes, which reloads make longer, is full.
     #[error(
         "limit `{limit}` has had {} different numbers since the start, the most that are told \
-         apart; restart to begin a new list",
+         apart; restart the process to clear the list",
         Stamp::MAX + 1
     )]
     TooManyNumbers {

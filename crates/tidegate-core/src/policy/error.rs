@@ -197,8 +197,8 @@ pub enum PolicyError {
     },
     /// A plan has numbers for limits that do not exist, or are of another shape.
     #[error(
-        "plan `{plan}` has numbers for {}, of which there is no limit; correct their names and \
-         shapes, or add such limits",
+        "plan `{plan}` has numbers for {}, but no limit has that name and shape; correct their names \
+         and shapes, or add such limits",
         named(.limits)
     )]
     UnmatchedNumbers {
@@ -216,7 +216,7 @@ pub enum PolicyError {
     /// There are more limits than a set remembers, including those that came and went over all reloads.
     #[error(
         "there have been {MAX_IDENTITIES} different limits since the start, the most that are \
-         told apart; restart to begin anew"
+         told apart; restart the process to clear the list"
     )]
     TooManyIdentities,
     /// A limit is wrong by itself.

@@ -124,7 +124,7 @@ pub enum ShapeError {
     )]
     LongNotLonger,
     /// A count, rate or length is beyond the exact range.
-    #[error("the largest {what} that is counted exactly is {largest}")]
+    #[error("{what} is too large: at most {largest}")]
     OutOfRange {
         /// The name of the number that is too large.
         what: &'static str,

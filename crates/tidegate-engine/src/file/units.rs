@@ -63,7 +63,7 @@ pub(super) fn rate(text: &str) -> Result<(u64, Span), String> {
     if number.is_empty() || !rest.is_empty() {
         return Err(FORM.into());
     }
-    let tokens = number.parse().map_err(|_| "the number is beyond what is counted".to_owned())?;
+    let tokens = number.parse().map_err(|_| "the number is too large".to_owned())?;
     let (number, unit) = split(per);
     let per = span(if number.is_empty() { "1" } else { number }, unit)?;
     Ok((tokens, per))
@@ -84,7 +84,7 @@ fn span(number: &str, unit: &str) -> Result<Span, String> {
     number
         .and_then(|number| number.checked_mul(*micros))
         .map(Span::from_micros)
-        .ok_or_else(|| "this is longer than time is counted; write a shorter one".to_owned())
+        .ok_or_else(|| "this duration is too long; write a shorter one".to_owned())
 }
 
 fn names() -> Vec<&'static str> {
@@ -138,8 +138,8 @@ mod tests {
             ("10", "add a unit"),
             ("abc", "a whole number and a unit"),
             ("-5s", "a whole number and a unit"),
-            ("99999999999999999999d", "longer than time"),
-            ("9999999999999d", "longer than time"),
+            ("99999999999999999999d", "duration is too long"),
+            ("9999999999999d", "duration is too long"),
         ] {
             let told = duration(text).unwrap_err();
             assert!(told.contains(advice), "{text}: {told}");

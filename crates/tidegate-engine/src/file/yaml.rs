@@ -84,7 +84,7 @@ fn meaning(error: &Error, place: Place, text: &str) -> Wrong {
     match error {
         Error::SerdeUnknownField { field, expected, .. } => Wrong::unknown_field(field, expected),
         Error::SerdeUnknownVariant { variant, expected, .. } => Wrong::UnknownWord {
-            what: "word",
+            what: "a known word",
             word: short(variant),
             suggestion: nearest(variant, expected.iter().copied()),
             known: expected.clone(),
@@ -145,9 +145,7 @@ fn excess(error: &Error) -> Option<&'static str> {
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. } => TOO_MANY_ALIASES,
-        Error::RecursiveReferencesRequireWeakTypes { .. } => {
-            "an alias stands within what it stands for"
-        }
+        Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias refers to itself",
         Error::ExternalMessage { msg, .. } if msg.contains("recursion limit") => TOO_DEEP,
         _ => return None,
     })

@@ -200,8 +200,8 @@ fn p04_a34_no_attempt_is_counted_under_a_policy_that_is_no_entrance() {
     engine.reload(&PolicySet::builder().policy(open.spec(FailureMode::FailOpen))).unwrap();
     assert_eq!(
         told(&engine).unwrap(),
-        "policy `p` guards no entrance, and an outage of the store would be a way in; write `protects: \
-         login` (or `otp`, `auth`, `step_up`, `admin`) and `failure_mode: fail_closed`"
+        "policy `p` does not protect an entrance, so an outage of the store could let everybody in; \
+         write `protects: login` (or `otp`, `auth`, `step_up`, `admin`) and `failure_mode: fail_closed`"
     );
 }
 

@@ -50,7 +50,7 @@ pub(crate) async fn quotas<S: Store + 'static>(
         let mut case = Case::new(policy, &subject);
         match engine.peek(&mut case).await {
             Ok(decision) if decision.failsafe().is_some() => {
-                return Err(Kind::StoreFailed.problem("what was counted cannot be read"));
+                return Err(Kind::StoreFailed.problem("the counters cannot be read"));
             }
             Ok(decision) => quotas.extend(told(&decision)),
             Err(DecideError::NothingApplies { .. }) => {}

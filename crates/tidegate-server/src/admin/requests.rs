@@ -96,7 +96,7 @@ pub(crate) fn listing(query: &str) -> Result<Listing<'_>, Problem> {
         let (name, value) = pair?;
         let (field, first) = match &*name {
             "after" if value.len() > LONGEST_NAME => {
-                return Err(wrong("/after", "this is no `next` of a page before"));
+                return Err(wrong("/after", "this is not the `next` of an earlier page"));
             }
             "after" => ("/after", after.replace(value).is_none()),
             "at_most" => {
@@ -107,10 +107,10 @@ pub(crate) fn listing(query: &str) -> Result<Listing<'_>, Problem> {
                 })?;
                 ("/at_most", at_most.replace(number).is_none())
             }
-            _ => return Err(wrong("", "there are the parameters `after` and `at_most`")),
+            _ => return Err(wrong("", "the only parameters are `after` and `at_most`")),
         };
         if !first {
-            return Err(wrong(field, "this parameter is there twice"));
+            return Err(wrong(field, "this parameter is given twice"));
         }
     }
     Ok(Listing { after, at_most: at_most.unwrap_or(MOST_ON_A_PAGE) })

@@ -59,7 +59,7 @@ pub(crate) async fn unblock<S: Store + 'static>(
             let amended = worker.shared.engine.unblock_listed(&key).await;
             let amended = amended.map_err(|error| undone(&error, "/key", &[]))?;
             let (verb, changed) = (Verb::Unblock.name(), amended.changed);
-            tracing::info!(%peer, verb, changed, "an operator named a block of the list");
+            tracing::info!(%peer, verb, changed, "operator changed a block, chosen from the list");
             Ok(told(&ChangesAnswer::listed(amended)))
         }
     }
@@ -103,7 +103,9 @@ async fn operated<S: Store + 'static>(
     }
     for Change { limit, amended } in &changes {
         let (verb, policy, changed) = (verb.name(), policy.name(), amended.changed);
-        tracing::info!(%peer, verb, %policy, %limit, changed, "an operator named a subject");
+        tracing::info!(
+            %peer, verb, %policy, %limit, changed, "operator changed the counters of a subject"
+        );
     }
     Ok(told(&ChangesAnswer::of(policy.name().as_str(), &changes)))
 }

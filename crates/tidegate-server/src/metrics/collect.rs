@@ -292,7 +292,7 @@ impl Snapshot {
     fn process(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let help = "Seconds since the server was started";
         gauge(encoder, "tidegate_uptime_seconds", help, self.uptime)?;
-        let help = "What is running, always 1";
+        let help = "Version and store of the running server; always 1";
         let mut metric =
             encoder.encode_descriptor("tidegate_build_info", help, None, MetricType::Gauge)?;
         let labels = [("version", env!("CARGO_PKG_VERSION")), ("store", self.store)];

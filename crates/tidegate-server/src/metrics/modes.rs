@@ -104,7 +104,7 @@ impl Snapshot {
                 counter(&mut metric, &labels, count)?;
             }
         }
-        let help = "Counters that could not be read, and were made anew";
+        let help = "Counters that could not be read and were recreated";
         let mut metric = counting(encoder, "tidegate_counters_recreated", help)?;
         for (policy, _, record) in self.by_standing() {
             counter(&mut metric, &[("policy", policy)], record.recreated)?;

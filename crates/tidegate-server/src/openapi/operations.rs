@@ -70,7 +70,10 @@ fn decide() -> OperationBuilder {
 fn peek() -> OperationBuilder {
     let operation = about(Route::Peek, "peek", "Say what a decision would be, and charge nothing")
         .request_body(Some(body("Ask", &examples::ask())))
-        .response("200", answer("What it would be", "Decision", Some(examples::decision())));
+        .response(
+            "200",
+            answer("The decision that would be made", "Decision", Some(examples::decision())),
+        );
     refusing(operation, &[&ANY, &BODY, &UNDECIDED])
 }
 
@@ -94,7 +97,11 @@ fn settle() -> OperationBuilder {
         .request_body(Some(body("Settlement", &examples::settlement())))
         .response(
             "200",
-            answer("What was moved", "Settled", Some(json!({"returned": 1, "added": 0}))),
+            answer(
+                "Units given back and added",
+                "Settled",
+                Some(json!({"returned": 1, "added": 0})),
+            ),
         );
     let tickets = [
         Kind::BadTicket,
@@ -127,7 +134,7 @@ fn explain() -> OperationBuilder {
     let operation = about(Route::Explain, "explain", summary)
         .parameter(policy_parameter())
         .parameters(Some(facts))
-        .parameter(query("cost", "What the request weighs", cost(1).into()))
+        .parameter(query("cost", "The cost of the request", cost(1).into()))
         .response("200", answer("Every limit of the policy, in order", "Explanation", None));
     let kinds = [Kind::InvalidField, Kind::UnknownPolicy, Kind::Overloaded];
     refusing(operation, &[&ANY, &kinds])
@@ -160,7 +167,7 @@ fn gate(id: &str, with_body: bool) -> OperationBuilder {
     let refusals = [
         (429, "Past a limit"),
         (403, "Past a limit, not countable, or sent by a web page of another origin"),
-        (503, "Nobody can tell at present"),
+        (503, "Cannot be decided now"),
     ];
     let operation = refusals.into_iter().fold(operation, |operation, (status, why)| {
         let refusal = refusing_with(why, status, with_body, true);
@@ -185,12 +192,12 @@ fn gate(id: &str, with_body: bool) -> OperationBuilder {
 /// Headers of a refusal: the numbers of the limit or guardrail that refused, there if one did.
 const NUMBERS: [(&str, &str); 3] = [
     ("ratelimit-limit", "The most that passes, and in how many seconds: `3;w=60`"),
-    ("ratelimit-remaining", "What is left of it"),
+    ("ratelimit-remaining", "What is left of the limit"),
     ("ratelimit-reset", "When it is full again, in seconds since the Unix epoch"),
 ];
 
 fn named_refusal(refusal: ResponseBuilder) -> ResponseBuilder {
-    refusal.header("x-request-id", text_header("What the request is called"))
+    refusal.header("x-request-id", text_header("The id of the request"))
 }
 
 fn text_header(description: &str) -> Header {
@@ -199,7 +206,7 @@ fn text_header(description: &str) -> Header {
 
 fn livez() -> OperationBuilder {
     let operation = about(Route::Livez, "livez", "Say that the process lives")
-        .response("200", plain("It does", TEXT));
+        .response("200", plain("The process is alive", TEXT));
     refusing(operation, &[&HEAD])
 }
 
@@ -209,7 +216,7 @@ fn readyz() -> OperationBuilder {
             "A server whose store fails takes them too, and decides by the failure modes of its \
              policies: it says `degraded`, and its status stays 200.",
         ))
-        .response("200", answer("It does", "Readiness", None))
+        .response("200", answer("The server takes requests", "Readiness", None))
         .response("503", answer("It is stopping", "Readiness", None));
     refusing(operation, &[&HEAD])
 }
@@ -222,7 +229,7 @@ fn metrics() -> OperationBuilder {
         .content(plain.0, plain.1)
         .content(open.0, open.1);
     let operation =
-        about(Route::Metrics, "metrics", "Tell the metrics").response("200", told.build());
+        about(Route::Metrics, "metrics", "Get the metrics").response("200", told.build());
     refusing(operation, &[&ANY, &PAGE])
 }
 

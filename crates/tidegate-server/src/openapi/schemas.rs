@@ -63,7 +63,7 @@ fn ask() -> Object {
         .property("subject", named("Subject"))
         .property(
             "cost",
-            cost(1).description(Some("What the request weighs")).default(Some(json!(1))),
+            cost(1).description(Some("The cost of the request")).default(Some(json!(1))),
         )
         .examples([examples::ask()])
         .build()
@@ -72,8 +72,8 @@ fn ask() -> Object {
 fn subject() -> Object {
     let facts = Dimension::told()
         .fold(strict(), |facts, dimension| facts.property(dimension.name(), fact(dimension)));
-    let description = "What is known about who asks. An empty value is none, but for the account: \
-                       an empty name is a guess as well.";
+    let description = "What is known about who asks. An empty value counts as absent, except for \
+                       the account: an empty name is a guess too.";
     facts.description(Some(description)).build()
 }
 
@@ -90,7 +90,7 @@ fn settlement() -> Object {
     let ticket = ObjectBuilder::new()
         .schema_type(Type::String)
         .max_length(Some(Ticket::MAX_TEXT))
-        .description(Some("As it came with the decision"));
+        .description(Some("The ticket that came with the decision"));
     strict()
         .property("ticket", ticket)
         .required("ticket")

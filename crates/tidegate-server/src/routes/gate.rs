@@ -142,10 +142,10 @@ fn deny_status(query: &str, usual: StatusCode) -> Result<StatusCode, Problem> {
             ("deny", _) => {
                 return Err(Kind::InvalidField.problem("write 403 or 429").about("/deny"));
             }
-            _ => return Err(Kind::InvalidField.problem("there is only `deny`").about("")),
+            _ => return Err(Kind::InvalidField.problem("the only parameter is `deny`").about("")),
         };
         if said.replace(status).is_some() {
-            return Err(Kind::InvalidField.problem("this parameter is there twice").about("/deny"));
+            return Err(Kind::InvalidField.problem("this parameter is given twice").about("/deny"));
         }
     }
     Ok(said.unwrap_or(usual))

@@ -94,7 +94,7 @@ impl Unfit {
         match self {
             Self::TooLong => format!("a fact has at most {MAX_FACT} characters"),
             Self::NotAnAddress => NOT_AN_ADDRESS.to_owned(),
-            Self::Twice => format!("this {noun} is there twice"),
+            Self::Twice => format!("this {noun} is given twice"),
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn facts(query: &str) -> Result<(Facts<'_>, Cost), Problem> {
             true
         };
         if !first {
-            return Err(wrong(&name, "this parameter is there twice"));
+            return Err(wrong(&name, "this parameter is given twice"));
         }
     }
     Ok((facts, cost.unwrap_or(Cost::ONE)))
@@ -39,7 +39,7 @@ pub(crate) fn pairs(
         match (decoded(name), decoded(value)) {
             (Some(name), Some(value)) => Ok((name, value)),
             (name, _) => {
-                Err(wrong(&name.unwrap_or_default(), "this is not encoded as it should be"))
+                Err(wrong(&name.unwrap_or_default(), "this is not valid percent-encoded UTF-8"))
             }
         }
     })

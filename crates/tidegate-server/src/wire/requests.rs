@@ -129,7 +129,7 @@ pub(crate) const NOT_A_NAME: &str =
 pub(crate) fn once<T, E: Error>(trail: &Trail, slot: &mut Option<T>, value: T) -> Result<(), E> {
     match slot.replace(value) {
         None => Ok(()),
-        Some(_) => Err(trail.wrong("this field is there twice")),
+        Some(_) => Err(trail.wrong("this field is given twice")),
     }
 }
 

@@ -25,7 +25,7 @@ impl<S: Store> Gate<S> {
     #[cold]
     fn teach(&self, plan: &Plan) {
         if let Err(error) = self.0.engine.learn(plan.name(), plan.numbers()) {
-            warn!(%error, "the numbers of a plan were not learnt, so the usual ones hold");
+            warn!(%error, "the numbers of a plan could not be loaded, so the usual numbers apply");
         }
     }
 }

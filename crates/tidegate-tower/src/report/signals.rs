@@ -20,7 +20,7 @@ pub fn log(event: &Event) {
         Event::Failover { policy, signal } => log_signal(policy, signal),
         Event::Recreated { policy, limit } => error!(
             target: TARGET, %policy, %limit, severity = Severity::Critical.name(),
-            "a counter could not be read, and was made anew: its counts are lost"
+            "a counter could not be read and was recreated: its counts are lost"
         ),
         Event::Overloaded { policy, shed } => warn!(
             target: TARGET, %policy, shed, severity = Severity::Warning.name(),
@@ -28,7 +28,8 @@ pub fn log(event: &Event) {
              with 503"
         ),
         Event::Coalesced { count } => error!(
-            target: TARGET, count, "more signals than could be kept; `/v1/policies` has the modes"
+            target: TARGET, count,
+            "more signals than could be kept; see `/v1/policies` for the modes"
         ),
         // These are logged with more detail where they are done or noticed.
         Event::Decided { .. }
@@ -75,10 +76,10 @@ const fn in_words(signal: &Signal) -> &'static str {
         Signal::Cleared { .. } => "the store has answered again before it failed too often",
         Signal::Prolonged { .. } => "the node still decides by itself: the store does not get well",
         Signal::Reopened { .. } => {
-            "closed for half an hour and the store is still not well: the caps of one-time passwords \
-             decide"
+            "closed for half an hour and the store is still unhealthy: the caps of one-time passwords \
+             apply now"
         }
-        Signal::Refused { .. } => "the store refuses us: permissions or settings, mend them there",
+        Signal::Refused { .. } => "the store rejects our requests: fix its permissions or settings",
         Signal::Changed(change) => match change.cause {
             Proven => "the store has answered for the first time, and decides",
             Tripped => {

@@ -66,13 +66,13 @@ pub enum RoutesError {
         reason: String,
     },
     /// A route and a method that were written twice.
-    #[error("route `{0}` is there twice for one method")]
+    #[error("route `{0}` is declared twice for one method")]
     Twice(Box<str>),
     /// A job that was written twice.
-    #[error("job `{0}` is there twice")]
+    #[error("job `{0}` is declared twice")]
     JobTwice(Box<str>),
     /// A job of a class that has no policy for known callers.
-    #[error("job `{job}` is of class `{class}`, which has no policy for those who are known")]
+    #[error("job `{job}` is of class `{class}`, which has no policy behind authentication")]
     NobodyKnown {
         /// The job.
         job: Box<str>,

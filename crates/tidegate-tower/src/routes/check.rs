@@ -128,7 +128,7 @@ impl Class {
 
 /// What a policy guards, in the words of an error.
 fn protected(what: Option<Protects>) -> String {
-    what.map_or_else(|| "nothing that it names".to_owned(), |what| format!("`{}`", what.name()))
+    what.map_or_else(|| "nothing in particular".to_owned(), |what| format!("`{}`", what.name()))
 }
 
 fn find<'p>(policies: &'p PolicySet, class: &Class, policy: &Name) -> Result<&'p Policy, Unfit> {

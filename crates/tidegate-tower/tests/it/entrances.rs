@@ -209,7 +209,7 @@ fn a34_a_refusal_says_what_to_write() {
     assert_eq!(
         told("fail_open", "", "admin"),
         "class `admin` is an entrance (`admin`), but policy `front`, which decides about it, protects \
-         nothing that it names: an outage of the store could be a way in; write `failure_mode: \
+         nothing in particular: an outage of the store could be a way in; write `failure_mode: \
          fail_closed` and `protects: admin` in that policy, or let a policy like that decide"
     );
     let told = told("auth", "bulk", "step-up");

@@ -78,7 +78,7 @@ fn mistakes_are_shown_where_they_are() {
         ("cost: 10", "cost: 0", "14:67", "a cost of 0 counts nothing"),
         ("198.51.100.0/24", "198.51.100.7/24", "15:21", "`198.51.100.0/24`"),
         ("client_header", "client_heder", "16:3", "there is no field `client_heder` here"),
-        ("[x-ratelimit]", "[x-rate]", "18:24", "word cannot be `x-rate`"),
+        ("[x-ratelimit]", "[x-rate]", "18:24", "`x-rate` is not a known word"),
     ] {
         let told = told(|http| http.replace(is, should));
         assert!(told.contains(&format!("policies.yaml:{place}\n")), "{place}: {told}");

@@ -329,7 +329,10 @@ fn undecided(error: &DecideError) -> ErrorResponse {
 
 /// The response when the policies do not fit the call site; the reason is logged.
 fn misconfigured(detail: String) -> ErrorResponse {
-    tracing::error!(target: "tidegate::attempts", detail, "an attempt is refused: mend the policies");
+    tracing::error!(
+        target: "tidegate::attempts", detail,
+        "an attempt is refused because the policies do not fit the call site"
+    );
     ErrorResponse::new(ErrorCode::InternalServerError).with_detail(detail)
 }
 

@@ -147,7 +147,7 @@ impl Tally {
             row(&format!("latency {name}"), fine(micros));
         }
         if let Some(trouble) = &self.trouble {
-            row("last trouble", trouble.clone());
+            row("last error", trouble.clone());
         }
         table.to_string()
     }

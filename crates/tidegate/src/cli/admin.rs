@@ -26,9 +26,9 @@ const NO_TOKEN: &str = "\
 there is no admin token: set TIDEGATE_ADMIN_TOKEN, or name a file with --token-file. It is the one \
 that the server was started with; without one it has no admin listener";
 
-/// Whom to ask
+/// The server to ask
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Whom to ask")]
+#[command(next_help_heading = "Server")]
 pub(super) struct AdminArgs {
     /// The admin listener of a running server
     #[arg(long, value_name = "URL", default_value = ADMIN)]

@@ -42,7 +42,7 @@ pub(super) struct Args {
     /// The policy to decide by [default: the server's first]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// What each request weighs
+    /// The cost of each request
     #[arg(long, value_name = "N")]
     cost: Option<u64>,
     /// How many different subjects to make up, if none is given below

@@ -88,7 +88,8 @@ async fn listed(peer: &Peer, most: usize) -> Result<(Vec<Value>, bool)> {
     let (mut blocks, mut path) = (Vec::new(), "/admin/blocks".to_owned());
     for _ in 0..MOST_PAGES {
         let page = text(peer.get(&path).await?)?;
-        let page: Page = serde_json::from_str(&page).context("this is no list of blocks")?;
+        let page: Page =
+            serde_json::from_str(&page).context("the answer is not a list of blocks")?;
         blocks.extend(page.blocks);
         let more = blocks.len() > most;
         blocks.truncate(most);
@@ -103,7 +104,8 @@ async fn listed(peer: &Peer, most: usize) -> Result<(Vec<Value>, bool)> {
 fn table(blocks: Vec<Value>) -> Result<Table> {
     let mut table = Table::headed(["policy", "limit", "scope", "level", "ends in", "key"]);
     for block in blocks {
-        let block: Listed = serde_json::from_value(block).context("this is no list of blocks")?;
+        let block: Listed =
+            serde_json::from_value(block).context("the answer is not a list of blocks")?;
         let none = || "–".to_owned();
         table.row(&[
             block.policy.unwrap_or_else(none),

@@ -35,7 +35,7 @@ pub(super) struct Args {
     /// The policy
     #[arg(value_name = "POLICY")]
     policy: String,
-    /// What the request weighs [default: 1]
+    /// The cost of the request [default: 1]
     #[arg(long, value_name = "N")]
     cost: Option<u64>,
     /// How many such requests, one after another

@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// The policy
     #[arg(value_name = "POLICY")]
     policy: String,
-    /// What the request would weigh [default: 1]
+    /// The cost of the request [default: 1]
     #[arg(long, value_name = "N")]
     cost: Option<u64>,
     /// Print the server's answer as JSON

@@ -22,9 +22,9 @@ use crate::config::Config;
 const CONFIG_HELP: &str = "A policy file, with nothing counted yet; its store is not asked [env: TIDEGATE_CONFIG] [default: the built-in example]";
 const SERVER_HELP: &str = "A running server, such as http://127.0.0.1:7700";
 
-/// Whom to ask
+/// The server to ask
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Whom to ask")]
+#[command(next_help_heading = "Server")]
 pub(super) struct OracleArgs {
     #[arg(short, long, value_name = "FILE", conflicts_with = "server", help = CONFIG_HELP)]
     config: Option<PathBuf>,

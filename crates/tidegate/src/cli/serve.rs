@@ -183,7 +183,8 @@ fn raise_descriptors(connections: usize) {
         Ok(most) if most >= wanted => {}
         Ok(most) => warn!(
             descriptors = most,
-            connections, "fewer descriptors than connections; raise the hard limit (ulimit -Hn)"
+            connections,
+            "fewer file descriptors than `max_connections` needs; raise the hard limit (ulimit -Hn)"
         ),
         Err(error) => warn!(%error, "cannot raise the number of descriptors"),
     }

@@ -260,7 +260,7 @@ fn t43_what_operators_do_and_whom_attempts_block_is_in_the_log() {
         ("info", "too many attempts: blocked"),
         ("warn", "password spraying"),
         ("warn", "a request to the admin listener had a wrong token"),
-        ("info", "an operator named a block of the list"),
+        ("info", "operator changed a block, chosen from the list"),
     ] {
         let is = |line: &&Value| line["message"].as_str().unwrap().starts_with(told);
         let line = lines.iter().find(is).unwrap_or_else(|| panic!("{told} in {said}"));

@@ -8,7 +8,7 @@ fn it_tells_what_applies_with_which_numbers_and_what_is_missing() {
     let acme = ran(&["explain", "api", "--org", "acme", "--user", "u 7/ä"]);
     assert_eq!((acme.code, acme.err.as_str()), (0, ""));
     for told in [
-        "policy `api`: such a request would meet: admit",
+        "policy `api`: such a request would get: admit",
         "50/s, burst 100",
         "100000 per day, Europe/Berlin",
         "does not apply; not given: ip",

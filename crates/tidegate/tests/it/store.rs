@@ -46,7 +46,7 @@ fn a_wrong_url_in_the_file_is_told_with_its_place_and_without_the_password() {
         ("store: [redis://:canary@host]", "not a single text"),
         ("store:redis://:canary@host", "standard input:1:1"),
         ("store: redis://:canary@host\nstroe: 1", "did you mean `store`?"),
-        ("store: redis://:canary@host\nstore: redis://:canary@host", "stands here twice"),
+        ("store: redis://:canary@host\nstore: redis://:canary@host", "is written twice"),
         ("store: redis://:canary@host\nserver: { threads: 0 }", "server"),
         ("secret_file:", "left blank"),
         ("previous_secret_file:", "left blank"),
@@ -161,7 +161,7 @@ async fn a_store_that_would_forget_or_does_not_let_us_in_is_refused() {
     let open = format!("redis://{}", locked.addr());
     for (url, told) in [
         (evicting.url(), "set maxmemory-policy noeviction"),
-        (wrong, "it does not know this user and password"),
+        (wrong, "wrong user or password"),
         (open, "it wants a password"),
         (format!("rediss://{}?ca=/nowhere", locked.addr()), "ca cannot be used"),
     ] {

@@ -97,7 +97,7 @@ impl<W: Words> JsonSchema for Word<W> {
 // === impl Words ===
 
 impl Words for FailureMode {
-    const WHAT: &'static str = "`failure_mode`";
+    const WHAT: &'static str = "a value of `failure_mode`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         (
             "fail_closed",
@@ -114,12 +114,12 @@ impl Words for FailureMode {
 }
 
 impl Words for Protects {
-    const WHAT: &'static str = "`protects`";
+    const WHAT: &'static str = "a value of `protects`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("login", Self::Login, "Logging in."),
         ("otp", Self::Otp, "Entering a one-time password."),
-        ("auth", Self::Auth, "Any other way to become somebody."),
-        ("step_up", Self::StepUp, "Proving once more who one is."),
+        ("auth", Self::Auth, "Any other kind of authentication."),
+        ("step_up", Self::StepUp, "Authenticating again for a sensitive action."),
         ("admin", Self::Admin, "What only administrators may do."),
         ("api_heavy", Self::ApiHeavy, "An interface whose use costs, but lets nobody in."),
         ("read", Self::Read, "Reading."),
@@ -131,7 +131,7 @@ impl Words for Protects {
 }
 
 impl Words for Preset {
-    const WHAT: &'static str = "`preset`";
+    const WHAT: &'static str = "a value of `preset`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("login", Self::Login, "For logins: by account, device, address and agent."),
         ("otp", Self::Otp, "For one-time passwords: the same, with fewer tries."),
@@ -139,7 +139,7 @@ impl Words for Preset {
 }
 
 impl Words for Overflow {
-    const WHAT: &'static str = "`overflow`";
+    const WHAT: &'static str = "a value of `overflow`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("reject", Self::Reject, "Deny, and tell when to come back."),
         ("queue", Self::Queue, "Let it wait for room."),
@@ -148,7 +148,7 @@ impl Words for Overflow {
 }
 
 impl Words for Stage {
-    const WHAT: &'static str = "`stage`";
+    const WHAT: &'static str = "a value of `stage`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         (
             "global",
@@ -160,7 +160,7 @@ impl Words for Stage {
 }
 
 impl Words for Counted {
-    const WHAT: &'static str = "`counts`";
+    const WHAT: &'static str = "a value of `counts`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("admitted", Self::Admitted, "Only requests that were admitted."),
         ("attempts", Self::Attempts, "Refused requests too."),
@@ -168,7 +168,7 @@ impl Words for Counted {
 }
 
 impl Words for Starts {
-    const WHAT: &'static str = "`starts`";
+    const WHAT: &'static str = "a value of `starts`";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("epoch", Self::Epoch, "Counted from the Unix epoch: all keys start anew together."),
         ("first_use", Self::FirstUse, "With the first request of each key."),
@@ -212,13 +212,13 @@ impl Words for CountedBy {
 }
 
 impl Words for Only {
-    const WHAT: &'static str = "`only`";
+    const WHAT: &'static str = "a value of `only`";
     const ALL: &'static [(&'static str, Self, &'static str)] =
         &[("ipv6", Self::Ipv6, "IPv6 addresses; those of IPv4 are left alone.")];
 }
 
 impl Words for AllLevels {
-    const WHAT: &'static str = "`ladder`";
+    const WHAT: &'static str = "a value of `ladder`";
     const ALL: &'static [(&'static str, Self, &'static str)] =
         &[("all", Self, "All six levels, L1 to L6.")];
 }

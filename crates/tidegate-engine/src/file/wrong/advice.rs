@@ -405,7 +405,7 @@ fn other_field(field: &str, suggestion: Option<&str>, known: &[String]) -> Strin
              block_at: 5, per: 10min, block: 15min }`"
                 .into()
         }
-        _ if known.is_empty() => "remove it: nothing stands here".into(),
+        _ if known.is_empty() => "remove it: no fields are allowed here".into(),
         _ => one_of(suggestion, known),
     }
 }

@@ -43,7 +43,7 @@ pub enum Wrong {
     #[error("the file holds more than one YAML document")]
     SeveralDocuments,
     /// A key that is written twice.
-    #[error("`{key}` stands here twice")]
+    #[error("`{key}` is written twice")]
     DuplicateKey {
         /// The key.
         key: String,
@@ -174,7 +174,7 @@ pub enum Wrong {
         suggestion: Option<String>,
     },
     /// An environment declared twice.
-    #[error("environment `{name}` stands here twice")]
+    #[error("environment `{name}` is written twice")]
     DuplicateEnvironment {
         /// The name.
         name: Name,
@@ -189,9 +189,9 @@ pub enum Wrong {
         suggestion: Option<String>,
     },
     /// A word that is none of those that may stand here.
-    #[error("{what} cannot be `{word}`")]
+    #[error("`{word}` is not {what}")]
     UnknownWord {
-        /// What the word should have been: a field, a dimension or the like.
+        /// What the word should have been: a value of a field, a dimension or the like.
         what: &'static str,
         /// The word.
         word: String,
@@ -204,7 +204,7 @@ pub enum Wrong {
     #[error("`global` counts everybody together; it cannot stand beside a dimension")]
     GlobalAmongOthers,
     /// A dimension twice in one scope.
-    #[error("`{dimension}` stands here twice")]
+    #[error("`{dimension}` is written twice")]
     RepeatedDimension {
         /// The dimension.
         dimension: String,
@@ -221,7 +221,7 @@ pub enum Wrong {
         suggestion: Option<String>,
     },
     /// A shared limit with fields of its own.
-    #[error("beside `shared` stands `{field}`")]
+    #[error("`{field}` cannot be combined with `shared`")]
     SharedWithMore {
         /// One of the fields.
         field: &'static str,
@@ -322,7 +322,10 @@ pub enum Wrong {
     },
     /// Attempts with fields of both manners of blocks: those of a fixed length and those on a
     /// ladder.
-    #[error("`{first}` and `{second}` belong to two manners of blocks")]
+    #[error(
+        "`{first}` and `{second}` cannot be combined: one is for blocks of fixed length, the other \
+         for a ladder"
+    )]
     TwoManners {
         /// A field of one manner.
         first: &'static str,
@@ -355,12 +358,12 @@ pub enum Wrong {
     #[error("a plan selects numbers and is not counted by: all who have it would share a counter")]
     CountsByPlan,
     /// More distinct values than can be told apart.
-    #[error("up to {MAX_DISTINCT} distinct values are told apart")]
+    #[error("the limit counts too many distinct values; the most is {MAX_DISTINCT}")]
     TooManyDistinct,
     /// A limit that exempts everybody whom it would count.
     #[error(
-        "the limit needs `{}` and leaves alone whom it is known of, so it never applies",
-        .dimension.name()
+        "the limit needs `{}` and exempts every request that has `{}`, so it never applies",
+        .dimension.name(), .dimension.name()
     )]
     NeverApplies {
         /// The dimension.
@@ -370,7 +373,9 @@ pub enum Wrong {
     #[error("{}", outcome(*.0))]
     BadOutcome(#[from] OutcomesError),
     /// A limit by outcome that settles for another reason as well.
-    #[error("beside `outcome` stands `{field}`, which says in another way what is given back")]
+    #[error(
+        "`{field}` cannot be combined with `outcome`, which says in another way what is given back"
+    )]
     OutcomeSettled {
         /// The field.
         field: &'static str,
@@ -437,7 +442,7 @@ pub enum Wrong {
     #[error(transparent)]
     BadOverride(#[from] OverrideError),
     /// An override, or numbers of an environment, of another shape than the limit's.
-    #[error("the shape of the limit is `{expected}`, but `{found}` stands here")]
+    #[error("the shape of the limit is `{expected}`, but this gives `{found}`")]
     OtherShape {
         /// The limit's shape.
         expected: &'static str,

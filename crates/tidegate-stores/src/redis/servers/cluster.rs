@@ -61,7 +61,7 @@ impl Cluster {
         let slot = call.slot();
         let map = self.known().await?;
         let Some(link) = map.owner(slot) else {
-            self.shared.note_text(|| format!("nobody has slot {slot} of the cluster"));
+            self.shared.note_text(|| format!("no node serves slot {slot} of the cluster"));
             self.look_again();
             return Err(StoreError::Unavailable);
         };
@@ -253,7 +253,7 @@ async fn layout_from(link: &Arc<Link>) -> Result<Layout, Arc<Trouble>> {
         Ok(Value::ServerError(error)) => refused(&error),
         Ok(reply) => match Layout::read(&reply, &live.address) {
             Some(layout) => return Ok(layout),
-            None => Trouble::passing("it does not know who has which slots"),
+            None => Trouble::passing("its CLUSTER SLOTS reply is empty or malformed"),
         },
         Err(error) => Trouble::passing(format!("lost while asked for the slots: {error}")),
     };

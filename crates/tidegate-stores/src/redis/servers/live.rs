@@ -85,8 +85,10 @@ pub(super) fn no_error(commands: &[Cmd], replies: &[Value]) -> Result<(), Troubl
 
 fn not_let_in(error: &ServerError) -> Trouble {
     match error.code() {
-        "WRONGPASS" | "NOPERM" => Trouble::refusal("it does not know this user and password"),
-        "ERR" => Trouble::refusal("it does not take this user and password"),
+        "WRONGPASS" | "NOPERM" => Trouble::refusal("wrong user or password"),
+        "ERR" => Trouble::refusal(
+            "it rejects AUTH; perhaps no password is set, or it does not support users",
+        ),
         code => Trouble::passing(format!("it answers {code} to the password")),
     }
 }

@@ -137,7 +137,7 @@ impl Servers {
         };
         decode(reply).map_err(|Garbled| {
             let place = progress.place();
-            self.shared.note_text(|| format!("{place}the reply is not what the script answers"));
+            self.shared.note_text(|| format!("{place}unexpected reply to the script"));
             progress.garbled()
         })
     }

@@ -41,7 +41,7 @@ impl NodeInfo {
             Value::VerbatimString { text, .. } => Some(text.as_str()),
             _ => None,
         };
-        let text = text.ok_or_else(|| Trouble::passing("it answers INFO with something else"))?;
+        let text = text.ok_or_else(|| Trouble::passing("its reply to INFO is not text"))?;
         for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
             match name {
                 "run_id" => value.clone_into(&mut self.run_id),

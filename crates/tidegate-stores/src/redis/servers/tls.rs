@@ -57,7 +57,7 @@ impl Tls {
         stream: TcpStream,
     ) -> Result<TlsStream<TcpStream>, Trouble> {
         let name = ServerName::try_from(address.host.clone())
-            .map_err(|_| Trouble::refusal("no certificate can prove a name like this"))?;
+            .map_err(|_| Trouble::refusal("the host name is not valid for TLS"))?;
         let wrapped = self.0.connect(name, stream).await;
         wrapped.map_err(|error| {
             refusal(&error)
@@ -77,7 +77,7 @@ impl fmt::Debug for Tls {
 pub(super) fn refusal(error: &(dyn Error + 'static)) -> Option<Trouble> {
     Some(Trouble::refusal(match tls_error(error)? {
         TlsError::InvalidCertificate(why) => format!("its certificate is not accepted: {why}"),
-        TlsError::AlertReceived(why) => format!("it does not accept our TLS: {why:?}"),
+        TlsError::AlertReceived(why) => format!("the server rejected the TLS handshake: {why:?}"),
         TlsError::InvalidMessage(_) => "it does not speak TLS on this port".to_owned(),
         _ => return None,
     }))
@@ -117,7 +117,7 @@ fn roots_of(
     // Systems carry some certificates that no library takes; one that works is enough to go on.
     let (taken, _) = roots.add_parsable_certificates(certificates.iter().cloned());
     if taken == 0 {
-        return Err(unusable(what, "no authority in it"));
+        return Err(unusable(what, "it contains no usable CA certificate"));
     }
     Ok(roots)
 }

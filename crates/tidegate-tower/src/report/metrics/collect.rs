@@ -150,7 +150,7 @@ fn records(
     for policy in names() {
         counter(&mut metric, &[("policy", policy)], of.record(policy).fail_open_admitted)?;
     }
-    let help = "Counters that could not be read, and were made anew";
+    let help = "Counters that could not be read and were recreated";
     let mut metric = counters(encoder, "tidegate_counters_recreated", help)?;
     for policy in names() {
         counter(&mut metric, &[("policy", policy)], of.record(policy).recreated)?;

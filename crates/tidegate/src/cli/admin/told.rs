@@ -77,7 +77,7 @@ impl fmt::Display for Lines<'_> {
                 (Some(policy), Some(limit)) => {
                     write!(line, "  policy `{policy}`, limit `{limit}`{what}")?;
                 }
-                _ => write!(line, "  what the key names{what}")?,
+                _ => write!(line, "  the counter of this key{what}")?,
             }
             if let Some(block) = block {
                 write!(line, ", for {} until {}", in_words(block.ends_in_us), block.until)?;

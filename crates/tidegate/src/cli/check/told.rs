@@ -74,7 +74,9 @@ impl Told {
             ("degrade", _) => format!("DEGRADE  {by}: let it pass with less"),
             ("queue", Some(wait)) => format!("QUEUE  {by}: it has room in {wait}"),
             (_, Some(wait)) => format!("DENY   {by}, stage {source}: come back in {wait}"),
-            (_, None) => format!("DENY   {by}, stage {source}: never, it is more than ever fits"),
+            (_, None) => {
+                format!("DENY   {by}, stage {source}: never: the cost is larger than the limit")
+            }
         };
         escaped(&(line + &mode))
     }
@@ -187,7 +189,9 @@ mod tests {
              *  burst  org+user  bucket  0 of 20  in 100 ms  2 s\n\n  \
              Allowed again at 2026-11-15T11:00:00.000000Z\n"
         );
-        assert!(decision("deny", None).headline().ends_with("never, it is more than ever fits"));
+        assert!(
+            decision("deny", None).headline().ends_with("never: the cost is larger than the limit")
+        );
     }
 
     #[test]

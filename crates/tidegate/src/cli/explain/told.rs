@@ -116,7 +116,7 @@ struct Reading {
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = match self.verdict.as_deref() {
-            Some(verdict) => format!("such a request would meet: {verdict}{}", self.mode()),
+            Some(verdict) => format!("such a request would get: {verdict}{}", self.mode()),
             None => "no limit applies, so such a request could not be decided".to_owned(),
         };
         writeln!(f, "{}\n", escaped(&format!("policy `{}`: {verdict}", self.policy)))?;

@@ -124,7 +124,10 @@ async fn run<S: Store + 'static>(
             drained = &mut serving => {
                 let cut_off = drained.context("serving")?.cut_off;
                 if cut_off > 0 {
-                    warn!(connections = cut_off, "cut off what took too long to finish");
+                    warn!(
+                        connections = cut_off,
+                        "cut off connections that took too long to finish"
+                    );
                 }
                 info!("stopped");
                 return Ok(ExitCode::SUCCESS);

@@ -105,7 +105,7 @@ async fn after_a_garbled_reply_the_connection_is_another() {
     let canned = Canned::scripts([b"+OK\r\n:77\r\n".to_vec(), b":2\r\n".to_vec()]).await;
     let servers = servers(&canned.url(), PATIENT);
     assert_eq!(count(&servers, "k").await, Err(StoreError::Timeout));
-    assert!(trouble(&servers).contains("not what the script answers"), "{}", trouble(&servers));
+    assert!(trouble(&servers).contains("unexpected reply to the script"), "{}", trouble(&servers));
     assert_eq!(count(&servers, "k").await, Ok(2));
     let greetings = canned.record().iter().filter(|command| *command[0] == *b"INFO").count();
     assert_eq!(greetings, 2 * 3, "three sections for each connection");
