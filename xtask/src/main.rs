@@ -2,7 +2,7 @@
 //!
 //! One command has to prove the tree on a fresh machine, and it has to be the same for a person and
 //! for CI. A shell script would do until it needs tables, times and parsing; a task runner would be
-//! one more thing to install. So it is a small program without dependencies, and every step it
+//! one more thing to install. So it is a small program with one small dependency, and every step it
 //! takes is a command line that it prints, which can be repeated by hand.
 #![allow(
     clippy::print_stdout,

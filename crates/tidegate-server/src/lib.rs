@@ -36,7 +36,6 @@ mod routes;
 mod server;
 mod service;
 mod settings;
-mod suggest;
 mod wire;
 mod worker;
 

@@ -11,7 +11,7 @@ use tidegate_core::{Span, Timestamp};
 use tidegate_tower::RequestId;
 use utoipa::ToSchema;
 
-use crate::wire::rfc3339::Instant;
+use crate::wire::instant::Instant;
 
 /// A problem document: what is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]

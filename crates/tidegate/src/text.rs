@@ -6,6 +6,8 @@
 
 use std::fmt::{self, Write};
 
+use tidegate_core::text::is_hazard;
+
 /// The mark at the end of a text that was cut.
 const CUT: &str = "…";
 
@@ -22,15 +24,6 @@ pub(crate) struct Capped {
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
-}
-
-/// Whether a character is a hazard: a terminal obeys it, or shows text in another place because of it.
-/// These are controls, and characters that change the direction or break the line.
-pub(crate) fn is_hazard(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{61c}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The text with every hazard written as its number, on one line.

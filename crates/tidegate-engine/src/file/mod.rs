@@ -37,7 +37,6 @@ mod idle;
 mod place;
 mod render;
 mod schema;
-mod suggest;
 mod units;
 mod veil;
 mod written;

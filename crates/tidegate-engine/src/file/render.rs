@@ -5,6 +5,7 @@
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
+use tidegate_core::text::is_hazard;
 
 use super::error::Problem;
 use super::place::Place;
@@ -121,11 +122,9 @@ fn shown_alike(text: &str) -> String {
     shown
 }
 
-/// Whether a character is not seen as itself: it controls the terminal or the direction of text.
+/// Whether a character is not seen as itself. Line ends and tabs shape a file and are not hidden.
 fn is_hidden(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
-    (c.is_control() && c != '\n' && c != '\t') || turns || c == '\u{feff}'
+    is_hazard(c) && c != '\n' && c != '\t'
 }
 
 #[cfg(test)]
@@ -139,6 +138,7 @@ mod tests {
         let hostile = "a\u{1b}[2Jb\u{85}c\u{202e}d\u{feff}e\r";
         assert_eq!(shown_alike(hostile), "a?[2Jb·c\u{fffd}d\u{fffd}e?");
         assert_eq!(shown_alike(hostile).len(), hostile.len());
+        assert_eq!(shown_alike("a\u{61c}b\u{e0001}c"), "a·b????c");
         assert_eq!(shown("a\u{1b}\nb"), "a\u{fffd}\u{fffd}b");
     }
 }

@@ -5,8 +5,9 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Error, Options};
 
+use tidegate_core::text::nearest;
+
 use super::place::Place;
-use super::suggest::nearest;
 use super::written::top::Top;
 use super::wrong::Wrong;
 

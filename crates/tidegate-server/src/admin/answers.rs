@@ -4,7 +4,7 @@ use serde::Serialize;
 use tidegate_core::{Amended, Block, Timestamp};
 use tidegate_engine::{BlockEntry, BlockList, Change};
 
-use crate::wire::rfc3339::Instant;
+use crate::wire::instant::Instant;
 
 /// One page of the list of blocks in force.
 #[derive(Serialize)]

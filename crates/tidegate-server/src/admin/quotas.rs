@@ -11,7 +11,7 @@ use super::{requests, verbs};
 use crate::answer::Answer;
 use crate::problem::{Kind, Problem};
 use crate::routes::undecided;
-use crate::wire::rfc3339::Instant;
+use crate::wire::instant::Instant;
 use crate::worker::Worker;
 
 /// The quotas that count a subject, policy by policy.

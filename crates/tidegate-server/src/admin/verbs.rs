@@ -5,6 +5,7 @@
 
 use std::net::IpAddr;
 
+use tidegate_core::text::nearest;
 use tidegate_core::{Case, Level, Page, Span};
 use tidegate_engine::{Change, OperateError};
 
@@ -13,7 +14,6 @@ use super::requests::{self, Lift, Target};
 use crate::answer::{self, Answer};
 use crate::problem::{Kind, Problem};
 use crate::routes::{unknown_policy, write};
-use crate::suggest::closest;
 use crate::worker::Worker;
 use tidegate_core::Store;
 
@@ -138,7 +138,7 @@ fn nobody(verb: Verb) -> Problem {
 fn undone(error: &OperateError, field: &'static str, limits: &[&str]) -> Problem {
     match error {
         OperateError::NoSuchLimit { limit, .. } => {
-            let meant = closest(limit, limits.iter().copied());
+            let meant = nearest(limit, limits.iter().copied()).map(ToOwned::to_owned);
             Kind::InvalidField.problem(error.to_string()).about(field).suggesting(meant)
         }
         OperateError::NotCounted { .. } => {

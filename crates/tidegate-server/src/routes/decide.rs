@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
+use tidegate_core::text::nearest;
 use tidegate_core::{Case, PolicySet};
 use tidegate_engine::DecideError;
 use tidegate_tower::serve::{Share, Use};
@@ -136,8 +137,9 @@ pub(super) fn overloaded(detail: impl Into<Cow<'static, str>>) -> Problem {
 /// The problem for a policy that does not exist; it suggests one with nearly this name.
 #[cold]
 pub(crate) fn unknown_policy(set: &PolicySet, name: &str) -> Problem {
-    let suggestion =
-        crate::suggest::closest(name, set.policies().iter().map(|policy| policy.name().as_str()));
+    // Not all of very many: a misspelt name must not cost more than a good one is worth.
+    let names = set.policies().iter().take(200).map(|policy| policy.name().as_str());
+    let suggestion = nearest(name, names).map(ToOwned::to_owned);
     Kind::UnknownPolicy
         .problem("no policy in force has this name; `GET /v1/policies` lists them")
         .about("/policy")

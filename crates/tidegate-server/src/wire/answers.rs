@@ -12,7 +12,7 @@ use tidegate_core::{
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Array, ArrayBuilder, Object, ObjectBuilder, SchemaType, Type};
 
-use super::rfc3339::Instant;
+use super::instant::Instant;
 
 /// The one kind of address that a limit can be restricted to, as its name on the wire.
 pub(crate) const IPV6: &str = "ipv6";

@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::code::Code;
 use super::compact::{ErrorCode, ErrorResponse};
 use super::figures::Figures;
+use super::is_about_identity;
 use super::profile::{BodyProfile, Profile};
 use super::refusal::Refused;
-use super::{is_about_identity, rfc3339};
 
 /// The facts that a refusal tells, before they are put into one of the forms of a body.
 pub(super) struct Told<'a> {
@@ -122,7 +122,7 @@ impl<'a> Told<'a> {
                 message: &self.message,
                 details: &self.details,
                 request_id: self.refused.request_id.as_str(),
-                timestamp: rfc3339(self.refused.at),
+                timestamp: self.refused.at.rfc3339().to_string(),
             },
         }
     }
@@ -135,7 +135,7 @@ impl<'a> Told<'a> {
             detail: &self.message,
             code: self.code.name(),
             request_id: self.refused.request_id.as_str(),
-            timestamp: rfc3339(self.refused.at),
+            timestamp: self.refused.at.rfc3339().to_string(),
             retry_after: self.details.retry_after,
         }
     }

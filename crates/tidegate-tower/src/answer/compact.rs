@@ -9,7 +9,6 @@ use serde_json::Value;
 use tidegate_core::Timestamp;
 
 use super::code::Code;
-use super::rfc3339;
 use crate::request_id::RequestId;
 
 /// The reason for an error, for clients that branch on it.
@@ -209,7 +208,7 @@ impl ErrorResponse {
             message: &self.message,
             context: Context { retry_after: self.retry_after, detail },
             request_id: self.request.as_ref().map(|(request_id, _)| request_id.as_str()),
-            timestamp: self.request.as_ref().map(|(_, at)| rfc3339(*at)),
+            timestamp: self.request.as_ref().map(|(_, at)| at.rfc3339().to_string()),
         }
     }
 }

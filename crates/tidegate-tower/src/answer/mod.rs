@@ -47,10 +47,3 @@ pub fn write_triple(decision: &Decision<'_>, headers: &mut HeaderMap) {
 const fn is_about_identity(protects: Option<Protects>) -> bool {
     matches!(protects, Some(Protects::Login | Protects::Otp | Protects::Auth | Protects::StepUp))
 }
-
-/// An instant in a body: RFC 3339 in UTC, always with six digits of fraction.
-fn rfc3339(at: Timestamp) -> String {
-    let micros = i64::try_from(at.as_micros()).unwrap_or(i64::MAX);
-    let at = jiff::Timestamp::from_microsecond(micros).unwrap_or(jiff::Timestamp::MAX);
-    format!("{at:.6}")
-}

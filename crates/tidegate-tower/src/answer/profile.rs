@@ -154,22 +154,6 @@ impl HeaderProfile {
     /// All families of header fields.
     pub const ALL: [Self; 3] = [Self::Ratelimit, Self::Triple, Self::XRatelimit];
 
-    /// The name used in configuration.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ratelimit => "ratelimit",
-            Self::Triple => "triple",
-            Self::XRatelimit => "x-ratelimit",
-        }
-    }
-
-    /// The family of this name, if there is one.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.name() == name)
-    }
-
     const fn bit(self) -> u8 {
         match self {
             Self::Ratelimit => 1,
@@ -179,69 +163,9 @@ impl HeaderProfile {
     }
 }
 
-// === impl Reset ===
-
-impl Reset {
-    /// All ways to tell a reset.
-    pub const ALL: [Self; 2] = [Self::Epoch, Self::Delta];
-
-    /// The name used in configuration.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Epoch => "epoch",
-            Self::Delta => "delta",
-        }
-    }
-
-    /// The way of this name, if there is one.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.name() == name)
-    }
-}
-
-// === impl RetryAfter ===
-
-impl RetryAfter {
-    /// All choices of refusals.
-    pub const ALL: [Self; 2] = [Self::Burst, Self::Always];
-
-    /// The name used in configuration.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Burst => "burst",
-            Self::Always => "always",
-        }
-    }
-
-    /// The choice of this name, if there is one.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.name() == name)
-    }
-}
-
 // === impl BodyProfile ===
 
 impl BodyProfile {
     /// All forms of a body.
     pub const ALL: [Self; 3] = [Self::Problem, Self::Envelope, Self::Compact];
-
-    /// The name used in configuration.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Problem => "problem",
-            Self::Envelope => "envelope",
-            Self::Compact => "compact",
-        }
-    }
-
-    /// The form of this name, if there is one.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.name() == name)
-    }
 }

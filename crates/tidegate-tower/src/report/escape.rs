@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use tidegate_core::text::is_hazard;
+
 /// The most characters of one value that are shown.
 pub(crate) const MAX_CHARS: usize = 128;
 
@@ -41,15 +43,7 @@ pub(crate) fn is_harmless(text: &str) -> bool {
 }
 
 fn is_escaped(char: char) -> bool {
-    match char {
-        '\\' => true,
-        // Characters that have no width, end a line, or turn the direction of writing.
-        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
-        '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
-        '\u{e0000}'..='\u{e007f}' => true,
-        // C0, DEL and C1.
-        char => char.is_control(),
-    }
+    char == '\\' || is_hazard(char)
 }
 
 #[cfg(test)]

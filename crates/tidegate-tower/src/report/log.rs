@@ -195,7 +195,7 @@ impl<'a> Entry<'a> {
             mode: decision.map(|decision| decision.mode().name()),
             block: decision.and_then(|decision| decision.block()).map(|block| block.scope.name()),
             retry_after_ms: decision.and_then(|decision| retry_after_ms(decision.verdict())),
-            server_time: rfc3339(ruled.at()),
+            server_time: ruled.at().rfc3339().to_string(),
         }
     }
 }
@@ -247,12 +247,4 @@ fn retry_after_ms(verdict: Verdict) -> Option<u64> {
         Verdict::Admit | Verdict::Degrade => return None,
     };
     Some(wait.as_micros().div_ceil(1_000))
-}
-
-/// An instant as people and programs read it, `2026-01-31T23:59:59.000001Z`.
-pub(super) fn rfc3339(at: Timestamp) -> String {
-    let micros = i64::try_from(at.as_micros()).unwrap_or(i64::MAX);
-    // Every instant there can be is before the year 2256.
-    let at = jiff::Timestamp::from_microsecond(micros).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    format!("{at:.6}")
 }

@@ -31,7 +31,7 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn new(at: Timestamp, metadata: &Metadata<'static>) -> Self {
         Self {
-            at: rfc3339(at),
+            at: at.rfc3339().to_string(),
             level: *metadata.level(),
             target: metadata.target(),
             message: String::new(),
@@ -110,11 +110,4 @@ fn plain(value: &Value) -> String {
     let text = escaped(text);
     let quoted = text.is_empty() || text.contains(|c: char| c.is_whitespace() || "\"=".contains(c));
     if quoted { format!("\"{}\"", text.replace('"', "\\\"")) } else { text }
-}
-
-/// An instant as text: in UTC, with microseconds, always with as many digits.
-fn rfc3339(at: Timestamp) -> String {
-    let micros = i64::try_from(at.as_micros()).unwrap_or(i64::MAX);
-    let at = jiff::Timestamp::from_microsecond(micros).unwrap_or(jiff::Timestamp::MAX);
-    format!("{at:.6}")
 }

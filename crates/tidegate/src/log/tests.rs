@@ -41,7 +41,7 @@ fn t40_a_hostile_value_stays_on_its_line_and_moves_no_cursor() {
             info!(value = ?HOSTILE, "debugged");
         });
         assert_eq!(log.lines().count(), 3, "{log:?}");
-        assert!(!log.chars().any(|c| c != '\n' && crate::text::is_hazard(c)), "{log:?}");
+        assert!(!log.chars().any(|c| c != '\n' && tidegate_core::text::is_hazard(c)), "{log:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 //! Everything is checked for every environment in which a limit has numbers of its own, whichever
 //! was asked for: what is wrong in one environment is found even where another is deployed.
 
+use tidegate_core::text::nearest;
 use tidegate_core::{Name, PolicySetBuilder};
 
 use super::Check;
@@ -10,7 +11,6 @@ use super::shape::{Filled, Given, Numbers};
 use crate::file::MAX_ENVIRONMENTS;
 use crate::file::error::Problem;
 use crate::file::place::{Place, Placed};
-use crate::file::suggest::nearest;
 use crate::file::written::Ours;
 use crate::file::written::elsewhere::In;
 use crate::file::written::limit as written;

@@ -1,11 +1,11 @@
 //! Words, names, numbers and durations.
 
+use tidegate_core::text::nearest;
 use tidegate_core::{Name, Span};
 
 use super::Check;
 use crate::file::MAX_TEXT;
 use crate::file::place::{Place, Placed};
-use crate::file::suggest::nearest;
 use crate::file::units;
 use crate::file::written::scalar::{DurationText, NameText, Number};
 use crate::file::written::word::{Word, Words};

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use tidegate_core::text::nearest;
 use tidegate_core::{Name, PolicyError, PolicySet, PolicySetBuilder, Preset};
 
 use super::Check;
 use super::limit::Sound;
 use super::policy::{Policy, Use};
 use crate::file::place::{Place, Placed};
-use crate::file::suggest::nearest;
 use crate::file::written::Ours;
 use crate::file::wrong::Wrong;
 

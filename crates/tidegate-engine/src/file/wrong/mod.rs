@@ -6,6 +6,7 @@
 mod advice;
 mod words;
 
+use tidegate_core::text::nearest;
 use tidegate_core::{
     CalendarError, Cap, Cost, CostError, Dimension, FailureMode, LadderError, MAX_DISTINCT,
     MAX_LIMITS, Name, OutcomesError, OverrideError, PolicyError, PolicySpec, Preset, Protects,
@@ -13,7 +14,6 @@ use tidegate_core::{
 };
 
 use self::words::{mixed_outcomes, numbers, outcome, same_counters};
-use super::suggest::nearest;
 use super::yaml::short;
 use super::{MAX_BYTES, MAX_ENVIRONMENTS, MAX_EXACT_OVERRIDES, MAX_TEXT};
 use crate::memory::BudgetError;

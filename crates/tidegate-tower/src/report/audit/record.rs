@@ -6,7 +6,6 @@ use tidegate_core::{Decision, Name, Prefix, Timestamp};
 use super::pending::Event;
 use crate::report::Ruled;
 use crate::report::escape::escaped;
-use crate::report::log::rfc3339;
 
 /// The kind of event that a record tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -138,7 +137,7 @@ impl Record {
 }
 
 fn time<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&rfc3339(*at))
+    serializer.serialize_str(at.rfc3339().as_str())
 }
 
 fn name<S: Serializer>(name: &Option<Name>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,22 +1,32 @@
 //! Instants as text: RFC 3339 in UTC, always with six digits of fraction, so always of the same length.
 //!
-//! Every decision has two of them, so they are written by hand: jiff takes ten times as long. A test
-//! holds them to what jiff writes.
+//! Every decision of the server has two of them, so they are written by hand: jiff takes ten times as
+//! long. A test holds them to what jiff writes.
 
-use serde::{Serialize, Serializer};
-use tidegate_core::Timestamp;
+use core::fmt;
 
-/// An instant as it is written: `2026-11-15T11:14:50.123456Z`.
+use crate::time::Timestamp;
+
+/// An instant as text: `2026-11-15T11:14:50.123456Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Instant(pub(crate) Timestamp);
+pub struct Rfc3339([u8; TEXT.len()]);
 
 const TEXT: [u8; 27] = *b"0000-00-00T00:00:00.000000Z";
 
-// === impl Instant ===
+// === impl Timestamp ===
 
-impl Instant {
-    pub(super) fn text(self) -> [u8; TEXT.len()] {
-        let (seconds, micros) = (self.0.as_micros() / 1_000_000, self.0.as_micros() % 1_000_000);
+impl Timestamp {
+    /// This instant as text, in UTC.
+    ///
+    /// ```
+    /// use tidegate_core::Timestamp;
+    ///
+    /// let at = Timestamp::from_micros(1_800_000_000_000_001);
+    /// assert_eq!(at.rfc3339().as_str(), "2027-01-15T08:00:00.000001Z");
+    /// ```
+    #[must_use]
+    pub fn rfc3339(self) -> Rfc3339 {
+        let (seconds, micros) = (self.as_micros() / 1_000_000, self.as_micros() % 1_000_000);
         let (days, second) = (seconds / 86_400, seconds % 86_400);
         let (year, month, day) = civil(days);
         let mut text = TEXT;
@@ -37,14 +47,30 @@ impl Instant {
             text[at] = tens;
             text[at + 1] = ones;
         }
-        text
+        Rfc3339(text)
     }
 }
 
-impl Serialize for Instant {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+// === impl Rfc3339 ===
+
+impl Rfc3339 {
+    /// The bytes of the text, digits and punctuation.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
         // Only digits and punctuation, so it is always UTF-8.
-        serializer.serialize_str(std::str::from_utf8(&self.text()).unwrap_or_default())
+        core::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Rfc3339 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
     }
 }
 
@@ -74,14 +100,12 @@ const fn civil(days: u64) -> (u64, u64, u64) {
 mod tests {
     //! Held to jiff.
 
-    use proptest::prelude::*;
-    use tidegate_core::MAX_EXACT;
-
     use super::*;
+    use crate::time::MAX_EXACT;
+    use proptest::prelude::*;
 
     fn ours(micros: u64) -> String {
-        let json = serde_json::to_string(&Instant(Timestamp::from_micros(micros))).unwrap();
-        json.trim_matches('"').to_owned()
+        Timestamp::from_micros(micros).rfc3339().to_string()
     }
 
     fn jiffs(micros: u64) -> String {
