@@ -34,7 +34,7 @@ pub(crate) use listing::Listings;
 pub(crate) use refusal::Refused;
 
 use http::HeaderMap;
-use tidegate_core::{Decision, Protects, Timestamp};
+use tidegate_core::{Decision, Protects};
 
 /// Writes `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` of a decision, which name no
 /// limit, and `Retry-After`: for answers that must not reveal internal names.

@@ -154,6 +154,16 @@ impl HeaderProfile {
     /// All families of header fields.
     pub const ALL: [Self; 3] = [Self::Ratelimit, Self::Triple, Self::XRatelimit];
 
+    /// The name used in configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ratelimit => "ratelimit",
+            Self::Triple => "triple",
+            Self::XRatelimit => "x-ratelimit",
+        }
+    }
+
     const fn bit(self) -> u8 {
         match self {
             Self::Ratelimit => 1,
@@ -168,4 +178,14 @@ impl HeaderProfile {
 impl BodyProfile {
     /// All forms of a body.
     pub const ALL: [Self; 3] = [Self::Problem, Self::Envelope, Self::Compact];
+
+    /// The name used in configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Problem => "problem",
+            Self::Envelope => "envelope",
+            Self::Compact => "compact",
+        }
+    }
 }

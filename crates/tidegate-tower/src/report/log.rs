@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tidegate_core::{Decision, Fallback, Mode, Retry, Timestamp, Verdict};
+use tidegate_core::{Decision, Fallback, Mode, Retry, Verdict};
 use tracing::{Level, enabled, event};
 
 use super::escape::escaped;

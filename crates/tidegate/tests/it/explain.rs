@@ -37,7 +37,7 @@ fn readings_are_those_of_the_server_and_nothing_is_counted() {
     assert_eq!(verdict(address, "report", "acme"), "admit");
     let told = explain();
     assert!(told.contains("0 of 1 left; room in "), "{told}");
-    assert!(told.contains("would meet: deny"), "{told}");
+    assert!(told.contains("would get: deny"), "{told}");
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn numbers_that_no_limit_would_take_are_named() {
         [(name("brust"), bucket(1)), (name("day"), bucket(2)), (name("burst"), bucket(3))];
     let refused = set.learning("gold", &numbers).unwrap_err();
     let text = refused.to_string();
-    assert!(text.contains("the bucket `brust` and the bucket `day`, of which"), "{text}");
+    assert!(text.contains("the bucket `brust` and the bucket `day`, but no limit"), "{text}");
     let limits = vec![(name("brust"), Kind::Bucket), (name("day"), Kind::Bucket)];
     assert_eq!(refused, PolicyError::UnmatchedNumbers { plan: "gold".into(), limits });
 }

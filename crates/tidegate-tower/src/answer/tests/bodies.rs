@@ -10,8 +10,7 @@ use super::scenes::Scene;
 use super::{NOW, lines, profiles, refused, refused_unasked};
 use crate::answer::refusal::percent_encoded;
 use crate::answer::{
-    BodyProfile, Code, ErrorCode, ErrorResponse, HeaderProfile, Headers, Profile, Refused, Reset,
-    RetryAfter,
+    BodyProfile, Code, ErrorCode, ErrorResponse, HeaderProfile, Headers, Profile, Refused,
 };
 use crate::request_id::RequestId;
 
