@@ -36,8 +36,8 @@ mod routes;
 mod server;
 mod service;
 mod settings;
+mod state;
 mod wire;
-mod worker;
 
 pub use admin::{AdminToken, AdminTokenError};
 pub use answer::Payload;

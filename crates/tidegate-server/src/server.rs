@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use crate::admin::{AdminToken, Guard};
 use crate::service::{Desk, Oracle, Side};
 use crate::settings::Settings;
-use crate::worker::Shared;
+use crate::state::Shared;
 use tidegate_core::Store;
 
 /// A server that is bound to its address and not yet running.

@@ -24,7 +24,7 @@ use crate::browser::{self, Fields, LocalEnd};
 use crate::problem::{Kind, Problem};
 use crate::route::Route;
 use crate::routes;
-use crate::worker::{Shared, Worker};
+use crate::state::{Shared, Worker};
 
 /// Which of the listeners a connection came to.
 #[derive(Clone)]

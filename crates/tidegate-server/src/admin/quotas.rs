@@ -11,8 +11,8 @@ use super::{requests, verbs};
 use crate::answer::Answer;
 use crate::problem::{Kind, Problem};
 use crate::routes::undecided;
+use crate::state::Worker;
 use crate::wire::instant::Instant;
-use crate::worker::Worker;
 
 /// The quotas that count a subject, policy by policy.
 #[derive(Serialize)]

@@ -14,7 +14,7 @@ use super::requests::{self, Lift, Target};
 use crate::answer::{self, Answer};
 use crate::problem::{Kind, Problem};
 use crate::routes::{unknown_policy, write};
-use crate::worker::Worker;
+use crate::state::Worker;
 use tidegate_core::Store;
 
 /// An operation on the counters of a subject.

@@ -16,7 +16,7 @@ use super::tally::{BOUNDS, CLASSES, Failure, PolicyTally, Tally};
 use tidegate_tower::serve::{Refused, Serve, Use};
 
 use crate::route::Route;
-use crate::worker::Shared;
+use crate::state::Shared;
 
 /// The numbers of one scrape of `/metrics`.
 pub(crate) struct Snapshot {

@@ -12,10 +12,10 @@ use tidegate_tower::serve::{Share, Use};
 use crate::answer::{self, Answer};
 use crate::attempts;
 use crate::problem::{Kind, Problem};
+use crate::state::Worker;
 use crate::wire::answers::DecisionAnswer;
 use crate::wire::ask::Ask;
 use crate::wire::requests;
-use crate::worker::Worker;
 use tidegate_core::Store;
 
 /// The bytes reserved for an answer: an ordinary one is written without growing.

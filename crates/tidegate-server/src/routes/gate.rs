@@ -19,9 +19,9 @@ use crate::answer::{self, Answer};
 use crate::attempts;
 use crate::problem::{Code, Kind, Problem};
 use crate::settings::Gate;
+use crate::state::Worker;
 use crate::wire::ask::MAX_FACT;
 use crate::wire::query::pairs;
-use crate::worker::Worker;
 use tidegate_core::Store;
 
 /// The header that tells a proxy that the request passes, but with a lower quality of service.

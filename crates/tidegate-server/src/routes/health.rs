@@ -12,8 +12,8 @@ use utoipa::ToSchema;
 use super::decide::write;
 use crate::answer::{self, Answer};
 use crate::problem::Problem;
+use crate::state::Worker;
 use crate::wire::answers::modes;
-use crate::worker::Worker;
 use tidegate_core::Store;
 
 /// What is running, and whether it takes requests.

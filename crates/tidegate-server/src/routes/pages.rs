@@ -15,8 +15,8 @@ use crate::answer::{self, Answer};
 use crate::metrics::{Format, Snapshot};
 use crate::pages::{NoPage, PATIENCE, Page, Wanted};
 use crate::problem::{Kind, Problem};
+use crate::state::{Shared, Worker};
 use crate::wire::listing::PoliciesAnswer;
-use crate::worker::{Shared, Worker};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 

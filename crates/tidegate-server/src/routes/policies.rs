@@ -6,9 +6,9 @@ use tidegate_engine::DecideError;
 use super::decide::{undecided, unknown_policy, write};
 use crate::answer::{self, Answer};
 use crate::problem::Problem;
+use crate::state::Worker;
 use crate::wire::listing::ExplainAnswer;
 use crate::wire::query;
-use crate::worker::Worker;
 use tidegate_core::Store;
 
 /// Says which limits of a policy apply to a subject, with which numbers, and what they say now.

@@ -6,9 +6,9 @@ use tidegate_engine::SettleError;
 use super::decide::{overloaded, write};
 use crate::answer::{self, Answer};
 use crate::problem::{Kind, Problem};
+use crate::state::Worker;
 use crate::wire::answers::SettledAnswer;
 use crate::wire::requests;
-use crate::worker::Worker;
 use tidegate_core::Store;
 
 /// Settles a request: what it was charged for becomes what it really cost.
