@@ -2,7 +2,7 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, ready};
+use core::task::{Context, Poll, Waker, ready};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::bounds::Bounds;
-use super::host::{Host, Origin, Place, Protocol, Refusal};
+use super::host::{BoxError, Host, Origin, Place, Protocol, Refusal};
 use super::upload::Upload;
 use super::watch::{Open, Watch};
 
@@ -47,6 +47,8 @@ pin_project! {
         Waiting { service: V, request: Option<Request<Upload>> },
         /// The service works on the request.
         Working { #[pin] future: F },
+        /// The service has failed before it was given the request.
+        Failed { error: Option<BoxError> },
         /// The listener has refused the request.
         Refused { response: Option<Response<Bytes>> },
     }
@@ -94,10 +96,10 @@ impl<H: Host, V> Door<H, V> {
 impl<H, V> hyper::service::Service<Request<Incoming>> for Door<H, V>
 where
     H: Host,
-    V: Service<Request<Upload>, Response = Response<H::Body>> + Clone,
+    V: Service<Request<Upload>, Response = Response<H::Body>, Error: Into<BoxError>> + Clone,
 {
     type Response = Response<Sent<H::Body>>;
-    type Error = V::Error;
+    type Error = BoxError;
     type Future = Answering<V>;
 
     #[inline]
@@ -109,7 +111,14 @@ where
         let state = match self.refusal(&request) {
             None => {
                 let request = request.map(|body| Upload::new(body, self.bounds.body_timeout));
-                State::Waiting { service: self.service.clone(), request: Some(request) }
+                let mut service = self.service.clone();
+                // Almost every service is ready at once, and then its future is made in its place. One
+                // that is not is asked again, by a waker that counts.
+                match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
+                    Poll::Ready(Ok(())) => State::Working { future: service.call(request) },
+                    Poll::Ready(Err(error)) => State::Failed { error: Some(error.into()) },
+                    Poll::Pending => State::Waiting { service, request: Some(request) },
+                }
             }
             Some(refusal) => {
                 let mut response = self.host.refuse(refusal);
@@ -128,9 +137,9 @@ where
 
 impl<V, B> Future for Answering<V>
 where
-    V: Service<Request<Upload>, Response = Response<B>>,
+    V: Service<Request<Upload>, Response = Response<B>, Error: Into<BoxError>>,
 {
-    type Output = Result<Response<Sent<B>>, V::Error>;
+    type Output = Result<Response<Sent<B>>, BoxError>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -138,13 +147,18 @@ where
         let response = loop {
             let future = match this.state.as_mut().project() {
                 States::Waiting { service, request } => {
-                    ready!(service.poll_ready(context))?;
+                    ready!(service.poll_ready(context)).map_err(Into::into)?;
                     // The request is taken once, because this state is left at once.
                     let Some(request) = request.take() else { return Poll::Pending };
                     service.call(request)
                 }
                 States::Working { future } => {
-                    break ready!(future.poll(context))?.map(|body| Sending::Service { body });
+                    let response = ready!(future.poll(context)).map_err(Into::into)?;
+                    break response.map(|body| Sending::Service { body });
+                }
+                States::Failed { error } => {
+                    let Some(error) = error.take() else { return Poll::Pending };
+                    return Poll::Ready(Err(error));
                 }
                 States::Refused { response } => {
                     let Some(response) = response.take() else { return Poll::Pending };
