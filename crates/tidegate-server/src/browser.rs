@@ -12,7 +12,8 @@
 //!   ([`Hosts`](crate::settings::Hosts)), or by the very address that it has reached.
 //!
 //! Clients that are no browsers send neither of the two fields and pass, as long as they use a good name.
-//! A request without any name passes too: browsers always send one, some old health checks do not.
+//! A request of HTTP/1.0 without any name passes too: browsers always send one, some old health checks do
+//! not.
 
 mod fields;
 
@@ -21,8 +22,8 @@ pub(crate) use fields::{Fields, Found};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
 
-use http::HeaderValue;
 use http::request::Parts;
+use http::{HeaderValue, Version};
 
 use crate::metrics::HeadRefusal;
 use crate::problem::{Kind, Problem, brief};
@@ -44,6 +45,8 @@ pub(crate) struct LocalEnd {
 pub(crate) enum Turned<'h> {
     /// The request names another server, by this name.
     Misdirected(&'h [u8]),
+    /// The request names no server although HTTP/2 asks for it, or has `Host` twice.
+    Unclear,
     /// A page of another origin has sent the request.
     CrossSite,
 }
@@ -71,6 +74,10 @@ pub(crate) fn check<'h>(
         if !local.is_good(hosts, name) {
             return Err(Turned::Misdirected(name));
         }
+    }
+    let nameless = head.version == Version::HTTP_2 && target.is_none() && host.is_none();
+    if nameless || fields.host == Found::Twice {
+        return Err(Turned::Unclear);
     }
     if matches!((&fields.fetch_site, &fields.origin), (Found::No, Found::No)) {
         return Ok(());
@@ -114,7 +121,7 @@ impl Turned<'_> {
     /// The reason under which metrics count this refusal.
     pub(crate) const fn reason(self) -> HeadRefusal {
         match self {
-            Self::Misdirected(_) => HeadRefusal::Host,
+            Self::Misdirected(_) | Self::Unclear => HeadRefusal::Host,
             Self::CrossSite => HeadRefusal::CrossSite,
         }
     }
@@ -130,6 +137,9 @@ impl Turned<'_> {
                      `server.hosts` in the policy file, or to --hosts"
                 ))
             }
+            Self::Unclear => Kind::Misdirected.problem(
+                "the request does not say once which server it is for: send `:authority` or one `host` field",
+            ),
             Self::CrossSite => Kind::CrossSite.problem(
                 "a web page of another origin has sent this request, by its `Origin` or \
                  `Sec-Fetch-Site`; only programs and pages of this server may ask",

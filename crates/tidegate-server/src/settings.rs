@@ -192,11 +192,14 @@ impl Settings {
             .reserve(RESERVE, &HEALTH)
     }
 
-    /// The bounds of the admin listener: it has connections of its own, and few.
+    /// The bounds of the admin listener: it has connections of its own, and few, so nobody keeps one
+    /// without a request.
     pub(crate) fn admin_bounds(&self) -> Bounds {
         self.usual_bounds()
             .connections(ADMIN_CONNECTIONS)
             .connections_of_one(ADMIN_CONNECTIONS_PER_ADDRESS)
+            .prompt()
+            .idle_timeout(self.timeouts.header)
     }
 
     fn usual_bounds(&self) -> Bounds {

@@ -7,7 +7,15 @@ use super::*;
 
 /// What becomes of a request with this target and these fields that has reached 127.0.0.1.
 fn checked(target: &str, fields: &[(&str, &str)]) -> Result<(), HeadRefusal> {
-    let mut request = Request::builder().uri(target);
+    checked_over(Version::HTTP_11, target, fields)
+}
+
+fn checked_over(
+    version: Version,
+    target: &str,
+    fields: &[(&str, &str)],
+) -> Result<(), HeadRefusal> {
+    let mut request = Request::builder().version(version).uri(target);
     for (name, value) in fields {
         request = request.header(*name, *value);
     }
@@ -33,6 +41,20 @@ fn t43_a_name_that_leads_here_is_not_enough() {
     assert_eq!(checked("http://localhost:7700/v1/decide", &[]), Ok(()), "HTTP/2 has no field");
     assert_eq!(checked("http://u@localhost/", &[]), Err(HeadRefusal::Host));
     assert_eq!(checked("/livez", &[]), Ok(()), "no browser leaves its name out");
+}
+
+#[test]
+fn t43_over_http_2_a_request_names_its_server_once() {
+    let sent = |target, fields: &[(&str, &str)]| checked_over(Version::HTTP_2, target, fields);
+    let (good, bad) = (("host", "localhost"), ("host", "attacker.example"));
+    assert_eq!(sent("/v1/policies", &[good]), Ok(()));
+    assert_eq!(sent("http://localhost/v1/policies", &[good]), Ok(()));
+    assert_eq!(sent("/v1/policies", &[]), Err(HeadRefusal::Host), "no name at all");
+    for twice in [[bad, bad], [good, bad], [bad, good], [good, good]] {
+        for target in ["/v1/policies", "http://localhost/v1/policies"] {
+            assert_eq!(sent(target, &twice), Err(HeadRefusal::Host), "{target} {twice:?}");
+        }
+    }
 }
 
 #[test]

@@ -29,6 +29,7 @@ pub struct Bounds {
     pub(super) window: u32,
     pub(super) buffer: usize,
     pub(super) vectored: bool,
+    pub(super) prompt: bool,
     pub(super) heads_memory: usize,
     pub(super) bodies_memory: usize,
     pub(super) answers_memory: usize,
@@ -161,6 +162,14 @@ impl Bounds {
         self
     }
 
+    /// Gives an HTTP/2 client only the time for a head to send its first request, as an HTTP/1 client has.
+    /// Unless this is called it may be idle at first, except on a place that is kept for health checks.
+    #[must_use]
+    pub const fn prompt(mut self) -> Self {
+        self.prompt = true;
+        self
+    }
+
     /// Sets the bytes that all connections may hold together for the heads of HTTP/2 streams, for bodies
     /// of which a part has come, and for answers that are not taken; 64 MiB each unless this is called.
     /// Bodies and answers are counted for services that [ask](super::Share::hold).
@@ -202,6 +211,7 @@ impl Default for Bounds {
             window: 64 << 10,
             buffer: 64 << 10,
             vectored: true,
+            prompt: false,
             heads_memory: 64 << 20,
             bodies_memory: 64 << 20,
             answers_memory: 64 << 20,

@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use super::admission::Permit;
 use super::bounds::Bounds;
 use super::door::Door;
-use super::host::{Host, Origin, Protocol};
+use super::host::{Host, Origin, Place, Protocol};
 use super::memory::Memory;
 use super::socket::{Fittings, Socket};
 use super::watch::{StreamWatch, Wait, Watch};
@@ -97,7 +97,9 @@ where
         watch: Arc::clone(watch),
     };
     let watched = Arc::clone(watch);
-    let fittings = Fittings { host, watch: watched, share, protocol, first, permit, heads };
+    // On places that are few, whoever only says that it speaks HTTP/2 must not stay.
+    let prompt = bounds.prompt || place == Place::Reserved;
+    let fittings = Fittings { host, watch: watched, share, protocol, prompt, first, permit, heads };
     let socket = TokioIo::new(Socket::new(stream, fittings));
     let served = match protocol {
         Protocol::Http1 => {
@@ -106,7 +108,9 @@ where
             to_the_end(watch, pin!(connection), tell, is_stopping).await?
         }
         Protocol::Http2 => {
-            watch.end(Wait::Head);
+            if !prompt {
+                watch.end(Wait::Head);
+            }
             watch.begin(Wait::Idle);
             let connection = http2(bounds, watch, streams).serve_connection(socket, door);
             let tell = http2::Connection::graceful_shutdown;

@@ -27,6 +27,8 @@ pub(super) struct Frames {
     length: u32,
     /// Whether a head has begun and not ended.
     head: Head,
+    /// Whether a whole head has come.
+    has_had_head: bool,
 }
 
 /// The part of a head at which an HTTP/2 connection is.
@@ -48,13 +50,18 @@ enum Head {
 impl Frames {
     /// Frames of a connection of which nothing has been read, not even the preface.
     pub(super) const fn new() -> Self {
-        Self { skip: PREFACE, at: 0, length: 0, head: Head::None }
+        Self { skip: PREFACE, at: 0, length: 0, head: Head::None, has_had_head: false }
     }
 
     /// Whether a head has begun and not ended: from the type of its HEADERS frame to the last byte
     /// of the frame with `END_HEADERS`.
     pub(super) const fn is_within_head(&self) -> bool {
         !matches!(self.head, Head::None)
+    }
+
+    /// Whether a whole head has come.
+    pub(super) const fn has_had_head(&self) -> bool {
+        self.has_had_head
     }
 
     /// Looks at the next bytes the client sent, in order.
@@ -65,6 +72,7 @@ impl Frames {
             bytes = &bytes[skipped..];
             if self.skip == 0 && self.at == 0 && self.head == Head::Last {
                 self.head = Head::None;
+                self.has_had_head = true;
             }
             let Some((byte, rest)) = bytes.split_first() else { return };
             self.header(*byte);

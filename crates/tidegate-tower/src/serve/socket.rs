@@ -40,6 +40,8 @@ pub(super) struct Socket<I, H> {
     instead: Vec<u8>,
     /// How much of `instead` has been written.
     written: usize,
+    /// Whether an HTTP/2 client has only the time for a head to send its first request.
+    prompt: bool,
     /// Whether the client has closed its side.
     ended: bool,
     /// Set when we have closed our side, with the memory that is held until the client closes its own.
@@ -70,6 +72,8 @@ pub(super) struct Fittings<H> {
     pub(super) watch: Arc<Watch>,
     pub(super) share: Arc<Share>,
     pub(super) protocol: Protocol,
+    /// Whether an HTTP/2 client has only the time for a head to send its first request.
+    pub(super) prompt: bool,
     /// The bytes that were read to find out the protocol.
     pub(super) first: Vec<u8>,
     pub(super) permit: Permit,
@@ -93,7 +97,7 @@ const NOT_HTTP: &[u8] = b"\0\r\n\r\n";
 
 impl<I, H: Host> Socket<I, H> {
     pub(super) fn new(stream: I, fittings: Fittings<H>) -> Self {
-        let Fittings { host, watch, share, protocol, first, permit, heads } = fittings;
+        let Fittings { host, watch, share, protocol, prompt, first, permit, heads } = fittings;
         let reading = match protocol {
             Protocol::Http1 => Reading::Requests(Guard::new()),
             Protocol::Http2 => Reading::Frames(Frames::new()),
@@ -109,6 +113,7 @@ impl<I, H: Host> Socket<I, H> {
             malformed: None,
             instead: Vec::new(),
             written: 0,
+            prompt,
             ended: false,
             closed: None,
             discarded: 0,
@@ -132,7 +137,7 @@ impl<I, H: Host> Socket<I, H> {
             Reading::Frames(frames) => {
                 frames.read(new);
                 // Whatever else is under way: nothing behind a head is read before the head ends.
-                if frames.is_within_head() {
+                if frames.is_within_head() || self.prompt && !frames.has_had_head() {
                     self.watch.begin(Wait::Head);
                 } else {
                     self.watch.end(Wait::Head);

@@ -6,6 +6,7 @@ use http::Request;
 use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tidegate_tower::serve::Bounds;
+use tokio::io::AsyncReadExt;
 use tokio::time::{sleep, timeout};
 
 use super::{PEER, piped};
@@ -116,4 +117,24 @@ async fn an_idle_connection_of_http2_is_closed_after_a_minute() {
     sleep(Duration::from_secs(59)).await;
     assert!(!connection.is_finished(), "a minute since the last request");
     timeout(Duration::from_secs(7), connection).await.expect("told to go").unwrap().unwrap();
+}
+
+/// Whether the connection of an HTTP/2 client that only says so, with its settings, has ended in time.
+async fn has_ended(bounds: Bounds, seconds: u64) -> bool {
+    let mut piped = piped(bounds);
+    let settings = "\0\0\0\x04\0\0\0\0\0";
+    piped.say(&format!("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n{settings}")).await;
+    let mut heard = Vec::new();
+    let reading = piped.stream.read_to_end(&mut heard);
+    timeout(Duration::from_secs(seconds), reading).await.is_ok()
+}
+
+#[tokio::test(start_paused = true)]
+async fn t34_on_few_places_an_http_2_client_asks_at_once_or_goes() {
+    assert!(!has_ended(Bounds::default(), 20).await, "it may be idle at first");
+    assert!(!has_ended(Bounds::default().prompt(), 4).await);
+    assert!(has_ended(Bounds::default().prompt(), 7).await);
+    // With no ordinary places the connection gets one that is kept for health checks.
+    let reserved = Bounds::default().connections(0).reserve(4, &["/livez"]);
+    assert!(has_ended(reserved, 7).await);
 }
