@@ -253,8 +253,15 @@ proptest! {
     ) {
         let account = Account::new(&typed);
         let padded = format!("\u{a0}{typed}\u{3000}");
-        let other: [String; 5] =
-            [typed.nfc().collect(), typed.nfd().collect(), typed.nfkc().collect(), typed.nfkd().collect(), padded];
+        let other: [String; 7] = [
+            typed.nfc().collect(),
+            typed.nfd().collect(),
+            typed.nfkc().collect(),
+            typed.nfkd().collect(),
+            padded,
+            typed.to_ascii_uppercase(),
+            typed.to_ascii_lowercase(),
+        ];
         for other in &other {
             prop_assert_eq!(folded(other), account.as_str());
         }

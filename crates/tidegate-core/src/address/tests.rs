@@ -183,6 +183,8 @@ proptest! {
         let prefix = Prefix::of(v6.into());
         prop_assert_eq!(prefixes(&spellings(v6)), Ok(HashSet::from([prefix])));
         prop_assert_eq!(Prefix::of(prefix.address()), prefix);
+        let network = Ipv6Addr::from_bits((bits >> 64) << 64);
+        prop_assert_eq!((prefix.address(), prefix.length()), (IpAddr::V6(network), 64));
     }
 
     #[test]

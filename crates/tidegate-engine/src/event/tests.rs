@@ -1,5 +1,7 @@
 //! Observers are told everything in order, and are never waited for.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -83,13 +85,19 @@ fn p81_an_observer_that_blocks_delays_no_decision_and_what_is_lost_is_counted() 
 fn p81_an_observer_that_panics_is_told_nothing_more_and_the_others_are() {
     let clock = ManualClock::new(Timestamp::ZERO);
     let (told, events) = channel();
-    let panicking = |_: &Event| panic!("an observer's own trouble");
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let panicking = move |_: &Event| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        panic!("an observer's own trouble");
+    };
     let other = move |event: &Event| told.send(event.clone()).unwrap();
     let engine = engine(&clock).observed_by(vec![Box::new(panicking), Box::new(other)]).unwrap();
     assert_eq!([decide(&engine), decide(&engine), decide(&engine)], [true, true, false]);
     assert_eq!(engine.dropped_events(), 0);
     drop(engine);
     assert_eq!(events.iter().count(), 3);
+    assert_eq!(calls.load(Ordering::Relaxed), 1, "told nothing more");
 }
 
 #[test]

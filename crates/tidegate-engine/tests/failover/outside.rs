@@ -13,6 +13,7 @@ fn p79_p80_what_was_told_and_what_can_be_asked_for_agree_at_all_times() {
     let mut told = Mode::FailClosed;
     let (mut epoch, mut suspected) = (0, None);
     let mut random = 7_u64;
+    let mut last = None;
     for step in 0..4_000 {
         random =
             random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -25,7 +26,6 @@ fn p79_p80_what_was_told_and_what_can_be_asked_for_agree_at_all_times() {
             8..14 => world.pass(Span::from_micros(random >> 40)),
             _ => world.pass(Span::from_secs((random >> 50) % 400)),
         }
-        let mut last = None;
         let standing = world.engine.standing("login").unwrap();
         for (_, signal) in world.signals().into_iter().filter(|(of, _)| of.as_str() == "login") {
             assert!(last <= Some(signal.at()));

@@ -79,12 +79,15 @@ fn every_field_reaches_the_limit() {
     let Shape::Attempts(shape) = account.shape() else { panic!("attempts") };
     let ladder = shape.ladder().unwrap();
     assert_eq!((ladder.from(), ladder.to()), (Level::L1, Level::L4));
+    assert_eq!((shape.temp().block_at, shape.temp().per), (6, Span::from_secs(600)));
     assert!(account.forgives() && account.settles(), "the one implies the other");
     assert_eq!(account.exempt(), Some(Dimension::Device));
 
     let Shape::Attempts(shape) = spray.shape() else { panic!("attempts") };
     let ladder = shape.ladder().unwrap();
     assert_eq!((ladder.from(), ladder.to()), (Level::L3, Level::L6));
+    assert_eq!((shape.temp().block_at, shape.temp().per), (21, Span::from_secs(600)));
+    assert!(spray.is_shadow() && !account.is_shadow());
     assert_eq!(spray.counted(), Some(Dimension::Account));
     assert_eq!(known.exempt(), Some(Dimension::Token), "of a limit of any shape");
 }

@@ -1,8 +1,8 @@
 //! What a file that is in order means.
 
 use tidegate_core::{
-    Account, Case, Counts, FailureMode, ManualClock, Outcomes, Overflow, Period, Protects, Shape,
-    Span, Stage, Subject, Timestamp, Unit,
+    Account, Case, Cost, CostRule, Counts, FailureMode, ManualClock, Outcomes, Overflow, Period,
+    Protects, Shape, Span, Stage, Subject, Timestamp, Unit,
 };
 use tidegate_engine::file::{File, NoDoor};
 use tidegate_engine::memory::{Budget, MemoryStore};
@@ -89,6 +89,8 @@ fn every_field_reaches_the_policy() {
     let Shape::Bucket(bucket) = tokens.shape() else { panic!("a bucket") };
     assert_eq!((bucket.rate().tokens(), bucket.rate().per()), (100, Span::from_secs(10)));
     assert_eq!(bucket.burst(), 200);
+    assert_eq!(tokens.cost(), CostRule::PerRequest(Cost::try_new(5).unwrap()));
+    assert!(tokens.key_form().contains(":limit:tokens"), "{}", tokens.key_form());
 
     let login = set.get("login").unwrap();
     assert_eq!(login.deadline(), Span::from_millis(250));
@@ -96,10 +98,12 @@ fn every_field_reaches_the_policy() {
     let Shape::Window(window) = attempts.shape() else { panic!("a window") };
     let Counts::Attempts(Some(backoff)) = window.counts() else { panic!("with a backoff") };
     assert_eq!(backoff.at(3), Span::from_secs(9));
+    assert_eq!((window.count(), window.per()), (6, Span::from_secs(900)));
     let Shape::Quota(quota) = monthly.shape() else { panic!("a quota") };
     let calendar = quota.calendar().unwrap();
     assert_eq!((calendar.unit(), calendar.zone()), (Unit::Month, "Europe/Berlin"));
     assert_eq!(calendar.anchor_day(), 15);
+    assert_eq!([monthly, half_day].map(|limit| limit.shape().capacity()), [1_000, 500]);
     let Shape::Quota(quota) = half_day.shape() else { panic!("a quota") };
     assert!(
         matches!(quota.period(), Period::FirstUse(length) if length.as_micros() == 12 * 3_600_000_000)

@@ -143,7 +143,7 @@ impl Starter {
 /// The only entry that can be taken over is raced for: by the key it is of, which has seen it without
 /// a lock, and by a newcomer. Whoever loses is counted in a cell. Each has one unit in each round.
 fn race_for_an_entry(shape: Shape) {
-    let others = if matches!(shape, Shape::Window(_)) { 2 } else { 4 };
+    let others = if matches!(shape, Shape::Window(_)) { 6 } else { 4 };
     let world = World::new(ONE_GROUP, with_neighbours(shape, true));
     for other in 0..others {
         assert!(world.admits_by(1, &Subject::new().org(&[b'o', other])));

@@ -166,16 +166,15 @@ fn t04_all_spellings_of_an_address_are_one() {
 }
 
 #[test]
-fn a_missing_content_type_is_taken_for_json() {
+fn t43_a_missing_content_type_is_not_taken_for_json() {
     let world = World::new();
     let mut client = world.client();
     let body = api("u7").to_string();
-    let head = format!(
-        "POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
+    let head =
+        format!("POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-length: {}\r\n\r\n", body.len());
     client.send([head.as_bytes(), body.as_bytes()].concat().as_slice());
-    assert_eq!(client.reply().status, 200);
+    assert_eq!(client.reply().status, 415);
+    assert_eq!(world.post("/v1/decide", &api("u7")).json()["remaining"], 2, "nothing was counted");
 }
 
 #[test]

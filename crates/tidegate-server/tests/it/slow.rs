@@ -104,14 +104,14 @@ fn t34_who_does_not_read_is_closed() {
 
 #[test]
 fn t34_the_slow_do_not_hold_up_the_others() {
+    const SLOW: &[u8] =
+        b"POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\n\
+        content-length: 9\r\n\r\n{";
     let world = World::with(&json!({"max_connections": 2_000}));
     let slow: Vec<_> = (0..500)
         .map(|number| {
             let mut client = world.client();
-            client.send(
-                &b"POST /v1/decide HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{"
-                    [..number % 57],
-            );
+            client.send(&SLOW[..number % (SLOW.len() + 1)]);
             client
         })
         .collect();

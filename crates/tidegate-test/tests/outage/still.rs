@@ -15,7 +15,8 @@ async fn p09_p59_a_real_stall_moves_nothing_but_the_one_request_it_fails() {
     let world = World::proven(&format!("redis://{}", server.addr()), 1).await;
     let (node, real) = (&world.nodes[0], SystemClock::new());
     let set = policies::set();
-    let deadline = set.get("login").unwrap().deadline();
+    // The timer of the deadline and the clock here need not agree on the last hundredth.
+    let almost = set.get("login").unwrap().deadline().as_micros() * 99 / 100;
     server.pause();
     world.truth(Truth::Bad);
     let (begin, virtually) = (real.now(), world.clock.now());
@@ -23,7 +24,7 @@ async fn p09_p59_a_real_stall_moves_nothing_but_the_one_request_it_fails() {
     for failures in 1..=2 {
         let told = node.ask(LOGIN, Person::other(1)).await;
         assert_eq!((told.admitted, told.mode), (false, Mode::FailClosed));
-        assert!(told.took >= deadline, "it was a real stall: {}", told.took);
+        assert!(told.took.as_micros() >= almost, "it was a real stall: {}", told.took);
         assert_eq!(node.failures(LOGIN), failures);
         // The probe that follows the first failure is due by the clock of the node.
         let due = node.engine.next_poll().unwrap();
@@ -31,7 +32,7 @@ async fn p09_p59_a_real_stall_moves_nothing_but_the_one_request_it_fails() {
         assert!(node.poll(world.clock.now()).is_empty());
     }
     let stalled = real.now().since(begin).as_micros();
-    assert!(stalled >= 2 * deadline.as_micros(), "{stalled} µs");
+    assert!(stalled >= 2 * almost, "{stalled} µs");
     assert_eq!(node.mode(LOGIN), Mode::FailClosed, "that is what the last request met");
     let changed = |what| matches!(what, What::Told(Signal::Changed(it)) if it.to != Mode::Normal);
     assert!(!world.tape.since(0).iter().any(|record| changed(record.what)));

@@ -20,7 +20,7 @@ fn documents_name_paths_that_exist() {
     let documents = DOCUMENTS.iter().map(ToString::to_string).chain(tree::walk("docs"));
     let documents = documents.filter(|path| path.ends_with(".md"));
     let complaints: Vec<String> = documents
-        .filter_map(|path| tree::read(&path))
+        .map(|path| tree::read(&path).unwrap_or_else(|| panic!("{path} is gone")))
         .flat_map(|document| dead_paths(&document, &|path| tree::root().join(path).exists()))
         .collect();
     demand_none(&complaints);

@@ -159,5 +159,6 @@ async fn what_a_server_says_of_itself_is_judged() {
         let servers = servers(&canned.url(), PATIENT);
         assert_eq!(count(&servers, "k").await, expected, "{info}");
         assert!(trouble(&servers).contains(words), "{}", trouble(&servers));
+        assert_eq!(trouble(&servers).is_empty(), words.is_empty(), "{}", trouble(&servers));
     }
 }
