@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::shell::{Cmd, Failure, root, target_dir};
+use crate::shell::{Cmd, CommandFailure, pip_install, root, target_dir};
 
 /// The version of Schemathesis. Pinned: a check that is new tomorrow should not fail a tree that
 /// was good today.
@@ -23,53 +23,43 @@ const CONFIG: &str = "xtask/schemathesis.toml";
 struct Server(Child);
 
 /// Starts the server on a free port and runs Schemathesis against it.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), CommandFailure> {
     let client = client()?;
     // Built as the tests build it: with the same features, so nothing is compiled again.
-    Cmd::cargo(&["test", "--no-run", "--all-targets", "--locked", "--quiet"]).run()?;
+    Cmd::cargo("test --no-run --all-targets --locked --quiet").run()?;
     let port = free_port()?;
-    let binary = absolute(&target_dir()).join("debug/tidegate");
-    let _server = Server::start(&binary, port)?;
+    let _server = Server::start(&target_dir().join("debug/tidegate"), port)?;
     let schema = format!("http://127.0.0.1:{port}/openapi.json");
-    let all = ["--mode", "all", "--max-examples", "60", "--seed", "1"];
-    Cmd::new(client.display().to_string(), &["--config-file", CONFIG, "run", &schema, "--no-color"])
-        .args(all.map(String::from))
-        .run()
+    let all = "--no-color --mode all --max-examples 60 --seed 1";
+    let line = format!("--config-file {CONFIG} run {schema} {all}");
+    Cmd::new(client.display().to_string(), &line).run()
 }
 
 /// The path of Schemathesis, which is installed if it is missing.
-fn client() -> Result<PathBuf, Failure> {
-    let venv = absolute(&target_dir()).join("venv");
-    let (client, pip) = (venv.join("bin/st"), venv.join("bin/pip"));
+fn client() -> Result<PathBuf, CommandFailure> {
+    let venv = target_dir().join("venv");
+    let client = venv.join("bin/st");
     if !client.exists() {
-        Cmd::new("python3", &["-m", "venv", &venv.display().to_string()]).run()?;
-        Cmd::new(pip.display().to_string(), &["install", "--quiet", SCHEMATHESIS]).run()?;
+        pip_install(&venv, SCHEMATHESIS)?;
     }
     Ok(client)
 }
 
-fn absolute(path: &Path) -> PathBuf {
-    root().join(path)
-}
-
-fn free_port() -> Result<u16, Failure> {
+fn free_port() -> Result<u16, CommandFailure> {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    port.map(|address| address.port()).map_err(|error| Failure {
-        reason: format!("no port on loopback: {error}"),
-        by_hand: "ip address show dev lo".into(),
+    port.map(|address| address.port()).map_err(|error| {
+        CommandFailure::new(format!("no port on loopback: {error}"), "ip address show dev lo")
     })
 }
 
 // === impl Server ===
 
 impl Server {
-    fn start(binary: &Path, port: u16) -> Result<Self, Failure> {
+    fn start(binary: &Path, port: u16) -> Result<Self, CommandFailure> {
         let address = format!("127.0.0.1:{port}");
         let args = ["serve", "--listen", &address, "--log-level", "warn"];
-        let failure = |reason: String| Failure {
-            reason,
-            by_hand: format!("{} {}", binary.display(), args.join(" ")),
-        };
+        let by_hand = format!("{} {}", binary.display(), args.join(" "));
+        let failure = |reason: String| CommandFailure::new(reason, &by_hand);
         let child =
             Command::new(binary).args(args).current_dir(root()).stdout(Stdio::null()).spawn();
         let mut server = Self(child.map_err(|error| failure(error.to_string()))?);

@@ -5,7 +5,7 @@
 //! So missing programs are installed first, or the run ends here, with the one line to type. If
 //! nothing is missing, nothing is changed.
 
-use crate::shell::{Cmd, Failure, on_path};
+use crate::shell::{Cmd, CommandFailure, on_path};
 use crate::valkey;
 
 /// A program that the tests run.
@@ -20,58 +20,54 @@ struct Tool {
 }
 
 const TOOLS: &[Tool] = &[
-    Tool { binary: "git", package: "git", why: "the tidy tests list what is committed" },
-    Tool { binary: "curl", package: "curl", why: "the lines the server prints are tried" },
-    Tool {
-        binary: "chromium",
-        package: "chromium",
-        why: "pages of another origin try to use the server",
-    },
-    Tool { binary: "nginx", package: "nginx-light", why: "the gate is asked by a real proxy" },
-    Tool { binary: "openssl", package: "openssl", why: "certificates for tests of TLS" },
-    Tool { binary: "promtool", package: "prometheus", why: "the metrics are linted" },
-    Tool {
-        binary: "python3",
-        package: "python3-venv",
-        why: "schemathesis and Valkey come in venvs",
-    },
-    Tool {
-        binary: "redis-server",
-        package: "redis-server",
-        why: "stores are tried on real servers",
-    },
-    Tool { binary: "redis-cli", package: "redis-tools", why: "an independent client" },
-    Tool {
-        binary: "setpriv",
-        package: "util-linux",
-        why: "servers end with the test, however it ends",
-    },
-    Tool { binary: "valgrind", package: "valgrind", why: "the guard counts instructions" },
+    tool("git", "git", "the tidy tests list what is committed"),
+    tool("curl", "curl", "the lines the server prints are tried"),
+    tool("chromium", "chromium", "pages of another origin try to use the server"),
+    tool("nginx", "nginx-light", "the gate is asked by a real proxy"),
+    tool("openssl", "openssl", "certificates for tests of TLS"),
+    tool("promtool", "prometheus", "the metrics are linted"),
+    tool("python3", "python3-venv", "schemathesis and Valkey come in venvs"),
+    tool("redis-server", "redis-server", "stores are tried on real servers"),
+    tool("redis-cli", "redis-tools", "an independent client"),
+    tool("setpriv", "util-linux", "servers end with the test, however it ends"),
+    tool("valgrind", "valgrind", "the guard counts instructions"),
 ];
+
+/// The programs that the benchmarks need, whichever of them is run.
+const BENCH_TOOLS: &[Tool] = &[
+    tool("wrk", "wrk", "servers are put under load"),
+    tool("protoc", "protobuf-compiler", "a peer's server is built with it"),
+    tool("redis-server", "redis-server", "the shared store is measured on a real server"),
+    tool("valgrind", "valgrind", "instructions are counted"),
+];
+
+const fn tool(binary: &'static str, package: &'static str, why: &'static str) -> Tool {
+    Tool { binary, package, why }
+}
 
 /// Parts of the toolchain: the cargo subcommand, and the rustup component that contains it.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
 
-/// How `apt-get` can be run as root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rights {
-    Root,
-    Sudo,
-    None,
-}
+/// The program that runs others as root.
+const SUDO: &str = "sudo";
 
 /// Installs everything that is missing, or fails with the line that would install it.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), CommandFailure> {
     add_components()?;
-    add_packages()?;
+    add_packages(TOOLS)?;
     // After the packages, because it needs Python.
     valkey::install()?;
     println!("nothing is missing");
     Ok(())
 }
 
-fn add_packages() -> Result<(), Failure> {
-    let missing = missing(TOOLS, on_path);
+/// Installs the programs that benchmarks need and this machine lacks.
+pub(crate) fn for_benchmarks() -> Result<(), CommandFailure> {
+    add_packages(BENCH_TOOLS)
+}
+
+fn add_packages(tools: &[Tool]) -> Result<(), CommandFailure> {
+    let missing = missing(tools, on_path);
     if missing.is_empty() {
         return Ok(());
     }
@@ -79,20 +75,20 @@ fn add_packages() -> Result<(), Failure> {
         println!("missing: {} ({})", tool.binary, tool.why);
     }
     apt_install(&missing)?;
-    match self::missing(TOOLS, on_path).first() {
+    match self::missing(tools, on_path).first() {
         None => Ok(()),
-        Some(tool) => Err(Failure {
-            reason: format!("{} is still not on the PATH", tool.binary),
-            by_hand: format!("dpkg --listfiles {}", tool.package),
-        }),
+        Some(tool) => Err(CommandFailure::new(
+            format!("{} is still not on the PATH", tool.binary),
+            format!("dpkg --listfiles {}", tool.package),
+        )),
     }
 }
 
-fn add_components() -> Result<(), Failure> {
+fn add_components() -> Result<(), CommandFailure> {
     for (subcommand, component) in COMPONENTS {
-        if !Cmd::cargo(&[subcommand, "--version"]).succeeds() {
+        if !Cmd::cargo(&format!("{subcommand} --version")).succeeds() {
             println!("missing: cargo {subcommand}");
-            Cmd::new("rustup", &["component", "add", component]).run()?;
+            Cmd::new("rustup", &format!("component add {component}")).run()?;
         }
     }
     Ok(())
@@ -102,39 +98,22 @@ fn missing(tools: &[Tool], present: impl Fn(&str) -> bool) -> Vec<Tool> {
     tools.iter().copied().filter(|tool| !present(tool.binary)).collect()
 }
 
-fn apt_install(missing: &[Tool]) -> Result<(), Failure> {
-    let rights = rights();
-    if rights == Rights::None || !on_path("apt-get") {
-        return Err(Failure {
-            reason: "packages are missing, and installing them takes root and apt".into(),
-            by_hand: line_for_root(missing),
-        });
+fn apt_install(missing: &[Tool]) -> Result<(), CommandFailure> {
+    let is_root = Cmd::new("id", "-u").read().is_ok_and(|id| id.trim() == "0");
+    if !(is_root || on_path(SUDO)) || !on_path("apt-get") {
+        let reason = "packages are missing, and installing them takes root and apt";
+        return Err(CommandFailure::new(reason, line_for_root(missing)));
     }
-    if apt(rights, &["update"]).run().is_err() {
+    let apt = |line: &str| if is_root { apt(line) } else { apt(line).by(SUDO) };
+    if apt("update").run().is_err() {
         println!("the package lists could not be refreshed; trying with those at hand");
     }
-    apt(rights, &["install", "-y"]).args(packages(missing)).run()
+    apt("install -y").args(packages(missing)).run()
 }
 
-fn rights() -> Rights {
-    let root = Cmd::new("id", &["-u"]).read().is_ok_and(|id| id.trim() == "0");
-    if root {
-        Rights::Root
-    } else if on_path("sudo") {
-        Rights::Sudo
-    } else {
-        Rights::None
-    }
-}
-
-fn apt(rights: Rights, args: &[&str]) -> Cmd {
+fn apt(line: &str) -> Cmd {
     // `env` instead of our own environment, which sudo does not pass on.
-    let quiet = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
-    let cmd = match rights {
-        Rights::Sudo => Cmd::new("sudo", &quiet),
-        Rights::Root | Rights::None => Cmd::new(quiet[0], &quiet[1..]),
-    };
-    cmd.args(args.iter().map(ToString::to_string))
+    Cmd::new("env", "DEBIAN_FRONTEND=noninteractive apt-get").args(line.split_whitespace())
 }
 
 fn packages(missing: &[Tool]) -> Vec<String> {
@@ -169,8 +148,8 @@ mod tests {
 
     #[test]
     fn sudo_is_used_by_those_who_are_not_root() {
-        let line = |rights| apt(rights, &["update"]).to_string();
-        assert_eq!(line(Rights::Root), "env DEBIAN_FRONTEND=noninteractive apt-get update");
-        assert!(line(Rights::Sudo).starts_with("sudo env DEBIAN_FRONTEND"));
+        let line = "env DEBIAN_FRONTEND=noninteractive apt-get update";
+        assert_eq!(apt("update").to_string(), line);
+        assert_eq!(apt("update").by(SUDO).to_string(), format!("sudo {line}"));
     }
 }

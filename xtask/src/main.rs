@@ -2,8 +2,8 @@
 //!
 //! One command has to prove the tree on a fresh machine, and it has to be the same for a person and
 //! for CI. A shell script would do until it needs tables, times and parsing; a task runner would be
-//! one more thing to install. So it is a small program with one small dependency, and every step it
-//! takes is a command line that it prints, which can be repeated by hand.
+//! one more thing to install. So it is a small program, and every step it takes is a command line
+//! that it prints, which can be repeated by hand.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -27,19 +27,13 @@ mod valkey;
 
 use std::process::ExitCode;
 
-use cli::Request;
-use shell::{Cmd, Failure};
+use clap::Parser as _;
+
+use cli::{CommandLine, Invocation};
+use shell::{Cmd, CommandFailure, WriteOrCheck};
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match cli::parse(&args) {
-        Ok(request) => perform(request),
-        Err(mistake) => {
-            eprintln!("xtask: {mistake}");
-            return ExitCode::from(2);
-        }
-    };
-    match outcome {
+    match perform(CommandLine::parse().request) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("\n{failure}");
@@ -48,26 +42,28 @@ fn main() -> ExitCode {
     }
 }
 
-fn perform(request: Request) -> Result<(), Failure> {
+fn perform(request: Invocation) -> Result<(), CommandFailure> {
     match request {
-        Request::Help(topic) => {
-            print!("{}", cli::help(topic));
-            Ok(())
-        }
-        Request::List => {
+        Invocation::Test { list: true, .. } => {
             print!("{}", stages::list());
             Ok(())
         }
-        Request::Stages(stages) => stages::run(&stages),
-        Request::Advisories => deny::advisories(),
-        Request::Guard(mode) => guard::run(mode),
-        Request::Sim(args) => sim::run(args),
-        Request::ListMutants => mutants::print(),
-        Request::Mutants(choice) => mutants::run(&choice),
-        Request::Contract(mode) => contract::run(mode),
-        Request::Bench(args) => {
-            let line = ["run", "--release", "--locked", "--package", "tidegate-bench", "--"];
-            Cmd::cargo(&line).args(args).run()
+        Invocation::Test { only, .. } if only.is_empty() => stages::run(&stages::TEST),
+        Invocation::Test { only, .. } => stages::run(&stages::named(&only)),
+        Invocation::Quick => stages::run(&stages::QUICK),
+        Invocation::Advisories => deny::advisories(),
+        Invocation::Guard { bless: true } => guard::run(WriteOrCheck::Write),
+        Invocation::Guard { bless: false } => guard::run(WriteOrCheck::Check),
+        Invocation::Sim(passed) => sim::command(passed.arguments).run(),
+        Invocation::Mutants(choice) if choice.list => mutants::print(),
+        Invocation::Mutants(choice) => mutants::run(&choice),
+        Invocation::Contract { check: true } => contract::run(WriteOrCheck::Check),
+        Invocation::Contract { check: false } => contract::run(WriteOrCheck::Write),
+        Invocation::Bench(passed) => {
+            install::for_benchmarks()?;
+            Cmd::cargo("run --release --locked --package tidegate-bench --")
+                .args(passed.arguments)
+                .run()
         }
     }
 }

@@ -18,27 +18,45 @@ pub(crate) struct Cmd {
 
 /// Why a command did not succeed, and what a person can type next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct CommandFailure {
     /// What went wrong, as a clause.
     pub(crate) reason: String,
     /// The command line that repeats or repairs it.
     pub(crate) by_hand: String,
 }
 
+/// What to do with a committed file that a command makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteOrCheck {
+    /// Write the file.
+    Write,
+    /// Fail if the file is out of date.
+    Check,
+}
+
 // === impl Cmd ===
 
 impl Cmd {
-    pub(crate) fn new(program: impl Into<String>, args: &[&str]) -> Self {
-        let args = args.iter().map(ToString::to_string).collect();
-        Self { env: Vec::new(), program: program.into(), args }
+    /// The command `program` with the words of `line` as arguments.
+    pub(crate) fn new(program: impl Into<String>, line: &str) -> Self {
+        Self { env: Vec::new(), program: program.into(), args: Vec::new() }
+            .args(line.split_whitespace())
     }
 
-    pub(crate) fn cargo(args: &[&str]) -> Self {
-        Self::new("cargo", args)
+    /// Cargo with the words of `line` as arguments.
+    pub(crate) fn cargo(line: &str) -> Self {
+        Self::new("cargo", line)
     }
 
-    pub(crate) fn args(mut self, args: impl IntoIterator<Item = String>) -> Self {
-        self.args.extend(args);
+    /// The command with more arguments, which may contain spaces.
+    pub(crate) fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// The command as an argument of another program, such as sudo.
+    pub(crate) fn by(mut self, program: &str) -> Self {
+        self.args.insert(0, core::mem::replace(&mut self.program, program.to_owned()));
         self
     }
 
@@ -48,14 +66,14 @@ impl Cmd {
     }
 
     /// Prints the line, runs it in our terminal, and fails unless it exits with zero.
-    pub(crate) fn run(&self) -> Result<(), Failure> {
+    pub(crate) fn run(&self) -> Result<(), CommandFailure> {
         println!("$ {self}");
         let status = self.command().status().map_err(|e| self.failure(&e))?;
         if status.success() { Ok(()) } else { Err(self.failure(&status)) }
     }
 
     /// Runs the command and returns its standard output; nothing is shown unless it fails.
-    pub(crate) fn read(&self) -> Result<String, Failure> {
+    pub(crate) fn read(&self) -> Result<String, CommandFailure> {
         let output = self.output()?;
         if !output.status.success() {
             eprint!("{}", String::from_utf8_lossy(&output.stderr));
@@ -65,7 +83,7 @@ impl Cmd {
     }
 
     /// Runs the command and returns its exit status and output; shows nothing.
-    pub(crate) fn output(&self) -> Result<Output, Failure> {
+    pub(crate) fn output(&self) -> Result<Output, CommandFailure> {
         self.quietly().map_err(|error| self.failure(&error))
     }
 
@@ -90,8 +108,8 @@ impl Cmd {
         command
     }
 
-    fn failure(&self, how: &dyn fmt::Display) -> Failure {
-        Failure { reason: format!("`{}` failed: {how}", self.program), by_hand: self.to_string() }
+    fn failure(&self, how: &dyn fmt::Display) -> CommandFailure {
+        CommandFailure::new(format!("`{}` failed: {how}", self.program), self.to_string())
     }
 }
 
@@ -105,9 +123,15 @@ impl fmt::Display for Cmd {
     }
 }
 
-// === impl Failure ===
+// === impl CommandFailure ===
 
-impl fmt::Display for Failure {
+impl CommandFailure {
+    pub(crate) fn new(reason: impl Into<String>, by_hand: impl Into<String>) -> Self {
+        Self { reason: reason.into(), by_hand: by_hand.into() }
+    }
+}
+
+impl fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}\n  by hand: {}", self.reason, self.by_hand)
     }
@@ -119,9 +143,34 @@ pub(crate) fn root() -> &'static Path {
     xtask.parent().unwrap_or(xtask)
 }
 
-/// Cargo's target directory, relative to [`root`] unless the caller chose another place.
+/// Cargo's target directory, in [`root`] unless the caller chose another place.
 pub(crate) fn target_dir() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from)
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
+/// Every file under `folder`; links are left out.
+pub(crate) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(inner) = folders.pop() {
+        for entry in std::fs::read_dir(inner)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                found.push(entry.path());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Installs packages of Python, named as for pip, into a virtual environment at `venv`.
+pub(crate) fn pip_install(venv: &Path, packages: &str) -> Result<(), CommandFailure> {
+    Cmd::new("python3", "-m venv").args([venv.display().to_string()]).run()?;
+    Cmd::new(venv.join("bin/pip").display().to_string(), "install --quiet")
+        .args(packages.split_whitespace())
+        .run()
 }
 
 /// Whether an executable of this name is on the `PATH`.
@@ -150,20 +199,20 @@ mod tests {
 
     #[test]
     fn a_command_is_shown_as_a_shell_takes_it() {
-        let cmd = Cmd::cargo(&["test", "it's"]).env("RUSTFLAGS", "--cfg loom");
+        let cmd = Cmd::cargo("test it's").env("RUSTFLAGS", "--cfg loom");
         assert_eq!(cmd.to_string(), r"RUSTFLAGS='--cfg loom' cargo test 'it'\''s'");
     }
 
     #[test]
     fn a_failing_command_names_the_line_to_repeat() {
-        let failure = Cmd::new("false", &["--now"]).run().unwrap_err();
+        let failure = Cmd::new("false", "--now").run().unwrap_err();
         assert_eq!(failure.by_hand, "false --now");
         assert!(failure.reason.contains("exit status: 1"), "{failure}");
     }
 
     #[test]
     fn a_command_that_does_not_exist_is_a_failure() {
-        let cmd = Cmd::new("no-such-program", &[]);
+        let cmd = Cmd::new("no-such-program", "");
         assert!(!cmd.succeeds());
         assert!(cmd.read().is_err());
         assert!(!on_path("no-such-program"));

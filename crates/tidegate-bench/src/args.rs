@@ -1,214 +1,121 @@
-//! The command line: words in, one [`Request`] out.
+//! The command line.
+
+use clap::builder::RangedI64ValueParser;
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 
 use crate::middleware::Stack;
 use crate::redis::Workload;
 use crate::scenarios::{MANY, Scenario};
 
+/// Measure Tidegate beside its peers.
+///
+/// Without a command, decisions in this process are measured. Prints Markdown on standard output and
+/// progress on standard error. A missed bar is reported and does not fail the command.
+#[derive(Debug, Parser, PartialEq)]
+#[command(bin_name = "cargo xtask bench", args_conflicts_with_subcommands = true)]
+pub(crate) struct BenchLine {
+    #[command(subcommand)]
+    request: Option<BenchRequest>,
+    #[command(flatten)]
+    options: Options,
+}
+
 /// What the command line asked for.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Request {
-    Help,
-    /// Print the names of the scenarios.
-    List,
-    /// Measure decisions in this process, Tidegate beside its peers.
+#[derive(Debug, PartialEq, Subcommand)]
+pub(crate) enum BenchRequest {
+    /// Measure decisions in this process, Tidegate beside its peers (the default).
     InProcess(Options),
-    /// Measure the decision server beside a hello world and a peer.
-    Server(Options),
-    /// Measure the layers around a hello world, beside a peer's layers.
-    Middleware(Options),
+    /// Measure the decision server beside a hello world and a peer, over loopback.
+    Server(Rounds),
+    /// Measure the layers around a hello world on axum, beside a peer's, over loopback.
+    Middleware(Rounds),
     /// Serve the hello world inside one stack of layers. Started by `middleware`, not by people.
-    MiddlewareApp {
-        stack: Stack,
-        listen: String,
+    #[command(hide = true)]
+    MiddlewareApp { stack: Stack, listen: String },
+    /// Measure the shared store beside scripts for one purpose, on a Redis it starts.
+    Redis(Rounds),
+    /// Measure abuse logs beside the script they come from, on a Redis it starts.
+    Attempts(Rounds),
+    /// Measure what gets done under more requests than a Redis it starts can answer.
+    Overload(Rounds),
+    /// Show what peers get wrong, by asking them.
+    Defects,
+    /// Let Tidegate alone make this many decisions: for perf, or valgrind --tool=callgrind.
+    Profile {
+        scenario: Scenario,
+        #[arg(value_parser = positive())]
+        decisions: u32,
     },
-    /// Send requests through one stack of layers without a socket, for a profiler.
+    /// Send this many requests through one stack of layers without a socket, for a profiler.
     MiddlewareProfile {
         stack: Stack,
+        #[arg(value_parser = positive())]
         requests: u32,
     },
-    /// Measure the shared store beside other scripts.
-    Redis(Options),
-    /// Measure abuse logs on a shared store beside the script of the seed.
-    Attempts(Options),
-    /// Measure a node under more requests than its store can answer.
-    Overload(Options),
-    /// Let Tidegate alone decide on a shared store, for a profiler.
+    /// Let each caller of Tidegate make this many decisions on a Redis, for a profiler.
     RedisProfile {
         workload: Workload,
+        #[arg(value_parser = positive())]
         decisions: u32,
     },
     /// Serve a bare hello world. Started by `server`, not by people.
-    Hello {
-        listen: String,
-    },
-    /// Show the defects of peers.
-    Defects,
-    /// Let Tidegate alone run one scenario, for a profiler.
-    Profile {
-        scenario: Scenario,
-        decisions: u32,
-    },
-    /// Measure one contender's memory in this process. Started by the `bytes` scenario, not by
-    /// people.
-    Footprint {
-        who: String,
-        keys: u32,
-    },
+    #[command(hide = true)]
+    Hello { listen: String },
+    /// Measure one contender's memory in this process. Started by the scenario `bytes`, not by people.
+    #[command(hide = true)]
+    Footprint { who: String, keys: u32 },
 }
 
-/// The options of a measurement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Options {
+/// The length of a measurement.
+#[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rounds {
     /// Turns that each contender gets.
-    pub(crate) rounds: usize,
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = positive())]
+    pub(crate) rounds: u32,
+}
+
+/// The options of a measurement in this process.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    pub(crate) rounds: Rounds,
     /// Keys in the scenarios that use many keys.
+    #[arg(long, value_name = "N", default_value_t = MANY, value_parser = positive())]
     pub(crate) keys: u32,
+    /// Measure this scenario alone; may be given several times.
+    #[arg(long, value_name = "SCENARIO")]
+    pub(crate) only: Vec<Scenario>,
+    /// Print the names of the scenarios and what they measure.
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+/// A parser of numbers from 1.
+fn positive() -> RangedI64ValueParser<u32> {
+    value_parser!(u32).range(1..)
+}
+
+/// The name of `value` on the command line and in tables.
+pub(crate) fn name(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+// === impl BenchLine ===
+
+impl BenchLine {
+    /// The request; the default is to measure in this process.
+    pub(crate) fn request(self) -> BenchRequest {
+        self.request.unwrap_or(BenchRequest::InProcess(self.options))
+    }
+}
+
+// === impl Options ===
+
+impl Options {
     /// The scenarios to measure.
-    pub(crate) scenarios: Vec<Scenario>,
-}
-
-pub(crate) const HELP: &str = "\
-usage: cargo xtask bench [in-process] [--rounds N] [--keys N] [--only SCENARIO]...
-       cargo xtask bench server [--rounds N]
-       cargo xtask bench middleware [--rounds N]
-       cargo xtask bench redis [--rounds N]
-       cargo xtask bench attempts [--rounds N]
-       cargo xtask bench overload [--rounds N]
-       cargo xtask bench defects
-       cargo xtask bench profile SCENARIO DECISIONS
-       cargo xtask bench middleware-profile STACK REQUESTS
-       cargo xtask bench redis-profile WORKLOAD DECISIONS
-       cargo xtask bench -- --list | --help
-
-in-process      measure decisions in this process, Tidegate beside its peers (the default)
-server          measure the decision server beside a hello world and a peer, over loopback
-middleware      measure the layers around a hello world on axum, beside a peer's, over loopback
-redis           measure the shared store beside scripts for one purpose, on a Redis it starts
-attempts        measure abuse logs beside the script they come from, on a Redis it starts
-overload        measure what gets done under more requests than a Redis it starts can answer
-defects         show what peers get wrong, by asking them
-profile         let Tidegate alone make this many decisions: for perf, or valgrind --tool=callgrind
-middleware-profile
-                the same with requests through a stack of layers
-redis-profile   the same on a Redis, this many decisions by each of the callers
-
---rounds N      turns of each contender in a scenario (default 9)
---keys N        keys where there are many (default 1000000)
---only NAME     this scenario alone; may be given several times
---list          print the names of the scenarios and what they measure
-
-Prints Markdown on standard output and progress on standard error. A missed bar is reported and
-does not fail the command.
-";
-
-const WORDS: [&str; 14] = [
-    "in-process",
-    "server",
-    "middleware",
-    "redis",
-    "attempts",
-    "overload",
-    "defects",
-    "profile",
-    "middleware-profile",
-    "redis-profile",
-    "--rounds",
-    "--keys",
-    "--only",
-    "--list",
-];
-
-/// Parses the command-line words that follow the program's name.
-pub(crate) fn parse(words: &[String]) -> Result<Request, String> {
-    let mut options = Options { rounds: 9, keys: MANY, scenarios: Vec::new() };
-    let mut words = words.iter().map(String::as_str);
-    let mut measure: fn(Options) -> Request = Request::InProcess;
-    let mut first = true;
-    while let Some(word) = words.next() {
-        match word {
-            "in-process" if first => {}
-            "server" if first => measure = Request::Server,
-            "middleware" if first => measure = Request::Middleware,
-            "middleware-app" if first => {
-                let stack = stack(word, words.next())?;
-                let listen = words.next().ok_or("middleware-app needs an address")?.to_owned();
-                return Ok(Request::MiddlewareApp { stack, listen });
-            }
-            "middleware-profile" if first => {
-                let stack = stack(word, words.next())?;
-                let requests = number(word, words.next())?;
-                return Ok(Request::MiddlewareProfile { stack, requests });
-            }
-            "redis" if first => measure = Request::Redis,
-            "attempts" if first => measure = Request::Attempts,
-            "overload" if first => measure = Request::Overload,
-            "redis-profile" if first => {
-                let workload = workload(word, words.next())?;
-                let decisions = number(word, words.next())?;
-                return Ok(Request::RedisProfile { workload, decisions });
-            }
-            "hello" if first => {
-                let listen = words.next().ok_or("hello needs an address")?.to_owned();
-                return Ok(Request::Hello { listen });
-            }
-            "defects" if first => return nothing_after(word, words.next(), Request::Defects),
-            "profile" if first => {
-                let scenario = scenario(word, words.next())?;
-                let decisions = number(word, words.next())?;
-                return Ok(Request::Profile { scenario, decisions });
-            }
-            "footprint" if first => {
-                let who = words.next().ok_or("footprint needs a contender")?.to_owned();
-                return Ok(Request::Footprint { who, keys: number("footprint", words.next())? });
-            }
-            "--help" | "-h" => return Ok(Request::Help),
-            "--list" => return Ok(Request::List),
-            "--rounds" => options.rounds = number(word, words.next())? as usize,
-            "--keys" => options.keys = number(word, words.next())?,
-            "--only" => options.scenarios.push(scenario(word, words.next())?),
-            other => {
-                let known = WORDS.join(", ");
-                return Err(format!("unknown argument `{other}`; known are {known}\n\n{HELP}"));
-            }
-        }
-        first = false;
+    pub(crate) fn scenarios(&self) -> &[Scenario] {
+        if self.only.is_empty() { Scenario::value_variants() } else { &self.only }
     }
-    if options.scenarios.is_empty() {
-        options.scenarios.extend(Scenario::ALL);
-    }
-    Ok(measure(options))
-}
-
-fn nothing_after(word: &str, next: Option<&str>, request: Request) -> Result<Request, String> {
-    match next {
-        None => Ok(request),
-        Some(extra) => Err(format!("`{word}` takes nothing, but `{extra}` follows it")),
-    }
-}
-
-fn number(word: &str, value: Option<&str>) -> Result<u32, String> {
-    let number = value.and_then(|value| value.parse().ok()).filter(|number| *number > 0);
-    number.ok_or_else(|| format!("`{word}` needs a number from 1 to {}", u32::MAX))
-}
-
-fn workload(word: &str, name: Option<&str>) -> Result<Workload, String> {
-    let found = Workload::ALL.into_iter().find(|workload| Some(workload.name()) == name);
-    let known = || Workload::ALL.map(Workload::name).join(", ");
-    found.ok_or_else(|| format!("`{word}` needs one of {}", known()))
-}
-
-fn stack(word: &str, name: Option<&str>) -> Result<Stack, String> {
-    let found = Stack::ALL.into_iter().find(|stack| Some(stack.name()) == name);
-    found.ok_or_else(|| format!("`{word}` needs one of {}", Stack::ALL.map(Stack::name).join(", ")))
-}
-
-fn scenario(word: &str, name: Option<&str>) -> Result<Scenario, String> {
-    let known = || Scenario::ALL.map(Scenario::name).join(", ");
-    let name = name.ok_or_else(|| format!("`{word}` needs one of {}", known()))?;
-    Scenario::ALL
-        .into_iter()
-        .find(|scenario| scenario.name() == name)
-        .ok_or_else(|| format!("no scenario is named `{name}`; there are {}", known()))
 }
 
 #[cfg(test)]

@@ -1,128 +1,81 @@
 //! The performance bars that Tidegate is held to, and whether it met them.
 
-use crate::scenarios::{Found, Outcome, Scenario};
+use std::fmt::Display;
 
-/// A bar: the bound on one figure of a scenario, or on the ratio of two.
-#[derive(Clone, Copy, Debug)]
-struct Bar {
-    scenario: Scenario,
-    what: &'static str,
-    measure: Measure,
-    bound: Bound,
-    /// A better value to aim for beyond the bound.
-    aim: Option<f64>,
-}
+use Bound::{AtLeast, AtMost};
 
-#[derive(Clone, Copy, Debug)]
-enum Measure {
-    /// The ratio of the medians of two contenders.
-    Ratio(&'static str, &'static str),
-    /// Bytes per key of a contender.
-    Bytes(&'static str),
-}
+use crate::args::name;
+use crate::measure::ratio;
+use crate::report::shown;
+use crate::scenarios::{Scenario, ScenarioFigures, ScenarioOutcome};
 
+/// The bound that a bar sets on a figure.
 #[derive(Clone, Copy, Debug)]
-enum Bound {
+pub(crate) enum Bound {
     AtMost(f64),
     AtLeast(f64),
+    Below(f64),
+    Exactly(f64),
 }
 
-/// A bar, the figure that was measured, and whether it met the bar.
-#[derive(Clone, Debug)]
-pub(crate) struct Verdict {
-    pub(crate) scenario: &'static str,
-    /// The bar in words.
-    pub(crate) bar: String,
-    pub(crate) measured: f64,
-    pub(crate) met: bool,
-}
-
+const OURS: &str = "tidegate";
 const FIVE: &str = "tidegate, five limits (atomic)";
 
-/// The bars for decisions in process.
-const BARS: [Bar; 6] = [
-    Bar {
-        scenario: Scenario::Hot,
-        what: "time per decision, to governor",
-        measure: Measure::Ratio("tidegate", "governor"),
-        bound: Bound::AtMost(0.75),
-        aim: Some(0.4),
-    },
-    Bar {
-        scenario: Scenario::Uniform,
-        what: "time per decision, to governor",
-        measure: Measure::Ratio("tidegate", "governor"),
-        bound: Bound::AtMost(0.35),
-        aim: Some(0.22),
-    },
-    Bar {
-        scenario: Scenario::Threads,
-        what: "decisions per second, to governor",
-        measure: Measure::Ratio("tidegate", "governor"),
-        bound: Bound::AtLeast(3.3),
-        aim: Some(4.5),
-    },
-    Bar {
-        scenario: Scenario::FiveHot,
-        what: "time of five limits, to one",
-        measure: Measure::Ratio(FIVE, "tidegate"),
-        bound: Bound::AtMost(4.0),
-        aim: None,
-    },
-    Bar {
-        scenario: Scenario::FiveUniform,
-        what: "time of five limits, to one",
-        measure: Measure::Ratio(FIVE, "tidegate"),
-        bound: Bound::AtMost(4.0),
-        aim: None,
-    },
-    Bar {
-        scenario: Scenario::Bytes,
-        what: "bytes per key",
-        measure: Measure::Bytes("tidegate"),
-        bound: Bound::AtMost(48.0),
-        aim: Some(32.0),
-    },
-];
-
-/// The verdicts on all bars that belong to the scenarios that were run.
-pub(crate) fn verdicts(outcomes: &[Outcome]) -> Vec<Verdict> {
-    let of_outcome = |outcome| BARS.iter().filter_map(move |bar| bar.verdict(outcome));
-    outcomes.iter().flat_map(of_outcome).collect()
+/// The verdicts on the bars of the scenarios that were run, as rows of a table.
+pub(crate) fn verdicts(outcomes: &[ScenarioOutcome]) -> impl Iterator<Item = String> {
+    outcomes.iter().filter_map(verdict)
 }
 
-// === impl Bar ===
-
-impl Bar {
-    fn verdict(&self, outcome: &Outcome) -> Option<Verdict> {
-        if outcome.scenario != self.scenario {
-            return None;
+/// The verdict on the bar of one scenario, if it has a bar: on the ratio of the medians of two
+/// contenders, or on bytes per key.
+fn verdict(outcome: &ScenarioOutcome) -> Option<String> {
+    let to_governor = [OURS, "governor"];
+    let (what, [of, to], bound) = match outcome.scenario {
+        Scenario::Hot => ("time per decision, to governor (aim 0.4)", to_governor, AtMost(0.75)),
+        Scenario::Uniform => {
+            ("time per decision, to governor (aim 0.22)", to_governor, AtMost(0.35))
         }
-        let measured = self.measure.of(&outcome.found)?;
-        let (sign, bound, met) = match self.bound {
-            Bound::AtMost(bound) => ("≤", bound, measured <= bound),
-            Bound::AtLeast(bound) => ("≥", bound, measured >= bound),
+        Scenario::Threads => {
+            ("decisions per second, to governor (aim 4.5)", to_governor, AtLeast(3.3))
+        }
+        Scenario::FiveHot | Scenario::FiveUniform => {
+            ("time of five limits, to one", [FIVE, OURS], AtMost(4.0))
+        }
+        Scenario::Bytes => ("bytes per key (aim 32)", [OURS, ""], AtMost(48.0)),
+        _ => return None,
+    };
+    let measured = match &outcome.found {
+        ScenarioFigures::Timed(tables) => {
+            let (_, rows) = tables.first()?;
+            let figures = |name| rows.iter().find(|row| row.name == name).map(|row| &row.figures);
+            ratio(figures(of)?, figures(to)?)
+        }
+        ScenarioFigures::Bytes(footprints) => {
+            footprints.iter().find(|footprint| footprint.name == of)?.bytes_per_key
+        }
+    };
+    Some(bound.verdict(name(&outcome.scenario), what, Some(measured)))
+}
+
+// === impl Bound ===
+
+impl Bound {
+    /// A row of the table of bars: what was measured, the bar, the figure, and whether it met the
+    /// bar.
+    pub(crate) fn verdict(self, about: impl Display, what: &str, measured: Option<f64>) -> String {
+        let figure = measured.unwrap_or(f64::NAN);
+        let (sign, bound, met) = match self {
+            Self::AtMost(bound) => ("≤", bound, figure <= bound),
+            Self::AtLeast(bound) => ("≥", bound, figure >= bound),
+            Self::Below(bound) => ("<", bound, figure < bound),
+            Self::Exactly(bound) => ("=", bound, (figure - bound).abs() < f64::EPSILON),
         };
-        let aim = self.aim.map_or_else(String::new, |aim| format!(" (aim {aim})"));
-        let bar = format!("{} {sign} {bound}{aim}", self.what);
-        Some(Verdict { scenario: self.scenario.name(), bar, measured, met })
-    }
-}
-
-// === impl Measure ===
-
-impl Measure {
-    fn of(self, found: &Found) -> Option<f64> {
-        match (self, found) {
-            (Self::Ratio(of, to), Found::Nanos(rows) | Found::Throughput { wall: rows, .. }) => {
-                let row = |name| rows.iter().find(|row| row.name == name);
-                Some(row(of)?.ratio_to(row(to)?))
-            }
-            (Self::Bytes(of), Found::Bytes(footprints)) => {
-                Some(footprints.iter().find(|footprint| footprint.name == of)?.bytes_per_key)
-            }
-            (Self::Ratio(..), Found::Bytes(_)) | (Self::Bytes(_), _) => None,
-        }
+        let word = match measured {
+            None => "not measured",
+            Some(_) if met => "met",
+            Some(_) => "**MISSED**",
+        };
+        format!("{about} | {what} {sign} {bound} | {} | {word}", shown(measured, 3))
     }
 }
 

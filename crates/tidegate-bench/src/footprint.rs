@@ -8,7 +8,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::Fallible;
-use crate::contenders::{Contender, Governor, Numbers, Shapes, Throttlecrab, Tidegate};
+use crate::contenders::{BenchNumbers, Contender, Governor, Shapes, Throttlecrab, Tidegate};
 use crate::workload::Stream;
 
 /// One contender's memory.
@@ -24,6 +24,17 @@ pub(crate) struct Footprint {
 const NAMES: [&str; 3] = ["governor", "throttlecrab", "tidegate"];
 /// Keys that are built at a time, so that their text takes little memory.
 const AT_ONCE: u32 = 4_096;
+
+// === impl Footprint ===
+
+impl Footprint {
+    /// A row of the table of footprints after meeting `keys` keys.
+    pub(crate) fn row(&self, keys: u32) -> String {
+        let without = self.exact.map(|exact| format!("{} of {keys}", keys.saturating_sub(exact)));
+        let without = without.as_deref().unwrap_or("–");
+        format!("{} | {:.1} | {without}", self.name, self.bytes_per_key)
+    }
+}
 
 /// Measures every contender, each in a process of its own.
 pub(crate) fn all(keys: u32) -> Fallible<Vec<Footprint>> {
@@ -49,14 +60,14 @@ pub(crate) fn all(keys: u32) -> Fallible<Vec<Footprint>> {
 /// number of keys with a counter of their own.
 pub(crate) fn child(who: &str, keys: u32) -> Fallible<()> {
     let before = resident()?;
+    let numbers = BenchNumbers::ROOMY;
     match who {
-        "governor" => println!("{}", growth(&mut Governor::new(Numbers::ROOMY), keys, before)?),
+        "governor" => println!("{}", growth(&mut Governor::<1>::new(numbers), keys, before)?),
         "throttlecrab" => {
-            let mut throttlecrab = Throttlecrab::new(Numbers::ROOMY, keys);
-            println!("{}", growth(&mut throttlecrab, keys, before)?);
+            println!("{}", growth(&mut Throttlecrab::new(numbers, keys), keys, before)?);
         }
         "tidegate" => {
-            let mut tidegate = Tidegate::new(Shapes::Bucket, Numbers::ROOMY, keys)?;
+            let mut tidegate = Tidegate::new(Shapes::Bucket, numbers, keys)?;
             let growth = growth(&mut tidegate, keys, before)?;
             println!("{growth} {}", tidegate.buckets_held());
         }

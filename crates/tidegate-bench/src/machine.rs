@@ -3,16 +3,17 @@
 use std::fs;
 use std::process::Command;
 
-/// Facts about the machine, the toolchain and the commit: each a label and its value.
-pub(crate) fn facts() -> Vec<(&'static str, String)> {
-    vec![
+/// Facts about the machine, the toolchain and the commit, each on a line of a Markdown list.
+pub(crate) fn facts() -> String {
+    let facts = [
         ("machine", format!("{}, {} cores", processor(), cores())),
         ("kernel", said("uname", &["-sr"])),
         ("compiler", said("rustc", &["--version"])),
         ("date", said("date", &["--utc", "+%F"])),
         ("load average at the end", load()),
         ("commit", commit()),
-    ]
+    ];
+    facts.iter().map(|(fact, value)| format!("- {fact}: {value}\n")).collect()
 }
 
 fn processor() -> String {

@@ -14,12 +14,14 @@
 
 mod args;
 mod bars;
+mod callgrind;
 mod contenders;
 mod defects;
 mod footprint;
 mod machine;
 mod measure;
 mod middleware;
+mod policy;
 mod redis;
 mod report;
 mod scenarios;
@@ -29,38 +31,32 @@ mod workload;
 use std::error::Error;
 use std::process::ExitCode;
 
-use args::{HELP, Options, Request};
-use measure::progress;
-use scenarios::Scenario;
+use clap::Parser as _;
+
+use args::{BenchLine, BenchRequest};
 
 /// The result of anything here that can fail; its error is a message for the person who ran it.
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let done = match args::parse(&words) {
-        Ok(Request::Help) => {
-            print!("{HELP}");
+    let done = match BenchLine::parse().request() {
+        BenchRequest::InProcess(options) if options.list => {
+            scenarios::list();
             Ok(())
         }
-        Ok(Request::List) => {
-            list();
-            Ok(())
-        }
-        Ok(Request::InProcess(options)) => in_process(&options),
-        Ok(Request::Server(options)) => server::run(&options),
-        Ok(Request::Middleware(options)) => middleware::run(&options),
-        Ok(Request::MiddlewareApp { stack, listen }) => middleware::serve(stack, &listen),
-        Ok(Request::MiddlewareProfile { stack, requests }) => middleware::profile(stack, requests),
-        Ok(Request::Redis(options)) => redis::run(&options),
-        Ok(Request::Attempts(options)) => redis::attempts(&options),
-        Ok(Request::Overload(options)) => redis::overload(&options),
-        Ok(Request::RedisProfile { workload, decisions }) => redis::profile(workload, decisions),
-        Ok(Request::Hello { listen }) => server::hello(&listen),
-        Ok(Request::Defects) => defects::show(),
-        Ok(Request::Profile { scenario, decisions }) => scenario.profile(decisions),
-        Ok(Request::Footprint { who, keys }) => footprint::child(&who, keys),
-        Err(mistake) => Err(mistake.into()),
+        BenchRequest::InProcess(options) => scenarios::run(&options),
+        BenchRequest::Server(options) => server::run(options),
+        BenchRequest::Middleware(options) => middleware::run(options),
+        BenchRequest::MiddlewareApp { stack, listen } => middleware::serve(stack, &listen),
+        BenchRequest::MiddlewareProfile { stack, requests } => middleware::profile(stack, requests),
+        BenchRequest::Redis(options) => redis::run(options),
+        BenchRequest::Attempts(options) => redis::attempts(options),
+        BenchRequest::Overload(options) => redis::overload(options),
+        BenchRequest::RedisProfile { workload, decisions } => redis::profile(workload, decisions),
+        BenchRequest::Hello { listen } => server::hello(&listen),
+        BenchRequest::Defects => defects::show(),
+        BenchRequest::Profile { scenario, decisions } => scenario.profile(decisions),
+        BenchRequest::Footprint { who, keys } => footprint::child(&who, keys),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -69,21 +65,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn list() {
-    for scenario in Scenario::ALL {
-        println!("{:<16}{}", scenario.name(), scenario.about());
-    }
-}
-
-/// Runs the scenarios and prints the report. A bar that is missed is reported and is no failure:
-/// this is a measurement, on a machine that may have been busy.
-fn in_process(options: &Options) -> Fallible<()> {
-    let mut outcomes = Vec::new();
-    for scenario in &options.scenarios {
-        outcomes.push(scenario.run(options)?);
-    }
-    println!("{}", report::whole(&outcomes, options));
-    Ok(())
 }

@@ -11,7 +11,7 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use crate::Fallible;
-use crate::contenders::{Contender, Tally};
+use crate::contenders::{BenchTally, Contender};
 use crate::workload::Stream;
 
 /// Length of a contender's turn, before the next contender is measured.
@@ -25,13 +25,13 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     /// Nanoseconds of processor time per decision, or million decisions per second.
     pub(crate) figures: Vec<f64>,
-    /// The share of requests that were admitted, over all rounds.
-    pub(crate) admitted: f64,
+    /// How the requests of all rounds were decided.
+    pub(crate) tally: BenchTally,
 }
 
 /// The result of one contender's turn on one thread.
 struct Turn {
-    tally: Tally,
+    tally: BenchTally,
     wall: Duration,
     /// Time on a processor, or `None` where the system does not report it.
     processor: Option<Duration>,
@@ -39,78 +39,64 @@ struct Turn {
 
 /// A contender's position in the stream of requests.
 #[derive(Clone, Copy)]
-struct Cursor(usize);
+pub(crate) struct StreamCursor(usize);
 
-/// Measures nanoseconds of processor time per decision of each contender; they take turns.
+/// A contender's position in the stream, for each of two threads. Each has its own half of the
+/// stream, so the two do not ask for the same key in step.
+type Cursors = [StreamCursor; 2];
+
+/// Takes one turn of a contender, and returns its figures in one or more units.
+type Turns<const UNITS: usize> =
+    fn(&mut dyn Contender, &Stream, &mut Cursors) -> Fallible<(BenchTally, [f64; UNITS])>;
+
+/// Lets the contenders take turns, over several rounds, and returns their rows in each unit of `turns`.
 ///
 /// Before the first round every contender meets every key once, so that growing a table is not
 /// measured.
-pub(crate) fn alternate(
+pub(crate) fn alternate<const UNITS: usize>(
     label: &str,
     mut contenders: Vec<Box<dyn Contender>>,
     (all, stream): (&Stream, &Stream),
-    rounds: usize,
-) -> Fallible<Vec<Row>> {
-    let mut rows = introduce(label, &mut contenders, all, rounds)?;
-    let mut cursors = vec![Cursor(0); contenders.len()];
-    for round in 1..=rounds {
-        progress(label, round, rounds);
-        for ((contender, row), cursor) in contenders.iter_mut().zip(&mut rows).zip(&mut cursors) {
-            let turn = turn(contender.as_mut(), stream, cursor)?;
-            row.figures.push(turn.nanos());
-            row.admitted += turn.tally.share() / rounds as f64;
-        }
+    rounds: u32,
+    turns: Turns<UNITS>,
+) -> Fallible<[Vec<Row>; UNITS]> {
+    progress(label, 0, rounds);
+    let mut rows = [const { Vec::new() }; UNITS];
+    for contender in &mut contenders {
+        contender.run(all, 0, all.len()).checked(contender.name())?;
+        let row = Row { name: contender.name(), figures: Vec::new(), tally: BenchTally::default() };
+        rows.iter_mut().for_each(|rows| rows.push(row.clone()));
     }
-    Ok(rows)
-}
-
-/// Measures each contender on two threads, in turns: million decisions per second, first by wall
-/// clock, then per second in which both threads had a processor.
-pub(crate) fn alternate_threads(
-    label: &str,
-    mut contenders: Vec<Box<dyn Contender>>,
-    (all, stream): (&Stream, &Stream),
-    rounds: usize,
-) -> Fallible<[Vec<Row>; 2]> {
-    let mut rows = introduce(label, &mut contenders, all, rounds)?;
-    let mut by_processor = rows.clone();
-    // Each thread has its own half of the stream, so the two do not ask for the same key in step.
-    let mut cursors = vec![[Cursor(0), Cursor(stream.len() / 2)]; contenders.len()];
+    let mut cursors = vec![[StreamCursor(0), StreamCursor(stream.len() / 2)]; contenders.len()];
     for round in 1..=rounds {
         progress(label, round, rounds);
-        let rows = rows.iter_mut().zip(&mut by_processor);
-        for ((contender, (wall, processor)), cursors) in
-            contenders.iter().zip(rows).zip(&mut cursors)
-        {
-            let turns = together(contender.as_ref(), stream, cursors)?;
-            wall.figures.push(turns.iter().map(Turn::millions_per_second).sum());
-            processor.figures.push(turns.iter().map(|turn| 1e3 / turn.nanos()).sum());
-            let shares: f64 = turns.iter().map(|turn| turn.tally.share()).sum();
-            for row in [wall, processor] {
-                row.admitted += shares / (turns.len() * rounds) as f64;
+        for (place, contender) in contenders.iter_mut().enumerate() {
+            let (tally, figures) = turns(contender.as_mut(), stream, &mut cursors[place])?;
+            for (rows, figure) in rows.iter_mut().zip(figures) {
+                rows[place].figures.push(figure);
+                rows[place].tally += tally;
             }
         }
     }
-    Ok([rows, by_processor])
-}
-
-fn introduce(
-    label: &str,
-    contenders: &mut [Box<dyn Contender>],
-    all: &Stream,
-    rounds: usize,
-) -> Fallible<Vec<Row>> {
-    progress(label, 0, rounds);
-    let mut rows = Vec::new();
-    for contender in contenders {
-        contender.run(all, 0, all.len()).checked(contender.name())?;
-        rows.push(Row { name: contender.name(), figures: Vec::new(), admitted: 0.0 });
-    }
     Ok(rows)
 }
 
-fn turn(contender: &mut dyn Contender, stream: &Stream, cursor: &mut Cursor) -> Fallible<Turn> {
-    let mut tally = Tally::default();
+/// A turn on this thread: nanoseconds of processor time per decision.
+pub(crate) fn alone(
+    contender: &mut dyn Contender,
+    stream: &Stream,
+    [cursor, _]: &mut Cursors,
+) -> Fallible<(BenchTally, [f64; 1])> {
+    let turn = turn(contender, stream, cursor)?;
+    Ok((turn.tally, [turn.nanos()]))
+}
+
+fn turn(
+    contender: &mut dyn Contender,
+    stream: &Stream,
+    cursor: &mut StreamCursor,
+) -> Fallible<Turn> {
+    let mut tally = BenchTally::default();
     let (start, before) = (Instant::now(), on_processor());
     let wall = loop {
         tally += contender.run(stream, cursor.advance(stream), CHUNK);
@@ -123,12 +109,13 @@ fn turn(contender: &mut dyn Contender, stream: &Stream, cursor: &mut Cursor) -> 
     Ok(Turn { tally: tally.checked(contender.name())?, wall, processor })
 }
 
-/// Runs one turn on as many threads as there are cursors.
-fn together(
-    contender: &dyn Contender,
+/// A turn on two threads: million decisions per second, first by wall clock, then per second in
+/// which both threads had a processor.
+pub(crate) fn together(
+    contender: &mut dyn Contender,
     stream: &Stream,
-    cursors: &mut [Cursor],
-) -> Fallible<Vec<Turn>> {
+    cursors: &mut Cursors,
+) -> Fallible<(BenchTally, [f64; 2])> {
     let handles: Option<Vec<_>> = cursors.iter().map(|_| contender.shared()).collect();
     let handles = handles.ok_or("this contender cannot be shared between threads")?;
     let barrier = Barrier::new(cursors.len());
@@ -146,7 +133,14 @@ fn together(
         let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
         joined.map(|turn| turn.unwrap_or_else(|_| Err("a thread panicked".into()))).collect()
     });
-    Ok(turns.into_iter().collect::<Result<_, _>>()?)
+    let (mut tally, mut wall, mut processor) = (BenchTally::default(), 0.0, 0.0);
+    for turn in turns {
+        let turn = turn?;
+        tally += turn.tally;
+        wall += turn.millions_per_second();
+        processor += 1e3 / turn.nanos();
+    }
+    Ok((tally, [wall, processor]))
 }
 
 /// Processor time of this thread so far. The kernel updates it at every tick, so it may lag by a
@@ -156,7 +150,7 @@ pub(crate) fn on_processor() -> Option<Duration> {
     Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
-pub(crate) fn progress(label: &str, round: usize, rounds: usize) {
+pub(crate) fn progress(label: &str, round: u32, rounds: u32) {
     match round {
         0 => eprint!("{label}: preparing"),
         _ => eprint!("\r\x1b[K{label}: round {round} of {rounds}"),
@@ -177,19 +171,15 @@ pub(crate) fn median(figures: &[f64]) -> f64 {
     }
 }
 
-// === impl Row ===
+/// The ratio of the medians of two contenders' figures.
+pub(crate) fn ratio(figures: &[f64], base: &[f64]) -> f64 {
+    median(figures) / median(base)
+}
 
-impl Row {
-    /// The ratio of the medians of this row and `other`.
-    pub(crate) fn ratio_to(&self, other: &Self) -> f64 {
-        median(&self.figures) / median(&other.figures)
-    }
-
-    /// The smallest and the largest ratio to `other` within one round.
-    pub(crate) fn spread_to(&self, other: &Self) -> (f64, f64) {
-        let ratios = self.figures.iter().zip(&other.figures).map(|(mine, theirs)| mine / theirs);
-        ratios.fold((f64::INFINITY, 0.0), |(low, high), ratio| (ratio.min(low), ratio.max(high)))
-    }
+/// The smallest and the largest ratio of two contenders' figures within one round.
+pub(crate) fn spread(figures: &[f64], base: &[f64]) -> (f64, f64) {
+    let ratios = figures.iter().zip(base).map(|(mine, theirs)| mine / theirs);
+    ratios.fold((f64::INFINITY, 0.0), |(low, high), ratio| (ratio.min(low), ratio.max(high)))
 }
 
 // === impl Turn ===
@@ -207,9 +197,9 @@ impl Turn {
     }
 }
 
-// === impl Cursor ===
+// === impl StreamCursor ===
 
-impl Cursor {
+impl StreamCursor {
     /// Moves on by one chunk and returns its start; begins anew at the end of the stream.
     const fn advance(&mut self, stream: &Stream) -> usize {
         let start = if self.0 + CHUNK > stream.len() { 0 } else { self.0 };

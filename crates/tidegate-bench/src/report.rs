@@ -1,119 +1,82 @@
-//! The report: Markdown, as it stands in `docs/benchmarks.md`.
+//! The reports: Markdown, as it stands in `docs/benchmarks.md`.
 
-use std::fmt::Write as _;
+use std::fmt;
 
-use crate::args::Options;
-use crate::bars::verdicts;
-use crate::footprint::Footprint;
 use crate::machine;
-use crate::measure::{Row, median};
-use crate::scenarios::{Found, Outcome, Scenario};
+use crate::measure::{ratio, spread};
 
-/// Writes the whole report: where it was measured, the bars, the figures.
-pub(crate) fn whole(outcomes: &[Outcome], options: &Options) -> String {
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = write_whole(&mut text, outcomes, options);
-    text
-}
+/// The text of a report: facts about the run, then tables.
+pub(crate) struct BenchReport(String);
 
-fn write_whole(
-    text: &mut String,
-    outcomes: &[Outcome],
-    options: &Options,
-) -> Result<(), std::fmt::Error> {
-    for (fact, value) in machine::facts() {
-        writeln!(text, "- {fact}: {value}")?;
+// === impl BenchReport ===
+
+impl BenchReport {
+    /// A report that begins with facts about the machine and the command that measured.
+    pub(crate) fn new(command: &str) -> Self {
+        Self(format!("{}- command: `cargo xtask bench {command}`\n", machine::facts()))
     }
-    writeln!(text, "- command: `{}`", command(options))?;
-    write_bars(text, outcomes)?;
-    if outcomes.iter().any(|outcome| matches!(outcome.found, Found::Nanos(_))) {
-        write_heading(text, "ns per decision")?;
+
+    /// Adds another fact; to be called before any table is added.
+    pub(crate) fn fact(&mut self, fact: &str) {
+        self.0 += &format!("- {fact}\n");
     }
-    for outcome in outcomes {
-        if let Found::Nanos(rows) = &outcome.found {
-            write_rows(text, outcome.scenario, rows)?;
+
+    /// Adds a paragraph.
+    pub(crate) fn say(&mut self, text: &str) {
+        self.0 += &format!("\n{text}\n");
+    }
+
+    /// Adds a table, unless it has no rows. Titles and cells are separated by ` | `; a column whose
+    /// title ends with a colon is aligned right.
+    pub(crate) fn table(&mut self, titles: &str, rows: impl IntoIterator<Item = String>) {
+        let rows: String = rows.into_iter().map(|row| format!("| {row} |\n")).collect();
+        if !rows.is_empty() {
+            let column = |title| match str::strip_suffix(title, ":") {
+                Some(number) => (number, "---:"),
+                None => (title, "---"),
+            };
+            let (titles, lines): (Vec<&str>, Vec<&str>) = titles.split(" | ").map(column).unzip();
+            self.0 += &format!("\n| {} |\n|{}|\n{rows}", titles.join(" | "), lines.join("|"));
         }
     }
-    for outcome in outcomes {
-        match &outcome.found {
-            Found::Nanos(_) => {}
-            Found::Throughput { wall, processor } => {
-                for (unit, rows) in [("M/s", wall), ("M per s of both processors", processor)] {
-                    write_heading(text, unit)?;
-                    write_rows(text, outcome.scenario, rows)?;
-                }
-            }
-            Found::Bytes(footprints) => write_footprints(text, footprints, options.keys)?,
-        }
+
+    /// Adds the table of bars, whose rows are made by [`Bound::verdict`](crate::bars::Bound::verdict).
+    pub(crate) fn bars(&mut self, about: &str, rows: impl IntoIterator<Item = String>) {
+        self.table(&format!("{about} | bar | measured: | "), rows);
     }
-    Ok(())
 }
 
-fn command(options: &Options) -> String {
-    let mut command = format!("cargo xtask bench --rounds {}", options.rounds);
-    let _ = write!(command, " --keys {}", options.keys);
-    if options.scenarios != Scenario::ALL {
-        for scenario in &options.scenarios {
-            let _ = write!(command, " --only {}", scenario.name());
-        }
+impl fmt::Display for BenchReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
-    command
 }
 
-fn write_bars(text: &mut String, outcomes: &[Outcome]) -> Result<(), std::fmt::Error> {
-    let verdicts = verdicts(outcomes);
-    if verdicts.is_empty() {
-        return Ok(());
-    }
-    writeln!(text, "\n| scenario | bar | measured | |\n|---|---|---:|---|")?;
-    for verdict in verdicts {
-        let word = if verdict.met { "met" } else { "**MISSED**" };
-        writeln!(
-            text,
-            "| {} | {} | {:.2} | {word} |",
-            verdict.scenario, verdict.bar, verdict.measured
-        )?;
-    }
-    Ok(())
+/// Formats a figure, or a dash if there is none.
+pub(crate) fn shown(figure: Option<f64>, digits: usize) -> String {
+    let figure = figure.filter(|figure| figure.is_finite());
+    figure.map_or_else(|| "–".to_owned(), |figure| format!("{figure:.digits$}"))
 }
 
-fn write_heading(text: &mut String, unit: &str) -> Result<(), std::fmt::Error> {
-    writeln!(text, "\n| scenario | contender | {unit} | ratio | in rounds | admitted |")?;
-    writeln!(text, "|---|---|---:|---:|---:|---:|")
+/// The ratio of the medians and its spread over the rounds, as two columns.
+pub(crate) fn compared(figures: &[f64], base: Option<&[f64]>) -> String {
+    let Some(base) = base else { return "– | –".to_owned() };
+    let (low, high) = spread(figures, base);
+    format!("{:.2} | {low:.2}–{high:.2}", ratio(figures, base))
 }
 
-/// Writes the rows of one scenario; ratios are to the first of them.
-fn write_rows(text: &mut String, scenario: Scenario, rows: &[Row]) -> Result<(), std::fmt::Error> {
-    let Some(base) = rows.first() else { return Ok(()) };
-    for row in rows {
-        let (low, high) = row.spread_to(base);
-        writeln!(
-            text,
-            "| {} | {} | {:.1} | {:.2} | {low:.2}–{high:.2} | {:.0} % |",
-            scenario.name(),
-            row.name,
-            median(&row.figures),
-            row.ratio_to(base),
-            100.0 * row.admitted
-        )?;
-    }
-    Ok(())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn write_footprints(
-    text: &mut String,
-    footprints: &[Footprint],
-    keys: u32,
-) -> Result<(), std::fmt::Error> {
-    writeln!(text, "\n| contender | bytes per key | keys without a counter of their own |")?;
-    writeln!(text, "|---|---:|---:|")?;
-    for Footprint { name, bytes_per_key, exact } in footprints {
-        let without = match exact {
-            None => "–".to_owned(),
-            Some(exact) => format!("{} of {keys}", keys.saturating_sub(*exact)),
-        };
-        writeln!(text, "| {name} | {bytes_per_key:.1} | {without} |")?;
+    #[test]
+    fn columns_of_numbers_are_aligned_right_and_an_empty_table_is_left_out() {
+        let mut report = BenchReport(String::new());
+        report.table("who | per second: | ", ["us | 7 | met".to_owned()]);
+        report.table("who", []);
+        assert_eq!(
+            report.to_string(),
+            "\n| who | per second |  |\n|---|---:|---|\n| us | 7 | met |\n"
+        );
     }
-    Ok(())
 }

@@ -16,11 +16,12 @@
 
 mod invisible;
 
-use core::fmt;
 use std::borrow::Cow;
 
 use caseless::Caseless as _;
 use unicode_normalization::UnicodeNormalization as _;
+
+use crate::secret::debug_as;
 
 /// The login name of an account, folded. An ASCII name that is typed in its folded form is borrowed, so
 /// it costs no allocation.
@@ -77,12 +78,7 @@ impl<'a> From<Cow<'a, str>> for Account<'a> {
     }
 }
 
-impl fmt::Debug for Account<'_> {
-    /// Leaves out the name, which is private.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Account")
-    }
-}
+debug_as!(Account<'_>, "Account");
 
 fn folded(typed: &str) -> Cow<'_, str> {
     if typed.is_ascii() {

@@ -31,7 +31,7 @@ pub enum Amendment {
 
 /// One counter, given by its subject or by its name in the list of blocks.
 #[derive(Clone, Copy, Debug)]
-pub enum Counter<'a> {
+pub enum CounterRef<'a> {
     /// The counter of a subject, by a charge of it and its key.
     Of(Charge<'a>, Key<'a>),
     /// A counter that [`Store::blocks`](crate::Store::blocks) has listed, by its name in the list.
@@ -90,9 +90,9 @@ pub struct Listed {
     pub block: Block,
 }
 
-// === impl Counter ===
+// === impl CounterRef ===
 
-impl Counter<'_> {
+impl CounterRef<'_> {
     /// The names of the counter: the one it was listed by, or those it has in a store with this naming.
     #[must_use]
     pub fn names(&self, naming: &Naming) -> Names {

@@ -8,6 +8,7 @@
 
 use core::fmt;
 
+use crate::named::names;
 use crate::time::{MAX_EXACT, Span, Timestamp};
 
 /// A block: all requests on one counter are refused until it ends.
@@ -92,9 +93,7 @@ impl Block {
     /// The level that still counts at `now`: each whole hour since the end of the block takes one off.
     #[must_use]
     pub fn standing(&self, now: Timestamp) -> Option<Level> {
-        let hours = now.since(self.until).as_micros() / Level::DECAY.as_micros();
-        let hours = u8::try_from(hours).unwrap_or(u8::MAX);
-        Level::from_number(self.level?.get().saturating_sub(hours))
+        Level::from_number(self.level?.decayed(self.until, now))
     }
 
     /// When the block no longer raises the level of a later one: an hour per level after its end.
@@ -126,28 +125,13 @@ impl Block {
 
 // === impl BlockScope ===
 
+names!(BlockScope { Temp: "temp", Long: "long", Operator: "operator" });
+
 impl BlockScope {
-    /// Everything that can begin a block.
-    pub const ALL: [Self; 3] = [Self::Temp, Self::Long, Self::Operator];
-
-    /// The name used in answers and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Temp => "temp",
-            Self::Long => "long",
-            Self::Operator => "operator",
-        }
-    }
-
     /// The number that the scope is stored as; never zero.
     #[must_use]
     pub const fn code(self) -> u8 {
-        match self {
-            Self::Temp => 1,
-            Self::Long => 2,
-            Self::Operator => 3,
-        }
+        self as u8 + 1
     }
 
     /// The scope that is stored as this number, if there is one.
@@ -177,6 +161,12 @@ impl Level {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.get() == number)
+    }
+
+    /// The number of the level that is left at `now` of a block that ended at `ended`; zero for none.
+    fn decayed(self, ended: Timestamp, now: Timestamp) -> u8 {
+        let hours = now.since(ended).as_micros() / Self::DECAY.as_micros();
+        self.get().saturating_sub(u8::try_from(hours).unwrap_or(u8::MAX))
     }
 
     /// How long a block of this level lasts.
@@ -230,12 +220,8 @@ impl Ladder {
     /// Each whole hour since that end takes one level off.
     #[must_use]
     pub fn next(&self, last: Option<(Level, Timestamp)>, now: Timestamp) -> Level {
-        let standing = last.map_or(0, |(level, ended)| {
-            let hours = now.since(ended).as_micros() / Level::DECAY.as_micros();
-            u64::from(level.get()).saturating_sub(hours)
-        });
-        let next = u8::try_from(standing + 1).unwrap_or(u8::MAX);
-        let next = next.clamp(self.from.get(), self.to.get());
+        let standing = last.map_or(0, |(level, ended)| level.decayed(ended, now));
+        let next = (standing + 1).clamp(self.from.get(), self.to.get());
         Level::from_number(next).unwrap_or(self.to)
     }
 

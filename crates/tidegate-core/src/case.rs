@@ -150,7 +150,7 @@ impl<'a> Case<'a> {
 
     /// Shortens the deadline of the store to `left`, because the rest of it has passed.
     pub const fn hurry(&mut self, left: Span) {
-        self.batch.hurry(left);
+        self.batch.deadline = left;
     }
 
     /// Sets the decision that was made without the store, in place of the store's answer.
@@ -159,7 +159,7 @@ impl<'a> Case<'a> {
         self.number = None;
         (self.verdict, self.binding) = (failsafe.verdict, 0);
         self.failsafe = Some(failsafe);
-        Decision::of(self)
+        Decision(self)
     }
 
     /// Fills in the charges: which limits apply, on which keys, for how much.
@@ -171,14 +171,14 @@ impl<'a> Case<'a> {
     pub fn resolve(&mut self, digests: &Digests) {
         let facts = self.batch.facts_under(self.policy.class_fact());
         let (weight, limits) = (self.weight, self.policy.limits());
-        self.batch.clear();
-        self.batch.hurry(self.policy.deadline());
+        self.batch.charges.clear();
+        self.batch.deadline = self.policy.deadline();
         self.readings.clear();
         self.number = None;
         self.failsafe = None;
         for limit in limits {
             let Some(digest) = digests.key(limit, facts) else { continue };
-            match limit.special() {
+            match &limit.special {
                 None => self.batch.push(charge(limit, digest, weight, facts)),
                 Some(special) => {
                     if let Some(member) = special.member(digests, facts) {

@@ -8,7 +8,7 @@
 use arrayvec::ArrayVec;
 
 use crate::address::Prefix;
-use crate::amendment::{Counter, Naming};
+use crate::amendment::{CounterRef, Naming};
 use crate::cost::Cost;
 use crate::key::Key;
 use crate::limit::{Limit, Names, Stage, Stamp};
@@ -38,9 +38,10 @@ pub struct Charge<'a> {
 /// fills it; a [`Store`](crate::Store) executes it as one step.
 #[derive(Clone, Debug)]
 pub struct Batch<'a> {
-    facts: Facts<'a>,
-    deadline: Span,
-    charges: ArrayVec<Charge<'a>, MAX_LIMITS>,
+    /// The facts that limits count by.
+    pub(crate) facts: Facts<'a>,
+    pub(crate) deadline: Span,
+    pub(crate) charges: ArrayVec<Charge<'a>, MAX_LIMITS>,
 }
 
 /// What a store found: one reading per charge, in the same order, all at one instant. The caller
@@ -53,7 +54,7 @@ pub struct Readings {
 
 /// Which charges of a batch are written, as [`plan`] decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct WritePlan {
     admitted: bool,
     writes: u16,
 }
@@ -68,7 +69,7 @@ pub struct Plan {
 ///   An abuse log on a ladder is written if it refuses itself: that begins the block.
 #[must_use]
 #[inline]
-pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clone) -> Plan {
+pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clone) -> WritePlan {
     let (mut asked, mut refused, mut global_refused, mut fits) = (false, false, false, 0);
     for (index, (charge, room)) in (0..).zip(met.clone()) {
         asked = true;
@@ -80,9 +81,9 @@ pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clon
         }
     }
     if !refused {
-        return Plan { admitted: asked, writes: fits };
+        return WritePlan { admitted: asked, writes: fits };
     }
-    Plan { admitted: false, writes: attempts(met, global_refused) }
+    WritePlan { admitted: false, writes: attempts(met, global_refused) }
 }
 
 /// Decides a part of a batch after another part of it was refused, for stores that cannot look at all
@@ -92,13 +93,13 @@ pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clon
 pub fn plan_after<'c, 'a: 'c>(
     globally: bool,
     met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clone,
-) -> Plan {
+) -> WritePlan {
     let refuses = |(charge, room): (&Charge<'_>, Room)| {
         let limit = charge.limit;
         !room.is_now() && !limit.is_shadow() && limit.stage() == Stage::Global
     };
     let global_refused = globally || met.clone().any(refuses);
-    Plan { admitted: false, writes: attempts(met, global_refused) }
+    WritePlan { admitted: false, writes: attempts(met, global_refused) }
 }
 
 /// The charges of a refused batch that are written all the same.
@@ -213,7 +214,7 @@ impl<'a> Charge<'a> {
     /// [chapter 8](crate::book::ch8_changing_numbers) says.
     #[must_use]
     pub fn written_under(&self, stamp: u16) -> Option<&'a Shape> {
-        self.limit.shapes().get(usize::from(stamp))
+        self.limit.shapes.get(usize::from(stamp))
     }
 
     /// Where the periods of a calendar quota lie; `None` for every other shape. Ask once per
@@ -241,16 +242,6 @@ impl<'a> Batch<'a> {
         Facts { subject: self.facts.subject, class }
     }
 
-    /// The facts that limits count by.
-    pub(crate) const fn facts(&self) -> Facts<'a> {
-        self.facts
-    }
-
-    #[inline]
-    pub(crate) fn clear(&mut self) {
-        self.charges.clear();
-    }
-
     /// Adds a charge, unless the batch is full. Policies never have more than [`MAX_LIMITS`].
     #[inline]
     pub(crate) fn push(&mut self, charge: Charge<'a>) {
@@ -268,10 +259,6 @@ impl<'a> Batch<'a> {
     #[inline]
     pub fn charges(&self) -> &[Charge<'a>] {
         &self.charges
-    }
-
-    pub(crate) const fn hurry(&mut self, left: Span) {
-        self.deadline = left;
     }
 
     /// How long a store may take for the whole batch: the policy's
@@ -300,14 +287,14 @@ impl<'a> Batch<'a> {
     /// The names of the counters, one for each charge and in the same order.
     #[must_use]
     pub fn names(&self, naming: &Naming) -> Vec<Names> {
-        let counter = |charge: &Charge<'a>| Counter::Of(*charge, self.key(charge));
+        let counter = |charge: &Charge<'a>| CounterRef::Of(*charge, self.key(charge));
         self.charges.iter().map(|charge| counter(charge).names(naming)).collect()
     }
 
     /// The key of one charge of the batch, for stores that spell keys out.
     #[must_use]
     pub const fn key(&self, charge: &Charge<'a>) -> Key<'a> {
-        Key::new(charge.limit, self.facts)
+        Key { limit: charge.limit, facts: self.facts }
     }
 }
 
@@ -358,9 +345,9 @@ impl Default for Readings {
     }
 }
 
-// === impl Plan ===
+// === impl WritePlan ===
 
-impl Plan {
+impl WritePlan {
     /// This plan without its writes, for a look without a charge.
     #[must_use]
     #[inline]

@@ -18,7 +18,7 @@ use crate::time::{Span, Timestamp};
 /// Branch on the [`verdict`](Self::verdict); the rest is for headers, logs and explanations.
 #[must_use = "a decision that nobody looks at has limited nothing"]
 #[derive(Clone, Copy, Debug)]
-pub struct Decision<'d>(&'d Case<'d>);
+pub struct Decision<'d>(pub(crate) &'d Case<'d>);
 
 /// What to do with the request. If it exceeds a limit, the policy's [`Overflow`] chooses one of the
 /// last three.
@@ -257,10 +257,6 @@ fn left_with(reading: &Reading) -> Room {
 // === impl Decision ===
 
 impl<'d> Decision<'d> {
-    pub(crate) const fn of(case: &'d Case<'d>) -> Self {
-        Self(case)
-    }
-
     /// What to do with the request.
     #[must_use]
     #[inline]

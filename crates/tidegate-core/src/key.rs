@@ -19,12 +19,12 @@ use core::hash::Hasher as _;
 
 use foldhash::SharedSeed;
 use foldhash::fast::FoldHasher;
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 use siphasher::sip::SipHasher13;
 
 use crate::limit::{Limit, Names};
-use crate::secret::Secret;
+use crate::secret::{Secret, debug_as, hmac};
 use crate::subject::{Dimension, Fact, Facts, Scope, Values};
 
 /// The longest part of a key, in bytes once escaped; longer ones are hashed by [`KeyNames`].
@@ -39,8 +39,8 @@ pub const MAX_KEY: usize = 2048;
 /// subjects are different, whatever their values contain.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
-    limit: &'a Limit,
-    facts: Facts<'a>,
+    pub(crate) limit: &'a Limit,
+    pub(crate) facts: Facts<'a>,
 }
 
 /// Spells keys out as text, hiding what is private behind a secret.
@@ -66,14 +66,6 @@ pub struct Digests {
     members: SipHasher13,
 }
 
-// === impl Key ===
-
-impl<'a> Key<'a> {
-    pub(crate) const fn new(limit: &'a Limit, facts: Facts<'a>) -> Self {
-        Self { limit, facts }
-    }
-}
-
 // === impl KeyNames ===
 
 impl KeyNames {
@@ -81,10 +73,7 @@ impl KeyNames {
     /// secret, accounts, addresses, devices and agents have other keys and so start anew.
     #[must_use]
     pub fn new(secret: &[u8; 32]) -> Self {
-        // A key shorter than the hash's block is padded with zeros: that is how HMAC is defined.
-        let mut block = [0; 64];
-        block[..secret.len()].copy_from_slice(secret);
-        Self(Hmac::new(&block.into()))
+        Self(hmac(secret))
     }
 
     /// Writes the text of `key`, without allocating.
@@ -93,7 +82,7 @@ impl KeyNames {
     ///
     /// Those of `out`, and no others: every key has a text.
     pub fn write(&self, key: &Key<'_>, out: &mut impl fmt::Write) -> fmt::Result {
-        match key.limit.trial() {
+        match key.limit.trial {
             Some(node) => self.write_trial(key.limit, node, out),
             None => self.write_facts(key.limit, |by| key.facts.get(by), out),
         }
@@ -163,8 +152,8 @@ impl KeyNames {
     fn shown(&self, key: &Key<'_>) -> Option<String> {
         const SHOWN: [Dimension; 2] = [Dimension::Device, Dimension::Agent];
         let Key { limit, facts } = key;
-        let later = limit.dimensions().get(1..)?;
-        if limit.trial().is_some() || !later.iter().any(|by| SHOWN.contains(by)) {
+        let later = limit.dimensions.get(1..)?;
+        if limit.trial.is_some() || !later.iter().any(|by| SHOWN.contains(by)) {
             return None;
         }
         let fact = |by: Dimension| match facts.get(by)? {
@@ -204,11 +193,7 @@ impl KeyNames {
     }
 }
 
-impl fmt::Debug for KeyNames {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KeyNames(secret)")
-    }
-}
+debug_as!(KeyNames, "KeyNames(secret)");
 
 // === impl Digests ===
 
@@ -254,7 +239,7 @@ impl Digests {
     #[inline(always)]
     pub(crate) fn key(&self, limit: &Limit, facts: Facts<'_>) -> Option<u64> {
         let mut digest = limit.id();
-        let (mut value, rest) = match limit.dimensions() {
+        let (mut value, rest) = match &*limit.dimensions {
             [first, rest @ ..] => (self.fact(facts, *first)?, rest),
             [] => (0, [].as_slice()),
         };
@@ -309,11 +294,7 @@ impl Digests {
     }
 }
 
-impl fmt::Debug for Digests {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Digests(secret)")
-    }
-}
+debug_as!(Digests, "Digests(secret)");
 
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)

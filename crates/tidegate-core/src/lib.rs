@@ -2,12 +2,12 @@
 //!
 //! This crate is arithmetic and data. It reads no clock, does no I/O, spawns nothing and uses no
 //! floats: the same inputs give the same answers on every machine. What it needs from outside comes
-//! through two ports, [`Store`] for state and [`Clock`] for time, and every rule takes `now` as an
-//! argument.
+//! through three ports, [`Store`] for counters, [`Fleet`] for what nodes agree on, and [`Clock`] for time;
+//! every rule takes `now` as an argument.
 //!
 //! # The book
 //!
-//! Twelve short chapters with examples that are run with the tests. Start here if you want to know
+//! Short chapters with examples that are run with the tests. Start here if you want to know
 //! *why*; the reference below says *what*.
 //!
 //! 1. [What a limit is](book::ch1_what_a_limit_is): N admits N and denies N + 1
@@ -22,6 +22,8 @@
 //! 10. [What it really cost](book::ch10_what_it_really_cost): tickets, settled at most once
 //! 11. [Too many tries](book::ch11_too_many_tries): attempts, blocks, the ladder
 //! 12. [When the store fails](book::ch12_when_the_store_fails): three modes, a breaker, exact local caps
+//! 13. [Waiting in line](book::ch13_waiting_in_line): a bounded queue, fair between tenants
+//! 14. [When an upstream fails](book::ch14_when_an_upstream_fails): one call of a whole fleet tries again
 //!
 //! # The path of a request
 //!
@@ -40,6 +42,8 @@
 //! | correct | [`Ticket`], [`Settlement`], [`Receipt`]; [`Outcomes`] |
 //! | block, unblock, forget | [`Amendment`], [`Block`], [`Level`], [`Ladder`] |
 //! | go on without a store | [`Standby`]: [`Failover`], [`Guardrails`], [`Mirror`]; [`Failsafe`], [`Signal`] |
+//! | wait in line | [`FairQueue`], [`QueueBounds`]; [`Arrival`], [`Seat`], [`Armed`], [`Aftermath`] |
+//! | leave a failing upstream alone | [`Breaker`], [`BreakerSettings`], [`Clearance`]; [`Fleet`], [`Accord`], [`agree`] |
 //!
 //! An engine does all of this in one call. Here are the same steps by hand; the loop plays the part of a
 //! store that has never seen this bucket:
@@ -79,19 +83,23 @@ mod address;
 mod amendment;
 mod block;
 pub mod book;
+mod breaker;
 mod case;
 mod charge;
 mod cost;
 mod decision;
 pub mod failover;
+mod fleet;
 mod kept;
 mod key;
 mod limit;
 mod name;
+mod named;
 mod outcome;
 mod overrides;
 mod policy;
 mod preset;
+mod queue;
 mod record;
 mod rfc3339;
 mod secret;
@@ -108,17 +116,27 @@ mod trial;
 
 pub use account::Account;
 pub use address::{Prefix, PrefixLength, is_within_share};
-pub use amendment::{Amended, Amendment, Blocks, Counter, Listed, Naming, Outcome, Page};
+pub use amendment::{Amended, Amendment, Blocks, CounterRef, Listed, Naming, Outcome, Page};
 pub use block::{Block, BlockScope, Ladder, LadderError, Level};
+pub use breaker::{
+    Breaker, BreakerCause, BreakerChange, BreakerInput, BreakerOutputs, BreakerSettings,
+    BreakerSettingsError, BreakerSignal, BreakerState, CallOutcome, Clearance, FleetCall,
+    LEASE_SLACK, Pass, ProbePass,
+};
 pub use case::Case;
-pub use charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan, plan_after};
+pub use charge::{Batch, Charge, MAX_LIMITS, Readings, WritePlan, plan, plan_after};
 pub use cost::{Cost, CostError, CostRule};
 pub use decision::{Decision, Denial, Explanation, Retry, Status, TooManyRequests, Verdict, fold};
 pub use failover::{
     Alarm, Asked, Cap, Cause, Course, Failover, Failsafe, Failure, Generation, Guarded, Guardrails,
     Headroom, Input, Mirror, Outputs, Probe, Severity, Signal, Standby, Standing, Transition,
 };
-pub use kept::{Head, Kept};
+pub use fleet::{
+    Accord, AccordState, Agreed, CLOSED_KEPT, Changed, Cursor, FLEET_DEADLINE, FLEET_POLL_EVERY,
+    Fleet, FleetError, FleetStep, Forced, Holder, Lease, MAX_CHANGED, MAX_FLEET_NAME, Motion,
+    agree, is_fleet_name,
+};
+pub use kept::{AttemptsHead, Kept};
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
 pub use limit::{Limit, LimitError, MAX_FORMER, Names, Stage, Stamp};
 pub use name::{Name, NameError};
@@ -129,15 +147,19 @@ pub use policy::{
     PolicySpec, Protects,
 };
 pub use preset::Preset;
+pub use queue::{
+    Aftermath, Armed, Arrival, Closing, Departure, FairQueue, Forecast, Parting, QueueBounds,
+    QueueBoundsError, Seat, TurnedAway,
+};
 pub use record::{Flaw, Record};
 pub use rfc3339::Rfc3339;
 pub use secret::{Secret, SecretError};
-pub use settlement::{Move, Receipt, Settled, Settlement, Way};
+pub use settlement::{Move, MoveDirection, Receipt, Settled, Settlement};
 pub use shape::*;
 pub use step::{Met, Step, Stepped, Write, carry_over};
 pub use store::{Changes, Store, StoreError, Usage};
 pub use subject::{Dimension, Fact, Scope, Subject, Values};
 pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
 pub use tighten::{Allowance, Sharing, effective, tighten};
-pub use time::{Clock, MAX_EXACT, ManualClock, Span, Timestamp};
+pub use time::{Clock, MAX_EXACT, ManualClock, Span, SpanError, Timestamp};
 pub use trial::Trial;

@@ -14,6 +14,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::cost::{Cost, CostRule};
 use crate::name::Name;
+use crate::named::names;
 use crate::outcome::Outcomes;
 use crate::overrides::{Applies, Override, Overrides};
 use crate::shape::Shape;
@@ -39,7 +40,7 @@ pub struct Limit {
     name: Name,
     scope: Scope,
     /// The dimensions of the scope, as a list that is quicker to walk.
-    dimensions: Box<[Dimension]>,
+    pub(crate) dimensions: Box<[Dimension]>,
     stage: Stage,
     shadow: bool,
     cost: CostRule,
@@ -47,17 +48,17 @@ pub struct Limit {
     named_key: bool,
     forgives: bool,
     outcomes: Option<Outcomes>,
-    special: Option<Special>,
+    pub(crate) special: Option<Special>,
     /// Every shape this limit has had, so that state written under an earlier one can be read.
     /// Stored state names its shape by its place here; the places never change.
-    shapes: Vec<Shape>,
+    pub(crate) shapes: Vec<Shape>,
     current: Stamp,
     overrides: Overrides,
     /// How the names of the limit's counters ended before reloads.
     former: Former,
     id: u64,
     /// The node whose probes this limit is for; `None` for every limit of a policy.
-    trial: Option<u64>,
+    pub(crate) trial: Option<u64>,
 }
 
 /// When a limit is asked, relative to the others of its policy.
@@ -222,11 +223,6 @@ impl Limit {
         self.scope
     }
 
-    #[inline]
-    pub(crate) const fn dimensions(&self) -> &[Dimension] {
-        &self.dimensions
-    }
-
     /// The stage in which the limit is asked, which a denial by it names as its source.
     #[must_use]
     pub const fn stage(&self) -> Stage {
@@ -282,11 +278,6 @@ impl Limit {
         self.special.and_then(|special| special.distinct)
     }
 
-    #[inline]
-    pub(crate) const fn special(&self) -> Option<&Special> {
-        self.special.as_ref()
-    }
-
     /// The units that a request takes. An attempt takes one, whatever it weighs.
     #[inline]
     pub(crate) fn units(&self, weight: Cost) -> Cost {
@@ -300,11 +291,6 @@ impl Limit {
     #[must_use]
     pub fn shape(&self) -> &Shape {
         self.shape_at(self.current)
-    }
-
-    /// Every shape this limit has had; their places never change.
-    pub(crate) fn shapes(&self) -> &[Shape] {
-        &self.shapes
     }
 
     #[inline]
@@ -409,9 +395,10 @@ impl Limit {
         form + ending
     }
 
-    /// Writes the part of a key that follows the subject.
+    /// Writes the part of a key that follows the subject: the limit's name where no length tells it from
+    /// others of its kind, and the length.
     pub(crate) fn write_key_suffix(&self, out: &mut impl fmt::Write) -> fmt::Result {
-        if self.named_key || !self.shape().has_length() {
+        if self.named_key || matches!(self.shape(), Shape::Attempts(_)) {
             write!(out, ":limit:{}", self.name)?;
         }
         self.shape().write_length(out)
@@ -426,23 +413,14 @@ impl Limit {
         });
         match u16::try_from(place) {
             Ok(place) if place <= Stamp::MAX => Ok(Stamp(place)),
-            _ => Err(LimitError::TooManyNumbers { limit: self.name.clone() }),
+            _ => Err(LimitError::TooManyNumbers(self.name.clone())),
         }
     }
 }
 
 // === impl Stage ===
 
-impl Stage {
-    /// The name used in answers, as the source of a denial.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Global => "global",
-            Self::Action => "action",
-        }
-    }
-}
+names!(Stage { Global: "global", Action: "action" });
 
 // === impl Stamp ===
 

@@ -20,9 +20,10 @@ pub struct Override {
 
 /// The subjects that an override is for: by one value of a dimension, or by a pattern for its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Selector {
-    Exact(Dimension, Box<[u8]>),
-    Pattern(Dimension, Box<[u8]>),
+pub(crate) struct Selector {
+    dimension: Dimension,
+    value: Box<[u8]>,
+    is_pattern: bool,
 }
 
 /// The overrides of one limit, ready for look-up.
@@ -91,7 +92,7 @@ impl Override {
                 Prefix::rolled_up(ip, length).to_bytes().into()
             }
         };
-        Ok(Self { selector: Selector::Exact(dimension, value), shape })
+        Ok(Self { selector: Selector { dimension, value, is_pattern: false }, shape })
     }
 
     /// An override for every value that matches `pattern`, in which `*` stands for any text.
@@ -105,10 +106,10 @@ impl Override {
         shape: Shape,
     ) -> Result<Self, OverrideError> {
         match dimension.values() {
-            Values::Text | Values::Private => Ok(Self {
-                selector: Selector::Pattern(dimension, pattern.as_bytes().into()),
-                shape,
-            }),
+            Values::Text | Values::Private => {
+                let value = pattern.as_bytes().into();
+                Ok(Self { selector: Selector { dimension, value, is_pattern: true }, shape })
+            }
             Values::Accounts | Values::Addresses(_) => Err(OverrideError::NoPattern(dimension)),
         }
     }
@@ -125,23 +126,20 @@ impl Overrides {
         selector: Selector,
         stamp: Stamp,
     ) -> Result<(), OverrideError> {
-        let (Selector::Exact(dimension, _) | Selector::Pattern(dimension, _)) = &selector;
+        let Selector { dimension, is_pattern, .. } = selector;
         // A plan is there to select numbers, although no limit counts by it.
-        if !scope.contains(*dimension) && *dimension != Dimension::Plan {
-            return Err(OverrideError::OutsideScope(*dimension));
+        if !scope.contains(dimension) && dimension != Dimension::Plan {
+            return Err(OverrideError::OutsideScope(dimension));
         }
         let applies = Applies { stamp, role: selector.role() };
-        match selector {
-            Selector::Exact(dimension, value) => match self.place(dimension, &value) {
-                Ok(_) => return Err(OverrideError::Duplicate(dimension)),
-                Err(place) => self.exact.insert(place, Rule { dimension, value, applies }),
-            },
-            Selector::Pattern(..) if self.patterns.len() == Self::MAX_PATTERNS => {
+        let rule = Rule { dimension, value: selector.value, applies };
+        match self.place(dimension, &rule.value) {
+            _ if is_pattern && self.patterns.len() == Self::MAX_PATTERNS => {
                 return Err(OverrideError::TooManyPatterns);
             }
-            Selector::Pattern(dimension, value) => {
-                self.patterns.push(Rule { dimension, value, applies });
-            }
+            _ if is_pattern => self.patterns.push(rule),
+            Ok(_) => return Err(OverrideError::Duplicate(dimension)),
+            Err(place) => self.exact.insert(place, rule),
         }
         Ok(())
     }
@@ -215,10 +213,9 @@ impl Overrides {
 
 impl Selector {
     fn role(&self) -> u32 {
-        let (kind, Self::Exact(dimension, value) | Self::Pattern(dimension, value)) =
-            (matches!(self, Self::Pattern(..)), self);
-        let sip = SipHasher13::new_with_keys(u64::from(*dimension as u8), u64::from(kind));
-        u32::try_from(sip.hash(value) >> 32).unwrap_or_default().max(1)
+        let (dimension, kind) = (u64::from(self.dimension as u8), u64::from(self.is_pattern));
+        let sip = SipHasher13::new_with_keys(dimension, kind);
+        u32::try_from(sip.hash(&self.value) >> 32).unwrap_or_default().max(1)
     }
 }
 

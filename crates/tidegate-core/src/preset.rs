@@ -34,6 +34,7 @@
 use crate::block::{Ladder, Level};
 use crate::limit::Limit;
 use crate::name::Name;
+use crate::named::names;
 use crate::policy::{FailureMode, PolicySpec, Protects};
 use crate::shape::{Attempts, Bucket, Rate, Shape};
 use crate::subject::{Dimension, Scope};
@@ -69,160 +70,42 @@ use Level::{L1, L2, L3, L4, L5, L6};
 
 const TEN: Span = Span::from_secs(10 * 60);
 
-const USUAL: Row = Row {
-    name: "",
-    by: &[],
-    distinct: None,
-    unvouched: true,
-    forgives: false,
-    failures: 0,
-    per: TEN,
-    blocks: Some((L1, L5)),
-};
-
-/// The row for a wider IPv6 prefix, with four or sixteen times the failures of the /64: an attacker who
-/// holds a /48 has 65,536 subnets to guess from. It begins no block, because a whole neighbourhood may
-/// share the prefix, and it counts in a bucket, which takes little memory for each of many keys.
-const WIDE: Row = Row { per: Span::HOUR, blocks: None, ..USUAL };
-
 // The limits by address come first, the narrowest before the others. On a cluster they are asked apart
 // from those by account, and what an earlier limit has counted is given back a moment after a later one
 // has refused. Until then it counts: were the account first, a handful of requests in flight from a
 // blocked address would be enough to block any account.
 const LOGIN: [Row; 10] = [
-    Row { name: "login-prefix", by: &[Ip], failures: 60, per: Span::HOUR, ..USUAL },
-    Row { name: "login-prefix-56", by: &[Ip56], failures: 240, ..WIDE },
-    Row { name: "login-prefix-48", by: &[Ip48], failures: 960, ..WIDE },
-    Row {
-        name: "login-agent",
-        by: &[Ip, Agent],
-        failures: 30,
-        per: Span::HOUR,
-        blocks: Some((L1, L4)),
-        ..USUAL
-    },
-    Row {
-        name: "login-spray",
-        by: &[Ip],
-        distinct: Some(Account),
-        failures: 20,
-        blocks: Some((L3, L5)),
-        ..USUAL
-    },
-    Row {
-        name: "login-account",
-        by: &[Account],
-        forgives: true,
-        failures: 5,
-        blocks: Some((L1, L4)),
-        ..USUAL
-    },
+    Row::new("login-prefix", &[Ip], 60, Span::HOUR, (L1, L5)),
+    Row::wide("login-prefix-56", &[Ip56], 240),
+    Row::wide("login-prefix-48", &[Ip48], 960),
+    Row::new("login-agent", &[Ip, Agent], 30, Span::HOUR, (L1, L4)),
+    Row::new("login-spray", &[Ip], 20, TEN, (L3, L5)).of_distinct(Account),
+    Row::new("login-account", &[Account], 5, TEN, (L1, L4)).forgiving(),
     // Against the patient, who stay below the limit above, or wait for the owner to clear it.
-    Row {
-        name: "login-account-day",
-        by: &[Account],
-        failures: 15,
-        per: Span::DAY,
-        blocks: Some((L5, L5)),
-        ..USUAL
-    },
-    Row {
-        name: "login-device",
-        by: &[Account, Device],
-        unvouched: false,
-        forgives: true,
-        failures: 10,
-        per: Span::HOUR,
-        ..USUAL
-    },
+    Row::new("login-account-day", &[Account], 15, Span::DAY, (L5, L5)),
+    Row::new("login-device", &[Account, Device], 10, Span::HOUR, (L1, L5)).vouched().forgiving(),
     // Against an attacker with many vouched devices, each of which would be ten more guesses.
-    Row {
-        name: "login-devices",
-        by: &[Account],
-        distinct: Some(Device),
-        unvouched: false,
-        failures: 5,
-        per: Span::HOUR,
-        blocks: Some((L3, L5)),
-        ..USUAL
-    },
-    Row {
-        name: "login-distributed",
-        by: &[Account],
-        distinct: Some(Ip),
-        failures: 10,
-        blocks: Some((L3, L3)),
-        ..USUAL
-    },
+    Row::new("login-devices", &[Account], 5, Span::HOUR, (L3, L5)).vouched().of_distinct(Device),
+    Row::new("login-distributed", &[Account], 10, TEN, (L3, L3)).of_distinct(Ip),
 ];
 
 const OTP: [Row; 7] = [
-    Row {
-        name: "otp-prefix",
-        by: &[Ip],
-        failures: 20,
-        per: Span::HOUR,
-        blocks: Some((L2, L5)),
-        ..USUAL
-    },
-    Row { name: "otp-prefix-56", by: &[Ip56], failures: 80, ..WIDE },
-    Row { name: "otp-prefix-48", by: &[Ip48], failures: 320, ..WIDE },
-    Row {
-        name: "otp-agent",
-        by: &[Ip, Agent],
-        failures: 12,
-        per: Span::HOUR,
-        blocks: Some((L2, L4)),
-        ..USUAL
-    },
-    Row {
-        name: "otp-account",
-        by: &[Account],
-        forgives: true,
-        failures: 3,
-        per: Span::HOUR,
-        blocks: Some((L3, L6)),
-        ..USUAL
-    },
-    Row {
-        name: "otp-device",
-        by: &[Account, Device],
-        unvouched: false,
-        forgives: true,
-        failures: 3,
-        per: Span::HOUR,
-        blocks: Some((L3, L6)),
-        ..USUAL
-    },
+    Row::new("otp-prefix", &[Ip], 20, Span::HOUR, (L2, L5)),
+    Row::wide("otp-prefix-56", &[Ip56], 80),
+    Row::wide("otp-prefix-48", &[Ip48], 320),
+    Row::new("otp-agent", &[Ip, Agent], 12, Span::HOUR, (L2, L4)),
+    Row::new("otp-account", &[Account], 3, Span::HOUR, (L3, L6)).forgiving(),
+    Row::new("otp-device", &[Account, Device], 3, Span::HOUR, (L3, L6)).vouched().forgiving(),
     // Against an attacker who knows the password, and so can have any number of devices vouched for:
     // without this limit, each of them would be three more guesses.
-    Row {
-        name: "otp-devices",
-        by: &[Account],
-        distinct: Some(Device),
-        unvouched: false,
-        failures: 3,
-        per: Span::HOUR,
-        blocks: Some((L3, L6)),
-        ..USUAL
-    },
+    Row::new("otp-devices", &[Account], 3, Span::HOUR, (L3, L6)).vouched().of_distinct(Device),
 ];
 
 // === impl Preset ===
 
+names!(Preset { Login: "login", Otp: "otp" });
+
 impl Preset {
-    /// Every preset.
-    pub const ALL: [Self; 2] = [Self::Login, Self::Otp];
-
-    /// The name used in configuration.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Login => "login",
-            Self::Otp => "otp",
-        }
-    }
-
     /// What the preset protects.
     #[must_use]
     pub const fn protects(self) -> Protects {
@@ -280,6 +163,42 @@ impl Preset {
 // === impl Row ===
 
 impl Row {
+    /// A limit of this many failures in the time `per`, with blocks between these two levels. A device
+    /// that the host vouches for is exempt.
+    const fn new(
+        name: &'static str,
+        by: &'static [Dimension],
+        failures: u16,
+        per: Span,
+        blocks: (Level, Level),
+    ) -> Self {
+        let (distinct, blocks) = (None, Some(blocks));
+        Self { name, by, distinct, unvouched: true, forgives: false, failures, per, blocks }
+    }
+
+    /// A limit for a wider IPv6 prefix, with four or sixteen times the failures of the /64: an attacker
+    /// who holds a /48 has 65,536 subnets to guess from. It begins no block, because a whole
+    /// neighbourhood may share the prefix, and it counts in a bucket, which takes little memory for each
+    /// of many keys.
+    const fn wide(name: &'static str, by: &'static [Dimension], failures: u16) -> Self {
+        Self { blocks: None, ..Self::new(name, by, failures, Span::HOUR, (L1, L1)) }
+    }
+
+    /// Makes each value of `dimension` count once.
+    const fn of_distinct(self, dimension: Dimension) -> Self {
+        Self { distinct: Some(dimension), ..self }
+    }
+
+    /// Makes the limit hold for devices that the host vouches for, too.
+    const fn vouched(self) -> Self {
+        Self { unvouched: false, ..self }
+    }
+
+    /// Makes a success clear the failures before it.
+    const fn forgiving(self) -> Self {
+        Self { forgives: true, ..self }
+    }
+
     fn limit(&self) -> Option<Limit> {
         let scope = Scope::of(self.by.iter().copied());
         let limit = Limit::new(Name::try_new(self.name).ok()?, scope, self.shape()?);

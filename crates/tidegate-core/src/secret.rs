@@ -7,13 +7,24 @@
 //! So one day it has to be changed, and no count may begin anew because of that: together with the new
 //! secret a fleet is told the previous one, until everything counted under it has expired.
 
-use core::fmt;
-
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::key::KeyNames;
 use crate::ticket::Seal;
+
+/// Shows a type in debug output as this text and nothing else, because its contents are secret or private.
+macro_rules! debug_as {
+    ($type:ty, $text:literal) => {
+        impl core::fmt::Debug for $type {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str($text)
+            }
+        }
+    };
+}
+
+pub(crate) use debug_as;
 
 /// The secret of a fleet: all nodes that share a store have it, and nobody else knows it.
 #[derive(Clone, PartialEq, Eq)]
@@ -110,16 +121,17 @@ impl Secret {
 
     /// The key that is derived for one purpose. It tells nothing about the keys for other purposes.
     fn derived(&self, purpose: &[u8]) -> [u8; 32] {
-        let mut block = [0; 64];
-        block[..self.current.len()].copy_from_slice(&self.current);
-        Hmac::<Sha256>::new(&block.into()).chain_update(purpose).finalize().into_bytes().into()
+        hmac(&self.current).chain_update(purpose).finalize().into_bytes().into()
     }
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
-    }
+debug_as!(Secret, "Secret");
+
+/// HMAC-SHA-256 under a key, which is padded with zeros to the hash's block: that is how HMAC is defined.
+pub(crate) fn hmac(key: &[u8; 32]) -> Hmac<Sha256> {
+    let mut block = [0; 64];
+    block[..key.len()].copy_from_slice(key);
+    Hmac::new(&block.into())
 }
 
 #[cfg(test)]

@@ -29,14 +29,14 @@ pub struct Move<'a> {
     /// The counter, and the number of units.
     pub charge: Charge<'a>,
     /// Whether the units are given back or taken.
-    pub way: Way,
+    pub way: MoveDirection,
     /// The name of the counter when it was charged, for stores that go by names.
     pub key: Option<&'a str>,
 }
 
 /// The direction of a [`Move`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum MoveDirection {
     /// Units are given back, as far as they still count; never more than the limit holds.
     Back,
     /// All attempts that were counted are forgotten, but no block: the success of the request proves
@@ -168,9 +168,9 @@ impl<'a> Move<'a> {
         let limit = policies.limit(hold.limit)?;
         let cost = weight.map_or(0, |weight| limit.units(weight).get());
         let (units, way) = match cost.checked_sub(hold.taken.get()) {
-            Some(more) => (more, Way::There),
-            None if limit.forgives() => (hold.taken.get() - cost, Way::Forgive),
-            None => (hold.taken.get() - cost, Way::Back),
+            Some(more) => (more, MoveDirection::There),
+            None if limit.forgives() => (hold.taken.get() - cost, MoveDirection::Forgive),
+            None => (hold.taken.get() - cost, MoveDirection::Back),
         };
         let units = Cost::try_new(units).ok()?;
         let charge = Charge::new(limit, hold.digest, units, limit.applies_to(hold.role));
@@ -179,7 +179,7 @@ impl<'a> Move<'a> {
             return Some(Self { charge, way, key: hold.key.as_deref() });
         }
         // If a reload has changed the period, what was taken counted in a period that is no more.
-        let gone = way == Way::Back && hold.period != charge.shape().period_print();
+        let gone = way == MoveDirection::Back && hold.period != charge.shape().period_print();
         (!gone).then_some(Self { charge, way, key: hold.key.as_deref() })
     }
 }

@@ -22,12 +22,12 @@ mod tests;
 
 use arrayvec::ArrayVec;
 
-use crate::amendment::{Amended, Amendment, Counter, Outcome};
-use crate::charge::{Batch, Charge, MAX_LIMITS, Plan, Readings, plan, plan_after};
+use crate::amendment::{Amended, Amendment, CounterRef, Outcome};
+use crate::charge::{Batch, Charge, MAX_LIMITS, Readings, WritePlan, plan, plan_after};
 use crate::kept::Kept;
 use crate::record::Record;
 use crate::settlement::{Receipt, Settled, Settlement};
-use crate::shape::{Reading, Shape, Stale};
+use crate::shape::{Reading, Shape};
 use crate::store::StoreError;
 use crate::ticket::TicketId;
 use crate::time::Timestamp;
@@ -36,7 +36,7 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug)]
 pub struct Step {
     now: Timestamp,
-    plan: Plan,
+    plan: WritePlan,
     met: ArrayVec<Met, MAX_LIMITS>,
     writes: Vec<Write>,
 }
@@ -133,9 +133,10 @@ impl Step {
         let mut writes = Vec::with_capacity(met.len());
         for ((place, (charge, before)), met) in each().zip(&mut met) {
             if plan.writes(place) {
-                let taken = take(charge, before, now).map_err(|stale| stale.of_charge(place))?;
-                let (record, reading) = taken;
+                let taken = charge.take(before.map(|before| &before.kept), now);
+                let (kept, reading) = taken.map_err(|stale| stale.of_charge(place))?;
                 met.taken = Some(reading);
+                let record = changed(charge, before, Some(kept), now);
                 writes.extend(record.map(|record| Write { place, record: Some(record) }));
             }
         }
@@ -153,7 +154,7 @@ impl Step {
 
     /// Whether the charges are admitted, and which of them are counted.
     #[must_use]
-    pub const fn plan(&self) -> Plan {
+    pub const fn plan(&self) -> WritePlan {
         self.plan
     }
 
@@ -260,14 +261,14 @@ impl Amendment {
     /// None. It is a result only because the other steps are.
     pub fn amend(
         self,
-        counter: &Counter<'_>,
+        counter: &CounterRef<'_>,
         found: &[Option<Record>],
         now: Timestamp,
     ) -> Stepped<Amended> {
         let found = found.first().and_then(Option::as_ref);
         let charge = match counter {
-            Counter::Of(charge, _) => Some(charge),
-            Counter::Listed(_) => None,
+            CounterRef::Of(charge, _) => Some(charge),
+            CounterRef::Listed(_) => None,
         };
         let kept = found.map(|found| &found.kept);
         let after = match self.apply(kept, charge.map(Charge::shape), now) {
@@ -286,15 +287,6 @@ impl Amendment {
         let write = Write { place: 0, record: after };
         Ok((Amended { changed: true, block, at: now }, vec![write]))
     }
-}
-
-fn take(
-    charge: &Charge<'_>,
-    before: Option<&Record>,
-    now: Timestamp,
-) -> Result<(Option<Record>, Reading), Stale> {
-    let (kept, reading) = charge.take(before.map(|before| &before.kept), now)?;
-    Ok((changed(charge, before, Some(kept), now), reading))
 }
 
 /// The record that a charge leaves; `None` if it is the one that was found, so that nothing is written.

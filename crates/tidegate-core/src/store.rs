@@ -2,10 +2,10 @@
 
 use core::future::Future;
 
-use crate::amendment::{Amended, Amendment, Blocks, Counter, Page};
+use crate::amendment::{Amended, Amendment, Blocks, CounterRef, Page};
 use crate::charge::{Batch, Readings};
 use crate::settlement::{Receipt, Settlement};
-use crate::shape::{Kind, Stale};
+use crate::shape::{ShapeKind, Stale};
 use crate::time::{Span, Timestamp};
 
 /// Where counters are kept.
@@ -124,7 +124,7 @@ pub trait Store: Send + Sync {
     /// have.
     fn amend(
         &self,
-        counter: Counter<'_>,
+        counter: CounterRef<'_>,
         amendment: Amendment,
         within: Span,
     ) -> impl Future<Output = Result<Amended, StoreError>> + Send;
@@ -178,8 +178,8 @@ pub trait Store: Send + Sync {
 /// What a store in this process holds at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Counters that differ from fresh ones, by kind in the order of [`Kind::ALL`].
-    pub entries: [usize; Kind::ALL.len()],
+    /// Counters that differ from fresh ones, by kind in the order of [`ShapeKind::ALL`].
+    pub entries: [usize; ShapeKind::ALL.len()],
     /// The most memory the store can take, in bytes.
     pub max_bytes: usize,
 }
@@ -189,7 +189,7 @@ pub struct Usage {
 impl Usage {
     /// Counters of one kind that differ from fresh ones.
     #[must_use]
-    pub const fn of(&self, kind: Kind) -> usize {
+    pub const fn of(&self, kind: ShapeKind) -> usize {
         self.entries[kind as usize]
     }
 }

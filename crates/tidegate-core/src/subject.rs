@@ -127,34 +127,49 @@ impl fmt::Debug for Scope {
 
 // === impl Subject ===
 
+/// Makes the methods that add a fact which is plain text.
+macro_rules! texts {
+    ($($(#[$doc:meta])* $fact:ident => $dimension:ident;)+) => {
+        impl<'a> Subject<'a> {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                #[inline]
+                pub fn $fact(self, value: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+                    self.with(Dimension::$dimension, value.as_ref())
+                }
+            )+
+        }
+    };
+}
+
+texts! {
+    /// Adds the organisation. Like every fact that is plain text, it replaces an earlier one, and an
+    /// empty value is no value ([`with`](Self::with)).
+    org => Org;
+    /// Adds the user. Count by [`Dimension::Org`] too if ids are unique only within an organisation.
+    user => User;
+    /// Adds the token or API key, by its public id: it is shown in keys, so never pass a secret.
+    token => Token;
+    /// Adds the device, by an id that the host vouches for: the owner of the account has used the device
+    /// before, and nobody can make up such an id.
+    device => Device;
+    /// Adds the user agent, which a client chooses.
+    agent => Agent;
+    /// Adds the endpoint class, which counts unless the policy is bound to one of its own
+    /// ([`PolicySpec::class`](crate::PolicySpec::class)).
+    class => Class;
+    /// Adds the plan, by which limits choose numbers ([`Dimension::Plan`]). All requests that are
+    /// counted together should have the same plan: that of the organisation, where limits count by it.
+    plan => Plan;
+}
+
 impl<'a> Subject<'a> {
     /// A subject of which nothing is known yet. Only global limits apply to it.
     #[must_use]
     #[inline]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Adds the organisation. Like every fact that is plain text, it replaces an earlier one, and an
-    /// empty value is no value ([`with`](Self::with)).
-    #[must_use]
-    #[inline]
-    pub fn org(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
-        self.with(Dimension::Org, id.as_ref())
-    }
-
-    /// Adds the user. Count by [`Dimension::Org`] too if ids are unique only within an organisation.
-    #[must_use]
-    #[inline]
-    pub fn user(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
-        self.with(Dimension::User, id.as_ref())
-    }
-
-    /// Adds the token or API key, by its public id: it is shown in keys, so never pass a secret.
-    #[must_use]
-    #[inline]
-    pub fn token(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
-        self.with(Dimension::Token, id.as_ref())
     }
 
     /// Adds the account somebody tries to enter. Pass what was typed, whether or not such an
@@ -168,37 +183,6 @@ impl<'a> Subject<'a> {
     pub fn account(mut self, account: &'a Account<'_>) -> Self {
         self.texts[Dimension::Account as usize] = Some(account.as_str().as_bytes());
         self
-    }
-
-    /// Adds the device, by an id that the host vouches for: the owner of the account has used the device
-    /// before, and nobody can make up such an id.
-    #[must_use]
-    #[inline]
-    pub fn device(self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
-        self.with(Dimension::Device, id.as_ref())
-    }
-
-    /// Adds the user agent, which a client chooses.
-    #[must_use]
-    #[inline]
-    pub fn agent(self, agent: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
-        self.with(Dimension::Agent, agent.as_ref())
-    }
-
-    /// Adds the endpoint class, which counts unless the policy is bound to one of its own
-    /// ([`PolicySpec::class`](crate::PolicySpec::class)).
-    #[must_use]
-    #[inline]
-    pub fn class(self, class: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
-        self.with(Dimension::Class, class.as_ref())
-    }
-
-    /// Adds the plan, by which limits choose numbers ([`Dimension::Plan`]). All requests that are
-    /// counted together should have the same plan: that of the organisation, where limits count by it.
-    #[must_use]
-    #[inline]
-    pub fn plan(self, plan: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
-        self.with(Dimension::Plan, plan.as_ref())
     }
 
     /// Adds the client's address: the one that the host trusts, not what a header claims. It counts

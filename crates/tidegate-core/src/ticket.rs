@@ -29,6 +29,7 @@ use crate::cost::Cost;
 use crate::decision::Decision;
 use crate::key::{KeyNames, MAX_KEY};
 use crate::policy::Mode;
+use crate::secret::{debug_as, hmac};
 use crate::time::{Span, Timestamp};
 
 /// A sealed note of what was taken for one admitted request. Hand it back to settle the request.
@@ -141,12 +142,8 @@ impl fmt::Display for Ticket {
     }
 }
 
-impl fmt::Debug for Ticket {
-    /// Leaves out the text: anyone who has it can settle the ticket once, so logs do not show it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Ticket(sealed)")
-    }
-}
+// Without the text: anyone who has it can settle the ticket once, so logs do not show it.
+debug_as!(Ticket, "Ticket(sealed)");
 
 // === impl Claim ===
 
@@ -191,9 +188,7 @@ impl Seal {
     /// A seal under `secret`, which must be unpredictable: anyone who knows it can make tickets.
     #[must_use]
     pub fn new(secret: &[u8; 32]) -> Self {
-        let mut block = [0; 64];
-        block[..secret.len()].copy_from_slice(secret);
-        let mac = Hmac::<Sha256>::new(&block.into());
+        let mac = hmac(secret);
         let derived = |what: &[u8]| mac.clone().chain_update(what).finalize().into_bytes();
         let mut key = [0; 16];
         key.copy_from_slice(&derived(b"mask")[..16]);
@@ -258,19 +253,12 @@ impl Seal {
     /// The mask of one hold's digest in a ticket of the previous form: a keystream that is used once,
     /// because ids are.
     fn mask(&self, id: TicketId, place: usize) -> u64 {
-        let mut input = [0; 24];
-        input[..8].copy_from_slice(&id.maker.to_be_bytes());
-        input[8..16].copy_from_slice(&id.number.to_be_bytes());
-        input[16..].copy_from_slice(&(place as u64).to_be_bytes());
-        self.mask.hash(&input)
+        let input = [id.maker, id.number, place as u64].map(u64::to_be_bytes);
+        self.mask.hash(input.as_flattened())
     }
 }
 
-impl fmt::Debug for Seal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Seal(secret)")
-    }
-}
+debug_as!(Seal, "Seal(secret)");
 
 /// The bytes of a claim, which are sealed into a ticket.
 fn write(claim: &Claim) -> Vec<u8> {

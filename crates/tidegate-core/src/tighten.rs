@@ -5,7 +5,7 @@
 //! routes and an enforcing tenant the sum of its descendants, not each of them.
 
 use crate::cost::{Cost, CostRule};
-use crate::shape::{Bucket, Rate, ShapeError};
+use crate::shape::Bucket;
 
 /// A rate, a burst and what a request takes: what [`tighten`] merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,40 +39,26 @@ pub enum Sharing {
 /// };
 /// let route = allowance(Rate::per_second(100)?, 100)?;
 /// let upstream = allowance(Rate::per_minute(3_000)?, 500)?;
-/// assert_eq!(tighten(route, upstream)?, allowance(Rate::per_minute(3_000)?, 100)?);
+/// assert_eq!(tighten(route, upstream), allowance(Rate::per_minute(3_000)?, 100)?);
 /// # Ok::<(), tidegate_core::ShapeError>(())
 /// ```
-///
-/// # Errors
-///
-/// [`ShapeError::TooLarge`], if the smaller burst at the slower rate were beyond the exact range.
-/// It never is: the bucket that has the slower rate holds a burst no smaller, and was exact.
-pub fn tighten(a: Allowance, b: Allowance) -> Result<Allowance, ShapeError> {
-    let rate: Rate = if b.bucket.rate().is_slower_than(a.bucket.rate()) {
-        b.bucket.rate()
-    } else {
-        a.bucket.rate()
-    };
-    let bucket = Bucket::try_new(rate, a.bucket.burst().min(b.bucket.burst()))?;
-    Ok(Allowance { bucket, cost: dearer(a.cost, b.cost) })
+#[must_use]
+pub fn tighten(a: Allowance, b: Allowance) -> Allowance {
+    Allowance { bucket: a.bucket.stricter(&b.bucket), cost: dearer(a.cost, b.cost) }
 }
 
 /// The allowance in force on a route: its own, tightened by the upstream's and by every ancestor's
 /// that is not [private](Sharing::Private). `None` if there is no allowance. The order of the
 /// ancestors does not matter. An example is in [chapter 8](crate::book::ch8_changing_numbers).
-///
-/// # Errors
-///
-/// As [`tighten`]: none that can occur.
+#[must_use]
 pub fn effective(
     route: Option<Allowance>,
     upstream: Option<Allowance>,
     ancestors: &[(Sharing, Allowance)],
-) -> Result<Option<Allowance>, ShapeError> {
+) -> Option<Allowance> {
     let visible = ancestors.iter().filter(|(sharing, _)| *sharing != Sharing::Private);
-    let mut all = route.into_iter().chain(upstream).chain(visible.map(|(_, allowance)| *allowance));
-    let Some(first) = all.next() else { return Ok(None) };
-    all.try_fold(first, tighten).map(Some)
+    let all = route.into_iter().chain(upstream).chain(visible.map(|(_, allowance)| *allowance));
+    all.reduce(tighten)
 }
 
 fn dearer(a: CostRule, b: CostRule) -> CostRule {

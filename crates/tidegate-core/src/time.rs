@@ -5,6 +5,12 @@
 //! tokens per tick and coarse enough that every instant until the year 2255 is exact in the 53 bits
 //! a Lua number or a JSON number can hold.
 
+mod written;
+
+pub use written::SpanError;
+
+use written::UNITS;
+
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -140,16 +146,9 @@ impl fmt::Display for Span {
     ///
     /// Minutes are no such unit, because keys say `w60s` and not `w1m`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MILLI: u64 = 1_000;
-        let units = [
-            (Self::DAY.0, "d"),
-            (Self::HOUR.0, "h"),
-            (Self::SECOND.0, "s"),
-            (MILLI, "ms"),
-            (1, "us"),
-        ];
-        match units.iter().find(|(unit, _)| self.0 > 0 && self.0.is_multiple_of(*unit)) {
-            Some((unit, suffix)) => write!(f, "{}{suffix}", self.0 / unit),
+        let mut units = UNITS.iter().rev().filter(|(name, _)| *name != "min");
+        match units.find(|(_, unit)| self.0 > 0 && self.0.is_multiple_of(*unit)) {
+            Some((name, unit)) => write!(f, "{}{name}", self.0 / unit),
             None => f.write_str("0s"),
         }
     }

@@ -72,13 +72,6 @@ impl Clock for SystemClock {
 
 // === impl Time ===
 
-impl Time {
-    /// Real time, not read yet.
-    pub(crate) fn real() -> Self {
-        Self::Real(Arc::default())
-    }
-}
-
 impl Clock for Time {
     fn now(&self) -> Timestamp {
         match self {

@@ -10,7 +10,7 @@ use std::hash::RandomState;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::{ArcSwap, Guard};
+use arc_swap::ArcSwap;
 use tidegate_core::{
     Batch, Case, Clock, Decision, Digests, Policy, PolicySet, Readings, Secret, Store, StoreError,
     Ticket, Timestamp, fold,
@@ -18,8 +18,9 @@ use tidegate_core::{
 
 use crate::clock::Time;
 use crate::event::{Event, Observer};
-use crate::failover::{Post, Posts, Route, Traffic};
+use crate::failover::{Decider, Post, Posts, Traffic};
 use crate::outbox::Outbox;
+use crate::reader::Policies;
 use crate::tickets::Tickets;
 use crate::undecided::DecideError;
 
@@ -40,10 +41,14 @@ pub struct Engine<S> {
     told: AtomicU64,
 }
 
-/// Whether a request is charged (`CHARGE`) or only looked at (`PEEK`).
-pub(crate) type Ask = bool;
-const CHARGE: Ask = true;
-const PEEK: Ask = false;
+/// How a store is asked about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoreCall {
+    /// The request is charged if it is admitted.
+    Charge,
+    /// The request is only looked at.
+    Peek,
+}
 
 // === impl Engine ===
 
@@ -59,7 +64,7 @@ impl<S: Store> Engine<S> {
 
     /// An engine with given digests, so that a run can be repeated exactly.
     pub fn with_digests(store: S, policies: PolicySet, digests: Digests) -> Self {
-        let clock = Time::real();
+        let clock = Time::Real(Arc::default());
         let traffic = Traffic::of(&policies, store.patience());
         let posts = if S::FALLIBLE { Posts::of(&policies, clock.now()) } else { Posts::default() };
         let (policies, tickets) = (ArcSwap::from_pointee(policies), Tickets::new());
@@ -139,7 +144,7 @@ impl<S: Store> Engine<S> {
     #[doc(hidden)]
     #[must_use]
     pub fn told_at_once(mut self, observer: Arc<dyn Fn(&Event) + Send + Sync>) -> Self {
-        self.outbox = Some(Outbox::direct(observer));
+        self.outbox = Some(Outbox::Direct(observer));
         self
     }
 
@@ -159,8 +164,9 @@ impl<S: Store> Engine<S> {
     }
 
     /// The policies in force. Take them anew for each request: they are swapped whole.
-    pub fn policies(&self) -> Guard<Arc<PolicySet>> {
-        self.policies.load()
+    #[inline]
+    pub fn policies(&self) -> Policies {
+        Policies::of(&self.policies)
     }
 
     /// The store.
@@ -188,11 +194,11 @@ impl<S: Store> Engine<S> {
             return Err(self.undecided(case.policy()));
         }
         if S::FALLIBLE {
-            return self.decide_watched(case, CHARGE).await;
+            return self.decide_watched(case, StoreCall::Charge).await;
         }
-        match self.ask(case, CHARGE, self.now()).await {
+        match self.ask(case, StoreCall::Charge, self.now()).await {
             Ok(()) => Ok(self.decided(case, None)),
-            Err(error) => self.failed_unwatched(case, CHARGE, error),
+            Err(error) => self.failed_unwatched(case, StoreCall::Charge, error),
         }
     }
 
@@ -218,9 +224,9 @@ impl<S: Store> Engine<S> {
         }
         let (batch, readings) = case.ask();
         if let Err(error) = self.store.charge_now(batch, readings)
-            && let Err(error) = self.send_again_now(CHARGE, error, batch, readings)
+            && let Err(error) = self.send_again_now(StoreCall::Charge, error, batch, readings)
         {
-            return self.failed_unwatched(case, CHARGE, error);
+            return self.failed_unwatched(case, StoreCall::Charge, error);
         }
         Ok(self.decided(case, None))
     }
@@ -236,7 +242,7 @@ impl<S: Store> Engine<S> {
     pub(crate) async fn ask(
         &self,
         case: &mut Case<'_>,
-        how: Ask,
+        how: StoreCall,
         began: Timestamp,
     ) -> Result<(), StoreError> {
         let mut error = match self.send(how, case).await {
@@ -247,7 +253,7 @@ impl<S: Store> Engine<S> {
             let StoreError::Stale { charge, now } = error else { break };
             refresh(case.batch(), (resent > 0).then_some(charge), now);
             // Another request may meanwhile have found that the store is not to be asked any more.
-            if S::FALLIBLE && self.post(case.policy()).route() == Route::Local {
+            if S::FALLIBLE && self.post(case.policy()).route() == Decider::Local {
                 break;
             }
             if S::FALLIBLE || S::WAITS {
@@ -300,7 +306,7 @@ impl<S: Store> Engine<S> {
         case: &'d mut Case<'_>,
     ) -> Result<Decision<'d>, StoreError> {
         case.resolve(&self.digests);
-        self.ask(case, CHARGE, self.now()).await?;
+        self.ask(case, StoreCall::Charge, self.now()).await?;
         Ok(self.decided(case, None))
     }
 
@@ -312,7 +318,7 @@ impl<S: Store> Engine<S> {
         case: &'d mut Case<'_>,
     ) -> Result<Decision<'d>, StoreError> {
         case.resolve(&self.digests);
-        self.ask(case, PEEK, self.now()).await?;
+        self.ask(case, StoreCall::Peek, self.now()).await?;
         Ok(fold(case))
     }
 
@@ -331,11 +337,6 @@ impl<S: Store> Engine<S> {
                 });
             }
         }
-    }
-
-    /// Fills in the charges of a case.
-    pub(crate) fn resolve(&self, case: &mut Case<'_>) {
-        case.resolve(&self.digests);
     }
 
     /// Numbers the ticket of a case, if it is admitted. Refused requests would only use up numbers
@@ -358,11 +359,11 @@ impl<S: Store> Engine<S> {
             return Err(nothing_applies(case.policy()));
         }
         if S::FALLIBLE {
-            return self.decide_watched(case, PEEK).await;
+            return self.decide_watched(case, StoreCall::Peek).await;
         }
-        match self.ask(case, PEEK, self.now()).await {
+        match self.ask(case, StoreCall::Peek, self.now()).await {
             Ok(()) => Ok(fold(case)),
-            Err(error) => self.failed_unwatched(case, PEEK, error),
+            Err(error) => self.failed_unwatched(case, StoreCall::Peek, error),
         }
     }
 
@@ -387,25 +388,25 @@ impl<S: Store> Engine<S> {
     }
 
     #[inline]
-    async fn send(&self, how: Ask, case: &mut Case<'_>) -> Result<(), StoreError> {
+    async fn send(&self, how: StoreCall, case: &mut Case<'_>) -> Result<(), StoreError> {
         let (batch, readings) = case.ask();
         match how {
             _ if !S::WAITS => self.send_now(how, batch, readings),
-            PEEK => self.store.peek(batch, readings).await,
-            CHARGE => self.store.charge(batch, readings).await,
+            StoreCall::Peek => self.store.peek(batch, readings).await,
+            StoreCall::Charge => self.store.charge(batch, readings).await,
         }
     }
 
     /// Asks a store that never waits.
     fn send_now(
         &self,
-        how: Ask,
+        how: StoreCall,
         batch: &Batch<'_>,
         readings: &mut Readings,
     ) -> Result<(), StoreError> {
         match how {
-            PEEK => self.store.peek_now(batch, readings),
-            CHARGE => self.store.charge_now(batch, readings),
+            StoreCall::Peek => self.store.peek_now(batch, readings),
+            StoreCall::Charge => self.store.charge_now(batch, readings),
         }
     }
 
@@ -434,7 +435,7 @@ impl<S: Store> Engine<S> {
     #[cold]
     fn send_again_now(
         &self,
-        how: Ask,
+        how: StoreCall,
         mut error: StoreError,
         batch: &Batch<'_>,
         readings: &mut Readings,

@@ -4,13 +4,13 @@
 //! limit unless that is named: an operator who forgives one subject must not thereby forgive all.
 
 use tidegate_core::{
-    Amended, Amendment, Block, Case, Charge, Counter, Kind, Level, Name, Page, Span, Stage, Store,
-    StoreError, Timestamp,
+    Amended, Amendment, Block, Case, Charge, CounterRef, Level, Name, Page, ShapeKind, Span, Stage,
+    Store, StoreError, Timestamp,
 };
 
 use crate::engine::Engine;
 use crate::event::Event;
-use crate::failover::Route;
+use crate::failover::Decider;
 
 /// How long an operator waits for the store to do one command, however many counters it concerns.
 const PATIENCE: Span = Span::from_secs(2);
@@ -157,7 +157,7 @@ impl<S: Store> Engine<S> {
     pub async fn unblock_listed(&self, key: &str) -> Result<Amended, OperateError> {
         let amendment = Amendment::Unblock;
         self.logs_are_reachable()?;
-        let amended = self.store().amend(Counter::Listed(key), amendment, PATIENCE).await;
+        let amended = self.store().amend(CounterRef::Listed(key), amendment, PATIENCE).await;
         let amended = amended.map_err(not_listed)?;
         self.tell_amended(None, None, amendment, amended);
         Ok(amended)
@@ -194,7 +194,7 @@ impl<S: Store> Engine<S> {
     fn logs_are_reachable(&self) -> Result<(), StoreError> {
         let policies = self.policies();
         let mut logs = policies.policies().iter().filter(|policy| policy.counts_attempts());
-        match S::FALLIBLE && logs.any(|policy| self.post(policy).route() == Route::Local) {
+        match S::FALLIBLE && logs.any(|policy| self.post(policy).route() == Decider::Local) {
             true => Err(StoreError::Unavailable),
             false => Ok(()),
         }
@@ -207,7 +207,7 @@ impl<S: Store> Engine<S> {
         limit: Option<&str>,
         fit: impl Fn(&Charge<'a>) -> bool,
     ) -> Result<Vec<Charge<'a>>, OperateError> {
-        self.resolve(case);
+        case.resolve(&self.digests);
         let (policy, charges) = (case.policy(), case.batch().charges());
         let Some(name) = limit else {
             return Ok(charges.iter().filter(|charge| fit(charge)).copied().collect());
@@ -253,10 +253,10 @@ impl<S: Store> Engine<S> {
             return Err(OperateError::NotBlockable { limit, kind });
         }
         let post = self.post(case.policy());
-        if S::FALLIBLE && post.route() == Route::Local {
+        if S::FALLIBLE && post.route() == Decider::Local {
             return Err(StoreError::Unavailable.into());
         }
-        let counter = Counter::Of(*charge, case.batch().key(charge));
+        let counter = CounterRef::Of(*charge, case.batch().key(charge));
         let left = self.left_of(PATIENCE, began).ok_or(StoreError::Timeout)?;
         let amended = self.store().amend(counter, amendment, left).await?;
         self.learn_amended(charge, &amended, &post);
@@ -281,7 +281,7 @@ impl<S: Store> Engine<S> {
 }
 
 fn is_log(charge: &Charge<'_>) -> bool {
-    charge.shape().kind() == Kind::Attempts
+    charge.shape().kind() == ShapeKind::Attempts
 }
 
 fn not_listed(error: StoreError) -> OperateError {

@@ -1,43 +1,30 @@
 //! The queue in which events wait for the observers.
 
 use core::fmt;
+use core::time::Duration;
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
 
 use crate::event::{Event, Observer};
+use crate::handoff::{Handoff, Item, Items};
 
 /// The way of events to the observers.
 pub(crate) enum Outbox {
-    /// Through a queue, to the observers' own thread.
-    Queue(Queue),
+    /// Through a bounded queue, to the observers' own thread.
+    Queue {
+        /// The events; `None` tells the thread that one was added to those that are kept.
+        events: Handoff<Option<Event>>,
+        kept: Arc<Mutex<KeptEvents>>,
+    },
     /// To one observer at once, on the thread of the event.
     Direct(Arc<dyn Fn(&Event) + Send + Sync>),
 }
 
-/// A bounded queue, and beside it the events that must not get lost.
-pub(crate) struct Queue {
-    queue: SyncSender<Item>,
-    dropped: AtomicU64,
-    kept: Arc<Mutex<Kept>>,
-}
-
-enum Item {
-    Event(Event),
-    /// Tells the thread that an event was added to [`Kept`].
-    Kept,
-    /// A mark that is answered once everything before it has been reported.
-    Mark(SyncSender<()>),
-}
-
 /// The events that must not get lost, until they are reported.
 #[derive(Default)]
-struct Kept {
+pub(crate) struct KeptEvents {
     events: VecDeque<Event>,
     /// How many further events were only counted, because [`MOST_KEPT`] were waiting.
     more: u64,
@@ -45,7 +32,7 @@ struct Kept {
 
 /// The most events that wait in the queue.
 pub(crate) const CAPACITY: usize = 4096;
-/// The most events in [`Kept`]. Further ones are only counted, and the count is reported
+/// The most events in [`KeptEvents`]. Further ones are only counted, and the count is reported
 /// ([`Event::Coalesced`]).
 const MOST_KEPT: usize = 1024;
 
@@ -55,28 +42,17 @@ impl Outbox {
     /// Starts the thread that calls `observers`. It ends once this is dropped and all events are
     /// reported.
     pub(crate) fn to(observers: Vec<Box<dyn Observer>>) -> io::Result<Self> {
-        let (queue, items) = sync_channel(CAPACITY);
-        let kept = Arc::new(Mutex::new(Kept::default()));
+        let kept = Arc::new(Mutex::new(KeptEvents::default()));
         let theirs = Arc::clone(&kept);
-        thread::Builder::new()
-            .name("tidegate-observers".into())
-            .spawn(move || tell(observers, &items, &theirs))?;
-        Ok(Self::Queue(Queue { queue, dropped: AtomicU64::new(0), kept }))
-    }
-
-    /// Calls one observer at once, on the thread of each event.
-    pub(crate) fn direct(observer: Arc<dyn Fn(&Event) + Send + Sync>) -> Self {
-        Self::Direct(observer)
+        let work = move |items: &Items<_>| tell(observers, items, &theirs);
+        let events = Handoff::start("tidegate-observers", CAPACITY, work)?;
+        Ok(Self::Queue { events, kept })
     }
 
     #[inline(never)]
     pub(crate) fn send(&self, event: impl FnOnce() -> Event) {
         match self {
-            Self::Queue(queue) => {
-                if queue.queue.try_send(Item::Event(event())).is_err() {
-                    queue.dropped.fetch_add(1, Ordering::Relaxed);
-                }
-            }
+            Self::Queue { events, .. } => events.send(Some(event())),
             Self::Direct(observer) => observer(&event()),
         }
     }
@@ -85,11 +61,11 @@ impl Outbox {
     /// in the order in which they happened.
     pub(crate) fn send_surely(&self, event: Event) {
         match self {
-            Self::Queue(queue) => {
-                lock(&queue.kept).push(event);
+            Self::Queue { events, kept } => {
+                lock(kept).push(event);
                 // If the queue is full, an item that is in it makes the thread look at what is
                 // kept.
-                let _ = queue.queue.try_send(Item::Kept);
+                events.offer(None);
             }
             Self::Direct(observer) => observer(&event),
         }
@@ -98,14 +74,15 @@ impl Outbox {
     /// Waits until all events so far have been reported, but at most `within`. Returns whether they
     /// have.
     pub(crate) fn finish(&self, within: Duration) -> bool {
-        let Self::Queue(queue) = self else { return true };
-        let (done, told) = sync_channel(1);
-        queue.queue.try_send(Item::Mark(done)).is_ok() && told.recv_timeout(within).is_ok()
+        match self {
+            Self::Queue { events, .. } => events.finish(within),
+            Self::Direct(_) => true,
+        }
     }
 
     pub(crate) fn dropped(&self) -> u64 {
         match self {
-            Self::Queue(queue) => queue.dropped.load(Ordering::Relaxed),
+            Self::Queue { events, .. } => events.dropped(),
             Self::Direct(_) => 0,
         }
     }
@@ -117,9 +94,9 @@ impl fmt::Debug for Outbox {
     }
 }
 
-// === impl Kept ===
+// === impl KeptEvents ===
 
-impl Kept {
+impl KeptEvents {
     fn push(&mut self, event: Event) {
         if self.events.len() < MOST_KEPT {
             self.events.push_back(event);
@@ -137,12 +114,16 @@ impl Kept {
     }
 }
 
-fn lock(kept: &Mutex<Kept>) -> std::sync::MutexGuard<'_, Kept> {
+fn lock(kept: &Mutex<KeptEvents>) -> std::sync::MutexGuard<'_, KeptEvents> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn tell(mut observers: Vec<Box<dyn Observer>>, items: &Receiver<Item>, kept: &Mutex<Kept>) {
-    for item in items {
+fn tell(
+    mut observers: Vec<Box<dyn Observer>>,
+    items: &Items<Option<Event>>,
+    kept: &Mutex<KeptEvents>,
+) {
+    while let Some(item) = items.next() {
         // Events that must not get lost come first: their own item may have found no place in the
         // queue.
         loop {
@@ -151,11 +132,9 @@ fn tell(mut observers: Vec<Box<dyn Observer>>, items: &Receiver<Item>, kept: &Mu
             tell_all(&mut observers, &event);
         }
         match item {
-            Item::Event(event) => tell_all(&mut observers, &event),
-            Item::Kept => {}
-            Item::Mark(done) => {
-                let _ = done.try_send(());
-            }
+            Item::One(Some(event)) => tell_all(&mut observers, &event),
+            Item::One(None) => {}
+            Item::Mark(mark) => mark.reached(true),
         }
     }
 }
@@ -165,18 +144,14 @@ fn tell_all(observers: &mut Vec<Box<dyn Observer>>, event: &Event) {
     while let Some(observer) = observers.get_mut(place) {
         match catch_unwind(AssertUnwindSafe(|| observer.observe(event))) {
             Ok(()) => place += 1,
+            // The drop of an observer that has panicked may panic too, and so may that of the
+            // panic's payload.
             Err(panicked) => {
                 core::mem::forget(panicked);
-                dismiss(observers.remove(place));
+                let observer = observers.remove(place);
+                let dropped = catch_unwind(AssertUnwindSafe(|| drop(observer)));
+                dropped.unwrap_or_else(core::mem::forget);
             }
         }
-    }
-}
-
-/// Drops an observer that has panicked. Its drop may panic too, and so may that of the panic's
-/// payload.
-fn dismiss(observer: Box<dyn Observer>) {
-    if let Err(panicked) = catch_unwind(AssertUnwindSafe(|| drop(observer))) {
-        core::mem::forget(panicked);
     }
 }

@@ -7,7 +7,7 @@ use tidegate_core::{
 
 use crate::engine::Engine;
 use crate::event::Event;
-use crate::failover::Route;
+use crate::failover::Decider;
 
 /// Why a ticket was not settled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -119,7 +119,7 @@ impl<S: Store> Engine<S> {
         for policy in concerned(claim, policies) {
             deadline = Some(deadline.map_or(policy.deadline(), |it| it.min(policy.deadline())));
             let post = self.post(policy);
-            if post.route() == Route::Local {
+            if post.route() == Decider::Local {
                 return Err(StoreError::Unavailable.into());
             }
             if self.tickets.made(claim) && !post.is_present(claim.id.number) {

@@ -9,27 +9,16 @@ pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[cfg(not(loom))]
 pub(crate) use std::sync::Mutex;
 
-/// Words that are all zero. The memory is only touched, and so only becomes resident, as it is
+/// Atomics that are all zero. The memory is only touched, and so only becomes resident, as it is
 /// used.
 #[cfg(not(loom))]
-pub(crate) fn zeroed_words(len: usize) -> Box<[AtomicU64]> {
+pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Box<[T]> {
     bytemuck::zeroed_slice_box(len)
 }
 
 #[cfg(loom)]
-pub(crate) fn zeroed_words(len: usize) -> Box<[AtomicU64]> {
-    (0..len).map(|_| AtomicU64::new(0)).collect()
-}
-
-/// Half words (32 bits) that are all zero. The memory only becomes resident as it is used.
-#[cfg(not(loom))]
-pub(crate) fn zeroed_halves(len: usize) -> Box<[AtomicU32]> {
-    bytemuck::zeroed_slice_box(len)
-}
-
-#[cfg(loom)]
-pub(crate) fn zeroed_halves(len: usize) -> Box<[AtomicU32]> {
-    (0..len).map(|_| AtomicU32::new(0)).collect()
+pub(crate) fn zeroed<T: Default>(len: usize) -> Box<[T]> {
+    (0..len).map(|_| T::default()).collect()
 }
 
 /// Waits between two attempts at a lock: spins briefly, then lets other threads run.

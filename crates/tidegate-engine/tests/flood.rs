@@ -10,8 +10,9 @@
 )]
 
 use tidegate_core::{
-    Attempts, Bucket, Case, Counts, Dimension, FailureMode, Kind, Ladder, Limit, ManualClock, Name,
-    Period, PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Timestamp, Window,
+    Attempts, Bucket, Case, Counts, Dimension, FailureMode, Ladder, Limit, ManualClock, Name,
+    Period, PolicySet, PolicySpec, Quota, Rate, Scope, Shape, ShapeKind, Span, Subject, Timestamp,
+    Window,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, ready};
@@ -89,9 +90,9 @@ fn t12_ten_million_keys_stay_within_the_memory_that_was_promised() {
     assert!(grown >= promised / 2, "{grown} bytes: the flood did not reach the tables");
     let full = Budget::default();
     assert!(
-        usage.of(Kind::Bucket) >= full.buckets && usage.of(Kind::Quota) >= full.quotas,
+        usage.of(ShapeKind::Bucket) >= full.buckets && usage.of(ShapeKind::Quota) >= full.quotas,
         "{usage:?}"
     );
-    assert!(usage.of(Kind::Window) >= full.windows, "{usage:?}");
-    assert!(usage.of(Kind::Attempts) >= full.attempts, "{usage:?}");
+    assert!(usage.of(ShapeKind::Window) >= full.windows, "{usage:?}");
+    assert!(usage.of(ShapeKind::Attempts) >= full.attempts, "{usage:?}");
 }

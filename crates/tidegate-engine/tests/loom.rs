@@ -11,10 +11,10 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 use tidegate_core::{
-    Account, Amended, Amendment, Batch, Blocks, Bucket, Case, Counter, Counts, Digests, Dimension,
-    FailureMode, Limit, ManualClock, Mode, Name, Page, Period, PolicySet, PolicySpec, Preset,
-    Quota, Rate, Readings, Receipt, Scope, Settlement, Shape, Signal, Span, Store, StoreError,
-    Subject, Timestamp, fold,
+    Account, Amended, Amendment, Batch, Blocks, Bucket, Case, CounterRef, Counts, Digests,
+    Dimension, FailureMode, Limit, ManualClock, Mode, Name, Page, Period, PolicySet, PolicySpec,
+    Preset, Quota, Rate, Readings, Receipt, Scope, Settlement, Shape, Signal, Span, Store,
+    StoreError, Subject, Timestamp, fold,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, Event, ready};
@@ -182,7 +182,7 @@ impl Store for Gone {
 
     async fn amend(
         &self,
-        _: Counter<'_>,
+        _: CounterRef<'_>,
         _: Amendment,
         within: Span,
     ) -> Result<Amended, StoreError> {

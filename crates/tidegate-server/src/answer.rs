@@ -5,13 +5,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
-use http::{HeaderName, Response, StatusCode};
+use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
-use tidegate_core::Span;
-use tidegate_tower::serve::Held;
-
-use crate::problem::Problem;
+use serde::Serialize;
+use tidegate_tower::serve::HeldBytes;
 
 /// A response of this server.
 pub(crate) type Answer = Response<Payload>;
@@ -26,13 +24,9 @@ pub struct Payload {
 /// does not read them.
 const PIECE: usize = 16 << 10;
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
-
-/// The header with the id of a request: a client may send one, and refusals of the gate carry it.
-pub(crate) static X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// 200, with a JSON document.
 #[inline]
@@ -40,12 +34,17 @@ pub(crate) fn json(document: Vec<u8>) -> Answer {
     typed(StatusCode::OK, JSON, document.into())
 }
 
+/// 200, with a value as a JSON document. Writing into memory cannot fail.
+pub(crate) fn document(value: &impl Serialize) -> Answer {
+    json(serde_json::to_vec(value).unwrap_or_default())
+}
+
 /// 200, with a JSON document that counts as memory of its connection until its last byte is gone, also
 /// while HTTP/2 keeps it because the client does not open its window.
-pub(crate) fn held(document: Vec<u8>, held: Held) -> Answer {
+pub(crate) fn held(document: Vec<u8>, held: HeldBytes) -> Answer {
     struct Kept {
         document: Vec<u8>,
-        _held: Held,
+        _held: HeldBytes,
     }
     impl AsRef<[u8]> for Kept {
         fn as_ref(&self) -> &[u8] {
@@ -73,28 +72,9 @@ pub(crate) fn empty(status: StatusCode) -> Answer {
     answer
 }
 
-/// A problem document, with the status it names.
-#[cold]
-pub(crate) fn problem(problem: &Problem) -> Answer {
-    let mut answer = typed(problem.status(), PROBLEM, problem.to_json().into());
-    if let Some(seconds) = problem.wait() {
-        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    // Every character of a request id may stand in a header.
-    if let Some(Ok(request_id)) = problem.request_id().map(HeaderValue::from_str) {
-        answer.headers_mut().insert(&X_REQUEST_ID, request_id);
-    }
-    answer
-}
-
 /// Sets `Allow` to the methods that the path answers.
 pub(crate) fn allow(answer: &mut Answer, methods: &'static str) {
     answer.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
-}
-
-/// Sets `Retry-After` to a time in whole seconds, rounded up.
-pub(crate) fn retry_after(answer: &mut Answer, wait: Span) {
-    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs_ceil()));
 }
 
 /// Sets `Connection: close`, because part of the request was not read and the rest could be taken for
@@ -105,10 +85,9 @@ pub(crate) fn close(answer: &mut Answer) {
 
 // === impl Payload ===
 
-impl Payload {
-    /// All bytes of the body.
-    pub(crate) fn into_bytes(self) -> Bytes {
-        self.bytes
+impl From<Bytes> for Payload {
+    fn from(bytes: Bytes) -> Self {
+        Self { bytes }
     }
 }
 

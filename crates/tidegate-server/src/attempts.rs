@@ -7,20 +7,20 @@
 use tidegate_core::{Block, Decision, Dimension, Explanation, Tally as Counts};
 use tracing::{debug, info, warn};
 
-use crate::metrics::Tally;
+use crate::metrics::ThreadCounters;
 
 /// The target of these log lines, which filters go by.
 const TARGET: &str = "tidegate::attempts";
 
 /// Logs and counts a decision, if its policy counts attempts.
 #[inline]
-pub(crate) fn note(tally: &Tally, decision: &Decision<'_>) {
+pub(crate) fn note(tally: &ThreadCounters, decision: &Decision<'_>) {
     if decision.policy().counts_attempts() {
         note_each(tally, decision);
     }
 }
 
-fn note_each(tally: &Tally, decision: &Decision<'_>) {
+fn note_each(tally: &ThreadCounters, decision: &Decision<'_>) {
     if let Some(block) = decision.block() {
         tally.kept_out(block.scope);
     }

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Body;
-use tidegate_tower::serve::{Held, Share, Use};
+use tidegate_tower::serve::{HeldBytes, MemoryUse, Share};
 use tokio::time::{Sleep, sleep};
 
 use crate::browser::Fields;
-use crate::problem::{Kind, Problem};
+use tidegate_tower::answer::{Code, Problem};
 
 /// Reads a body of at most `most` bytes. A body that comes in one piece is not copied and has no timer;
 /// one that comes in parts holds memory of its connection, and has to be complete within `time`.
@@ -30,7 +30,7 @@ pub(crate) async fn read(
     let whole = whole.unwrap_or(most).min(most);
     let mut pieces = Pieces { first: Bytes::new(), all: Vec::new(), whole, most };
     // The memory held and the timer are there only while the rest of the body is on its way.
-    let mut waiting: Option<(Held, Pin<Box<Sleep>>)> = None;
+    let mut waiting: Option<(HeldBytes, Pin<Box<Sleep>>)> = None;
     poll_fn(|cx| {
         let polled = pieces.poll(body, cx);
         if polled.is_ready() {
@@ -39,13 +39,17 @@ pub(crate) async fn read(
         let (_, timer) = match &mut waiting {
             Some(waiting) => waiting,
             None => {
-                let Some(held) = share.hold(Use::Bodies, whole) else {
-                    return Poll::Ready(Err(busy()));
+                let Some(held) = share.hold(MemoryUse::Bodies, whole) else {
+                    let busy =
+                        "too many bodies are on their way; send this one again, in one piece";
+                    return Poll::Ready(Err(Code::Busy.problem(busy)));
                 };
+                #[expect(clippy::disallowed_methods, reason = "a client is given real time")]
                 waiting.insert((held, Box::pin(sleep(time))))
             }
         };
-        timer.as_mut().poll(cx).map(|()| Err(late()))
+        let late = |()| Err(Code::Timeout.problem("the body did not come in time"));
+        timer.as_mut().poll(cx).map(late)
     })
     .await?;
     Ok(pieces.join())
@@ -57,10 +61,10 @@ pub(crate) async fn read(
 pub(crate) fn is_json(fields: &Fields<'_>) -> Result<(), Problem> {
     if !fields.content_type.once().is_some_and(|declared| names_json(declared.as_bytes())) {
         let detail = "the body must be JSON: send it as `content-type: application/json`";
-        return Err(Kind::UnsupportedMediaType.problem(detail));
+        return Err(Code::UnsupportedMediaType.problem(detail));
     }
     if fields.encoded {
-        return Err(Kind::UnsupportedMediaType.problem("send the body without compression"));
+        return Err(Code::UnsupportedMediaType.problem("send the body without compression"));
     }
     Ok(())
 }
@@ -94,7 +98,7 @@ impl Pieces {
             match ready!(Pin::new(&mut *body).poll_frame(cx)) {
                 None => break,
                 Some(Err(_)) => {
-                    return Poll::Ready(Err(Kind::Malformed.problem("the body broke off")));
+                    return Poll::Ready(Err(Code::Malformed.problem("the body broke off")));
                 }
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
@@ -132,17 +136,7 @@ impl Pieces {
 
 #[cold]
 fn too_large(most: usize) -> Problem {
-    Kind::BodyTooLarge.problem(format!("a body has at most {most} bytes"))
-}
-
-#[cold]
-fn busy() -> Problem {
-    Kind::Busy.problem("too many bodies are on their way; send this one again, in one piece")
-}
-
-#[cold]
-fn late() -> Problem {
-    Kind::Timeout.problem("the body did not come in time")
+    Code::BodyTooLarge.problem(format!("a body has at most {most} bytes"))
 }
 
 #[cfg(test)]
@@ -202,7 +196,7 @@ mod tests {
 
     #[test]
     fn t12_what_is_kept_of_bodies_is_bounded_by_its_bytes() {
-        let bounds = Bounds::default().memory(0, 800, 0);
+        let bounds = Bounds { bodies_memory: 800, ..Bounds::default() };
         // One connection has an eighth.
         let share = Serve::new(bounds).memory().share();
         let mut cx = Context::from_waker(std::task::Waker::noop());
@@ -219,7 +213,7 @@ mod tests {
         assert!(waiting.as_mut().poll(&mut cx).is_pending());
         assert!(half(41).as_mut().poll(&mut cx).is_pending());
         let refused = half(42).as_mut().poll(&mut cx);
-        assert!(matches!(refused, Poll::Ready(Err(problem)) if problem.is(Kind::Busy)));
+        assert!(matches!(refused, Poll::Ready(Err(problem)) if problem.code() == Code::Busy));
         drop(waiting);
         assert!(half(100).as_mut().poll(&mut cx).is_pending(), "what is given up is given back");
     }

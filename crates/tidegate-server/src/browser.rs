@@ -17,7 +17,7 @@
 
 mod fields;
 
-pub(crate) use fields::{Fields, Found};
+pub(crate) use fields::{FieldFound, Fields};
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
@@ -26,8 +26,8 @@ use http::request::Parts;
 use http::{HeaderValue, Version};
 
 use crate::metrics::HeadRefusal;
-use crate::problem::{Kind, Problem, brief};
 use crate::settings::{Hosts, host_and_port};
+use tidegate_tower::answer::{Code, Problem, brief};
 
 /// The server's end of one connection: its address, and the name that its client uses.
 #[derive(Debug, Default)]
@@ -76,10 +76,10 @@ pub(crate) fn check<'h>(
         }
     }
     let nameless = head.version == Version::HTTP_2 && target.is_none() && host.is_none();
-    if nameless || fields.host == Found::Twice {
+    if nameless || fields.host == FieldFound::Twice {
         return Err(Turned::Unclear);
     }
-    if matches!((&fields.fetch_site, &fields.origin), (Found::No, Found::No)) {
+    if matches!((&fields.fetch_site, &fields.origin), (FieldFound::No, FieldFound::No)) {
         return Ok(());
     }
     from_elsewhere(fields, target.or(host))
@@ -89,14 +89,14 @@ pub(crate) fn check<'h>(
 /// a stranger as well: ports and sibling names of a site may be anybody's.
 fn from_elsewhere<'h>(fields: &Fields<'h>, own: Option<&[u8]>) -> Result<(), Turned<'h>> {
     let asked_here = match fields.fetch_site {
-        Found::No => true,
-        Found::Once(site) => site == "same-origin" || site == "none",
-        Found::Twice => false,
+        FieldFound::No => true,
+        FieldFound::Once(site) => site == "same-origin" || site == "none",
+        FieldFound::Twice => false,
     };
     let page_of_ours = match fields.origin {
-        Found::No => true,
-        Found::Once(origin) => own.is_some_and(|own| is_same_origin(origin.as_bytes(), own)),
-        Found::Twice => false,
+        FieldFound::No => true,
+        FieldFound::Once(origin) => own.is_some_and(|own| is_same_origin(origin.as_bytes(), own)),
+        FieldFound::Twice => false,
     };
     if asked_here && page_of_ours { Ok(()) } else { Err(Turned::CrossSite) }
 }
@@ -132,15 +132,15 @@ impl Turned<'_> {
         match self {
             Self::Misdirected(name) => {
                 let name = brief(&String::from_utf8_lossy(name), ECHO);
-                Kind::Misdirected.problem(format!(
+                Code::Misdirected.problem(format!(
                     "this server does not go by the name `{name}`; if it should, add the name to \
                      `server.hosts` in the policy file, or to --hosts"
                 ))
             }
-            Self::Unclear => Kind::Misdirected.problem(
+            Self::Unclear => Code::Misdirected.problem(
                 "the request does not say once which server it is for: send `:authority` or one `host` field",
             ),
-            Self::CrossSite => Kind::CrossSite.problem(
+            Self::CrossSite => Code::CrossSite.problem(
                 "a web page of another origin has sent this request, by its `Origin` or \
                  `Sec-Fetch-Site`; only programs and pages of this server may ask",
             ),

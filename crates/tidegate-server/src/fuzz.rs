@@ -6,8 +6,8 @@ use tidegate_core::{Cost, CostRule, MAX_EXACT, Policy};
 use tidegate_engine::file::{File, NoDoor};
 
 use crate::admin::requests as operators;
-use crate::problem::Problem;
 use crate::wire::{query, requests};
+use tidegate_tower::answer::Problem;
 
 /// Reads a body as every kind of request.
 ///

@@ -12,13 +12,13 @@
 //! |---|---|
 //! | connections, threads, slow clients | [`tidegate_tower::serve`] |
 //! | this server beside another service, on one listener | [`Server::service`] |
-//! | strict JSON, the field that is wrong | `wire/strict.rs`, `wire/requests.rs` |
+//! | strict JSON, the field that is wrong | [`tidegate_tower::json`], `wire/requests.rs` |
 //! | the gate for proxies | `routes/gate.rs`; the client behind them: [`tidegate_tower::client`] |
-//! | every refusal there is | `problem.rs` |
+//! | every refusal there is | [`tidegate_tower::answer`] |
 //! | requests that pages in browsers may not send | `browser.rs`, `settings/hosts.rs` |
 //! | metrics and their labels | `metrics/` |
 //! | pages that are made once a second and shared | `pages.rs`, `routes/pages.rs` |
-//! | what operators can do, and the token they need | `admin/` |
+//! | what operators can do, and the token they need | `admin/`, [`tidegate_tower::admin`] |
 
 mod admin;
 mod answer;
@@ -30,7 +30,6 @@ pub mod fuzz;
 mod metrics;
 mod openapi;
 mod pages;
-mod problem;
 mod route;
 mod routes;
 mod server;
@@ -39,13 +38,12 @@ mod settings;
 mod state;
 mod wire;
 
-pub use admin::{AdminToken, AdminTokenError};
 pub use answer::Payload;
 pub use openapi::openapi;
-pub use problem::Problem;
 pub use server::{Drained, Handle, Server};
 pub use service::Oracle;
 pub use settings::{
-    Header, Host, HostError, Length, Network, Settings, SettingsError, Size, UnitError,
-    WrittenAdmin, WrittenGate, WrittenHeaders, WrittenSettings,
+    Header, HostError, Length, Network, Settings, SettingsError, Size, UnitError, WrittenAdmin,
+    WrittenGate, WrittenHeaders, WrittenHost, WrittenSettings,
 };
+pub use tidegate_tower::admin::{AdminToken, AdminTokenError};

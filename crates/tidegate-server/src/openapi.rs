@@ -15,19 +15,19 @@ use utoipa::openapi::{
     PathsBuilder,
 };
 
-use crate::route::Route;
+use crate::route::{Methods, ServerRoute};
 
 /// The `OpenAPI` description of the decision server.
 #[must_use]
 pub fn openapi() -> OpenApi {
     let mut paths = PathsBuilder::new();
-    for route in Route::ALL.into_iter().filter(|route| *route != Route::Other) {
+    for route in ServerRoute::ALL.into_iter().filter(|route| *route != ServerRoute::Other) {
         let method = match route.methods() {
-            Some("POST") => HttpMethod::Post,
-            _ => HttpMethod::Get,
+            Methods::Post => HttpMethod::Post,
+            Methods::Get | Methods::None => HttpMethod::Get,
         };
         let mut item = PathItem::new(method, operations::operation(route));
-        if route == Route::Gate {
+        if route == ServerRoute::Gate {
             let head = operations::gate_head();
             item.merge_operations(PathItem::new(HttpMethod::Head, head));
         }
@@ -68,7 +68,7 @@ mod tests {
     fn every_route_is_described() {
         let document: Value = serde_json::from_slice(&document()).unwrap();
         let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), Route::ALL.len() - 1);
+        assert_eq!(paths.len(), ServerRoute::ALL.len() - 1);
         for (template, item) in paths {
             for (method, operation) in item.as_object().unwrap() {
                 let responses = operation["responses"].as_object().unwrap();

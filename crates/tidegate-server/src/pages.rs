@@ -21,18 +21,18 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
     /// `/metrics` as `OpenMetrics`.
-    pub(crate) open_metrics: Arc<Page>,
+    pub(crate) open_metrics: Arc<SharedPage>,
     /// `/metrics` in the text format of Prometheus.
-    pub(crate) prometheus: Arc<Page>,
+    pub(crate) prometheus: Arc<SharedPage>,
     /// `/v1/policies`.
-    pub(crate) policies: Arc<Page>,
+    pub(crate) policies: Arc<SharedPage>,
     /// `/openapi.json`.
-    pub(crate) openapi: Arc<Page>,
+    pub(crate) openapi: Arc<SharedPage>,
 }
 
 /// One page: the version made last, and whether somebody is making the next.
 #[derive(Debug, Default)]
-pub(crate) struct Page {
+pub(crate) struct SharedPage {
     last: ArcSwapOption<Made>,
     /// Whether somebody has the [`Turn`].
     making: AtomicBool,
@@ -53,18 +53,7 @@ struct Made {
 
 /// The turn of the one request that makes a page; it ends when this is dropped, also by a panic.
 #[derive(Debug)]
-struct Turn(Arc<Page>);
-
-/// What a request finds when it looks for a page.
-#[derive(Debug)]
-enum Look {
-    /// A page to send.
-    There(Bytes),
-    /// No page, or one that is too old, and nobody is making the next: it is this request's turn.
-    Make(Turn),
-    /// No page, and another request is making it.
-    Wait,
-}
+struct Turn(Arc<SharedPage>);
 
 /// What a request wants: a page about these policies, no older than `age`.
 #[derive(Clone, Copy, Debug)]
@@ -94,9 +83,9 @@ pub(crate) const PAGE_AGE: Span = Span::from_secs(1);
 /// How long a request waits for a page that another one is making: less than an answer may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
-// === impl Page ===
+// === impl SharedPage ===
 
-impl Page {
+impl SharedPage {
     /// The page; `make` makes it if the last one is too old and nobody else is making the next. `make`
     /// runs on a thread for blocking work, and to its end even if the request is given up.
     pub(crate) async fn read(
@@ -104,16 +93,10 @@ impl Page {
         wanted: Wanted<'_>,
         make: impl FnOnce() -> Option<Bytes> + Send + 'static,
     ) -> Result<Bytes, NoPage> {
-        let turn = match self.look(wanted) {
-            Look::There(bytes) => return Ok(bytes),
-            Look::Make(turn) => turn,
-            Look::Wait => {
-                let waited = tokio::time::timeout(wanted.patience, self.wait(wanted)).await;
-                match waited.map_err(|_| NoPage::Busy)? {
-                    Ok(bytes) => return Ok(bytes),
-                    Err(turn) => turn,
-                }
-            }
+        let waited = tokio::time::timeout(wanted.patience, self.wait(wanted)).await;
+        let turn = match waited.map_err(|_| NoPage::Busy)? {
+            Ok(bytes) => return Ok(bytes),
+            Err(turn) => turn,
         };
         let (at, of) = (wanted.now, Arc::downgrade(wanted.set));
         let made = tokio::task::spawn_blocking(move || turn.make(at, of, make));
@@ -127,35 +110,34 @@ impl Page {
             // Enabled before looking, so that a turn that ends in between is not missed.
             ended.as_mut().enable();
             match self.look(wanted) {
-                Look::There(bytes) => return Ok(bytes),
-                Look::Make(turn) => return Err(turn),
-                Look::Wait => ended.await,
+                Some(found) => return found,
+                None => ended.await,
             }
         }
     }
 
-    fn look(self: &Arc<Self>, wanted: Wanted<'_>) -> Look {
-        if let Some(bytes) = self.last(|made| made.is_of(wanted.set) && made.is_young(wanted)) {
-            return Look::There(bytes);
+    /// The page to send; the turn, if there is none or it is too old, and nobody is making the next; `None`
+    /// if there is none and another request is making it.
+    fn look(self: &Arc<Self>, wanted: Wanted<'_>) -> Option<Result<Bytes, Turn>> {
+        let young = || self.last(|made| made.is_of(wanted.set) && made.is_young(wanted));
+        if let Some(bytes) = young() {
+            return Some(Ok(bytes));
         }
-        if let Some(turn) = self.turn() {
+        match self.turn() {
             // The page may have been made between the first look and the turn.
-            return match self.last(|made| made.is_of(wanted.set) && made.is_young(wanted)) {
-                Some(bytes) => Look::There(bytes),
-                None => Look::Make(turn),
-            };
+            Some(turn) => Some(young().ok_or(turn)),
+            None => self.last(|made| made.is_of(wanted.set)).map(Ok),
         }
-        self.last(|made| made.is_of(wanted.set)).map_or(Look::Wait, Look::There)
+    }
+
+    fn turn(self: &Arc<Self>) -> Option<Turn> {
+        (!self.making.swap(true, Ordering::Acquire)).then(|| Turn(Arc::clone(self)))
     }
 
     /// The last page, if it is good enough.
     fn last(&self, is_good: impl FnOnce(&Made) -> bool) -> Option<Bytes> {
         let last = self.last.load();
         last.as_ref().filter(|made| is_good(made)).map(|made| made.bytes.clone())
-    }
-
-    fn turn(self: &Arc<Self>) -> Option<Turn> {
-        (!self.making.swap(true, Ordering::Acquire)).then(|| Turn(Arc::clone(self)))
     }
 }
 

@@ -1,62 +1,123 @@
-//! The paths and methods of the decision server, as a closed set.
+//! The paths and methods of the server, as closed sets.
 //!
 //! Paths are compared byte by byte. Nothing is decoded, merged or cut off at the end, so there are no
 //! two spellings of one route (threat T05): what is not exactly one of these is not found.
 
 use http::Method;
 
-/// The endpoint that a request is for.
+/// The methods that an endpoint answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
-    Decide,
-    Peek,
-    Batch,
-    Settle,
-    Policies,
-    Explain,
-    Gate,
-    Livez,
-    Readyz,
-    Metrics,
-    Openapi,
-    /// There is no endpoint at the path.
-    Other,
+pub(crate) enum Methods {
+    Post,
+    Get,
+    /// There is no endpoint.
+    None,
 }
 
-// === impl Route ===
+/// Makes the routes of a listener from one table: the methods and the path of each, a name in it being
+/// written in braces.
+macro_rules! routes {
+    ($(#[$about:meta])* $Routes:ident: $($Route:ident = $methods:ident $path:literal;)*) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum $Routes {
+            $($Route,)*
+            /// There is no endpoint at the path.
+            Other,
+        }
 
-impl Route {
-    pub(crate) const ALL: [Self; 12] = [
-        Self::Decide,
-        Self::Peek,
-        Self::Batch,
-        Self::Settle,
-        Self::Policies,
-        Self::Explain,
-        Self::Gate,
-        Self::Livez,
-        Self::Readyz,
-        Self::Metrics,
-        Self::Openapi,
-        Self::Other,
-    ];
+        impl $Routes {
+            /// All endpoints, and `Other` at the end.
+            pub(crate) const ALL: [Self; [$($path),*].len() + 1] = [$(Self::$Route,)* Self::Other];
 
+            /// The route whose path is exactly this one.
+            #[inline]
+            pub(crate) fn at(path: &str) -> Self {
+                match path {
+                    $($path => Self::$Route,)*
+                    _ => Self::Other,
+                }
+            }
+
+            /// The methods that the endpoint answers.
+            #[inline]
+            pub(crate) const fn methods(self) -> Methods {
+                match self {
+                    $(Self::$Route => Methods::$methods,)*
+                    Self::Other => Methods::None,
+                }
+            }
+
+            /// The path of the endpoint as a template; the label in metrics.
+            pub(crate) const fn template(self) -> &'static str {
+                match self {
+                    $(Self::$Route => $path,)*
+                    Self::Other => "other",
+                }
+            }
+        }
+    };
+}
+
+routes! {
+    /// The endpoint that a request is for.
+    ServerRoute:
+    Decide = Post "/v1/decide";
+    Peek = Post "/v1/peek";
+    Batch = Post "/v1/decide/batch";
+    Settle = Post "/v1/settle";
+    Policies = Get "/v1/policies";
+    Explain = Get "/v1/explain/{policy}";
+    Gate = Get "/v1/gate/{policy}";
+    Livez = Get "/livez";
+    Readyz = Get "/readyz";
+    Metrics = Get "/metrics";
+    Openapi = Get "/openapi.json";
+}
+
+routes! {
+    /// The endpoint of the admin listener that a request is for.
+    AdminRoute:
+    Blocks = Get "/admin/blocks";
+    Block = Post "/admin/block";
+    Unblock = Post "/admin/unblock";
+    Reset = Post "/admin/reset";
+    Quotas = Get "/admin/quotas";
+}
+
+// === impl Methods ===
+
+impl Methods {
+    /// The methods as the header `Allow` lists them.
+    pub(crate) const fn allowed(self) -> &'static str {
+        match self {
+            Self::Post => "POST",
+            Self::Get => "GET, HEAD",
+            Self::None => "",
+        }
+    }
+
+    /// Whether `method` is one of them.
+    #[inline]
+    pub(crate) fn contain(self, method: &Method) -> bool {
+        match self {
+            Self::Post => method == Method::POST,
+            Self::Get => method == Method::GET || method == Method::HEAD,
+            Self::None => false,
+        }
+    }
+}
+
+// === impl ServerRoute ===
+
+impl ServerRoute {
     /// The route of a path, and the name in it where the route has one.
     #[inline]
     pub(crate) fn of(path: &str) -> (Self, &str) {
-        let route = match path {
-            "/v1/decide" => Self::Decide,
-            "/v1/peek" => Self::Peek,
-            "/v1/decide/batch" => Self::Batch,
-            "/v1/settle" => Self::Settle,
-            "/v1/policies" => Self::Policies,
-            "/livez" => Self::Livez,
-            "/readyz" => Self::Readyz,
-            "/metrics" => Self::Metrics,
-            "/openapi.json" => Self::Openapi,
-            _ => return Self::named(path),
-        };
-        (route, "")
+        match Self::at(path) {
+            Self::Explain | Self::Gate | Self::Other => Self::named(path),
+            route => (route, ""),
+        }
     }
 
     fn named(path: &str) -> (Self, &str) {
@@ -70,50 +131,6 @@ impl Route {
             name => (route, name),
         }
     }
-
-    /// The path of the endpoint as a template; the label in metrics.
-    pub(crate) const fn template(self) -> &'static str {
-        match self {
-            Self::Decide => "/v1/decide",
-            Self::Peek => "/v1/peek",
-            Self::Batch => "/v1/decide/batch",
-            Self::Settle => "/v1/settle",
-            Self::Policies => "/v1/policies",
-            Self::Explain => "/v1/explain/{policy}",
-            Self::Gate => "/v1/gate/{policy}",
-            Self::Livez => "/livez",
-            Self::Readyz => "/readyz",
-            Self::Metrics => "/metrics",
-            Self::Openapi => "/openapi.json",
-            Self::Other => "other",
-        }
-    }
-
-    /// The methods that the endpoint answers, as the header `Allow` lists them; `None` if there is no
-    /// endpoint.
-    pub(crate) const fn methods(self) -> Option<&'static str> {
-        match self {
-            Self::Decide | Self::Peek | Self::Batch | Self::Settle => Some("POST"),
-            Self::Policies
-            | Self::Explain
-            | Self::Gate
-            | Self::Livez
-            | Self::Readyz
-            | Self::Metrics
-            | Self::Openapi => Some("GET, HEAD"),
-            Self::Other => None,
-        }
-    }
-
-    /// Whether the endpoint answers `method`.
-    #[inline]
-    pub(crate) fn answers(self, method: &Method) -> bool {
-        match self {
-            Self::Decide | Self::Peek | Self::Batch | Self::Settle => method == Method::POST,
-            Self::Other => false,
-            _ => method == Method::GET || method == Method::HEAD,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -124,12 +141,12 @@ mod tests {
 
     #[test]
     fn templates_lead_to_their_routes() {
-        for route in Route::ALL {
+        for route in ServerRoute::ALL {
             let path = route.template().replace("{policy}", "api");
-            let (found, name) = Route::of(&path);
+            let (found, name) = ServerRoute::of(&path);
             assert_eq!(found, route);
             assert_eq!(name, if path.ends_with("/api") { "api" } else { "" });
-            assert_eq!(route.methods().is_some(), route != Route::Other);
+            assert_eq!(route.methods() != Methods::None, route != ServerRoute::Other);
         }
     }
 
@@ -159,7 +176,7 @@ mod tests {
             "/v1/decide\\",
             "/v1/decide ",
         ] {
-            assert_eq!(Route::of(path).0, Route::Other, "{path}");
+            assert_eq!(ServerRoute::of(path).0, ServerRoute::Other, "{path}");
         }
     }
 }

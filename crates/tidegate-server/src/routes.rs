@@ -7,7 +7,7 @@ mod pages;
 mod policies;
 mod settle;
 
-pub(crate) use decide::{batch, decide, peek, undecided, unknown_policy, write};
+pub(crate) use decide::{batch, decide, peek, undecided, unknown_policy};
 pub(crate) use gate::gate;
 pub(crate) use health::{ReadyAnswer, livez, readyz};
 pub(crate) use pages::{metrics, openapi, policies};

@@ -4,17 +4,18 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use tidegate_core::Clock;
 use tidegate_engine::Engine;
+use tidegate_tower::admin::{AdminGuard, AdminToken};
 use tidegate_tower::serve::{Serve, Stopped, listen};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::admin::{AdminToken, Guard};
-use crate::service::{Desk, Oracle, Side};
+use crate::service::{Desk, ListenerSide, Oracle};
 use crate::settings::Settings;
-use crate::state::Shared;
+use crate::state::ServerState;
 use tidegate_core::Store;
 
 /// A server that is bound to its address and not yet running.
@@ -34,7 +35,7 @@ use tidegate_core::Store;
 /// # let _ = (address, drained); Ok(()) }
 /// ```
 pub struct Server<S> {
-    shared: Arc<Shared<S>>,
+    shared: Arc<ServerState<S>>,
     listener: std::net::TcpListener,
     address: SocketAddr,
     admin: Option<AdminListener>,
@@ -43,8 +44,7 @@ pub struct Server<S> {
 /// The listener for operators, and the guard that checks their token.
 struct AdminListener {
     listener: std::net::TcpListener,
-    address: SocketAddr,
-    guard: Arc<Guard>,
+    guard: Arc<AdminGuard>,
 }
 
 /// How a server ended.
@@ -55,7 +55,7 @@ pub struct Drained {
 }
 
 /// A handle by which a program reports to its server while it runs.
-pub struct Handle<S>(Arc<Shared<S>>);
+pub struct Handle<S>(Arc<ServerState<S>>);
 
 // === impl Server ===
 
@@ -73,7 +73,7 @@ impl<S: Store + 'static> Server<S> {
     ) -> io::Result<Self> {
         let listener = listen(settings.listen)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared::new(settings, engine, Arc::new(clock)));
+        let shared = Arc::new(ServerState::new(settings, engine, Arc::new(clock)));
         Ok(Self { shared, listener, address, admin: None })
     }
 
@@ -85,16 +85,15 @@ impl<S: Store + 'static> Server<S> {
     /// If [its address](Settings::admin_listen) cannot be bound.
     pub fn with_admin(mut self, token: AdminToken) -> io::Result<Self> {
         let listener = listen(self.shared.settings.admin_listen)?;
-        let address = listener.local_addr()?;
-        let guard = Arc::new(Guard::try_new(token).map_err(io::Error::other)?);
-        self.admin = Some(AdminListener { listener, address, guard });
+        let guard = Arc::new(AdminGuard::try_new(token).map_err(io::Error::other)?);
+        self.admin = Some(AdminListener { listener, guard });
         Ok(self)
     }
 
     /// The address of the admin listener, if there is one.
     #[must_use]
     pub fn admin_addr(&self) -> Option<SocketAddr> {
-        self.admin.as_ref().map(|admin| admin.address)
+        self.admin.as_ref()?.listener.local_addr().ok()
     }
 
     /// The address that the server listens on; its port is a real one even if port 0 was asked for.
@@ -127,7 +126,7 @@ impl<S: Store + 'static> Server<S> {
         let listener = TcpListener::from_std(listener)?;
         let (stopping, stopped) = watch::channel(());
         let stop = |mut stopped: watch::Receiver<()>| async move { drop(stopped.changed().await) };
-        let desk = Desk::new(&shared, Side::Main);
+        let desk = Desk::new(&shared, ListenerSide::Main);
         let serving = shared.serve.run_host(listener, desk, stop(stopped.clone()));
         let operators = async {
             match admin {
@@ -137,7 +136,7 @@ impl<S: Store + 'static> Server<S> {
         };
         let stopping = async {
             shutdown.await;
-            shared.drain();
+            shared.draining.store(true, Relaxed);
             // Wakes the listeners; this fails only if none of them waits.
             let _ = stopping.send(());
         };
@@ -153,12 +152,12 @@ impl AdminListener {
     /// few, and must not wait while those threads are busy.
     async fn serve<S: Store + 'static>(
         self,
-        shared: &Arc<Shared<S>>,
+        shared: &Arc<ServerState<S>>,
         stop: impl Future<Output = ()>,
     ) -> io::Result<Stopped> {
         let listener = TcpListener::from_std(self.listener)?;
         let serve = Serve::new(shared.settings.admin_bounds());
-        serve.run_host(listener, Desk::new(shared, Side::Admin(self.guard)), stop).await
+        serve.run_host(listener, Desk::new(shared, ListenerSide::Admin(self.guard)), stop).await
     }
 }
 
@@ -173,6 +172,6 @@ impl<S> Clone for Handle<S> {
 impl<S> Handle<S> {
     /// Counts a reload of the policies, for `/metrics`.
     pub fn count_reload(&self, accepted: bool) {
-        self.0.count_reload(accepted);
+        self.0.reloads[usize::from(accepted)].add_one();
     }
 }

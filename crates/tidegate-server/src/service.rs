@@ -13,43 +13,48 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body;
 use tidegate_core::{Span, Store};
+use tidegate_engine::{Engine, ready};
 use tidegate_tower::Peer;
-use tidegate_tower::serve::{BoxError, Host, Memory, Origin, Refusal, Share, Upload};
+use tidegate_tower::admin::{AdminGuard, TokenRefusal};
+use tidegate_tower::serve::{BoxError, Host, ListenerRefusal, Origin, Share, Upload};
 use tower_service::Service;
 
-use crate::admin::{self, AdminRoute, Guard};
+use crate::admin;
 use crate::answer::{self, Answer, Payload};
 use crate::body;
 use crate::browser::{self, Fields, LocalEnd};
-use crate::problem::{Kind, Problem};
-use crate::route::Route;
+use crate::metrics::HeadRefusal;
+use crate::route::{AdminRoute, Methods, ServerRoute};
 use crate::routes;
-use crate::state::{Shared, Worker};
+use crate::state::ServerState;
+use tidegate_tower::answer::{Code, Problem};
 
 /// Which of the listeners a connection came to.
 #[derive(Clone)]
-pub(crate) enum Side {
+pub(crate) enum ListenerSide {
     /// The listener for decisions.
     Main,
     /// The listener for operators, with the guard that checks their token.
-    Admin(Arc<Guard>),
+    Admin(Arc<AdminGuard>),
 }
 
 /// Answers the connections of one listener, on one thread.
 pub(crate) struct Desk<S> {
-    worker: Arc<Worker<S>>,
-    side: Side,
+    shared: Arc<ServerState<S>>,
+    side: ListenerSide,
 }
 
 /// Answers the requests of one connection.
 struct Door<S> {
-    worker: Arc<Worker<S>>,
-    side: Side,
+    shared: Arc<ServerState<S>>,
+    side: ListenerSide,
     /// The address of the client; an IPv4 address mapped into IPv6 is kept as IPv4.
     peer: IpAddr,
     /// The server's end of the connection.
     local: LocalEnd,
     share: Arc<Share>,
+    /// The connection, if it came to a listener of this server.
+    origin: Option<Arc<Origin>>,
 }
 
 /// The decision server as a tower service, for programs that serve it beside something else on one
@@ -57,7 +62,6 @@ struct Door<S> {
 /// [`Peer`](tidegate_tower::Peer) in a request's extensions.
 pub struct Oracle<S> {
     desk: Desk<S>,
-    memory: Arc<Memory>,
 }
 
 /// The most bytes of a request target. It is less than a whole head may have, so that a longer target can
@@ -67,33 +71,30 @@ const MAX_TARGET: usize = 8 << 10;
 // === impl Desk ===
 
 impl<S: Store + 'static> Desk<S> {
-    pub(crate) fn new(shared: &Arc<Shared<S>>, side: Side) -> Self {
-        Self { worker: Arc::new(Worker::new(Arc::clone(shared))), side }
+    pub(crate) fn new(shared: &Arc<ServerState<S>>, side: ListenerSide) -> Self {
+        Self { shared: Arc::clone(shared), side }
     }
 
-    fn door(&self, peer: IpAddr, local: LocalEnd, share: &Arc<Share>) -> Arc<Door<S>> {
-        Arc::new(Door {
-            worker: Arc::clone(&self.worker),
+    fn door(&self, peer: IpAddr, local: LocalEnd, share: &Arc<Share>) -> Door<S> {
+        Door {
+            shared: Arc::clone(&self.shared),
             side: self.side.clone(),
             peer: peer.to_canonical(),
             local,
             share: Arc::clone(share),
-        })
+            origin: None,
+        }
     }
 }
 
 impl<S> Clone for Desk<S> {
     fn clone(&self) -> Self {
-        Self { worker: Arc::clone(&self.worker), side: self.side.clone() }
+        Self { shared: Arc::clone(&self.shared), side: self.side.clone() }
     }
 }
 
 impl<S: Store + 'static> Host for Desk<S> {
     type Body = Payload;
-
-    fn lane(&self) -> Self {
-        Self::new(&self.worker.shared, self.side.clone())
-    }
 
     fn connect(
         &self,
@@ -102,23 +103,24 @@ impl<S: Store + 'static> Host for Desk<S> {
     + Clone
     + Send
     + 'static {
-        let local = LocalEnd::at(origin.local());
-        let door = self.door(origin.peer().ip(), local, origin.share());
+        let local = LocalEnd::at(origin.local);
+        let door = self.door(origin.peer.ip(), local, &origin.share);
+        let door = Arc::new(Door { origin: Some(Arc::clone(origin)), ..door });
         Answers(move |request| Arc::clone(&door).answer(request))
     }
 
-    fn refuse(&self, refusal: Refusal) -> Response<Bytes> {
+    fn refuse(&self, refusal: ListenerRefusal) -> Response<Bytes> {
         let kind = match refusal.status {
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Kind::HeadTooLarge,
-            StatusCode::URI_TOO_LONG => Kind::UriTooLong,
-            StatusCode::SERVICE_UNAVAILABLE => Kind::Busy,
-            _ => Kind::Malformed,
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Code::HeadTooLarge,
+            StatusCode::URI_TOO_LONG => Code::UriTooLong,
+            StatusCode::SERVICE_UNAVAILABLE => Code::Busy,
+            _ => Code::Malformed,
         };
-        let answer = answer::problem(&kind.problem(refusal.detail));
-        if let Side::Main = self.side {
-            self.worker.tally.answered(Route::Other, answer.status(), Span::ZERO);
+        let answer = kind.problem(refusal.detail).response();
+        if let ListenerSide::Main = self.side {
+            self.shared.tallies.mine().answered(ServerRoute::Other, answer.status(), Span::ZERO);
         }
-        answer.map(Payload::into_bytes)
+        answer
     }
 }
 
@@ -149,14 +151,14 @@ where
 // === impl Oracle ===
 
 impl<S: Store + 'static> Oracle<S> {
-    pub(crate) fn new(shared: &Arc<Shared<S>>) -> Self {
-        Self { desk: Desk::new(shared, Side::Main), memory: Arc::clone(shared.serve.memory()) }
+    pub(crate) fn new(shared: &Arc<ServerState<S>>) -> Self {
+        Self { desk: Desk::new(shared, ListenerSide::Main) }
     }
 }
 
 impl<S> Clone for Oracle<S> {
     fn clone(&self) -> Self {
-        Self { desk: self.desk.clone(), memory: Arc::clone(&self.memory) }
+        Self { desk: self.desk.clone() }
     }
 }
 
@@ -177,8 +179,9 @@ where
         let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
         // An unknown peer gets an address that nobody trusts.
         let peer = peer.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
-        let door = self.desk.door(peer, LocalEnd::default(), &self.memory.share());
-        Box::pin(door.answer(request))
+        let share = self.desk.shared.serve.memory().share();
+        let door = self.desk.door(peer, LocalEnd::default(), &share);
+        Box::pin(Arc::new(door).answer(request))
     }
 }
 
@@ -190,19 +193,19 @@ impl<S: Store + 'static> Door<S> {
     where
         B: Body<Data = Bytes> + Unpin,
     {
-        let clock = &self.worker.shared.clock;
+        let clock = &self.shared.clock;
         let began = clock.now();
         let (head, mut body) = request.into_parts();
         let (route, name) = match self.side {
-            Side::Main => Route::of(head.uri.path()),
-            Side::Admin(_) => (Route::Other, ""),
+            ListenerSide::Main => ServerRoute::of(head.uri.path()),
+            ListenerSide::Admin(_) => (ServerRoute::Other, ""),
         };
         let routed = match &self.side {
-            Side::Main => self.route(route, name, &head, &mut body).await,
+            ListenerSide::Main => self.route(route, name, &head, &mut body).await,
             // Boxed, because operators are rare: otherwise the future of every request would be as large.
-            Side::Admin(guard) => Box::pin(self.operate(guard, &head, &mut body)).await,
+            ListenerSide::Admin(guard) => Box::pin(self.operate(guard, &head, &mut body)).await,
         };
-        let mut answer = routed.unwrap_or_else(|problem| refusal(route, &problem));
+        let mut answer = routed.unwrap_or_else(|problem| self.refusal(&head, &problem));
         if head.version == Version::HTTP_2 {
             if head.method == Method::HEAD {
                 withhold(&mut answer);
@@ -212,12 +215,12 @@ impl<S: Store + 'static> Door<S> {
         }
         let status = answer.status();
         let template = match self.side {
-            Side::Main => {
-                self.worker.tally.answered(route, status, clock.now().since(began));
+            ListenerSide::Main => {
+                self.shared.tallies.mine().answered(route, status, clock.now().since(began));
                 route.template()
             }
             // Not counted: operators are few and have a log; the metrics are about decisions.
-            Side::Admin(_) => AdminRoute::of(head.uri.path()).map_or("other", AdminRoute::path),
+            ListenerSide::Admin(_) => AdminRoute::at(head.uri.path()).template(),
         };
         tracing::debug!(route = template, status = status.as_u16(), "answered");
         Ok(answer)
@@ -225,7 +228,7 @@ impl<S: Store + 'static> Door<S> {
 
     async fn route(
         &self,
-        route: Route,
+        route: ServerRoute,
         name: &str,
         head: &Parts,
         body: &mut (impl Body<Data = Bytes> + Unpin),
@@ -235,83 +238,107 @@ impl<S: Store + 'static> Door<S> {
         if !self.is_open_to_pages(route) {
             self.check_browser(head, &fields)?;
         }
-        if !route.answers(&head.method) {
+        if !route.methods().contain(&head.method) {
             return Err(match route {
-                Route::Other => Kind::NotFound.problem("`/openapi.json` lists the endpoints"),
-                _ => Kind::MethodNotAllowed.alone(),
+                ServerRoute::Other => Code::NotFound.problem("`/openapi.json` lists the endpoints"),
+                _ => Code::MethodNotAllowed.alone(),
             });
         }
-        let worker = &*self.worker;
+        let shared = &self.shared;
+        let body = match route.methods() {
+            Methods::Post => self.json(&fields, body).await?,
+            Methods::Get | Methods::None => Bytes::new(),
+        };
         match route {
-            Route::Decide => routes::decide(worker, &self.json(&fields, body).await?).await,
-            Route::Peek => routes::peek(worker, &self.json(&fields, body).await?).await,
-            Route::Batch => {
-                routes::batch(worker, &self.json(&fields, body).await?, &self.share).await
+            ServerRoute::Decide => asks::<S, _>(|| routes::decide(shared, &body)).await,
+            ServerRoute::Peek => asks::<S, _>(|| routes::peek(shared, &body)).await,
+            ServerRoute::Batch => asks::<S, _>(|| routes::batch(shared, &body, &self.share)).await,
+            ServerRoute::Settle => asks::<S, _>(|| routes::settle(shared, &body)).await,
+            ServerRoute::Explain => {
+                asks::<S, _>(|| routes::explain(shared, name, query(head))).await
             }
-            Route::Settle => routes::settle(worker, &self.json(&fields, body).await?).await,
-            Route::Policies => routes::policies(worker).await,
-            Route::Explain => routes::explain(worker, name, query(head)).await,
-            Route::Gate => routes::gate(worker, name, self.peer, head).await,
-            Route::Livez => Ok(routes::livez()),
-            Route::Readyz => routes::readyz(worker),
-            Route::Metrics => routes::metrics(worker, &head.headers).await,
-            Route::Openapi => routes::openapi(worker).await,
-            Route::Other => Err(Kind::NotFound.alone()),
+            ServerRoute::Gate => asks::<S, _>(|| routes::gate(shared, name, self.peer, head)).await,
+            ServerRoute::Policies => Box::pin(routes::policies(shared)).await,
+            ServerRoute::Metrics => Box::pin(routes::metrics(shared, &head.headers)).await,
+            ServerRoute::Openapi => Box::pin(routes::openapi(shared)).await,
+            ServerRoute::Livez => Ok(routes::livez()),
+            ServerRoute::Readyz => Ok(routes::readyz(shared)),
+            ServerRoute::Other => Err(Code::NotFound.alone()),
         }
     }
 
     /// Answers a request to the admin listener, once its token has been checked.
     async fn operate(
         &self,
-        guard: &Guard,
+        guard: &AdminGuard,
         head: &Parts,
         body: &mut (impl Body<Data = Bytes> + Unpin),
     ) -> Result<Answer, Problem> {
         check(head)?;
         let fields = Fields::of(&head.headers);
         self.check_browser(head, &fields)?;
-        let worker = &*self.worker;
-        let (now, refusals) = (worker.shared.clock.now(), &worker.shared.head_refusals);
-        if let Some(refusal) = guard.refuse(self.peer, &head.headers, now, refusals) {
-            return Ok(refusal);
-        }
-        let there =
-            "there are /admin/blocks, /admin/block, /admin/unblock, /admin/reset and /admin/quotas";
-        let route = AdminRoute::of(head.uri.path());
-        let route = route.ok_or_else(|| Kind::NotFound.problem(there))?;
-        if !route.answers(&head.method) {
-            let mut refusal = answer::problem(&Kind::MethodNotAllowed.alone());
-            answer::allow(&mut refusal, route.methods());
-            return Ok(refusal);
-        }
-        let peer = self.peer;
-        match route {
-            AdminRoute::Blocks => admin::blocks(worker, query(head)).await,
-            AdminRoute::Block => admin::block(worker, peer, &self.json(&fields, body).await?).await,
-            AdminRoute::Unblock => {
-                admin::unblock(worker, peer, &self.json(&fields, body).await?).await
+        let shared = &self.shared;
+        if let Err(refusal) = guard.admit(self.peer, &head.headers, shared.clock.now()) {
+            if refusal != TokenRefusal::Missing {
+                shared.head_refusals[HeadRefusal::WrongToken as usize].add_one();
             }
-            AdminRoute::Reset => admin::reset(worker, peer, &self.json(&fields, body).await?).await,
-            AdminRoute::Quotas => admin::quotas(worker, query(head)).await,
+            return Ok(refusal.response().map(Payload::from));
         }
+        if let Some(origin) = &self.origin {
+            origin.vouch();
+        }
+        let route = AdminRoute::at(head.uri.path());
+        if route != AdminRoute::Other && !route.methods().contain(&head.method) {
+            return Err(Code::MethodNotAllowed.alone());
+        }
+        let body = match route.methods() {
+            Methods::Post => self.json(&fields, body).await?,
+            Methods::Get | Methods::None => Bytes::new(),
+        };
+        match route {
+            AdminRoute::Blocks => admin::blocks(shared, query(head)).await,
+            AdminRoute::Block => admin::block(shared, self.peer, &body).await,
+            AdminRoute::Unblock => admin::unblock(shared, self.peer, &body).await,
+            AdminRoute::Reset => admin::reset(shared, self.peer, &body).await,
+            AdminRoute::Quotas => admin::quotas(shared, query(head)).await,
+            AdminRoute::Other => {
+                let [paths @ .., last, _] = AdminRoute::ALL.map(AdminRoute::template);
+                let there = format!("there are {} and {last}", paths.join(", "));
+                Err(Code::NotFound.problem(there))
+            }
+        }
+    }
+
+    #[cold]
+    fn refusal(&self, head: &Parts, problem: &Problem) -> Answer {
+        let mut refusal = problem.response().map(Payload::from);
+        if problem.code() == Code::MethodNotAllowed {
+            let path = head.uri.path();
+            let methods = match self.side {
+                ListenerSide::Main => ServerRoute::of(path).0.methods(),
+                ListenerSide::Admin(_) => AdminRoute::at(path).methods(),
+            };
+            answer::allow(&mut refusal, methods.allowed());
+        }
+        refusal
     }
 
     /// Whether requests of this route are answered whatever host they name and whatever page sent them. A
     /// health check changes nothing, tells no secret, and must not fail because of a name. At the gate a
     /// trusted proxy passes on the header fields of its own client, which name another host.
-    fn is_open_to_pages(&self, route: Route) -> bool {
+    fn is_open_to_pages(&self, route: ServerRoute) -> bool {
         match route {
-            Route::Livez | Route::Readyz => true,
-            Route::Gate => self.worker.shared.settings.gate.trust.trusts(self.peer),
+            ServerRoute::Livez | ServerRoute::Readyz => true,
+            ServerRoute::Gate => self.shared.settings.gate.trust.trusts(self.peer),
             _ => false,
         }
     }
 
     /// Refuses a request that a browser sends for a page that has no business here.
     fn check_browser(&self, head: &Parts, fields: &Fields<'_>) -> Result<(), Problem> {
-        let shared = &self.worker.shared;
+        let shared = &self.shared;
         browser::check(&shared.settings.hosts, &self.local, head, fields).map_err(|turned| {
-            shared.head_refusals.count(turned.reason());
+            shared.head_refusals[turned.reason() as usize].add_one();
             turned.problem()
         })
     }
@@ -323,8 +350,26 @@ impl<S: Store + 'static> Door<S> {
         body: &mut (impl Body<Data = Bytes> + Unpin),
     ) -> Result<Bytes, Problem> {
         body::is_json(fields)?;
-        let settings = &self.worker.shared.settings;
+        let settings = &self.shared.settings;
         body::read(body, settings.max_body, settings.timeouts.body, &self.share).await
+    }
+}
+
+/// Answers a request that asks the store and waits for nothing else. A case and its readings take three
+/// kilobytes, and hyper moves the future of every request. So they are not kept in it: a store that never
+/// waits is asked within one poll, and for any other they are boxed.
+#[inline]
+async fn asks<S, F>(route: impl FnOnce() -> F) -> Result<Answer, Problem>
+where
+    S: Store,
+    F: Future<Output = Result<Answer, Problem>>,
+{
+    match Engine::<S>::AT_ONCE {
+        true => {
+            let unready = || Code::StoreFailed.problem("the store in memory has not answered");
+            ready(route()).ok_or_else(unready)?
+        }
+        false => Box::pin(route()).await,
     }
 }
 
@@ -332,24 +377,13 @@ impl<S: Store + 'static> Door<S> {
 fn check(head: &Parts) -> Result<(), Problem> {
     let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
     if target > MAX_TARGET {
-        return Err(Kind::UriTooLong.problem(format!("a target has at most {MAX_TARGET} bytes")));
+        return Err(Code::UriTooLong.problem(format!("a target has at most {MAX_TARGET} bytes")));
     }
     Ok(())
 }
 
 fn query(head: &Parts) -> &str {
     head.uri.query().unwrap_or_default()
-}
-
-#[cold]
-fn refusal(route: Route, problem: &Problem) -> Answer {
-    let mut refusal = answer::problem(problem);
-    if problem.is(Kind::MethodNotAllowed)
-        && let Some(methods) = route.methods()
-    {
-        answer::allow(&mut refusal, methods);
-    }
-    refusal
 }
 
 /// Removes the body of an answer to `HEAD` and keeps its length. With HTTP/1 hyper does this.

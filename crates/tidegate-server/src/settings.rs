@@ -3,8 +3,9 @@
 mod hosts;
 mod written;
 
-pub use hosts::{Host, HostError};
+pub use hosts::{HostError, WrittenHost};
 pub(crate) use hosts::{Hosts, host_and_port};
+pub use tidegate_engine::file::SettingsError;
 pub use tidegate_tower::settings::{Header, Length, Network, Size, UnitError};
 pub use written::{WrittenAdmin, WrittenGate, WrittenHeaders, WrittenSettings};
 
@@ -41,7 +42,7 @@ pub struct Settings {
     pub(crate) max_connections_per_address: usize,
     pub(crate) timeouts: Timeouts,
     pub(crate) max_body: usize,
-    pub(crate) gate: Gate,
+    pub(crate) gate: GateSettings,
     pub(crate) admin_listen: SocketAddr,
     /// How long `/metrics`, `/v1/policies` and `/openapi.json` are good for. Only tests change it, so the
     /// policy file has no field for it.
@@ -59,7 +60,7 @@ pub(crate) struct Timeouts {
 
 /// The settings of the forward-auth door, `/v1/gate/{policy}`.
 #[derive(Clone, Debug)]
-pub(crate) struct Gate {
+pub(crate) struct GateSettings {
     /// Whose headers are believed, and where the client's address is found.
     pub(crate) trust: Trust,
     /// The headers that carry the other facts.
@@ -71,6 +72,10 @@ pub(crate) struct Gate {
 /// The number of connections that are kept for health checks.
 const RESERVE: usize = 32;
 
+/// File descriptors for other things than connections: listeners, runtimes, the policy file, the log and
+/// the store.
+const OTHER_DESCRIPTORS: usize = 64;
+
 /// The paths of health checks.
 const HEALTH: [&str; 2] = ["/livez", "/readyz"];
 
@@ -80,16 +85,6 @@ const ADMIN_CONNECTIONS: usize = 64;
 /// The most connections to the admin listener from one address: a client that connects and sends nothing
 /// leaves some for others.
 const ADMIN_CONNECTIONS_PER_ADDRESS: usize = 32;
-
-/// Why settings cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("server.{field}: {problem}")]
-pub struct SettingsError {
-    /// The field, as a path below `server`.
-    pub field: &'static str,
-    /// What is wrong with the field, and what to write instead.
-    pub problem: String,
-}
 
 // === impl Settings ===
 
@@ -137,7 +132,7 @@ impl Settings {
                 drain: length("drain_timeout", written.drain_timeout, drain)?,
             },
             max_body,
-            gate: Gate::try_new(&written.gate)?,
+            gate: GateSettings::try_new(&written.gate)?,
             admin_listen: admin_listen(&written.admin, usual.admin_listen)?,
             page_age: usual.page_age,
         })
@@ -173,6 +168,17 @@ impl Settings {
         self.timeouts.drain
     }
 
+    /// Lowers the number of connections to what so many file descriptors allow. Those of the process
+    /// itself, of health checks and of operators are set aside, so that a flood cannot take them.
+    #[must_use]
+    pub fn within_descriptors(mut self, most: u64) -> Self {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let room = most.saturating_sub(OTHER_DESCRIPTORS + RESERVE + ADMIN_CONNECTIONS).max(1);
+        self.max_connections = self.max_connections.min(room);
+        self.max_connections_per_address = self.max_connections_per_address.min(room);
+        self
+    }
+
     /// Makes pages such as `/metrics` anew for each request, for tests that look at a counter right after
     /// they have moved it.
     #[doc(hidden)]
@@ -184,34 +190,41 @@ impl Settings {
 
     /// The bounds of the listener for decisions.
     pub(crate) fn bounds(&self) -> Bounds {
-        self.usual_bounds()
-            .threads(self.threads)
-            .connections(self.max_connections)
-            .connections_of_one(self.max_connections_per_address)
-            .trust(self.gate.trust.clone())
-            .reserve(RESERVE, &HEALTH)
+        Bounds {
+            threads: Some(self.threads),
+            connections: self.max_connections,
+            connections_of_one: self.max_connections_per_address,
+            trust: self.gate.trust.clone(),
+            reserve: RESERVE,
+            health: HEALTH.to_vec(),
+            ..self.usual_bounds()
+        }
     }
 
     /// The bounds of the admin listener: it has connections of its own, and few, so nobody keeps one
     /// without a request.
     pub(crate) fn admin_bounds(&self) -> Bounds {
-        self.usual_bounds()
-            .connections(ADMIN_CONNECTIONS)
-            .connections_of_one(ADMIN_CONNECTIONS_PER_ADDRESS)
-            .prompt()
-            .idle_timeout(self.timeouts.header)
+        Bounds {
+            connections: ADMIN_CONNECTIONS,
+            connections_of_one: ADMIN_CONNECTIONS_PER_ADDRESS,
+            prompt: true,
+            give_way: true,
+            idle_timeout: self.timeouts.header,
+            ..self.usual_bounds()
+        }
     }
 
     fn usual_bounds(&self) -> Bounds {
-        let Timeouts { header, body, idle, drain } = self.timeouts;
-        Bounds::default()
-            .small_bodies()
-            .header_timeout(header)
-            .idle_timeout(idle)
+        Bounds {
+            small_bodies: true,
+            header_timeout: self.timeouts.header,
+            idle_timeout: self.timeouts.idle,
             // The server reads bodies whole, and bounds the time for each as a whole itself.
-            .body_timeout(None)
-            .write_timeout(body)
-            .drain(drain)
+            body_timeout: None,
+            write_timeout: self.timeouts.body,
+            drain: self.timeouts.drain,
+            ..Bounds::default()
+        }
     }
 }
 
@@ -230,7 +243,7 @@ impl Default for Settings {
                 drain: Duration::from_secs(10),
             },
             max_body: 64 << 10,
-            gate: Gate {
+            gate: GateSettings {
                 trust: Trust::default(),
                 facts: Vec::new(),
                 deny: StatusCode::TOO_MANY_REQUESTS,
@@ -252,9 +265,9 @@ fn cores() -> NonZeroUsize {
     std::thread::available_parallelism().map_or(NonZeroUsize::MIN, |cores| cores.min(most))
 }
 
-// === impl Gate ===
+// === impl GateSettings ===
 
-impl Gate {
+impl GateSettings {
     fn try_new(written: &WrittenGate) -> Result<Self, SettingsError> {
         let deny = match written.deny_status {
             None | Some(429) => StatusCode::TOO_MANY_REQUESTS,
@@ -290,16 +303,11 @@ fn admin_listen(written: &WrittenAdmin, usual: SocketAddr) -> Result<SocketAddr,
     Ok(listen)
 }
 
-fn error(field: &'static str, problem: impl Into<String>) -> SettingsError {
-    SettingsError { field, problem: problem.into() }
+fn error(field: &str, problem: impl Into<String>) -> SettingsError {
+    SettingsError { field: format!("server.{field}"), problem: problem.into() }
 }
 
-fn within(
-    field: &'static str,
-    value: usize,
-    least: usize,
-    most: usize,
-) -> Result<(), SettingsError> {
+fn within(field: &str, value: usize, least: usize, most: usize) -> Result<(), SettingsError> {
     if (least..=most).contains(&value) {
         return Ok(());
     }
@@ -308,7 +316,7 @@ fn within(
 
 /// A timeout from the settings, or its default: from 10 ms to a day.
 fn length(
-    field: &'static str,
+    field: &str,
     written: Option<Length>,
     default: Duration,
 ) -> Result<Duration, SettingsError> {

@@ -2,9 +2,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod ask;
-pub(crate) mod instant;
 pub(crate) mod json;
 pub(crate) mod listing;
 pub(crate) mod query;
 pub(crate) mod requests;
-pub(crate) mod strict;

@@ -14,8 +14,8 @@ use tidegate_core::{Cause, Clock as _, Span, Timestamp};
 use tidegate_engine::SystemClock;
 use tidegate_test::sim::adversary::{Goal, search};
 use tidegate_test::sim::checks::Broken;
-use tidegate_test::sim::trace::{Record, What};
-use tidegate_test::sim::{Figures, Schedule, run, run_and_compare, shrink};
+use tidegate_test::sim::trace::{Observation, What};
+use tidegate_test::sim::{RunFigures, Schedule, run, run_and_compare, shrink};
 
 const USAGE: &str =
     "usage: sim [--seeds N] [--start S] [--threads T] | --seed S | --adversary [--start S]";
@@ -36,7 +36,7 @@ struct Shared {
     first: u64,
     end: u64,
     stop: AtomicBool,
-    sum: Mutex<Figures>,
+    sum: Mutex<RunFigures>,
     failed: Mutex<Option<(u64, Broken)>>,
     clock: SystemClock,
     began: Timestamp,
@@ -192,8 +192,8 @@ fn show(seed: u64, broken: Broken) {
     for step in &failing.schedule.steps {
         println!("  {step:?}");
     }
-    let telling = |record: &&Record| !matches!(record.what, What::Stood(_) | What::Truth(_));
-    let trace: Vec<&Record> = failing.trace.iter().filter(telling).collect();
+    let telling = |record: &&Observation| !matches!(record.what, What::Stood(_) | What::Truth(_));
+    let trace: Vec<&Observation> = failing.trace.iter().filter(telling).collect();
     for record in &trace[trace.len().saturating_sub(LINES)..] {
         println!("  {record}");
     }

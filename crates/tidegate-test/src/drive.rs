@@ -15,7 +15,7 @@ const RESENDS: usize = MAX_LIMITS;
 
 /// Whether a request is charged or only looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum ChargeOrPeek {
     /// Ask by `Store::charge`.
     Charge,
     /// Ask by `Store::peek`.
@@ -24,7 +24,7 @@ pub enum Ask {
 
 /// A decision as plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct PlainDecision {
     /// Whether the request is admitted.
     pub verdict: Verdict,
     /// The name of the limit that decided.
@@ -51,8 +51,8 @@ pub fn ask<S: Store>(
     policy: &Policy,
     subject: &Subject<'_>,
     weight: Cost,
-    ask: Ask,
-) -> Option<Answer> {
+    ask: ChargeOrPeek,
+) -> Option<PlainDecision> {
     ready(ask_remote(store, policy, subject, weight, ask))
 }
 
@@ -67,8 +67,8 @@ pub async fn ask_remote<S: Store>(
     policy: &Policy,
     subject: &Subject<'_>,
     weight: Cost,
-    ask: Ask,
-) -> Option<Answer> {
+    ask: ChargeOrPeek,
+) -> Option<PlainDecision> {
     let digests = digests();
     let mut case = Case::new(policy, subject).weighing(weight);
     for _ in 0..=RESENDS {
@@ -89,16 +89,16 @@ pub async fn ask_remote<S: Store>(
 async fn send<S: Store>(
     store: &S,
     batch: &Batch<'_>,
-    ask: Ask,
+    ask: ChargeOrPeek,
     readings: &mut Readings,
 ) -> Result<(), StoreError> {
     match ask {
-        Ask::Charge => store.charge(batch, readings).await,
-        Ask::Peek => store.peek(batch, readings).await,
+        ChargeOrPeek::Charge => store.charge(batch, readings).await,
+        ChargeOrPeek::Peek => store.peek(batch, readings).await,
     }
 }
 
-fn answer(case: &mut Case<'_>) -> Answer {
+fn answer(case: &mut Case<'_>) -> PlainDecision {
     let decision = fold(case);
     let admitted = decision.is_admitted();
     let readings = decision.explain().map(|said| {
@@ -106,7 +106,7 @@ fn answer(case: &mut Case<'_>) -> Answer {
         let wait = if admitted { Span::ZERO } else { said.reading.wait };
         (said.limit.name().to_string(), Reading { wait, ..*said.reading })
     });
-    Answer {
+    PlainDecision {
         verdict: decision.verdict(),
         binding: decision.binding().map_or_else(String::new, |it| it.limit.name().to_string()),
         readings: readings.collect(),
@@ -114,9 +114,9 @@ fn answer(case: &mut Case<'_>) -> Answer {
     }
 }
 
-// === impl Answer ===
+// === impl PlainDecision ===
 
-impl Answer {
+impl PlainDecision {
     /// Whether the request may pass.
     #[must_use]
     pub const fn is_admitted(&self) -> bool {

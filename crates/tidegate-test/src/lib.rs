@@ -6,7 +6,7 @@
 //! policies and steps that nobody would think of, [`drive`] runs them through any [`Store`], and
 //! [`plain`] is the smallest store there is: the pure rules of the core around a map. [`stub`] is a
 //! store that waits and fails as a test says, and records its calls; a [`page`] collects the log of
-//! a program under test.
+//! a program under test. What tests find out about faults is written into a [`document`].
 //!
 //! Shared stores are judged on real [`servers`] that are killed, stopped and restarted, and behind
 //! a [`proxy`] that breaks the wire in between. Metrics are parsed strictly by [`openmetrics`].
@@ -22,7 +22,10 @@
     reason = "the judge: what it cannot read or build is a failed test, and says so by panicking"
 )]
 
+pub mod breakers;
+pub mod document;
 pub mod drive;
+pub mod fleet;
 pub mod lua;
 pub mod model;
 pub mod openmetrics;

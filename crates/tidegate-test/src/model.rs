@@ -20,11 +20,11 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Charge, Clock, Counter, Key, KeyNames, Page, Readings,
+    Amended, Amendment, Batch, Blocks, Charge, Clock, CounterRef, Key, KeyNames, Page, Readings,
     Receipt, Settlement, Span, Store, StoreError,
 };
 
-use counter::Kept;
+use counter::ModelRecord;
 
 /// The furthest below zero that refused attempts can take a count.
 const MAX_OVER: i128 = 1 << 31;
@@ -38,7 +38,7 @@ pub struct ModelStore<C> {
     clock: C,
     born: u64,
     names: KeyNames,
-    kept: Mutex<HashMap<Name, Kept>>,
+    kept: Mutex<HashMap<Name, ModelRecord>>,
 }
 
 /// The name of a counter: the identity of the limit, and the subject as it is spelled in the key.
@@ -118,16 +118,17 @@ impl<C: Clock> Store for ModelStore<C> {
     /// Amends a counter, which the model finds by its text, as when it is charged.
     async fn amend(
         &self,
-        counter: Counter<'_>,
+        counter: CounterRef<'_>,
         amendment: Amendment,
         _within: Span,
     ) -> Result<Amended, StoreError> {
-        let Counter::Of(charge, key) = counter else { return Err(StoreError::Refused) };
+        let CounterRef::Of(charge, key) = counter else { return Err(StoreError::Refused) };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let (now, name) = (self.clock.now(), self.name(&charge, &key));
         let before = kept.remove(&name);
         let held = before.as_ref().and_then(|kept| kept.holding(now.as_micros()));
-        let after = Kept::amended(before.as_ref(), charge.shape(), amendment, now.as_micros());
+        let after =
+            ModelRecord::amended(before.as_ref(), charge.shape(), amendment, now.as_micros());
         let block = after.as_ref().and_then(|kept| kept.holding(now.as_micros()));
         kept.extend(after.map(|after| (name, after)));
         Ok(Amended { changed: held != block, block, at: now })

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A buffer that can be written to like a log. All clones share their content.
 #[derive(Clone, Debug, Default)]
-pub struct Page(Arc<Mutex<Vec<u8>>>);
+pub struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-// === impl Page ===
+// === impl SharedBuffer ===
 
-impl Page {
+impl SharedBuffer {
     /// Everything written so far.
     ///
     /// # Panics
@@ -22,7 +22,7 @@ impl Page {
     }
 }
 
-impl io::Write for Page {
+impl io::Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())

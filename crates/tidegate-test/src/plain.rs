@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Clock, Counter, KeyNames, Names, Naming, Page, Readings,
+    Amended, Amendment, Batch, Blocks, Clock, CounterRef, KeyNames, Names, Naming, Page, Readings,
     Receipt, Record, Settlement, Span, Stepped, Store, StoreError, TicketId, Timestamp, Write,
 };
 
@@ -70,7 +70,12 @@ impl<C: Clock> Store for PlainStore<C> {
         self.take(&ticket.names(), |found, now| ticket.settle(found, now, |id| settled.insert(id)))
     }
 
-    async fn amend(&self, it: Counter<'_>, how: Amendment, _: Span) -> Result<Amended, StoreError> {
+    async fn amend(
+        &self,
+        it: CounterRef<'_>,
+        how: Amendment,
+        _: Span,
+    ) -> Result<Amended, StoreError> {
         self.take(&[it.names(&self.names)], |found, now| how.amend(&it, found, now))
     }
 

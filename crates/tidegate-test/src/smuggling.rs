@@ -1,7 +1,7 @@
 //! Requests that two readers of one connection could divide differently, for raw sockets (threat T28).
 //!
 //! A client library writes well-formed requests, whatever it is told; so these are bytes. Each
-//! [`Case`] is one connection. A shape that must be refused comes in two cases: as the first bytes of
+//! [`SmugglingCase`] is one connection. A shape that must be refused comes in two cases: as the first bytes of
 //! a connection, and after a well-formed request. In both a well-formed request follows it, which is
 //! the one an attacker would smuggle: it must never be answered. The well-formed controls are there
 //! so that a listener that refuses everything does not pass.
@@ -36,7 +36,7 @@ pub struct Requests<'a> {
 
 /// The bytes of one connection and the answers they must get.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct SmugglingCase {
     /// Name of the case, which says what its bytes are.
     pub name: &'static str,
     /// Bytes that are sent.
@@ -45,7 +45,7 @@ pub struct Case {
     pub expect: Expect,
 }
 
-/// The answers to a [`Case`]; interim answers (1xx) do not count.
+/// The answers to a [`SmugglingCase`]; interim answers (1xx) do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// This many answers, none of them a 400; then the connection stays open and silent.
@@ -69,7 +69,7 @@ pub enum Expect {
 
 /// All cases, made from the requests of a listener.
 #[must_use]
-pub fn cases(requests: Requests<'_>) -> Vec<Case> {
+pub fn cases(requests: Requests<'_>) -> Vec<SmugglingCase> {
     let mut cases = Vec::new();
     lines::add(requests, &mut cases);
     fields::add(requests, &mut cases);
@@ -101,12 +101,17 @@ impl Requests<'_> {
     }
 
     /// Adds the two cases of a shape whose head is malformed.
-    fn refuse(&self, name: &'static str, shape: impl AsRef<[u8]>, cases: &mut Vec<Case>) {
+    fn refuse(&self, name: &'static str, shape: impl AsRef<[u8]>, cases: &mut Vec<SmugglingCase>) {
         self.add(name, shape.as_ref(), |after| Expect::Refused { after }, cases);
     }
 
     /// Adds the two cases of a shape whose body is malformed.
-    fn refuse_body(&self, name: &'static str, shape: impl AsRef<[u8]>, cases: &mut Vec<Case>) {
+    fn refuse_body(
+        &self,
+        name: &'static str,
+        shape: impl AsRef<[u8]>,
+        cases: &mut Vec<SmugglingCase>,
+    ) {
         self.add(name, shape.as_ref(), |after| Expect::RefusedBody { after }, cases);
     }
 
@@ -116,12 +121,12 @@ impl Requests<'_> {
         name: &'static str,
         shape: &[u8],
         expect: impl Fn(usize) -> Expect,
-        cases: &mut Vec<Case>,
+        cases: &mut Vec<SmugglingCase>,
     ) {
         let good = self.good();
         for (after, before) in ["", &good].into_iter().enumerate() {
             let bytes = [before.as_bytes(), shape, good.as_bytes()].concat();
-            cases.push(Case { name, bytes, expect: expect(after) });
+            cases.push(SmugglingCase { name, bytes, expect: expect(after) });
         }
     }
 }

@@ -2,7 +2,7 @@
 //! test controls.
 //!
 //! The kind of store ([`Store::SHARED`], [`Store::FALLIBLE`], [`Store::WAITS`]) is part of its
-//! type, as it is for real ones. Everything else is set through its [`Wire`] while it is in use.
+//! type, as it is for real ones. Everything else is set through its [`StubWire`] while it is in use.
 
 use core::future::poll_fn;
 use core::task::{Poll, Waker};
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Changes, Clock, Counter, ManualClock, Page, Reading,
+    Amended, Amendment, Batch, Blocks, Changes, Clock, CounterRef, ManualClock, Page, Reading,
     Readings, Receipt, Room, Settlement, Span, Store, StoreError, Timestamp, Usage,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 
-/// A store whose calls wait, fail and panic as its [`Wire`] says, and are recorded there.
+/// A store whose calls wait, fail and panic as its [`StubWire`] says, and are recorded there.
 #[derive(Debug)]
 pub struct Stub<
     S = MemoryStore<Arc<ManualClock>>,
@@ -25,7 +25,7 @@ pub struct Stub<
     const WAITS: bool = true,
 > {
     inner: S,
-    wire: Arc<Wire>,
+    wire: Arc<StubWire>,
 }
 
 /// A store in another thread of this process: it waits, and it neither fails nor is shared.
@@ -36,7 +36,7 @@ pub type Failing<S = MemoryStore<Arc<ManualClock>>> = Stub<S, true, true, false>
 
 /// The wire between a stub and its counters. All settings can be changed while calls are under way.
 #[derive(Debug, Default)]
-pub struct Wire {
+pub struct StubWire {
     clock: Option<Arc<ManualClock>>,
     fault: Mutex<Option<StoreError>>,
     next: Mutex<VecDeque<StoreError>>,
@@ -74,9 +74,9 @@ pub enum Call {
     Probe,
 }
 
-// === impl Wire ===
+// === impl StubWire ===
 
-impl Wire {
+impl StubWire {
     /// Fails every call with this error from now on; `None` ends that.
     pub fn fail(&self, error: impl Into<Option<StoreError>>) {
         *lock(&self.fault) = error.into();
@@ -226,7 +226,7 @@ impl<const SHARED: bool, const FALLIBLE: bool, const WAITS: bool>
     pub fn in_memory(clock: &Arc<ManualClock>) -> Self {
         let budget = Budget { buckets: 10_000, quotas: 10_000, windows: 500, attempts: 500 };
         let inner = MemoryStore::new(budget, Arc::clone(clock));
-        let wire = Wire { clock: Some(Arc::clone(clock)), ..Wire::default() };
+        let wire = StubWire { clock: Some(Arc::clone(clock)), ..StubWire::default() };
         wire.wait(u32::from(WAITS), 0);
         Self { inner, wire: Arc::new(wire) }
     }
@@ -247,14 +247,14 @@ impl<S, const SHARED: bool, const FALLIBLE: bool, const WAITS: bool>
     /// call.
     #[must_use]
     pub fn over(inner: S) -> Self {
-        let wire = Wire::default();
+        let wire = StubWire::default();
         wire.wait(u32::from(WAITS), 0);
         Self { inner, wire: Arc::new(wire) }
     }
 
     /// The wire that controls the stub.
     #[must_use]
-    pub const fn wire(&self) -> &Arc<Wire> {
+    pub const fn wire(&self) -> &Arc<StubWire> {
         &self.wire
     }
 
@@ -317,7 +317,7 @@ impl<S: Store, const SHARED: bool, const FALLIBLE: bool, const WAITS: bool> Stor
 
     async fn amend(
         &self,
-        counter: Counter<'_>,
+        counter: CounterRef<'_>,
         amendment: Amendment,
         within: Span,
     ) -> Result<Amended, StoreError> {

@@ -19,13 +19,13 @@ use std::sync::Arc;
 
 use tidegate_core::{Clock, Cost, ManualClock, PolicySet, Retry, Span, Store, Timestamp, Verdict};
 
-use crate::drive::{Answer, Ask, ask, ask_remote};
+use crate::drive::{ChargeOrPeek, PlainDecision, ask, ask_remote};
 
 /// The start of every trace, 2026-03-28T22:59:57.123457Z: three seconds before a day in Berlin
 /// that has 23 hours, and on no round tick.
 pub const START: Timestamp = Timestamp::from_micros(1_774_738_797_123_457);
 
-/// The longest wait that [`Step::ToldWait`] waits for, because the range of time is finite.
+/// The longest wait that [`TraceStep::ToldWait`] waits for, because the range of time is finite.
 const LONGEST_WAIT: Span = Span::from_secs(400 * 24 * 3_600);
 
 /// A policy, and the steps that it goes through.
@@ -34,14 +34,14 @@ pub struct Trace {
     /// The policy at the beginning.
     pub policy: PolicyPlan,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TraceStep>,
 }
 
 /// One step of a trace.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum TraceStep {
     /// A subject asks for this many units.
-    Ask(Who, u64, Ask),
+    Ask(Who, u64, ChargeOrPeek),
     /// This many microseconds pass.
     Wait(u64),
     /// Time passes until the next multiple of this many microseconds, or until one tick before it
@@ -75,9 +75,9 @@ pub struct Moment<'m, S> {
     /// The weight of the request.
     pub weight: Cost,
     /// Whether the request was charged or only peeked.
-    pub how: Ask,
+    pub how: ChargeOrPeek,
     /// The answer to the request.
-    pub answer: &'m Answer,
+    pub answer: &'m PlainDecision,
     /// The policy in force, as plain data.
     pub policy: &'m PolicyPlan,
     set: &'m PolicySet,
@@ -97,25 +97,25 @@ pub fn walk<S: Store>(
     let mut told = Span::from_micros(1);
     for step in &trace.steps {
         match step {
-            Step::Wait(micros) => clock.advance(Span::from_micros(*micros)),
-            Step::ToEdge(length, early) => to_edge(clock, *length, *early),
-            Step::ToldWait(early) if told <= LONGEST_WAIT => {
+            TraceStep::Wait(micros) => clock.advance(Span::from_micros(*micros)),
+            TraceStep::ToEdge(length, early) => to_edge(clock, *length, *early),
+            TraceStep::ToldWait(early) if told <= LONGEST_WAIT => {
                 clock.advance(Span::from_micros(told.as_micros() - u64::from(*early)));
             }
-            Step::ToldWait(_) => {}
-            Step::Back(micros) => {
+            TraceStep::ToldWait(_) => {}
+            TraceStep::Back(micros) => {
                 let back = clock.now().as_micros().saturating_sub(*micros);
                 clock.set(Timestamp::from_micros(back.max(START.as_micros())));
             }
-            Step::Reload(plan) => {
+            TraceStep::Reload(plan) => {
                 policy = plan.clone();
                 set = policy.build(Some(&set));
             }
-            Step::Renumber(shapes) => {
+            TraceStep::Renumber(shapes) => {
                 policy.renumber(shapes);
                 set = policy.build(Some(&set));
             }
-            Step::Ask(who, weight, how) => {
+            TraceStep::Ask(who, weight, how) => {
                 let (who, how) = (*who, *how);
                 let weight = Cost::try_new(*weight).expect("traces have costs from 1 on");
                 let Some(answer) = who.ask(store, &set, weight, how) else { continue };
@@ -150,15 +150,15 @@ pub async fn judged<S: Store, J: Store>(
     store: &S,
     clock: &ManualClock,
     judge: &J,
-) -> Vec<(Answer, Answer)> {
+) -> Vec<(PlainDecision, PlainDecision)> {
     let mut answers = Vec::new();
     let mut policy = trace.policy.clone();
     let mut set = policy.build(None);
     for step in &trace.steps {
         match step {
-            Step::Reload(plan) => policy = plan.clone(),
-            Step::Renumber(shapes) => policy.renumber(shapes),
-            Step::Ask(who, weight, how) => {
+            TraceStep::Reload(plan) => policy = plan.clone(),
+            TraceStep::Renumber(shapes) => policy.renumber(shapes),
+            TraceStep::Ask(who, weight, how) => {
                 let weight = Cost::try_new(*weight).expect("traces have costs from 1 on");
                 let (policy, subject) = (&set.policies()[0], plan::subject(who));
                 let asked = ask_remote(store, policy, &subject, weight, *how).await;
@@ -168,7 +168,10 @@ pub async fn judged<S: Store, J: Store>(
                 answers.extend(expected.map(|expected| (answer, expected)));
                 continue;
             }
-            Step::Wait(_) | Step::ToEdge(..) | Step::ToldWait(_) | Step::Back(_) => continue,
+            TraceStep::Wait(_)
+            | TraceStep::ToEdge(..)
+            | TraceStep::ToldWait(_)
+            | TraceStep::Back(_) => continue,
         }
         set = policy.build(Some(&set));
     }
@@ -179,7 +182,7 @@ pub async fn judged<S: Store, J: Store>(
 pub fn answers<S: Store>(
     trace: &Trace,
     store: impl FnOnce(Arc<ManualClock>) -> S,
-) -> Vec<(Who, Answer)> {
+) -> Vec<(Who, PlainDecision)> {
     let mut answers = Vec::new();
     walk_new(trace, store, |moment| answers.push((moment.who, moment.answer.clone())));
     answers
@@ -187,7 +190,7 @@ pub fn answers<S: Store>(
 
 /// The wait that a refusal tells, if it tells one.
 #[must_use]
-pub fn told_wait(answer: &Answer) -> Option<Span> {
+pub fn told_wait(answer: &PlainDecision) -> Option<Span> {
     match answer.verdict {
         Verdict::Queue(wait) => Some(wait),
         Verdict::Deny(denial) => match denial.retry {
@@ -211,7 +214,7 @@ impl Trace {
     /// This trace without the steps that set the clock back.
     #[must_use]
     pub fn forward(mut self) -> Self {
-        self.steps.retain(|step| !matches!(step, Step::Back(_)));
+        self.steps.retain(|step| !matches!(step, TraceStep::Back(_)));
         self
     }
 
@@ -220,8 +223,8 @@ impl Trace {
     pub fn with_reloads_up_to(mut self, most: usize) -> Self {
         let mut reloads = 0;
         self.steps.retain(|step| {
-            reloads += usize::from(matches!(step, Step::Reload(_) | Step::Renumber(_)));
-            reloads <= most || !matches!(step, Step::Reload(_) | Step::Renumber(_))
+            reloads += usize::from(matches!(step, TraceStep::Reload(_) | TraceStep::Renumber(_)));
+            reloads <= most || !matches!(step, TraceStep::Reload(_) | TraceStep::Renumber(_))
         });
         self
     }
@@ -229,8 +232,8 @@ impl Trace {
     /// Every shape that any limit has or gets in the trace.
     pub fn shapes(&self) -> impl Iterator<Item = &ShapePlan> {
         let later = self.steps.iter().flat_map(|step| match step {
-            Step::Reload(policy) => policy.limits.iter().flat_map(LimitPlan::shapes).collect(),
-            Step::Renumber(shapes) => shapes.iter().collect(),
+            TraceStep::Reload(policy) => policy.limits.iter().flat_map(LimitPlan::shapes).collect(),
+            TraceStep::Renumber(shapes) => shapes.iter().collect(),
             _ => Vec::new(),
         });
         self.policy.limits.iter().flat_map(LimitPlan::shapes).chain(later)
@@ -248,10 +251,12 @@ impl Trace {
     #[must_use]
     pub fn considered(self) -> Self {
         let steps = self.steps.into_iter().flat_map(|step| match step {
-            Step::Ask(who, weight, Ask::Charge) => {
-                [Ask::Peek, Ask::Charge, Ask::Peek].map(|how| Step::Ask(who, weight, how)).to_vec()
+            TraceStep::Ask(who, weight, ChargeOrPeek::Charge) => {
+                [ChargeOrPeek::Peek, ChargeOrPeek::Charge, ChargeOrPeek::Peek]
+                    .map(|how| TraceStep::Ask(who, weight, how))
+                    .to_vec()
             }
-            Step::Ask(..) => Vec::new(),
+            TraceStep::Ask(..) => Vec::new(),
             other => vec![other],
         });
         Self { steps: steps.collect(), ..self }
@@ -268,7 +273,7 @@ impl<S: Store> Moment<'_, S> {
     ///
     /// If no limit applies any more, which does not depend on time.
     #[must_use]
-    pub fn after(&self, span: Span) -> Answer {
+    pub fn after(&self, span: Span) -> PlainDecision {
         self.at(self.clock.now().after(span))
     }
 
@@ -278,15 +283,15 @@ impl<S: Store> Moment<'_, S> {
     ///
     /// As [`after`](Self::after).
     #[must_use]
-    pub fn before(&self, span: Span) -> Answer {
+    pub fn before(&self, span: Span) -> PlainDecision {
         let back = self.clock.now().as_micros().saturating_sub(span.as_micros());
         self.at(Timestamp::from_micros(back))
     }
 
-    fn at(&self, then: Timestamp) -> Answer {
+    fn at(&self, then: Timestamp) -> PlainDecision {
         let now = self.clock.now();
         self.clock.set(then);
-        let answer = self.who.ask(self.store, self.set, self.weight, Ask::Peek);
+        let answer = self.who.ask(self.store, self.set, self.weight, ChargeOrPeek::Peek);
         self.clock.set(now);
         answer.expect("the limits that applied still do")
     }
@@ -296,7 +301,13 @@ impl<S: Store> Moment<'_, S> {
 
 impl Who {
     /// Asks `store` on behalf of this subject. `None` if no limit applies.
-    fn ask<S: Store>(&self, store: &S, set: &PolicySet, weight: Cost, how: Ask) -> Option<Answer> {
+    fn ask<S: Store>(
+        &self,
+        store: &S,
+        set: &PolicySet,
+        weight: Cost,
+        how: ChargeOrPeek,
+    ) -> Option<PlainDecision> {
         ask(store, &set.policies()[0], &plan::subject(self), weight, how)
     }
 }

@@ -41,6 +41,7 @@ impl<B: HttpBody<Data = Bytes>> HttpBody for Body<B> {
     type Data = Bytes;
     type Error = B::Error;
 
+    #[inline]
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -54,6 +55,7 @@ impl<B: HttpBody<Data = Bytes>> HttpBody for Body<B> {
         }
     }
 
+    #[inline]
     fn is_end_stream(&self) -> bool {
         match &self.kind {
             Kind::Passed { body } => body.is_end_stream(),
@@ -61,6 +63,7 @@ impl<B: HttpBody<Data = Bytes>> HttpBody for Body<B> {
         }
     }
 
+    #[inline]
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
             Kind::Passed { body } => body.size_hint(),

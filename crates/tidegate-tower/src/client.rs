@@ -75,7 +75,7 @@ impl Trust {
         // Several lines are one list, in their order; so the walk begins at the end of the last.
         let lines = headers.get_all(header).iter().map(HeaderValue::as_bytes).rev();
         let mut client = proxy;
-        for entry in lines.flat_map(|line| Entries(Some(line))).take(MAX_HOPS) {
+        for entry in lines.flat_map(entries).take(MAX_HOPS) {
             let Some(address) = hop(entry) else { return client };
             client = address;
             if !self.trusts(client) {
@@ -101,33 +101,8 @@ fn canonical(network: IpNet) -> IpNet {
 /// A comma within quotes divides nothing, but to know which quotes are open one has to begin on the
 /// left, where anybody may have written. So every comma divides, and half of a quoted text is not an
 /// address.
-struct Entries<'l>(Option<&'l [u8]>);
-
-impl<'l> Iterator for Entries<'l> {
-    type Item = &'l [u8];
-
-    fn next(&mut self) -> Option<&'l [u8]> {
-        let line = self.0?;
-        let entry = match line.iter().rposition(|byte| *byte == b',') {
-            Some(comma) => {
-                self.0 = Some(&line[..comma]);
-                &line[comma + 1..]
-            }
-            None => {
-                self.0 = None;
-                line
-            }
-        };
-        Some(trim(entry))
-    }
-}
-
-/// The bytes without the spaces and tabs around them; nothing else may stand around an entry.
-fn trim(mut bytes: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = bytes {
-        bytes = rest;
-    }
-    bytes
+fn entries(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.rsplit(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
 /// Parses an entry of `X-Forwarded-For` and its like: an address, perhaps with a port.
@@ -143,7 +118,7 @@ fn forwarded(entry: &[u8]) -> Option<IpAddr> {
     let entry = std::str::from_utf8(entry).ok()?;
     let mut found = None;
     for pair in entry.split(';') {
-        let (name, value) = trim_spaces(pair).split_once('=')?;
+        let (name, value) = pair.trim_ascii().split_once('=')?;
         let quoted = value.strip_prefix('"').map(|rest| rest.strip_suffix('"'));
         let (is_well_formed, value) = match quoted {
             Some(inner) => (is_quoted(inner?), inner?),
@@ -159,10 +134,6 @@ fn forwarded(entry: &[u8]) -> Option<IpAddr> {
     found
 }
 
-fn trim_spaces(text: &str) -> &str {
-    text.trim_matches([' ', '\t'])
-}
-
 /// Whether a text is a token (RFC 9110, 5.6.2). Brackets and colons are not allowed, so most addresses
 /// must be quoted.
 fn is_token(text: &str) -> bool {
@@ -174,12 +145,7 @@ fn is_token(text: &str) -> bool {
 fn is_quoted(text: &str) -> bool {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
-        let is_fine = match byte {
-            b'\\' => bytes.next().is_some(),
-            b'"' => false,
-            _ => true,
-        };
-        if !is_fine {
+        if byte == b'"' || byte == b'\\' && bytes.next().is_none() {
             return false;
         }
     }
@@ -195,11 +161,10 @@ fn node(text: &str) -> Option<IpAddr> {
         let port = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
         return if port { v6(inner) } else { None };
     }
+    let v4 = |text: &str| text.parse().ok().filter(IpAddr::is_ipv4);
     match text.split_once(':') {
-        None => text.parse().ok().filter(IpAddr::is_ipv4),
-        Some((address, port)) if is_port(port) && address.contains('.') => {
-            address.parse().ok().filter(IpAddr::is_ipv4)
-        }
+        None => v4(text),
+        Some((address, port)) if is_port(port) && address.contains('.') => v4(address),
         Some(_) => v6(text),
     }
 }

@@ -14,6 +14,8 @@ use crate::identity::Identity;
 use crate::visit::Visit;
 
 /// The error for a job that must not be enqueued now; it can be sent as a response.
+#[derive(thiserror::Error)]
+#[error("the job must not be enqueued: {}", self.code().name())]
 pub struct NotEnqueued {
     response: Box<Response<Bytes>>,
 }
@@ -66,16 +68,8 @@ impl NotEnqueued {
     }
 }
 
-impl fmt::Display for NotEnqueued {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the job must not be enqueued: {}", self.code().name())
-    }
-}
-
 impl fmt::Debug for NotEnqueued {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "NotEnqueued({})", self.code().name())
     }
 }
-
-impl core::error::Error for NotEnqueued {}

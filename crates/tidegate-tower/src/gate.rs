@@ -1,6 +1,5 @@
 //! The gate that all layers share: engine, routes, trusted proxies, profile of answers, and reporter.
 
-mod plans;
 mod receive;
 mod rule;
 
@@ -16,41 +15,34 @@ use tracing::warn;
 
 use crate::answer::{Listings, Profile};
 use crate::client::Trust;
+use crate::identity::Identity;
 use crate::layer::{GateLayer, Side};
-use crate::plan::LimitSource;
+use crate::plan::{LimitSource, Plan};
 use crate::report::{self, Reporter};
+use crate::request_id::RequestId;
 use crate::routes::{Class, Routes, Unfit};
 use crate::visit::Peer;
 
 pub(crate) use rule::{Passage, Ruling};
 
 /// Decides HTTP requests: an engine, and everything around it. Clones are the same gate.
-pub struct Gate<S>(Arc<Inner<S>>);
+pub struct Gate<S>(pub(crate) Arc<Inner<S>>);
 
+/// The parts of a gate before they are checked.
+pub struct GateBuilder<S>(Inner<S>);
+
+/// The parts of a gate.
 pub(crate) struct Inner<S> {
     engine: Arc<Engine<S>>,
     routes: Routes,
     trust: Trust,
-    profile: Profile,
+    pub(crate) profile: Profile,
     reporter: Reporter,
     source: Option<Box<dyn LimitSource>>,
-    request_id: HeaderName,
+    pub(crate) request_id: HeaderName,
     peer: fn(&Extensions) -> Option<IpAddr>,
     clock: Arc<dyn Clock>,
     handles: ArcSwap<Handles>,
-}
-
-/// The parts of a gate before they are checked.
-pub struct GateBuilder<S> {
-    engine: Arc<Engine<S>>,
-    routes: Routes,
-    trust: Trust,
-    profile: Profile,
-    reporter: Reporter,
-    source: Option<Box<dyn LimitSource>>,
-    request_id: HeaderName,
-    peer: fn(&Extensions) -> Option<IpAddr>,
-    clock: Arc<dyn Clock>,
 }
 
 /// Why a gate cannot be built, or why a reload leaves it as it was.
@@ -88,29 +80,31 @@ impl<S: Store> Gate<S> {
     /// Begins a gate for these routes.
     #[must_use]
     pub fn builder(engine: Arc<Engine<S>>, routes: Routes) -> GateBuilder<S> {
-        GateBuilder {
+        let handles = Handles::of(&engine.policies(), &routes.classes);
+        GateBuilder(Inner {
             engine,
             routes,
             trust: Trust::default(),
             profile: Profile::default(),
             reporter: Reporter::default(),
             source: None,
-            request_id: HeaderName::from_static("x-request-id"),
+            request_id: RequestId::HEADER,
             peer: |extensions| extensions.get::<Peer>().map(|peer| peer.0.ip()),
             clock: Arc::new(SystemClock::new()),
-        }
+            handles: ArcSwap::from_pointee(handles),
+        })
     }
 
     /// The layer that stands before authentication.
     #[must_use]
     pub fn early(&self) -> GateLayer<S> {
-        GateLayer::new(self.clone(), Side::Early)
+        GateLayer { gate: self.clone(), side: Side::Early }
     }
 
     /// The layer that stands behind authentication.
     #[must_use]
     pub fn org(&self) -> GateLayer<S> {
-        GateLayer::new(self.clone(), Side::Org)
+        GateLayer { gate: self.clone(), side: Side::Org }
     }
 
     /// The engine that decides.
@@ -123,14 +117,6 @@ impl<S: Store> Gate<S> {
     #[must_use]
     pub fn reporter(&self) -> &Reporter {
         &self.0.reporter
-    }
-
-    pub(crate) fn profile(&self) -> &Profile {
-        &self.0.profile
-    }
-
-    pub(crate) fn request_id_header(&self) -> &HeaderName {
-        &self.0.request_id
     }
 
     /// Puts other policies in force if they go together with the routes. Otherwise the present ones
@@ -158,6 +144,25 @@ impl<S: Store> Gate<S> {
         self.0.handles.store(Arc::clone(&next));
         Guard::from_inner(next)
     }
+
+    /// The plan of a caller, if a source knows one. Numbers that the policies in force do not know yet
+    /// are taught to them first.
+    fn plan(&self, identity: &Identity) -> Option<Plan> {
+        let plan = self.0.source.as_ref()?.plan(identity)?;
+        if !plan.numbers().is_empty() && !self.0.engine.policies().knows_plan(plan.name()) {
+            self.teach(&plan);
+        }
+        Some(plan)
+    }
+
+    /// Teaches the policies the numbers of a plan: once for each set of numbers and reload. If they
+    /// cannot be learnt, the usual numbers stay in force.
+    #[cold]
+    fn teach(&self, plan: &Plan) {
+        if let Err(error) = self.0.engine.learn(plan.name(), plan.numbers()) {
+            warn!(%error, "the numbers of a plan could not be loaded, so the usual numbers apply");
+        }
+    }
 }
 
 impl<S> Clone for Gate<S> {
@@ -178,35 +183,35 @@ impl<S: Store> GateBuilder<S> {
     /// Sets the proxies that are believed about where a request came from; none unless this is called.
     #[must_use]
     pub fn trust(mut self, trust: Trust) -> Self {
-        self.trust = trust;
+        self.0.trust = trust;
         self
     }
 
     /// Sets how clients are answered: which header fields, which body.
     #[must_use]
     pub fn profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
+        self.0.profile = profile;
         self
     }
 
     /// Sets the reporter that receives log lines, metrics and audit records.
     #[must_use]
     pub fn reporter(mut self, reporter: Reporter) -> Self {
-        self.reporter = reporter;
+        self.0.reporter = reporter;
         self
     }
 
     /// Sets the source of callers' plans; without one, all numbers come from the policies.
     #[must_use]
     pub fn limits_from(mut self, source: impl LimitSource + 'static) -> Self {
-        self.source = Some(Box::new(source));
+        self.0.source = Some(Box::new(source));
         self
     }
 
     /// Sets the header field of the request id; `x-request-id` unless this is called.
     #[must_use]
     pub fn request_id(mut self, header: HeaderName) -> Self {
-        self.request_id = header;
+        self.0.request_id = header;
         self
     }
 
@@ -214,14 +219,14 @@ impl<S: Store> GateBuilder<S> {
     /// header: that is what [`trust`](Self::trust) is for.
     #[must_use]
     pub fn peer(mut self, find: fn(&Extensions) -> Option<IpAddr>) -> Self {
-        self.peer = find;
+        self.0.peer = find;
         self
     }
 
     /// Sets the clock that tells the time.
     #[must_use]
     pub fn timed_by(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
+        self.0.clock = clock;
         self
     }
 
@@ -233,36 +238,20 @@ impl<S: Store> GateBuilder<S> {
     /// If a request could be without a limit, or meet one that it shares with other organisations, or
     /// if an outage of the store could open an entrance.
     pub fn build(self) -> Result<Gate<S>, GateError> {
-        let set = self.engine.policies();
-        self.routes.check(&set)?;
-        let handles = ArcSwap::from_pointee(Handles::of(&set, &self.routes.classes));
-        drop(set);
+        self.0.routes.check(&self.0.engine.policies())?;
         if S::FALLIBLE {
             let told: Vec<Box<dyn Observer>> = vec![Box::new(report::signals::log)];
-            if let Err(error) = self.engine.signalled_by_default_to(told) {
+            if let Err(error) = self.0.engine.signalled_by_default_to(told) {
                 warn!(%error, "changes of failure modes are not logged: no thread can be started");
             }
         }
-        let Self { engine, routes, trust, profile, reporter, source, request_id, peer, clock } =
-            self;
-        Ok(Gate(Arc::new(Inner {
-            engine,
-            routes,
-            trust,
-            profile,
-            reporter,
-            source,
-            request_id,
-            peer,
-            clock,
-            handles,
-        })))
+        Ok(Gate(Arc::new(self.0)))
     }
 }
 
 impl<S> fmt::Debug for GateBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GateBuilder").field("routes", &self.routes).finish_non_exhaustive()
+        f.debug_struct("GateBuilder").field("routes", &self.0.routes).finish_non_exhaustive()
     }
 }
 

@@ -20,8 +20,15 @@
 //! | limits from a database or a claim | [`LimitSource`] |
 //! | what a client is told: header and body profiles | [`answer`] |
 //! | what an operator is told: log, metrics, audit | [`report`] |
+//! | counters, histograms and the text of a scrape | [`metrics`] |
+//! | strict JSON, and the field that is wrong | [`json`] |
+//! | the token of operators, and its guard | [`admin`] |
 //! | a listener that slow clients cannot take over | `serve` (feature `serve`) |
 
+#[macro_use]
+mod named;
+
+pub mod admin;
 pub mod answer;
 #[cfg(feature = "axum")]
 pub mod axum;
@@ -32,7 +39,9 @@ mod enqueue;
 pub mod fuzz;
 mod gate;
 mod identity;
+pub mod json;
 mod layer;
+pub mod metrics;
 mod outcome;
 pub mod path;
 mod plan;

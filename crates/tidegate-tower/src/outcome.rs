@@ -10,29 +10,21 @@ use tidegate_engine::Engine;
 
 /// A charge that is given back unless the outcome counts.
 #[derive(Debug)]
-pub(crate) struct Pending {
-    ticket: Ticket,
-    outcomes: Outcomes,
+pub(crate) struct PendingCharge {
+    /// The ticket with which the charge is settled.
+    pub(crate) ticket: Ticket,
+    /// The outcomes that count; for any other the charge is given back.
+    pub(crate) outcomes: Outcomes,
 }
 
-// === impl Pending ===
+// === impl PendingCharge ===
 
-impl Pending {
+impl PendingCharge {
     /// The charge of this decision, if it may have to be given back.
     #[inline]
     pub(crate) fn of<S: Store>(engine: &Engine<S>, decision: &Decision<'_>) -> Option<Self> {
         let outcomes = *decision.policy().outcomes()?;
         Some(Self { ticket: engine.ticket(decision)?, outcomes })
-    }
-
-    /// Whether the outcome does not count, so that the charge is given back.
-    pub(crate) fn is_given_back(&self, outcome: u16) -> bool {
-        !self.outcomes.contains(outcome)
-    }
-
-    /// The ticket with which the charge is settled.
-    pub(crate) const fn ticket(&self) -> &Ticket {
-        &self.ticket
     }
 }
 

@@ -102,25 +102,27 @@ fn is_plain(path: &[u8]) -> bool {
 }
 
 /// Whether a byte may stand in a segment as it is (RFC 3986, 3.3); `;` may not.
-const fn is_pchar(byte: u8) -> bool {
-    PCHARS[byte as usize]
+fn is_pchar(byte: u8) -> bool {
+    PCHARS[usize::from(byte)]
 }
 
-const PCHARS: [bool; 256] = {
+static PCHARS: [bool; 256] = table(b"-._~!$&'()*+,=:@");
+
+/// A table that holds for ASCII letters, digits and `others`.
+pub(crate) const fn table(others: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 0x80_u8 {
+        table[byte as usize] = byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
     let mut at = 0;
-    let others = b"!$&'()*+,=:@";
     while at < others.len() {
         table[others[at] as usize] = true;
         at += 1;
     }
-    let mut byte = 0;
-    while byte < 128 {
-        table[byte as usize] |= is_unreserved(byte);
-        byte += 1;
-    }
     table
-};
+}
 
 /// Whether a byte means the same escaped or not (RFC 3986, 2.3).
 const fn is_unreserved(byte: u8) -> bool {
@@ -143,7 +145,10 @@ fn rewrite(path: &str) -> Result<Cow<'_, str>, PathError> {
     // How many hexadecimal digits have followed a `%25`.
     let mut digits = None;
     while let Some(first) = rest.chars().next() {
-        let read = if first == '%' { escaped(rest)? } else { Read::raw(first) };
+        let read = match first {
+            '%' => escaped(rest)?,
+            means => Read { means, len: means.len_utf8(), was_escaped: false },
+        };
         digits = match digits {
             _ if read.means == '%' => Some(0),
             Some(0) if read.means.is_ascii_hexdigit() => Some(1),
@@ -163,14 +168,6 @@ struct Read {
     /// The number of bytes that the character took in the path.
     len: usize,
     was_escaped: bool,
-}
-
-// === impl Read ===
-
-impl Read {
-    const fn raw(means: char) -> Self {
-        Self { means, len: means.len_utf8(), was_escaped: false }
-    }
 }
 
 /// Reads the escaped character that a text begins with: one escape, or several beyond ASCII.
@@ -197,12 +194,8 @@ fn escaped(text: &str) -> Result<Read, PathError> {
 }
 
 fn digit(byte: u8) -> Result<u8, PathError> {
-    match byte {
-        b'0'..=b'9' => Ok(byte - b'0'),
-        b'a'..=b'f' => Ok(byte - b'a' + 10),
-        b'A'..=b'F' => Ok(byte - b'A' + 10),
-        _ => Err(PathError::BadEscape),
-    }
+    let value = char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
+    value.ok_or(PathError::BadEscape)
 }
 
 /// Writes a character as it stands in a canonical path.

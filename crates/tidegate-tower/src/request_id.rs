@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use arrayvec::ArrayString;
-use http::HeaderValue;
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::unguessable;
 
@@ -39,6 +39,16 @@ impl RequestId {
         Self::new(core::str::from_utf8(&digits).unwrap_or_default())
     }
 
+    /// The usual header field of the id.
+    pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+    /// The client's id in this header field, if the field is there once and can be adopted.
+    #[must_use]
+    pub fn of(headers: &HeaderMap, field: &HeaderName) -> Option<Self> {
+        let mut named = headers.get_all(field).iter();
+        named.next().filter(|_| named.next().is_none()).and_then(Self::adopt)
+    }
+
     /// The client's id, if it can be adopted: 1 to 128 letters, digits, `-`, `_`, `.` and `:`.
     #[must_use]
     pub fn adopt(value: &HeaderValue) -> Option<Self> {
@@ -58,7 +68,7 @@ impl RequestId {
 
     /// The id as the value of a header field.
     #[must_use]
-    pub(crate) fn header_value(&self) -> HeaderValue {
+    pub fn header_value(&self) -> HeaderValue {
         // All characters of an id may stand in a header field.
         HeaderValue::from_str(self.as_str()).unwrap_or_else(|_| HeaderValue::from_static(""))
     }

@@ -58,8 +58,8 @@ impl TraceContext {
         if !dashes || version == 0xff || !ends_well {
             return None;
         }
-        let [_, parent_id] = halves(field(36, 16)?);
-        let [.., flags] = field(53, 2)?.to_be_bytes();
+        let parent_id = u64::try_from(field(36, 16)?).ok()?;
+        let flags = u8::try_from(field(53, 2)?).ok()?;
         let context = Self { trace_id: field(3, 32)?, parent_id, flags };
         (context.trace_id != 0 && context.parent_id != 0).then_some(context)
     }
@@ -120,12 +120,6 @@ fn number(digits: &[u8]) -> Option<u128> {
         };
         Some(number << 4 | u128::from(digit))
     })
-}
-
-/// The upper and the lower half of a number.
-fn halves(number: u128) -> [u64; 2] {
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = number.to_be_bytes();
-    [[a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]].map(u64::from_be_bytes)
 }
 
 #[cfg(test)]

@@ -58,6 +58,6 @@ impl Visit {
     #[must_use]
     pub fn refuse(&self, code: Code) -> Response<Bytes> {
         let Self { request_id, at, profile, .. } = self;
-        profile.refusal(&Refused { code, decision: None, request_id, at: *at, grpc: false })
+        profile.refusal(&Refused::new(code, request_id, *at))
     }
 }

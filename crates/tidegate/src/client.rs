@@ -13,10 +13,10 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
+use tidegate_engine::file::Hidden;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::store::Hidden;
 use crate::text::{Capped, escaped};
 
 /// How long a server may take to answer one request.
@@ -27,27 +27,27 @@ const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
 /// A server to ask: its addresses, and the token if it is an admin listener.
 #[derive(Clone, Debug)]
-pub(crate) struct Peer {
+pub(crate) struct ServerAddress {
     /// `host:port`, as the `Host` header has it.
-    authority: String,
+    pub(crate) authority: String,
     /// The addresses of the host, as they were looked up once.
-    addresses: Vec<SocketAddr>,
+    pub(crate) addresses: Vec<SocketAddr>,
     /// The path and query of the URL; `/` if it has none.
-    path: String,
+    pub(crate) path: String,
     /// The admin token, if the server is an admin listener.
-    token: Option<Hidden>,
+    pub(crate) token: Option<Hidden>,
 }
 
 /// The answer of a server.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    status: StatusCode,
+pub(crate) struct ServerAnswer {
+    pub(crate) status: StatusCode,
     body: Bytes,
 }
 
-// === impl Peer ===
+// === impl ServerAddress ===
 
-impl Peer {
+impl ServerAddress {
     /// Finds the server that a URL names: `http://127.0.0.1:7700`, or without the scheme.
     pub(crate) fn find(url: &str) -> Result<Self> {
         let wrong =
@@ -66,26 +66,6 @@ impl Peer {
             .collect();
         let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
         Ok(Self { authority: format!("{host}:{port}"), addresses, path, token: None })
-    }
-
-    /// Finds the admin listener that a URL names; requests to it carry the token.
-    pub(crate) fn of_operators(url: &str, token: Hidden) -> Result<Self> {
-        Ok(Self { token: Some(token), ..Self::find(url)? })
-    }
-
-    /// The `host:port` of the server.
-    pub(crate) fn authority(&self) -> &str {
-        &self.authority
-    }
-
-    /// The path and query of the URL that named the server.
-    pub(crate) fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// The addresses to connect to.
-    pub(crate) fn addresses(&self) -> &[SocketAddr] {
-        &self.addresses
     }
 
     /// The first address of the server that accepts a connection.
@@ -108,16 +88,16 @@ impl Peer {
     }
 
     /// Gets a path.
-    pub(crate) async fn get(&self, path: &str) -> Result<Answer> {
+    pub(crate) async fn get(&self, path: &str) -> Result<ServerAnswer> {
         self.ask(Method::GET, path, Bytes::new()).await
     }
 
     /// Posts JSON to a path.
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Answer> {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<ServerAnswer> {
         self.ask(Method::POST, path, body.to_string().into()).await
     }
 
-    async fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<Answer> {
+    async fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<ServerAnswer> {
         let asked = timeout(PATIENCE, self.exchange(method, path, body)).await;
         asked
             .unwrap_or_else(|_| Err(anyhow!("no answer within {} s", PATIENCE.as_secs())))
@@ -125,9 +105,11 @@ impl Peer {
     }
 
     /// Makes one request on a connection of its own: no command needs more.
-    async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Answer> {
+    async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<ServerAnswer> {
         let stream = self.connect().await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        // Driven beside the exchange, which fails if the connection breaks.
+        drop(tokio::spawn(connection));
         let mut request = Request::builder()
             .method(method)
             .uri(path)
@@ -139,33 +121,17 @@ impl Peer {
             bearer.set_sensitive(true);
             request = request.header(AUTHORIZATION, bearer);
         }
-        let request = request.body(Full::new(body))?;
-        let exchange = async {
-            let response = sender.send_request(request).await?;
-            let status = response.status();
-            let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
-            let body = body.map_err(|error| anyhow!("its answer cannot be read: {error}"))?;
-            Ok(Answer { status, body: body.to_bytes() })
-        };
-        // The connection is driven beside the exchange; if it breaks, the exchange fails.
-        let drive = async {
-            let _ = connection.await;
-            std::future::pending().await
-        };
-        tokio::select! {
-            answer = exchange => answer,
-            never = drive => never,
-        }
+        let response = sender.send_request(request.body(Full::new(body))?).await?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
+        let body = body.map_err(|error| anyhow!("its answer cannot be read: {error}"))?;
+        Ok(ServerAnswer { status, body: body.to_bytes() })
     }
 }
 
-// === impl Answer ===
+// === impl ServerAnswer ===
 
-impl Answer {
-    pub(crate) const fn status(&self) -> StatusCode {
-        self.status
-    }
-
+impl ServerAnswer {
     /// The text of a good answer, which is JSON; otherwise an error with the problem.
     pub(crate) fn text(self) -> Result<String> {
         let text = String::from_utf8_lossy(&self.body).into_owned();
@@ -221,16 +187,16 @@ mod tests {
             ("http://[::1]:7700/v1/gate/api?x=1", "[::1]:7700", "/v1/gate/api?x=1"),
             ("http://127.0.0.1", "127.0.0.1:80", "/"),
         ] {
-            let peer = Peer::find(url).unwrap();
-            assert_eq!((peer.authority(), peer.path()), (authority, path));
-            assert_eq!(peer.addresses().len(), 1);
+            let peer = ServerAddress::find(url).unwrap();
+            assert_eq!((peer.authority.as_str(), peer.path.as_str()), (authority, path));
+            assert_eq!(peer.addresses.len(), 1);
         }
     }
 
     #[test]
     fn what_is_not_a_server_is_refused_with_advice() {
         for url in ["", "ftp://127.0.0.1", "https://127.0.0.1", "http://", "a b", "http://\u{1b}"] {
-            let error = Peer::find(url).unwrap_err().to_string();
+            let error = ServerAddress::find(url).unwrap_err().to_string();
             assert!(error.contains("http://"), "{url:?}: {error}");
             assert!(!error.contains('\u{1b}'));
         }
@@ -238,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_problem_is_told_in_its_own_words_and_escaped() {
-        let answer = |status, body: &'static str| Answer { status, body: Bytes::from(body) };
+        let answer = |status, body: &'static str| ServerAnswer { status, body: Bytes::from(body) };
         let problem = r#"{"detail":"no \u001b[2J policy","field":"/policy","suggestion":"api"}"#;
         let told = answer(StatusCode::BAD_REQUEST, problem).json().unwrap_err().to_string();
         assert_eq!(told, "400 Bad Request: no \\u{1b}[2J policy (at /policy); did you mean `api`?");

@@ -4,32 +4,33 @@
 //! first two come as an [`Overlay`], because the command line reads both; nothing else looks at the
 //! environment.
 
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer};
-use tidegate_core::{PolicySet, PolicySetBuilder, Secret};
-use tidegate_engine::file::{Door, File, Placed, Report, schema};
-use tidegate_engine::memory::Budget;
-use tidegate_server::{AdminToken, Host, Settings, WrittenSettings};
+use serde::Deserialize;
+use tidegate_core::PolicySet;
+use tidegate_engine::file::{Door, File, Hidden, Placed, Report, present, schema};
+use tidegate_server::{AdminToken, WrittenSettings};
+use tidegate_tower::settings::Written as WrittenHttp;
 
-use crate::cli::Source;
+use crate::cli::{Overlay, PolicySource};
 use crate::log;
-use crate::store::{self, Choice, Given, Hidden};
-use crate::token;
+use crate::store::{self, SecretPlaces, StoreChoice};
 
 /// The policies served without a file; `tidegate example` prints them.
 pub(crate) const BUILT_IN: &str = include_str!("../example.yaml");
 
-/// The sections of a policy file that are for the binary, beside the policies.
+/// All sections of a policy file beside the policies, whichever door they are for: a section that is
+/// added here is known to every command, and its name belongs into `tidegate_engine::file::SECTIONS`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Sections {
     /// Where counters are kept: `memory`, or the URL of servers that a fleet shares, such as
     /// `redis://host:6379`. Default: memory.
     #[serde(deserialize_with = "present")]
+    #[schemars(extend("pattern" = r"^(memory|rediss?(\+(sentinel|cluster))?://.+)$"))]
+    #[schemars(extend("examples" = ["memory", "redis://127.0.0.1:6379"]))]
     pub(crate) store: Option<Placed<Hidden>>,
     /// The file with the secret that all nodes of a fleet have in common, unless the environment has
     /// it in `TIDEGATE_SECRET`. Needed where the store is shared.
@@ -43,6 +44,9 @@ pub(crate) struct Sections {
     pub(crate) server: WrittenSettings,
     /// How the process logs.
     pub(crate) log: WrittenLog,
+    /// How the layers of a service decide about its requests. The server has no use for it.
+    #[serde(deserialize_with = "present")]
+    pub(crate) http: Option<WrittenHttp>,
 }
 
 /// The section `log`, as written.
@@ -50,39 +54,18 @@ pub(crate) struct Sections {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WrittenLog {
     /// Whether the log is for people or for machines. Default: human.
-    pub(crate) format: Option<log::Format>,
+    pub(crate) format: Option<log::LogFormat>,
     /// How much is logged. Default: info.
-    pub(crate) level: Option<log::Level>,
-}
-
-/// The settings from flags and the environment.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Overlay {
-    /// The environment whose numbers hold.
-    pub(crate) environment: Option<String>,
-    pub(crate) store: Option<Hidden>,
-    pub(crate) secret: Option<Hidden>,
-    pub(crate) secret_file: Option<PathBuf>,
-    pub(crate) previous_secret: Option<Hidden>,
-    pub(crate) previous_secret_file: Option<PathBuf>,
-    pub(crate) listen: Option<SocketAddr>,
-    /// The names that requests may use for the server.
-    pub(crate) hosts: Option<Vec<Host>>,
-    pub(crate) admin_listen: Option<SocketAddr>,
-    /// Whether operators may come from other machines.
-    pub(crate) admin_allow_remote: bool,
-    pub(crate) admin_token: Option<Hidden>,
-    pub(crate) admin_token_file: Option<PathBuf>,
-    pub(crate) threads: Option<usize>,
-    pub(crate) format: Option<log::Format>,
-    pub(crate) level: Option<log::Level>,
+    pub(crate) level: Option<log::LogLevel>,
 }
 
 /// A policy file that was checked as a whole and is good.
 pub(crate) struct Config {
-    text: String,
-    file: File<Sections>,
-    policies: PolicySet,
+    /// The text of the file.
+    pub(crate) text: String,
+    pub(crate) file: File<Sections>,
+    /// The settings from flags and the environment, which come before those of the file.
+    pub(crate) overlay: Overlay,
 }
 
 // === impl Sections ===
@@ -90,48 +73,39 @@ pub(crate) struct Config {
 impl Door for Sections {
     fn check(&self, report: &mut Report<'_>) {
         if let Some(store) = &self.store
-            && let Err(advice) = Choice::parse(&store.value)
+            && let Err(advice) = StoreChoice::parse(&store.value)
         {
             report.say_at(store.place, advice);
         }
-        if let Err(error) = Settings::try_new(&self.server) {
-            report.say(&format!("server.{}", error.field), error.problem);
+        self.server.check(report);
+        if let Some(http) = &self.http {
+            http.check(report);
         }
     }
-}
-
-/// Reads a field that may be left out, but not left blank: a blank field is more likely forgotten than
-/// meant.
-fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    field: D,
-) -> Result<Option<T>, D::Error> {
-    T::deserialize(field).map(Some)
 }
 
 // === impl Config ===
 
 impl Config {
-    /// Reads and checks a policy file, with the numbers of an environment if one is named.
+    /// Reads and checks a policy file, with the numbers of an environment if the overlay names one.
     ///
     /// # Errors
     ///
     /// Everything that is wrong, with its places.
-    pub(crate) fn load(source: &Source, environment: Option<&str>) -> Result<Self> {
+    pub(crate) fn load(source: &PolicySource, overlay: &Overlay) -> Result<Self> {
         let text = source.read().with_context(|| format!("cannot read {source}"))?;
-        Self::parse(&source.to_string(), &text, environment)
+        Self::parse(&source.to_string(), text, overlay.clone())
     }
 
-    /// Checks the text of a policy file, with the numbers of an environment if one is named.
+    /// Checks the text of a policy file, with the numbers of an environment if the overlay names one.
     ///
     /// # Errors
     ///
     /// Everything that is wrong, with its places.
-    pub(crate) fn parse(name: &str, text: &str, environment: Option<&str>) -> Result<Self> {
-        let file = File::<Sections>::parse_in(name, text, environment);
+    pub(crate) fn parse(name: &str, text: String, overlay: Overlay) -> Result<Self> {
+        let file = File::<Sections>::parse_in(name, &text, overlay.environment.as_deref());
         let file = file.map_err(|error| anyhow!("{error}"))?;
-        // The file has been checked as a whole, so this does not fail.
-        let policies = file.policies().clone().build(None).with_context(|| name.to_owned())?;
-        Ok(Self { text: text.to_owned(), file, policies })
+        Ok(Self { text, file, overlay })
     }
 
     /// The JSON schema of policy files.
@@ -139,24 +113,9 @@ impl Config {
         schema::<Sections>().into()
     }
 
-    /// The text of the policy file.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
-
     /// The policies of the file.
     pub(crate) const fn policies(&self) -> &PolicySet {
-        &self.policies
-    }
-
-    /// The policies of the file, to be put in force in place of others.
-    pub(crate) fn builder(&self) -> &PolicySetBuilder {
-        self.file.policies()
-    }
-
-    /// The memory for counters.
-    pub(crate) fn budget(&self) -> Budget {
-        self.file.budget()
+        self.file.policy_set()
     }
 
     /// Where counters are kept, as flags, the environment or the file say.
@@ -164,43 +123,28 @@ impl Config {
     /// # Errors
     ///
     /// If the flag or the variable is wrong.
-    pub(crate) fn store(&self, overlay: &Overlay) -> Result<Choice> {
+    pub(crate) fn store(&self) -> Result<StoreChoice> {
         let file = self.file.door().store.as_ref().map(|store| &store.value);
-        match overlay.store.as_ref().or(file) {
+        match self.overlay.store.as_ref().or(file) {
             // The text of the file has been checked before, so a wrong one is of the flag or the
             // variable.
-            Some(text) => {
-                Choice::parse(text).map_err(|advice| anyhow!("--store or TIDEGATE_STORE: {advice}"))
-            }
-            None => Ok(Choice::Memory),
+            Some(text) => StoreChoice::parse(text)
+                .map_err(|advice| anyhow!("--store or TIDEGATE_STORE: {advice}")),
+            None => Ok(StoreChoice::Memory),
         }
     }
 
-    /// The secret of the fleet, as flags, the environment or the file give it; with the previous secret,
-    /// while it is being changed.
-    ///
-    /// # Errors
-    ///
-    /// If there is no secret, or one cannot be read or can be guessed, or both are the same.
-    pub(crate) fn secret(&self, overlay: &Overlay) -> Result<Secret> {
-        let [current, previous] = self.secrets(overlay);
-        store::secret(current, previous)
-    }
-
-    /// The files of the current and the previous secret, where a secret is read from a file.
-    pub(crate) fn secret_files(&self, overlay: &Overlay) -> [Option<PathBuf>; 2] {
-        self.secrets(overlay).map(|given| given.path().map(Path::to_owned))
-    }
-
-    fn secrets<'o>(&'o self, overlay: &'o Overlay) -> [Given<'o>; 2] {
-        let door = self.file.door();
+    /// The places of the current and the previous secret of the fleet, as flags, the environment and the
+    /// file give them.
+    pub(crate) fn secrets(&self) -> [SecretPlaces<'_>; 2] {
+        let (overlay, door) = (&self.overlay, self.file.door());
         [
-            Given {
+            SecretPlaces {
                 flag: overlay.secret_file.as_deref(),
                 environment: overlay.secret.as_ref(),
                 file: door.secret_file.as_deref(),
             },
-            Given {
+            SecretPlaces {
                 flag: overlay.previous_secret_file.as_deref(),
                 environment: overlay.previous_secret.as_ref(),
                 file: door.previous_secret_file.as_deref(),
@@ -209,8 +153,8 @@ impl Config {
     }
 
     /// The section `server`, with flags and the environment laid over it.
-    pub(crate) fn server(&self, overlay: &Overlay) -> WrittenSettings {
-        let mut written = self.file.door().server.clone();
+    pub(crate) fn server(&self) -> WrittenSettings {
+        let (overlay, mut written) = (&self.overlay, self.file.door().server.clone());
         written.listen = overlay.listen.or(written.listen);
         written.hosts = overlay.hosts.clone().or(written.hosts);
         written.threads = overlay.threads.or(written.threads);
@@ -226,30 +170,26 @@ impl Config {
     /// # Errors
     ///
     /// If the token cannot be read, or can be guessed.
-    pub(crate) fn admin_token(&self, overlay: &Overlay) -> Result<Option<AdminToken>> {
-        let token = token::find(self.admin(overlay))?;
+    pub(crate) fn admin_token(&self) -> Result<Option<AdminToken>> {
+        let token = store::admin_token(self.admin())?;
         Ok(token.map(|token| AdminToken::try_new(token.reveal())).transpose()?)
     }
 
-    /// The file of the admin token, if the token is read from a file.
-    pub(crate) fn admin_token_file(&self, overlay: &Overlay) -> Option<PathBuf> {
-        self.admin(overlay).path().map(Path::to_owned)
-    }
-
-    fn admin<'o>(&'o self, overlay: &'o Overlay) -> Given<'o> {
-        Given {
-            flag: overlay.admin_token_file.as_deref(),
-            environment: overlay.admin_token.as_ref(),
+    /// The places of the admin token.
+    pub(crate) fn admin(&self) -> SecretPlaces<'_> {
+        SecretPlaces {
+            flag: self.overlay.admin_token_file.as_deref(),
+            environment: self.overlay.admin_token.as_ref(),
             file: self.file.door().server.admin.token_file.as_deref(),
         }
     }
 
     /// The format and level of the log, as flags, the environment or the file say.
-    pub(crate) fn log(&self, overlay: &Overlay) -> (log::Format, log::Level) {
-        let written = self.file.door().log;
+    pub(crate) fn log(&self) -> (log::LogFormat, log::LogLevel) {
+        let (overlay, written) = (&self.overlay, self.file.door().log);
         (
-            overlay.format.or(written.format).unwrap_or_default(),
-            overlay.level.or(written.level).unwrap_or_default(),
+            overlay.log_format.or(written.format).unwrap_or_default(),
+            overlay.log_level.or(written.level).unwrap_or_default(),
         )
     }
 }

@@ -3,7 +3,6 @@
 //! A flood of connections can take every descriptor there is. A file that cannot be opened then is not
 //! wrong, and must not be reported as if it were: an operator who reads the log would mend the file.
 
-use std::fmt;
 use std::io;
 
 /// `EMFILE`: this process has no descriptor left.
@@ -12,11 +11,19 @@ const EMFILE: i32 = 24;
 const ENFILE: i32 = 23;
 
 /// The error of a read that found no descriptor left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum OutOfDescriptors {
     /// This process has no descriptor left.
+    #[error(
+        "the process is out of file descriptors; close connections, or raise the limit \
+         (`ulimit -n`). The file itself may be fine"
+    )]
     Process,
     /// The whole machine has no descriptor left.
+    #[error(
+        "the machine is out of file descriptors; end what holds them, or raise the limit \
+         (`sysctl fs.file-max`). The file itself may be fine"
+    )]
     Machine,
 }
 
@@ -37,23 +44,6 @@ pub(crate) fn were_missing(error: &anyhow::Error) -> bool {
     };
     error.chain().any(is_one)
 }
-
-impl fmt::Display for OutOfDescriptors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Process => {
-                "the process is out of file descriptors; close connections, or raise the limit \
-                 (`ulimit -n`). The file itself may be fine"
-            }
-            Self::Machine => {
-                "the machine is out of file descriptors; end what holds them, or raise the limit \
-                 (`sysctl fs.file-max`). The file itself may be fine"
-            }
-        })
-    }
-}
-
-impl std::error::Error for OutOfDescriptors {}
 
 #[cfg(test)]
 mod tests {

@@ -76,7 +76,8 @@ pub use tidegate_core::{
 #[doc(inline)]
 pub use tidegate_engine::{
     AttemptError, BlockEntry, BlockList, Change, DecideError, Due, Engine, Event, Observer,
-    OperateError, Pending, Reader, Record, Refusal, SettleError, SystemClock, file, memory, ready,
+    OperateError, Pending, Reader, Refusal, SettleError, StoreHistory, SystemClock, file, memory,
+    ready,
 };
 #[cfg(feature = "redis")]
 #[doc(inline)]

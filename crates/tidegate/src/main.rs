@@ -9,7 +9,6 @@ mod log;
 mod reload;
 mod store;
 mod text;
-mod token;
 mod warnings;
 
 use std::process::ExitCode;

@@ -43,6 +43,7 @@ pub async fn tend<S: Store + 'static>(engine: Arc<Engine<S>>) -> Infallible {
             // policies.
             tokio::spawn(async move { engine.probe(due).await });
         }
+        #[expect(clippy::disallowed_methods, reason = "probes are due in real time")]
         sleep(pause(&engine)).await;
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Capped {
 
 /// Rows whose columns line up.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
@@ -30,7 +30,13 @@ pub(crate) struct Table {
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        push_escaped(&mut out, c);
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if is_hazard(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
     }
     out
 }
@@ -55,16 +61,6 @@ pub(crate) fn escaped_json(json: &str) -> String {
         }
     }
     out
-}
-
-fn push_escaped(out: &mut String, c: char) {
-    match c {
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
-        c if is_hazard(c) => out.extend(c.escape_unicode()),
-        c => out.push(c),
-    }
 }
 
 /// A wait in words, never shorter than it is: `350 µs`, `12 ms`, `59.98 s`, `4 min 59 s`,
@@ -132,9 +128,9 @@ impl Write for Capped {
     }
 }
 
-// === impl Table ===
+// === impl TextTable ===
 
-impl Table {
+impl TextTable {
     /// A table with these headings.
     pub(crate) fn headed<const N: usize>(headings: [&str; N]) -> Self {
         let mut table = Self::default();
@@ -148,7 +144,7 @@ impl Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for TextTable {
     /// Writes the columns two spaces apart, with a margin of two.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = |cell: &String| cell.chars().count();
@@ -216,7 +212,7 @@ mod tests {
 
     #[test]
     fn columns_line_up() {
-        let mut table = Table::headed(["limit", "left"]);
+        let mut table = TextTable::headed(["limit", "left"]);
         table.row(&["größe\n".to_owned(), "3".to_owned()]);
         assert_eq!(table.to_string(), "  limit    left\n  größe\\n  3\n");
     }

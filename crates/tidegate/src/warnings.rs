@@ -3,48 +3,44 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tidegate_server::Settings;
 use tracing::warn;
 
-use crate::config::{Config, Overlay};
-use crate::store::Choice;
+use crate::config::Config;
+use crate::store::{SecretPlaces, StoreChoice};
 
-/// A warning about a setting that is rarely meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Warning {
-    /// Other machines reach the decision API, and it has no authentication.
-    NoAuthentication(SocketAddr),
-    /// Other machines reach the server, and every name that they use for it is refused.
-    NoHosts(SocketAddr),
-    /// Every user of the machine can read a file with a secret in it.
-    Readable {
-        /// The name of the secret in the file.
-        what: &'static str,
-        path: PathBuf,
-    },
-}
+/// Other machines reach the decision API, and it has no authentication.
+const NO_AUTHENTICATION: &str = "\
+other machines can reach the decision API, and it has no authentication: whoever reaches it can charge \
+anybody's limits and read the policies. Listen on 127.0.0.1, or let only your own programs through to \
+this address";
 
-/// The name of a secret, and the file that it is in.
-type SecretFile = (&'static str, PathBuf);
+/// Other machines reach the server, and every name that they use for it is refused.
+const NO_HOSTS: &str = "\
+requests that use a name for this server are refused with 421, but for localhost: list the names that \
+clients use in `server.hosts` or --hosts";
 
 /// Logs a warning for every setting of this configuration that is rarely meant.
-pub(crate) fn tell(config: &Config, overlay: &Overlay, settings: &Settings, store: &Choice) {
-    let hosts = config.server(overlay).hosts.is_some();
+pub(crate) fn tell(config: &Config, settings: &Settings, store: &StoreChoice) {
+    let (address, hosts) = (settings.listen(), config.server().hosts.is_some());
+    for warning in reach(address, if hosts { Naming::Written } else { Naming::Default }) {
+        warn!(%address, "{warning}");
+    }
     let [secret, previous] = match store {
-        Choice::Memory => [None, None],
-        Choice::Redis(_) => config.secret_files(overlay),
+        StoreChoice::Memory => [None, None],
+        StoreChoice::Redis(_) => config.secrets().map(SecretPlaces::path),
     };
-    let files = [
+    for (what, path) in [
         ("the secret of the fleet", secret),
         ("the previous secret of the fleet", previous),
-        ("the admin token", config.admin_token_file(overlay)),
-    ];
-    let files = files.into_iter().filter_map(|(what, path)| Some((what, path?)));
-    let reach = reach(settings.listen(), if hosts { Naming::Written } else { Naming::Default });
-    for warning in reach.into_iter().chain(files.filter_map(readable)) {
-        warning.log();
+        ("the admin token", config.admin().path()),
+    ] {
+        if let Some(path) = path.filter(|path| is_readable(path)) {
+            let mend = chmod(path);
+            warn!(path = %path.display(), mend, "every user of this machine can read {what}");
+        }
     }
 }
 
@@ -56,45 +52,20 @@ enum Naming {
 }
 
 /// Warnings about an address that other machines reach.
-fn reach(listen: SocketAddr, hosts: Naming) -> Vec<Warning> {
-    if listen.ip().to_canonical().is_loopback() {
-        return Vec::new();
+fn reach(listen: SocketAddr, hosts: Naming) -> &'static [&'static str] {
+    match hosts {
+        _ if listen.ip().to_canonical().is_loopback() => &[],
+        Naming::Written => &[NO_AUTHENTICATION],
+        Naming::Default => &[NO_AUTHENTICATION, NO_HOSTS],
     }
-    let no_hosts = (hosts == Naming::Default).then_some(Warning::NoHosts(listen));
-    [Warning::NoAuthentication(listen)].into_iter().chain(no_hosts).collect()
 }
 
-/// The warning about a file that every user can read. A file that cannot be looked at is reported when it
-/// is read.
-fn readable((what, path): SecretFile) -> Option<Warning> {
+/// Whether every user can read a file with a secret in it. A file that cannot be looked at is reported
+/// when it is read.
+fn is_readable(path: &Path) -> bool {
     /// The permission bit that lets users read the file who neither own it nor are in its group.
     const OTHERS_READ: u32 = 0o004;
-    let mode = fs::metadata(&path).ok()?.permissions().mode();
-    (mode & OTHERS_READ != 0).then_some(Warning::Readable { what, path })
-}
-
-// === impl Warning ===
-
-impl Warning {
-    fn log(&self) {
-        match self {
-            Self::NoAuthentication(address) => warn!(
-                %address,
-                "other machines can reach the decision API, and it has no authentication: whoever \
-                 reaches it can charge anybody's limits and read the policies. Listen on 127.0.0.1, \
-                 or let only your own programs through to this address"
-            ),
-            Self::NoHosts(address) => warn!(
-                %address,
-                "requests that use a name for this server are refused with 421, but for localhost: \
-                 list the names that clients use in `server.hosts` or --hosts"
-            ),
-            Self::Readable { what, path } => {
-                let mend = chmod(path);
-                warn!(path = %path.display(), mend, "every user of this machine can read {what}");
-            }
-        }
-    }
+    fs::metadata(path).is_ok_and(|file| file.permissions().mode() & OTHERS_READ != 0)
 }
 
 /// The command that stops other users from reading a file.
@@ -110,13 +81,11 @@ mod tests {
     fn t43_an_address_that_others_reach_is_warned_about() {
         let reach = |listen: &str, hosts| reach(listen.parse().unwrap(), hosts);
         for loopback in ["127.0.0.1:7700", "127.9.9.9:1", "[::1]:7700", "[::ffff:127.0.0.1]:1"] {
-            assert_eq!(reach(loopback, Naming::Default), [], "{loopback}");
+            assert!(reach(loopback, Naming::Default).is_empty(), "{loopback}");
         }
         for open in ["0.0.0.0:7700", "[::]:7700", "10.0.0.7:7700", "[::ffff:10.0.0.7]:1"] {
-            let listen: SocketAddr = open.parse().unwrap();
-            let [one, two] = [Warning::NoAuthentication(listen), Warning::NoHosts(listen)];
-            assert_eq!(reach(open, Naming::Written), vec![one.clone()], "{open}");
-            assert_eq!(reach(open, Naming::Default), [one, two], "{open}");
+            assert_eq!(reach(open, Naming::Written), [NO_AUTHENTICATION], "{open}");
+            assert_eq!(reach(open, Naming::Default), [NO_AUTHENTICATION, NO_HOSTS], "{open}");
         }
     }
 
@@ -127,10 +96,9 @@ mod tests {
         fs::write(&path, "a token").unwrap();
         for (mode, warned) in [(0o644, true), (0o604, true), (0o640, false), (0o600, false)] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            let found = readable(("the admin token", path.clone()));
-            assert_eq!(found.is_some(), warned, "{mode:o}");
+            assert_eq!(is_readable(&path), warned, "{mode:o}");
         }
-        assert_eq!(readable(("the admin token", dir.path().join("gone"))), None);
+        assert!(!is_readable(&dir.path().join("gone")));
         assert_eq!(chmod(Path::new("/etc/tidegate/admin")), "chmod o-r /etc/tidegate/admin");
     }
 }

@@ -15,9 +15,10 @@ mod tests;
 
 use std::fs;
 
-use crate::shell::{Failure, root};
-use promises::Section;
+use crate::shell::{CommandFailure, WriteOrCheck, root};
+use promises::PromiseSection;
 use scan::Proof;
+use seeds::SeedSection;
 
 /// The file in which the promises are kept.
 const PROMISES: &str = "xtask/contract.txt";
@@ -31,32 +32,31 @@ const SEEDS: &str = "xtask/seeds.txt";
 /// The page that is made from the sentences of the seeds.
 const SEEDS_PAGE: &str = "docs/seeds.md";
 
-/// What to do with the pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// Write the pages.
-    Write,
-    /// Fail if a page is out of date.
-    Check,
-}
-
 /// Makes both pages, then writes them or compares them with the present ones.
-pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
-    let proofs = proofs()?;
-    put(mode, PAGE, &contract(&proofs)?)?;
-    put(mode, SEEDS_PAGE, &asked(&proofs)?)
+pub(crate) fn run(mode: WriteOrCheck) -> Result<(), CommandFailure> {
+    let (proofs, promises, seeds) = (proofs()?, promises()?, seeds()?);
+    let unpromised = scan::stray(&promises, &proofs);
+    none_of("tests with property numbers that are missing", PROMISES, &unpromised)?;
+    let unknown = seeds::stray(&seeds, &proofs, root());
+    none_of("unknown files, tests or properties", SEEDS, &unknown)?;
+    put(mode, PAGE, &page::render(&promises, &proofs))?;
+    put(mode, SEEDS_PAGE, &seeds::render(&seeds, &proofs))
 }
 
-fn put(mode: Mode, name: &str, page: &str) -> Result<(), Failure> {
+fn put(mode: WriteOrCheck, name: &str, page: &str) -> Result<(), CommandFailure> {
     let path = root().join(name);
     match mode {
-        Mode::Write => {
+        WriteOrCheck::Write => {
             fs::write(path, page).map_err(|error| failed(format!("writing {name}: {error}")))?;
             println!("wrote {name}");
             Ok(())
         }
-        Mode::Check if fs::read_to_string(path).is_ok_and(|present| present == page) => Ok(()),
-        Mode::Check => Err(failed(format!("{name} is out of date: the tests have changed"))),
+        WriteOrCheck::Check if fs::read_to_string(path).is_ok_and(|present| present == page) => {
+            Ok(())
+        }
+        WriteOrCheck::Check => {
+            Err(failed(format!("{name} is out of date: the tests have changed")))
+        }
     }
 }
 
@@ -68,49 +68,30 @@ pub(crate) fn is_promised(number: &str) -> bool {
     known.any(|promise| promise.number.to_string() == number)
 }
 
-/// Makes the page of promises.
-fn contract(proofs: &[Proof]) -> Result<String, Failure> {
-    let sections = promises()?;
-    none_of(
-        "tests with property numbers that are missing",
-        PROMISES,
-        &scan::stray(&sections, proofs),
-    )?;
-    Ok(page::render(&sections, proofs))
-}
-
-/// Makes the page of the requests of the seeds.
-fn asked(proofs: &[Proof]) -> Result<String, Failure> {
-    let documents = documents()?;
-    let stray = seeds::stray(&documents, proofs, root());
-    none_of("unknown files, tests or properties", SEEDS, &stray)?;
-    Ok(seeds::render(&documents, proofs))
-}
-
-fn none_of(what: &str, file: &str, stray: &[String]) -> Result<(), Failure> {
+fn none_of(what: &str, file: &str, stray: &[String]) -> Result<(), CommandFailure> {
     match stray {
         [] => Ok(()),
         _ => Err(failed(format!("{what} in {file}:\n{}", stray.join("\n")))),
     }
 }
 
-fn promises() -> Result<Vec<Section>, Failure> {
+fn promises() -> Result<Vec<PromiseSection>, CommandFailure> {
     read(PROMISES, promises::parse)
 }
 
-fn documents() -> Result<Vec<seeds::Document>, Failure> {
+fn seeds() -> Result<Vec<SeedSection>, CommandFailure> {
     read(SEEDS, seeds::parse)
 }
 
-fn read<T>(name: &str, parse: fn(&str) -> Result<T, String>) -> Result<T, Failure> {
+fn read<T>(name: &str, parse: fn(&str) -> Result<T, String>) -> Result<T, CommandFailure> {
     let text = fs::read_to_string(root().join(name)).map_err(|error| error.to_string());
     text.and_then(|text| parse(&text)).map_err(|reason| failed(format!("{name}: {reason}")))
 }
 
-fn proofs() -> Result<Vec<Proof>, Failure> {
+fn proofs() -> Result<Vec<Proof>, CommandFailure> {
     scan::tree(root()).map_err(|error| failed(format!("reading the crates: {error}")))
 }
 
-fn failed(reason: String) -> Failure {
-    Failure { reason, by_hand: "cargo xtask contract".into() }
+fn failed(reason: String) -> CommandFailure {
+    CommandFailure::new(reason, "cargo xtask contract")
 }

@@ -1,11 +1,11 @@
 //! The page of promises: one table per section.
 
 use super::PROMISES;
-use super::promises::{Promise, Section};
+use super::promises::{Promise, PromiseSection};
 use super::scan::Proof;
 
 /// Renders the whole page.
-pub(crate) fn render(sections: &[Section], proofs: &[Proof]) -> String {
+pub(crate) fn render(sections: &[PromiseSection], proofs: &[Proof]) -> String {
     let promises = || sections.iter().flat_map(|section| &section.promises);
     let proven = promises().filter(|promise| of(promise, proofs).next().is_some()).count();
     let mut page = format!(
@@ -42,15 +42,17 @@ fn of<'a>(promise: &'a Promise, proofs: &'a [Proof]) -> impl Iterator<Item = &'a
 
 #[cfg(test)]
 mod self_test {
-    use super::super::promises::{self, Number};
+    use super::super::promises::{self, PropertyNumber};
     use super::*;
 
     #[test]
     fn rows_say_who_holds_them_or_that_nobody_does() {
         let text = "## A\nP01 | one\nP02 | two\nP03 | three | comes with it\nP04 | four | late";
         let sections = promises::parse(text).unwrap();
-        let proof =
-            |number, place: &str| Proof { numbers: vec![Number::P(number)], place: place.into() };
+        let proof = |number, place: &str| Proof {
+            numbers: vec![PropertyNumber::P(number)],
+            place: place.into(),
+        };
         let proofs = [proof(1, "a.rs::p01_x"), proof(1, "b.rs::p01_y"), proof(4, "c.rs::p04_z")];
         let page = render(&sections, &proofs);
         for row in [

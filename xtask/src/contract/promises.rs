@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The number of a property, such as `P24` or `G3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Number {
+pub(crate) enum PropertyNumber {
     /// A property of the limiter and its failure semantics; two digits.
     P(u8),
     /// A property of the gateway.
@@ -14,7 +14,7 @@ pub(crate) enum Number {
 /// One promise: a property in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Promise {
-    pub(crate) number: Number,
+    pub(crate) number: PropertyNumber,
     pub(crate) sentence: String,
     /// What the promise waits for, if it cannot be tested before that is built.
     pub(crate) later: Option<String>,
@@ -22,19 +22,19 @@ pub(crate) struct Promise {
 
 /// A section of promises about one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Section {
+pub(crate) struct PromiseSection {
     pub(crate) title: String,
     pub(crate) promises: Vec<Promise>,
 }
 
 /// Parses the sections; the error names the first mistake and its line.
-pub(crate) fn parse(text: &str) -> Result<Vec<Section>, String> {
-    let mut sections: Vec<Section> = Vec::new();
+pub(crate) fn parse(text: &str) -> Result<Vec<PromiseSection>, String> {
+    let mut sections: Vec<PromiseSection> = Vec::new();
     let mut last = None;
     for (index, line) in text.lines().enumerate() {
         let wrong = |what: &str| format!("line {}: {what}: `{line}`", index + 1);
         if let Some(title) = line.strip_prefix("## ") {
-            sections.push(Section { title: title.to_owned(), promises: Vec::new() });
+            sections.push(PromiseSection { title: title.to_owned(), promises: Vec::new() });
         } else if !line.is_empty() && !line.starts_with('#') {
             let promise = Promise::parse(line).map_err(wrong)?;
             if last.replace(promise.number).is_some_and(|last| last >= promise.number) {
@@ -53,7 +53,7 @@ impl Promise {
     fn parse(line: &str) -> Result<Self, &'static str> {
         let mut parts = line.split(" | ");
         let number =
-            parts.next().and_then(Number::written).ok_or("does not begin with a number")?;
+            parts.next().and_then(PropertyNumber::written).ok_or("does not begin with a number")?;
         let sentence = parts.next().ok_or("has no sentence")?.to_owned();
         let later = parts.next().map(ToOwned::to_owned);
         if parts.next().is_some() {
@@ -63,9 +63,9 @@ impl Promise {
     }
 }
 
-// === impl Number ===
+// === impl PropertyNumber ===
 
-impl Number {
+impl PropertyNumber {
     /// Parses a number exactly as it is displayed, such as `P24`.
     pub(crate) fn written(word: &str) -> Option<Self> {
         let number = Self::of_name(&word.to_ascii_lowercase())?;
@@ -85,7 +85,7 @@ impl Number {
     }
 }
 
-impl fmt::Display for Number {
+impl fmt::Display for PropertyNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::P(number) => write!(f, "P{number:02}"),
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(titles, ["One", "Two"]);
         assert_eq!(sections[0].promises[0].sentence, "It is so.");
         assert_eq!(sections[0].promises[0].later, None);
-        assert_eq!(sections[1].promises[0].number, Number::G(1));
+        assert_eq!(sections[1].promises[0].number, PropertyNumber::G(1));
         assert_eq!(sections[1].promises[0].later.as_deref(), Some("comes later"));
     }
 
@@ -128,10 +128,10 @@ mod tests {
 
     #[test]
     fn numbers_are_read_from_names() {
-        assert_eq!(Number::of_name("p07"), Some(Number::P(7)));
-        assert_eq!(Number::of_name("g10"), Some(Number::G(10)));
+        assert_eq!(PropertyNumber::of_name("p07"), Some(PropertyNumber::P(7)));
+        assert_eq!(PropertyNumber::of_name("g10"), Some(PropertyNumber::G(10)));
         for part in ["", "p", "p7", "pp1", "t07", "p+7", "p007", "g999", "ü1"] {
-            assert_eq!(Number::of_name(part), None, "{part}");
+            assert_eq!(PropertyNumber::of_name(part), None, "{part}");
         }
     }
 }

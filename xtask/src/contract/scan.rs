@@ -9,7 +9,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::promises::{Number, Section};
+use super::promises::{PromiseSection, PropertyNumber};
+use crate::shell::files;
 
 /// The folder of the checkers, functions that the simulator runs over every trace.
 const CHECKERS: &str = "/src/sim/checks/";
@@ -18,7 +19,7 @@ const CHECKERS: &str = "/src/sim/checks/";
 /// name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Proof {
-    pub(crate) numbers: Vec<Number>,
+    pub(crate) numbers: Vec<PropertyNumber>,
     /// The place of the function, as `file::function`.
     pub(crate) place: String,
 }
@@ -35,16 +36,10 @@ impl Proof {
 /// All proofs in the crates, sorted by place.
 pub(crate) fn tree(root: &Path) -> io::Result<Vec<Proof>> {
     let mut proofs = Vec::new();
-    let mut folders = vec![root.join("crates")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
-                let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
-                proofs.extend(file(&name, &fs::read_to_string(&path)?));
-            }
+    for path in files(&root.join("crates"))? {
+        if path.extension().is_some_and(|ending| ending == "rs") {
+            let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
+            proofs.extend(file(&name, &fs::read_to_string(&path)?));
         }
     }
     proofs.sort_by(|a, b| a.place.cmp(&b.place));
@@ -64,8 +59,8 @@ fn file(path: &str, text: &str) -> Vec<Proof> {
 }
 
 /// A complaint for each proof with a number that belongs to no promise.
-pub(crate) fn stray(sections: &[Section], proofs: &[Proof]) -> Vec<String> {
-    let promised = |number: &Number| {
+pub(crate) fn stray(sections: &[PromiseSection], proofs: &[Proof]) -> Vec<String> {
+    let promised = |number: &PropertyNumber| {
         sections.iter().flat_map(|section| &section.promises).any(|known| known.number == *number)
     };
     let complaint = |proof: &Proof| {
@@ -85,13 +80,13 @@ fn function(line: &str) -> Option<&str> {
 }
 
 /// The property numbers at the front of a name. Numbers of threats and faults may come before them.
-fn numbers(name: &str) -> Vec<Number> {
+fn numbers(name: &str) -> Vec<PropertyNumber> {
     let is_other = |part: &str| {
         let rest = part.strip_prefix(['t', 'r']).unwrap_or_default();
         rest.trim_end_matches(|c: char| c.is_ascii_lowercase()).parse::<u8>().is_ok()
     };
     let parts = name.split('_').skip_while(|part| is_other(part));
-    parts.map_while(Number::of_name).collect()
+    parts.map_while(PropertyNumber::of_name).collect()
 }
 
 /// Whether the attributes at the end of `before` make the function below them a test that is run.
@@ -161,10 +156,10 @@ mod self_test {
 
     #[test]
     fn a_name_may_carry_several_numbers() {
-        assert_eq!(numbers("p24_p25_caps"), [Number::P(24), Number::P(25)]);
-        assert_eq!(numbers("t44_p76_reply"), [Number::P(76)]);
-        assert_eq!(numbers("r25c_p75_fleet"), [Number::P(75)]);
-        assert_eq!(numbers("g10_worst"), [Number::G(10)]);
+        assert_eq!(numbers("p24_p25_caps"), [PropertyNumber::P(24), PropertyNumber::P(25)]);
+        assert_eq!(numbers("t44_p76_reply"), [PropertyNumber::P(76)]);
+        assert_eq!(numbers("r25c_p75_fleet"), [PropertyNumber::P(75)]);
+        assert_eq!(numbers("g10_worst"), [PropertyNumber::G(10)]);
         assert_eq!(numbers("the_p24_of_it"), []);
         assert_eq!(numbers("t44_threat"), []);
     }

@@ -6,20 +6,14 @@
 
 use std::path::Path;
 
-use super::promises::Number;
+use super::promises::PropertyNumber;
 use super::scan::Proof;
-
-/// One of the seed documents.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Document {
-    /// The number and the subject of the document: `000 Failure semantics`.
-    pub(crate) title: String,
-    pub(crate) sections: Vec<Section>,
-}
 
 /// A section of a seed document, such as `§3.1 Fail closed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Section {
+pub(crate) struct SeedSection {
+    /// The number and the subject of the document: `000 Failure semantics`.
+    pub(crate) document: String,
     pub(crate) title: String,
     pub(crate) sentences: Vec<Sentence>,
 }
@@ -32,12 +26,12 @@ pub(crate) struct Sentence {
     pub(crate) says: String,
     /// The files that fulfil the sentence, relative to the root of the repository.
     pub(crate) code: Vec<String>,
-    pub(crate) held: Held,
+    pub(crate) held: HeldBy,
 }
 
 /// The tests that hold a sentence, or the reason why there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum HeldBy {
     /// Names of tests and numbers of properties.
     By(Vec<String>),
     /// No test, for this reason.
@@ -49,29 +43,28 @@ const WITHOUT: &str = "without: ";
 
 // === reading ===
 
-/// Parses the documents; the error names the first mistake and its line.
-pub(crate) fn parse(text: &str) -> Result<Vec<Document>, String> {
-    let mut documents: Vec<Document> = Vec::new();
-    let mut last = 0;
+/// Parses the sections of all documents; the error names the first mistake and its line.
+pub(crate) fn parse(text: &str) -> Result<Vec<SeedSection>, String> {
+    let mut sections: Vec<SeedSection> = Vec::new();
+    let (mut document, mut last) = (None, 0);
     for (index, line) in text.lines().enumerate() {
         let wrong = |what: &str| format!("line {}: {what}: `{line}`", index + 1);
         if let Some(title) = line.strip_prefix("## ") {
-            documents.push(Document { title: title.to_owned(), sections: Vec::new() });
-            last = 0;
+            (document, last) = (Some(title.to_owned()), 0);
         } else if let Some(title) = line.strip_prefix("### ") {
-            let document = documents.last_mut().ok_or_else(|| wrong("before any document"))?;
-            document.sections.push(Section { title: title.to_owned(), sentences: Vec::new() });
+            let document = document.clone().ok_or_else(|| wrong("before any document"))?;
+            sections.push(SeedSection { document, title: title.to_owned(), sentences: Vec::new() });
         } else if !line.is_empty() && !line.starts_with('#') {
             let sentence = Sentence::parse(line).map_err(wrong)?;
             if sentence.line < last {
                 return Err(wrong("not in order"));
             }
             last = sentence.line;
-            let section = documents.last_mut().and_then(|document| document.sections.last_mut());
+            let section = sections.last_mut().filter(|it| Some(&it.document) == document.as_ref());
             section.ok_or_else(|| wrong("before any section"))?.sentences.push(sentence);
         }
     }
-    Ok(documents)
+    Ok(sections)
 }
 
 // === impl Sentence ===
@@ -83,16 +76,16 @@ impl Sentence {
         let line = line.parse().map_err(|_| "begins with no line")?;
         let list = |text: &str| text.split(", ").map(ToOwned::to_owned).collect::<Vec<_>>();
         let held = match held.strip_prefix(WITHOUT) {
-            Some(reason) if reason.len() > 3 => Held::Not(reason.to_owned()),
+            Some(reason) if reason.len() > 3 => HeldBy::Not(reason.to_owned()),
             Some(_) => return Err("has no reason"),
-            None => Held::By(list(held)),
+            None => HeldBy::By(list(held)),
         };
         let code = if code == "-" {
             Vec::new()
         } else {
             list(code).iter().map(|short| path(short)).collect()
         };
-        if code.is_empty() && matches!(held, Held::By(_)) {
+        if code.is_empty() && matches!(held, HeldBy::By(_)) {
             return Err("names no code");
         }
         Ok(Self { line, says: says.to_owned(), code, held })
@@ -111,20 +104,19 @@ fn path(short: &str) -> String {
 // === checking ===
 
 /// All sentences, each with the title of its document.
-pub(crate) fn sentences(documents: &[Document]) -> impl Iterator<Item = (&str, &Sentence)> {
-    documents.iter().flat_map(|document| {
-        let sections = document.sections.iter();
-        sections.flat_map(|it| &it.sentences).map(|sentence| (document.title.as_str(), sentence))
+pub(crate) fn sentences(sections: &[SeedSection]) -> impl Iterator<Item = (&str, &Sentence)> {
+    sections.iter().flat_map(|section| {
+        section.sentences.iter().map(move |sentence| (section.document.as_str(), sentence))
     })
 }
 
 /// A complaint for each name without a meaning: tests and properties that do not exist or have no
 /// test, and missing files.
-pub(crate) fn stray(documents: &[Document], proofs: &[Proof], root: &Path) -> Vec<String> {
-    let complaints = sentences(documents).flat_map(|(title, sentence)| {
+pub(crate) fn stray(sections: &[SeedSection], proofs: &[Proof], root: &Path) -> Vec<String> {
+    let complaints = sentences(sections).flat_map(|(title, sentence)| {
         let named = match &sentence.held {
-            Held::By(names) => names.as_slice(),
-            Held::Not(_) => &[],
+            HeldBy::By(names) => names.as_slice(),
+            HeldBy::Not(_) => &[],
         };
         let untested = named.iter().filter(|name| places(name, proofs).next().is_none());
         let missing = sentence.code.iter().filter(|path| !root.join(path).is_file());
@@ -136,7 +128,7 @@ pub(crate) fn stray(documents: &[Document], proofs: &[Proof], root: &Path) -> Ve
 
 /// The tests with this name, or those of the property with this number.
 fn places<'a>(name: &'a str, proofs: &'a [Proof]) -> impl Iterator<Item = &'a Proof> {
-    let number = Number::written(name);
+    let number = PropertyNumber::written(name);
     proofs.iter().filter(move |proof| match number {
         Some(number) => proof.numbers.contains(&number),
         None => proof.name() == name,
@@ -146,8 +138,8 @@ fn places<'a>(name: &'a str, proofs: &'a [Proof]) -> impl Iterator<Item = &'a Pr
 // === writing ===
 
 /// Renders the whole page.
-pub(crate) fn render(documents: &[Document], proofs: &[Proof]) -> String {
-    let held = sentences(documents).filter(|(_, it)| matches!(it.held, Held::By(_))).count();
+pub(crate) fn render(sections: &[SeedSection], proofs: &[Proof]) -> String {
+    let held = sentences(sections).filter(|(_, it)| matches!(it.held, HeldBy::By(_))).count();
     let mut page = format!(
         "# The seeds: sentence → code and test\n\n\
          Made by `cargo xtask contract` from `{}` and the names of the tests; do not edit it by hand.\n\n\
@@ -156,11 +148,11 @@ pub(crate) fn render(documents: &[Document], proofs: &[Proof]) -> String {
          tests are in\n[the contract](contract.md). Of {} sentences, {held} have a test; the others say why \
          not.\n",
         super::SEEDS,
-        sentences(documents).count(),
+        sentences(sections).count(),
     );
-    for document in documents {
-        page.push_str(&format!("\n## Seed {}\n", document.title));
-        for section in &document.sections {
+    for document in sections.chunk_by(|one, next| one.document == next.document) {
+        page.push_str(&format!("\n## Seed {}\n", document[0].document));
+        for section in document {
             page.push_str(&format!("\n### {}\n\n", section.title));
             page.push_str("| line | says | code | held by |\n|---|---|---|---|\n");
             page.extend(section.sentences.iter().map(|sentence| row(sentence, proofs)));
@@ -171,7 +163,7 @@ pub(crate) fn render(documents: &[Document], proofs: &[Proof]) -> String {
 
 fn row(sentence: &Sentence, proofs: &[Proof]) -> String {
     let code: Vec<String> = sentence.code.iter().map(|path| format!("`{path}`")).collect();
-    let of = |name: &String| match Number::written(name) {
+    let of = |name: &String| match PropertyNumber::written(name) {
         Some(_) => name.clone(),
         None => {
             let places = places(name, proofs).map(|proof| format!("`{}`", proof.place));
@@ -179,8 +171,8 @@ fn row(sentence: &Sentence, proofs: &[Proof]) -> String {
         }
     };
     let held = match &sentence.held {
-        Held::By(names) => names.iter().map(of).collect::<Vec<_>>().join("<br>"),
-        Held::Not(reason) => format!("*{reason}*"),
+        HeldBy::By(names) => names.iter().map(of).collect::<Vec<_>>().join("<br>"),
+        HeldBy::Not(reason) => format!("*{reason}*"),
     };
     format!("| {} | {} | {} | {held} |\n", sentence.line, sentence.says, code.join("<br>"))
 }
@@ -189,13 +181,13 @@ fn row(sentence: &Sentence, proofs: &[Proof]) -> String {
 mod self_test {
     use super::*;
 
-    fn one(line: &str) -> Vec<Document> {
+    fn one(line: &str) -> Vec<SeedSection> {
         parse(&format!("## 000 A\n### §1 B\n{line}")).unwrap()
     }
 
     fn proofs() -> [Proof; 2] {
         let proof = |numbers: &[u8], place: &str| Proof {
-            numbers: numbers.iter().copied().map(Number::P).collect(),
+            numbers: numbers.iter().copied().map(PropertyNumber::P).collect(),
             place: place.into(),
         };
         [proof(&[1], "a.rs::p01_x"), proof(&[], "b.rs::it_is_so")]

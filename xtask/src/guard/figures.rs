@@ -14,24 +14,15 @@ const COMPILER: &str = "# compiler: ";
 
 /// The content of the committed file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Figures {
+pub(crate) struct GuardFigures {
     /// The compiler with which the figures were measured, if the file says so.
     pub(crate) compiler: Option<String>,
     counts: BTreeMap<String, u64>,
 }
 
-/// Committed and present counts, side by side.
+/// Committed and present counts, side by side: the scenario and both counts.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Comparison {
-    rows: Vec<Row>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Row {
-    scenario: String,
-    committed: Option<u64>,
-    now: Option<u64>,
-}
+pub(crate) struct Comparison(Vec<(String, Option<u64>, Option<u64>)>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judgement {
@@ -46,11 +37,11 @@ enum Judgement {
     Gone,
 }
 
-// === impl Figures ===
+// === impl GuardFigures ===
 
 /// Parses lines of `scenario count`; `#` begins a comment.
-pub(crate) fn parse(text: &str) -> Result<Figures, String> {
-    let mut figures = Figures::default();
+pub(crate) fn parse(text: &str) -> Result<GuardFigures, String> {
+    let mut figures = GuardFigures::default();
     for (index, line) in text.lines().enumerate() {
         if let Some(compiler) = line.strip_prefix(COMPILER) {
             figures.compiler = Some(compiler.trim().to_owned());
@@ -89,21 +80,14 @@ pub(crate) fn render(counts: &[(String, u64)], compiler: &str) -> String {
 
 impl Comparison {
     /// Compares counts in the order of measurement; scenarios that are gone come last.
-    pub(crate) fn new(committed: &Figures, now: &[(String, u64)]) -> Self {
-        let measured = now.iter().map(|(scenario, count)| Row {
-            scenario: scenario.clone(),
-            committed: committed.counts.get(scenario).copied(),
-            now: Some(*count),
+    pub(crate) fn new(committed: &GuardFigures, now: &[(String, u64)]) -> Self {
+        let measured = now.iter().map(|(scenario, count)| {
+            (scenario.clone(), committed.counts.get(scenario).copied(), Some(*count))
         });
         let is_gone = |scenario: &str| now.iter().all(|(name, _)| name != scenario);
-        let gone = committed.counts.iter().filter(|(scenario, _)| is_gone(scenario)).map(
-            |(scenario, count)| Row {
-                scenario: scenario.clone(),
-                committed: Some(*count),
-                now: None,
-            },
-        );
-        Self { rows: measured.chain(gone).collect() }
+        let gone = committed.counts.iter().filter(|(scenario, _)| is_gone(scenario));
+        let gone = gone.map(|(scenario, count)| (scenario.clone(), Some(*count), None));
+        Self(measured.chain(gone).collect())
     }
 
     /// Whether nothing grew too much, and both sides have the same scenarios.
@@ -117,61 +101,51 @@ impl Comparison {
     }
 
     fn judgements(&self) -> impl Iterator<Item = Judgement> + '_ {
-        self.rows.iter().map(Row::judgement)
+        self.0.iter().map(|(_, committed, now)| Judgement::of(*committed, *now))
     }
 }
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.rows.iter().map(|row| row.scenario.chars().count());
+        let names = self.0.iter().map(|(scenario, ..)| scenario.chars().count());
         let width = names.chain(["scenario".len()]).max().unwrap_or_default();
         writeln!(f, "{:<width$} {:>10} {:>10} {:>9}", "scenario", "committed", "now", "change")?;
-        for row in &self.rows {
-            let number = |count: Option<u64>| count.map_or("-".into(), |n| n.to_string());
-            let (committed, now) = (number(row.committed), number(row.now));
-            let (change, judgement) = (row.change(), row.judgement());
-            writeln!(
-                f,
-                "{:<width$} {committed:>10} {now:>10} {change:>9}  {judgement}",
-                row.scenario
-            )?;
+        for ((scenario, committed, now), judgement) in self.0.iter().zip(self.judgements()) {
+            let number = |count: &Option<u64>| count.map_or("-".into(), |n| n.to_string());
+            let change = committed.zip(*now).and_then(|(committed, now)| change(committed, now));
+            let (committed, now) = (number(committed), number(now));
+            let change = change.unwrap_or_else(|| "-".into());
+            writeln!(f, "{scenario:<width$} {committed:>10} {now:>10} {change:>9}  {judgement}")?;
         }
         Ok(())
     }
 }
 
-// === impl Row ===
-
-impl Row {
-    fn judgement(&self) -> Judgement {
-        let (committed, now) = match (self.committed, self.now) {
-            (Some(committed), Some(now)) => (u128::from(committed), u128::from(now)),
-            (None, _) => return Judgement::Unknown,
-            (_, None) => return Judgement::Gone,
-        };
-        if now * 100 > committed * (100 + TOLERANCE_PER_CENT) {
-            Judgement::Worse
-        } else if now * 100 < committed * (100 - TOLERANCE_PER_CENT) {
-            Judgement::Better
-        } else {
-            Judgement::Steady
-        }
-    }
-
-    /// The change in per cent with one decimal, without floats.
-    fn change(&self) -> String {
-        match (self.committed, self.now) {
-            (Some(committed), Some(now)) if committed > 0 => {
-                let sign = if now < committed { '-' } else { '+' };
-                let tenths = u128::from(now.abs_diff(committed)) * 1_000 / u128::from(committed);
-                format!("{sign}{}.{} %", tenths / 10, tenths % 10)
-            }
-            _ => "-".into(),
-        }
-    }
+/// The change in per cent with one decimal, without floats; `None` if nothing was committed.
+fn change(committed: u64, now: u64) -> Option<String> {
+    let sign = if now < committed { '-' } else { '+' };
+    let tenths = (u128::from(now.abs_diff(committed)) * 1_000).checked_div(committed.into())?;
+    Some(format!("{sign}{}.{} %", tenths / 10, tenths % 10))
 }
 
 // === impl Judgement ===
+
+impl Judgement {
+    fn of(committed: Option<u64>, now: Option<u64>) -> Self {
+        let (committed, now) = match (committed, now) {
+            (Some(committed), Some(now)) => (u128::from(committed), u128::from(now)),
+            (None, _) => return Self::Unknown,
+            (_, None) => return Self::Gone,
+        };
+        if now * 100 > committed * (100 + TOLERANCE_PER_CENT) {
+            Self::Worse
+        } else if now * 100 < committed * (100 - TOLERANCE_PER_CENT) {
+            Self::Better
+        } else {
+            Self::Steady
+        }
+    }
+}
 
 impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

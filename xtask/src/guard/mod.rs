@@ -12,10 +12,10 @@ mod figures;
 mod time;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::shell::{Cmd, Failure, root, target_dir};
-use figures::{Comparison, Figures};
+use crate::shell::{Cmd, CommandFailure, WriteOrCheck, root, target_dir};
+use figures::{Comparison, GuardFigures};
 use time::Times;
 
 /// The source of the program that is measured: `guard list` names its rows, `guard <row> <n>`
@@ -32,23 +32,14 @@ const FEW: u64 = 200;
 /// many.
 const MORE: u64 = 4_000;
 
-/// Turns of each contender when the hot decision is timed: about a second in all.
-const ROUNDS: &str = "1000";
+/// The arguments that time the hot decision, with turns that take about a second in all.
+const ROUNDS: &str = "time 1000";
 /// The file in which the times are kept, under the target directory.
 const TIMES: &str = "guard/time.txt";
 
-/// What to do with the new counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// Compare the counts with the committed figures.
-    Check,
-    /// Make the counts the committed figures.
-    Bless,
-}
-
 /// Counts the instructions of every row and times the hot decision, then compares or blesses.
-pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
-    Cmd::cargo(&["build", "--release", "--locked", "--package", "tidegate-guard"]).run()?;
+pub(crate) fn run(mode: WriteOrCheck) -> Result<(), CommandFailure> {
+    Cmd::cargo("build --release --locked --package tidegate-guard").run()?;
     let committed = read_figures()?;
     let compiler = compiler()?;
     let now = measure()?;
@@ -56,8 +47,8 @@ pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
     println!("\ninstructions per decision:\n\n{comparison}");
     time()?;
     match mode {
-        Mode::Bless => bless(&now, &compiler),
-        Mode::Check => {
+        WriteOrCheck::Write => bless(&now, &compiler),
+        WriteOrCheck::Check => {
             if let Some(other) = committed.compiler.filter(|other| *other != compiler) {
                 println!("note: the figures are from {other}, this is {compiler}");
             }
@@ -66,7 +57,7 @@ pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
     }
 }
 
-fn check(comparison: &Comparison) -> Result<(), Failure> {
+fn check(comparison: &Comparison) -> Result<(), CommandFailure> {
     if comparison.has_gains() {
         println!("better than committed: run `cargo xtask guard --bless` to keep what was gained");
     }
@@ -77,17 +68,17 @@ fn check(comparison: &Comparison) -> Result<(), Failure> {
         "instructions per decision differ from {FIGURES} (see the table)\n  \
          intended? `cargo xtask guard --bless` accepts them; commit the file with the reason"
     );
-    Err(Failure { reason, by_hand: "cargo xtask guard".into() })
+    Err(failed(reason))
 }
 
-fn bless(now: &[(String, u64)], compiler: &str) -> Result<(), Failure> {
+fn bless(now: &[(String, u64)], compiler: &str) -> Result<(), CommandFailure> {
     let text = figures::render(now, compiler);
-    fs::write(root().join(FIGURES), text).map_err(|e| failed(format!("writing {FIGURES}: {e}")))?;
+    write(&root().join(FIGURES), &text)?;
     println!("wrote {FIGURES}: commit it with the change that explains it");
     Ok(())
 }
 
-fn read_figures() -> Result<Figures, Failure> {
+fn read_figures() -> Result<GuardFigures, CommandFailure> {
     let path = root().join(FIGURES);
     // Without the file every scenario is unknown, and the table says to bless.
     let text = if path.exists() { read(&path)? } else { String::new() };
@@ -95,13 +86,13 @@ fn read_figures() -> Result<Figures, Failure> {
 }
 
 /// The compiler's name and version: with another one, counts may change by themselves.
-fn compiler() -> Result<String, Failure> {
-    let version = Cmd::new("rustc", &["--version"]).read()?;
+fn compiler() -> Result<String, CommandFailure> {
+    let version = Cmd::new("rustc", "--version").read()?;
     Ok(version.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
 }
 
-fn measure() -> Result<Vec<(String, u64)>, Failure> {
-    let listing = Cmd::new(binary(), &["list"]).read()?;
+fn measure() -> Result<Vec<(String, u64)>, CommandFailure> {
+    let listing = Cmd::new(binary(), "list").read()?;
     let rows: Vec<&str> = listing.split_whitespace().collect();
     if rows.is_empty() {
         return Err(failed(format!("`guard list` names no row; see {PROGRAM}")));
@@ -111,13 +102,11 @@ fn measure() -> Result<Vec<(String, u64)>, Failure> {
 
 /// Times the hot decision, prints its multiple of the floor, and saves it for comparisons between
 /// runs.
-fn time() -> Result<(), Failure> {
-    let cmd = Cmd::new(binary(), &["time", ROUNDS]);
+fn time() -> Result<(), CommandFailure> {
+    let cmd = Cmd::new(binary(), ROUNDS);
     let times = Times::parse(&cmd.read()?).map_err(|e| failed(format!("`{cmd}`: {e}")))?;
-    let path = target_dir().join(TIMES);
     println!("time per decision (not judged: time on a shared machine swings):\n\n{times}");
-    fs::write(root().join(&path), times.to_string())
-        .map_err(|e| failed(format!("{}: {e}", path.display())))?;
+    write(&target_dir().join(TIMES), &times.to_string())?;
     match times.absurd() {
         None => Ok(()),
         Some(row) => Err(failed(format!("hot/{row}: no noise explains its multiple of the floor"))),
@@ -125,37 +114,36 @@ fn time() -> Result<(), Failure> {
 }
 
 fn binary() -> String {
-    root().join(target_dir()).join("release/tidegate-guard").display().to_string()
+    target_dir().join("release/tidegate-guard").display().to_string()
 }
 
-fn per_decision(row: &str) -> Result<u64, Failure> {
-    let few = count(row, FEW)?;
-    let many = count(row, FEW + MORE)?;
+fn per_decision(row: &str) -> Result<u64, CommandFailure> {
+    let (few, many) = (count(row, FEW)?, count(row, FEW + MORE)?);
     callgrind::per_decision(few, many, MORE)
         .ok_or_else(|| failed(format!("row {row}: more decisions took no more work")))
 }
 
 /// All instructions of one run of the program.
-fn count(row: &str, decisions: u64) -> Result<u64, Failure> {
-    let out = out_file(row, decisions)?;
-    let sink = format!("--callgrind-out-file={}", out.display());
-    Cmd::new("valgrind", &["--quiet", "--tool=callgrind", &sink])
-        .args([binary(), row.to_owned(), decisions.to_string()])
+fn count(row: &str, decisions: u64) -> Result<u64, CommandFailure> {
+    let dir = target_dir().join("guard");
+    fs::create_dir_all(&dir).map_err(|e| failed(format!("{}: {e}", dir.display())))?;
+    let out = dir.join(format!("{}-{decisions}.callgrind", row.replace('/', "-")));
+    Cmd::new("valgrind", "--quiet --tool=callgrind")
+        .args([format!("--callgrind-out-file={}", out.display()), binary()])
+        .args([row.to_owned(), decisions.to_string()])
         .run()?;
-    callgrind::total(&read(&root().join(&out))?)
+    callgrind::total(&read(&out)?)
         .ok_or_else(|| failed(format!("{} holds no total", out.display())))
 }
 
-fn out_file(row: &str, decisions: u64) -> Result<PathBuf, Failure> {
-    let dir = target_dir().join("guard");
-    fs::create_dir_all(root().join(&dir)).map_err(|e| failed(format!("{}: {e}", dir.display())))?;
-    Ok(dir.join(format!("{}-{decisions}.callgrind", row.replace('/', "-"))))
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
+fn read(path: &Path) -> Result<String, CommandFailure> {
     fs::read_to_string(path).map_err(|e| failed(format!("{}: {e}", path.display())))
 }
 
-fn failed(reason: String) -> Failure {
-    Failure { reason, by_hand: "cargo xtask guard".into() }
+fn write(path: &Path, text: &str) -> Result<(), CommandFailure> {
+    fs::write(path, text).map_err(|e| failed(format!("writing {}: {e}", path.display())))
+}
+
+fn failed(reason: String) -> CommandFailure {
+    CommandFailure::new(reason, "cargo xtask guard")
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::shell::{Cmd, Failure, root, target_dir};
+use crate::shell::{self, Cmd, CommandFailure, root, target_dir};
 
 /// The folder for mutants in the target directory.
 const FOLDER: &str = "mutants";
@@ -23,16 +23,15 @@ pub(crate) struct Copy {
 }
 
 /// Brings the copy up to date with the working tree, including uncommitted changes.
-pub(crate) fn bring() -> Result<Copy, Failure> {
-    let folder = root().join(target_dir()).join(FOLDER);
+pub(crate) fn bring() -> Result<Copy, CommandFailure> {
+    let folder = target_dir().join(FOLDER);
     let copy = Copy { tree: folder.join("tree"), build: folder.join("build") };
-    let listing = Cmd::new("git", &["-c", "safe.directory=*", "ls-files", "-z", "--cached"])
-        .args(["--others", "--exclude-standard"].map(ToOwned::to_owned))
-        .read()?;
+    let line = "-c safe.directory=* ls-files -z --cached --others --exclude-standard";
+    let listing = Cmd::new("git", line).read()?;
     let files: Vec<&Path> = listing.split_terminator('\0').map(Path::new).collect();
-    sync(root(), &copy.tree, &files).map_err(|error| Failure {
-        reason: format!("copying the tree to {}: {error}", copy.tree.display()),
-        by_hand: format!("rm -r {}", copy.tree.display()),
+    sync(root(), &copy.tree, &files).map_err(|error| {
+        let tree = copy.tree.display();
+        CommandFailure::new(format!("copying the tree to {tree}: {error}"), format!("rm -r {tree}"))
     })?;
     Ok(copy)
 }
@@ -41,9 +40,9 @@ pub(crate) fn bring() -> Result<Copy, Failure> {
 /// right.
 fn sync(from: &Path, to: &Path, files: &[&Path]) -> io::Result<()> {
     fs::create_dir_all(to)?;
-    for file in present(to)? {
-        if !files.contains(&file.as_path()) {
-            fs::remove_file(to.join(file))?;
+    for file in shell::files(to)? {
+        if file.strip_prefix(to).is_ok_and(|inside| !files.contains(&inside)) {
+            fs::remove_file(file)?;
         }
     }
     // Git also lists files that are deleted but not yet committed.
@@ -61,23 +60,6 @@ fn sync(from: &Path, to: &Path, files: &[&Path]) -> io::Result<()> {
         std::os::unix::fs::symlink(from.join(TARGET), target)?;
     }
     Ok(())
-}
-
-/// Every file under `folder`, as a path relative to it, without links.
-fn present(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(inner) = folders.pop() {
-        for entry in fs::read_dir(inner)? {
-            let entry = entry?;
-            let (kind, path) = (entry.file_type()?, entry.path());
-            if kind.is_dir() {
-                folders.push(path);
-            } else if kind.is_file() {
-                found.push(path.strip_prefix(folder).unwrap_or(&path).to_owned());
-            }
-        }
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

@@ -17,27 +17,33 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use crate::shell::{Failure, root};
+use clap::Args;
+
+use crate::shell::{self, CommandFailure, root};
 use crate::suggest::hint;
 use crate::summary::seconds;
 use list::Mutant;
-use report::Report;
-use trial::Trial;
+use trial::MutantTrial;
 
 /// The folder in which the mutant lists are kept.
 const LISTS: &str = "xtask/mutants";
 
 /// Which mutants to try, and how.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Choice {
-    /// The names of the mutants; all of them if empty.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MutantChoice {
+    /// Try this mutant alone; may be given several times.
+    #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
-    /// How many things to compile and to test at a time.
+    /// Compile and test so many things at a time; as many as there are cores if not given.
+    #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
+    /// Print the mutants and the properties they break.
+    #[arg(long)]
+    pub(crate) list: bool,
 }
 
 /// Prints the mutants and the properties they break.
-pub(crate) fn print() -> Result<(), Failure> {
+pub(crate) fn print() -> Result<(), CommandFailure> {
     for mutant in read()? {
         println!("{:<44} {:<8} {}", mutant.name, mutant.breaks.join(" "), mutant.file);
     }
@@ -45,32 +51,30 @@ pub(crate) fn print() -> Result<(), Failure> {
 }
 
 /// Tries the chosen mutants one after the other, and fails unless the tests kill them all.
-pub(crate) fn run(choice: &Choice) -> Result<(), Failure> {
+pub(crate) fn run(choice: &MutantChoice) -> Result<(), CommandFailure> {
     let mutants = chosen(read()?, &choice.only)?;
-    let trial = Trial::new(copy::bring()?, choice.jobs);
+    let trial = MutantTrial::new(copy::bring()?, choice.jobs);
     trial.without_mutant(&mutants)?;
-    let mut report = Report::default();
+    let (mut others, began) = (Vec::new(), Instant::now());
     for (index, mutant) in mutants.iter().enumerate() {
         print!("[{:>2}/{}] {:<44} ", index + 1, mutants.len(), mutant.name);
         let _ = std::io::Write::flush(&mut std::io::stdout());
         let start = Instant::now();
         let outcome = trial.of(mutant)?;
         println!("{outcome} ({})", seconds(start.elapsed()));
-        report.add(mutant, start.elapsed(), outcome);
+        others.extend(report::wrong(mutant, &outcome).map(|why| (mutant.name.as_str(), why)));
     }
-    println!("\n{report}");
-    if report.all_killed() {
+    println!("\n{}", report::report(mutants.len(), began.elapsed(), &others));
+    if others.is_empty() {
         return Ok(());
     }
-    let by_hand = report.to_repeat().map(|name| format!(" --only {name}")).collect::<String>();
-    Err(Failure {
-        reason: "not every mutant was killed".into(),
-        by_hand: format!("cargo xtask mutants{by_hand}"),
-    })
+    let names: String = others.iter().map(|(name, _)| format!(" --only {name}")).collect();
+    let by_hand = format!("cargo xtask mutants{names}");
+    Err(CommandFailure::new("not every mutant was killed", by_hand))
 }
 
 /// The mutants with these names, in the order of the list; all of them if `only` is empty.
-fn chosen(mutants: Vec<Mutant>, only: &[String]) -> Result<Vec<Mutant>, Failure> {
+fn chosen(mutants: Vec<Mutant>, only: &[String]) -> Result<Vec<Mutant>, CommandFailure> {
     let is_known = |name: &&String| mutants.iter().any(|mutant| mutant.name == **name);
     if let Some(unknown) = only.iter().find(|name| !is_known(name)) {
         let hint = hint(unknown, mutants.iter().map(|mutant| mutant.name.as_str()));
@@ -81,13 +85,10 @@ fn chosen(mutants: Vec<Mutant>, only: &[String]) -> Result<Vec<Mutant>, Failure>
 }
 
 /// The mutants of all lists, in the order of the files.
-fn read() -> Result<Vec<Mutant>, Failure> {
-    let entries = fs::read_dir(root().join(LISTS));
-    let mut paths: Vec<_> = entries
-        .map_err(|error| failed(format!("{LISTS}: {error}")))?
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.extension().is_some_and(|ending| ending == "txt"))
-        .collect();
+fn read() -> Result<Vec<Mutant>, CommandFailure> {
+    let found = shell::files(&root().join(LISTS));
+    let mut paths = found.map_err(|error| failed(format!("{LISTS}: {error}")))?;
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "txt"));
     paths.sort();
     let mut mutants = Vec::new();
     for path in paths {
@@ -98,6 +99,6 @@ fn read() -> Result<Vec<Mutant>, Failure> {
     Ok(mutants)
 }
 
-fn failed(reason: String) -> Failure {
-    Failure { reason, by_hand: "cargo xtask mutants --list".into() }
+fn failed(reason: String) -> CommandFailure {
+    CommandFailure::new(reason, "cargo xtask mutants --list")
 }

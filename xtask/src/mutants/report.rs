@@ -1,58 +1,29 @@
 //! The report at the end of a run: how many mutants were killed, and which were not.
 
-use std::fmt;
 use std::time::Duration;
 
 use super::list::Mutant;
-use super::trial::Outcome;
+use super::trial::MutantOutcome;
 use crate::summary::seconds;
 
-/// The results of the mutants tried so far.
-#[derive(Debug, Default)]
-pub(crate) struct Report {
-    took: Duration,
-    killed: usize,
-    /// The name of each mutant that was not killed, and why.
-    others: Vec<(String, String)>,
-}
-
-// === impl Report ===
-
-impl Report {
-    pub(crate) fn add(&mut self, mutant: &Mutant, took: Duration, outcome: Outcome) {
-        self.took += took;
-        let wrong = match outcome {
-            Outcome::Killed(_) => {
-                self.killed += 1;
-                return;
-            }
-            Outcome::Survived => {
-                let property = mutant.breaks.join(", ");
-                format!("survived: no test fails when {property} is broken")
-            }
-            // The compiler's message was shown when the mutant was tried.
-            Outcome::Broken(why) => why.lines().next().unwrap_or_default().to_owned(),
-        };
-        self.others.push((mutant.name.clone(), wrong));
-    }
-
-    /// Whether the tests noticed every mutant.
-    pub(crate) fn all_killed(&self) -> bool {
-        self.others.is_empty()
-    }
-
-    /// The names of the mutants that were not killed.
-    pub(crate) fn to_repeat(&self) -> impl Iterator<Item = &str> {
-        self.others.iter().map(|(name, _)| name.as_str())
+/// Why the mutant is not killed, unless it is.
+pub(crate) fn wrong(mutant: &Mutant, outcome: &MutantOutcome) -> Option<String> {
+    match outcome {
+        MutantOutcome::Killed(_) => None,
+        MutantOutcome::Survived => {
+            let property = mutant.breaks.join(", ");
+            Some(format!("survived: no test fails when {property} is broken"))
+        }
+        // The compiler's message was shown when the mutant was tried.
+        MutantOutcome::Broken(why) => Some(why.lines().next().unwrap_or_default().to_owned()),
     }
 }
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let total = self.killed + self.others.len();
-        write!(f, "killed {} of {total} mutants in {}", self.killed, seconds(self.took))?;
-        self.others.iter().try_for_each(|(name, wrong)| write!(f, "\n  {name}: {wrong}"))
-    }
+/// The report on a run over `total` mutants; `others` are those that were not killed, and why.
+pub(crate) fn report(total: usize, took: Duration, others: &[(&str, String)]) -> String {
+    let killed = total - others.len();
+    let others: String = others.iter().map(|(name, why)| format!("\n  {name}: {why}")).collect();
+    format!("killed {killed} of {total} mutants in {}{others}", seconds(took))
 }
 
 #[cfg(test)]
@@ -61,23 +32,18 @@ mod self_test {
 
     #[test]
     fn whoever_lives_is_named() {
-        let mut report = Report::default();
-        let mutant = |name: &str| Mutant {
-            name: name.into(),
-            breaks: vec!["P24".into()],
-            ..Mutant::default()
-        };
-        let second = Duration::from_secs(1);
-        report.add(&mutant("a"), second, Outcome::Killed("p24_x".into()));
-        assert!(report.all_killed());
-        report.add(&mutant("b"), second, Outcome::Survived);
-        report.add(&mutant("c"), second, Outcome::Broken("does not compile\nerror[E0308]".into()));
-        assert!(!report.all_killed());
-        assert_eq!(report.to_repeat().collect::<Vec<_>>(), ["b", "c"]);
+        let mutant = Mutant { breaks: vec!["P24".into()], ..Mutant::default() };
+        let outcomes = [
+            ("a", MutantOutcome::Killed("p24_x".into())),
+            ("b", MutantOutcome::Survived),
+            ("c", MutantOutcome::Broken("does not compile\nerror[E0308]".into())),
+        ];
+        let why = |(name, outcome)| Some((name, wrong(&mutant, &outcome)?));
+        let others: Vec<(&str, String)> = outcomes.into_iter().filter_map(why).collect();
         let expected = "\
 killed 1 of 3 mutants in 3.0 s
   b: survived: no test fails when P24 is broken
   c: does not compile";
-        assert_eq!(report.to_string(), expected);
+        assert_eq!(report(3, Duration::from_secs(3), &others), expected);
     }
 }

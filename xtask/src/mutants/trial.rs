@@ -7,14 +7,15 @@ use std::process::Output;
 
 use super::copy::Copy;
 use super::list::{Mutant, Tests};
-use crate::shell::{Cmd, Failure};
+use crate::shell::{Cmd, CommandFailure};
+use crate::stages::has_nextest;
 
 /// The exit code of nextest if a test has failed; it has others if none could be run.
 const A_TEST_FAILED: i32 = 100;
 
 /// The result of trying one mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum MutantOutcome {
     /// Killed by the test of this name.
     Killed(String),
     Survived,
@@ -24,7 +25,7 @@ pub(crate) enum Outcome {
 
 /// The copy of the tree on which mutants are tried, and how.
 #[derive(Clone, Debug)]
-pub(crate) struct Trial {
+pub(crate) struct MutantTrial {
     copy: Copy,
     jobs: Option<NonZeroUsize>,
     runner: Runner,
@@ -38,18 +39,17 @@ enum Runner {
     Cargo,
 }
 
-// === impl Trial ===
+// === impl MutantTrial ===
 
-impl Trial {
+impl MutantTrial {
     pub(crate) fn new(copy: Copy, jobs: Option<NonZeroUsize>) -> Self {
-        let has_nextest = Cmd::cargo(&["nextest", "--version"]).succeeds();
-        let runner = if has_nextest { Runner::Nextest } else { Runner::Cargo };
+        let runner = if has_nextest() { Runner::Nextest } else { Runner::Cargo };
         Self { copy, jobs, runner }
     }
 
     /// Runs all the tests of `mutants` on the unchanged tree: a test that fails there can kill no
     /// mutant.
-    pub(crate) fn without_mutant(&self, mutants: &[Mutant]) -> Result<(), Failure> {
+    pub(crate) fn without_mutant(&self, mutants: &[Mutant]) -> Result<(), CommandFailure> {
         let mut tried: Vec<&Tests> = Vec::new();
         for tests in mutants.iter().flat_map(|mutant| &mutant.tests) {
             if !tried.contains(&tests) {
@@ -63,16 +63,16 @@ impl Trial {
     }
 
     /// Makes the change, runs the tests that have to notice, and takes the change back.
-    pub(crate) fn of(&self, mutant: &Mutant) -> Result<Outcome, Failure> {
+    pub(crate) fn of(&self, mutant: &Mutant) -> Result<MutantOutcome, CommandFailure> {
         let path = self.copy.tree.join(&mutant.file);
-        let failure = |error: std::io::Error| Failure {
-            reason: format!("{}: {error}", path.display()),
-            by_hand: format!("cargo xtask mutants --only {}", mutant.name),
+        let failure = |error: std::io::Error| {
+            let by_hand = format!("cargo xtask mutants --only {}", mutant.name);
+            CommandFailure::new(format!("{}: {error}", path.display()), by_hand)
         };
         let original = fs::read_to_string(&path).map_err(failure)?;
         let mutated = match mutant.apply(&original) {
             Ok(mutated) => mutated,
-            Err(why) => return Ok(Outcome::Broken(why)),
+            Err(why) => return Ok(MutantOutcome::Broken(why)),
         };
         fs::write(&path, mutated).map_err(failure)?;
         let outcome = self.judge(&mutant.tests);
@@ -81,68 +81,70 @@ impl Trial {
     }
 
     /// Runs the tests one by one; the first that the mutant does not survive decides.
-    fn judge(&self, tests: &[Tests]) -> Result<Outcome, Failure> {
+    fn judge(&self, tests: &[Tests]) -> Result<MutantOutcome, CommandFailure> {
         for tests in tests {
             let build = self.build(tests).output()?;
             if !build.status.success() {
-                return Ok(Outcome::Broken(format!("does not compile\n{}", text(&build))));
+                return Ok(MutantOutcome::Broken(format!("does not compile\n{}", text(&build))));
             }
             let outcome = self.runner.judge(&self.test(tests).output()?);
-            if outcome != Outcome::Survived {
+            if outcome != MutantOutcome::Survived {
                 return Ok(outcome);
             }
         }
-        Ok(Outcome::Survived)
+        Ok(MutantOutcome::Survived)
     }
 
     /// Builds separately from running, so that a mutant that does not compile does not count as
     /// killed.
     fn build(&self, tests: &Tests) -> Cmd {
-        self.cargo(tests, &["test", "--no-run"])
+        self.cargo(tests, "test --no-run")
     }
 
     fn test(&self, tests: &Tests) -> Cmd {
-        let cmd = match self.runner {
-            Runner::Nextest => self.cargo(tests, &["nextest", "run", "--profile", "mutants"]),
-            Runner::Cargo => self.cargo(tests, &["test"]),
+        let subcommand = match self.runner {
+            Runner::Nextest => "nextest run --profile mutants",
+            Runner::Cargo => "test",
         };
-        cmd.args(["--".to_owned()]).args(tests.filters.iter().cloned())
+        self.cargo(tests, subcommand).args(["--"]).args(&tests.filters)
     }
 
-    fn cargo(&self, tests: &Tests, subcommand: &[&str]) -> Cmd {
+    fn cargo(&self, tests: &Tests, subcommand: &str) -> Cmd {
         let manifest = self.copy.tree.join("Cargo.toml").display().to_string();
         let build = self.copy.build.display().to_string();
-        let place = ["--locked", "--manifest-path", &manifest, "--target-dir", &build];
-        let jobs = self.jobs.map(|jobs| jobs.to_string());
-        let named = ["CARGO_BUILD_JOBS", "NEXTEST_TEST_THREADS", "RUST_TEST_THREADS"];
-        let cmd = Cmd::cargo(subcommand)
-            .args(place.map(ToOwned::to_owned))
-            .args(["--package".to_owned(), tests.package.clone()])
-            .args(tests.targets.iter().cloned());
-        jobs.iter()
-            .flat_map(|jobs| named.map(|name| (name, jobs)))
-            .fold(cmd, |cmd, (name, jobs)| cmd.env(name, jobs))
+        let mut cmd = Cmd::cargo(subcommand)
+            .args(["--locked", "--manifest-path", &manifest, "--target-dir", &build])
+            .args(["--package", &tests.package])
+            .args(&tests.targets);
+        if let Some(jobs) = self.jobs {
+            for name in ["CARGO_BUILD_JOBS", "NEXTEST_TEST_THREADS", "RUST_TEST_THREADS"] {
+                cmd = cmd.env(name, jobs.to_string());
+            }
+        }
+        cmd
     }
 }
 
 // === impl Runner ===
 
 impl Runner {
-    fn judge(self, output: &Output) -> Outcome {
+    fn judge(self, output: &Output) -> MutantOutcome {
         let text = text(output);
         match (self, output.status.code()) {
-            (_, Some(0)) => Outcome::Survived,
-            (Self::Nextest, Some(A_TEST_FAILED)) | (Self::Cargo, _) => {
-                Outcome::Killed(killer(&text).unwrap_or_else(|| "a test without a name".into()))
+            (_, Some(0)) => MutantOutcome::Survived,
+            (Self::Nextest, Some(A_TEST_FAILED)) | (Self::Cargo, _) => MutantOutcome::Killed(
+                killer(&text).unwrap_or_else(|| "a test without a name".into()),
+            ),
+            (Self::Nextest, _) => {
+                MutantOutcome::Broken(format!("its tests could not be run\n{text}"))
             }
-            (Self::Nextest, _) => Outcome::Broken(format!("its tests could not be run\n{text}")),
         }
     }
 }
 
-// === impl Outcome ===
+// === impl MutantOutcome ===
 
-impl fmt::Display for Outcome {
+impl fmt::Display for MutantOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Killed(test) => write!(f, "killed by {test}"),
@@ -188,15 +190,15 @@ mod self_test {
     fn only_a_failing_test_is_a_kill() {
         let nextest =
             |code| Runner::Nextest.judge(&ended(code, "    FAIL [ 0.1s] (1/2) core a::p24_x"));
-        assert_eq!(nextest(0), Outcome::Survived);
-        assert_eq!(nextest(100), Outcome::Killed("a::p24_x".into()));
+        assert_eq!(nextest(0), MutantOutcome::Survived);
+        assert_eq!(nextest(100), MutantOutcome::Killed("a::p24_x".into()));
         // No test matched, nothing could be built.
         for code in [4, 101] {
-            assert!(matches!(nextest(code), Outcome::Broken(_)), "{code}");
+            assert!(matches!(nextest(code), MutantOutcome::Broken(_)), "{code}");
         }
         let cargo = Runner::Cargo.judge(&ended(101, "test a::p24_x ... FAILED\n"));
-        assert_eq!(cargo, Outcome::Killed("a::p24_x".into()));
-        assert_eq!(Runner::Cargo.judge(&ended(0, "")), Outcome::Survived);
+        assert_eq!(cargo, MutantOutcome::Killed("a::p24_x".into()));
+        assert_eq!(Runner::Cargo.judge(&ended(0, "")), MutantOutcome::Survived);
     }
 
     #[test]
@@ -217,7 +219,7 @@ mod self_test {
             targets: vec!["--lib".into()],
             filters: vec!["p24".into(), "caps".into()],
         };
-        let mut trial = Trial { copy, jobs: None, runner: Runner::Cargo };
+        let mut trial = MutantTrial { copy, jobs: None, runner: Runner::Cargo };
         let line = trial.test(&tests).to_string();
         let place = "--locked --manifest-path /t/tree/Cargo.toml --target-dir /t/build";
         assert_eq!(line, format!("cargo test {place} --package core --lib -- p24 caps"));

@@ -2,33 +2,35 @@
 
 use super::*;
 
-fn parsed(line: &str) -> Result<Request, String> {
-    let words: Vec<String> = line.split_whitespace().map(ToOwned::to_owned).collect();
-    parse(&words)
+fn parsed(line: &str) -> Result<BenchRequest, String> {
+    let words = ["bench"].into_iter().chain(line.split_whitespace());
+    BenchLine::try_parse_from(words).map(BenchLine::request).map_err(|mistake| mistake.to_string())
 }
 
 #[test]
 fn everything_is_measured_unless_something_is_named() {
-    let Ok(Request::InProcess(all)) = parsed("") else { panic!("the default is to measure") };
-    assert_eq!(all.scenarios, Scenario::ALL);
+    let Ok(BenchRequest::InProcess(all)) = parsed("") else { panic!("the default is to measure") };
+    assert_eq!(all.scenarios(), Scenario::value_variants());
     assert_eq!(parsed("in-process"), parsed(""));
-    let Ok(Request::InProcess(some)) = parsed("--only hot --only zipf --rounds 3 --keys 10") else {
+    let Ok(BenchRequest::InProcess(some)) = parsed("--only hot --only zipf --rounds 3 --keys 10")
+    else {
         panic!("all of these are known")
     };
-    assert_eq!(some.scenarios, [Scenario::Hot, Scenario::Zipf]);
-    assert_eq!((some.rounds, some.keys), (3, 10));
+    assert_eq!(some.scenarios(), [Scenario::Hot, Scenario::Zipf]);
+    assert_eq!((some.rounds.rounds, some.keys), (3, 10));
 }
 
 #[test]
 fn mistakes_are_named() {
     for (line, named) in [
-        ("--rounds", "`--rounds` needs a number"),
-        ("--rounds 0", "`--rounds` needs a number"),
-        ("--only warm", "`warm`; there are hot"),
-        ("faster", "unknown argument `faster`"),
-        ("defects please", "`please` follows it"),
-        ("middleware-profile warm 1", "needs one of bare, org"),
-        ("redis-profile warm 1", "needs one of bucket, three-and-quota"),
+        ("--rounds", "a value is required for '--rounds <N>'"),
+        ("--rounds 0", "invalid value '0' for '--rounds <N>'"),
+        ("redis-profile bucket 0", "invalid value '0' for '<DECISIONS>'"),
+        ("--only warm", "[possible values: hot, "),
+        ("faster", "unrecognized subcommand 'faster'"),
+        ("defects please", "unexpected argument 'please'"),
+        ("middleware-profile warm 1", "[possible values: bare, org"),
+        ("redis-profile warm 1", "[possible values: bucket, three-and-quota]"),
     ] {
         let mistake = parsed(line).unwrap_err();
         assert!(mistake.contains(named), "{line}: {mistake}");
@@ -37,10 +39,10 @@ fn mistakes_are_named() {
 
 #[test]
 fn servers_are_measured_when_named_first() {
-    assert!(matches!(parsed("server --rounds 3"), Ok(Request::Server(some)) if some.rounds == 3));
-    let middleware = parsed("middleware --rounds 4");
-    assert!(matches!(middleware, Ok(Request::Middleware(some)) if some.rounds == 4));
-    assert!(matches!(parsed("redis --rounds 2"), Ok(Request::Redis(some)) if some.rounds == 2));
-    assert!(matches!(parsed("attempts"), Ok(Request::Attempts(some)) if some.rounds == 9));
+    let rounds = |rounds| Rounds { rounds };
+    assert_eq!(parsed("server --rounds 3"), Ok(BenchRequest::Server(rounds(3))));
+    assert_eq!(parsed("middleware --rounds 4"), Ok(BenchRequest::Middleware(rounds(4))));
+    assert_eq!(parsed("redis --rounds 2"), Ok(BenchRequest::Redis(rounds(2))));
+    assert_eq!(parsed("attempts"), Ok(BenchRequest::Attempts(rounds(9))));
     assert!(parsed("--rounds 2 redis").is_err());
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tidegate_core::Clock as _;
 use tidegate_engine::SystemClock;
 
-use super::{Contender, Numbers, Tally};
+use super::{BenchNumbers, BenchTally, Contender};
 use crate::workload::Stream;
 
 /// A bucket in one atomic word that all keys share, on the same clock as Tidegate's.
@@ -20,7 +20,7 @@ pub(crate) struct Floor {
 // === impl Floor ===
 
 impl Floor {
-    pub(crate) fn new(numbers: Numbers) -> Self {
+    pub(crate) fn new(numbers: BenchNumbers) -> Self {
         let token = 1_000_000 / u64::from(numbers.per_second);
         Self {
             full_at: AtomicU64::new(0),
@@ -57,8 +57,8 @@ impl Contender for Floor {
         "one atomic + clock (floor)"
     }
 
-    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> Tally {
-        Tally::of(stream.part(start, count), |key| {
+    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> BenchTally {
+        BenchTally::of(stream.part(start, count), |key| {
             std::hint::black_box(key);
             Some(self.admits())
         })

@@ -8,19 +8,16 @@ use std::sync::Arc;
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-use super::{Contender, Numbers, Tally};
+use super::{BenchNumbers, BenchTally, Contender};
 use crate::workload::Stream;
 
 type Keyed = Arc<DefaultKeyedRateLimiter<String>>;
 
-/// One governor limit.
-pub(crate) struct Governor(Keyed);
+/// Some governor limits, asked one after another: with three of them, a token taken from the first
+/// stays taken even if the third refuses.
+pub(crate) struct Governor<const LIMITS: usize>([Keyed; LIMITS]);
 
-/// Three governor limits, asked one after another: a token taken from the first stays taken even if
-/// the third refuses.
-pub(crate) struct Governors([Keyed; 3]);
-
-fn keyed(numbers: Numbers) -> Keyed {
+fn keyed(numbers: BenchNumbers) -> Keyed {
     let at_least_one = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
     let quota = Quota::per_second(at_least_one(numbers.per_second));
     Arc::new(RateLimiter::keyed(quota.allow_burst(at_least_one(numbers.burst))))
@@ -28,42 +25,24 @@ fn keyed(numbers: Numbers) -> Keyed {
 
 // === impl Governor ===
 
-impl Governor {
-    pub(crate) fn new(numbers: Numbers) -> Self {
-        Self(keyed(numbers))
+impl<const LIMITS: usize> Governor<LIMITS> {
+    pub(crate) fn new(numbers: BenchNumbers) -> Self {
+        Self([(); LIMITS].map(|()| keyed(numbers)))
     }
 }
 
-impl Contender for Governor {
+impl<const LIMITS: usize> Contender for Governor<LIMITS> {
     fn name(&self) -> &'static str {
-        "governor"
+        if LIMITS == 1 { "governor" } else { "governor × 3 (not atomic)" }
     }
 
-    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> Tally {
-        Tally::of(stream.part(start, count), |key| Some(self.0.check_key(&key.to_owned()).is_ok()))
+    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> BenchTally {
+        BenchTally::of(stream.part(start, count), |key| {
+            Some(self.0.iter().all(|limiter| limiter.check_key(&key.to_owned()).is_ok()))
+        })
     }
 
     fn shared(&self) -> Option<Box<dyn Contender>> {
-        Some(Box::new(Self(Arc::clone(&self.0))))
-    }
-}
-
-// === impl Governors ===
-
-impl Governors {
-    pub(crate) fn new(numbers: Numbers) -> Self {
-        Self([keyed(numbers), keyed(numbers), keyed(numbers)])
-    }
-}
-
-impl Contender for Governors {
-    fn name(&self) -> &'static str {
-        "governor × 3 (not atomic)"
-    }
-
-    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> Tally {
-        Tally::of(stream.part(start, count), |key| {
-            Some(self.0.iter().all(|limiter| limiter.check_key(&key.to_owned()).is_ok()))
-        })
+        Some(Box::new(Self(self.0.clone())))
     }
 }

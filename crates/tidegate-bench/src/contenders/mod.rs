@@ -7,9 +7,9 @@ mod throttlecrab;
 mod tidegate;
 
 pub(crate) use floor::Floor;
-pub(crate) use governor::{Governor, Governors};
+pub(crate) use governor::Governor;
 pub(crate) use shapes::Shapes;
-pub(crate) use throttlecrab::{SharedThrottlecrab, Throttlecrab};
+pub(crate) use throttlecrab::Throttlecrab;
 pub(crate) use tidegate::Tidegate;
 
 use core::ops::AddAssign;
@@ -23,7 +23,7 @@ pub(crate) trait Contender: Send {
     fn name(&self) -> &'static str;
 
     /// Decides `count` requests of `stream` from the one at `start`, one after another.
-    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> Tally;
+    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> BenchTally;
 
     /// A handle to the same limiter for another thread, or `None` if it cannot be shared.
     fn shared(&self) -> Option<Box<dyn Contender>> {
@@ -33,7 +33,7 @@ pub(crate) trait Contender: Send {
 
 /// How some requests were decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct BenchTally {
     pub(crate) asked: u64,
     pub(crate) admitted: u64,
     /// Requests that were not decided. They are counted because a limiter that fails is quick.
@@ -42,16 +42,16 @@ pub(crate) struct Tally {
 
 /// The limit that every contender enforces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Numbers {
+pub(crate) struct BenchNumbers {
     /// Requests admitted per second.
     pub(crate) per_second: u32,
     /// Requests admitted at once.
     pub(crate) burst: u32,
 }
 
-// === impl Tally ===
+// === impl BenchTally ===
 
-impl Tally {
+impl BenchTally {
     /// Asks `admits` about each of `keys`; `None` is a failure.
     #[inline]
     pub(crate) fn of<'k>(
@@ -84,7 +84,7 @@ impl Tally {
     }
 }
 
-impl AddAssign for Tally {
+impl AddAssign for BenchTally {
     fn add_assign(&mut self, other: Self) {
         self.asked += other.asked;
         self.admitted += other.admitted;
@@ -92,9 +92,9 @@ impl AddAssign for Tally {
     }
 }
 
-// === impl Numbers ===
+// === impl BenchNumbers ===
 
-impl Numbers {
+impl BenchNumbers {
     /// Admits everything. A token takes a second to come back, so no key fills up again during a
     /// run.
     pub(crate) const ROOMY: Self = Self { per_second: 1, burst: 1_000_000_000 };

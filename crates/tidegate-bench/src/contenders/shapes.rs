@@ -1,13 +1,11 @@
 //! The policies Tidegate is measured under.
 
-use tidegate_core::{
-    Bucket, Calendar, Counts, Dimension, Limit, Name, Period, Quota, Rate, Scope, Shape, Span,
-    Unit, Window,
-};
+use tidegate_core::{Calendar, Counts, Dimension, Limit, Period, Shape, Span, Unit, Window};
 use tidegate_engine::memory::Budget;
 
-use super::Numbers;
+use super::BenchNumbers;
 use crate::Fallible;
+use crate::policy::{bucket, limit, quota};
 
 /// The limits of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +45,10 @@ impl Shapes {
     }
 
     /// The limits of the policy; `numbers` are those of its buckets.
-    pub(crate) fn limits(self, numbers: Numbers) -> Fallible<Vec<Limit>> {
+    pub(crate) fn limits(self, numbers: BenchNumbers) -> Fallible<Vec<Limit>> {
         const ORG: &[Dimension] = &[Dimension::Org];
-        let bucket = || bucket(numbers);
+        let bucket = || bucket(numbers.per_second.into(), Span::SECOND, numbers.burst.into());
+        let daily = || quota(PLENTY, Period::Fixed(Span::DAY));
         Ok(match self {
             Self::Bucket => vec![limit("burst", ORG, bucket()?)?],
             Self::FiveBuckets => vec![
@@ -65,7 +64,7 @@ impl Shapes {
             Self::FixedQuota => vec![limit("daily", ORG, daily()?)?],
             Self::CalendarQuota => {
                 let month = Calendar::try_new(Unit::Month, "UTC", None)?;
-                vec![limit("monthly", ORG, quota(Period::Calendar(month))?)?]
+                vec![limit("monthly", ORG, quota(PLENTY, Period::Calendar(month))?)?]
             }
             // The window is so short that much of the load from one thread is admitted.
             Self::ExactWindow => vec![limit("window", ORG, window(64, Span::from_micros(25))?)?],
@@ -85,23 +84,6 @@ impl Shapes {
             Self::ExactWindow | Self::CountedWindow => Budget { windows: keys, ..none },
         }
     }
-}
-
-fn limit(name: &str, scope: &[Dimension], shape: Shape) -> Fallible<Limit> {
-    Ok(Limit::new(Name::try_new(name)?, Scope::of(scope.iter().copied()), shape))
-}
-
-fn bucket(numbers: Numbers) -> Fallible<Shape> {
-    let rate = Rate::per_second(u64::from(numbers.per_second))?;
-    Ok(Shape::Bucket(Bucket::try_new(rate, u64::from(numbers.burst))?))
-}
-
-fn daily() -> Fallible<Shape> {
-    quota(Period::Fixed(Span::DAY))
-}
-
-fn quota(period: Period) -> Fallible<Shape> {
-    Ok(Shape::Quota(Quota::try_new(PLENTY, period, Counts::Admitted)?))
 }
 
 fn window(count: u64, per: Span) -> Fallible<Shape> {

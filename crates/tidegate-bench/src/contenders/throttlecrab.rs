@@ -9,30 +9,25 @@ use std::time::SystemTime;
 
 use throttlecrab::{PeriodicStore, RateLimiter};
 
-use super::{Contender, Numbers, Tally};
+use super::{BenchNumbers, BenchTally, Contender};
 use crate::workload::Stream;
 
-/// throttlecrab for one thread.
-pub(crate) struct Throttlecrab(Limiter);
-
-/// throttlecrab for several threads, behind a mutex.
-pub(crate) struct SharedThrottlecrab(Arc<Mutex<Limiter>>);
-
-struct Limiter {
+/// throttlecrab for one thread, or behind a mutex for several.
+pub(crate) struct Throttlecrab {
     limiter: RateLimiter<PeriodicStore>,
-    numbers: Numbers,
+    numbers: BenchNumbers,
 }
 
-// === impl Limiter ===
+// === impl Throttlecrab ===
 
-impl Limiter {
-    fn new(numbers: Numbers, keys: u32) -> Self {
+impl Throttlecrab {
+    pub(crate) fn new(numbers: BenchNumbers, keys: u32) -> Self {
         let store = PeriodicStore::builder().capacity(keys as usize).build();
         Self { limiter: RateLimiter::new(store), numbers }
     }
 
     fn admits(&mut self, key: &str) -> Option<bool> {
-        let Numbers { per_second, burst } = self.numbers;
+        let BenchNumbers { per_second, burst } = self.numbers;
         let (burst, rate) = (i64::from(burst), i64::from(per_second));
         let limited = self.limiter.rate_limit(key, burst, rate, 1, 1, SystemTime::now());
         let (admitted, result) = limited.ok()?;
@@ -41,44 +36,28 @@ impl Limiter {
     }
 }
 
-// === impl Throttlecrab ===
-
-impl Throttlecrab {
-    pub(crate) fn new(numbers: Numbers, keys: u32) -> Self {
-        Self(Limiter::new(numbers, keys))
-    }
-}
-
 impl Contender for Throttlecrab {
     fn name(&self) -> &'static str {
         "throttlecrab"
     }
 
-    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> Tally {
-        Tally::of(stream.part(start, count), |key| self.0.admits(key))
+    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> BenchTally {
+        BenchTally::of(stream.part(start, count), |key| self.admits(key))
     }
 }
 
-// === impl SharedThrottlecrab ===
-
-impl SharedThrottlecrab {
-    pub(crate) fn new(numbers: Numbers, keys: u32) -> Self {
-        Self(Arc::new(Mutex::new(Limiter::new(numbers, keys))))
-    }
-}
-
-impl Contender for SharedThrottlecrab {
+impl Contender for Arc<Mutex<Throttlecrab>> {
     fn name(&self) -> &'static str {
         "throttlecrab in a mutex"
     }
 
-    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> Tally {
-        Tally::of(stream.part(start, count), |key| {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).admits(key)
+    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> BenchTally {
+        BenchTally::of(stream.part(start, count), |key| {
+            self.lock().unwrap_or_else(PoisonError::into_inner).admits(key)
         })
     }
 
     fn shared(&self) -> Option<Box<dyn Contender>> {
-        Some(Box::new(Self(Arc::clone(&self.0))))
+        Some(Box::new(Self::clone(self)))
     }
 }

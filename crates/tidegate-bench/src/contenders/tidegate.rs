@@ -6,21 +6,20 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tidegate_core::{Case, Dimension, FailureMode, Kind, Name, PolicySet, PolicySpec, Subject};
+use tidegate_core::{Case, Dimension, PolicySet, ShapeKind, Subject};
 use tidegate_engine::memory::MemoryStore;
 use tidegate_engine::{Engine, SystemClock, ready};
 
 use super::shapes::Shapes;
-use super::{Contender, Numbers, Tally};
+use super::{BenchNumbers, BenchTally, Contender};
 use crate::Fallible;
+use crate::policy::policy;
 use crate::workload::Stream;
 
 /// An engine whose counters are in the memory of this process.
 #[derive(Clone)]
 pub(crate) struct Tidegate {
     engine: Arc<Engine<MemoryStore<SystemClock>>>,
-    /// The index of the policy in its set.
-    place: usize,
     shapes: Shapes,
     view: View,
 }
@@ -37,13 +36,10 @@ enum View {
 // === impl Tidegate ===
 
 impl Tidegate {
-    pub(crate) fn new(shapes: Shapes, numbers: Numbers, keys: u32) -> Fallible<Self> {
-        let spec = PolicySpec::new(Name::try_new("bench")?, FailureMode::FailOpen);
-        let spec = shapes.limits(numbers)?.into_iter().fold(spec, PolicySpec::limit);
-        let set = PolicySet::builder().policy(spec).build(None)?;
-        let place = set.place("bench").ok_or("the policy is missing from its set")?;
+    pub(crate) fn new(shapes: Shapes, numbers: BenchNumbers, keys: u32) -> Fallible<Self> {
         let store = MemoryStore::new(shapes.budget(keys as usize), SystemClock::new());
-        Ok(Self { engine: Arc::new(Engine::new(store, set)), place, shapes, view: View::Shared })
+        let engine = Arc::new(Engine::new(store, policy(shapes.limits(numbers)?)?));
+        Ok(Self { engine, shapes, view: View::Shared })
     }
 
     /// The same engine, for a thread that keeps a view of the policies (`View::Reader`).
@@ -53,14 +49,13 @@ impl Tidegate {
 
     /// Number of buckets that have an entry of their own.
     pub(crate) fn buckets_held(&self) -> usize {
-        self.engine.store().usage().of(Kind::Bucket)
+        self.engine.store().usage().of(ShapeKind::Bucket)
     }
 
     /// Decides one request under `policies`; `None` is a failure.
     #[inline]
     fn admits(&self, policies: &PolicySet, subject: &Subject<'_>) -> Option<bool> {
-        let policy = &policies.policies()[self.place];
-        let mut case = Case::new(policy, subject);
+        let mut case = Case::new(&policies.policies()[0], subject);
         let decision = ready(self.engine.decide(&mut case))?.ok()?;
         black_box(decision.binding().map(|binding| binding.reading.remaining));
         Some(decision.is_admitted())
@@ -75,20 +70,20 @@ impl Contender for Tidegate {
         }
     }
 
-    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> Tally {
+    fn run(&mut self, stream: &Stream, start: usize, count: usize) -> BenchTally {
         let keys = stream.part(start, count);
         match (self.shapes, self.view) {
-            (Shapes::FiveBuckets, _) => Tally::of(keys, |key| {
+            (Shapes::FiveBuckets, _) => BenchTally::of(keys, |key| {
                 let subject = Subject::new().org(key).user(key).token(key);
                 let subject = subject.with(Dimension::Route, b"/v1/items/{id}").class("read");
                 self.admits(&self.engine.policies(), &subject)
             }),
-            (_, View::Shared) => Tally::of(keys, |key| {
+            (_, View::Shared) => BenchTally::of(keys, |key| {
                 self.admits(&self.engine.policies(), &Subject::new().org(key))
             }),
             (_, View::Reader) => {
                 let mut reader = self.engine.reader();
-                Tally::of(keys, |key| self.admits(reader.policies(), &Subject::new().org(key)))
+                BenchTally::of(keys, |key| self.admits(reader.policies(), &Subject::new().org(key)))
             }
         }
     }

@@ -13,6 +13,7 @@ use tower::Service as _;
 
 use super::stack::{LEFT, Stack};
 use crate::Fallible;
+use crate::args::name;
 
 /// Serves a stack on one thread until the process is killed.
 pub(crate) fn serve(stack: Stack, listen: &str) -> Fallible<()> {
@@ -42,6 +43,6 @@ pub(crate) fn profile(stack: Stack, requests: u32) -> Fallible<()> {
     let admitted = if stack.refuses() { requests.min(LEFT) } else { requests };
     match answers.get(&200) == Some(&admitted) {
         true => Ok(()),
-        false => Err(format!("{} answered {answers:?}", stack.name()).into()),
+        false => Err(format!("{} answered {answers:?}", name(&stack)).into()),
     }
 }

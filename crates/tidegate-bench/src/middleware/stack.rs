@@ -8,6 +8,7 @@ use axum::Router;
 use axum::extract::{ConnectInfo, Request};
 use axum::http::Extensions;
 use axum::routing::get;
+use clap::ValueEnum;
 use governor::middleware::StateInformationMiddleware;
 use tidegate_engine::file::File;
 use tidegate_engine::memory::{Budget, MemoryStore};
@@ -22,7 +23,7 @@ use tower_governor::key_extractor::PeerIpKeyExtractor;
 use crate::Fallible;
 
 /// The limiter that stands around the hello world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Stack {
     /// No limiter.
     Bare,
@@ -69,20 +70,6 @@ pub(crate) const LEFT: u32 = 1;
 // === impl Stack ===
 
 impl Stack {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Bare, Self::Org, Self::Both, Self::Governor, Self::Refused, Self::RefusedByGovernor];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Bare => "bare",
-            Self::Org => "org",
-            Self::Both => "both",
-            Self::Governor => "governor",
-            Self::Refused => "refused",
-            Self::RefusedByGovernor => "refused-by-governor",
-        }
-    }
-
     /// The name of this stack in a report.
     pub(crate) const fn title(self) -> &'static str {
         match self {

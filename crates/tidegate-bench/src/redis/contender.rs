@@ -5,17 +5,16 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::asker::{Asker, Door, secret};
-use super::load::{self, Done, Load};
+use super::asker::{Asker, DatabaseAddress};
+use super::load::{self, CallLoad, CallsDone};
 use super::other_client;
-use super::server::{Commands, Server, Stand};
-use super::workload::{Request, Workload};
+use super::server::{Commands, RedisProcess, ServerWork};
+use super::workload::{BenchSubject, Workload};
 use crate::Fallible;
-use crate::measure::on_processor;
 
 /// A contender in the benchmark of the shared store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum StoreClient {
     Tidegate,
     /// Tidegate with two connections, which means two stores, each asked by half of the callers.
     TwoConnections,
@@ -29,17 +28,17 @@ pub(crate) enum Who {
 }
 
 /// A contender with its connections, its requests and its figures.
-pub(crate) struct Contender {
-    pub(crate) who: Who,
+pub(crate) struct StoreContender {
+    pub(crate) who: StoreClient,
     pub(crate) workload: Workload,
-    door: Door,
+    door: DatabaseAddress,
     callers: Vec<Asker>,
-    requests: Arc<[Request]>,
-    pub(crate) figures: Figures,
+    requests: Arc<[BenchSubject]>,
+    pub(crate) figures: StoreFigures,
 }
 
 /// The figures of a contender's turns.
-pub(crate) struct Figures {
+pub(crate) struct StoreFigures {
     pub(crate) per_second: Vec<f64>,
     /// Microseconds of the server's processor per request.
     pub(crate) server: Vec<f64>,
@@ -63,9 +62,9 @@ const LONGEST: u64 = 60_000_000_000;
 
 const TURN: Duration = Duration::from_millis(500);
 
-// === impl Who ===
+// === impl StoreClient ===
 
-impl Who {
+impl StoreClient {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Tidegate => "tidegate",
@@ -94,7 +93,11 @@ impl Who {
         }
     }
 
-    pub(crate) async fn callers(self, workload: Workload, door: Door) -> Fallible<Vec<Asker>> {
+    pub(crate) async fn callers(
+        self,
+        workload: Workload,
+        door: DatabaseAddress,
+    ) -> Fallible<Vec<Asker>> {
         let shared = |asker| vec![asker; CALLERS];
         Ok(match self {
             Self::Tidegate => shared(Asker::tidegate(workload.policies()?, door).await?),
@@ -120,49 +123,45 @@ impl Who {
     }
 }
 
-// === impl Contender ===
+// === impl StoreContender ===
 
-impl Contender {
-    pub(crate) async fn new(who: Who, workload: Workload, door: Door) -> Fallible<Self> {
+impl StoreContender {
+    pub(crate) async fn new(
+        who: StoreClient,
+        workload: Workload,
+        door: DatabaseAddress,
+    ) -> Fallible<Self> {
         let callers = who.callers(workload, door).await?;
-        let requests = workload.requests(&secret()?)?;
-        let figures = Figures::new()?;
+        let requests = workload.requests()?;
+        let figures = StoreFigures::new()?;
         Ok(Self { who, workload, door, callers, requests, figures })
     }
 
     /// Asks about every key once and takes a turn, neither of which is measured.
     pub(crate) async fn warm_up(&self) -> Fallible<()> {
-        load::run(&self.callers, &self.requests, Load::Each).await?;
+        load::run(&self.callers, &self.requests, CallLoad::Each).await?;
         self.one_turn().await?;
         Ok(())
     }
 
-    /// Lets each caller ask `each` times, for a profiler.
-    pub(crate) async fn ask(&self, each: u64) -> Fallible<()> {
-        load::run(&self.callers, &self.requests, Load::Count(each)).await?;
-        Ok(())
-    }
-
-    async fn one_turn(&self) -> Fallible<Done> {
+    async fn one_turn(&self) -> Fallible<CallsDone> {
         match self.who {
-            Who::IncrOtherClient => other_client::run(self.door, self.requests.len()),
-            _ => load::run(&self.callers, &self.requests, Load::For(TURN)).await,
+            StoreClient::IncrOtherClient => other_client::run(self.door, self.requests.len()),
+            _ => load::run(&self.callers, &self.requests, CallLoad::For(TURN)).await,
         }
     }
 
-    pub(crate) async fn turn(&mut self, server: &mut Server) -> Fallible<()> {
-        let (before, mine) = (server.stand().await?, on_processor());
+    pub(crate) async fn turn(&mut self, server: &mut RedisProcess) -> Fallible<()> {
+        let before = server.stand().await?;
         let done = self.one_turn().await?;
-        let (mine, after) = (on_processor().zip(mine), server.stand().await?.since(&before));
-        let mine = mine.map(|(after, before)| after.saturating_sub(before));
-        self.figures.add(&done, after, mine.filter(|_| !self.callers.is_empty()));
+        self.figures.add(&done, server.stand().await?.since(&before));
         Ok(())
     }
 }
 
-// === impl Figures ===
+// === impl StoreFigures ===
 
-impl Figures {
+impl StoreFigures {
     pub(crate) fn new() -> Fallible<Self> {
         Ok(Self {
             per_second: Vec::new(),
@@ -174,20 +173,20 @@ impl Figures {
         })
     }
 
-    /// Adds a turn: its requests, the server's work for them, and our own processor time if we were
-    /// the client.
-    pub(crate) fn add(&mut self, done: &Done, after: Stand, mine: Option<Duration>) {
+    /// Adds a turn: its requests, and the work for them.
+    pub(crate) fn add(&mut self, done: &CallsDone, work: ServerWork) {
         let asked = done.asked as f64;
         let micros = |time: Duration| time.as_secs_f64() * 1e6 / asked;
         self.per_second.push(asked / done.wall.as_secs_f64());
-        self.server.push(micros(after.processor));
-        self.client.extend(mine.map(micros));
+        self.server.push(micros(work.processor));
+        // Without latencies, another process was the client.
+        self.client.extend(work.client.filter(|_| !done.latencies.is_empty()).map(micros));
         for latency in &done.latencies {
             let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
             self.latencies.saturating_record(nanos);
         }
         self.asked += done.asked;
-        for (name, (calls, micros)) in after.commands {
+        for (name, (calls, micros)) in work.commands {
             let sum = self.commands.entry(name).or_default();
             *sum = (sum.0 + calls, sum.1 + micros);
         }

@@ -7,18 +7,18 @@
 //! So the number of callers decides how many requests it reads at once, and the counts repeat
 //! within two in a hundred.
 
-use std::process::Command;
+use clap::ValueEnum as _;
 
-use super::asker::{Door, secret};
-use super::contender::Who;
-use super::load::{self, Load};
-use super::server::Server;
+use super::contender::StoreClient;
+use super::load::{self, CallLoad};
+use super::server::RedisProcess;
 use super::workload::Workload;
 use crate::Fallible;
+use crate::args::name;
 
 /// Instructions of the server per call, for one contender and one workload.
 pub(crate) struct Instructions {
-    pub(crate) who: Who,
+    pub(crate) who: StoreClient,
     pub(crate) workload: Workload,
     /// Instructions for a key that the server has not met before.
     pub(crate) new: f64,
@@ -29,18 +29,13 @@ pub(crate) struct Instructions {
 /// Calls of each caller with known keys.
 const AGAIN: u64 = 64;
 
-/// Whether valgrind, which callgrind is part of, is installed.
-pub(crate) fn can_be_counted() -> bool {
-    Command::new("valgrind").arg("--version").output().is_ok()
-}
-
 /// Counts for every contender that can be compared by instructions.
 pub(crate) async fn count() -> Fallible<Vec<Instructions>> {
     let mut counts = Vec::new();
-    for workload in Workload::ALL {
-        for who in [Who::Tidegate, Who::Script, Who::IncrMultiplexed] {
-            if Who::of(workload).contains(&who) {
-                eprintln!("instructions: {}, {}", workload.name(), who.name());
+    for workload in Workload::value_variants().iter().copied() {
+        for who in [StoreClient::Tidegate, StoreClient::Script, StoreClient::IncrMultiplexed] {
+            if StoreClient::of(workload).contains(&who) {
+                eprintln!("instructions: {}, {}", name(&workload), who.name());
                 counts.push(of(who, workload).await?);
             }
         }
@@ -48,10 +43,10 @@ pub(crate) async fn count() -> Fallible<Vec<Instructions>> {
     Ok(counts)
 }
 
-async fn of(who: Who, workload: Workload) -> Fallible<Instructions> {
+async fn of(who: StoreClient, workload: Workload) -> Fallible<Instructions> {
     let (none, _) = total(who, workload, &[]).await?;
-    let (new, each) = total(who, workload, &[Load::Each]).await?;
-    let (known, all) = total(who, workload, &[Load::Each, Load::Count(AGAIN)]).await?;
+    let (new, each) = total(who, workload, &[CallLoad::Each]).await?;
+    let (known, all) = total(who, workload, &[CallLoad::Each, CallLoad::Count(AGAIN)]).await?;
     Ok(Instructions {
         who,
         workload,
@@ -61,11 +56,10 @@ async fn of(who: Who, workload: Workload) -> Fallible<Instructions> {
 }
 
 /// All instructions of a server from its start to its end, and the number of requests it was asked.
-async fn total(who: Who, workload: Workload, loads: &[Load]) -> Fallible<(u64, u64)> {
-    let server = Server::start_counted().await?;
-    let door = Door { port: server.port, db: 0 };
-    let callers = who.callers(workload, door).await?;
-    let requests = workload.requests(&secret()?)?;
+async fn total(who: StoreClient, workload: Workload, loads: &[CallLoad]) -> Fallible<(u64, u64)> {
+    let server = RedisProcess::start_counted().await?;
+    let callers = who.callers(workload, server.door()).await?;
+    let requests = workload.requests()?;
     let mut asked = 0;
     for load in loads {
         asked += load::run(&callers, &requests, *load).await?.asked;

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::asker::Asker;
-use super::workload::Request;
+use super::workload::BenchSubject;
 use crate::Fallible;
 use crate::workload::Random;
 
 /// How many requests the callers make.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Load {
+pub(crate) enum CallLoad {
     /// Every request once.
     Each,
     /// This many requests by each caller, chosen at random.
@@ -22,7 +22,7 @@ pub(crate) enum Load {
 }
 
 /// The requests that were made, and how long they took.
-pub(crate) struct Done {
+pub(crate) struct CallsDone {
     pub(crate) asked: u64,
     /// Latency of each request; empty if it is not known.
     pub(crate) latencies: Vec<Duration>,
@@ -31,7 +31,7 @@ pub(crate) struct Done {
 
 /// The order in which one caller makes its requests.
 struct Order {
-    load: Load,
+    load: CallLoad,
     /// The index of this caller among `callers`.
     place: usize,
     callers: usize,
@@ -43,9 +43,9 @@ struct Order {
 /// has to be, ends the run with an error: failures are quick, and must not count.
 pub(crate) async fn run(
     callers: &[Asker],
-    requests: &Arc<[Request]>,
-    load: Load,
-) -> Fallible<Done> {
+    requests: &Arc<[BenchSubject]>,
+    load: CallLoad,
+) -> Fallible<CallsDone> {
     let start = Instant::now();
     let mut tasks = JoinSet::new();
     for (place, caller) in callers.iter().enumerate() {
@@ -57,12 +57,12 @@ pub(crate) async fn run(
         latencies.extend(task??);
     }
     let wall = start.elapsed();
-    Ok(Done { asked: latencies.len() as u64, wall, latencies })
+    Ok(CallsDone { asked: latencies.len() as u64, wall, latencies })
 }
 
 async fn one(
     mut caller: Asker,
-    requests: Arc<[Request]>,
+    requests: Arc<[BenchSubject]>,
     mut order: Order,
     start: Instant,
 ) -> Result<Vec<Duration>, String> {
@@ -80,7 +80,7 @@ async fn one(
 // === impl Order ===
 
 impl Order {
-    fn new(load: Load, place: usize, callers: usize) -> Self {
+    fn new(load: CallLoad, place: usize, callers: usize) -> Self {
         Self { load, place, callers, asked: 0, random: Random::new(place as u64) }
     }
 
@@ -89,9 +89,9 @@ impl Order {
         let asked = self.asked;
         self.asked += 1;
         match self.load {
-            Load::Each => Some(self.place + asked * self.callers).filter(|at| *at < requests),
-            Load::Count(count) => ((asked as u64) < count).then(|| self.any(requests)),
-            Load::For(time) => (elapsed < time).then(|| self.any(requests)),
+            CallLoad::Each => Some(self.place + asked * self.callers).filter(|at| *at < requests),
+            CallLoad::Count(count) => ((asked as u64) < count).then(|| self.any(requests)),
+            CallLoad::For(time) => (elapsed < time).then(|| self.any(requests)),
         }
     }
 
@@ -104,7 +104,7 @@ impl Order {
 mod tests {
     use super::*;
 
-    fn asked(load: Load, callers: usize) -> Vec<usize> {
+    fn asked(load: CallLoad, callers: usize) -> Vec<usize> {
         let places = (0..callers).flat_map(|place| {
             let mut order = Order::new(load, place, callers);
             std::iter::from_fn(move || order.next(Duration::ZERO, 10)).take(100)
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn each_request_is_made_once_however_many_callers_there_are() {
         for callers in [1, 3, 64] {
-            let mut places = asked(Load::Each, callers);
+            let mut places = asked(CallLoad::Each, callers);
             places.sort_unstable();
             assert_eq!(places, Vec::from_iter(0..10), "{callers} callers");
         }
@@ -123,8 +123,8 @@ mod tests {
 
     #[test]
     fn a_count_is_of_each_caller_and_time_ends_it() {
-        assert_eq!(asked(Load::Count(7), 3).len(), 21);
-        let mut order = Order::new(Load::For(Duration::from_secs(1)), 0, 1);
+        assert_eq!(asked(CallLoad::Count(7), 3).len(), 21);
+        let mut order = Order::new(CallLoad::For(Duration::from_secs(1)), 0, 1);
         assert!(order.next(Duration::from_millis(999), 10).is_some_and(|at| at < 10));
         assert_eq!(order.next(Duration::from_secs(1), 10), None);
     }

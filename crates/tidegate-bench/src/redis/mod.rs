@@ -16,30 +16,34 @@ mod report;
 mod server;
 mod workload;
 
+use clap::ValueEnum as _;
 use tokio::runtime;
 
-use crate::args::Options;
-use crate::{Fallible, progress};
-use asker::Door;
-use contender::{Contender, Who};
-use server::Server;
+use crate::Fallible;
+use crate::args::Rounds;
+use crate::callgrind;
+use crate::measure::progress;
+use asker::DatabaseAddress;
+use contender::{StoreClient, StoreContender};
+use load::CallLoad;
+use server::RedisProcess;
 
 pub(crate) use attempts::run as attempts;
 pub(crate) use overload::run as overload;
 pub(crate) use workload::Workload;
 
 /// Starts a server, lets every contender take turns, counts instructions, and prints the report.
-pub(crate) fn run(options: &Options) -> Fallible<()> {
+pub(crate) fn run(Rounds { rounds }: Rounds) -> Fallible<()> {
     runtime()?.block_on(async {
-        let mut server = Server::start().await?;
-        let contenders = take_turns(&mut server, options.rounds).await?;
+        let mut server = RedisProcess::start().await?;
+        let contenders = take_turns(&mut server, rounds).await?;
         let version = server.version().await?;
         drop(server);
-        let instructions = match instructions::can_be_counted() {
+        let instructions = match callgrind::is_installed() {
             true => instructions::count().await?,
             false => Vec::new(),
         };
-        println!("{}", report::whole(&contenders, &instructions, &version, options));
+        println!("{}", report::whole(&contenders, &instructions, &version, rounds));
         Ok(())
     })
 }
@@ -47,10 +51,10 @@ pub(crate) fn run(options: &Options) -> Fallible<()> {
 /// Lets Tidegate alone decide on a shared store, for a profiler.
 pub(crate) fn profile(workload: Workload, decisions: u32) -> Fallible<()> {
     runtime()?.block_on(async {
-        let server = Server::start().await?;
-        let door = Door { port: server.port, db: 0 };
-        let contender = Contender::new(Who::Tidegate, workload, door).await?;
-        contender.ask(u64::from(decisions)).await
+        let server = RedisProcess::start().await?;
+        let callers = StoreClient::Tidegate.callers(workload, server.door()).await?;
+        load::run(&callers, &workload.requests()?, CallLoad::Count(decisions.into())).await?;
+        Ok(())
     })
 }
 
@@ -59,12 +63,12 @@ fn runtime() -> Fallible<runtime::Runtime> {
     Ok(runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
-async fn take_turns(server: &mut Server, rounds: usize) -> Fallible<Vec<Contender>> {
+async fn take_turns(server: &mut RedisProcess, rounds: u32) -> Fallible<Vec<StoreContender>> {
     let mut contenders = Vec::new();
-    for workload in Workload::ALL {
-        for who in Who::of(workload) {
-            let door = Door { port: server.port, db: contenders.len() };
-            contenders.push(Contender::new(*who, workload, door).await?);
+    for workload in Workload::value_variants() {
+        for who in StoreClient::of(*workload) {
+            let door = DatabaseAddress { port: server.port, db: contenders.len() };
+            contenders.push(StoreContender::new(*who, *workload, door).await?);
         }
     }
     progress("redis", 0, rounds);

@@ -7,8 +7,8 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::asker::Door;
-use super::load::Done;
+use super::asker::DatabaseAddress;
+use super::load::CallsDone;
 use crate::Fallible;
 
 const PROGRAM: &str = "redis-benchmark";
@@ -16,7 +16,7 @@ const PROGRAM: &str = "redis-benchmark";
 const REQUESTS: u32 = 40_000;
 
 /// Takes one turn: [`REQUESTS`] requests over fifty connections, one at a time on each.
-pub(crate) fn run(door: Door, keys: usize) -> Fallible<Done> {
+pub(crate) fn run(door: DatabaseAddress, keys: usize) -> Fallible<CallsDone> {
     let (port, db, count, keys) =
         (door.port.to_string(), door.db.to_string(), REQUESTS.to_string(), keys.to_string());
     let output = Command::new(PROGRAM)
@@ -27,7 +27,7 @@ pub(crate) fn run(door: Door, keys: usize) -> Fallible<Done> {
     let text = String::from_utf8_lossy(&output.stdout);
     let per_second = parse(&text).ok_or_else(|| format!("{PROGRAM} said:\n{text}"))?;
     let wall = Duration::from_secs_f64(f64::from(REQUESTS) / per_second);
-    Ok(Done { asked: u64::from(REQUESTS), wall, latencies: Vec::new() })
+    Ok(CallsDone { asked: u64::from(REQUESTS), wall, latencies: Vec::new() })
 }
 
 /// Reads the requests per second from a line such as `"INCR","98765.43","0.257",…`.

@@ -6,15 +6,13 @@
 //! with: the test is that goodput does not fall as the load grows, and that the store stays
 //! trusted.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use tidegate_core::{
-    Bucket, Case, Dimension, FailureMode, Limit, Mode, Name, PolicySet, PolicySpec, Protects, Rate,
-    Scope, Shape, Subject,
+    Case, Dimension, FailureMode, Mode, Name, PolicySet, PolicySpec, Protects, Span, Subject,
 };
 use tidegate_engine::{DecideError, Engine};
 use tidegate_stores::redis::{RedisStore, Target};
@@ -22,9 +20,13 @@ use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
 use super::asker::secret;
-use super::server::Server;
-use crate::args::Options;
-use crate::{Fallible, machine, progress};
+use super::server::RedisProcess;
+use crate::Fallible;
+use crate::args::Rounds;
+use crate::bars::Bound;
+use crate::measure::{median, progress};
+use crate::policy::{bucket, limit};
+use crate::report::BenchReport;
 
 /// Numbers of concurrent callers, from too few to overload the store to far too many.
 const CALLERS: [usize; 8] = [1, 8, 64, 256, 1_024, 4_096, 9_000, 90_000];
@@ -32,7 +34,7 @@ const CALLERS: [usize; 8] = [1, 8, 64, 256, 1_024, 4_096, 9_000, 90_000];
 const TURN: Duration = Duration::from_secs(2);
 
 /// The bar for goodput under overload, as a share of its peak.
-const BAR: f64 = 0.8;
+const BAR: Bound = Bound::AtLeast(0.8);
 
 /// The longest latency that the histogram can hold, in microseconds: a minute.
 const LONGEST: u64 = 60_000_000;
@@ -53,15 +55,15 @@ struct Row {
 }
 
 /// Starts a Redis, floods it through an engine, and prints the report.
-pub(crate) fn run(options: &Options) -> Fallible<()> {
+pub(crate) fn run(Rounds { rounds }: Rounds) -> Fallible<()> {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
-        let server = Server::start().await?;
+        let server = RedisProcess::start().await?;
         let engine = engine(server.port)?;
         let mut rows: Vec<Row> =
             CALLERS.into_iter().map(|callers| Row { callers, turns: Vec::new() }).collect();
-        for round in 0..=options.rounds {
-            progress("overload", round, options.rounds);
+        for round in 0..=rounds {
+            progress("overload", round, rounds);
             for row in &mut rows {
                 let turn = turn(&engine, row.callers).await?;
                 // Round 0 warms up and is not counted.
@@ -70,15 +72,14 @@ pub(crate) fn run(options: &Options) -> Fallible<()> {
                 }
             }
         }
-        println!("{}", report(&engine, &rows, options)?);
+        println!("{}", report(&engine, &rows, rounds)?);
         Ok(())
     })
 }
 
 fn engine(port: u16) -> Fallible<Arc<Engine<RedisStore>>> {
-    let bucket = Bucket::try_new(Rate::per_second(1_000_000)?, 1_000_000)?;
-    let scope = Scope::of([Dimension::Org]);
-    let limit = Limit::new(Name::try_new("all")?, scope, Shape::Bucket(bucket));
+    let bucket = bucket(1_000_000, Span::SECOND, 1_000_000)?;
+    let limit = limit("all", &[Dimension::Org], bucket)?;
     let api = PolicySpec::new(Name::try_new("api")?, FailureMode::FailOpen);
     let api = api.protecting(Protects::ApiHeavy).limit(limit);
     let policies = PolicySet::builder().policy(api).build(None)?;
@@ -136,40 +137,31 @@ async fn call(
     (latencies, shed)
 }
 
-fn report(engine: &Engine<RedisStore>, rows: &[Row], options: &Options) -> Fallible<String> {
-    let mut text = String::new();
-    for (fact, value) in machine::facts() {
-        writeln!(text, "- {fact}: {value}")?;
-    }
-    writeln!(text, "- command: `cargo xtask bench overload --rounds {}`", options.rounds)?;
+fn report(engine: &Engine<RedisStore>, rows: &[Row], rounds: u32) -> Fallible<BenchReport> {
+    let mut report = BenchReport::new(&format!("overload --rounds {rounds}"));
     let peak = rows.iter().map(Row::goodput).fold(0.0, f64::max);
-    writeln!(text, "\n| callers at once | decided/s | to the peak | shed/s | p50 | p99 |")?;
-    writeln!(text, "|---:|---:|---:|---:|---:|---:|")?;
-    for row in rows {
+    let row = |row: &Row| {
         let (callers, goodput, shed) = (row.callers, row.goodput(), row.shed());
-        let (half, most) = (row.quantile(0.5), row.quantile(0.99));
-        writeln!(
-            text,
-            "| {callers} | {goodput:.0} | {:.2} | {shed:.0} | {half:.1} ms | {most:.1} ms |",
-            goodput / peak,
-        )?;
-    }
+        let (share, half, most) = (goodput / peak, row.quantile(0.5), row.quantile(0.99));
+        format!("{callers} | {goodput:.0} | {share:.2} | {shed:.0} | {half:.1} ms | {most:.1} ms")
+    };
+    let titles = "callers at once: | decided/s: | to the peak: | shed/s: | p50: | p99:";
+    report.table(titles, rows.iter().map(row));
     let standing = engine.standing("api").ok_or("no such policy")?;
     let failures: u64 = engine.record("api").ok_or("no such policy")?.failures.iter().sum();
     let mode = standing.mode.name();
-    writeln!(
-        text,
-        "\nIn the end the policy is in the mode `{mode}`; the store has failed {failures} requests."
-    )?;
+    report.say(&format!(
+        "In the end the policy is in the mode `{mode}`; the store has failed {failures} requests."
+    ));
     // The rows from the peak on: those with more callers than it takes to reach the peak.
     let over = rows.iter().skip_while(|row| row.goodput() < peak);
     let least = over.map(|row| row.goodput() / peak).fold(1.0, f64::min);
-    let met = if least >= BAR && standing.mode == Mode::Normal { "met" } else { "**MISSED**" };
-    writeln!(
-        text,
-        "Bar: goodput past the peak ≥ {BAR} of it, and normal; measured {least:.2}: {met}"
-    )?;
-    Ok(text)
+    // A policy that has left the normal mode misses the bar, whatever was decided before.
+    let measured = if standing.mode == Mode::Normal { least } else { 0.0 };
+    let bar =
+        BAR.verdict("callers past the peak", "goodput in mode normal, to the peak", Some(measured));
+    report.bars("", [bar]);
+    Ok(report)
 }
 
 // === impl Row ===
@@ -192,6 +184,6 @@ impl Row {
     /// Milliseconds that this share of the decisions took at most, in the median turn.
     fn quantile(&self, share: f64) -> f64 {
         let of = |turn: &Turn| turn.latencies.value_at_quantile(share) as f64 / 1e3;
-        crate::measure::median(&self.turns.iter().map(of).collect::<Vec<_>>())
+        median(&self.turns.iter().map(of).collect::<Vec<_>>())
     }
 }

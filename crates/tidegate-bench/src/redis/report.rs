@@ -1,206 +1,138 @@
 //! The report: Markdown, as it stands in `docs/benchmarks.md`.
 
-use std::fmt::{Error, Write as _};
+use clap::ValueEnum as _;
 
-use super::contender::{Contender, Who};
+use super::contender::{StoreClient, StoreContender};
 use super::instructions::Instructions;
 use super::workload::Workload;
-use crate::args::Options;
-use crate::machine;
-use crate::measure::{Row, median};
+use crate::args::name;
+use crate::bars::Bound;
+use crate::measure::{median, ratio};
+use crate::report::{BenchReport, compared, shown};
 
-/// The bars for one workload.
-struct Bars {
-    /// Upper bound on the server's instructions per call, relative to the script.
-    instructions: f64,
-    /// Lower bound on decisions per second, relative to `INCR` over fifty connections.
-    per_second: f64,
-}
-
-/// Writes the whole report: where it was measured, the bars, the figures.
+/// Makes the whole report: where it was measured, the bars, the figures.
 pub(crate) fn whole(
-    contenders: &[Contender],
+    contenders: &[StoreContender],
     instructions: &[Instructions],
     version: &str,
-    options: &Options,
-) -> String {
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = write_facts(&mut text, version, options)
-        .and_then(|()| write_bars(&mut text, contenders, instructions))
-        .and_then(|()| write_speed(&mut text, contenders))
-        .and_then(|()| write_processor(&mut text, contenders))
-        .and_then(|()| write_instructions(&mut text, instructions))
-        .and_then(|()| write_commands(&mut text, contenders));
-    text
-}
-
-fn write_facts(text: &mut String, version: &str, options: &Options) -> Result<(), Error> {
-    for (fact, value) in machine::facts() {
-        writeln!(text, "- {fact}: {value}")?;
+    rounds: u32,
+) -> BenchReport {
+    let mut report = BenchReport::new(&format!("redis --rounds {rounds}"));
+    report.fact(&format!("server: Redis {version}"));
+    let bars = Workload::value_variants().iter();
+    report.bars("workload", bars.flat_map(|workload| bars_of(*workload, contenders, instructions)));
+    report.table(
+        "workload | who | per second: | to the script: | in rounds: | to INCR, 50 connections: | in rounds: | p50, µs: | p99, µs:",
+        contenders.iter().map(|contender| speed(contender, contenders)),
+    );
+    report.table(
+        "workload | who | server, µs: | to the script: | in rounds: | by its own account, µs: | client, µs:",
+        contenders.iter().map(|contender| processor(contender, contenders)),
+    );
+    if instructions.is_empty() {
+        report.say("Instructions were not counted: valgrind is not there.");
     }
-    writeln!(text, "- server: Redis {version}")?;
-    writeln!(text, "- command: `cargo xtask bench redis --rounds {}`", options.rounds)
+    report.table(
+        "workload | who | instructions, known keys: | to the script: | new keys: | to the script:",
+        instructions.iter().map(|count| counted(count, instructions)),
+    );
+    report.table("workload | who | commands per request", contenders.iter().map(commands));
+    report
 }
 
-fn write_bars(
-    text: &mut String,
-    contenders: &[Contender],
+/// The verdicts on the bars of one workload.
+fn bars_of(
+    workload: Workload,
+    contenders: &[StoreContender],
     instructions: &[Instructions],
-) -> Result<(), Error> {
-    writeln!(text, "\n| workload | bar | measured | |\n|---|---|---:|---|")?;
-    for workload in Workload::ALL {
-        let bars = Bars::of(workload);
-        let name = workload.name();
-        let mut write = |bar: String, measured: Option<f64>, met: bool| {
-            let word = match measured {
-                None => "not measured",
-                Some(_) if met => "met",
-                Some(_) => "**MISSED**",
-            };
-            writeln!(text, "| {name} | {bar} | {} | {word} |", shown(measured, 2))
-        };
-        let counted = |who| {
-            let one = |it: &&Instructions| it.who == who && it.workload == workload;
-            instructions.iter().find(one).map(|it| it.known)
-        };
-        let ratio = counted(Who::Tidegate).zip(counted(Who::Script)).map(|(us, it)| us / it);
-        let bar = format!("instructions of the server, to the script ≤ {}", bars.instructions);
-        write(bar, ratio, ratio.is_some_and(|ratio| ratio <= bars.instructions))?;
-
-        let speed = |who| speed(contenders, who, workload);
-        let incr = self::speed(contenders, Who::IncrUnpipelined, Workload::Bucket);
-        let ratio = speed(Who::Tidegate).zip(incr).map(|(us, it)| us.ratio_to(&it));
-        let bar = format!("decisions per second, to INCR, 50 connections ≥ {}", bars.per_second);
-        write(bar, ratio, ratio.is_some_and(|ratio| ratio >= bars.per_second))?;
-
-        let trips = find(contenders, Who::Tidegate, workload).map(|it| it.figures.round_trips());
-        let exactly = trips.is_some_and(|trips| (trips - 1.0).abs() < f64::EPSILON);
-        write("round trips per decision = 1".to_owned(), trips, exactly)?;
-    }
-    Ok(())
+) -> [String; 3] {
+    let (most, least) = match workload {
+        Workload::Bucket => (Bound::AtMost(0.7), Bound::AtLeast(0.9)),
+        Workload::ThreeAndQuota => (Bound::AtMost(0.65), Bound::AtLeast(0.5)),
+    };
+    let ours = find(contenders, StoreClient::Tidegate, workload);
+    let counted = |who| {
+        let one = |it: &&Instructions| it.who == who && it.workload == workload;
+        instructions.iter().find(one).map(|it| it.known)
+    };
+    let counts = counted(StoreClient::Tidegate).zip(counted(StoreClient::Script));
+    let work = counts.map(|(us, script)| us / script);
+    let speed = ours.zip(incr(contenders)).map(|(us, incr)| ratio(&us.figures.per_second, incr));
+    let trips = ours.map(|us| us.figures.round_trips());
+    let about = name(&workload);
+    [
+        most.verdict(&about, "instructions of the server, to the script", work),
+        least.verdict(&about, "decisions per second, to INCR, 50 connections", speed),
+        Bound::Exactly(1.0).verdict(&about, "round trips per decision", trips),
+    ]
 }
 
-fn write_speed(text: &mut String, contenders: &[Contender]) -> Result<(), Error> {
-    writeln!(
-        text,
-        "\n| workload | who | per second | to the script | in rounds | to INCR, 50 connections | in rounds | p50, µs | p99, µs |"
-    )?;
-    writeln!(text, "|---|---|---:|---:|---:|---:|---:|---:|---:|")?;
-    let incr = speed(contenders, Who::IncrUnpipelined, Workload::Bucket);
-    for Contender { who, workload, figures, .. } in contenders {
-        let row = row(&figures.per_second);
-        let script = speed(contenders, Who::Script, *workload);
-        writeln!(
-            text,
-            "| {} | {} | {:.0} | {} | {} | {} | {} |",
-            workload.name(),
-            who.name(),
-            median(&row.figures),
-            compared(&row, script.as_ref()),
-            compared(&row, incr.as_ref()),
-            shown(figures.within(0.5), 0),
-            shown(figures.within(0.99), 0),
-        )?;
-    }
-    Ok(())
+/// The cells that name a contender.
+fn who(contender: &StoreContender) -> String {
+    format!("{} | {}", name(&contender.workload), contender.who.name())
 }
 
-fn write_processor(text: &mut String, contenders: &[Contender]) -> Result<(), Error> {
-    writeln!(
-        text,
-        "\n| workload | who | server, µs | to the script | in rounds | by its own account, µs | client, µs |"
-    )?;
-    writeln!(text, "|---|---|---:|---:|---:|---:|---:|")?;
-    for Contender { who, workload, figures, .. } in contenders {
-        let row = row(&figures.server);
-        let script = find(contenders, Who::Script, *workload);
-        let script = script.map(|it| self::row(&it.figures.server));
-        let command = if figures.commands.contains_key("evalsha") { "evalsha" } else { "incr" };
-        writeln!(
-            text,
-            "| {} | {} | {:.2} | {} | {} | {} |",
-            workload.name(),
-            who.name(),
-            median(&row.figures),
-            compared(&row, script.as_ref()),
-            shown(figures.inside(command), 2),
-            shown(Some(median(&figures.client)), 2),
-        )?;
-    }
-    Ok(())
+fn speed(contender: &StoreContender, contenders: &[StoreContender]) -> String {
+    let figures = &contender.figures;
+    let script = find(contenders, StoreClient::Script, contender.workload);
+    let script = script.map(|it| it.figures.per_second.as_slice());
+    format!(
+        "{} | {:.0} | {} | {} | {} | {}",
+        who(contender),
+        median(&figures.per_second),
+        compared(&figures.per_second, script),
+        compared(&figures.per_second, incr(contenders)),
+        shown(figures.within(0.5), 0),
+        shown(figures.within(0.99), 0),
+    )
 }
 
-fn write_instructions(text: &mut String, counts: &[Instructions]) -> Result<(), Error> {
-    if counts.is_empty() {
-        return writeln!(text, "\nInstructions were not counted: valgrind is not there.");
-    }
-    writeln!(
-        text,
-        "\n| workload | who | instructions, known keys | to the script | new keys | to the script |"
-    )?;
-    writeln!(text, "|---|---|---:|---:|---:|---:|")?;
-    for Instructions { who, workload, new, known } in counts {
-        let script = counts.iter().find(|it| it.who == Who::Script && it.workload == *workload);
-        let (to_known, to_new) =
-            script.map_or((f64::NAN, f64::NAN), |it| (known / it.known, new / it.new));
-        writeln!(
-            text,
-            "| {} | {} | {known:.0} | {to_known:.2} | {new:.0} | {to_new:.2} |",
-            workload.name(),
-            who.name(),
-        )?;
-    }
-    Ok(())
+fn processor(contender: &StoreContender, contenders: &[StoreContender]) -> String {
+    let figures = &contender.figures;
+    let script = find(contenders, StoreClient::Script, contender.workload);
+    let command = if figures.commands.contains_key("evalsha") { "evalsha" } else { "incr" };
+    format!(
+        "{} | {:.2} | {} | {} | {}",
+        who(contender),
+        median(&figures.server),
+        compared(&figures.server, script.map(|it| it.figures.server.as_slice())),
+        shown(figures.inside(command), 2),
+        shown(Some(median(&figures.client)), 2),
+    )
 }
 
-/// Writes the commands that the server ran per request, including those inside scripts; commands
-/// that run only once are left out.
-fn write_commands(text: &mut String, contenders: &[Contender]) -> Result<(), Error> {
-    writeln!(text, "\n| workload | who | commands per request |\n|---|---|---|")?;
-    for Contender { who, workload, figures, .. } in contenders {
-        let share = |(name, (calls, _)): (&String, &(u64, u64))| {
-            let share = *calls as f64 / figures.asked as f64;
-            (share >= 0.005).then(|| format!("{name} {share:.2}"))
-        };
-        let shares: Vec<String> = figures.commands.iter().filter_map(share).collect();
-        writeln!(text, "| {} | {} | {} |", workload.name(), who.name(), shares.join(", "))?;
-    }
-    Ok(())
+fn counted(
+    Instructions { who, workload, new, known }: &Instructions,
+    all: &[Instructions],
+) -> String {
+    let script = all.iter().find(|it| it.who == StoreClient::Script && it.workload == *workload);
+    let to_known = shown(script.map(|it| known / it.known), 2);
+    let to_new = shown(script.map(|it| new / it.new), 2);
+    let (workload, who) = (name(workload), who.name());
+    format!("{workload} | {who} | {known:.0} | {to_known} | {new:.0} | {to_new}")
 }
 
-fn find(contenders: &[Contender], who: Who, workload: Workload) -> Option<&Contender> {
+/// The commands that the server ran per request, including those inside scripts; commands that run
+/// only once are left out.
+fn commands(contender: &StoreContender) -> String {
+    let share = |(name, (calls, _)): (&String, &(u64, u64))| {
+        let share = *calls as f64 / contender.figures.asked as f64;
+        (share >= 0.005).then(|| format!("{name} {share:.2}"))
+    };
+    let shares: Vec<String> = contender.figures.commands.iter().filter_map(share).collect();
+    format!("{} | {}", who(contender), shares.join(", "))
+}
+
+fn find(
+    contenders: &[StoreContender],
+    who: StoreClient,
+    workload: Workload,
+) -> Option<&StoreContender> {
     contenders.iter().find(|it| it.who == who && it.workload == workload)
 }
 
-fn speed(contenders: &[Contender], who: Who, workload: Workload) -> Option<Row> {
-    find(contenders, who, workload).map(|it| row(&it.figures.per_second))
-}
-
-pub(crate) fn row(figures: &[f64]) -> Row {
-    Row { name: "", figures: figures.to_vec(), admitted: 1.0 }
-}
-
-/// Formats a figure, or a dash if there is none.
-pub(crate) fn shown(figure: Option<f64>, digits: usize) -> String {
-    let figure = figure.filter(|figure| figure.is_finite());
-    figure.map_or_else(|| "–".to_owned(), |figure| format!("{figure:.digits$}"))
-}
-
-/// The ratio of the medians and its spread, as two columns.
-pub(crate) fn compared(row: &Row, base: Option<&Row>) -> String {
-    let Some(base) = base else { return "– | –".to_owned() };
-    let (low, high) = row.spread_to(base);
-    format!("{:.2} | {low:.2}–{high:.2}", row.ratio_to(base))
-}
-
-// === impl Bars ===
-
-impl Bars {
-    const fn of(workload: Workload) -> Self {
-        match workload {
-            Workload::Bucket => Self { instructions: 0.7, per_second: 0.9 },
-            Workload::ThreeAndQuota => Self { instructions: 0.65, per_second: 0.5 },
-        }
-    }
+/// Requests per second of `INCR` over fifty connections.
+fn incr(contenders: &[StoreContender]) -> Option<&[f64]> {
+    let incr = find(contenders, StoreClient::IncrUnpipelined, Workload::Bucket);
+    incr.map(|incr| incr.figures.per_second.as_slice())
 }

@@ -1,27 +1,30 @@
 //! The server that all contenders ask: a process of our own, on a free port, without persistence.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 
-use super::asker::Door;
+use super::asker::DatabaseAddress;
 use crate::Fallible;
-use crate::server::process::{self, Process};
+use crate::callgrind;
+use crate::measure::on_processor;
+use crate::server::process::{self, ServerProcess};
 
 /// A running Redis server, which ends when this value is dropped.
-pub(crate) struct Server {
-    process: Process,
+pub(crate) struct RedisProcess {
+    process: ServerProcess,
     pub(crate) port: u16,
     admin: MultiplexedConnection,
 }
 
-/// The work that a server has done so far.
-#[derive(Clone, Debug)]
-pub(crate) struct Stand {
+/// The work that a server and its client, this process, have done so far.
+#[derive(Debug)]
+pub(crate) struct ServerWork {
     pub(crate) processor: Duration,
+    /// Processor time of this process, where the system reports it.
+    pub(crate) client: Option<Duration>,
     pub(crate) commands: Commands,
 }
 
@@ -43,30 +46,20 @@ const KEPT: u64 = 100_000;
 
 const PROGRAM: &str = "redis-server";
 /// Server options: local connections only, nothing is saved, little is logged.
-const QUIET: [&str; 10] = [
-    "--bind",
-    "127.0.0.1",
-    "--save",
-    "",
-    "--appendonly",
-    "no",
-    "--daemonize",
-    "no",
-    "--loglevel",
-    "warning",
-];
+const QUIET: &str = "--bind 127.0.0.1 --save  --appendonly no --daemonize no --loglevel warning \
+    --hz 1 --dynamic-hz no";
 
 /// An entry of the slow log: its number, time, duration, words, client address and client name.
 type Noted = (u64, u64, u64, Vec<Vec<u8>>, String, String);
 
 /// The file that callgrind writes for the server at this port.
-pub(crate) fn counted(port: u16) -> Fallible<PathBuf> {
+fn counted(port: u16) -> Fallible<PathBuf> {
     Ok(process::scratch()?.join(format!("callgrind.{port}")))
 }
 
-// === impl Server ===
+// === impl RedisProcess ===
 
-impl Server {
+impl RedisProcess {
     /// Starts a server and waits until it answers.
     pub(crate) async fn start() -> Fallible<Self> {
         let port = process::free_port()?;
@@ -76,25 +69,30 @@ impl Server {
     /// Starts a server whose instructions are counted into the file [`counted`].
     pub(crate) async fn start_counted() -> Fallible<Self> {
         let port = process::free_port()?;
-        let out = format!("--callgrind-out-file={}", counted(port)?.display());
-        let args = ["--tool=callgrind", "--quiet", &out, PROGRAM];
-        Self::from(Path::new("valgrind"), &args, port).await
+        let [quiet, tool, out] = callgrind::args(&counted(port)?);
+        Self::from(Path::new("valgrind"), &[&quiet, &tool, &out, PROGRAM], port).await
     }
 
     async fn from(program: &Path, before: &[&str], port: u16) -> Fallible<Self> {
         let (text, scratch) = (port.to_string(), process::scratch()?.display().to_string());
-        let here = ["--port", &text, "--dir", &scratch, "--hz", "1", "--dynamic-hz", "no"];
-        let args = [before, &here, &QUIET].concat();
-        let process = Process::start(program, &args, port)?;
-        let admin = Door { port, db: 0 }.connect().await?;
+        let quiet: Vec<&str> = QUIET.split(' ').collect();
+        let args = [before, &["--port", &text, "--dir", &scratch], &quiet].concat();
+        let process = ServerProcess::start(program, &args, port)?;
+        let admin = DatabaseAddress { port, db: 0 }.connect().await?;
         Ok(Self { process, port, admin })
     }
 
+    /// The address of the server and its first database.
+    pub(crate) const fn door(&self) -> DatabaseAddress {
+        DatabaseAddress { port: self.port, db: 0 }
+    }
+
     /// The processor time and the commands of this server so far.
-    pub(crate) async fn stand(&mut self) -> Fallible<Stand> {
+    pub(crate) async fn stand(&mut self) -> Fallible<ServerWork> {
         let mut info = redis::cmd("INFO");
         let text: String = info.arg("commandstats").query_async(&mut self.admin).await?;
-        Ok(Stand { processor: self.process.on_processor()?, commands: commands(&text)? })
+        let (processor, client) = (self.process.on_processor()?, on_processor());
+        Ok(ServerWork { processor, client, commands: commands(&text)? })
     }
 
     /// Deletes all keys.
@@ -118,7 +116,8 @@ impl Server {
         let scripts = noted.iter().filter(|(_, _, _, words, ..)| {
             words.first().is_some_and(|word| word.eq_ignore_ascii_case(b"EVALSHA"))
         });
-        Ok(scripts.fold(Slow::default(), |slow, (_, _, micros, ..)| slow.and(*micros)))
+        let one = |(_, _, micros, ..): &Noted| Slow { calls: 1, longest: *micros };
+        Ok(scripts.map(one).fold(Slow::default(), Slow::with))
     }
 
     /// The version that the server reports.
@@ -135,32 +134,26 @@ impl Server {
         // The server does not answer `SHUTDOWN`; it closes the connection.
         let _: Result<(), _> = end.arg("NOSAVE").query_async(&mut self.admin).await;
         self.process.wait()?;
-        let path = counted(self.port)?;
-        let text = fs::read_to_string(&path).map_err(|error| format!("{path:?}: {error}"))?;
-        fs::remove_file(&path)?;
-        let line = text.lines().rev().find_map(|line| line.strip_prefix("totals:"));
-        Ok(line.ok_or("callgrind has written no total")?.trim().parse()?)
+        callgrind::total(&counted(self.port)?)
     }
 }
 
 // === impl Slow ===
 
 impl Slow {
-    pub(crate) fn and(self, micros: u64) -> Self {
-        Self { calls: self.calls + 1, longest: self.longest.max(micros) }
-    }
-
     pub(crate) fn with(self, other: Self) -> Self {
         Self { calls: self.calls + other.calls, longest: self.longest.max(other.longest) }
     }
 }
 
-// === impl Stand ===
+// === impl ServerWork ===
 
-impl Stand {
+impl ServerWork {
     /// The work done since `before`, without `INFO`, which is our own command.
     pub(crate) fn since(mut self, before: &Self) -> Self {
         self.processor = self.processor.saturating_sub(before.processor);
+        let clients = self.client.zip(before.client);
+        self.client = clients.map(|(after, before)| after.saturating_sub(before));
         for (name, (calls, micros)) in &mut self.commands {
             let (earlier, spent) = before.commands.get(name).copied().unwrap_or_default();
             (*calls, *micros) = (*calls - earlier, *micros - spent);
@@ -199,8 +192,9 @@ mod tests {
 
     #[test]
     fn what_was_done_in_between_is_told_without_our_questions() {
-        let stand = |text, millis| Stand {
+        let stand = |text, millis| ServerWork {
             processor: Duration::from_millis(millis),
+            client: None,
             commands: commands(text).unwrap(),
         };
         let done = stand(AFTER, 5).since(&stand(BEFORE, 3));

@@ -2,18 +2,18 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tidegate_core::{
-    Bucket, Case, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet, PolicySpec,
-    Quota, Rate, Scope, Secret, Shape, Span, Subject,
-};
+use clap::ValueEnum;
+use tidegate_core::{Case, Dimension, Period, PolicySet, Secret, Span, Subject};
 use tidegate_engine::{Engine, ready};
 use tidegate_stores::redis::RedisStore;
 
+use super::asker::secret;
 use crate::Fallible;
+use crate::policy::{bucket, limit, policy, quota};
 use crate::workload::push_key;
 
 /// A policy, which is also written as a script that does the same and nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Workload {
     /// One bucket for each organisation.
     Bucket,
@@ -23,10 +23,10 @@ pub(crate) enum Workload {
 
 /// The subject of a request, and the names of its counters.
 #[derive(Debug)]
-pub(crate) struct Request {
-    org: String,
-    user: String,
-    token: String,
+pub(crate) struct BenchSubject {
+    pub(crate) org: String,
+    pub(crate) user: String,
+    pub(crate) token: String,
     /// The counters' names as our store spells them, so that all contenders send the same bytes for
     /// keys.
     pub(crate) names: Vec<String>,
@@ -48,20 +48,9 @@ const PER_USER: u64 = 2;
 const PER_MINUTE: u64 = 6000;
 const A_DAY: u64 = 1 << 40;
 
-const POLICY: &str = "bench";
-
 // === impl Workload ===
 
 impl Workload {
-    pub(crate) const ALL: [Self; 2] = [Self::Bucket, Self::ThreeAndQuota];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Bucket => "bucket",
-            Self::ThreeAndQuota => "three-and-quota",
-        }
-    }
-
     /// The text of the script for this policy alone.
     pub(crate) const fn script(self) -> &'static str {
         match self {
@@ -82,56 +71,49 @@ impl Workload {
         numbers.iter().map(ToString::to_string).collect()
     }
 
-    /// The policies in force, and the index of this workload's policy.
-    pub(crate) fn policies(self) -> Fallible<(PolicySet, usize)> {
+    /// The set that contains this policy alone.
+    pub(crate) fn policies(self) -> Fallible<PolicySet> {
         const ORG: &[Dimension] = &[Dimension::Org];
-        let limits = match self {
+        let bucket = || bucket(PER_MINUTE, Span::MINUTE, PER_MINUTE);
+        policy(match self {
             Self::Bucket => vec![limit("burst", ORG, bucket()?)?],
             Self::ThreeAndQuota => vec![
                 limit("org", ORG, bucket()?)?,
                 limit("user", &[Dimension::Org, Dimension::User], bucket()?)?,
                 limit("token", &[Dimension::Org, Dimension::Token], bucket()?)?,
-                limit("daily", ORG, daily()?)?,
+                limit("daily", ORG, quota(A_DAY, Period::Fixed(Span::DAY))?)?,
             ],
-        };
-        policy(limits)
+        })
     }
 
     /// All requests of this workload, with the names of their counters.
-    pub(crate) fn requests(self, secret: &Secret) -> Fallible<Arc<[Request]>> {
-        let mut requests: Vec<Request> = (0..REQUESTS).map(|rank| self.request(rank)).collect();
-        spell(&mut requests, self.policies()?, secret)?;
+    pub(crate) fn requests(self) -> Fallible<Arc<[BenchSubject]>> {
+        let mut requests: Vec<BenchSubject> =
+            (0..REQUESTS).map(|rank| self.request(rank)).collect();
+        spell(&mut requests, &self.policies()?)?;
         Ok(requests.into())
     }
 
-    fn request(self, rank: u64) -> Request {
+    fn request(self, rank: u64) -> BenchSubject {
         let (org, user) = match self {
             Self::Bucket => (rank, rank),
             Self::ThreeAndQuota => (rank / PER_ORG, rank / PER_USER),
         };
-        Request::new(org, user, rank)
+        BenchSubject::new(org, user, rank)
     }
 }
 
-/// Gives the requests the names of their counters under this policy.
-pub(crate) fn spell(
-    requests: &mut [Request],
-    (set, place): (PolicySet, usize),
-    secret: &Secret,
-) -> Fallible<()> {
+/// Gives the requests the names of their counters under the one policy of this set.
+pub(crate) fn spell(requests: &mut [BenchSubject], policies: &PolicySet) -> Fallible<()> {
+    let secret = secret()?;
     for request in requests {
-        request.names = names(request, &set, place, secret)?;
+        request.names = names(request, policies, &secret)?;
     }
     Ok(())
 }
 
 /// The names of the counters of one request.
-fn names(
-    request: &Request,
-    set: &PolicySet,
-    place: usize,
-    secret: &Secret,
-) -> Fallible<Vec<String>> {
+fn names(request: &BenchSubject, policies: &PolicySet, secret: &Secret) -> Fallible<Vec<String>> {
     let spelled = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&spelled);
     // A store that answers nothing: it only records the names it is asked about.
@@ -141,10 +123,10 @@ fn names(
         Vec::new()
     };
     // A new engine for each request: an engine soon stops asking a store that does not answer.
-    let engine = Engine::new(RedisStore::scripted(secret, false, Box::new(run)), set.clone());
-    let policies = engine.policies();
-    let subject = request.subject();
-    let mut case = Case::new(&policies.policies()[place], &subject);
+    let store = RedisStore::scripted(secret, false, Box::new(run));
+    let engine = Engine::new(store, policies.clone());
+    let (policies, subject) = (engine.policies(), request.subject());
+    let mut case = Case::new(&policies.policies()[0], &subject);
     let decision = ready(engine.decide(&mut case));
     if decision.is_some_and(|it| it.is_ok_and(|decision| decision.failsafe().is_none())) {
         return Err("nobody answered, and yet the store has decided".into());
@@ -153,17 +135,13 @@ fn names(
     Ok(names)
 }
 
-// === impl Request ===
+// === impl BenchSubject ===
 
-impl Request {
+impl BenchSubject {
     /// A request of the organisation, user and token with these ranks, which has to be admitted.
     pub(crate) fn new(org: u64, user: u64, token: u64) -> Self {
         let [org, user, token] = [org, user, token].map(key);
         Self { org, user, token, names: Vec::new(), passes: Some(true) }
-    }
-
-    pub(crate) fn org(&self) -> &str {
-        &self.org
     }
 
     pub(crate) fn subject(&self) -> Subject<'_> {
@@ -177,29 +155,6 @@ fn key(rank: u64) -> String {
     text
 }
 
-/// A policy with these limits: returns the set that contains it, and its index there.
-pub(crate) fn policy(limits: Vec<Limit>) -> Fallible<(PolicySet, usize)> {
-    // The deadline is the longest allowed, so that slow requests are measured, not cut off.
-    let spec = PolicySpec::new(Name::try_new(POLICY)?, FailureMode::FailOpen)
-        .deadline(*PolicySpec::DEADLINES.end());
-    let spec = limits.into_iter().fold(spec, PolicySpec::limit);
-    let set = PolicySet::builder().policy(spec).build(None)?;
-    let place = set.place(POLICY).ok_or("the policy is missing from its set")?;
-    Ok((set, place))
-}
-
-pub(crate) fn limit(name: &str, scope: &[Dimension], shape: Shape) -> Fallible<Limit> {
-    Ok(Limit::new(Name::try_new(name)?, Scope::of(scope.iter().copied()), shape))
-}
-
-fn bucket() -> Fallible<Shape> {
-    Ok(Shape::Bucket(Bucket::try_new(Rate::try_new(PER_MINUTE, Span::MINUTE)?, PER_MINUTE)?))
-}
-
-fn daily() -> Fallible<Shape> {
-    Ok(Shape::Quota(Quota::try_new(A_DAY, Period::Fixed(Span::DAY), Counts::Admitted)?))
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -208,9 +163,8 @@ mod tests {
 
     #[test]
     fn requests_of_one_organisation_share_its_counters_and_no_others() {
-        let secret = Secret::try_new("a secret for this test, long enough").unwrap();
         let distinct = |workload: Workload, place: usize| {
-            let requests = workload.requests(&secret).unwrap();
+            let requests = workload.requests().unwrap();
             let names: BTreeSet<String> =
                 requests.iter().map(|request| request.names[place].clone()).collect();
             names.len()

@@ -7,16 +7,16 @@ use std::process::Command;
 use crate::Fallible;
 
 /// The requests that wrk sends to one server.
-pub(crate) struct Load {
+pub(crate) struct WrkLoad {
     /// The wrk script that makes the request, or `None` for a plain GET.
     script: Option<PathBuf>,
     url: String,
-    expected: Expected,
+    expected: ExpectedAnswers,
 }
 
 /// The answers that a run must get to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expected {
+pub(crate) enum ExpectedAnswers {
     Successes,
     /// Answers without success. A few successes are allowed, before the limit is used up.
     Refusals,
@@ -24,7 +24,7 @@ pub(crate) enum Expected {
 
 /// The result of one turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Done {
+pub(crate) struct TurnDone {
     pub(crate) requests: u64,
     pub(crate) per_second: f64,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Done {
 const CONNECTIONS: &str = "-c64";
 const THREADS: &str = "-t1";
 const TURN: &str = "-d3s";
-/// Successes that [`Expected::Refusals`] allows before the limit is used up.
+/// Successes that [`ExpectedAnswers::Refusals`] allows before the limit is used up.
 const A_FEW: u64 = 10;
 
 /// Fails if wrk is not installed, and says how to install it.
@@ -43,9 +43,9 @@ pub(crate) fn check() -> Fallible<()> {
     }
 }
 
-// === impl Load ===
+// === impl WrkLoad ===
 
-impl Load {
+impl WrkLoad {
     /// A load of POST requests with a JSON body, which have to succeed.
     pub(crate) fn post(scratch: &Path, name: &str, url: &str, body: &str) -> Fallible<Self> {
         let script = scratch.join(format!("{name}.lua"));
@@ -54,15 +54,15 @@ impl Load {
              wrk.headers['Content-Type'] = 'application/json'\n"
         );
         fs::write(&script, text)?;
-        Ok(Self { script: Some(script), url: url.to_owned(), expected: Expected::Successes })
+        Ok(Self { script: Some(script), url: url.to_owned(), expected: ExpectedAnswers::Successes })
     }
 
     /// A load of GET requests.
-    pub(crate) fn get(url: &str, expected: Expected) -> Self {
+    pub(crate) fn get(url: &str, expected: ExpectedAnswers) -> Self {
         Self { script: None, url: url.to_owned(), expected }
     }
 
-    pub(crate) fn run(&self) -> Fallible<Done> {
+    pub(crate) fn run(&self) -> Fallible<TurnDone> {
         let mut wrk = Command::new("wrk");
         wrk.args([THREADS, CONNECTIONS, TURN]);
         if let Some(script) = &self.script {
@@ -75,7 +75,7 @@ impl Load {
 }
 
 /// Reads the summary of wrk; `None` if there were errors, or other answers than expected.
-fn parse(text: &str, expected: Expected) -> Option<Done> {
+fn parse(text: &str, expected: ExpectedAnswers) -> Option<TurnDone> {
     if text.contains("Socket errors") {
         return None;
     }
@@ -85,11 +85,11 @@ fn parse(text: &str, expected: Expected) -> Option<Done> {
         text.lines().find_map(|line| line.trim().strip_prefix("Non-2xx or 3xx responses:"));
     let refused: u64 = refused.map_or(Ok(0), |count| count.trim().parse()).ok()?;
     let is_expected = match expected {
-        Expected::Successes => refused == 0,
-        Expected::Refusals => refused > 0 && requests.saturating_sub(refused) <= A_FEW,
+        ExpectedAnswers::Successes => refused == 0,
+        ExpectedAnswers::Refusals => refused > 0 && requests.saturating_sub(refused) <= A_FEW,
     };
     let line = text.lines().find_map(|line| line.strip_prefix("Requests/sec:"))?;
-    let done = Done { requests, per_second: line.trim().parse().ok()? };
+    let done = TurnDone { requests, per_second: line.trim().parse().ok()? };
     is_expected.then_some(done)
 }
 
@@ -102,17 +102,17 @@ mod tests {
 
     #[test]
     fn the_summary_is_read() {
-        let done = Done { requests: 300_123, per_second: 100_041.5 };
-        assert_eq!(parse(SUMMARY, Expected::Successes), Some(done));
+        let done = TurnDone { requests: 300_123, per_second: 100_041.5 };
+        assert_eq!(parse(SUMMARY, ExpectedAnswers::Successes), Some(done));
         let refused = format!("{SUMMARY}  Non-2xx or 3xx responses: 300120\n");
-        assert_eq!(parse(&refused, Expected::Refusals), Some(done));
+        assert_eq!(parse(&refused, ExpectedAnswers::Refusals), Some(done));
     }
 
     #[test]
     fn a_run_with_other_answers_counts_for_nothing() {
         let some = format!("{SUMMARY}  Non-2xx or 3xx responses: 3\n");
-        assert_eq!(parse(&some, Expected::Successes), None);
-        assert_eq!(parse(&some, Expected::Refusals), None);
-        assert_eq!(parse(SUMMARY, Expected::Refusals), None);
+        assert_eq!(parse(&some, ExpectedAnswers::Successes), None);
+        assert_eq!(parse(&some, ExpectedAnswers::Refusals), None);
+        assert_eq!(parse(SUMMARY, ExpectedAnswers::Refusals), None);
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::Fallible;
 
 /// A server process, which is killed when this value is dropped.
-pub(crate) struct Process(Child);
+pub(crate) struct ServerProcess(Child);
 
 const PEER: &str = "throttlecrab-server";
 const PEER_VERSION: &str = "0.4.40";
@@ -63,9 +63,9 @@ fn target_dir() -> Fallible<PathBuf> {
     Ok(target.ok_or("this program is not below a target directory")?.to_owned())
 }
 
-// === impl Process ===
+// === impl ServerProcess ===
 
-impl Process {
+impl ServerProcess {
     /// Starts a server and waits until it accepts connections.
     pub(crate) fn start(binary: &Path, args: &[&str], port: u16) -> Fallible<Self> {
         let child = Command::new(binary).args(args).stdout(Stdio::null()).spawn();
@@ -104,7 +104,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

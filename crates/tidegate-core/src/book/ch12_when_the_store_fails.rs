@@ -177,4 +177,4 @@
 //! give the mode at any time. [`Standby::standing`](crate::Standby::standing) gives it at once. And a
 //! decision made without the store carries how it was made: [`Failsafe`](crate::Failsafe).
 //!
-//! Back to the [table of contents](super).
+//! Next: [waiting in line](super::ch13_waiting_in_line).

@@ -105,12 +105,12 @@
 //! let ancestors = [(Sharing::Enforce, tenant), (Sharing::Private, secret)];
 //!
 //! // The tenant's rate, the route's burst: neither of them has both. What is private has no say.
-//! let merged = effective(Some(route), None, &ancestors)?;
+//! let merged = effective(Some(route), None, &ancestors);
 //! assert_eq!(merged, Some(allowance(Rate::per_minute(600)?, 10)?));
 //!
 //! // A route that says nothing is not unlimited, if anybody above says something.
-//! assert_eq!(effective(None, None, &ancestors)?, Some(tenant));
-//! assert_eq!(effective(None, None, &[(Sharing::Private, secret)])?, None);
+//! assert_eq!(effective(None, None, &ancestors), Some(tenant));
+//! assert_eq!(effective(None, None, &[(Sharing::Private, secret)]), None);
 //! # Ok::<(), tidegate_core::ShapeError>(())
 //! ```
 //!

@@ -27,7 +27,7 @@
 //! use std::sync::{Mutex, PoisonError};
 //!
 //! use tidegate_core::{
-//!     Amended, Amendment, Batch, Blocks, Clock, Counter, Names, Naming, Page, Readings, Receipt,
+//!     Amended, Amendment, Batch, Blocks, Clock, CounterRef, Names, Naming, Page, Readings, Receipt,
 //!     Record, Settlement, Span, Stepped, Store, StoreError, TicketId, Timestamp, Write,
 //! };
 //!
@@ -81,7 +81,12 @@
 //!         self.take(ticket.names(), |found, now| ticket.settle(found, now, |id| settled.insert(id)))
 //!     }
 //!
-//!     async fn amend(&self, it: Counter<'_>, how: Amendment, _: Span) -> Result<Amended, StoreError> {
+//!     async fn amend(
+//!         &self,
+//!         it: CounterRef<'_>,
+//!         how: Amendment,
+//!         _: Span,
+//!     ) -> Result<Amended, StoreError> {
 //!         self.take(vec![it.names(&self.names)], |found, now| how.amend(&it, found, now))
 //!     }
 //!

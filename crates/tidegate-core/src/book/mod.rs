@@ -18,6 +18,8 @@
 //! | 10 | [What it really cost](ch10_what_it_really_cost) | giving back, charging more, at most once |
 //! | 11 | [Too many tries](ch11_too_many_tries) | attempts, blocks, the ladder; passwords and codes |
 //! | 12 | [When the store fails](ch12_when_the_store_fails) | who decides then, for how long, and how strictly |
+//! | 13 | [Waiting in line](ch13_waiting_in_line) | who goes next, and who need not wait in vain |
+//! | 14 | [When an upstream fails](ch14_when_an_upstream_fails) | when calls are refused, and which one tries again |
 //!
 //! Three conventions hold throughout. Time is an argument: no rule reads a clock, so every example
 //! can say what happens one microsecond earlier. Numbers are whole: waits round up, what remains
@@ -27,6 +29,8 @@
 pub mod ch10_what_it_really_cost;
 pub mod ch11_too_many_tries;
 pub mod ch12_when_the_store_fails;
+pub mod ch13_waiting_in_line;
+pub mod ch14_when_an_upstream_fails;
 pub mod ch1_what_a_limit_is;
 pub mod ch2_the_bucket;
 pub mod ch3_the_window;

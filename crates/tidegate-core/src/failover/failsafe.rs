@@ -4,6 +4,7 @@ use super::contract::{Cap, TRIP_WITHIN};
 use crate::block::{Block, Level};
 use crate::decision::{Denial, Retry, Verdict};
 use crate::limit::Stage;
+use crate::named::names;
 use crate::policy::Mode;
 use crate::shape::Reading;
 use crate::store::StoreError;
@@ -59,21 +60,7 @@ pub enum Alarm {
 
 // === impl Alarm ===
 
-impl Alarm {
-    /// Every alarm.
-    pub const ALL: [Self; 4] = [Self::Flapped, Self::Refused, Self::Corrupt, Self::Reopened];
-
-    /// The name used in answers and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Flapped => "flapped",
-            Self::Refused => "refused",
-            Self::Corrupt => "corrupt",
-            Self::Reopened => "reopened",
-        }
-    }
-}
+names!(Alarm { Flapped: "flapped", Refused: "refused", Corrupt: "corrupt", Reopened: "reopened" });
 
 // === impl Guarded ===
 

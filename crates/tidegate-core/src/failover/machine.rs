@@ -45,7 +45,7 @@ pub struct Failover {
     awaited: Option<Probe>,
     refused_at: Option<Timestamp>,
     /// The latest time handed in, because time does not go back.
-    latest: Timestamp,
+    pub(super) latest: Timestamp,
 }
 
 /// The state that the machine is in.
@@ -397,11 +397,6 @@ impl Failover {
         matches!(self.stand, Stand::Unproven) || self.failing
     }
 
-    /// The time of the last step.
-    pub(super) const fn latest(&self) -> Timestamp {
-        self.latest
-    }
-
     /// Since when local caps decide; `None` if they do not.
     #[must_use]
     pub const fn degraded_since(&self) -> Option<Timestamp> {
@@ -414,7 +409,7 @@ impl Failover {
     /// When the outage began: the time of its first trip. A short recovery since then does not count.
     #[must_use]
     pub const fn outage_since(&self) -> Option<Timestamp> {
-        self.outage.since()
+        self.outage.since
     }
 
     /// How much longer local caps decide at least, before the store is trusted again, whatever its

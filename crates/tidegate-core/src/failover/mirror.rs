@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use foldhash::fast::FixedState;
 
-use crate::block::{Block, BlockScope, Level};
+use crate::block::Block;
 use crate::time::{Span, Timestamp};
 
 /// The most blocks that are remembered. If there are more, those that end first are forgotten.
@@ -16,15 +16,8 @@ const MOST: usize = 16_384;
 /// Blocks by the digest of their counter, with their ends by the clock of this node.
 #[derive(Clone, Debug, Default)]
 pub struct Mirror {
-    blocks: HashMap<u64, Known, FixedState>,
+    blocks: HashMap<u64, Block, FixedState>,
     ends: BTreeSet<(Timestamp, u64)>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    until: Timestamp,
-    scope: BlockScope,
-    level: Option<Level>,
 }
 
 // === impl Mirror ===
@@ -33,7 +26,7 @@ impl Mirror {
     /// Remembers that `counter` is blocked for the span `lasts` from `now` on.
     pub fn learn(&mut self, counter: u64, block: &Block, lasts: Span, now: Timestamp) {
         self.forget(counter);
-        let known = Known { until: now.after(lasts), scope: block.scope, level: block.level };
+        let known = Block { until: now.after(lasts), ..*block };
         self.blocks.insert(counter, known);
         self.ends.insert((known.until, counter));
         while self.blocks.len() > MOST
@@ -53,9 +46,7 @@ impl Mirror {
     /// The block of `counter`, if it holds at `now`.
     #[must_use]
     pub fn get(&self, counter: u64, now: Timestamp) -> Option<Block> {
-        let known = self.blocks.get(&counter)?;
-        let block = Block { until: known.until, scope: known.scope, level: known.level };
-        block.holds(now).then_some(block)
+        self.blocks.get(&counter).copied().filter(|block| block.holds(now))
     }
 
     /// Whether no block is remembered.

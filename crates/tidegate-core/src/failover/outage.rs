@@ -10,12 +10,9 @@ use crate::time::Timestamp;
 
 /// The outage that goes on, or the latest one; empty before the first trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Outage(Option<Lasting>);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Lasting {
+pub(super) struct Outage {
     /// When the outage began: the time of its first trip.
-    since: Timestamp,
+    pub(super) since: Option<Timestamp>,
     /// When the store was trusted again; `None` if it is not.
     healed: Option<Timestamp>,
 }
@@ -26,29 +23,18 @@ impl Outage {
     /// Notes that the store is not trusted any more. A trip soon after a recovery continues the outage
     /// before it.
     pub(super) fn trip(&mut self, now: Timestamp) {
-        let since = if self.is_over(now) { now } else { self.since().unwrap_or(now) };
-        self.0 = Some(Lasting { since, healed: None });
+        let since = if self.is_over(now) { now } else { self.since.unwrap_or(now) };
+        *self = Self { since: Some(since), healed: None };
     }
 
     /// Notes that the store is trusted again.
-    pub(super) const fn heal(&mut self, now: Timestamp) {
-        if let Some(lasting) = &mut self.0 {
-            lasting.healed = Some(now);
-        }
-    }
-
-    /// When the outage began: the time of its first trip.
-    pub(super) const fn since(&self) -> Option<Timestamp> {
-        match self.0 {
-            Some(lasting) => Some(lasting.since),
-            None => None,
-        }
+    pub(super) fn heal(&mut self, now: Timestamp) {
+        self.healed = self.since.and(Some(now));
     }
 
     /// Whether a trip at `now` would begin another outage.
     pub(super) fn is_over(&self, now: Timestamp) -> bool {
-        self.0.is_none_or(|lasting| {
-            lasting.healed.is_some_and(|healed| now.since(healed) > SAME_OUTAGE_WITHIN)
-        })
+        let healed = self.healed.is_some_and(|healed| now.since(healed) > SAME_OUTAGE_WITHIN);
+        self.since.is_none() || healed
     }
 }

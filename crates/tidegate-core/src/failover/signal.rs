@@ -1,5 +1,6 @@
 //! Signals for the operator: every change of mode, once, and every critical condition.
 
+use crate::named::names;
 use crate::policy::Mode;
 use crate::time::Timestamp;
 
@@ -98,69 +99,46 @@ impl Signal {
     /// How urgent this signal is.
     #[must_use]
     pub const fn severity(&self) -> Severity {
-        match self {
-            Self::Suspected { .. } => Severity::Warning,
-            Self::Cleared { .. } => Severity::Info,
-            Self::Changed(transition) => transition.cause.severity(),
-            Self::Prolonged { .. } | Self::Reopened { .. } | Self::Refused { .. } => {
-                Severity::Critical
-            }
-        }
+        self.told().1
     }
 
     /// The name used in logs and metrics.
     #[must_use]
     pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Suspected { .. } => "store_suspected",
-            Self::Cleared { .. } => "store_cleared",
-            Self::Changed(transition) => transition.cause.name(),
-            Self::Prolonged { .. } => "degraded_prolonged",
-            Self::Reopened { .. } => "closed_reopened",
-            Self::Refused { .. } => "store_refused",
-        }
+        self.told().0
     }
 
     /// When the signal was raised, by the clock of this node.
     #[must_use]
     pub const fn at(&self) -> Timestamp {
+        self.told().2
+    }
+
+    /// The name, the urgency and the time of the signal.
+    const fn told(&self) -> (&'static str, Severity, Timestamp) {
         match self {
-            Self::Suspected { at, .. }
-            | Self::Cleared { at }
-            | Self::Prolonged { at, .. }
-            | Self::Reopened { at, .. }
-            | Self::Refused { at } => *at,
-            Self::Changed(transition) => transition.at,
+            Self::Suspected { at, .. } => ("store_suspected", Severity::Warning, *at),
+            Self::Cleared { at } => ("store_cleared", Severity::Info, *at),
+            Self::Changed(change) => (change.cause.name(), change.cause.severity(), change.at),
+            Self::Prolonged { at, .. } => ("degraded_prolonged", Severity::Critical, *at),
+            Self::Reopened { at, .. } => ("closed_reopened", Severity::Critical, *at),
+            Self::Refused { at } => ("store_refused", Severity::Critical, *at),
         }
     }
 }
 
 // === impl Cause ===
 
+names!(Cause {
+    Proven: "store_proven",
+    Tripped: "degraded_entered",
+    Recovered: "degraded_left",
+    Flapped: "guard_violated",
+    BackoffOver: "backoff_over",
+    BackoffOverUnhealthy: "backoff_over_unhealthy",
+});
+
 impl Cause {
-    /// Every cause.
-    pub const ALL: [Self; 6] = [
-        Self::Proven,
-        Self::Tripped,
-        Self::Recovered,
-        Self::Flapped,
-        Self::BackoffOver,
-        Self::BackoffOverUnhealthy,
-    ];
-
-    /// The name used in logs and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Proven => "store_proven",
-            Self::Tripped => "degraded_entered",
-            Self::Recovered => "degraded_left",
-            Self::Flapped => "guard_violated",
-            Self::BackoffOver => "backoff_over",
-            Self::BackoffOverUnhealthy => "backoff_over_unhealthy",
-        }
-    }
-
     const fn severity(self) -> Severity {
         match self {
             Self::Proven | Self::Recovered | Self::BackoffOver => Severity::Info,
@@ -172,14 +150,4 @@ impl Cause {
 
 // === impl Severity ===
 
-impl Severity {
-    /// The name used in logs and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        }
-    }
-}
+names!(Severity { Info: "info", Warning: "warning", Critical: "critical" });

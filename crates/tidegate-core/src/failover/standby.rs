@@ -140,9 +140,8 @@ impl Standby {
         match self.failover.course() {
             Course::Ask(_) => None,
             Course::Deny(wait) => {
-                let mut failsafe = Failsafe::denied(Mode::FailClosed, wait, now);
-                failsafe.alarm = Some(Alarm::Flapped);
-                Some(failsafe)
+                let denied = Failsafe::denied(Mode::FailClosed, wait, now);
+                Some(Failsafe { alarm: Some(Alarm::Flapped), ..denied })
             }
             Course::Guard => Some(self.guarded(Mode::Degraded, asked, counted, now)),
         }
@@ -230,7 +229,7 @@ impl Standby {
     /// How the policy stands as of the last step; its mode is the one that a request meets.
     #[must_use]
     pub fn standing(&self) -> Standing {
-        let closed = self.closed_for(self.failover.latest()).is_some();
+        let closed = self.closed_for(self.failover.latest).is_some();
         let mode = if closed { Mode::FailClosed } else { self.failover.present_mode() };
         Standing {
             mode,

@@ -1,13 +1,12 @@
-//! Abuse logs in a store: the effect of a charge; their bytes, of which the list of blocks reads only the
-//! first; and how long they are kept.
+//! Abuse logs in a store: their bytes, of which the list of blocks reads only the first, and how long they
+//! are kept.
 
 use super::Kept;
 use crate::block::{Block, Level};
-use crate::charge::Charge;
 use crate::record::bytes::{chunk, form, number, word};
 use crate::record::expiry::{covering, slack};
 use crate::record::{Flaw, Record};
-use crate::shape::{Attempt, Attempts, AttemptsState, MAX_BLOCK_AT, Reading};
+use crate::shape::{Attempt, Attempts, AttemptsState, MAX_BLOCK_AT};
 use crate::time::{MAX_EXACT, Timestamp};
 
 /// The first 30 bytes of a record of attempts, which are all that the list of blocks has to read: `a1`,
@@ -15,7 +14,7 @@ use crate::time::{MAX_EXACT, Timestamp};
 /// and the level of the block (zeros without a block), the number of attempts that follow (100 at
 /// most), and whether their members follow too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct AttemptsHead {
     /// The identity of the limit.
     pub limit: u64,
     /// The last block, which may have ended.
@@ -25,39 +24,8 @@ pub struct Head {
     has_members: bool,
 }
 
-pub(super) fn look(
-    attempts: &Attempts,
-    kept: Option<&Kept>,
-    charge: &Charge<'_>,
-    now: Timestamp,
-) -> Reading {
-    attempts.look(kept.and_then(Kept::log), charge.member(), now)
-}
-
-pub(super) fn take(
-    attempts: &Attempts,
-    kept: Option<&Kept>,
-    charge: &Charge<'_>,
-    now: Timestamp,
-) -> (Kept, Reading) {
-    let (state, reading) = attempts.take(kept.and_then(Kept::log), charge.member(), now);
-    (Kept::Attempts(Box::new(state)), reading)
-}
-
-pub(super) fn give_back(
-    attempts: &Attempts,
-    kept: Option<&Kept>,
-    charge: &Charge<'_>,
-    taken_at: Timestamp,
-    now: Timestamp,
-) -> Option<(Kept, u64)> {
-    let state = kept.and_then(Kept::log)?;
-    let (state, units) = attempts.give_back(state, charge.member(), taken_at, now);
-    Some((Kept::Attempts(Box::new(state)), units))
-}
-
 pub(super) fn read(bytes: &mut &[u8]) -> Result<Record, Flaw> {
-    let Head { limit, block, expires_at_ms, count, has_members } = head(bytes)?;
+    let AttemptsHead { limit, block, expires_at_ms, count, has_members } = head(bytes)?;
     // A time beyond the exact range counts as disorder: the Redis scripts check only the newest.
     let at = |word| (word <= MAX_EXACT).then(|| Timestamp::from_micros(word));
     let times = (0..count).map(|_| word(bytes)).collect::<Result<Vec<_>, _>>()?;
@@ -80,7 +48,7 @@ pub(super) fn read(bytes: &mut &[u8]) -> Result<Record, Flaw> {
     Ok(Record { kept: Kept::Attempts(Box::new(state)), limit, expires_at_ms })
 }
 
-fn head(bytes: &mut &[u8]) -> Result<Head, Flaw> {
+fn head(bytes: &mut &[u8]) -> Result<AttemptsHead, Flaw> {
     match &chunk(bytes)? {
         b"a1" => {}
         [b'a', b'2'..=b'9'] => return Err(Flaw::Version),
@@ -92,7 +60,7 @@ fn head(bytes: &mut &[u8]) -> Result<Head, Flaw> {
     if u16::from(count) > MAX_BLOCK_AT || members > 1 {
         return Err(Flaw::Garbled);
     }
-    Ok(Head { limit, block, expires_at_ms, count, has_members: members == 1 })
+    Ok(AttemptsHead { limit, block, expires_at_ms, count, has_members: members == 1 })
 }
 
 pub(super) fn write(state: &AttemptsState, limit: u64, expires_at_ms: u64) -> Vec<u8> {
@@ -124,9 +92,9 @@ pub(super) fn expires_at_ms(
     covering(stored, fresh_at * 1_000, renewed)
 }
 
-// === impl Head ===
+// === impl AttemptsHead ===
 
-impl Head {
+impl AttemptsHead {
     /// The number of bytes a head has.
     pub const SIZE: usize = 30;
 

@@ -1,9 +1,9 @@
-//! Buckets in a store: the effect of a charge, also on state that was written under other numbers; their
-//! bytes; and how long they are kept.
+//! Buckets in a store: how state that was written under other numbers is read; their bytes; and how long
+//! they are kept.
 
 use super::Kept;
 use crate::cost::Cost;
-use crate::record::bytes::{form, letters, number, time};
+use crate::record::bytes::{chunk, form, number, time};
 use crate::record::expiry::{covering, slack};
 use crate::record::{Flaw, Record};
 use crate::shape::{Bucket, BucketState, Rate, Reading};
@@ -19,29 +19,8 @@ pub(super) fn look(bucket: &Bucket, kept: Option<&Kept>, cost: Cost, now: Timest
     }
 }
 
-pub(super) fn take(
-    bucket: &Bucket,
-    kept: Option<&Kept>,
-    cost: Cost,
-    now: Timestamp,
-) -> (Kept, Reading) {
-    let (state, reading) = bucket.take(state(bucket, kept, now), cost, now);
-    (Kept::Bucket(state, *bucket), reading)
-}
-
-pub(super) fn give_back(
-    bucket: &Bucket,
-    kept: Option<&Kept>,
-    cost: Cost,
-    taken_at: Timestamp,
-    now: Timestamp,
-) -> Option<(Kept, u64)> {
-    let state = state(bucket, kept, now)?;
-    let (state, units) = bucket.give_back(state, cost, taken_at, now);
-    Some((Kept::Bucket(state, *bucket), units))
-}
-
-fn state(bucket: &Bucket, kept: Option<&Kept>, now: Timestamp) -> Option<BucketState> {
+/// The state as these numbers see it; see [`Bucket::inherit`].
+pub(super) fn state(bucket: &Bucket, kept: Option<&Kept>, now: Timestamp) -> Option<BucketState> {
     match kept {
         Some(Kept::Bucket(state, old)) if bucket != old => bucket.inherit(old, *state, now),
         Some(Kept::Bucket(state, _)) => Some(*state),
@@ -50,7 +29,7 @@ fn state(bucket: &Bucket, kept: Option<&Kept>, now: Timestamp) -> Option<BucketS
 }
 
 pub(super) fn read(bytes: &mut &[u8], wanted: &Bucket) -> Result<Record, Flaw> {
-    letters(bytes)?;
+    chunk::<2>(bytes)?;
     let [r, p, burst] = [number(bytes)?, number(bytes)?, number(bytes)?];
     let state = BucketState { level: number(bytes)?, last: time(bytes)? };
     let rate = Rate::try_new(r, Span::from_micros(p)).map_err(|_| Flaw::Garbled)?;
@@ -75,12 +54,7 @@ pub(super) fn expires_at_ms(bucket: &Bucket, state: BucketState, stored: Option<
     covering(stored, full_at, (full_at + slack(fills)) / 1_000 + 1)
 }
 
-/// Whether the states of both buckets are written under the same numbers.
-pub(super) fn is_like(old: &Bucket, new: &Bucket) -> bool {
-    numbers(old) == numbers(new)
-}
-
 /// The numbers of a bucket that are written beside its state.
-const fn numbers(bucket: &Bucket) -> [u64; 3] {
+pub(super) const fn numbers(bucket: &Bucket) -> [u64; 3] {
     [bucket.units_per_micro(), bucket.units_per_token(), bucket.burst()]
 }

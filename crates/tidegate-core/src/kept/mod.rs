@@ -5,8 +5,8 @@
 //! when a ticket is settled. State that was written under other numbers is read as
 //! [chapter 8](crate::book::ch8_changing_numbers) says.
 //!
-//! Each shape has a file here with all that is particular to it; this one only chooses among them. The
-//! bytes are those of a [`Record`]:
+//! Each shape has a file here for what is particular to it, such as its bytes; this one chooses among
+//! them. The bytes are those of a [`Record`]:
 //!
 //! | state | begins | then |
 //! |---|---|---|
@@ -14,20 +14,22 @@
 //! | quota | `q1` | start of the period, units used, expiry in ms |
 //! | window, exact | `r1` | one byte: how many times follow; expiry in ms, the times, oldest first |
 //! | window, counted | `g1` | length it was written under, newest time, end of the backoff, expiry in ms, 61 counts of 32 bits |
-//! | attempts | `a1` | the rest of the [`Head`]; the times, oldest first; then their members, if there are any |
+//! | attempts | `a1` | the rest of the [`AttemptsHead`]; the times, oldest first; then their members, if there are any |
 
 mod attempts;
 mod bucket;
 mod quota;
 mod window;
 
-pub use attempts::Head;
+pub use attempts::AttemptsHead;
+
+use core::mem::discriminant;
 
 use crate::charge::Charge;
 use crate::record::{Flaw, Record};
-use crate::settlement::{Move, Settled, Way};
+use crate::settlement::{Move, MoveDirection, Settled};
 use crate::shape::{
-    AttemptsState, Bucket, BucketState, Kind, QuotaState, Reading, Shape, Stale, Window,
+    AttemptsState, Bucket, BucketState, QuotaState, Reading, Shape, ShapeKind, Stale, Window,
     WindowState,
 };
 use crate::time::Timestamp;
@@ -68,12 +70,12 @@ impl Kept {
     }
 
     /// The kind of counter whose records begin with this letter.
-    pub(crate) const fn kind_of(letter: u8) -> Option<Kind> {
+    pub(crate) const fn kind_of(letter: u8) -> Option<ShapeKind> {
         match letter {
-            b'b' => Some(Kind::Bucket),
-            b'q' => Some(Kind::Quota),
-            b'r' | b'g' => Some(Kind::Window),
-            b'a' => Some(Kind::Attempts),
+            b'b' => Some(ShapeKind::Bucket),
+            b'q' => Some(ShapeKind::Quota),
+            b'r' | b'g' => Some(ShapeKind::Window),
+            b'a' => Some(ShapeKind::Attempts),
             _ => None,
         }
     }
@@ -132,8 +134,12 @@ impl Kept {
     /// the expiry may stay.
     pub(crate) fn has_form_of(&self, new: &Self) -> bool {
         match (self, new) {
-            (Self::Bucket(_, old), Self::Bucket(_, new)) => bucket::is_like(old, new),
-            (Self::Window(old, _), Self::Window(new, _)) => window::is_like(old, new),
+            (Self::Bucket(_, old), Self::Bucket(_, new)) => {
+                bucket::numbers(old) == bucket::numbers(new)
+            }
+            (Self::Window(old, _), Self::Window(new, _)) => {
+                discriminant(&**old) == discriminant(&**new)
+            }
             (Self::Quota(_), Self::Quota(_)) | (Self::Attempts(_), Self::Attempts(_)) => true,
             _ => false,
         }
@@ -152,9 +158,13 @@ impl Charge<'_> {
         let cost = self.cost();
         Ok(match self.shape() {
             Shape::Bucket(bucket) => bucket::look(bucket, kept, cost, now),
-            Shape::Window(window) => window::look(window, kept, cost, now),
-            Shape::Quota(quota) => quota::look(quota, kept, self, now)?,
-            Shape::Attempts(attempts) => attempts::look(attempts, kept, self, now),
+            Shape::Window(window) => window.look(window::state(window, kept).as_ref(), cost, now),
+            Shape::Quota(quota) => {
+                quota.look(quota::state(kept), cost, now, self.periods().as_ref())?
+            }
+            Shape::Attempts(attempts) => {
+                attempts.look(kept.and_then(Kept::log), self.member(), now)
+            }
         })
     }
 
@@ -166,10 +176,24 @@ impl Charge<'_> {
     pub fn take(&self, kept: Option<&Kept>, now: Timestamp) -> Result<(Kept, Reading), Stale> {
         let cost = self.cost();
         Ok(match self.shape() {
-            Shape::Bucket(bucket) => bucket::take(bucket, kept, cost, now),
-            Shape::Window(window) => window::take(window, kept, cost, now),
-            Shape::Quota(quota) => quota::take(quota, kept, self, now)?,
-            Shape::Attempts(attempts) => attempts::take(attempts, kept, self, now),
+            Shape::Bucket(bucket) => {
+                let (state, reading) = bucket.take(bucket::state(bucket, kept, now), cost, now);
+                (Kept::Bucket(state, *bucket), reading)
+            }
+            Shape::Window(window) => {
+                let (state, reading) = window.take(window::state(window, kept).as_ref(), cost, now);
+                (Kept::Window(Box::new(state), window.clone()), reading)
+            }
+            Shape::Quota(quota) => {
+                let periods = self.periods();
+                let (state, reading) =
+                    quota.take(quota::state(kept), cost, now, periods.as_ref())?;
+                (Kept::Quota(state), reading)
+            }
+            Shape::Attempts(attempts) => {
+                let (state, reading) = attempts.take(kept.and_then(Kept::log), self.member(), now);
+                (Kept::Attempts(Box::new(state)), reading)
+            }
         })
     }
 
@@ -183,12 +207,27 @@ impl Charge<'_> {
         now: Timestamp,
     ) -> Option<(Kept, u64)> {
         let cost = self.cost();
-        match self.shape() {
-            Shape::Bucket(bucket) => bucket::give_back(bucket, kept, cost, taken_at, now),
-            Shape::Window(window) => window::give_back(window, kept, cost, taken_at, now),
-            Shape::Quota(quota) => quota::give_back(quota, kept, cost, taken_at),
-            Shape::Attempts(attempts) => attempts::give_back(attempts, kept, self, taken_at, now),
-        }
+        Some(match self.shape() {
+            Shape::Bucket(bucket) => {
+                let state = bucket::state(bucket, kept, now)?;
+                let (state, units) = bucket.give_back(state, cost, taken_at, now);
+                (Kept::Bucket(state, *bucket), units)
+            }
+            Shape::Window(window) => {
+                let state = window::state(window, kept)?;
+                let (state, units) = window.give_back(&state, cost, taken_at, now);
+                (Kept::Window(Box::new(state), window.clone()), units)
+            }
+            Shape::Quota(quota) => {
+                let (state, units) = quota.give_back(quota::state(kept)?, cost, taken_at);
+                (Kept::Quota(state), units)
+            }
+            Shape::Attempts(attempts) => {
+                let state = kept.and_then(Kept::log)?;
+                let (state, units) = attempts.give_back(state, self.member(), taken_at, now);
+                (Kept::Attempts(Box::new(state)), units)
+            }
+        })
     }
 }
 
@@ -206,30 +245,25 @@ impl Move<'_> {
         taken_at: Timestamp,
         now: Timestamp,
     ) -> Result<(Option<Kept>, Settled), Stale> {
-        let mut settled = Settled::default();
-        let kept = match self.way {
-            Way::Back => self.charge.give_back(kept, taken_at, now).map(|(kept, units)| {
-                settled.returned = units;
-                kept
-            }),
-            Way::Forgive => match (self.charge.shape(), kept.and_then(Kept::log)) {
-                (Shape::Attempts(_), Some(state)) => {
-                    let (state, units) = state.clone().forgiven();
-                    settled.returned = units;
-                    Some(Kept::Attempts(Box::new(state)))
-                }
-                _ => None,
-            },
-            Way::There => {
+        let back = match (self.way, self.charge.shape(), kept.and_then(Kept::log)) {
+            (MoveDirection::Back, ..) => self.charge.give_back(kept, taken_at, now),
+            (MoveDirection::Forgive, Shape::Attempts(_), Some(state)) => {
+                let (state, units) = state.clone().forgiven();
+                Some((Kept::Attempts(Box::new(state)), units))
+            }
+            (MoveDirection::Forgive, ..) => None,
+            (MoveDirection::There, ..) => {
                 // From a bucket, at most what is in it can be taken.
                 let there = match self.charge.shape().stops_at_empty() {
                     true => self.charge.look(kept, now)?.remaining.max(0).unsigned_abs(),
                     false => u64::MAX,
                 };
-                settled.added = self.charge.cost().get().min(there);
-                Some(self.charge.take(kept, now)?.0)
+                let added = self.charge.cost().get().min(there);
+                let (kept, _) = self.charge.take(kept, now)?;
+                return Ok((Some(kept), Settled { returned: 0, added }));
             }
         };
-        Ok((kept, settled))
+        let (kept, returned) = back.unzip();
+        Ok((kept, Settled { returned: returned.unwrap_or(0), added: 0 }))
     }
 }

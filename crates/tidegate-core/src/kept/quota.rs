@@ -1,47 +1,15 @@
-//! Quotas in a store: the effect of a charge; their bytes; and how long they are kept.
+//! Quotas in a store: their bytes, and how long they are kept.
 //!
 //! The end of the period is not among the bytes of a quota: the expiry tells it.
 
 use super::Kept;
-use crate::charge::Charge;
-use crate::cost::Cost;
-use crate::record::bytes::{form, letters, number, time};
+use crate::record::bytes::{chunk, form, number, time};
 use crate::record::expiry::SLACK;
 use crate::record::{Flaw, Record};
-use crate::shape::{Quota, QuotaState, Reading, Stale};
+use crate::shape::QuotaState;
 use crate::time::{Span, Timestamp};
 
-pub(super) fn look(
-    quota: &Quota,
-    kept: Option<&Kept>,
-    charge: &Charge<'_>,
-    now: Timestamp,
-) -> Result<Reading, Stale> {
-    quota.look(state(kept), charge.cost(), now, charge.periods().as_ref())
-}
-
-pub(super) fn take(
-    quota: &Quota,
-    kept: Option<&Kept>,
-    charge: &Charge<'_>,
-    now: Timestamp,
-) -> Result<(Kept, Reading), Stale> {
-    let (state, reading) =
-        quota.take(state(kept), charge.cost(), now, charge.periods().as_ref())?;
-    Ok((Kept::Quota(state), reading))
-}
-
-pub(super) fn give_back(
-    quota: &Quota,
-    kept: Option<&Kept>,
-    cost: Cost,
-    taken_at: Timestamp,
-) -> Option<(Kept, u64)> {
-    let (state, units) = quota.give_back(state(kept)?, cost, taken_at);
-    Some((Kept::Quota(state), units))
-}
-
-fn state(kept: Option<&Kept>) -> Option<QuotaState> {
+pub(super) fn state(kept: Option<&Kept>) -> Option<QuotaState> {
     match kept {
         Some(Kept::Quota(state)) => Some(*state),
         _ => None,
@@ -49,7 +17,7 @@ fn state(kept: Option<&Kept>) -> Option<QuotaState> {
 }
 
 pub(super) fn read(bytes: &mut &[u8]) -> Result<Record, Flaw> {
-    letters(bytes)?;
+    chunk::<2>(bytes)?;
     let (start, used, expires_at_ms) = (time(bytes)?, number(bytes)?, number(bytes)?);
     let state = QuotaState { start, used, end: end(start, expires_at_ms) };
     Ok(Record { kept: Kept::Quota(state), limit: 0, expires_at_ms })

@@ -1,40 +1,15 @@
-//! Windows in a store, in both forms: the effect of a charge, also on state that was written under other
-//! numbers; their bytes; and how long they are kept.
+//! Windows in a store, in both forms: how state that was written under other numbers is read; their bytes;
+//! and how long they are kept.
 
 use super::Kept;
-use crate::cost::Cost;
-use crate::record::bytes::{chunk, form, letters, number, time};
+use crate::record::bytes::{chunk, form, number, time};
 use crate::record::expiry::{covering, slack};
 use crate::record::{Flaw, Record};
-use crate::shape::{Counts, EXACT_WINDOW, Grid, Reading, Ring, SUB_COUNTS, Window, WindowState};
+use crate::shape::{Counts, EXACT_WINDOW, Grid, Ring, SUB_COUNTS, Window, WindowState};
 use crate::time::{Span, Timestamp};
 
-pub(super) fn look(window: &Window, kept: Option<&Kept>, cost: Cost, now: Timestamp) -> Reading {
-    window.look(state(window, kept).as_ref(), cost, now)
-}
-
-pub(super) fn take(
-    window: &Window,
-    kept: Option<&Kept>,
-    cost: Cost,
-    now: Timestamp,
-) -> (Kept, Reading) {
-    let (state, reading) = window.take(state(window, kept).as_ref(), cost, now);
-    (Kept::Window(Box::new(state), window.clone()), reading)
-}
-
-pub(super) fn give_back(
-    window: &Window,
-    kept: Option<&Kept>,
-    cost: Cost,
-    taken_at: Timestamp,
-    now: Timestamp,
-) -> Option<(Kept, u64)> {
-    let (state, units) = window.give_back(&state(window, kept)?, cost, taken_at, now);
-    Some((Kept::Window(Box::new(state), window.clone()), units))
-}
-
-fn state(window: &Window, kept: Option<&Kept>) -> Option<WindowState> {
+/// The state as these numbers see it; see [`Window::inherit`].
+pub(super) fn state(window: &Window, kept: Option<&Kept>) -> Option<WindowState> {
     match kept {
         Some(Kept::Window(state, old)) if window != old => Some(window.inherit(old, state)),
         Some(Kept::Window(state, _)) => Some((**state).clone()),
@@ -47,7 +22,7 @@ pub(super) fn read(bytes: &mut &[u8], letter: u8, wanted: &Window) -> Result<Rec
 }
 
 fn ring(bytes: &mut &[u8], wanted: &Window) -> Result<Record, Flaw> {
-    letters(bytes)?;
+    chunk::<2>(bytes)?;
     let [count] = chunk(bytes)?;
     let expires_at_ms = number(bytes)?;
     let times = (0..count).map(|_| time(bytes)).collect::<Result<Vec<_>, _>>()?;
@@ -60,7 +35,7 @@ fn ring(bytes: &mut &[u8], wanted: &Window) -> Result<Record, Flaw> {
 }
 
 fn grid(bytes: &mut &[u8], wanted: &Window) -> Result<Record, Flaw> {
-    letters(bytes)?;
+    chunk::<2>(bytes)?;
     let per = Span::from_micros(number(bytes)?);
     let (last, until, expires_at_ms) = (time(bytes)?, time(bytes)?, number(bytes)?);
     let mut counts = [0; SUB_COUNTS];
@@ -126,9 +101,4 @@ fn last_left_at(window: &Window, before: Option<&Kept>, after: &WindowState) -> 
             ring.last().max(before).unwrap_or(Timestamp::ZERO).after(window.per())
         }
     }
-}
-
-/// Whether both states are written in the same form.
-pub(super) const fn is_like(old: &WindowState, new: &WindowState) -> bool {
-    matches!(old, WindowState::Ring(_)) == matches!(new, WindowState::Ring(_))
 }

@@ -30,17 +30,14 @@ pub enum LimitError {
     OtherShape {
         /// The limit.
         limit: Name,
-        /// The name of the limit's [`Kind`](crate::Kind).
+        /// The name of the limit's [`ShapeKind`](crate::ShapeKind).
         expected: &'static str,
-        /// The name of the override's [`Kind`](crate::Kind).
+        /// The name of the override's [`ShapeKind`](crate::ShapeKind).
         found: &'static str,
     },
     /// The limit counts distinct values or forgives, which only an abuse log can do, and is none.
-    #[error("limit `{limit}`: only an abuse log (`attempts`) can count distinct values or forgive")]
-    NotAttempts {
-        /// The limit.
-        limit: Name,
-    },
+    #[error("limit `{0}`: only an abuse log (`attempts`) can count distinct values or forgive")]
+    NotAttempts(Name),
     /// The limit counts distinct values of a dimension that is in its keys, so each key has only one.
     #[error(
         "limit `{limit}` counts distinct values of `{dimension}` but also counts by `{dimension}`, so \
@@ -53,36 +50,24 @@ pub enum LimitError {
         dimension: &'static str,
     },
     /// The limit is for IPv6 only, and counts by no address.
-    #[error("limit `{limit}` is for IPv6 only but counts by no address; count by ip, ip56 or ip48")]
-    Ipv6OfNoAddress {
-        /// The limit.
-        limit: Name,
-    },
+    #[error("limit `{0}` is for IPv6 only but counts by no address; count by ip, ip56 or ip48")]
+    Ipv6OfNoAddress(Name),
     /// The limit counts more distinct values than are kept.
-    #[error("limit `{limit}` counts too many distinct values; the most is {MAX_DISTINCT}")]
-    TooManyDistinct {
-        /// The limit.
-        limit: Name,
-    },
+    #[error("limit `{0}` counts too many distinct values; the most is {MAX_DISTINCT}")]
+    TooManyDistinct(Name),
     /// The limit counts by outcome and forgives, so that each good answer would clear the failures before
     /// it.
     #[error(
-        "limit `{limit}` counts by outcome and cannot forgive: most answers are good ones, and each \
+        "limit `{0}` counts by outcome and cannot forgive: most answers are good ones, and each \
          would clear what was counted before; let it give back only the request itself"
     )]
-    ForgivesOutcomes {
-        /// The limit.
-        limit: Name,
-    },
+    ForgivesOutcomes(Name),
     /// The limit counts by plan, which only selects numbers.
     #[error(
-        "limit `{limit}` counts by plan, but a plan only selects numbers, and all who have it would \
+        "limit `{0}` counts by plan, but a plan only selects numbers, and all who have it would \
          share one counter; count by org, user or token, and override its numbers for the plan"
     )]
-    CountsByPlan {
-        /// The limit.
-        limit: Name,
-    },
+    CountsByPlan(Name),
     /// An override of the limit is refused.
     #[error("limit `{limit}`: {error}")]
     Override {
@@ -93,12 +78,9 @@ pub enum LimitError {
     },
     /// The limit's list of shapes, which reloads make longer, is full.
     #[error(
-        "limit `{limit}` has had {} different numbers since the start, the most that are told \
+        "limit `{0}` has had {most} different numbers since the start, the most that are told \
          apart; restart the process to clear the list",
-        Stamp::MAX + 1
+        most = Stamp::MAX + 1
     )]
-    TooManyNumbers {
-        /// The limit.
-        limit: Name,
-    },
+    TooManyNumbers(Name),
 }

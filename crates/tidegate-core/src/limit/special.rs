@@ -2,7 +2,7 @@
 
 use super::{Limit, LimitError};
 use crate::key::Digests;
-use crate::shape::{Kind, MAX_DISTINCT, Shape};
+use crate::shape::{MAX_DISTINCT, Shape, ShapeKind};
 use crate::subject::{Dimension, Facts};
 
 /// The rules of a limit that few limits have. They are kept apart from what every request is resolved
@@ -44,31 +44,29 @@ impl Limit {
     /// values.
     pub(super) fn check_special(&self) -> Result<(), LimitError> {
         let limit = || self.name.clone();
-        let is_attempts = self.shape().kind() == Kind::Attempts;
         if self.scope.contains(Dimension::Plan) || self.counted() == Some(Dimension::Plan) {
-            return Err(LimitError::CountsByPlan { limit: limit() });
+            return Err(LimitError::CountsByPlan(limit()));
         }
         if self.is_only_ipv6() && self.scope.dimensions().all(|by| by.prefix_length().is_none()) {
-            return Err(LimitError::Ipv6OfNoAddress { limit: limit() });
+            return Err(LimitError::Ipv6OfNoAddress(limit()));
         }
         if self.forgives && self.outcomes.is_some() {
-            return Err(LimitError::ForgivesOutcomes { limit: limit() });
+            return Err(LimitError::ForgivesOutcomes(limit()));
         }
-        match self.counted() {
-            None if self.forgives && !is_attempts => {
-                Err(LimitError::NotAttempts { limit: limit() })
-            }
-            None => Ok(()),
-            Some(_) if !is_attempts => Err(LimitError::NotAttempts { limit: limit() }),
-            Some(dimension) if self.scope.contains(dimension) => {
-                Err(LimitError::DistinctOfItself { limit: limit(), dimension: dimension.name() })
-            }
-            Some(_) => self.in_force().try_for_each(|shape| match shape {
-                Shape::Attempts(attempts) if attempts.keeps() > MAX_DISTINCT => {
-                    Err(LimitError::TooManyDistinct { limit: limit() })
-                }
-                _ => Ok(()),
-            }),
+        let only_attempts = self.forgives || self.counted().is_some();
+        if only_attempts && self.shape().kind() != ShapeKind::Attempts {
+            return Err(LimitError::NotAttempts(limit()));
+        }
+        let Some(dimension) = self.counted() else { return Ok(()) };
+        if self.scope.contains(dimension) {
+            let dimension = dimension.name();
+            return Err(LimitError::DistinctOfItself { limit: limit(), dimension });
+        }
+        let is_too_long =
+            |shape: &Shape| matches!(shape, Shape::Attempts(log) if log.keeps() > MAX_DISTINCT);
+        match self.in_force().any(is_too_long) {
+            true => Err(LimitError::TooManyDistinct(limit())),
+            false => Ok(()),
         }
     }
 }

@@ -18,9 +18,4 @@ impl Limit {
             ..self.clone()
         }
     }
-
-    /// The node whose probes this limit is for; `None` for a limit that counts requests.
-    pub(crate) const fn trial(&self) -> Option<u64> {
-        self.trial
-    }
 }

@@ -32,12 +32,6 @@ impl Protects {
             | Self::Spend => &[],
         }
     }
-
-    /// Whether locked caps take over as soon as an outage is noticed: for logins, one-time passwords and
-    /// step-ups, whose limits are therefore compared with the caps.
-    const fn is_capped_at_once(self) -> bool {
-        matches!(self, Self::Login | Self::Otp | Self::StepUp)
-    }
 }
 
 /// Refuses limits that admit less than the locked caps of logins and one-time passwords do.
@@ -49,7 +43,7 @@ pub(super) fn check(
     protects: Option<Protects>,
     limits: &[Arc<Limit>],
 ) -> Result<(), PolicyError> {
-    let Some(protects) = protects.filter(|what| what.is_capped_at_once()) else { return Ok(()) };
+    let Some(protects) = protects else { return Ok(()) };
     for limit in limits.iter().filter(|limit| !limit.is_shadow()) {
         let Some(cap) = bounding(protects.locked_caps(), limit.scope()) else { continue };
         // A limit that counts exactly as the cap does has to be above it. Any other limit may equal the

@@ -6,7 +6,7 @@ use super::{FailureMode, MAX_LIMITS, PolicySpec, Protects};
 use crate::failover::Cap;
 use crate::limit::LimitError;
 use crate::name::Name;
-use crate::shape::Kind;
+use crate::shape::ShapeKind;
 use crate::time::Span;
 
 /// Why a set of policies is refused. Each message says what to do about it.
@@ -205,7 +205,7 @@ pub enum PolicyError {
         /// The plan.
         plan: String,
         /// The names and the kinds of shape for which there is no limit.
-        limits: Vec<(Name, Kind)>,
+        limits: Vec<(Name, ShapeKind)>,
     },
     /// The set has learnt as many plans as it can.
     #[error(
@@ -228,7 +228,7 @@ fn guarded(protects: Option<Protects>) -> String {
     protects.map_or_else(|| "nothing in particular".into(), |what| format!("`{}`", what.name()))
 }
 
-fn named(limits: &[(Name, Kind)]) -> String {
+fn named(limits: &[(Name, ShapeKind)]) -> String {
     let named: Vec<String> =
         limits.iter().map(|(name, kind)| format!("the {} `{name}`", kind.name())).collect();
     named.join(" and ")

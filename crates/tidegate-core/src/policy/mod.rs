@@ -25,6 +25,7 @@ use std::sync::Arc;
 use crate::charge::MAX_LIMITS;
 use crate::limit::Limit;
 use crate::name::Name;
+use crate::named::names;
 use crate::outcome::Outcomes;
 use crate::time::Span;
 
@@ -289,38 +290,16 @@ impl Policy {
 
 // === impl FailureMode ===
 
-impl FailureMode {
-    /// All failure modes.
-    pub const ALL: [Self; 3] = [Self::FailClosed, Self::FailOpen, Self::Degraded];
-
-    /// The name used in configuration, answers and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::FailClosed => "fail_closed",
-            Self::FailOpen => "fail_open",
-            Self::Degraded => "degraded",
-        }
-    }
-}
+names!(FailureMode { FailClosed: "fail_closed", FailOpen: "fail_open", Degraded: "degraded" });
 
 // === impl Mode ===
 
-impl Mode {
-    /// All modes; at any time a policy is in exactly one of them on each node.
-    pub const ALL: [Self; 4] = [Self::Normal, Self::FailClosed, Self::FailOpen, Self::Degraded];
-
-    /// The name used in answers and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Normal => "normal",
-            Self::FailClosed => FailureMode::FailClosed.name(),
-            Self::FailOpen => FailureMode::FailOpen.name(),
-            Self::Degraded => FailureMode::Degraded.name(),
-        }
-    }
-}
+names!(Mode {
+    Normal: "normal",
+    FailClosed: "fail_closed",
+    FailOpen: "fail_open",
+    Degraded: "degraded",
+});
 
 impl From<FailureMode> for Mode {
     /// The mode of a decision that is made because the store has failed.
@@ -335,19 +314,6 @@ impl From<FailureMode> for Mode {
 
 // === impl Overflow ===
 
-impl Overflow {
-    /// All that can happen to a request that exceeds a limit.
-    pub const ALL: [Self; 3] = [Self::Reject, Self::Queue, Self::Degrade];
-
-    /// The name used in configuration and answers.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reject => "reject",
-            Self::Queue => "queue",
-            Self::Degrade => "degrade",
-        }
-    }
-}
+names!(Overflow { Reject: "reject", Queue: "queue", Degrade: "degrade" });
 
 const _: () = assert!(MAX_LIMITS <= 16, "a plan has sixteen bits");

@@ -118,7 +118,7 @@ mod tests {
             limit("l", ladder()).forgiving().counting_outcomes(Outcomes::REFUSED),
             limit("l", ladder()).counting_outcomes(Outcomes::REFUSED).forgiving(),
         ] {
-            let refused = LimitError::ForgivesOutcomes { limit: name("l") };
+            let refused = LimitError::ForgivesOutcomes(name("l"));
             assert_eq!(built([limit]).unwrap_err(), refused.into());
         }
     }

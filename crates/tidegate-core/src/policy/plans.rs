@@ -13,7 +13,7 @@ use super::{PolicyError, caps, outcomes};
 use crate::limit::Limit;
 use crate::name::Name;
 use crate::overrides::Override;
-use crate::shape::{Kind, Shape};
+use crate::shape::{Shape, ShapeKind};
 use crate::subject::Dimension;
 
 /// The longest name of a plan that is learnt, in bytes.
@@ -101,12 +101,7 @@ impl PolicySet {
             next.plans.known.insert(place, plan.as_bytes().into());
             next.plans.learnt += 1;
         }
-        for limit in next.policies.iter_mut().flat_map(|policy| &mut policy.limits) {
-            if let Some(taught) = taught.get(&limit.id()) {
-                *limit = Arc::clone(taught);
-            }
-        }
-        next.limits.extend(taught);
+        next.replace(taught);
         Ok(next)
     }
 
@@ -137,12 +132,13 @@ impl PolicySet {
 
     /// Refuses numbers for which there is no limit of that name and kind of shape.
     fn all_matched(&self, plan: &str, numbers: &[(Name, Shape)]) -> Result<(), PolicyError> {
-        let takes = |name: &Name, kind: Kind| {
+        let takes = |name: &Name, kind: ShapeKind| {
             let mut limits = self.policies.iter().flat_map(|policy| &policy.limits);
             limits.any(|limit| limit.name() == name && limit.shape().kind() == kind)
         };
         let named = numbers.iter().map(|(name, shape)| (name.clone(), shape.kind()));
-        let limits: Vec<(Name, Kind)> = named.filter(|(name, kind)| !takes(name, *kind)).collect();
+        let limits: Vec<(Name, ShapeKind)> =
+            named.filter(|(name, kind)| !takes(name, *kind)).collect();
         match limits.is_empty() {
             true => Ok(()),
             false => Err(PolicyError::UnmatchedNumbers { plan: plan.to_owned(), limits }),

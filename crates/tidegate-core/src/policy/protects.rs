@@ -6,6 +6,7 @@
 
 use super::FailureMode;
 use crate::name::Name;
+use crate::named::names;
 use crate::time::Span;
 
 /// What a policy guards. Where somebody could get in, an outage must not open the door: such a
@@ -39,40 +40,21 @@ pub enum Protects {
 
 // === impl Protects ===
 
+names!(Protects {
+    Login: "login",
+    Otp: "otp",
+    Auth: "auth",
+    StepUp: "step_up",
+    Admin: "admin",
+    ApiHeavy: "api_heavy",
+    Read: "read",
+    Write: "write",
+    Bulk: "bulk",
+    Health: "health",
+    Spend: "spend",
+});
+
 impl Protects {
-    /// Everything that a policy can guard.
-    pub const ALL: [Self; 11] = [
-        Self::Login,
-        Self::Otp,
-        Self::Auth,
-        Self::StepUp,
-        Self::Admin,
-        Self::ApiHeavy,
-        Self::Read,
-        Self::Write,
-        Self::Bulk,
-        Self::Health,
-        Self::Spend,
-    ];
-
-    /// The name used in configuration and answers.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Login => "login",
-            Self::Otp => "otp",
-            Self::Auth => "auth",
-            Self::StepUp => "step_up",
-            Self::Admin => "admin",
-            Self::ApiHeavy => "api_heavy",
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Bulk => "bulk",
-            Self::Health => "health",
-            Self::Spend => "spend",
-        }
-    }
-
     /// What an endpoint class stands for, which a policy bound to the class guards at least; `None` for
     /// a class that is not one of these.
     #[must_use]

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::limit::Limit;
 use crate::name::Name;
-use crate::shape::Kind;
+use crate::shape::ShapeKind;
 use crate::subject::{Dimension, Scope};
 use crate::time::Timestamp;
 
@@ -149,19 +149,21 @@ impl PolicySet {
 
     /// Changes limits wherever they are used, and returns whether any was changed.
     fn change(&mut self, change: impl Fn(&Limit) -> Option<Limit>) -> bool {
-        let mut changed = HashMap::new();
-        for (id, limit) in &mut self.limits {
-            if let Some(next) = change(limit) {
-                *limit = Arc::new(next);
-                changed.insert(*id, Arc::clone(limit));
-            }
-        }
+        let changed = self.limits.values().filter_map(|limit| change(limit));
+        let changed: HashMap<_, _> = changed.map(|limit| (limit.id(), Arc::new(limit))).collect();
+        let any = !changed.is_empty();
+        self.replace(changed);
+        any
+    }
+
+    /// Replaces limits, given by their identities, wherever they are used.
+    pub(super) fn replace(&mut self, limits: HashMap<u64, Arc<Limit>>) {
         for limit in self.policies.iter_mut().flat_map(|policy| &mut policy.limits) {
-            if let Some(next) = changed.get(&limit.id()) {
+            if let Some(next) = limits.get(&limit.id()) {
                 *limit = Arc::clone(next);
             }
         }
-        !changed.is_empty()
+        self.limits.extend(limits);
     }
 
     /// All policies, sorted by name.
@@ -256,7 +258,8 @@ impl Building {
         caps::check(&name, protects, &limits)?;
         let outcomes = outcomes::check(&name, &limits)?;
         let settles = limits.iter().any(|limit| limit.settles());
-        let counts_attempts = limits.iter().any(|limit| limit.shape().kind() == Kind::Attempts);
+        let counts_attempts =
+            limits.iter().any(|limit| limit.shape().kind() == ShapeKind::Attempts);
         self.set.policies.push(Policy {
             name,
             class,

@@ -16,11 +16,6 @@ pub(crate) fn form<const N: usize>(
     bytes
 }
 
-/// Skips the two letters of a record whose form is known.
-pub(crate) fn letters(bytes: &mut &[u8]) -> Result<[u8; 2], Flaw> {
-    chunk(bytes)
-}
-
 /// Reads a time, which must be in the range that arithmetic is exact for.
 pub(crate) fn time(bytes: &mut &[u8]) -> Result<Timestamp, Flaw> {
     number(bytes).map(Timestamp::from_micros)

@@ -33,7 +33,7 @@ mod tests;
 use crate::amendment::Listed;
 use crate::block::Block;
 use crate::kept::Kept;
-use crate::shape::{Kind, Shape};
+use crate::shape::{Shape, ShapeKind};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -99,7 +99,7 @@ impl Record {
             b'2'..=b'9' => return Err(Flaw::Version),
             _ => return Err(Flaw::Garbled),
         }
-        if kind != shape.map_or(Kind::Attempts, Shape::kind) {
+        if kind != shape.map_or(ShapeKind::Attempts, Shape::kind) {
             return Ok(None);
         }
         Kept::read(bytes, letter, shape).map(Some)

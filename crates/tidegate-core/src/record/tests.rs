@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::block::{BlockScope, Level};
-use crate::kept::Head;
+use crate::kept::AttemptsHead;
 use crate::shape::{
     Attempt, Attempts, AttemptsState, Bucket, BucketState, Counts, Grid, Period, Quota, QuotaState,
     Rate, Ring, SUB_COUNTS, Window, WindowState,
@@ -147,7 +147,7 @@ fn a_counter_of_the_list_of_blocks_is_read_without_its_shape() {
     let [bucket, .., (record, _, bytes)] = golden();
     assert_eq!(Record::decode(&bytes, None), Ok(Some(record.clone())));
     assert_eq!(Record::decode(&bucket.2, None), Ok(None));
-    let head = Head::decode(&bytes[..Head::SIZE]).unwrap();
+    let head = AttemptsHead::decode(&bytes[..AttemptsHead::SIZE]).unwrap();
     assert_eq!((head.limit, head.block), (u64::MAX, log().block()));
     let listed = record.listed("name", at(76)).unwrap();
     assert_eq!((listed.key.as_str(), listed.limit), ("name", u64::MAX));

@@ -219,14 +219,8 @@ impl Bucket {
     /// room](Self::room_in) for it.
     #[inline(always)]
     pub fn look_in(&self, refilled: BucketState, room: Room, now: Timestamp) -> Reading {
-        Reading {
-            room,
-            wait: room.wait(),
-            remaining: signed(self.by_p.floor(refilled.level)),
-            reset_after: self.time_to_full(refilled).told_at(now, refilled.last),
-            backoff: Span::ZERO,
-            attempts: None,
-        }
+        let reset_after = self.time_to_full(refilled).told_at(now, refilled.last);
+        Reading::of(room, signed(self.by_p.floor(refilled.level)), reset_after)
     }
 
     /// [Takes](Self::take) `cost` from a bucket that was [refilled](Self::refilled) at `now`.
@@ -313,7 +307,7 @@ impl Bucket {
 
     /// A bucket with the slower rate and the smaller burst of the two. It has the units of the slower
     /// bucket, whose own burst is no smaller, so they fit.
-    fn stricter(&self, other: &Self) -> Self {
+    pub(crate) fn stricter(&self, other: &Self) -> Self {
         let slower = if other.rate.is_slower_than(self.rate) { other } else { self };
         let burst = self.burst.min(other.burst);
         Self { burst, capacity: burst * slower.p, ..*slower }

@@ -28,6 +28,7 @@ use arc_swap::ArcSwap;
 use jiff::civil::{Date, Time};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
 
+use crate::named::names;
 use crate::time::{Span, Timestamp};
 
 /// Seconds in an hour. All boundaries are whole seconds, because offsets and changes of clocks are.
@@ -97,7 +98,7 @@ pub struct Periods {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CalendarError {
     /// The database has no zone of this name.
-    #[error("there is no time zone {zone:?}; {}", Advice(.suggestion.as_deref()))]
+    #[error("there is no time zone {zone:?}; {}", advice(.suggestion.as_deref()))]
     UnknownZone {
         /// The name that was given.
         zone: String,
@@ -112,23 +113,11 @@ pub enum CalendarError {
     AnchorDayWithoutMonth,
 }
 
-/// The advice about an unknown zone: the suggested name, or where to find names.
-struct Advice<'a>(Option<&'a str>);
-
 // === impl Unit ===
 
-impl Unit {
-    /// The word for this unit in policies: `hour`, `day`, `week`, `month`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Hour => "hour",
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-        }
-    }
+names!(Unit { Hour: "hour", Day: "day", Week: "week", Month: "month" });
 
+impl Unit {
     /// The longest that a period of this unit lasts, give or take an hour: a month is 31 days.
     #[must_use]
     pub const fn longest(self) -> Span {
@@ -215,7 +204,8 @@ impl Calendar {
         let starts = match self.unit {
             Unit::Hour => {
                 let first = self.full_hour_from(now - LOOK_BACK);
-                surround(now, iter::successors(Some(first), |s| Some(self.hour_after(*s))))
+                let next = |start: &i64| Some(self.full_hour_from(start + HOUR));
+                surround(now, iter::successors(Some(first), next))
             }
             Unit::Day | Unit::Week | Unit::Month => {
                 let first = self.stepped(self.opening(now), -2);
@@ -240,11 +230,6 @@ impl Calendar {
     pub(super) fn brief(&self, now: Timestamp) -> Self {
         let memo = ArcSwap::from_pointee(Periods::brief(now));
         Self { brief: true, memo, ..self.clone() }
-    }
-
-    /// The start of the hour after the one that starts at `start`.
-    fn hour_after(&self, start: i64) -> i64 {
-        self.full_hour_from(start + HOUR)
     }
 
     /// The first full hour at or after `second`, on a clock that keeps the offset of that second.
@@ -303,9 +288,7 @@ impl Calendar {
                 .map_or(with(before), |jump| jump.timestamp().as_second()),
         }
     }
-}
 
-impl Calendar {
     /// The configured values as text. No two different calendars have the same text.
     pub(super) fn text(&self) -> String {
         format!("{} {} {}", self.unit.name(), self.name, self.anchor_day)
@@ -374,16 +357,11 @@ impl Periods {
     }
 }
 
-// === impl Advice ===
-
-impl fmt::Display for Advice<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(name) => write!(f, "did you mean {name:?}?"),
-            None => {
-                f.write_str("use a name of the IANA database, like \"Europe/Berlin\" or \"UTC\"")
-            }
-        }
+/// The advice about an unknown zone: the suggested name, or where to find names.
+fn advice(suggestion: Option<&str>) -> String {
+    match suggestion {
+        Some(name) => format!("did you mean {name:?}?"),
+        None => "use a name of the IANA database, like \"Europe/Berlin\" or \"UTC\"".to_owned(),
     }
 }
 
@@ -456,23 +434,11 @@ fn similar_zone(database: &TimeZoneDatabase, name: &str) -> Option<String> {
 /// The edit distance of two names, if it is at most [`MAX_TYPOS`] and less than half the length of
 /// `known`.
 fn typos(known: &str, given: &str) -> Option<usize> {
-    let (known, given) = (known.as_bytes(), given.as_bytes());
     if known.len().abs_diff(given.len()) > MAX_TYPOS {
         return None;
     }
-    let mut row: Vec<usize> = (0..=given.len()).collect();
-    for (i, a) in known.iter().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        row[0] = left;
-        for (j, b) in given.iter().enumerate() {
-            let above = row[j + 1];
-            left = (diagonal + usize::from(a != b)).min(above + 1).min(left + 1);
-            row[j + 1] = left;
-            diagonal = above;
-        }
-    }
-    row.last().copied().filter(|typos| *typos <= MAX_TYPOS && 2 * typos < known.len())
+    let typos = strsim::levenshtein(known, given);
+    (typos <= MAX_TYPOS && 2 * typos < known.len()).then_some(typos)
 }
 
 #[cfg(test)]

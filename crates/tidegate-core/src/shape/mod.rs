@@ -14,12 +14,12 @@
 //!
 //! # Adding a shape
 //!
-//! Ten files: three are new, and seven change, because they match over [`Shape`], [`Kind`], `Kept` or the
+//! Ten files: three are new, and seven change, because they match over [`Shape`], [`ShapeKind`], `Kept` or the
 //! forms of scripts, or have a field for each shape.
 //!
 //! | crate | new | changed |
 //! |---|---|---|
-//! | `tidegate-core` | `shape/<name>.rs` (the arithmetic), `kept/<name>.rs` (what a store keeps of it, its bytes in a shared store, and for how long) | `shape/mod.rs` (variants of [`Shape`] and [`Kind`], and what differs between shapes), `kept/mod.rs` (a variant of `Kept`, and the letters of its records) |
+//! | `tidegate-core` | `shape/<name>.rs` (the arithmetic), `kept/<name>.rs` (what a store keeps of it, its bytes in a shared store, and for how long) | `shape/mod.rs` (variants of [`Shape`] and [`ShapeKind`], and what differs between shapes), `kept/mod.rs` (a variant of `Kept`, and the letters of its records) |
 //! | `tidegate-engine`, in memory | | `memory/step.rs` (its shelf; words in, words out) |
 //! | `tidegate-engine`, policy file | | `file/written/limit.rs` (the fields), `file/check/shape.rs` (what they mean) |
 //! | `tidegate-stores` | `redis/lua/<name>.lua` (the script) | `redis/form.rs` (what it is sent, and which part of it when) |
@@ -28,7 +28,7 @@
 //! A shape whose state or step is large may want files of its own beside these, as abuse logs have.
 //!
 //! The model that tests compare every store with learns the shape in `model/counter.rs` and
-//! `model/log.rs` of `tidegate-test`.
+//! `model/log.rs` of `tidegate-test`, and random traces have it once `trace/plan.rs` there makes it.
 //!
 //! Optional: a budget of its own (`memory/mod.rs`, and in the policy file `file/written/mod.rs` and
 //! `file/check/budget.rs`; until then its shelf uses the budget of another shape), words for `tidegate
@@ -59,6 +59,7 @@ use core::fmt;
 use siphasher::sip::SipHasher13;
 
 use crate::cost::Cost;
+use crate::named::names;
 use crate::time::{MAX_EXACT, Span, Timestamp};
 
 /// The shape of a limit, with its numbers: what is counted, and when there is room again.
@@ -76,7 +77,7 @@ pub enum Shape {
 
 /// The kind of a shape, without its numbers. Stores lock counters in the order of these kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ShapeKind {
     /// The kind of a [`Bucket`].
     Bucket,
     /// The kind of a [`Window`].
@@ -138,12 +139,12 @@ pub enum ShapeError {
 impl Shape {
     /// The kind of this shape.
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> ShapeKind {
         match self {
-            Self::Bucket(_) => Kind::Bucket,
-            Self::Window(_) => Kind::Window,
-            Self::Quota(_) => Kind::Quota,
-            Self::Attempts(_) => Kind::Attempts,
+            Self::Bucket(_) => ShapeKind::Bucket,
+            Self::Window(_) => ShapeKind::Window,
+            Self::Quota(_) => ShapeKind::Quota,
+            Self::Attempts(_) => ShapeKind::Attempts,
         }
     }
 
@@ -211,14 +212,8 @@ impl Shape {
     #[must_use]
     pub fn span(&self) -> Span {
         match self {
-            Self::Bucket(bucket) => {
-                bucket.fresh_at(bucket.exhausted(Timestamp::ZERO)).since(Timestamp::ZERO)
-            }
-            Self::Window(window) => window.per(),
-            Self::Quota(quota) => quota.period().length(),
-            Self::Attempts(attempts) => {
-                attempts.long().map_or(attempts.temp().per, |long| long.per)
-            }
+            Self::Bucket(bucket) => bucket.time_to_full(bucket.exhausted(Timestamp::ZERO)),
+            Self::Window(_) | Self::Quota(_) | Self::Attempts(_) => self.rate().1,
         }
     }
 }
@@ -279,33 +274,17 @@ impl Shape {
     /// only. An abuse log becomes a window, which begins no block: attempts during an outage are no
     /// reason for one.
     pub(crate) fn share(&self, of: u64) -> Result<Self, ShapeError> {
+        let count = share(self.capacity(), of);
+        let over = |per| Window::try_new(count, per, Counts::Admitted).map(Self::Window);
         match self {
             Self::Bucket(bucket) => bucket.share(of).map(Self::Bucket),
-            Self::Window(window) => {
-                let window =
-                    Window::try_new(share(window.count(), of), window.per(), Counts::Admitted);
-                window.map(Self::Window)
-            }
+            Self::Window(window) => over(window.per()),
             Self::Quota(quota) => {
-                let period = quota.period().clone();
-                Quota::try_new(share(quota.count(), of), period, Counts::Admitted).map(Self::Quota)
+                Quota::try_new(count, quota.period().clone(), Counts::Admitted).map(Self::Quota)
             }
-            Self::Attempts(attempts) => {
-                // The smaller count of the two windows, over the longer of them.
-                let passes =
-                    |threshold: &Threshold| u64::from(threshold.block_at.saturating_sub(1));
-                let temp = passes(attempts.temp());
-                let count = attempts.long().map_or(temp, |long| passes(long).min(temp));
-                let longest = attempts.longest();
-                Window::try_new(share(count, of), longest, Counts::Admitted).map(Self::Window)
-            }
+            // The count of the short window, which is the smaller one, over the longer of the two.
+            Self::Attempts(attempts) => over(attempts.longest()),
         }
-    }
-
-    /// Whether the key contains a length, which tells the limit from others of its kind. The key of an
-    /// abuse log has none.
-    pub(crate) const fn has_length(&self) -> bool {
-        !matches!(self, Self::Attempts(_))
     }
 
     /// Writes the length into a key, in a form that depends on the kind: a window and a bucket of the
@@ -335,12 +314,11 @@ impl Shape {
     }
 }
 
-// === impl Kind ===
+// === impl ShapeKind ===
 
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Bucket, Self::Window, Self::Quota, Self::Attempts];
+names!(ShapeKind { Bucket: "bucket", Window: "window", Quota: "quota", Attempts: "attempts" });
 
+impl ShapeKind {
     /// The family that keys of this kind belong to: `rq` for quotas, one of its own for abuse logs,
     /// `rl` for the rest.
     pub(crate) const fn family(self) -> &'static str {
@@ -348,17 +326,6 @@ impl Kind {
             Self::Quota => "rq",
             Self::Bucket | Self::Window => "rl",
             Self::Attempts => "abuse_limiter:attempts",
-        }
-    }
-
-    /// The name used in configuration, keys and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bucket => "bucket",
-            Self::Window => "window",
-            Self::Quota => "quota",
-            Self::Attempts => "attempts",
         }
     }
 }

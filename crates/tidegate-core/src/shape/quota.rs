@@ -294,14 +294,9 @@ impl Quota {
     #[inline]
     fn reading(&self, current: Current, room: Room, backoff: Span) -> Reading {
         let running = current.used > 0 || !matches!(self.period, Period::FirstUse(_));
-        Reading {
-            room,
-            wait: room.wait(),
-            remaining: left(self.count, current.used, &self.counts),
-            reset_after: if running { current.until.since(current.told_at) } else { Span::ZERO },
-            backoff,
-            attempts: None,
-        }
+        let reset = if running { current.until.since(current.told_at) } else { Span::ZERO };
+        let remaining = left(self.count, current.used, &self.counts);
+        Reading { backoff, ..Reading::of(room, remaining, reset) }
     }
 }
 

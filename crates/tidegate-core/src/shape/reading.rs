@@ -51,14 +51,14 @@ pub struct Stale {
 
 impl Reading {
     /// The reading of a limit that was never asked: nothing is left of it.
-    pub(crate) const NOTHING: Self = Self {
-        room: Room::Never,
-        wait: Span::ZERO,
-        remaining: 0,
-        reset_after: Span::ZERO,
-        backoff: Span::ZERO,
-        attempts: None,
-    };
+    pub(crate) const NOTHING: Self = Self::of(Room::Never, 0, Span::ZERO);
+
+    /// The reading of a limit that asks for no backoff and counts no attempts.
+    #[inline(always)]
+    pub(super) const fn of(room: Room, remaining: i64, reset_after: Span) -> Self {
+        let wait = room.wait();
+        Self { room, wait, remaining, reset_after, backoff: Span::ZERO, attempts: None }
+    }
 
     /// Restates a reading made at `seen` for a clock that shows `now`. After a clock was set back,
     /// `now` is earlier than the time the counter has seen. For the counter, time stands still until

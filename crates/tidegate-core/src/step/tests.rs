@@ -137,7 +137,7 @@ fn p92_an_attempt_under_a_block_writes_nothing() {
 fn p92_an_amendment_writes_what_it_tells_and_only_a_change() {
     let until = NOW.after(Span::HOUR);
     let block = Amendment::Block { lasts: Span::HOUR, level: None };
-    let listed = Counter::Listed("name");
+    let listed = CounterRef::Listed("name");
     assert_eq!(
         block.amend(&listed, &[None], NOW),
         Ok((Amended { changed: false, block: None, at: NOW }, Vec::new())),

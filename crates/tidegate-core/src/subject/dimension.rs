@@ -35,15 +35,45 @@ pub enum Values {
     Addresses(PrefixLength),
 }
 
-/// One row of the table: what the interfaces have to know about one dimension.
-struct Row {
+/// Makes the columns of the table: each is a field of a row, and a method of [`Dimension`].
+macro_rules! columns {
+    ($($(#[$doc:meta])* $column:ident: $type:ty,)+) => {
+        /// One row of the table: what the interfaces have to know about one dimension.
+        struct Row {
+            $($column: $type,)+
+        }
+
+        impl Dimension {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                #[inline]
+                pub const fn $column(self) -> $type {
+                    self.row().$column
+                }
+            )+
+        }
+    };
+}
+
+columns! {
+    /// The name used in configuration, requests, flags, keys and metrics.
     name: &'static str,
+    /// How the values of the dimension are written, told apart, and shown in keys.
     values: Values,
+    /// What the dimension is, for descriptions and help: a sentence without its full stop.
     meaning: &'static str,
+    /// The word that stands for a value in help, such as `ID`.
     placeholder: &'static str,
+    /// An example of a value.
     example: &'static str,
+    /// Whether limits may count by this dimension. The [plan](Self::Plan) only selects numbers.
     is_counted: bool,
+    /// Whether clients tell this fact, in requests and on the command line. They do not tell the wider
+    /// prefixes of an address, which follow from the address.
     is_told: bool,
+    /// Whether many clients usually have the same value, as with an organisation or a class. Made-up
+    /// clients (`tidegate bench`) then share one.
     is_common: bool,
 }
 
@@ -142,85 +172,29 @@ impl Row {
     }
 
     /// Makes the values of the row something else than plain text.
-    const fn of(mut self, values: Values) -> Self {
-        self.values = values;
-        self
+    const fn of(self, values: Values) -> Self {
+        Self { values, ..self }
     }
 
     /// Makes the fact follow from another one, so that nobody tells it.
-    const fn derived(mut self) -> Self {
-        self.is_told = false;
-        self
+    const fn derived(self) -> Self {
+        Self { is_told: false, ..self }
     }
 
     /// Makes the fact one whose values many clients have in common.
-    const fn common(mut self) -> Self {
-        self.is_common = true;
-        self
+    const fn common(self) -> Self {
+        Self { is_common: true, ..self }
     }
 
     /// Makes the fact one that no limit may count by.
-    const fn uncounted(mut self) -> Self {
-        self.is_counted = false;
-        self
+    const fn uncounted(self) -> Self {
+        Self { is_counted: false, ..self }
     }
 }
 
 // === impl Dimension ===
 
 impl Dimension {
-    /// The name used in configuration, requests, flags, keys and metrics.
-    #[must_use]
-    #[inline]
-    pub const fn name(self) -> &'static str {
-        self.row().name
-    }
-
-    /// How the values of the dimension are written, told apart, and shown in keys.
-    #[must_use]
-    #[inline]
-    pub const fn values(self) -> Values {
-        self.row().values
-    }
-
-    /// What the dimension is, for descriptions and help: a sentence without its full stop.
-    #[must_use]
-    pub const fn meaning(self) -> &'static str {
-        self.row().meaning
-    }
-
-    /// The word that stands for a value in help, such as `ID`.
-    #[must_use]
-    pub const fn placeholder(self) -> &'static str {
-        self.row().placeholder
-    }
-
-    /// An example of a value.
-    #[must_use]
-    pub const fn example(self) -> &'static str {
-        self.row().example
-    }
-
-    /// Whether limits may count by this dimension. The [plan](Self::Plan) only selects numbers.
-    #[must_use]
-    pub const fn is_counted(self) -> bool {
-        self.row().is_counted
-    }
-
-    /// Whether clients tell this fact, in requests and on the command line. They do not tell the wider
-    /// prefixes of an address, which follow from the address.
-    #[must_use]
-    pub const fn is_told(self) -> bool {
-        self.row().is_told
-    }
-
-    /// Whether many clients usually have the same value, as with an organisation or a class. Made-up
-    /// clients (`tidegate bench`) then share one.
-    #[must_use]
-    pub const fn is_common(self) -> bool {
-        self.row().is_common
-    }
-
     /// Every dimension that clients tell, in the order of the parts in a key.
     pub fn told() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|dimension| dimension.is_told())

@@ -5,24 +5,24 @@
 //! Probing is up to the host: it [polls](Engine::poll), makes the [probes](Engine::probe) that are
 //! due, and polls again at [`next_poll`](Engine::next_poll).
 
+mod history;
 mod post;
 mod posts;
-mod record;
 mod traffic;
 mod woken;
 
 use tidegate_core::{
-    Amended, Amendment, Asked, Case, Charge, Counter, Decision, Failsafe, Failure, FailureMode,
-    Generation, Input, Mode, Name, Outputs, Policy, Probe, Protects, Signal, Span, Standby,
-    Standing, Store, StoreError, Timestamp, Trial, fold,
+    Amended, Amendment, Asked, Block, Case, Charge, CounterRef, Decision, Failsafe, Failure,
+    FailureMode, Generation, Input, Mode, Name, Outputs, Policy, Probe, Protects, Signal, Span,
+    Standby, Standing, Store, StoreError, Timestamp, Trial, fold,
 };
 
-pub(crate) use self::post::{Permit, Post, Route};
+pub use self::history::StoreHistory;
+pub(crate) use self::post::{Decider, Permit, Post};
 pub(crate) use self::posts::Posts;
-pub use self::record::Record;
 pub(crate) use self::traffic::Traffic;
 use self::woken::woken;
-use crate::engine::Engine;
+use crate::engine::{Engine, StoreCall};
 use crate::event::Event;
 use crate::undecided::DecideError;
 
@@ -32,6 +32,17 @@ use crate::undecided::DecideError;
 pub struct Due {
     policy: Name,
     probe: Probe,
+}
+
+/// A request that was sent to a store.
+struct Sent<'p> {
+    how: StoreCall,
+    /// The standby of the request's policy.
+    post: &'p Post,
+    /// The permission under which the store was asked.
+    permit: Permit,
+    /// When the decision began.
+    began: Timestamp,
 }
 
 // === impl Due ===
@@ -124,7 +135,7 @@ impl<S: Store> Engine<S> {
     /// What has happened between a policy and its store since the start. `None` if there is no such
     /// policy.
     #[must_use]
-    pub fn record(&self, policy: &str) -> Option<Record> {
+    pub fn record(&self, policy: &str) -> Option<StoreHistory> {
         let policies = self.policies();
         Some(self.post(policies.get(policy)?).counted.record())
     }
@@ -134,32 +145,33 @@ impl<S: Store> Engine<S> {
     pub(crate) async fn decide_watched<'d>(
         &self,
         case: &'d mut Case<'_>,
-        counted: bool,
+        how: StoreCall,
     ) -> Result<Decision<'d>, DecideError> {
         let (post, began) = (self.post(case.policy()), self.now());
         let permit = match post.route() {
-            Route::Ask(permit) => permit,
-            Route::Local => match self.decide_locally(case, &post, counted) {
-                Ok(failsafe) => return Ok(self.decided_without_store(case, counted, failsafe)),
+            Decider::Ask(permit) => permit,
+            Decider::Local => match self.decide_locally(case, &post, how) {
+                Ok(failsafe) => return Ok(self.decided_without_store(case, how, failsafe)),
                 Err(permit) => permit,
             },
         };
         let Some(underway) = self.traffic.enter(&post.underway, began) else {
             return Err(self.shed(case.policy(), &post));
         };
-        let (asked, at) = woken(&self.clock, self.ask(case, counted, began)).await;
+        let (asked, at) = woken(&self.clock, self.ask(case, how, began)).await;
         underway.answered(at);
         match asked {
             Ok(()) => {
                 self.answered(case.policy().name(), &post, permit);
-                Ok(self.decided_by_store(case, counted, &post))
+                Ok(self.decided_by_store(case, how, &post))
             }
             Err(StoreError::Contended) => Err(self.shed(case.policy(), &post)),
             Err(error) => {
                 self.tell_failed(case, &post, &error);
-                match self.make_anew(case, counted, &post, permit, error, began).await {
-                    Ok(()) => Ok(self.decided_by_store(case, counted, &post)),
-                    Err(failsafe) => Ok(self.decided_without_store(case, counted, failsafe)),
+                let sent = Sent { how, post: &post, permit, began };
+                match self.make_anew(case, &sent, error).await {
+                    Ok(()) => Ok(self.decided_by_store(case, how, &post)),
+                    Err(failsafe) => Ok(self.decided_without_store(case, how, failsafe)),
                 }
             }
         }
@@ -177,10 +189,13 @@ impl<S: Store> Engine<S> {
     fn decided_by_store<'d>(
         &self,
         case: &'d mut Case<'_>,
-        counted: bool,
+        how: StoreCall,
         post: &Post,
     ) -> Decision<'d> {
-        if counted { self.decided(case, Some(post)) } else { fold(case) }
+        match how {
+            StoreCall::Charge => self.decided(case, Some(post)),
+            StoreCall::Peek => fold(case),
+        }
     }
 
     /// Decides without the store, unless it turns out that the store is to be asked again.
@@ -188,27 +203,27 @@ impl<S: Store> Engine<S> {
         &self,
         case: &Case<'_>,
         post: &Post,
-        counted: bool,
+        how: StoreCall,
     ) -> Result<Failsafe, Permit> {
         let (now, name) = (self.now(), case.policy().name());
         let asked = Asked::new(case.batch(), &self.digests);
         let decide = |standby: &mut Standby| {
             let outputs = standby.step(Input::Tick, now);
-            (outputs, standby.decide(&asked, counted, now))
+            (outputs, standby.decide(&asked, how == StoreCall::Charge, now))
         };
         let decided = post.change(decide, |outputs| self.tell(name, post, outputs));
         decided.ok_or_else(|| match post.route() {
-            Route::Ask(permit) => permit,
+            Decider::Ask(permit) => permit,
             // The store has failed again meanwhile: the result of this request belongs to no
             // generation.
-            Route::Local => Permit { generation: Generation::NONE, tell: false },
+            Decider::Local => Permit { generation: Generation::NONE, tell: false },
         })
     }
 
     /// Tells the standby of an answer, if it wants to know now; it may not have when the request
     /// was sent.
     fn answered(&self, policy: &Name, post: &Post, permit: Permit) {
-        if matches!(post.route(), Route::Ask(now) if now.tell) {
+        if matches!(post.route(), Decider::Ask(now) if now.tell) {
             self.step(policy, post, Input::Answered(permit.generation), self.now());
         }
     }
@@ -219,23 +234,21 @@ impl<S: Store> Engine<S> {
     async fn make_anew(
         &self,
         case: &mut Case<'_>,
-        counted: bool,
-        post: &Post,
-        permit: Permit,
+        sent: &Sent<'_>,
         error: StoreError,
-        began: Timestamp,
     ) -> Result<(), Failsafe> {
+        let Sent { how, post, permit, began } = *sent;
         let StoreError::Corrupt { charge: place } = error else {
-            return Err(self.failed(case, counted, post, permit, error));
+            return Err(self.failed(case, sent, error));
         };
         // Another request may meanwhile have found that the store is not to be asked any more.
         let asks =
-            || matches!(post.route(), Route::Ask(now) if now.generation == permit.generation);
+            || matches!(post.route(), Decider::Ask(now) if now.generation == permit.generation);
         let found = case.batch().charges().get(place).copied();
-        let Some(charge) = found.filter(|_| counted && asks()) else {
-            return Err(self.failed(case, counted, post, permit, error));
+        let Some(charge) = found.filter(|_| how == StoreCall::Charge && asks()) else {
+            return Err(self.failed(case, sent, error));
         };
-        let counter = Counter::Of(charge, case.batch().key(&charge));
+        let counter = CounterRef::Of(charge, case.batch().key(&charge));
         let forgotten = match self.time_left(case, began) {
             Some(left) => self.store().amend(counter, Amendment::Reset, left).await,
             None => Err(StoreError::Timeout),
@@ -249,7 +262,7 @@ impl<S: Store> Engine<S> {
             });
         }
         let again = match forgotten {
-            Ok(_) if asks() => match self.ask_again(case, counted, began).await {
+            Ok(_) if asks() => match self.ask_again(case, how, began).await {
                 // What failed the request is the unreadable counter.
                 Err(StoreError::Contended) => Err(error.clone()),
                 asked => asked,
@@ -260,13 +273,13 @@ impl<S: Store> Engine<S> {
         let is_entrance = case.policy().protects().is_some_and(Protects::is_entrance);
         let closed = is_entrance || case.policy().failure() == FailureMode::FailClosed;
         match again {
-            Ok(()) if closed => Err(self.failed(case, counted, post, permit, error)),
+            Ok(()) if closed => Err(self.failed(case, sent, error)),
             Ok(()) => {
                 let failed = Input::Failed(permit.generation, Failure::Corrupt(charge.digest()));
                 self.step(case.policy().name(), post, failed, self.now());
                 Ok(())
             }
-            Err(error) => Err(self.failed(case, counted, post, permit, error)),
+            Err(error) => Err(self.failed(case, sent, error)),
         }
     }
 
@@ -274,13 +287,13 @@ impl<S: Store> Engine<S> {
     async fn ask_again(
         &self,
         case: &mut Case<'_>,
-        counted: bool,
+        how: StoreCall,
         began: Timestamp,
     ) -> Result<(), StoreError> {
         match self.time_left(case, began) {
             Some(left) => {
                 case.hurry(left);
-                self.ask(case, counted, began).await
+                self.ask(case, how, began).await
             }
             None => Err(StoreError::Timeout),
         }
@@ -299,14 +312,7 @@ impl<S: Store> Engine<S> {
 
     /// Notes that the store has failed a request, and decides the request by the policy's failure
     /// mode.
-    fn failed(
-        &self,
-        case: &Case<'_>,
-        counted: bool,
-        post: &Post,
-        permit: Permit,
-        error: StoreError,
-    ) -> Failsafe {
+    fn failed(&self, case: &Case<'_>, sent: &Sent<'_>, error: StoreError) -> Failsafe {
         let (now, name) = (self.now(), case.policy().name());
         let asked = Asked::new(case.batch(), &self.digests);
         let counter = match error {
@@ -316,12 +322,12 @@ impl<S: Store> Engine<S> {
             _ => 0,
         };
         let input = Failure::of(&error, counter)
-            .map_or(Input::Tick, |failure| Input::Failed(permit.generation, failure));
+            .map_or(Input::Tick, |failure| Input::Failed(sent.permit.generation, failure));
         let fail = |standby: &mut Standby| {
             let outputs = standby.step(input, now);
-            (outputs, standby.failed(&asked, counted, error, now))
+            (outputs, standby.failed(&asked, sent.how == StoreCall::Charge, error, now))
         };
-        post.change(fail, |outputs| self.tell(name, post, outputs))
+        sent.post.change(fail, |outputs| self.tell(name, sent.post, outputs))
     }
 
     /// Decides a request that was failed by a store that is not [fallible](Store::FALLIBLE), by the
@@ -330,7 +336,7 @@ impl<S: Store> Engine<S> {
     pub(crate) fn failed_unwatched<'d>(
         &self,
         case: &'d mut Case<'_>,
-        counted: bool,
+        how: StoreCall,
         error: StoreError,
     ) -> Result<Decision<'d>, DecideError> {
         let post = self.post(case.policy());
@@ -339,18 +345,19 @@ impl<S: Store> Engine<S> {
         }
         self.tell_failed(case, &post, &error);
         let permit = Permit { generation: Generation::NONE, tell: false };
-        let failsafe = self.failed(case, counted, &post, permit, error);
-        Ok(self.decided_without_store(case, counted, failsafe))
+        let sent = Sent { how, post: &post, permit, began: self.now() };
+        let failsafe = self.failed(case, &sent, error);
+        Ok(self.decided_without_store(case, how, failsafe))
     }
 
     fn decided_without_store<'d>(
         &self,
         case: &'d mut Case<'_>,
-        counted: bool,
+        how: StoreCall,
         failsafe: Failsafe,
     ) -> Decision<'d> {
         let decision = case.decided_without_store(failsafe);
-        if counted {
+        if how == StoreCall::Charge {
             if decision.mode() == Mode::FailOpen && decision.is_admitted() {
                 self.post(decision.policy()).counted.admitted_open();
             }
@@ -378,13 +385,8 @@ impl<S: Store> Engine<S> {
         let now = self.now();
         let learn = |standby: &mut Standby| {
             for (charge, reading) in met() {
-                let Some(tally) = reading.attempts else { continue };
-                match tally.block.filter(|block| block.holds(at)) {
-                    Some(block) => {
-                        let lasts = block.until.since(at);
-                        standby.mirror().learn(charge.digest(), &block, lasts, now);
-                    }
-                    None => standby.mirror().forget(charge.digest()),
+                if let Some(tally) = reading.attempts {
+                    mirror(standby, charge, tally.block, (at, now));
                 }
             }
             (Outputs::default(), ())
@@ -399,13 +401,7 @@ impl<S: Store> Engine<S> {
         }
         let now = self.now();
         let learn = |standby: &mut Standby| {
-            match amended.block.filter(|block| block.holds(amended.at)) {
-                Some(block) => {
-                    let lasts = block.until.since(amended.at);
-                    standby.mirror().learn(charge.digest(), &block, lasts, now);
-                }
-                None => standby.mirror().forget(charge.digest()),
-            }
+            mirror(standby, charge, amended.block, (amended.at, now));
             (Outputs::default(), ())
         };
         post.change(learn, drop);
@@ -437,5 +433,22 @@ impl<S: Store> Engine<S> {
             }
             self.emit_surely(|| Event::Failover { policy: policy.clone(), signal });
         }
+    }
+}
+
+/// Learns the block that the store has told at `at` by its own clock, or forgets the one known of the
+/// counter if no block holds.
+fn mirror(
+    standby: &mut Standby,
+    charge: &Charge<'_>,
+    block: Option<Block>,
+    (at, now): (Timestamp, Timestamp),
+) {
+    match block.filter(|block| block.holds(at)) {
+        Some(block) => {
+            let lasts = block.until.since(at);
+            standby.mirror().learn(charge.digest(), &block, lasts, now);
+        }
+        None => standby.mirror().forget(charge.digest()),
     }
 }

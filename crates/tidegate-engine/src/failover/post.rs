@@ -6,15 +6,15 @@
 
 use std::sync::PoisonError;
 
-use tidegate_core::{Course, FailureMode, Fallback, Generation, Outputs, Standby, Timestamp};
+use tidegate_core::{Course, Generation, Outputs, Policy, Standby, Timestamp};
 
-use super::record::Counted;
+use super::history::HistoryCounters;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// The standby of one policy, shared by the threads of a node.
 #[derive(Debug)]
 pub(crate) struct Post {
-    /// The [`Route`], to be read without the lock.
+    /// The [`Decider`], to be read without the lock.
     word: AtomicU64,
     standby: Mutex<Standby>,
     /// The first ticket number since the last change of mode.
@@ -24,12 +24,12 @@ pub(crate) struct Post {
     /// The calls of this policy that are under way to the store.
     pub(crate) underway: AtomicU64,
     /// Counts of what has happened between the policy and its store.
-    pub(crate) counted: Counted,
+    pub(crate) counted: HistoryCounters,
 }
 
 /// Who decides a request; read once for each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
+pub(crate) enum Decider {
     /// The store is asked.
     Ask(Permit),
     /// The standby decides, and the store is not asked.
@@ -52,25 +52,25 @@ const KINDS: u64 = 3;
 // === impl Post ===
 
 impl Post {
-    pub(crate) fn new(failure: FailureMode, fallback: Fallback, now: Timestamp) -> Self {
-        let standby = Standby::new(failure, fallback, now);
+    pub(crate) fn new(policy: &Policy, now: Timestamp) -> Self {
+        let standby = Standby::new(policy.failure(), policy.fallback(), now);
         Self {
             word: AtomicU64::new(word(&standby)),
             standby: Mutex::new(standby),
             tickets_from: AtomicU64::new(0),
             knows_blocks: AtomicU64::new(0),
             underway: AtomicU64::new(0),
-            counted: Counted::default(),
+            counted: HistoryCounters::default(),
         }
     }
 
     /// Who decides the next request.
     #[inline]
-    pub(crate) fn route(&self) -> Route {
+    pub(crate) fn route(&self) -> Decider {
         let word = self.word.load(Ordering::Acquire);
         match word & KINDS {
-            LOCAL => Route::Local,
-            kind => Route::Ask(Permit {
+            LOCAL => Decider::Local,
+            kind => Decider::Ask(Permit {
                 generation: Generation::of_number(word >> 2),
                 tell: kind == TELL,
             }),

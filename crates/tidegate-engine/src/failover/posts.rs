@@ -55,7 +55,7 @@ impl Posts {
                 kept.map(|(name, post)| (name.clone(), Arc::clone(post))).collect();
             for policy in policies.policies() {
                 let known = posts.get(policy.name()).cloned();
-                let post = known.unwrap_or_else(|| Arc::new(post(policy, now)));
+                let post = known.unwrap_or_else(|| Arc::new(Post::new(policy, now)));
                 next.insert(policy.name().clone(), post);
             }
             next
@@ -68,7 +68,7 @@ impl Posts {
 
     #[cold]
     fn add(&self, policy: &Policy, now: Timestamp) -> Arc<Post> {
-        let new = Arc::new(post(policy, now));
+        let new = Arc::new(Post::new(policy, now));
         self.0.rcu(|posts| {
             let mut next = HashMap::clone(posts);
             next.entry(policy.name().clone()).or_insert_with(|| Arc::clone(&new));
@@ -76,8 +76,4 @@ impl Posts {
         });
         self.0.load().get(policy.name()).map_or(new, Arc::clone)
     }
-}
-
-fn post(policy: &Policy, now: Timestamp) -> Post {
-    Post::new(policy.failure(), policy.fallback(), now)
 }

@@ -13,22 +13,21 @@ use std::task::Wake;
 
 use tidegate_core::{Clock, Timestamp};
 
+use crate::clock::Time;
+
 /// Wakes a task, and notes when it was first woken since its last poll.
-struct Stamp<C> {
+struct Stamp {
     task: Waker,
-    clock: C,
+    clock: Time,
     /// When the task was woken, in microseconds; zero if it was not.
     at: AtomicU64,
 }
 
 /// The output of a future, and the time of the wake-up that led to it; the time of the poll if none
 /// did.
-pub(super) async fn woken<F: Future, C>(clock: &C, future: F) -> (F::Output, Timestamp)
-where
-    C: Clock + Clone + 'static,
-{
+pub(super) async fn woken<F: Future>(clock: &Time, future: F) -> (F::Output, Timestamp) {
     let mut future = pin!(future);
-    let mut stamped: Option<(Arc<Stamp<C>>, Waker)> = None;
+    let mut stamped: Option<(Arc<Stamp>, Waker)> = None;
     poll_fn(|context| {
         let known = stamped.take().filter(|(stamp, _)| stamp.task.will_wake(context.waker()));
         let (stamp, waker) = known.unwrap_or_else(|| Stamp::of(context.waker(), clock));
@@ -45,15 +44,15 @@ where
 
 // === impl Stamp ===
 
-impl<C: Clock + Clone + 'static> Stamp<C> {
-    fn of(task: &Waker, clock: &C) -> (Arc<Self>, Waker) {
+impl Stamp {
+    fn of(task: &Waker, clock: &Time) -> (Arc<Self>, Waker) {
         let stamp = Self { task: task.clone(), clock: clock.clone(), at: AtomicU64::new(0) };
         let stamp = Arc::new(stamp);
         (Arc::clone(&stamp), Waker::from(stamp))
     }
 }
 
-impl<C: Clock + 'static> Wake for Stamp<C> {
+impl Wake for Stamp {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }

@@ -3,35 +3,59 @@
 use core::fmt;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use tidegate_core::Name;
 
-use super::place::Place;
+use super::place::FilePlace;
 use super::render;
 use super::wrong::Wrong;
 
 /// Why a policy file was refused.
 ///
 /// Shown as text it says, for each problem in the order of the file, what is wrong, where (file,
-/// line, column and the line itself) and what to do. A host that shows its errors through miette
-/// takes the [problems](Self::problems) one by one: each is a diagnostic with code, label and help.
+/// line, column and the line itself) and what to do. A host that shows errors in its own way takes the
+/// [problems](Self::problems) one by one: each has a code, a line, a column and advice.
 #[derive(Clone, Debug)]
 pub struct FileError {
-    problems: Vec<Problem>,
+    problems: Vec<FileProblem>,
     /// How many more problems were found than are kept.
     more: usize,
 }
 
 /// One thing that is wrong with a file.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub struct FileProblem {
+    pub(super) found: Found,
+    pub(super) source: Arc<Source>,
+}
+
+/// A problem as it was found, before there is a text to show it in.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
     pub(super) wrong: Wrong,
-    pub(super) place: Place,
+    pub(super) place: FilePlace,
     /// Another place in the file that the problem has to do with, and what is there.
-    pub(super) other: Option<(Place, &'static str)>,
-    pub(super) source: Arc<NamedSource<String>>,
+    pub(super) other: Option<(FilePlace, &'static str)>,
     /// The environment in which it is wrong, if it is not wrong everywhere.
     pub(super) environment: Option<Name>,
+}
+
+/// The file that an error is about.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// The name that errors call the file by.
+    pub(super) name: String,
+    /// The text as it may be shown: with secrets covered.
+    pub(super) text: String,
+}
+
+/// Why a section of a file cannot be used, although each of its values can be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {problem}")]
+pub struct SettingsError {
+    /// The field, as a path from the top of the file, such as `server.threads`.
+    pub field: String,
+    /// What is wrong with the field, and what to write instead.
+    pub problem: String,
 }
 
 /// The most problems that are kept.
@@ -42,7 +66,7 @@ const KEPT: usize = 50;
 impl FileError {
     /// Everything that is wrong, in the order of the file; at most fifty are kept.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[FileProblem] {
         &self.problems
     }
 
@@ -52,17 +76,19 @@ impl FileError {
         self.more
     }
 
-    pub(super) fn new(mut problems: Vec<Problem>) -> Self {
-        problems.sort_by_key(|problem| problem.place);
-        problems.dedup_by(|a, b| a.place == b.place && a.wrong == b.wrong);
-        let more = problems.len().saturating_sub(KEPT);
-        problems.truncate(KEPT);
+    pub(super) fn new(mut found: Vec<Found>, source: Source) -> Self {
+        found.sort_by_key(|found| found.place);
+        found.dedup_by(|a, b| a.place == b.place && a.wrong == b.wrong);
+        let (more, source) = (found.len().saturating_sub(KEPT), Arc::new(source));
+        let kept = found.into_iter().take(KEPT);
+        let problems =
+            kept.map(|found| FileProblem { found, source: Arc::clone(&source) }).collect();
         Self { problems, more }
     }
 
     fn summary(&self) -> String {
         let count = self.problems.len() + self.more;
-        let name = self.problems.first().map_or("the policy file", |first| first.source.name());
+        let name = self.problems.first().map_or("the policy file", |first| &first.source.name);
         let s = if count == 1 { "" } else { "s" };
         format!("{}: {count} problem{s}", render::shown(name))
     }
@@ -82,22 +108,19 @@ impl fmt::Display for FileError {
 
 impl core::error::Error for FileError {}
 
-/// Adds nothing to the text, which shows everything already.
-impl Diagnostic for FileError {}
+// === impl FileProblem ===
 
-// === impl Problem ===
-
-impl Problem {
+impl FileProblem {
     /// What is wrong.
     #[must_use]
     pub const fn wrong(&self) -> &Wrong {
-        &self.wrong
+        &self.found.wrong
     }
 
     /// The environment whose numbers make it wrong; `None` if it is wrong without any.
     #[must_use]
     pub const fn environment(&self) -> Option<&Name> {
-        self.environment.as_ref()
+        self.found.environment.as_ref()
     }
 
     /// The line of the file, counted from 1.
@@ -113,43 +136,16 @@ impl Problem {
     }
 
     fn before(&self) -> &str {
-        let text = self.source.inner();
-        &text[..self.place.within(text).start]
+        let text = &self.source.text;
+        &text[..self.found.place.within(text).start]
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for FileProblem {
     /// What is wrong, in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&render::shown(&self.wrong.to_string()))
+        f.write_str(&render::shown(&self.found.wrong.to_string()))
     }
 }
 
-impl core::error::Error for Problem {}
-
-impl Diagnostic for Problem {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.wrong.code()))
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.wrong.advice().map(|advice| Box::new(render::shown(&advice)) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(&*self.source)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let text = self.source.inner();
-        let span = |place: Place| {
-            let place = place.within(text);
-            (place.start, place.end - place.start)
-        };
-        let here = LabeledSpan::new_primary_with_span(None, span(self.place));
-        let there = self
-            .other
-            .map(|(place, what)| LabeledSpan::new_with_span(Some(what.to_owned()), span(place)));
-        Some(Box::new(core::iter::once(here).chain(there)))
-    }
-}
+impl core::error::Error for FileProblem {}

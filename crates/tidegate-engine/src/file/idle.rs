@@ -58,7 +58,7 @@ enum Through {
 
 /// A limit with all numbers in force: the usual ones and those of its overrides.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ruled<'l> {
+pub(super) struct RuledLimit<'l> {
     pub(super) limit: &'l Limit,
     pub(super) shapes: &'l [Shape],
 }
@@ -68,7 +68,7 @@ const MOST_PAIRS: usize = 1 << 12;
 
 /// Whether `idle` never refuses what `other` does not refuse too. Both are limits of one policy, which
 /// fixes the values of the dimensions `given`, and no policy charges `idle` without `other`.
-pub(super) fn is_idle_beside(idle: Ruled<'_>, other: Ruled<'_>, given: Scope) -> bool {
+pub(super) fn is_idle_beside(idle: RuledLimit<'_>, other: RuledLimit<'_>, given: Scope) -> bool {
     idle.shapes.len().saturating_mul(other.shapes.len()) <= MOST_PAIRS
         && is_charged_with(other, idle, given)
         && other.shapes.iter().all(|a| idle.shapes.iter().all(|b| implies(a, b)))
@@ -78,7 +78,7 @@ pub(super) fn is_idle_beside(idle: Ruled<'_>, other: Ruled<'_>, given: Scope) ->
 ///
 /// If B is asked before the action's limits, A has to be too: otherwise B's refusal would keep A from
 /// counting an attempt.
-fn is_charged_with(a: Ruled<'_>, b: Ruled<'_>, given: Scope) -> bool {
+fn is_charged_with(a: RuledLimit<'_>, b: RuledLimit<'_>, given: Scope) -> bool {
     let counts_attempts = b.shapes.iter().any(Shape::counts_attempts);
     let (a, b) = (a.limit, b.limit);
     // An address determines the wider prefixes around it.

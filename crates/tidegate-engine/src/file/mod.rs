@@ -26,33 +26,37 @@
 //! | `idle.rs` | limits that can never bind, and why |
 //! | `wrong/` | what can be wrong, and what to do about it |
 //! | `error.rs`, `render.rs`, `place.rs` | how errors are shown, and where they are |
-//! | `veil.rs` | hiding secrets in what is shown |
+//! | `hidden.rs`, `veil.rs` | the type of secrets, and hiding them in what is shown |
 //! | `schema.rs` | the JSON schema of the format |
 //!
 //! The format is described in `docs/policy-file.md`.
 
 mod check;
 mod error;
+mod hidden;
 mod idle;
 mod place;
+mod rate;
 mod render;
 mod schema;
-mod units;
 mod veil;
 mod written;
 mod wrong;
 mod yaml;
 
 pub use check::Report;
-pub use error::{FileError, Problem};
-pub use place::{Place, Placed};
+pub use error::{FileError, FileProblem, SettingsError};
+pub use hidden::Hidden;
+pub use place::{FilePlace, Placed};
 pub use schema::schema;
+pub use written::present;
+pub use written::top::SECTIONS;
 pub use wrong::Wrong;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tidegate_core::PolicySetBuilder;
+use tidegate_core::{PolicySet, PolicySetBuilder};
 
 use crate::memory::Budget;
 use check::Check;
@@ -75,6 +79,8 @@ pub const MAX_ENVIRONMENTS: usize = 8;
 #[derive(Clone, Debug)]
 pub struct File<D = NoDoor> {
     policies: PolicySetBuilder,
+    /// The policies, built on their own.
+    built: PolicySet,
     budget: Budget,
     door: D,
 }
@@ -82,9 +88,10 @@ pub struct File<D = NoDoor> {
 /// A part of a program that keeps sections of its own in the file: a struct whose fields are those
 /// sections.
 ///
-/// Fields that may be left out take `#[serde(default)]` or an `Option`. Sections that are neither
-/// the engine's nor the door's are refused; give the types within `#[serde(deny_unknown_fields)]`,
-/// and nothing in the file goes unread.
+/// Fields that may be left out take `#[serde(default)]` or an `Option`. Sections of other doors of
+/// Tidegate ([`SECTIONS`]) pass unread, so that one file serves several programs; every other section
+/// is refused. Give the types within `#[serde(deny_unknown_fields)]`, and nothing of a section that is
+/// read goes unseen. A field of the type [`Hidden`] is covered wherever an error would show it.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -148,14 +155,14 @@ impl<D: Door> File<D> {
         let text = &text[..text.floor_char_boundary(MAX_BYTES)];
         let mut check = Check::new(name, text);
         if bytes > MAX_BYTES {
-            check.say(Place::default(), Wrong::FileTooLarge { bytes });
-            return Err(check.into_error());
+            check.say(FilePlace::default(), Wrong::file_too_large(bytes));
+            return Err(check.into_error::<D>(&[]));
         }
         match yaml::read::<D>(text) {
             Ok(top) => check.file(top, environment),
             Err((place, wrong)) => {
                 check.say(place, wrong);
-                Err(check.into_error())
+                Err(check.into_error::<D>(&[]))
             }
         }
     }
@@ -165,6 +172,12 @@ impl<D: Door> File<D> {
     #[must_use]
     pub const fn policies(&self) -> &PolicySetBuilder {
         &self.policies
+    }
+
+    /// The policies as they are without any before them.
+    #[must_use]
+    pub const fn policy_set(&self) -> &PolicySet {
+        &self.built
     }
 
     /// How many keys the in-memory store counts exactly.

@@ -11,24 +11,24 @@ use serde_saphyr::{Location, Spanned};
 
 /// A part of a file's text, as bytes from its beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct FilePlace {
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
 /// A value and where it was written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Placed<T> {
     /// The value.
     pub value: T,
     /// Where the value stands. For an alias that is where its anchor stands: there the text can be
     /// mended.
-    pub place: Place,
+    pub place: FilePlace,
 }
 
-// === impl Place ===
+// === impl FilePlace ===
 
-impl Place {
+impl FilePlace {
     /// The place of a parser's location; the beginning of the file if it is not known.
     pub(super) fn of(location: &Location) -> Self {
         let span = location.span();
@@ -66,10 +66,17 @@ impl Place {
 
 // === impl Placed ===
 
+impl<T> Placed<T> {
+    /// Another value at the same place, made of this one.
+    pub(super) fn map<U>(self, made: impl FnOnce(T) -> U) -> Placed<U> {
+        Placed { value: made(self.value), place: self.place }
+    }
+}
+
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Placed<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Spanned { value, defined, .. } = Spanned::<T>::deserialize(deserializer)?;
-        Ok(Self { value, place: Place::of(&defined) })
+        Ok(Self { value, place: FilePlace::of(&defined) })
     }
 }
 

@@ -7,8 +7,8 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
 use tidegate_core::text::is_hazard;
 
-use super::error::Problem;
-use super::place::Place;
+use super::error::FileProblem;
+use super::place::FilePlace;
 
 /// Columns of a line that are shown.
 const WIDTH: usize = 120;
@@ -16,30 +16,30 @@ const WIDTH: usize = 120;
 /// A place that is pointed at, and what is said there.
 #[derive(Clone, Copy)]
 struct Marked {
-    place: Place,
+    place: FilePlace,
     label: Option<&'static str>,
 }
 
 /// The problem with the line it is about, as plain text.
-pub(super) fn problem(problem: &Problem) -> String {
-    let text = problem.source.inner();
-    let name = shown(problem.source.name());
-    let here = Marked { place: on_one_line(problem.place, text), label: None };
-    let there = problem
+pub(super) fn problem(problem: &FileProblem) -> String {
+    let (found, text) = (&problem.found, &problem.source.text);
+    let name = shown(&problem.source.name);
+    let here = Marked { place: on_one_line(found.place, text), label: None };
+    let there = found
         .other
         .map(|(place, what)| Marked { place: on_one_line(place, text), label: Some(what) });
-    let title = Level::ERROR.primary_title(problem.to_string()).id(problem.wrong.code());
+    let title = Level::ERROR.primary_title(problem.to_string()).id(found.wrong.code());
     let near = there.filter(|there| are_near(here.place, there.place, text));
     let mut group = title.element(snippet(&name, text, here, near));
     if let (Some(there), None) = (there, near) {
         group = group.element(snippet(&name, text, there, None));
     }
-    if let Some(environment) = &problem.environment {
+    if let Some(environment) = &found.environment {
         let note = format!("with the numbers of environment `{environment}`");
         group = group.element(Level::NOTE.message(note));
     }
-    if let Some(advice) = problem.wrong.advice() {
-        group = group.element(Level::HELP.message(wrapped(&shown(&advice))));
+    if let Some(advice) = found.wrong.advice() {
+        group = group.element(Level::HELP.message(wrapped(&shown(advice))));
     }
     let renderer = Renderer::plain().decor_style(DecorStyle::Ascii).term_width(WIDTH);
     renderer.render(&[group]).trim_end().to_owned()
@@ -74,14 +74,14 @@ fn snippet<'a>(
 }
 
 /// The part of a place that is on its first line.
-fn on_one_line(place: Place, text: &str) -> Place {
-    let Place { start, end } = place.within(text);
+fn on_one_line(place: FilePlace, text: &str) -> FilePlace {
+    let FilePlace { start, end } = place.within(text);
     let end = text[start..end].find(['\n', '\r']).map_or(end, |line| start + line);
-    Place { start, end }
+    FilePlace { start, end }
 }
 
 /// Whether both places can be seen at once: their columns differ by less than is shown of a line.
-fn are_near(a: Place, b: Place, text: &str) -> bool {
+fn are_near(a: FilePlace, b: FilePlace, text: &str) -> bool {
     let column = |at: usize| at - text[..at].rfind('\n').map_or(0, |end| end + 1);
     column(a.start).abs_diff(column(b.start)) < WIDTH / 2
 }

@@ -10,14 +10,21 @@ use serde_json::Value;
 use super::Door;
 use super::written::Ours;
 use super::written::schemas::tidied;
+use super::written::top::SECTIONS;
 
-/// The schema of a policy file with the sections of a door.
+/// The schema of a policy file with the sections of a door. The sections of other doors may be there
+/// and hold anything.
 #[must_use]
 pub fn schema<D: Door>() -> Schema {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = Ours::json_schema(&mut generator);
     let mut theirs = D::json_schema(&mut generator);
     merge(&mut schema, &mut theirs, "properties");
+    if let Some(Value::Object(sections)) = schema.get_mut("properties") {
+        for elsewhere in SECTIONS {
+            sections.entry(elsewhere).or_insert(Value::Bool(true));
+        }
+    }
     if let Some(Value::Array(more)) = theirs.remove("required")
         && let Some(Value::Array(required)) = schema.get_mut("required")
     {

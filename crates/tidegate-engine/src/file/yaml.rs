@@ -7,7 +7,7 @@ use serde_saphyr::{Error, Options};
 
 use tidegate_core::text::nearest;
 
-use super::place::Place;
+use super::place::FilePlace;
 use super::written::top::Top;
 use super::wrong::Wrong;
 
@@ -16,7 +16,7 @@ use super::wrong::Wrong;
 /// # Errors
 ///
 /// What is wrong, and where. Parsing ends there.
-pub(super) fn read<D: DeserializeOwned>(text: &str) -> Result<Top<D>, (Place, Wrong)> {
+pub(super) fn read<D: DeserializeOwned>(text: &str) -> Result<Top<D>, (FilePlace, Wrong)> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|error| explain(&error, text))
 }
 
@@ -53,19 +53,20 @@ pub(super) fn options() -> Options {
 }
 
 /// What an error of the parser means to the author of the file, and where it is.
-fn explain(error: &Error, text: &str) -> (Place, Wrong) {
+fn explain(error: &Error, text: &str) -> (FilePlace, Wrong) {
     if let Error::WithSnippet { error, .. } | Error::AliasError { error, .. } = error {
         return explain(error, text);
     }
-    let place =
-        error.location().map_or_else(Place::default, |location| Place::of_error(&location, text));
+    let place = error
+        .location()
+        .map_or_else(FilePlace::default, |location| FilePlace::of_error(&location, text));
     let place = tab_after(error, place, text).unwrap_or(place);
     (place.within(text), meaning(error, place, text))
 }
 
 /// The place of the tab that an error is about. The parser reports where the value before the tab
 /// begins.
-fn tab_after(error: &Error, place: Place, text: &str) -> Option<Place> {
+fn tab_after(error: &Error, place: FilePlace, text: &str) -> Option<FilePlace> {
     if !without_location(error).ends_with("found a tab") {
         return None;
     }
@@ -73,59 +74,53 @@ fn tab_after(error: &Error, place: Place, text: &str) -> Option<Place> {
     for (number, line) in from.split_inclusive('\n').enumerate() {
         let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
         if let Some(tab) = line[..blank].find('\t').filter(|_| number > 0) {
-            return Some(Place { start: start + tab, end: start + tab + 1 });
+            return Some(FilePlace { start: start + tab, end: start + tab + 1 });
         }
         start += line.len();
     }
     None
 }
 
-fn meaning(error: &Error, place: Place, text: &str) -> Wrong {
-    let other = |expected: &str| Wrong::OtherType { expected: expected.into() };
+fn meaning(error: &Error, place: FilePlace, text: &str) -> Wrong {
     match error {
-        Error::SerdeUnknownField { field, expected, .. } => Wrong::unknown_field(field, expected),
-        Error::SerdeUnknownVariant { variant, expected, .. } => Wrong::UnknownWord {
-            what: "a known word",
-            word: short(variant),
-            suggestion: nearest(variant, expected.iter().copied()),
-            known: expected.clone(),
-        },
-        Error::SerdeMissingField { field, .. } => {
-            Wrong::MissingField { owner: "this".into(), field, example: field }
+        Error::SerdeUnknownField { field, expected, .. } => {
+            Wrong::unknown_field(field, nearest(field, expected.iter().copied()), expected)
         }
+        Error::SerdeUnknownVariant { variant, expected, .. } => {
+            let suggestion = nearest(variant, expected.iter().copied());
+            Wrong::unknown_word("a known word", variant, suggestion, expected)
+        }
+        Error::SerdeMissingField { field, .. } => Wrong::missing_field("this", field, field),
         Error::DuplicateMappingKey { key, .. } => {
             let here = place.within(text);
-            let key = key.clone().unwrap_or_else(|| text[here.start..here.end].to_owned());
-            Wrong::DuplicateKey { key: short(&key) }
+            Wrong::duplicate_key(key.as_deref().unwrap_or(&text[here.start..here.end]))
         }
-        Error::MultipleDocuments { .. } => Wrong::SeveralDocuments,
-        Error::Unexpected { expected, .. } => other(match *expected {
+        Error::MultipleDocuments { .. } => Wrong::several_documents(),
+        Error::Unexpected { expected, .. } => Wrong::other_type(match *expected {
             "mapping start" => "a mapping of fields to values",
             "sequence start" => "a list",
             "string scalar" => "a single text",
             expected => expected,
         }),
-        Error::InvalidScalar { ty, .. } => other(&format!("a value of the type {ty}")),
-        Error::InvalidBooleanStrict { .. } => other("`true` or `false`"),
-        Error::NullIntoString { .. } => Wrong::BadValue {
-            message: "this is left blank; write a value, or remove the field".into(),
-        },
+        Error::InvalidScalar { ty, .. } => Wrong::other_type(&format!("a value of the type {ty}")),
+        Error::InvalidBooleanStrict { .. } => Wrong::other_type("`true` or `false`"),
+        Error::NullIntoString { .. } => {
+            Wrong::bad_value("this is left blank; write a value, or remove the field")
+        }
         Error::SerdeInvalidType { expected, .. }
         | Error::SerdeInvalidValue { expected, .. }
-        | Error::SerdeInvalidLength { expected, .. } => other(&short(expected)),
+        | Error::SerdeInvalidLength { expected, .. } => Wrong::other_type(&short(expected)),
         Error::UnsupportedTag { tag, .. } => {
             let message = format!("the tag `{}` means nothing here; remove it", short(tag));
-            Wrong::BadValue { message }
+            Wrong::bad_value(&message)
         }
-        Error::UnknownAnchor { .. } => {
-            let message =
-                "nothing before this alias has its anchor; write `&name` where it is defined";
-            Wrong::BadValue { message: message.into() }
-        }
-        Error::Message { msg, .. } => Wrong::BadValue { message: short(msg) },
+        Error::UnknownAnchor { .. } => Wrong::bad_value(
+            "nothing before this alias has its anchor; write `&name` where it is defined",
+        ),
+        Error::Message { msg, .. } => Wrong::bad_value(&short(msg)),
         _ => match excess(error) {
-            Some(what) => Wrong::TooComplex { what },
-            None => Wrong::Syntax { message: without_location(error) },
+            Some(what) => Wrong::too_complex(what),
+            None => Wrong::syntax(&without_location(error)),
         },
     }
 }

@@ -1,21 +1,17 @@
 //! What an operator does to a counter, and the list of blocks.
 
 use tidegate_core::{
-    Amended, Amendment, Blocks, Charge, Clock, Counter, Kept, Listed, Outcome, Page, Shape,
+    Amended, Amendment, Blocks, Charge, Clock, CounterRef, Kept, Listed, Outcome, Page, Shape,
     StoreError, Timestamp,
 };
 
-use super::commit::{Asked, Spots, kind_of};
-use super::locks::{Held, Locks};
-use super::log::LogStep;
+use super::commit::{SpotSearch, Spots};
+use super::locks::{HeldLock, Locks};
 use super::logs::{LOG_WAYS, Need};
-use super::shares::Network;
+use super::shares::NetworkDigest;
 use super::shelf::{Place, Spot};
-use super::step::{Here, Shelves, on_shelf};
+use super::step::{Here, On, Shelves, on_shelf};
 use super::table::Slot;
-
-/// Entries in a group of abuse logs.
-const WAYS: usize = LOG_WAYS;
 
 /// The most counters that one page looks at.
 const MOST: usize = 1_000;
@@ -25,14 +21,14 @@ const MOST: usize = 1_000;
 impl Shelves {
     pub(crate) fn amend(
         &self,
-        counter: Counter<'_>,
+        counter: CounterRef<'_>,
         amendment: Amendment,
         clock: &impl Clock,
     ) -> Result<Amended, StoreError> {
         let now = self.epoch.clamp(clock.now());
         match counter {
-            Counter::Of(charge, _) => self.amend_charge(&charge, amendment, now),
-            Counter::Listed(key) => self.amend_listed(key, amendment, now),
+            CounterRef::Of(charge, _) => self.amend_charge(&charge, amendment, now),
+            CounterRef::Listed(key) => self.amend_listed(key, amendment, now),
         }
     }
 
@@ -43,11 +39,11 @@ impl Shelves {
         now: Timestamp,
     ) -> Result<Amended, StoreError> {
         let (mut locks, mut spots) = (Locks::new(self), Spots::new());
-        let asked = Asked {
+        let asked = SpotSearch {
             charges: core::slice::from_ref(charge),
             glimpses: &[self.glimpse(charge)],
             need: if amendment == Amendment::Reset { Need::NoMore } else { Need::Block },
-            network: &|| Network::OPERATORS,
+            network: &|| NetworkDigest::OPERATORS,
             now,
         };
         self.lock_spots(asked, &mut locks, &mut spots);
@@ -56,10 +52,15 @@ impl Shelves {
         if let Place::Cell(_) | Place::Newcomer(_, Some(_), _) = spot.place {
             return Err(StoreError::Contended);
         }
-        let Shape::Attempts(attempts) = charge.shape() else {
-            return Ok(self.reset_other(charge, spot, amendment, now));
+        let Shape::Attempts(numbers) = charge.shape() else {
+            // Any other counter can be reset, and nothing else.
+            let changed = amendment == Amendment::Reset && matches!(spot.place, Place::Entry(_));
+            if changed {
+                self.empty(charge, spot);
+            }
+            return Ok(Amended { changed, block: None, at: now });
         };
-        let step = LogStep { shelf: &self.logs, attempts };
+        let step = On { shelf: &self.logs, numbers };
         let here = Here { charge, periods: None, place: spot.place, epoch: self.epoch, now };
         let before = step.state(here);
         let kept = before.clone().map(|state| Kept::Attempts(Box::new(state)));
@@ -78,25 +79,10 @@ impl Shelves {
         Ok(Amended { changed, block, at: now })
     }
 
-    /// Amends a counter that is not an abuse log: it can be reset, and nothing else.
-    fn reset_other(
-        &self,
-        charge: &Charge<'_>,
-        spot: Spot,
-        amendment: Amendment,
-        now: Timestamp,
-    ) -> Amended {
-        let changed = amendment == Amendment::Reset && matches!(spot.place, Place::Entry(_));
-        if changed {
-            self.empty(charge, spot);
-        }
-        Amended { changed, block: None, at: now }
-    }
-
     /// Empties an entry, as if it had never been used.
     fn empty(&self, charge: &Charge<'_>, spot: Spot) {
         let (Place::Entry(slot) | Place::Moving(slot, ..)) = spot.place else { return };
-        on_shelf!(self, kind_of(charge), |shelf| shelf.empty(slot));
+        on_shelf!(self, charge.shape().kind(), |shelf| shelf.empty(slot));
     }
 
     fn amend_listed(
@@ -108,7 +94,7 @@ impl Shelves {
         let digest = u64::from_str_radix(key, 16).map_err(|_| StoreError::Refused)?;
         let nothing = Amended { changed: false, block: None, at: now };
         let Some(slot) = self.logs.glance_blockable(digest.max(1)) else { return Ok(nothing) };
-        let _held = Held::new(self.logs.lock(slot.group));
+        let _held = HeldLock::new(self.logs.lock(slot.group));
         let Ok(words) = self.logs.words(slot) else { return Ok(nothing) };
         if !self.logs.is_at(slot, digest) {
             return Ok(nothing);
@@ -143,11 +129,11 @@ impl Shelves {
             Some(cursor) => cursor.parse::<u32>().map_err(|_| StoreError::Refused)?,
         };
         let groups = self.logs.blockable();
-        let most = page.at_most.clamp(1, MOST).div_ceil(WAYS);
+        let most = page.at_most.clamp(1, MOST).div_ceil(LOG_WAYS);
         let last = first.saturating_add(u32::try_from(most).unwrap_or(u32::MAX)).min(groups);
         let mut list = Vec::new();
         for group in first..last {
-            let _held = Held::new(self.logs.lock(group));
+            let _held = HeldLock::new(self.logs.lock(group));
             for (slot, digest) in self.logs.tags(group) {
                 list.extend(self.listed(slot, digest, now));
             }

@@ -8,18 +8,17 @@ use core::cmp::Reverse;
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, Clock, Kind, MAX_LIMITS, Periods, Plan, Reading, Readings, Room, Shape, Stale,
-    StoreError, Timestamp, plan,
+    Batch, Charge, Clock, MAX_LIMITS, Periods, Reading, Readings, Room, Shape, ShapeKind, Stale,
+    StoreError, Timestamp, WritePlan, plan,
 };
 
 use super::in_place::InPlace;
 use super::locks::Locks;
-use super::log::LogStep;
 use super::logs::Need;
-use super::shares::Network;
+use super::shares::NetworkDigest;
 use super::shelf::{Place, Spot};
 use super::sketch::Cell;
-use super::step::{Here, Shelves, Step as _, on_shelf, on_step};
+use super::step::{Here, On, ShapeStep as _, Shelves, on_shelf, on_step};
 use super::table::Slot;
 
 /// Where a charge's key was seen without a lock.
@@ -32,12 +31,12 @@ pub(crate) type Spots = ArrayVec<Spot, MAX_LIMITS>;
 
 /// Charges to find spots for, and what decides where those are.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct SpotSearch<'a> {
     pub(crate) charges: &'a [Charge<'a>],
     pub(crate) glimpses: &'a [Glimpse],
     pub(crate) need: Need,
     /// The network that the request comes from; found out only if a key needs a place.
-    pub(crate) network: &'a dyn Fn() -> Network,
+    pub(crate) network: &'a dyn Fn() -> NetworkDigest,
     pub(crate) now: Timestamp,
 }
 
@@ -55,7 +54,7 @@ impl Shelves {
         clock: &impl Clock,
         readings: &mut Readings,
         need: Need,
-        planned: impl Fn(Plan) -> Plan,
+        planned: impl Fn(WritePlan) -> WritePlan,
     ) -> Result<(), StoreError> {
         match self.commit_in_place(batch.charges(), clock, readings, &planned) {
             InPlace::Decided => return Ok(()),
@@ -71,7 +70,7 @@ impl Shelves {
         batch: &Batch<'_>,
         readings: &mut Readings,
         need: Need,
-        planned: impl Fn(Plan) -> Plan,
+        planned: impl Fn(WritePlan) -> WritePlan,
     ) -> Result<(), StoreError> {
         let charges = batch.charges();
         let mut glimpses: ArrayVec<Glimpse, MAX_LIMITS> = ArrayVec::new();
@@ -79,8 +78,8 @@ impl Shelves {
             glimpses.push(self.glimpse(charge));
         }
         let network = || self.networks.of(batch.network());
-        let (now, network): (_, &dyn Fn() -> Network) = (readings.decided_at(), &network);
-        let asked = Asked { charges, glimpses: &glimpses, need, network, now };
+        let (now, network): (_, &dyn Fn() -> NetworkDigest) = (readings.decided_at(), &network);
+        let asked = SpotSearch { charges, glimpses: &glimpses, need, network, now };
         let mut locks = Locks::new(self);
         let mut spots = Spots::new();
         self.lock_spots(asked, &mut locks, &mut spots);
@@ -89,7 +88,12 @@ impl Shelves {
 
     /// Finds the spots in which the charges are counted, and locks them.
     #[inline]
-    pub(crate) fn lock_spots(&self, asked: Asked<'_>, locks: &mut Locks<'_>, spots: &mut Spots) {
+    pub(crate) fn lock_spots(
+        &self,
+        asked: SpotSearch<'_>,
+        locks: &mut Locks<'_>,
+        spots: &mut Spots,
+    ) {
         locks.take_groups(asked.charges, asked.glimpses, false);
         if self.find_spots(asked, false, spots).is_err() {
             // With all groups of every key locked, nothing can vanish.
@@ -107,7 +111,7 @@ impl Shelves {
     /// or the block that a new entry would begin with is not the key's own; see `sketch.rs`. A log
     /// that has outgrown its entry and found no other goes on in its cell.
     #[cold]
-    fn prepare_cells(&self, asked: Asked<'_>, spots: &mut Spots) {
+    fn prepare_cells(&self, asked: SpotSearch<'_>, spots: &mut Spots) {
         for (charge, spot) in asked.charges.iter().zip(spots) {
             let place = spot.place;
             let here = Here { charge, periods: None, place, epoch: self.epoch, now: asked.now };
@@ -118,8 +122,8 @@ impl Shelves {
                     spot.beside = None;
                 }
             }
-            if let (Some(from), Shape::Attempts(attempts)) = (spot.outgrown, charge.shape()) {
-                LogStep { shelf: &self.logs, attempts }.pour(here, from);
+            if let (Some(from), Shape::Attempts(numbers)) = (spot.outgrown, charge.shape()) {
+                On { shelf: &self.logs, numbers }.pour(here, from);
             }
         }
     }
@@ -131,7 +135,7 @@ impl Shelves {
         charges: &[Charge<'_>],
         spots: &[Spot],
         readings: &mut Readings,
-        planned: impl Fn(Plan) -> Plan,
+        planned: impl Fn(WritePlan) -> WritePlan,
     ) -> Result<(), StoreError> {
         let now = readings.decided_at();
         // Read once, so that the look and the charge speak of the same periods.
@@ -161,23 +165,28 @@ impl Shelves {
 
     #[inline]
     pub(crate) fn glimpse(&self, charge: &Charge<'_>) -> Glimpse {
-        on_shelf!(self, kind_of(charge), |shelf| shelf.glance(charge.digest()))
+        on_shelf!(self, charge.shape().kind(), |shelf| shelf.glance(charge.digest()))
     }
 
     pub(crate) fn homes(&self, charge: &Charge<'_>) -> ArrayVec<u32, 6> {
-        on_shelf!(self, kind_of(charge), |shelf| shelf.homes(charge.digest()))
+        on_shelf!(self, charge.shape().kind(), |shelf| shelf.homes(charge.digest()))
     }
 
     /// Whether a key may have to leave this entry for another.
     #[inline]
-    pub(crate) fn may_move(&self, kind: Kind, slot: Slot) -> bool {
-        kind == Kind::Attempts && self.logs.may_move(slot)
+    pub(crate) fn may_move(&self, kind: ShapeKind, slot: Slot) -> bool {
+        kind == ShapeKind::Attempts && self.logs.may_move(slot)
     }
 
     /// Finds the spot of each charge, with the group that its key was seen in locked, or all its
     /// groups.
     #[inline]
-    fn find_spots(&self, asked: Asked<'_>, all: bool, spots: &mut Spots) -> Result<(), Vanished> {
+    fn find_spots(
+        &self,
+        asked: SpotSearch<'_>,
+        all: bool,
+        spots: &mut Spots,
+    ) -> Result<(), Vanished> {
         let mut places: ArrayVec<Glimpse, MAX_LIMITS> = ArrayVec::new();
         for (charge, glimpse) in asked.charges.iter().zip(asked.glimpses) {
             places.push(match glimpse {
@@ -189,9 +198,11 @@ impl Shelves {
         // Newcomers come last, when it is known which places the others of the decision have.
         for (index, charge) in asked.charges.iter().enumerate() {
             spots.push(match places[index] {
-                Some(slot) if !self.may_move(kind_of(charge), slot) => Spot::at(Place::Entry(slot)),
+                Some(slot) if !self.may_move(charge.shape().kind(), slot) => {
+                    Spot::at(Place::Entry(slot))
+                }
                 seen => {
-                    let spot = self.settle_on(charge, seen, asked, &places);
+                    let spot = self.spot_beside(charge, seen, asked, &places);
                     places[index] = spot.slot().or(seen);
                     spot
                 }
@@ -202,39 +213,27 @@ impl Shelves {
 
     #[inline]
     fn is_at(&self, charge: &Charge<'_>, slot: Slot) -> bool {
-        on_shelf!(self, kind_of(charge), |shelf| shelf.is_at(slot, charge.digest()))
+        on_shelf!(self, charge.shape().kind(), |shelf| shelf.is_at(slot, charge.digest()))
     }
 
     /// The spot of a key that is in no table, or in an entry that it may outgrow. The places of the
     /// other charges of the decision are not given away, even if their entries no longer count.
     #[cold]
-    fn settle_on(
+    fn spot_beside(
         &self,
         charge: &Charge<'_>,
         seen: Glimpse,
-        asked: Asked<'_>,
+        asked: SpotSearch<'_>,
         places: &[Glimpse],
     ) -> Spot {
-        let kind = kind_of(charge);
+        let kind = charge.shape().kind();
         let mut taken: ArrayVec<Slot, MAX_LIMITS> = ArrayVec::new();
         for (other, place) in asked.charges.iter().zip(places) {
-            if kind_of(other) == kind {
+            if other.shape().kind() == kind {
                 taken.extend(*place);
             }
         }
-        let (epoch, now) = (self.epoch, asked.now);
-        let of = match charge.shape() {
-            Shape::Attempts(attempts) => {
-                let log = (charge, attempts, asked.need);
-                return self.logs.spot(log, seen, (&taken, asked.network), (epoch, now));
-            }
-            Shape::Bucket(_) => &self.buckets,
-            Shape::Quota(_) => &self.quotas,
-            Shape::Window(_) => {
-                return self.windows.settle_on(charge, &taken, (asked.network)(), epoch, now);
-            }
-        };
-        of.settle_on(charge, &taken, (asked.network)(), epoch, now)
+        self.new_spot(charge, seen, asked, &taken)
     }
 
     #[inline]
@@ -281,9 +280,4 @@ fn leaves(charge: &Charge<'_>, room: Room) -> bool {
 fn tighter(one: Reading, other: Reading) -> Reading {
     let rank = |reading: &Reading| (reading.room, reading.wait, Reverse(reading.remaining));
     if rank(&one) >= rank(&other) { one } else { other }
-}
-
-#[inline]
-pub(crate) fn kind_of(charge: &Charge<'_>) -> Kind {
-    charge.shape().kind()
 }

@@ -39,7 +39,7 @@ pub(crate) struct Epoch(pub(crate) Timestamp);
 
 /// The two words every entry begins with, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct EntryHead {
     pub(crate) anchor: Timestamp,
     pub(crate) stamp: u16,
     pub(crate) amount: u64,
@@ -55,23 +55,23 @@ impl Epoch {
 
     /// Packs a head; `fresh_at` is when the entry can be forgotten.
     #[inline]
-    pub(crate) fn pack(self, head: Head, fresh_at: Timestamp) -> [u64; PAIR] {
+    pub(crate) fn pack(self, head: EntryHead, fresh_at: Timestamp) -> [u64; PAIR] {
         // The period of a quota may have begun before the store did.
         self.pack_living(head, fresh_at.since(head.anchor.max(self.0)))
     }
 
     /// Packs the head of an entry that can be forgotten `life` after its anchor.
     #[inline]
-    pub(crate) fn pack_living(self, head: Head, life: Span) -> [u64; PAIR] {
+    pub(crate) fn pack_living(self, head: EntryHead, life: Span) -> [u64; PAIR] {
         let anchor = head.anchor.since(self.0).as_micros().min(MAX_ANCHOR);
         let life = shorten(life.as_micros());
         [anchor << STAMP_BITS | u64::from(head.stamp), head.amount << LIFE_BITS | life]
     }
 
     #[inline]
-    pub(crate) fn unpack(self, words: [u64; PAIR]) -> Head {
+    pub(crate) fn unpack(self, words: [u64; PAIR]) -> EntryHead {
         let stamp = words[0] & ((1 << STAMP_BITS) - 1);
-        Head {
+        EntryHead {
             anchor: self.0.after(Span::from_micros(words[0] >> STAMP_BITS)),
             stamp: u16::try_from(stamp).unwrap_or_default(),
             amount: words[1] >> LIFE_BITS,
@@ -108,12 +108,12 @@ impl Epoch {
                 (grid.last, GRID)
             }
         };
-        words[..PAIR].copy_from_slice(&self.pack(Head { anchor, stamp, amount }, fresh_at));
+        words[..PAIR].copy_from_slice(&self.pack(EntryHead { anchor, stamp, amount }, fresh_at));
         words
     }
 
-    pub(crate) fn unpack_window(self, words: &[u64; WIDE]) -> (Head, WindowState) {
-        let head @ Head { anchor, amount, .. } = self.unpack([words[0], words[1]]);
+    pub(crate) fn unpack_window(self, words: &[u64; WIDE]) -> (EntryHead, WindowState) {
+        let head @ EntryHead { anchor, amount, .. } = self.unpack([words[0], words[1]]);
         if amount != GRID {
             let len = usize::try_from(amount).unwrap_or(EXACT_WINDOW).min(EXACT_WINDOW);
             let times = words[PAIR..PAIR + len].iter().copied().map(Timestamp::from_micros);
@@ -130,9 +130,9 @@ impl Epoch {
     }
 }
 
-// === impl Head ===
+// === impl EntryHead ===
 
-impl Head {
+impl EntryHead {
     #[inline]
     pub(crate) const fn bucket(self) -> BucketState {
         BucketState { level: self.amount, last: self.anchor }

@@ -7,12 +7,12 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Bucket, Charge, Clock, Cost, Kind, MAX_LIMITS, Periods, Plan, Readings, Room, Shape, Stale,
-    Timestamp, plan,
+    Bucket, Charge, Clock, Cost, MAX_LIMITS, Periods, Readings, Room, Shape, ShapeKind, Stale,
+    Timestamp, WritePlan, plan,
 };
 
-use super::entry::Head;
-use super::locks::{Held, insert};
+use super::entry::EntryHead;
+use super::locks::{HeldLock, insert};
 use super::step::Shelves;
 use super::table::Entry;
 
@@ -31,7 +31,16 @@ pub(crate) enum InPlace {
 #[derive(Clone, Copy)]
 struct Placed<'t> {
     entry: Entry<'t>,
-    head: Head,
+    head: EntryHead,
+}
+
+/// What is done to a counter in its place.
+#[derive(Clone, Copy)]
+enum Act {
+    /// It is charged.
+    Take,
+    /// It is only looked at, and has this room.
+    Look(Room),
 }
 
 // === impl Shelves ===
@@ -43,7 +52,7 @@ impl Shelves {
         charges: &[Charge<'_>],
         clock: &impl Clock,
         readings: &mut Readings,
-        planned: impl Fn(Plan) -> Plan,
+        planned: impl Fn(WritePlan) -> WritePlan,
     ) -> InPlace {
         let [charge] = charges else {
             return self.several_in_place(charges, clock, readings, planned);
@@ -55,11 +64,12 @@ impl Shelves {
         let Some((_, lock, entry)) = seen else { return InPlace::Not };
         let now = self.epoch.clamp(clock.now());
         readings.begin(now);
-        let _held = Held::new(lock);
+        let _held = HeldLock::new(lock);
         let Some(mut placed) = self.placed(charge, entry) else { return InPlace::NoLonger };
         let room = placed.refill(bucket, charge.cost(), now);
         let plan = planned(plan(core::iter::once((charge, room))));
-        self.finish_bucket(charge.cost(), placed, bucket, room, plan.writes(0), readings);
+        let act = if plan.writes(0) { Act::Take } else { Act::Look(room) };
+        self.finish_bucket(charge.cost(), placed, bucket, act, readings);
         InPlace::Decided
     }
 
@@ -69,10 +79,10 @@ impl Shelves {
         charges: &[Charge<'_>],
         clock: &impl Clock,
         readings: &mut Readings,
-        planned: impl Fn(Plan) -> Plan,
+        planned: impl Fn(WritePlan) -> WritePlan,
     ) -> InPlace {
         let mut seen: ArrayVec<Entry<'_>, MAX_LIMITS> = ArrayVec::new();
-        let mut groups: ArrayVec<(Kind, u32), MAX_LIMITS> = ArrayVec::new();
+        let mut groups: ArrayVec<(ShapeKind, u32), MAX_LIMITS> = ArrayVec::new();
         for charge in charges {
             let shelf = match charge.shape() {
                 Shape::Bucket(_) => &self.buckets,
@@ -86,9 +96,9 @@ impl Shelves {
         }
         let now = self.epoch.clamp(clock.now());
         readings.begin(now);
-        let mut held: ArrayVec<Held<'_>, MAX_LIMITS> = ArrayVec::new();
+        let mut held: ArrayVec<HeldLock<'_>, MAX_LIMITS> = ArrayVec::new();
         for group in &groups {
-            held.push(Held::new(self.group_lock(*group)));
+            held.push(HeldLock::new(self.group_lock(*group)));
         }
         let mut all: ArrayVec<(Placed<'_>, Option<Periods>, Room), MAX_LIMITS> = ArrayVec::new();
         for (charge, entry) in charges.iter().zip(&seen) {
@@ -103,9 +113,9 @@ impl Shelves {
         }
         let plan = planned(plan(charges.iter().zip(all.iter().map(|(_, _, room)| *room))));
         for (index, (charge, (placed, periods, room))) in charges.iter().zip(&all).enumerate() {
-            let periods = periods.as_ref();
+            let act = if plan.writes(index) { Act::Take } else { Act::Look(*room) };
             // Nothing is stale here: the room was found at the same time.
-            let _ = self.finish(charge, *placed, periods, *room, plan.writes(index), readings);
+            let _ = self.finish(charge, *placed, periods.as_ref(), act, readings);
         }
         InPlace::Decided
     }
@@ -126,18 +136,15 @@ impl Shelves {
         charge: &Charge<'_>,
         placed: Placed<'_>,
         periods: Option<&Periods>,
-        room: Room,
-        write: bool,
+        act: Act,
         readings: &mut Readings,
     ) -> Result<(), Stale> {
         let (cost, now, state) = (charge.cost(), readings.decided_at(), placed.head.quota());
         match charge.shape() {
-            Shape::Bucket(bucket) => {
-                self.finish_bucket(cost, placed, bucket, room, write, readings);
-            }
-            Shape::Quota(quota) if write => {
+            Shape::Bucket(bucket) => self.finish_bucket(cost, placed, bucket, act, readings),
+            Shape::Quota(quota) if matches!(act, Act::Take) => {
                 let (state, reading) = quota.take(Some(state), cost, now, periods)?;
-                let head = Head { anchor: state.start, amount: state.used, ..placed.head };
+                let head = EntryHead { anchor: state.start, amount: state.used, ..placed.head };
                 placed.entry.store(self.epoch.pack(head, state.end));
                 readings.push(reading);
             }
@@ -153,17 +160,16 @@ impl Shelves {
         cost: Cost,
         placed: Placed<'_>,
         bucket: &Bucket,
-        room: Room,
-        write: bool,
+        act: Act,
         readings: &mut Readings,
     ) {
         let (now, refilled) = (readings.decided_at(), placed.head.bucket());
-        if !write {
+        if let Act::Look(room) = act {
             readings.push(bucket.look_in(refilled, room, now));
             return;
         }
         let (state, reading) = bucket.take_in(refilled, cost, now);
-        let head = Head { anchor: state.last, amount: state.level, ..placed.head };
+        let head = EntryHead { anchor: state.last, amount: state.level, ..placed.head };
         placed.entry.store(self.epoch.pack_living(head, bucket.time_to_full(state)));
         readings.push(reading);
     }

@@ -4,9 +4,9 @@
 //! decisions ever wait for each other. Locks are given back when they are dropped, also by a panic.
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Charge, Kind, MAX_LIMITS};
+use tidegate_core::{Charge, MAX_LIMITS, ShapeKind};
 
-use super::commit::{Glimpse, kind_of};
+use super::commit::Glimpse;
 use super::shelf::Spot;
 use super::sketch::Cell;
 use super::step::{Shelves, on_shelf};
@@ -16,29 +16,29 @@ use crate::sync::AtomicU64;
 /// Locks that are held, in the order they were taken. Dropping gives all of them back.
 pub(crate) struct Locks<'s> {
     shelves: &'s Shelves,
-    groups: ArrayVec<(Kind, u32), { 6 * MAX_LIMITS }>,
-    cells: ArrayVec<(Kind, Cell), { 2 * MAX_LIMITS }>,
+    groups: ArrayVec<(ShapeKind, u32), { 6 * MAX_LIMITS }>,
+    cells: ArrayVec<(ShapeKind, Cell), { 2 * MAX_LIMITS }>,
 }
 
 /// One lock that is held.
-pub(crate) struct Held<'s>(&'s AtomicU64);
+pub(crate) struct HeldLock<'s>(&'s AtomicU64);
 
 // === impl Shelves ===
 
 impl Shelves {
     #[inline]
-    pub(crate) fn group_lock(&self, (kind, group): (Kind, u32)) -> &AtomicU64 {
+    pub(crate) fn group_lock(&self, (kind, group): (ShapeKind, u32)) -> &AtomicU64 {
         on_shelf!(self, kind, |shelf| shelf.lock(group))
     }
 
-    fn cell_lock(&self, (kind, cell): (Kind, Cell)) -> &AtomicU64 {
+    fn cell_lock(&self, (kind, cell): (ShapeKind, Cell)) -> &AtomicU64 {
         on_shelf!(self, kind, |shelf| shelf.sketch().lock(cell))
     }
 }
 
-// === impl Held ===
+// === impl HeldLock ===
 
-impl<'s> Held<'s> {
+impl<'s> HeldLock<'s> {
     #[inline]
     pub(crate) fn new(lock: &'s AtomicU64) -> Self {
         acquire(lock);
@@ -46,7 +46,7 @@ impl<'s> Held<'s> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldLock<'_> {
     #[inline]
     fn drop(&mut self) {
         release(self.0);
@@ -66,7 +66,7 @@ impl<'s> Locks<'s> {
     #[inline]
     pub(crate) fn take_groups(&mut self, charges: &[Charge<'_>], glimpses: &[Glimpse], all: bool) {
         for (charge, glimpse) in charges.iter().zip(glimpses) {
-            let kind = kind_of(charge);
+            let kind = charge.shape().kind();
             match glimpse {
                 Some(slot) if !all && !self.shelves.may_move(kind, *slot) => {
                     insert(&mut self.groups, (kind, slot.group));
@@ -89,7 +89,7 @@ impl<'s> Locks<'s> {
     pub(crate) fn take_cells(&mut self, charges: &[Charge<'_>], spots: &[Spot]) -> bool {
         for (charge, spot) in charges.iter().zip(spots) {
             for cell in spot.cells() {
-                insert(&mut self.cells, (kind_of(charge), cell));
+                insert(&mut self.cells, (charge.shape().kind(), cell));
             }
         }
         for cell in &self.cells {

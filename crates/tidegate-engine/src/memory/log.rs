@@ -22,11 +22,11 @@ use tidegate_core::{
     Reading, Room, Stale, Timestamp,
 };
 
-use super::entry::{Epoch, Head, PAIR};
+use super::entry::{EntryHead, Epoch, PAIR};
 use super::logs::LogShelf;
 use super::shelf::Place;
-use super::sketch::Cell;
-use super::step::{Here, Step};
+use super::sketch::{Cell, Owner, StoredWords};
+use super::step::{Here, On, ShapeStep};
 use super::table::Slot;
 
 /// Words of a long abuse log.
@@ -54,29 +54,23 @@ const LEVEL: u32 = 12;
 /// the number of attempts.
 const EARLIER: u32 = 3;
 
-/// The step of an abuse log: its shelf and its numbers.
-pub(crate) struct LogStep<'s> {
-    pub(crate) shelf: &'s LogShelf,
-    pub(crate) attempts: &'s Attempts,
-}
+// === impl On ===
 
-// === impl LogStep ===
-
-impl Step for LogStep<'_> {
+impl ShapeStep for On<'_, LogShelf, Attempts> {
     fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
-        Ok(self.attempts.room(self.state(here).as_ref(), here.charge.member(), here.now))
+        Ok(self.numbers.room(self.state(here).as_ref(), here.charge.member(), here.now))
     }
 
     fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
-        Ok(self.attempts.look(self.state(here).as_ref(), here.charge.member(), here.now))
+        Ok(self.numbers.look(self.state(here).as_ref(), here.charge.member(), here.now))
     }
 
     fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (state, member) = (self.state(here), here.charge.member());
         let (state, reading) = match here.place {
-            Place::Cell(_) => self.attempts.take_shared(state.as_ref(), member, here.now),
+            Place::Cell(_) => self.numbers.take_shared(state.as_ref(), member, here.now),
             Place::Entry(_) | Place::Newcomer(..) | Place::Moving(..) => {
-                self.attempts.take(state.as_ref(), member, here.now)
+                self.numbers.take(state.as_ref(), member, here.now)
             }
         };
         self.write(here, &state);
@@ -85,7 +79,7 @@ impl Step for LogStep<'_> {
 
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let member = here.charge.member();
-        self.change(here, |state| self.attempts.give_back(&state, member, taken_at, here.now))
+        self.change(here, |state| self.numbers.give_back(&state, member, taken_at, here.now))
     }
 
     /// Takes an attempt out of a cell that it shares with those of other keys, if it is there:
@@ -111,11 +105,12 @@ impl Step for LogStep<'_> {
     /// this one.
     fn stays_in(&self, cell: Cell, here: Here<'_>) -> bool {
         let sketch = self.shelf.sketch();
-        sketch.counts(cell, here.epoch, here.now) || sketch.is_foreign(cell, here.charge)
+        let kept = || sketch.load(cell, Owner::of(here.charge));
+        sketch.counts(cell, here.epoch, here.now) || matches!(kept(), StoredWords::Unreadable(_))
     }
 }
 
-impl LogStep<'_> {
+impl On<'_, LogShelf, Attempts> {
     fn change(
         &self,
         here: Here<'_>,
@@ -134,22 +129,22 @@ impl LogStep<'_> {
         let at = all.last().map_or(here.now, |last| last.at.max(here.now));
         let outgrown = self.shelf.read(from, here.epoch);
         all.extend(outgrown.attempts().iter().map(|attempt| Attempt { at, ..*attempt }));
-        let too_many = all.len().saturating_sub(usize::from(self.attempts.keeps()));
+        let too_many = all.len().saturating_sub(usize::from(self.numbers.keeps()));
         // The attempts are in order, as they have to be.
         let state = AttemptsState::restored(all.into_iter().skip(too_many), None);
-        self.write(here, &state.unwrap_or_else(|| self.attempts.exhausted(at)));
+        self.write(here, &state.unwrap_or_else(|| self.numbers.exhausted(at)));
         self.shelf.empty(from);
     }
 
     pub(crate) fn write(&self, here: Here<'_>, state: &AttemptsState) {
-        let fresh_at = self.attempts.fresh_at(state);
+        let fresh_at = self.numbers.fresh_at(state);
         self.shelf.store(here.place, here.charge, state, fresh_at, (here.epoch, here.now));
     }
 
     /// The state of a log. It needs no conversion to other numbers: when attempts were made is a
     /// fact.
     pub(crate) fn state(&self, here: Here<'_>) -> Option<AttemptsState> {
-        self.shelf.load(here.place, here.charge, here.epoch, |at| self.attempts.exhausted(at))
+        self.shelf.load(here.place, here.charge, here.epoch, |at| self.numbers.exhausted(at))
     }
 }
 
@@ -177,7 +172,7 @@ impl Epoch {
             words[UNTIL] = block.until.as_micros();
         }
         let anchor = attempts.last().map_or(now, |newest| newest.at);
-        words[..PAIR].copy_from_slice(&self.pack(Head { anchor, stamp, amount }, fresh_at));
+        words[..PAIR].copy_from_slice(&self.pack(EntryHead { anchor, stamp, amount }, fresh_at));
         words[LIMIT] = limit;
         let places = words[FIRST..].chunks_mut(if pairs { 2 } else { 1 });
         for (place, attempt) in places.zip(attempts) {
@@ -225,12 +220,12 @@ impl Epoch {
             [first, _, _] => [first.at.as_micros(), 0],
             _ => [last.member, before.member],
         };
-        let [anchor, amount] = self.pack(Head { anchor: last.at, stamp, amount }, fresh_at);
+        let [anchor, amount] = self.pack(EntryHead { anchor: last.at, stamp, amount }, fresh_at);
         [anchor, amount, rest[0], rest[1]]
     }
 
     pub(crate) fn unpack_short(self, words: &[u64; SHORT]) -> AttemptsState {
-        let Head { anchor, amount, .. } = self.unpack([words[0], words[1]]);
+        let EntryHead { anchor, amount, .. } = self.unpack([words[0], words[1]]);
         let (held, rest) = (self.held_in_short(words), [words[2], words[3]]);
         let at = Timestamp::from_micros;
         let before = at(anchor.as_micros().saturating_sub(amount >> EARLIER));

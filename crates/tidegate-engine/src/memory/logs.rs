@@ -18,9 +18,9 @@ use tidegate_core::{Attempts, AttemptsState, Charge, MAX_LIMITS, Timestamp};
 
 use super::entry::Epoch;
 use super::log::{LOG, MIDDLE, MIDDLE_LOG, SHORT, SHORT_LOG, SHORT_WITH_MEMBERS};
-use super::shares::Network;
-use super::shelf::{Kept, Place, Places, Spot};
-use super::sketch::{Owner, Sketch};
+use super::shares::NetworkDigest;
+use super::shelf::{Place, Places, Spot};
+use super::sketch::{Owner, Sketch, StoredWords};
 use super::table::Slot;
 use crate::sync::AtomicU64;
 
@@ -137,7 +137,7 @@ impl LogShelf {
         &self,
         (charge, attempts, need): (&Charge<'_>, &Attempts, Need),
         seen: Option<Slot>,
-        (taken, network): (&[Slot], &dyn Fn() -> Network),
+        (taken, network): (&[Slot], &dyn Fn() -> NetworkDigest),
         (epoch, now): (Epoch, Timestamp),
     ) -> Spot {
         let held = seen.map_or((0, 1), |slot| self.held(slot, epoch));
@@ -184,10 +184,10 @@ impl LogShelf {
             Place::Cell(cell) => cell,
             Place::Entry(slot) | Place::Moving(slot, ..) => return Some(self.read(slot, epoch)),
         };
-        match self.sketch.kept(cell, Owner::of(charge)) {
-            Kept::Nothing => None,
-            Kept::Unreadable(at) => Some(unreadable(at)),
-            Kept::Words(words) => Some(epoch.unpack_log(&words)),
+        match self.sketch.load(cell, Owner::of(charge)) {
+            StoredWords::Nothing => None,
+            StoredWords::Unreadable(at) => Some(unreadable(at)),
+            StoredWords::Words(words) => Some(epoch.unpack_log(&words)),
         }
     }
 
@@ -240,7 +240,7 @@ impl LogShelf {
         let limit = charge.limit().id();
         let long = || epoch.pack_log(state, stamp, limit, fresh_at, now);
         let (slot, given) = match place {
-            Place::Cell(cell) => return self.sketch.write(cell, charge, long(), epoch, now),
+            Place::Cell(cell) => return self.sketch.store(cell, charge, long(), epoch, now),
             Place::Entry(slot) | Place::Moving(slot, ..)
                 if state.attempts().is_empty() && state.block().is_none() =>
             {
@@ -267,7 +267,13 @@ impl LogShelf {
     }
 
     /// Writes a locked entry of a long or a middle log.
-    pub(crate) fn put(&self, slot: Slot, digest: u64, words: &[u64; LOG], given: Option<Network>) {
+    pub(crate) fn put(
+        &self,
+        slot: Slot,
+        digest: u64,
+        words: &[u64; LOG],
+        given: Option<NetworkDigest>,
+    ) {
         match self.inner(slot) {
             (Size::Long, slot) => self.long.put(slot, digest, *words, given),
             (_, slot) => {

@@ -10,7 +10,7 @@
 
 use tidegate_core::Timestamp;
 
-use crate::sync::{AtomicU64, Ordering, zeroed_words};
+use crate::sync::{AtomicU64, Ordering, zeroed};
 
 /// A filter for the keys of one shape.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Marks {
     pub(crate) fn new(keys: usize) -> Self {
         let half = (keys * BITS / 64).max(16);
         let most = half as u64 * 64 / BITS as u64;
-        Self { words: zeroed_words(2 * half), state: zeroed_words(CLEARING + 1), most }
+        Self { words: zeroed(2 * half), state: zeroed(CLEARING + 1), most }
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -33,12 +33,12 @@ mod step;
 mod table;
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Clock, Counter, Kind, Page, Plan, Readings, Receipt,
-    Settlement, Span, Store, StoreError, Usage,
+    Amended, Amendment, Batch, Blocks, Clock, CounterRef, Page, Readings, Receipt, Settlement,
+    ShapeKind, Span, Store, StoreError, Usage, WritePlan,
 };
 
 use entry::Epoch;
-use logs::Need;
+use logs::{Need, longer};
 use step::{Shelves, on_shelf};
 
 /// How many keys are counted exactly at the same time, for each shape.
@@ -100,7 +100,18 @@ impl Budget {
     /// About how many bytes a store of this budget takes at most.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        Shelves::bytes_within(self)
+        let Self { buckets, quotas, windows, attempts } = *self;
+        let [long, middle] = longer(attempts);
+        let table = |keys: usize, each: u64| (keys as u64).saturating_mul(each);
+        let tables = [
+            table(buckets, 61),
+            table(quotas, 61),
+            table(windows, 1_080),
+            table(attempts, 91),
+            table(middle, 392),
+            table(long, 1_480),
+        ];
+        tables.into_iter().fold(0, u64::saturating_add)
     }
 
     /// Refuses a budget that is too large for any machine.
@@ -150,25 +161,14 @@ impl<C: Clock> MemoryStore<C> {
     pub fn usage(&self) -> Usage {
         let Shelves { epoch, stubs, .. } = &self.shelves;
         let now = epoch.clamp(self.clock.now());
-        let (mut entries, mut max_bytes) = ([0; Kind::ALL.len()], stubs.bytes());
-        for (kind, live) in Kind::ALL.into_iter().zip(&mut entries) {
+        let (mut entries, mut max_bytes) = ([0; ShapeKind::ALL.len()], stubs.bytes());
+        for (kind, live) in ShapeKind::ALL.into_iter().zip(&mut entries) {
             max_bytes += on_shelf!(self.shelves, kind, |shelf| {
                 *live = shelf.live(*epoch, now);
                 shelf.bytes()
             });
         }
         Usage { entries, max_bytes }
-    }
-
-    #[inline]
-    fn decide(
-        &self,
-        batch: &Batch<'_>,
-        readings: &mut Readings,
-        need: Need,
-        planned: impl Fn(Plan) -> Plan,
-    ) -> Result<(), StoreError> {
-        self.shelves.commit(batch, &self.clock, readings, need, planned)
     }
 }
 
@@ -183,12 +183,12 @@ impl<C: Clock> Store for MemoryStore<C> {
 
     #[inline]
     fn charge_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.decide(batch, readings, Need::OneMore, |plan| plan)
+        self.shelves.commit(batch, &self.clock, readings, Need::OneMore, |plan| plan)
     }
 
     #[inline]
     fn peek_now(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.decide(batch, readings, Need::NoMore, Plan::unwritten)
+        self.shelves.commit(batch, &self.clock, readings, Need::NoMore, WritePlan::unwritten)
     }
 
     fn settle_now(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
@@ -197,7 +197,7 @@ impl<C: Clock> Store for MemoryStore<C> {
 
     async fn amend(
         &self,
-        counter: Counter<'_>,
+        counter: CounterRef<'_>,
         amendment: Amendment,
         _within: Span,
     ) -> Result<Amended, StoreError> {

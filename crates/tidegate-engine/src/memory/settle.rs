@@ -7,17 +7,17 @@
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Charge, Clock, MAX_LIMITS, Periods, Receipt, Settled, Settlement, Stale, StoreError, TicketId,
-    Timestamp, Way,
+    Charge, Clock, MAX_LIMITS, MoveDirection, Periods, Receipt, Settled, Settlement, Stale,
+    StoreError, TicketId, Timestamp,
 };
 
-use super::commit::{Asked, Glimpse, Spots};
+use super::commit::{Glimpse, SpotSearch, Spots};
 use super::locks::Locks;
 use super::logs::Need;
-use super::shares::Network;
+use super::shares::NetworkDigest;
 use super::shelf::Place;
-use super::step::{Here, Shelves, Step as _, on_step};
-use crate::sync::{AtomicU64, Ordering, zeroed_words};
+use super::step::{Here, ShapeStep as _, Shelves, on_step};
+use crate::sync::{AtomicU64, Ordering, zeroed};
 
 /// Which tickets of one engine have been settled.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Stubs {
     pub(crate) const WORDS: usize = 1 << 18;
 
     pub(crate) fn new(words: usize) -> Self {
-        Self { words: zeroed_words(words) }
+        Self { words: zeroed(words) }
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -95,10 +95,10 @@ impl Shelves {
         }
         let mut locks = Locks::new(self);
         let mut spots = Spots::new();
-        let adds = settlement.moves().iter().any(|step| step.way == Way::There);
+        let adds = settlement.moves().iter().any(|step| step.way == MoveDirection::There);
         let need = if adds { Need::OneMore } else { Need::NoMore };
-        let network: &dyn Fn() -> Network = &|| self.networks.of(settlement.network());
-        let asked = Asked { charges: &charges, glimpses: &glimpses, need, network, now };
+        let network: &dyn Fn() -> NetworkDigest = &|| self.networks.of(settlement.network());
+        let asked = SpotSearch { charges: &charges, glimpses: &glimpses, need, network, now };
         self.lock_spots(asked, &mut locks, &mut spots);
         // Read once, so that the periods that were checked are those that are used.
         let periods: ArrayVec<Option<Periods>, MAX_LIMITS> =
@@ -111,7 +111,7 @@ impl Shelves {
             now,
         };
         for (index, step) in settlement.moves().iter().enumerate() {
-            if step.way == Way::There {
+            if step.way == MoveDirection::There {
                 self.room(here(index)).map_err(|stale| stale.of_charge(index))?;
             }
         }
@@ -124,18 +124,18 @@ impl Shelves {
         for (index, step) in settlement.moves().iter().enumerate() {
             let (here, taken_at) = (here(index), settlement.decided_at());
             match step.way {
-                Way::Back => settled.returned += self.give_back(here, taken_at),
-                Way::Forgive => settled.returned += self.forgive(here, taken_at),
-                Way::There => settled.added += self.take_more(here, index)?,
+                MoveDirection::Back => settled.returned += self.give_back(here, taken_at),
+                MoveDirection::Forgive => settled.returned += self.forgive(here, taken_at),
+                MoveDirection::There => settled.added += self.take_more(here, index)?,
             }
             // A key that is counted in the cell of its network is counted in its own cell as well,
             // which tells how much was moved.
             if let Some(cell) = spots[index].beside {
                 let here = Here { place: Place::Cell(cell), ..here };
                 match step.way {
-                    Way::Back | Way::Forgive => drop(self.give_back(here, taken_at)),
-                    Way::There => drop(self.take_more(here, index)?),
-                }
+                    MoveDirection::Back | MoveDirection::Forgive => self.give_back(here, taken_at),
+                    MoveDirection::There => self.take_more(here, index)?,
+                };
             }
         }
         Ok(Receipt::Settled(settled))

@@ -17,11 +17,11 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use tidegate_core::{Prefix, is_within_share};
 
-use crate::sync::{AtomicU32, AtomicU64, Ordering, zeroed_halves, zeroed_words};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, zeroed};
 
 /// The network that a request comes from, in 32 bits of a salted hash; never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Network(u32);
+pub(crate) struct NetworkDigest(u32);
 
 /// Tells networks apart, by a salted hash of their prefix.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ pub(crate) struct Networks(RandomState);
 
 /// The places of one table, and the networks that they were given to.
 #[derive(Debug)]
-pub(crate) struct Shares {
+pub(crate) struct NetworkShares {
     /// The network of each place; zero if it was given to nobody.
     owners: Box<[AtomicU32]>,
     /// [`ROWS`] rows of counters.
@@ -57,16 +57,16 @@ const LEAST: usize = 1_750;
 // === impl Networks ===
 
 impl Networks {
-    pub(crate) fn of(&self, prefix: Option<Prefix>) -> Network {
-        let Some(prefix) = prefix else { return Network::UNKNOWN };
+    pub(crate) fn of(&self, prefix: Option<Prefix>) -> NetworkDigest {
+        let Some(prefix) = prefix else { return NetworkDigest::UNKNOWN };
         let [.., a, b, c, d] = self.0.hash_one(prefix).to_le_bytes();
-        Network(u32::from_le_bytes([a, b, c, d]).clamp(1, Network::UNKNOWN.0 - 1))
+        NetworkDigest(u32::from_le_bytes([a, b, c, d]).clamp(1, NetworkDigest::UNKNOWN.0 - 1))
     }
 }
 
-// === impl Network ===
+// === impl NetworkDigest ===
 
-impl Network {
+impl NetworkDigest {
     /// The network of operators, from which no flood comes.
     pub(crate) const OPERATORS: Self = Self(u32::MAX);
     /// The network of requests without an address.
@@ -78,17 +78,17 @@ impl Network {
     }
 }
 
-// === impl Shares ===
+// === impl NetworkShares ===
 
-impl Shares {
+impl NetworkShares {
     /// The shares of `places` places in groups of `ways`; up to `open` are given away whatever the
     /// network.
     pub(crate) fn new(open: usize, places: usize, ways: usize) -> Self {
         let shared_out = places >= LEAST && !cfg!(loom);
         Self {
-            owners: zeroed_halves(if shared_out { places } else { 0 }),
-            rows: zeroed_halves(if shared_out { (ROWS * WIDTH) as usize } else { 0 }),
-            totals: zeroed_words(CURSOR + 1),
+            owners: zeroed(if shared_out { places } else { 0 }),
+            rows: zeroed(if shared_out { (ROWS * WIDTH) as usize } else { 0 }),
+            totals: zeroed(CURSOR + 1),
             open: open as u64,
             // In a fuller table too many keys find both their groups taken, the sooner the smaller
             // groups are.
@@ -101,7 +101,7 @@ impl Shares {
     }
 
     /// Whether a network may have one more place.
-    pub(crate) fn grants(&self, network: Network) -> bool {
+    pub(crate) fn grants(&self, network: NetworkDigest) -> bool {
         if self.owners.is_empty() {
             return true;
         }
@@ -109,18 +109,8 @@ impl Shares {
             [FILLED, NETWORKS].map(|total| self.totals[total].load(Ordering::Relaxed));
         let left = self.most.saturating_sub(filled);
         // A flood must not prevent what an operator does.
-        let is_open = filled < self.open || network == Network::OPERATORS;
+        let is_open = filled < self.open || network == NetworkDigest::OPERATORS;
         is_open || is_within_share(self.held(network).into(), networks, left)
-    }
-
-    /// Gives a place to a network; the network that had it before has one less.
-    pub(crate) fn give(&self, place: usize, network: Network) {
-        self.hand_over(place, Some(network));
-    }
-
-    /// Takes a place back.
-    pub(crate) fn take_back(&self, place: usize) {
-        self.hand_over(place, None);
     }
 
     /// The next `step` of `all` groups to look through for places to take back; none while there are
@@ -132,7 +122,8 @@ impl Shares {
         (0..step).filter_map(move |group| u32::try_from((first + group) % all).ok())
     }
 
-    fn hand_over(&self, place: usize, to: Option<Network>) {
+    /// Gives a place to a network, or takes it back; the network that had it before has one less.
+    pub(crate) fn hand_over(&self, place: usize, to: Option<NetworkDigest>) {
         let Some(owner) = self.owners.get(place) else { return };
         // The thread that swaps a network out counts it down, so that this happens once.
         let had = owner.swap(to.map_or(0, |network| network.0), Ordering::Relaxed);
@@ -140,13 +131,13 @@ impl Shares {
             self.count(network, true);
         }
         if had != 0 {
-            self.count(Network(had), false);
+            self.count(NetworkDigest(had), false);
         }
     }
 
     /// Counts a place of a network up or down. The first row tells whether it is the network's only
     /// one.
-    fn count(&self, network: Network, up: bool) {
+    fn count(&self, network: NetworkDigest, up: bool) {
         let mut only = false;
         for (row, place) in self.places(network).enumerate() {
             let counter = &self.rows[place];
@@ -165,12 +156,12 @@ impl Shares {
     }
 
     /// How many places a network has; never fewer than it really has.
-    fn held(&self, network: Network) -> u32 {
+    fn held(&self, network: NetworkDigest) -> u32 {
         let counts = self.places(network).map(|place| self.rows[place].load(Ordering::Relaxed));
         counts.min().unwrap_or_default()
     }
 
-    fn places(&self, network: Network) -> impl Iterator<Item = usize> {
+    fn places(&self, network: NetworkDigest) -> impl Iterator<Item = usize> {
         let spread = network.spread();
         (0..ROWS).map(move |row| {
             let mixed = spread.rotate_left(12 * row).wrapping_mul(0xD6E8_FEB8_6659_FD93) >> 32;

@@ -4,8 +4,8 @@ use arrayvec::ArrayVec;
 use tidegate_core::{Charge, Timestamp};
 
 use super::entry::Epoch;
-use super::shares::{Network, Shares};
-use super::sketch::{Cell, Content, Owner, Sketch};
+use super::shares::{NetworkDigest, NetworkShares};
+use super::sketch::{Cell, Owner, Sketch, StoredWords};
 use super::table::{Slot, Table, release, try_acquire};
 use crate::sync::AtomicU64;
 
@@ -20,7 +20,7 @@ pub(crate) struct Shelf<const WORDS: usize, const WAYS: usize> {
 #[derive(Debug)]
 pub(crate) struct Places<const WORDS: usize, const WAYS: usize> {
     table: Table<WORDS, WAYS>,
-    shares: Shares,
+    shares: NetworkShares,
 }
 
 /// Where a charge is counted, and what has to be done before.
@@ -40,22 +40,11 @@ pub(crate) enum Place {
     Entry(Slot),
     /// In an entry that it will take over. If the key may have been counted in a cell before, it
     /// begins with the state of that cell.
-    Newcomer(Slot, Option<Cell>, Network),
+    Newcomer(Slot, Option<Cell>, NetworkDigest),
     /// In the first entry, which is too small for what comes, and afterwards in the second.
-    Moving(Slot, Slot, Network),
+    Moving(Slot, Slot, NetworkDigest),
     /// In a cell that it shares with other keys.
     Cell(Cell),
-}
-
-/// The state found in a place.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Kept<const WORDS: usize> {
-    /// No state, as if the key had never been seen.
-    Nothing,
-    /// The words of an entry or a cell.
-    Words([u64; WORDS]),
-    /// The state of another limit, which cannot be read; when it was last written.
-    Unreadable(Timestamp),
 }
 
 /// Groups that every newcomer looks through for unused places to take back, when places are scarce.
@@ -69,7 +58,7 @@ impl<const WORDS: usize, const WAYS: usize> Places<WORDS, WAYS> {
     /// from.
     pub(crate) fn new(keys: usize, open: usize) -> Self {
         let table = Table::new(keys);
-        let shares = Shares::new(open, table.groups() as usize * WAYS, WAYS);
+        let shares = NetworkShares::new(open, table.groups() as usize * WAYS, WAYS);
         Self { table, shares }
     }
 
@@ -88,7 +77,7 @@ impl<const WORDS: usize, const WAYS: usize> Places<WORDS, WAYS> {
         &self,
         digest: u64,
         taken: &[Slot],
-        network: Network,
+        network: NetworkDigest,
         epoch: Epoch,
         now: Timestamp,
     ) -> Option<Slot> {
@@ -99,17 +88,23 @@ impl<const WORDS: usize, const WAYS: usize> Places<WORDS, WAYS> {
     /// Writes a locked entry. `given` is the network that it is given to, if the key had no entry
     /// before.
     #[inline]
-    pub(crate) fn put(&self, slot: Slot, digest: u64, words: [u64; WORDS], given: Option<Network>) {
+    pub(crate) fn put(
+        &self,
+        slot: Slot,
+        digest: u64,
+        words: [u64; WORDS],
+        given: Option<NetworkDigest>,
+    ) {
         self.table.store(slot, digest, words);
-        if let Some(network) = given {
-            self.shares.give(Self::number(slot), network);
+        if given.is_some() {
+            self.shares.hand_over(Self::number(slot), given);
         }
     }
 
     /// Empties a locked entry, as if it had never been used.
     pub(crate) fn empty(&self, slot: Slot) {
         self.table.empty(slot);
-        self.shares.take_back(Self::number(slot));
+        self.shares.hand_over(Self::number(slot), None);
     }
 
     /// Takes back some places whose entries no longer count. Groups that are locked are left for
@@ -119,7 +114,7 @@ impl<const WORDS: usize, const WAYS: usize> Places<WORDS, WAYS> {
             let lock = self.table.lock(group);
             if try_acquire(lock) {
                 for slot in self.table.fresh(group, epoch, now) {
-                    self.shares.take_back(Self::number(slot));
+                    self.shares.hand_over(Self::number(slot), None);
                 }
                 release(lock);
             }
@@ -181,11 +176,11 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
 
     /// Finds a spot for a key that is not in the table and both of whose groups are locked. Places
     /// in `taken` belong to other keys of the decision.
-    pub(crate) fn settle_on(
+    pub(crate) fn new_spot(
         &self,
         charge: &Charge<'_>,
         taken: &[Slot],
-        network: Network,
+        network: NetworkDigest,
         epoch: Epoch,
         now: Timestamp,
     ) -> Spot {
@@ -197,12 +192,14 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
 
     /// The state in a locked place.
     #[inline]
-    pub(crate) fn load(&self, place: Place, charge: &Charge<'_>) -> Kept<WORDS> {
+    pub(crate) fn load(&self, place: Place, charge: &Charge<'_>) -> StoredWords<WORDS> {
         match place {
-            Place::Entry(slot) | Place::Moving(slot, ..) => Kept::Words(self.table().load(slot)),
-            Place::Newcomer(_, None, _) => Kept::Nothing,
+            Place::Entry(slot) | Place::Moving(slot, ..) => {
+                StoredWords::Words(self.table().load(slot))
+            }
+            Place::Newcomer(_, None, _) => StoredWords::Nothing,
             Place::Newcomer(_, Some(cell), _) | Place::Cell(cell) => {
-                self.sketch.kept(cell, Owner::of(charge))
+                self.sketch.load(cell, Owner::of(charge))
             }
         }
     }
@@ -222,7 +219,7 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
             Place::Newcomer(slot, _, network) | Place::Moving(_, slot, network) => {
                 self.places.put(slot, charge.digest(), words, Some(network));
             }
-            Place::Cell(cell) => self.sketch.write(cell, charge, words, epoch, now),
+            Place::Cell(cell) => self.sketch.store(cell, charge, words, epoch, now),
         }
     }
 }
@@ -231,7 +228,7 @@ impl<const WORDS: usize, const WAYS: usize> Shelf<WORDS, WAYS> {
 
 impl<const WORDS: usize> Sketch<WORDS> {
     /// The spot of a key that takes over a free entry.
-    pub(crate) fn newcomer(&self, charge: &Charge<'_>, slot: Slot, network: Network) -> Spot {
+    pub(crate) fn newcomer(&self, charge: &Charge<'_>, slot: Slot, network: NetworkDigest) -> Spot {
         let owner = Owner::of(charge);
         let cell = self.cell_that_counted(owner, charge.digest());
         // If the key has to stay in its cell, the cell of its network is needed too.
@@ -240,48 +237,10 @@ impl<const WORDS: usize> Sketch<WORDS> {
     }
 
     /// The spot of a key that finds no free entry.
-    pub(crate) fn overflow(&self, charge: &Charge<'_>, network: Network) -> Spot {
+    pub(crate) fn overflow(&self, charge: &Charge<'_>, network: NetworkDigest) -> Spot {
         let owner = Owner::of(charge);
         let beside = self.cell_of(owner, network);
         Spot { beside, ..Spot::at(Place::Cell(self.cell(owner, charge.digest()))) }
-    }
-
-    /// The cell of a network. Requests without an address have none: counted together, they would
-    /// keep out everybody wherever addresses are not known.
-    fn cell_of(&self, owner: Owner, network: Network) -> Option<Cell> {
-        (network != Network::UNKNOWN).then(|| self.network_cell(owner, network.spread()))
-    }
-
-    /// Whether a locked cell holds anything that counts at `now`.
-    pub(crate) fn counts(&self, cell: Cell, epoch: Epoch, now: Timestamp) -> bool {
-        self.head(cell).is_some_and(|head| epoch.fresh_at(head) > now)
-    }
-
-    /// Whether a locked cell holds the state of another limit.
-    pub(crate) fn is_foreign(&self, cell: Cell, charge: &Charge<'_>) -> bool {
-        matches!(self.kept(cell, Owner::of(charge)), Kept::Unreadable(_))
-    }
-
-    /// Writes a locked cell.
-    pub(crate) fn write(
-        &self,
-        cell: Cell,
-        charge: &Charge<'_>,
-        words: [u64; WORDS],
-        epoch: Epoch,
-        now: Timestamp,
-    ) {
-        let until = epoch.fresh_at([words[0], words[1]]);
-        self.store(cell, (Owner::of(charge), charge.digest()), words, until, now);
-    }
-
-    /// The state in a locked cell.
-    pub(crate) fn kept(&self, cell: Cell, owner: Owner) -> Kept<WORDS> {
-        match self.load(cell, owner) {
-            Content::Empty => Kept::Nothing,
-            Content::Own(words) => Kept::Words(words),
-            Content::Foreign(written) => Kept::Unreadable(written),
-        }
     }
 }
 

@@ -25,9 +25,10 @@
 
 use tidegate_core::{Charge, Timestamp};
 
-use super::entry::PAIR;
+use super::entry::Epoch;
 use super::marks::Marks;
-use crate::sync::{AtomicU64, Ordering, zeroed_words};
+use super::shares::NetworkDigest;
+use crate::sync::{AtomicU64, Ordering, zeroed};
 
 /// Cells of `WORDS` words, in blocks.
 #[derive(Debug)]
@@ -53,15 +54,15 @@ pub(crate) struct Owner(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cell(u32);
 
-/// What a cell holds.
+/// The state found in an entry or a cell.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Content<const WORDS: usize> {
-    /// Nothing yet.
-    Empty,
-    /// The state of the limit that asks.
-    Own([u64; WORDS]),
-    /// The state of another limit, and when it was last written.
-    Foreign(Timestamp),
+pub(crate) enum StoredWords<const WORDS: usize> {
+    /// No state, as if the key had never been seen.
+    Nothing,
+    /// The words of an entry or a cell.
+    Words([u64; WORDS]),
+    /// The state of another limit, which cannot be read; when it was last written.
+    Unreadable(Timestamp),
 }
 
 // === impl Sketch ===
@@ -77,8 +78,8 @@ impl<const WORDS: usize> Sketch<WORDS> {
     pub(crate) fn new(keys: usize, blocks: u32, cells_per_block: u32, salt: u64) -> Self {
         let cells = 2 * blocks as usize * cells_per_block as usize;
         Self {
-            owners: zeroed_words(blocks as usize),
-            cells: zeroed_words(cells * Self::CELL),
+            owners: zeroed(blocks as usize),
+            cells: zeroed(cells * Self::CELL),
             marks: Marks::new(keys),
             cells_per_block,
             salt,
@@ -95,10 +96,12 @@ impl<const WORDS: usize> Sketch<WORDS> {
         self.in_block(self.block(owner, true).unwrap_or_default(), digest)
     }
 
-    /// The cell of a network; gives the owner a block if it has none.
-    pub(crate) fn network_cell(&self, owner: Owner, network: u64) -> Cell {
-        let block = self.block(owner, true).unwrap_or_default();
-        Cell(self.in_block(block, network).0 + self.cells_per_block)
+    /// The cell of a network; gives the owner a block if it has none. Requests without an address
+    /// have no such cell: counted together, they would keep out everybody wherever addresses are not
+    /// known.
+    pub(crate) fn cell_of(&self, owner: Owner, network: NetworkDigest) -> Option<Cell> {
+        let cell = || self.cell(owner, network.spread()).0 + self.cells_per_block;
+        (network != NetworkDigest::UNKNOWN).then(|| Cell(cell()))
     }
 
     /// The cell of a key that fits the table, if the key may have been counted there before.
@@ -116,41 +119,43 @@ impl<const WORDS: usize> Sketch<WORDS> {
         &self.words(cell)[Self::LOCK]
     }
 
-    /// The head of the state in a locked cell, whichever limit wrote it.
-    pub(crate) fn head(&self, cell: Cell) -> Option<[u64; PAIR]> {
+    /// Whether a locked cell holds anything that counts at `now`, whichever limit wrote it.
+    pub(crate) fn counts(&self, cell: Cell, epoch: Epoch, now: Timestamp) -> bool {
         let word = |word: usize| self.words(cell)[word].load(Ordering::Relaxed);
-        (word(Self::OWNER) != 0).then(|| [word(Self::FIRST), word(Self::FIRST + 1)])
+        let head = || [word(Self::FIRST), word(Self::FIRST + 1)];
+        word(Self::OWNER) != 0 && epoch.fresh_at(head()) > now
     }
 
-    /// What a locked cell holds.
-    pub(crate) fn load(&self, cell: Cell, owner: Owner) -> Content<WORDS> {
+    /// What a locked cell holds for a limit.
+    pub(crate) fn load(&self, cell: Cell, owner: Owner) -> StoredWords<WORDS> {
         let words = self.words(cell);
         let word = |word: usize| words[Self::FIRST + word].load(Ordering::Relaxed);
         match words[Self::OWNER].load(Ordering::Relaxed) {
-            0 => Content::Empty,
-            writer if writer == owner.0 => Content::Own(core::array::from_fn(word)),
+            0 => StoredWords::Nothing,
+            writer if writer == owner.0 => StoredWords::Words(core::array::from_fn(word)),
             _ => {
                 let written = words[Self::WRITTEN].load(Ordering::Relaxed);
-                Content::Foreign(Timestamp::from_micros(written))
+                StoredWords::Unreadable(Timestamp::from_micros(written))
             }
         }
     }
 
-    /// Writes a locked cell for a key, whose count there can be forgotten at `until`.
+    /// Writes a locked cell for the key of a charge.
     pub(crate) fn store(
         &self,
         cell: Cell,
-        (owner, digest): (Owner, u64),
+        charge: &Charge<'_>,
         words: [u64; WORDS],
-        until: Timestamp,
+        epoch: Epoch,
         now: Timestamp,
     ) {
         // A key is marked with its own cell; the cell of its network is written beside that one.
         if cell.0 % (2 * self.cells_per_block) < self.cells_per_block {
+            let (digest, until) = (charge.digest(), epoch.fresh_at([words[0], words[1]]));
             self.marks.mark(digest, until, now);
         }
         let places = self.words(cell);
-        places[Self::OWNER].store(owner.0, Ordering::Relaxed);
+        places[Self::OWNER].store(Owner::of(charge).0, Ordering::Relaxed);
         // A later writer may have read the clock earlier.
         places[Self::WRITTEN].fetch_max(now.as_micros(), Ordering::Relaxed);
         for (place, word) in places[Self::FIRST..].iter().zip(words) {

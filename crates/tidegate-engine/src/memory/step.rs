@@ -1,15 +1,17 @@
 //! The shelves of all shapes, and one charge on one spot: words in, the shape's own step, words out.
 //!
-//! Which shelf and which step a shape has is said here and nowhere else. An abuse log is large enough to
-//! have its step in `log.rs`.
+//! Which shelf and which step a shape has is said here; only the short way of `in_place.rs` names shelves
+//! itself. An abuse log is large enough to have its step in `log.rs`.
 
 use super::Budget;
-use super::entry::{Epoch, Head, PAIR, WIDE};
-use super::logs::{LogShelf, longer};
+use super::commit::{Glimpse, SpotSearch};
+use super::entry::{EntryHead, Epoch, PAIR, WIDE};
+use super::logs::LogShelf;
 use super::settle::Stubs;
 use super::shares::Networks;
-use super::shelf::{Kept, Place, Shelf};
-use super::sketch::Cell;
+use super::shelf::{Place, Shelf, Spot};
+use super::sketch::{Cell, StoredWords};
+use super::table::Slot;
 use crate::engine::unpredictable;
 use tidegate_core::{
     Bucket, BucketState, Charge, Period, Periods, Quota, QuotaState, Reading, Room, Shape, Span,
@@ -35,19 +37,19 @@ pub(crate) type Wides = Shelf<WIDE, 7>;
 macro_rules! on_shelf {
     ($shelves:expr, $kind:expr, |$shelf:ident| $done:expr) => {
         match $kind {
-            tidegate_core::Kind::Bucket => {
+            tidegate_core::ShapeKind::Bucket => {
                 let $shelf = &$shelves.buckets;
                 $done
             }
-            tidegate_core::Kind::Quota => {
+            tidegate_core::ShapeKind::Quota => {
                 let $shelf = &$shelves.quotas;
                 $done
             }
-            tidegate_core::Kind::Window => {
+            tidegate_core::ShapeKind::Window => {
                 let $shelf = &$shelves.windows;
                 $done
             }
-            tidegate_core::Kind::Attempts => {
+            tidegate_core::ShapeKind::Attempts => {
                 let $shelf = &$shelves.logs;
                 $done
             }
@@ -59,20 +61,20 @@ macro_rules! on_shelf {
 macro_rules! on_step {
     ($shelves:expr, $shape:expr, |$step:ident| $done:expr) => {
         match $shape {
-            tidegate_core::Shape::Bucket(bucket) => {
-                let $step = $crate::memory::step::BucketStep { shelf: &$shelves.buckets, bucket };
+            tidegate_core::Shape::Bucket(numbers) => {
+                let $step = $crate::memory::step::On { shelf: &$shelves.buckets, numbers };
                 $done
             }
-            tidegate_core::Shape::Quota(quota) => {
-                let $step = $crate::memory::step::QuotaStep { shelf: &$shelves.quotas, quota };
+            tidegate_core::Shape::Quota(numbers) => {
+                let $step = $crate::memory::step::On { shelf: &$shelves.quotas, numbers };
                 $done
             }
-            tidegate_core::Shape::Window(window) => {
-                let $step = $crate::memory::step::WindowStep { shelf: &$shelves.windows, window };
+            tidegate_core::Shape::Window(numbers) => {
+                let $step = $crate::memory::step::On { shelf: &$shelves.windows, numbers };
                 $done
             }
-            tidegate_core::Shape::Attempts(attempts) => {
-                let $step = $crate::memory::log::LogStep { shelf: &$shelves.logs, attempts };
+            tidegate_core::Shape::Attempts(numbers) => {
+                let $step = $crate::memory::step::On { shelf: &$shelves.logs, numbers };
                 $done
             }
         }
@@ -81,28 +83,15 @@ macro_rules! on_step {
 
 pub(crate) use {on_shelf, on_step};
 
-/// The step of a bucket: its shelf and its numbers.
-pub(crate) struct BucketStep<'s> {
-    pub(crate) shelf: &'s Pairs,
-    pub(crate) bucket: &'s Bucket,
-}
-
-/// The step of a quota: its shelf and its numbers.
-pub(crate) struct QuotaStep<'s> {
-    pub(crate) shelf: &'s Pairs,
-    pub(crate) quota: &'s Quota,
-}
-
-/// The step of a window: its shelf and its numbers.
-pub(crate) struct WindowStep<'s> {
-    pub(crate) shelf: &'s Wides,
-    pub(crate) window: &'s Window,
+/// A shelf, and the numbers of a shape that is counted there.
+pub(crate) struct On<'s, S, N> {
+    pub(crate) shelf: &'s S,
+    pub(crate) numbers: &'s N,
 }
 
 /// The state of a bucket, and the numbers it was written under if those are not the ones in force.
 enum Held<'c> {
-    Nothing,
-    Current(BucketState),
+    Current(Option<BucketState>),
     Inherited(&'c Bucket, BucketState),
 }
 
@@ -117,7 +106,7 @@ pub(crate) struct Here<'c> {
 }
 
 /// One charge on one counter; every shape has such a step.
-pub(crate) trait Step {
+pub(crate) trait ShapeStep {
     /// The room for the charge.
     fn room(&self, here: Here<'_>) -> Result<Room, Stale>;
 
@@ -160,6 +149,27 @@ fn cells(keys: usize) -> u32 {
 // === impl Shelves ===
 
 impl Shelves {
+    /// The spot of a key that is in no table, or in an entry that it may outgrow; not one of those that
+    /// are taken.
+    pub(crate) fn new_spot(
+        &self,
+        charge: &Charge<'_>,
+        seen: Glimpse,
+        asked: SpotSearch<'_>,
+        taken: &[Slot],
+    ) -> Spot {
+        let (epoch, now, network) = (self.epoch, asked.now, asked.network);
+        match charge.shape() {
+            Shape::Attempts(attempts) => {
+                let log = (charge, attempts, asked.need);
+                self.logs.spot(log, seen, (taken, network), (epoch, now))
+            }
+            Shape::Bucket(_) => self.buckets.new_spot(charge, taken, network(), epoch, now),
+            Shape::Quota(_) => self.quotas.new_spot(charge, taken, network(), epoch, now),
+            Shape::Window(_) => self.windows.new_spot(charge, taken, network(), epoch, now),
+        }
+    }
+
     pub(crate) fn new(budget: Budget, epoch: Epoch) -> Self {
         Self {
             epoch,
@@ -189,34 +199,17 @@ impl Shelves {
             networks: Networks::default(),
         }
     }
-
-    /// About how many bytes the shelves take at most within a budget.
-    pub(crate) fn bytes_within(budget: &Budget) -> u64 {
-        let Budget { buckets, quotas, windows, attempts } = *budget;
-        let [long, middle] = longer(attempts);
-        let table = |keys: usize, each: u64| (keys as u64).saturating_mul(each);
-        let tables = [
-            table(buckets, 61),
-            table(quotas, 61),
-            table(windows, 1_080),
-            table(attempts, 91),
-            table(middle, 392),
-            table(long, 1_480),
-        ];
-        tables.into_iter().fold(0, u64::saturating_add)
-    }
 }
 
-// === impl BucketStep ===
+// === impl On ===
 
-impl Step for BucketStep<'_> {
+impl ShapeStep for On<'_, Pairs, Bucket> {
     #[inline]
     fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
         let (cost, now) = (here.charge.cost(), here.now);
         Ok(match self.state(here) {
-            Held::Nothing => self.bucket.room(None, cost, now),
-            Held::Current(state) => self.bucket.room(Some(state), cost, now),
-            Held::Inherited(old, state) => self.bucket.look_inherited(old, state, cost, now).room,
+            Held::Current(state) => self.numbers.room(state, cost, now),
+            Held::Inherited(old, state) => self.numbers.look_inherited(old, state, cost, now).room,
         })
     }
 
@@ -224,78 +217,75 @@ impl Step for BucketStep<'_> {
     fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (cost, now) = (here.charge.cost(), here.now);
         Ok(match self.state(here) {
-            Held::Nothing => self.bucket.look(None, cost, now),
-            Held::Current(state) => self.bucket.look(Some(state), cost, now),
-            Held::Inherited(old, state) => self.bucket.look_inherited(old, state, cost, now),
+            Held::Current(state) => self.numbers.look(state, cost, now),
+            Held::Inherited(old, state) => self.numbers.look_inherited(old, state, cost, now),
         })
     }
 
     #[inline]
     fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
-        let state = match self.state(here) {
-            Held::Nothing => None,
-            Held::Current(state) => Some(state),
-            Held::Inherited(old, state) => self.bucket.inherit(old, state, here.now),
-        };
-        let (state, reading) = self.bucket.take(state, here.charge.cost(), here.now);
+        let (state, reading) =
+            self.numbers.take(self.converted(here), here.charge.cost(), here.now);
         self.write(here, state);
         Ok(reading)
     }
 
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
-        let state = match self.state(here) {
-            Held::Nothing => None,
-            Held::Current(state) => Some(state),
-            Held::Inherited(old, state) => self.bucket.inherit(old, state, here.now),
-        };
-        let Some(state) = state else { return 0 };
-        let (state, units) = self.bucket.give_back(state, here.charge.cost(), taken_at, here.now);
+        let Some(state) = self.converted(here) else { return 0 };
+        let (state, units) = self.numbers.give_back(state, here.charge.cost(), taken_at, here.now);
         self.write(here, state);
         units
     }
 }
 
-impl BucketStep<'_> {
+impl On<'_, Pairs, Bucket> {
     #[inline]
     fn write(&self, here: Here<'_>, state: BucketState) {
         let head = here.head(state.last, state.level);
-        let words = here.epoch.pack(head, self.bucket.fresh_at(state));
+        let words = here.epoch.pack(head, self.numbers.fresh_at(state));
         self.shelf.store(here.place, here.charge, words, here.epoch, here.now);
+    }
+
+    /// The state that is kept, under the numbers in force.
+    #[inline]
+    fn converted(&self, here: Here<'_>) -> Option<BucketState> {
+        match self.state(here) {
+            Held::Current(state) => state,
+            Held::Inherited(old, state) => self.numbers.inherit(old, state, here.now),
+        }
     }
 
     #[inline]
     fn state<'c>(&self, here: Here<'c>) -> Held<'c> {
         let words = match self.shelf.load(here.place, here.charge) {
-            Kept::Nothing => return Held::Nothing,
-            Kept::Unreadable(at) => return Held::Current(self.bucket.exhausted(at)),
-            Kept::Words(words) => words,
+            StoredWords::Nothing => return Held::Current(None),
+            StoredWords::Unreadable(at) => return Held::Current(Some(self.numbers.exhausted(at))),
+            StoredWords::Words(words) => words,
         };
         let head = here.epoch.unpack(words);
         match here.written_under(head) {
-            None => Held::Current(head.bucket()),
+            None => Held::Current(Some(head.bucket())),
             Some(Some(Shape::Bucket(old))) => Held::Inherited(old, head.bucket()),
-            Some(_) => Held::Current(self.bucket.exhausted(head.anchor)),
+            Some(_) => Held::Current(Some(self.numbers.exhausted(head.anchor))),
         }
     }
 }
 
-// === impl QuotaStep ===
-
-impl Step for QuotaStep<'_> {
+impl ShapeStep for On<'_, Pairs, Quota> {
     #[inline]
     fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
-        self.quota.room(self.found(here).0, here.charge.cost(), here.now, here.periods)
+        self.numbers.room(self.found(here).0, here.charge.cost(), here.now, here.periods)
     }
 
     fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
-        self.quota.look(self.found(here).0, here.charge.cost(), here.now, here.periods)
+        self.numbers.look(self.found(here).0, here.charge.cost(), here.now, here.periods)
     }
 
     fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (cost, periods) = (here.charge.cost(), here.periods);
         let (mut state, stamp) = self.found(here);
         if let (Some(state), Place::Cell(_), Period::FirstUse(length)) =
-            (&mut state, here.place, self.quota.period())
+            (&mut state, here.place, self.numbers.period())
             && here.now < state.start.after(*length)
         {
             // The first use of a cell was another key's. Counted from the last use instead, the
@@ -305,12 +295,12 @@ impl Step for QuotaStep<'_> {
         // A state that outlasts the period in force keeps the stamp of its old numbers, which say
         // so.
         let outlasts = match state {
-            Some(state) => self.quota.outlasted_by(state, here.now, periods)?,
+            Some(state) => self.numbers.outlasted_by(state, here.now, periods)?,
             None => false,
         };
-        let (state, reading) = self.quota.take(state, cost, here.now, periods)?;
+        let (state, reading) = self.numbers.take(state, cost, here.now, periods)?;
         let stamp = if outlasts { stamp } else { here.charge.stamp().get() };
-        let head = Head { anchor: state.start, stamp, amount: state.used };
+        let head = EntryHead { anchor: state.start, stamp, amount: state.used };
         let words = here.epoch.pack(head, state.end);
         self.shelf.store(here.place, here.charge, words, here.epoch, here.now);
         Ok(reading)
@@ -318,10 +308,10 @@ impl Step for QuotaStep<'_> {
 
     /// Gives units back; the period of the entry ends when it would have.
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
-        let Kept::Words(words) = self.shelf.load(here.place, here.charge) else { return 0 };
+        let StoredWords::Words(words) = self.shelf.load(here.place, here.charge) else { return 0 };
         let head = here.epoch.unpack(words);
-        let (state, units) = self.quota.give_back(head.quota(), here.charge.cost(), taken_at);
-        let head = Head { amount: state.used, ..head };
+        let (state, units) = self.numbers.give_back(head.quota(), here.charge.cost(), taken_at);
+        let head = EntryHead { amount: state.used, ..head };
         let words = here.epoch.pack(head, here.epoch.fresh_at(words));
         self.shelf.store(here.place, here.charge, words, here.epoch, here.now);
         units
@@ -329,51 +319,49 @@ impl Step for QuotaStep<'_> {
 
     /// A quota from first use stays in a cell that counts: the cell's period is not its own.
     fn stays_in(&self, cell: Cell, here: Here<'_>) -> bool {
-        matches!(self.quota.period(), Period::FirstUse(_))
+        matches!(self.numbers.period(), Period::FirstUse(_))
             && self.shelf.sketch().counts(cell, here.epoch, here.now)
     }
 }
 
-impl QuotaStep<'_> {
+impl On<'_, Pairs, Quota> {
     /// The state that is kept, and the stamp of the numbers it was written under. How much was used
     /// is a fact, whatever those numbers were: they only tell when the period ends.
     fn found(&self, here: Here<'_>) -> (Option<QuotaState>, u16) {
         let words = match self.shelf.load(here.place, here.charge) {
-            Kept::Nothing => return (None, here.charge.stamp().get()),
-            Kept::Unreadable(at) => {
-                return (Some(self.quota.exhausted(at)), here.charge.stamp().get());
+            StoredWords::Nothing => return (None, here.charge.stamp().get()),
+            StoredWords::Unreadable(at) => {
+                return (Some(self.numbers.exhausted(at)), here.charge.stamp().get());
             }
-            Kept::Words(words) => words,
+            StoredWords::Words(words) => words,
         };
         let head = here.epoch.unpack(words);
         let state = match here.written_under(head) {
             None => head.quota(),
             Some(Some(Shape::Quota(old))) => old.ending(head.quota()),
-            Some(_) => self.quota.exhausted(head.anchor),
+            Some(_) => self.numbers.exhausted(head.anchor),
         };
         (Some(state), head.stamp)
     }
 }
 
-// === impl WindowStep ===
-
-impl Step for WindowStep<'_> {
+impl ShapeStep for On<'_, Wides, Window> {
     fn room(&self, here: Here<'_>) -> Result<Room, Stale> {
-        Ok(self.window.room(self.state(here).as_ref(), here.charge.cost(), here.now))
+        Ok(self.numbers.room(self.state(here).as_ref(), here.charge.cost(), here.now))
     }
 
     fn look(&self, here: Here<'_>) -> Result<Reading, Stale> {
-        Ok(self.window.look(self.state(here).as_ref(), here.charge.cost(), here.now))
+        Ok(self.numbers.look(self.state(here).as_ref(), here.charge.cost(), here.now))
     }
 
     fn take(&self, here: Here<'_>) -> Result<Reading, Stale> {
         let (mut state, mut reading) =
-            self.window.take(self.state(here).as_ref(), here.charge.cost(), here.now);
+            self.numbers.take(self.state(here).as_ref(), here.charge.cost(), here.now);
         if let (WindowState::Grid(grid), Place::Cell(_)) = (&mut state, here.place) {
             // A cell may deny, but a backoff would hit keys that did nothing.
             grid.until = Timestamp::ZERO;
             reading.backoff = Span::ZERO;
-            reading.wait = self.window.room(Some(&state), here.charge.cost(), here.now).wait();
+            reading.wait = self.numbers.room(Some(&state), here.charge.cost(), here.now).wait();
         }
         self.write(here, &state);
         Ok(reading)
@@ -381,30 +369,30 @@ impl Step for WindowStep<'_> {
 
     fn give_back(&self, here: Here<'_>, taken_at: Timestamp) -> u64 {
         let Some(state) = self.state(here) else { return 0 };
-        let (state, units) = self.window.give_back(&state, here.charge.cost(), taken_at, here.now);
+        let (state, units) = self.numbers.give_back(&state, here.charge.cost(), taken_at, here.now);
         self.write(here, &state);
         units
     }
 }
 
-impl WindowStep<'_> {
+impl On<'_, Wides, Window> {
     fn write(&self, here: Here<'_>, state: &WindowState) {
         let stamp = here.charge.stamp().get();
-        let words = here.epoch.pack_window(state, stamp, self.window.fresh_at(state));
+        let words = here.epoch.pack_window(state, stamp, self.numbers.fresh_at(state));
         self.shelf.store(here.place, here.charge, words, here.epoch, here.now);
     }
 
     fn state(&self, here: Here<'_>) -> Option<WindowState> {
         let words: [u64; WIDE] = match self.shelf.load(here.place, here.charge) {
-            Kept::Nothing => return None,
-            Kept::Unreadable(at) => return Some(self.window.exhausted(at)),
-            Kept::Words(words) => words,
+            StoredWords::Nothing => return None,
+            StoredWords::Unreadable(at) => return Some(self.numbers.exhausted(at)),
+            StoredWords::Words(words) => words,
         };
         let (head, state) = here.epoch.unpack_window(&words);
         match here.written_under(head) {
             None => Some(state),
-            Some(Some(Shape::Window(old))) => Some(self.window.inherit(old, &state)),
-            Some(_) => Some(self.window.exhausted(head.anchor)),
+            Some(Some(Shape::Window(old))) => Some(self.numbers.inherit(old, &state)),
+            Some(_) => Some(self.numbers.exhausted(head.anchor)),
         }
     }
 }
@@ -413,14 +401,14 @@ impl WindowStep<'_> {
 
 impl<'c> Here<'c> {
     #[inline]
-    fn head(&self, anchor: Timestamp, amount: u64) -> Head {
-        Head { anchor, stamp: self.charge.stamp().get(), amount }
+    fn head(&self, anchor: Timestamp, amount: u64) -> EntryHead {
+        EntryHead { anchor, stamp: self.charge.stamp().get(), amount }
     }
 
     /// `None` if the state was written under the numbers in force; otherwise the shape it was
     /// written under, if that is known.
     #[inline]
-    fn written_under(&self, head: Head) -> Option<Option<&'c Shape>> {
+    fn written_under(&self, head: EntryHead) -> Option<Option<&'c Shape>> {
         let charge = self.charge;
         (head.stamp != charge.stamp().get()).then(|| charge.written_under(head.stamp))
     }

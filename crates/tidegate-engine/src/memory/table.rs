@@ -19,7 +19,7 @@
 //! groups locks them in ascending order, so no two threads wait for each other.
 
 use super::entry::{Epoch, PAIR};
-use crate::sync::{AtomicU64, Ordering, wait, zeroed_words};
+use crate::sync::{AtomicU64, Ordering, wait, zeroed};
 use tidegate_core::Timestamp;
 
 /// Words in a cache line pair, the unit groups are aligned to.
@@ -58,7 +58,7 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
     /// spread evenly, and because a key in its first home is found in one look.
     pub(crate) fn new(keys: usize) -> Self {
         let groups = keys.saturating_mul(7).div_ceil(4 * WAYS).clamp(1, u32::MAX as usize);
-        let words = zeroed_words(groups * Self::STRIDE + ALIGNMENT);
+        let words = zeroed::<AtomicU64>(groups * Self::STRIDE + ALIGNMENT);
         let misaligned = words.as_ptr().addr() / size_of::<AtomicU64>() % ALIGNMENT;
         Self { words, base: (ALIGNMENT - misaligned) % ALIGNMENT, groups: groups as u64 }
     }
@@ -135,8 +135,11 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
     /// Writes a locked entry, which belongs to the key from now on.
     #[inline]
     pub(crate) fn store(&self, slot: Slot, digest: u64, words: [u64; WORDS]) {
-        self.group(slot.group)[Self::tag(slot.way)].store(digest, Ordering::Relaxed);
-        self.overwrite(slot, words);
+        let entry = &self.group(slot.group)[Self::tag(slot.way)..][..Self::ENTRY];
+        entry[0].store(digest, Ordering::Relaxed);
+        for (place, word) in entry[1..].iter().zip(words) {
+            place.store(word, Ordering::Relaxed);
+        }
     }
 
     /// Empties a locked entry, as if it had never been used.
@@ -167,14 +170,6 @@ impl<const WORDS: usize, const WAYS: usize> Table<WORDS, WAYS> {
             let tag = self.group(group)[Self::tag(way)].load(Ordering::Relaxed);
             (Slot { group, way }, tag)
         })
-    }
-
-    #[inline]
-    fn overwrite(&self, slot: Slot, words: [u64; WORDS]) {
-        let places = &self.group(slot.group)[Self::tag(slot.way) + 1..][..WORDS];
-        for (place, word) in places.iter().zip(words) {
-            place.store(word, Ordering::Relaxed);
-        }
     }
 
     /// The lock of a group.

@@ -10,7 +10,7 @@ use tidegate_core::{
 };
 use tidegate_engine::{Engine, Event, ready};
 pub(crate) use tidegate_test::stub::Call as Op;
-use tidegate_test::stub::{Stub, Wire};
+use tidegate_test::stub::{Stub, StubWire};
 
 /// The time all worlds begin at.
 pub(crate) const START: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
@@ -89,7 +89,7 @@ impl World {
         world
     }
 
-    pub(crate) fn wire(&self) -> &Wire {
+    pub(crate) fn wire(&self) -> &StubWire {
         self.engine.store().wire()
     }
 

@@ -16,6 +16,7 @@ mod examples;
 mod golden;
 mod loaded;
 mod made;
+mod scale;
 mod schema;
 mod versions;
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use tidegate_core::{Case, Digests, Kind, ManualClock, Span, Subject};
+use tidegate_core::{Case, Digests, ManualClock, ShapeKind, Span, Subject};
 use tidegate_engine::memory::MemoryStore;
 use tidegate_engine::{Engine, ready};
 
@@ -72,7 +72,7 @@ fn t11_keys_chosen_to_collide_are_bounded_and_harm_nobody_else() {
     let world = World::new(room_for(BUDGET), per_user(bucket(1, Span::DAY, 2)));
     let given = |user: &u64| world.admitted_of(5, &Subject::new().user(&user.to_le_bytes()));
     let attack: Vec<usize> = attackers.iter().map(given).collect();
-    let held = world.engine.store().usage().of(Kind::Bucket);
+    let held = world.engine.store().usage().of(ShapeKind::Bucket);
     assert_eq!(held, PLACES, "they do collide; if not, `homes` no longer is what the table does");
     assert!(attack.iter().all(|given| *given <= 2), "none got more than its limit: {attack:?}");
     assert!(attack[..PLACES].iter().all(|given| *given == 2), "the first have places of their own");
@@ -97,5 +97,5 @@ fn t11_keys_chosen_for_one_secret_do_not_collide_under_another() {
         let mut case = Case::new(&set.policies()[0], &subject);
         assert!(ready(engine.decide(&mut case)).unwrap().unwrap().is_admitted());
     }
-    assert_eq!(engine.store().usage().of(Kind::Bucket), attackers.len());
+    assert_eq!(engine.store().usage().of(ShapeKind::Bucket), attackers.len());
 }

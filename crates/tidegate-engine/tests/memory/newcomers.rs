@@ -4,7 +4,7 @@
 //! Refusing everybody when the table is full lets one attacker lock everybody out; evicting lets him
 //! wash counters away. What is left is a share: as many cells as a limit has, each at its rate.
 
-use tidegate_core::{Dimension, Kind, PolicySet, Shape, Span, Subject};
+use tidegate_core::{Dimension, PolicySet, Shape, ShapeKind, Span, Subject};
 
 use crate::world::{
     Dice, World, bucket, limit, per_user, quota, quota_since_first_use, room_for, spec, window,
@@ -32,7 +32,7 @@ fn t14_newcomers_are_served_during_a_flood() {
     for _ in 0..20 * ROOM {
         world.admits_by(1, &Subject::new().org(&dice.next().to_le_bytes()));
     }
-    let held = world.engine.store().usage().of(Kind::Bucket);
+    let held = world.engine.store().usage().of(ShapeKind::Bucket);
     assert_eq!(held, ROOM, "one network gets what the table was made for");
     // Those we care for ask once; so do the others.
     let (mut flood, mut honest, mut asked, mut scarcest) = (0, 0, 0, u64::MAX);

@@ -2,7 +2,7 @@
 //!
 //! The smallest cases in which keys that share a batch, a cell or a reload could lose a charge.
 
-use tidegate_core::{Dimension, Kind, Override, PolicySet, Shape, Span, Subject};
+use tidegate_core::{Dimension, Override, PolicySet, Shape, ShapeKind, Span, Subject};
 
 use crate::world::{
     ONE_GROUP, START, World, attempts, bucket, ladder, limit, per_user, policy, quota,
@@ -37,7 +37,7 @@ fn overflowing(shape: Shape, vips: Option<Shape>, occupied: Span) -> World {
 
 /// A few users for every cell of so small a store ask once each: all are charged, none is used up.
 fn crowd_asks(world: &World) {
-    let held = |world: &World| Kind::ALL.map(|kind| world.engine.store().usage().of(kind));
+    let held = |world: &World| ShapeKind::ALL.map(|kind| world.engine.store().usage().of(kind));
     let before = held(world);
     for user in 0..CROWD {
         world.admits(&Subject::new().user(&user.to_le_bytes()));
@@ -173,7 +173,7 @@ fn a_quota_whose_period_began_before_the_store_is_forgotten_with_its_period() {
     let week = 7 * Span::DAY.as_micros();
     let end = (START.as_micros() / week + 1) * week;
     world.clock.set(START.after(Span::from_micros(end - START.as_micros() + week / 16)));
-    assert_eq!(world.engine.store().usage().of(Kind::Quota), 0, "the week is over");
+    assert_eq!(world.engine.store().usage().of(ShapeKind::Quota), 0, "the week is over");
 }
 
 #[test]

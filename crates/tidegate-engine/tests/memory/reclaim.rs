@@ -3,7 +3,7 @@
 //! The same requests go to a small store, through which thousands of keys pass, and to one so large
 //! that every key keeps its place. As long as those in use fit, nobody can tell the two apart.
 
-use tidegate_core::{Dimension, Kind, PolicySet, Shape, Span, Subject};
+use tidegate_core::{Dimension, PolicySet, Shape, ShapeKind, Span, Subject};
 use tidegate_engine::memory::Budget;
 
 use crate::world::{
@@ -67,7 +67,8 @@ fn p95_reclaim_changes_no_decision() {
         assert!(keys > 10 * places, "seed {seed}: places are taken over many times");
         small.clock.advance(Span::from_secs(30));
         let usage = small.engine.store().usage();
-        let held = [usage.of(Kind::Bucket), usage.of(Kind::Quota), usage.of(Kind::Window)];
+        let held =
+            [usage.of(ShapeKind::Bucket), usage.of(ShapeKind::Quota), usage.of(ShapeKind::Window)];
         assert_eq!(held, [0, 0, 0], "what is as good as new takes no place");
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tidegate_core::{Dimension, Kind, PolicySet, PolicySpec, Span, Subject};
+use tidegate_core::{Dimension, PolicySet, PolicySpec, ShapeKind, Span, Subject};
 use tidegate_engine::memory::Budget;
 
 use crate::world::{Dice, START, World, bucket, limit, name, quota, spec, together, window};
@@ -111,7 +111,7 @@ fn t13_victims_stay_exact_through_a_flood() {
     let usage = flooded.engine.store().usage();
     println!("{admitted} of {FLOOD} keys of the flood were admitted; {usage:?}");
     assert!(
-        usage.of(Kind::Bucket) >= 20_000 && usage.of(Kind::Quota) >= 20_000,
+        usage.of(ShapeKind::Bucket) >= 20_000 && usage.of(ShapeKind::Quota) >= 20_000,
         "the tables hold what they were made for: {usage:?}"
     );
 }

@@ -1,10 +1,10 @@
 //! The answers of the admin listener, as JSON documents.
 
 use serde::Serialize;
-use tidegate_core::{Amended, Block, Timestamp};
-use tidegate_engine::{BlockEntry, BlockList, Change};
+use tidegate_core::{Amended, Block, Level, Name, Timestamp};
+use tidegate_engine::{BlockList, Change};
 
-use crate::wire::instant::Instant;
+use crate::wire::answers::{Displayed, WireInstant};
 
 /// One page of the list of blocks in force.
 #[derive(Serialize)]
@@ -18,9 +18,9 @@ pub(crate) struct BlocksAnswer {
 #[derive(Serialize)]
 struct ListedAnswer {
     /// The policy of the limit; null if several policies share the limit, or it is no longer in force.
-    policy: Option<String>,
+    policy: Option<Displayed<Name>>,
     /// The limit of the counter; null if it is no longer in force.
-    limit: Option<String>,
+    limit: Option<Displayed<Name>>,
     key: String,
     #[serde(flatten)]
     block: BlockAnswer,
@@ -28,15 +28,15 @@ struct ListedAnswer {
 
 /// The answer to a block, unblock or reset: what became of each counter.
 #[derive(Serialize)]
-pub(crate) struct ChangesAnswer {
+pub(crate) struct ChangesAnswer<'a> {
     /// The policy of the counters; null if the counter was named by its key.
-    policy: Option<String>,
-    changes: Vec<ChangeAnswer>,
+    policy: Option<Displayed<&'a Name>>,
+    changes: Vec<ChangeAnswer<'a>>,
 }
 
 #[derive(Serialize)]
-struct ChangeAnswer {
-    limit: Option<String>,
+struct ChangeAnswer<'a> {
+    limit: Option<Displayed<&'a Name>>,
     /// Whether there was anything to change.
     changed: bool,
     /// The block in force on the counter now, whether an operator or the limit began it.
@@ -47,8 +47,8 @@ struct ChangeAnswer {
 #[derive(Serialize)]
 struct BlockAnswer {
     scope: &'static str,
-    level: Option<String>,
-    until: Instant,
+    level: Option<Displayed<Level>>,
+    until: WireInstant,
     /// Seconds until the block ends, rounded up.
     ends_in: u64,
     ends_in_us: u64,
@@ -58,30 +58,22 @@ struct BlockAnswer {
 
 impl BlocksAnswer {
     pub(super) fn new(blocks: BlockList) -> Self {
-        let list = blocks.list.into_iter().map(|entry| ListedAnswer::new(entry, blocks.at));
-        Self { blocks: list.collect(), next: blocks.next }
-    }
-}
-
-impl ListedAnswer {
-    fn new(entry: BlockEntry, now: Timestamp) -> Self {
-        Self {
-            policy: entry.policy.map(|name| name.to_string()),
-            limit: entry.limit.map(|name| name.to_string()),
+        let list = blocks.list.into_iter().map(|entry| ListedAnswer {
+            policy: entry.policy.map(Displayed),
+            limit: entry.limit.map(Displayed),
             key: entry.key,
-            block: BlockAnswer::new(entry.block, now),
-        }
+            block: BlockAnswer::new(entry.block, blocks.at),
+        });
+        Self { blocks: list.collect(), next: blocks.next }
     }
 }
 
 // === impl ChangesAnswer ===
 
-impl ChangesAnswer {
-    pub(super) fn of(policy: &str, changes: &[Change]) -> Self {
-        let changes = changes
-            .iter()
-            .map(|change| ChangeAnswer::new(Some(change.limit.to_string()), change.amended));
-        Self { policy: Some(policy.to_owned()), changes: changes.collect() }
+impl<'a> ChangesAnswer<'a> {
+    pub(super) fn of(policy: &'a Name, changes: &'a [Change]) -> Self {
+        let change = |change: &'a Change| ChangeAnswer::new(Some(&change.limit), change.amended);
+        Self { policy: Some(Displayed(policy)), changes: changes.iter().map(change).collect() }
     }
 
     pub(super) fn listed(amended: Amended) -> Self {
@@ -89,10 +81,10 @@ impl ChangesAnswer {
     }
 }
 
-impl ChangeAnswer {
-    fn new(limit: Option<String>, amended: Amended) -> Self {
+impl<'a> ChangeAnswer<'a> {
+    fn new(limit: Option<&'a Name>, amended: Amended) -> Self {
         let block = amended.block.map(|block| BlockAnswer::new(block, amended.at));
-        Self { limit, changed: amended.changed, block }
+        Self { limit: limit.map(Displayed), changed: amended.changed, block }
     }
 }
 
@@ -103,8 +95,8 @@ impl BlockAnswer {
         let rest = block.until.since(now);
         Self {
             scope: block.scope.name(),
-            level: block.level.map(|level| level.to_string()),
-            until: Instant(block.until),
+            level: block.level.map(Displayed),
+            until: WireInstant(block.until),
             ends_in: rest.as_secs_ceil(),
             ends_in_us: rest.as_micros(),
         }

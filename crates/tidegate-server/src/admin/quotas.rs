@@ -4,15 +4,17 @@
 //! charged.
 
 use serde::Serialize;
-use tidegate_core::{Case, Decision, Dimension, Explanation, Kind as ShapeKind, Policy, Store};
+use tidegate_core::{
+    Case, Decision, Dimension, Explanation, Limit, Policy, Shape, ShapeKind, Store,
+};
 use tidegate_engine::DecideError;
 
-use super::{requests, verbs};
-use crate::answer::Answer;
-use crate::problem::{Kind, Problem};
+use super::requests;
+use crate::answer::{self, Answer};
 use crate::routes::undecided;
-use crate::state::Worker;
-use crate::wire::instant::Instant;
+use crate::state::ServerState;
+use crate::wire::answers::WireInstant;
+use tidegate_tower::answer::{Code, Problem};
 
 /// The quotas that count a subject, policy by policy.
 #[derive(Serialize)]
@@ -31,54 +33,52 @@ struct QuotaAnswer {
     capacity: u64,
     remaining: u64,
     /// When the quota is full again: nothing counted so far counts after that.
-    reset_at: Instant,
+    reset_at: WireInstant,
     /// Seconds until `reset_at`, rounded up.
     reset_after: u64,
 }
 
 /// Lists what is left of each quota that an organisation has.
 pub(crate) async fn quotas<S: Store + 'static>(
-    worker: &Worker<S>,
+    shared: &ServerState<S>,
     query: &str,
 ) -> Result<Answer, Problem> {
     let facts = requests::quotas(query)?;
     let subject = facts.subject();
-    let engine = &worker.shared.engine;
+    let engine = &shared.engine;
     let set = engine.policies();
     let mut quotas = Vec::new();
-    for policy in set.policies().iter().filter(|policy| has_quota(policy)) {
+    let has_quota = |policy: &&Policy| policy.limits().iter().any(|it| is_quota(it, it.shape()));
+    for policy in set.policies().iter().filter(has_quota) {
         let mut case = Case::new(policy, &subject);
         match engine.peek(&mut case).await {
             Ok(decision) if decision.failsafe().is_some() => {
-                return Err(Kind::StoreFailed.problem("the counters cannot be read"));
+                return Err(Code::StoreFailed.problem("the counters cannot be read"));
             }
             Ok(decision) => quotas.extend(told(&decision)),
             Err(DecideError::NothingApplies { .. }) => {}
             Err(error @ DecideError::Overloaded) => return Err(undecided(&error)),
         }
     }
-    Ok(verbs::told(&QuotasAnswer { quotas }))
+    Ok(answer::document(&QuotasAnswer { quotas }))
 }
 
-fn has_quota(policy: &Policy) -> bool {
-    policy.limits().iter().any(|limit| {
-        limit.shape().kind() == ShapeKind::Quota && limit.scope().contains(Dimension::Org)
-    })
+/// Whether a limit of this shape is a quota of organisations.
+fn is_quota(limit: &Limit, shape: &Shape) -> bool {
+    shape.kind() == ShapeKind::Quota && limit.scope().contains(Dimension::Org)
 }
 
 fn told(decision: &Decision<'_>) -> impl Iterator<Item = QuotaAnswer> {
     let (policy, at) = (decision.policy().name(), decision.decided_at());
-    let is_quota = |said: &Explanation<'_>| {
-        let of_org = said.limit.scope().contains(Dimension::Org);
-        of_org && said.shape.kind() == ShapeKind::Quota && !said.limit.is_shadow()
-    };
-    decision.explain().filter(is_quota).map(move |said| QuotaAnswer {
+    let is_told =
+        |said: &Explanation<'_>| is_quota(said.limit, said.shape) && !said.limit.is_shadow();
+    decision.explain().filter(is_told).map(move |said| QuotaAnswer {
         policy: policy.to_string(),
         limit: said.limit.name().to_string(),
         by: said.limit.scope().to_string(),
         capacity: said.shape.capacity(),
         remaining: said.reading.remaining.max(0).unsigned_abs(),
-        reset_at: Instant(at.after(said.reading.reset_after)),
+        reset_at: WireInstant(at.after(said.reading.reset_after)),
         reset_after: said.reading.reset_after.as_secs_ceil(),
     })
 }

@@ -10,12 +10,12 @@ use tidegate_core::{Case, Level, Page, Span};
 use tidegate_engine::{Change, OperateError};
 
 use super::answers::{BlocksAnswer, ChangesAnswer};
-use super::requests::{self, Lift, Target};
+use super::requests::{self, Lift, OrderTarget};
 use crate::answer::{self, Answer};
-use crate::problem::{Kind, Problem};
-use crate::routes::{unknown_policy, write};
-use crate::state::Worker;
+use crate::routes::unknown_policy;
+use crate::state::ServerState;
 use tidegate_core::Store;
+use tidegate_tower::answer::{Code, Problem};
 
 /// An operation on the counters of a subject.
 #[derive(Clone, Copy, Debug)]
@@ -27,61 +27,61 @@ enum Verb {
 
 /// Lists the blocks that hold, a page at a time.
 pub(crate) async fn blocks<S: Store + 'static>(
-    worker: &Worker<S>,
+    shared: &ServerState<S>,
     query: &str,
 ) -> Result<Answer, Problem> {
     let listing = requests::listing(query)?;
     let page = Page { after: listing.after.as_deref(), at_most: listing.at_most };
-    let blocks = worker.shared.engine.blocks(page).await;
+    let blocks = shared.engine.blocks(page).await;
     let blocks = blocks.map_err(|error| undone(&error, "/after", &[]))?;
-    Ok(told(&BlocksAnswer::new(blocks)))
+    Ok(answer::document(&BlocksAnswer::new(blocks)))
 }
 
 /// Blocks a subject: it is refused for a while.
 pub(crate) async fn block<S: Store + 'static>(
-    worker: &Worker<S>,
+    shared: &ServerState<S>,
     peer: IpAddr,
     body: &[u8],
 ) -> Result<Answer, Problem> {
     let (target, lasts, level) = requests::block(body)?;
-    operated(worker, peer, Verb::Block(lasts, level), &target).await
+    operated(shared, peer, Verb::Block(lasts, level), &target).await
 }
 
 /// Lifts the blocks of a subject, or one from the list.
 pub(crate) async fn unblock<S: Store + 'static>(
-    worker: &Worker<S>,
+    shared: &ServerState<S>,
     peer: IpAddr,
     body: &[u8],
 ) -> Result<Answer, Problem> {
     match requests::unblock(body)? {
-        Lift::Of(target) => operated(worker, peer, Verb::Unblock, &target).await,
+        Lift::Of(target) => operated(shared, peer, Verb::Unblock, &target).await,
         Lift::Listed(key) => {
-            let amended = worker.shared.engine.unblock_listed(&key).await;
+            let amended = shared.engine.unblock_listed(&key).await;
             let amended = amended.map_err(|error| undone(&error, "/key", &[]))?;
             let (verb, changed) = (Verb::Unblock.name(), amended.changed);
             tracing::info!(%peer, verb, changed, "operator changed a block, chosen from the list");
-            Ok(told(&ChangesAnswer::listed(amended)))
+            Ok(answer::document(&ChangesAnswer::listed(amended)))
         }
     }
 }
 
 /// Resets the counters of a subject: what was counted is forgotten.
 pub(crate) async fn reset<S: Store + 'static>(
-    worker: &Worker<S>,
+    shared: &ServerState<S>,
     peer: IpAddr,
     body: &[u8],
 ) -> Result<Answer, Problem> {
-    operated(worker, peer, Verb::Reset, &requests::reset(body)?).await
+    operated(shared, peer, Verb::Reset, &requests::reset(body)?).await
 }
 
 /// Applies a verb to the counters of a subject, logs the changes, and answers with them.
 async fn operated<S: Store + 'static>(
-    worker: &Worker<S>,
+    shared: &ServerState<S>,
     peer: IpAddr,
     verb: Verb,
-    target: &Target<'_>,
+    target: &OrderTarget<'_>,
 ) -> Result<Answer, Problem> {
-    let engine = &worker.shared.engine;
+    let engine = &shared.engine;
     let set = engine.policies();
     let policy = set.get(&target.policy).ok_or_else(|| unknown_policy(&set, &target.policy))?;
     let subject = target.facts.subject();
@@ -107,13 +107,7 @@ async fn operated<S: Store + 'static>(
             %peer, verb, %policy, %limit, changed, "operator changed the counters of a subject"
         );
     }
-    Ok(told(&ChangesAnswer::of(policy.name().as_str(), &changes)))
-}
-
-pub(super) fn told(answer: &impl serde::Serialize) -> Answer {
-    let mut document = Vec::with_capacity(256);
-    write(&mut document, answer);
-    answer::json(document)
+    Ok(answer::document(&ChangesAnswer::of(policy.name(), &changes)))
 }
 
 /// The problem when no limit of the policy counts the subject.
@@ -129,7 +123,7 @@ fn nobody(verb: Verb) -> Problem {
              pass the facts that it counts by"
         }
     };
-    Kind::NothingApplies.problem(detail).about("/subject")
+    Code::NothingApplies.problem(detail).about("/subject")
 }
 
 /// The problem for a verb that failed. `field` is the field that named the limit or the place in the
@@ -138,17 +132,17 @@ fn nobody(verb: Verb) -> Problem {
 fn undone(error: &OperateError, field: &'static str, limits: &[&str]) -> Problem {
     match error {
         OperateError::NoSuchLimit { limit, .. } => {
-            let meant = nearest(limit, limits.iter().copied()).map(ToOwned::to_owned);
-            Kind::InvalidField.problem(error.to_string()).about(field).suggesting(meant)
+            let meant = nearest(limit, limits.iter().copied());
+            Code::InvalidField.problem(error.to_string()).about(field).suggesting(meant)
         }
         OperateError::NotCounted { .. } => {
-            Kind::NothingApplies.problem(error.to_string()).about("/subject")
+            Code::NothingApplies.problem(error.to_string()).about("/subject")
         }
         OperateError::Ambiguous(0, _) => nobody(Verb::Unblock),
         OperateError::NotBlockable { .. }
         | OperateError::Ambiguous(..)
-        | OperateError::NotListed => Kind::InvalidField.problem(error.to_string()).about(field),
-        OperateError::Store(_) => Kind::StoreFailed.problem(error.to_string()),
+        | OperateError::NotListed => Code::InvalidField.problem(error.to_string()).about(field),
+        OperateError::Store(_) => Code::StoreFailed.problem(error.to_string()),
     }
 }
 

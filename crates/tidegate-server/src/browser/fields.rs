@@ -9,20 +9,20 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fields<'h> {
     /// `Host`: the server that the request is for.
-    pub(crate) host: Found<'h>,
+    pub(crate) host: FieldFound<'h>,
     /// `Origin`: the origin of the page that has sent the request, if a page has.
-    pub(crate) origin: Found<'h>,
+    pub(crate) origin: FieldFound<'h>,
     /// `Sec-Fetch-Site`: how the browser relates the origin of the sending page to that of the server.
-    pub(crate) fetch_site: Found<'h>,
+    pub(crate) fetch_site: FieldFound<'h>,
     /// `Content-Type`: the declared type of the body.
-    pub(crate) content_type: Found<'h>,
+    pub(crate) content_type: FieldFound<'h>,
     /// Whether the body is compressed, or encoded in another way.
     pub(crate) encoded: bool,
 }
 
 /// How often a header field is in a head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Found<'h> {
+pub(crate) enum FieldFound<'h> {
     /// The field is not there.
     #[default]
     No,
@@ -54,15 +54,16 @@ impl<'h> Fields<'h> {
                 fields.encoded |= name == CONTENT_ENCODING && value != "identity";
                 continue;
             };
-            *found = if *found == Found::No { Found::Once(value) } else { Found::Twice };
+            *found =
+                if *found == FieldFound::No { FieldFound::Once(value) } else { FieldFound::Twice };
         }
         fields
     }
 }
 
-// === impl Found ===
+// === impl FieldFound ===
 
-impl<'h> Found<'h> {
+impl<'h> FieldFound<'h> {
     /// The value of a field that is there exactly once.
     pub(crate) const fn once(self) -> Option<&'h HeaderValue> {
         match self {

@@ -66,6 +66,7 @@ pub(super) fn problem() -> Value {
         "title": "Invalid field",
         "status": 400,
         "detail": "a cost of 0 counts nothing; the smallest cost is 1",
+        "code": "request.invalid_field",
         "field": "/cost",
     })
 }

@@ -11,12 +11,12 @@ use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::examples;
-use crate::problem::Problem;
 use crate::routes::ReadyAnswer;
 use crate::wire::answers::{DecisionAnswer, SettledAnswer};
 use crate::wire::ask::MAX_FACT;
 use crate::wire::listing::{ExplainAnswer, PoliciesAnswer};
 use crate::wire::requests::MAX_BATCH;
+use tidegate_tower::answer::Code;
 
 type Named = (String, RefOr<Schema>);
 
@@ -28,13 +28,13 @@ pub(super) fn all() -> Vec<Named> {
         ("Batch".to_owned(), batch().into()),
         ("Settlement".to_owned(), settlement().into()),
         ("BatchResults".to_owned(), batch_results().into()),
+        ("Problem".to_owned(), problem().into()),
     ];
     add::<DecisionAnswer<'static>>(&mut all);
     add::<SettledAnswer>(&mut all);
     add::<PoliciesAnswer<'static>>(&mut all);
     add::<ExplainAnswer<'static>>(&mut all);
     add::<ReadyAnswer>(&mut all);
-    add::<Problem>(&mut all);
     let block = all.iter_mut().find(|(name, _)| name == "Block");
     if let Some((_, RefOr::T(Schema::Object(block)))) = block {
         block.examples.push(examples::block());
@@ -87,8 +87,7 @@ fn batch() -> Object {
 }
 
 fn settlement() -> Object {
-    let ticket = ObjectBuilder::new()
-        .schema_type(Type::String)
+    let ticket = text()
         .max_length(Some(Ticket::MAX_TEXT))
         .description(Some("The ticket that came with the decision"));
     strict()
@@ -118,7 +117,42 @@ fn batch_results() -> Object {
         .build()
 }
 
+/// The schema of a problem document, whose writer knows no schemas.
+fn problem() -> Object {
+    let whole = || ObjectBuilder::new().schema_type(Type::Integer);
+    let at = "At the gate, when the request was refused, by the clock of the store, or of the server if \
+              the store did not decide";
+    let date_time = SchemaFormat::KnownFormat(KnownFormat::DateTime);
+    let codes = Some(Code::ALL.map(Code::name));
+    let members = [
+        ("type", text(), "The kind of problem; `about:blank` where the status says it all"),
+        ("title", text(), "The kind in words, the same for every problem of its kind"),
+        ("status", whole().minimum(Some(400.0)).maximum(Some(599.0)), "The HTTP status"),
+        ("code", text().enum_values(codes), "The reason, for programs that branch on it"),
+        ("detail", text(), "What is wrong this time, and what to do about it"),
+        ("field", text(), "The field that is wrong, as a JSON pointer into the body or query"),
+        ("suggestion", text(), "The name that may have been meant"),
+        ("retry_after", whole().minimum(Some(0.0)), "Seconds until it makes sense to ask again"),
+        ("request_id", text(), "At the gate, the id of the request, as in `X-Request-Id`"),
+        ("timestamp", text().format(Some(date_time)), at),
+    ];
+    let object = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some("What is wrong, and where"));
+    let required = ["type", "title", "status", "code"];
+    let object = required.into_iter().fold(object, ObjectBuilder::required);
+    let add = |object: ObjectBuilder, (name, schema, what): (&str, ObjectBuilder, _)| {
+        object.property(name, schema.description(Some(what)))
+    };
+    members.into_iter().fold(object, add).build()
+}
+
 // === their parts ===
+
+/// Any text.
+pub(super) fn text() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String)
+}
 
 /// An object with no other properties than those named.
 fn strict() -> ObjectBuilder {
@@ -129,8 +163,7 @@ fn strict() -> ObjectBuilder {
 
 /// The schema of a policy's name.
 pub(super) fn policy() -> ObjectBuilder {
-    ObjectBuilder::new()
-        .schema_type(Type::String)
+    text()
         .min_length(Some(1))
         .max_length(Some(Name::MAX_LEN))
         .pattern(Some("^[a-z0-9_.-]+$"))
@@ -140,7 +173,6 @@ pub(super) fn policy() -> ObjectBuilder {
 
 /// The schema of a fact.
 pub(super) fn fact(dimension: Dimension) -> Schema {
-    let text = || ObjectBuilder::new().schema_type(Type::String);
     let meaning = Some(dimension.meaning());
     let example = [json!(dimension.example())];
     match dimension.values() {

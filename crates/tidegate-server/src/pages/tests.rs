@@ -31,7 +31,7 @@ fn never() -> impl FnOnce() -> Option<Bytes> + Send + 'static {
 
 #[test]
 fn t12_a_page_is_made_once_a_second_and_shared() {
-    let (page, set) = (Arc::new(Page::default()), set());
+    let (page, set) = (Arc::new(SharedPage::default()), set());
     runtime().block_on(async {
         let first = page.read(at(&set, 0), text("first")).await.unwrap();
         let again = page.read(at(&set, 999), never()).await.unwrap();
@@ -46,7 +46,7 @@ fn t12_a_page_is_made_once_a_second_and_shared() {
 
 #[test]
 fn a_page_of_other_policies_is_another_page() {
-    let (page, before, after) = (Arc::new(Page::default()), set(), set());
+    let (page, before, after) = (Arc::new(SharedPage::default()), set(), set());
     runtime().block_on(async {
         assert_eq!(page.read(at(&before, 0), text("before")).await.unwrap(), "before");
         assert_eq!(page.read(at(&after, 0), text("after")).await.unwrap(), "after");
@@ -56,7 +56,7 @@ fn a_page_of_other_policies_is_another_page() {
 
 #[test]
 fn t12_while_a_page_is_made_others_are_given_the_one_before() {
-    let (page, set) = (Arc::new(Page::default()), set());
+    let (page, set) = (Arc::new(SharedPage::default()), set());
     runtime().block_on(async {
         page.read(at(&set, 0), text("old")).await.unwrap();
         let turn = page.turn().unwrap();
@@ -68,7 +68,7 @@ fn t12_while_a_page_is_made_others_are_given_the_one_before() {
 
 #[test]
 fn who_finds_none_waits_for_the_one_that_is_made_and_not_for_ever() {
-    let (page, set, reloaded) = (Arc::new(Page::default()), set(), set());
+    let (page, set, reloaded) = (Arc::new(SharedPage::default()), set(), set());
     runtime().block_on(async {
         let turn = page.turn().unwrap();
         let waiting = page.read(at(&set, 0), never());
@@ -84,7 +84,7 @@ fn who_finds_none_waits_for_the_one_that_is_made_and_not_for_ever() {
 
 #[test]
 fn a_turn_that_made_nothing_ends_and_the_next_in_line_takes_it() {
-    let (page, set) = (Arc::new(Page::default()), set());
+    let (page, set) = (Arc::new(SharedPage::default()), set());
     runtime().block_on(async {
         assert_eq!(page.read(at(&set, 0), || None).await, Err(NoPage::Failed));
         assert_eq!(page.read(at(&set, 0), || panic!("on purpose")).await, Err(NoPage::Failed));
@@ -97,7 +97,7 @@ fn a_turn_that_made_nothing_ends_and_the_next_in_line_takes_it() {
 
 #[test]
 fn t12_of_many_at_once_one_makes_it() {
-    let (page, set, made) = (Arc::new(Page::default()), set(), Arc::new(AtomicUsize::new(0)));
+    let (page, set, made) = (Arc::new(SharedPage::default()), set(), Arc::new(AtomicUsize::new(0)));
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {

@@ -1,134 +1,108 @@
 //! `/v1/gate/{policy}`, the forward-auth door: a reverse proxy asks with the headers of a request
 //! whether it may pass.
 //!
-//! An answer of the gate may reach an end user, so it names nothing internal: no limit, no policy, no
-//! store, no mode (contract A29). Refusals have the id of the request, the time, and the numbers of the
-//! limit or guardrail that refused, as those of the tower layers have.
+//! A refusal is written as those of the tower layers are, with the header fields that name no limit: an
+//! answer of the gate may reach an end user, so it names nothing internal (contract A29).
 
 use std::net::IpAddr;
 
 use http::header::HeaderValue;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
-use tidegate_core::{Account, Case, Decision, Fallback, Mode, Subject, Values, Verdict};
+use tidegate_core::{Account, Case, Decision, Store, Subject, Timestamp, Values, Verdict};
 use tidegate_engine::DecideError;
 use tidegate_tower::RequestId;
-use tidegate_tower::answer::write_triple;
+use tidegate_tower::answer::{
+    BodyProfile, Code, HeaderProfile, Problem, Profile, Refused, RetryAfter,
+};
 
-use crate::answer::{self, Answer};
-use crate::attempts;
-use crate::problem::{Code, Kind, Problem};
-use crate::settings::Gate;
-use crate::state::Worker;
+use super::decide::decided;
+use crate::answer::{self, Answer, Payload};
+use crate::settings::GateSettings;
+use crate::state::ServerState;
 use crate::wire::ask::MAX_FACT;
 use crate::wire::query::pairs;
-use tidegate_core::Store;
 
 /// The header that tells a proxy that the request passes, but with a lower quality of service.
 const VERDICT: HeaderName = HeaderName::from_static("tidegate-verdict");
 
 /// Decides a request that a reverse proxy has: 200 if it may pass.
 pub(crate) async fn gate<S: Store + 'static>(
-    worker: &Worker<S>,
+    shared: &ServerState<S>,
     name: &str,
     peer: IpAddr,
     head: &Parts,
 ) -> Result<Answer, Problem> {
-    let decided = decide(worker, name, peer, head).await;
-    let now = || worker.shared.clock.now();
-    decided.map_err(|problem| problem.of_request(&request_id(&head.headers), now()))
+    let decided = decide(shared, name, peer, head).await;
+    decided.map_err(|problem| problem.of_request(&request_id(&head.headers), shared.clock.now()))
 }
 
 async fn decide<S: Store + 'static>(
-    worker: &Worker<S>,
+    shared: &ServerState<S>,
     name: &str,
     peer: IpAddr,
     head: &Parts,
 ) -> Result<Answer, Problem> {
-    let gate = &worker.shared.settings.gate;
+    let gate = &shared.settings.gate;
     let deny = deny_status(head.uri.query().unwrap_or_default(), gate.deny)?;
     let (subject, account) = subject(gate, peer, &head.headers)?;
     let subject = account.iter().fold(subject, Subject::account);
-    let engine = &worker.shared.engine;
-    let set = engine.policies();
-    let tallies = worker.tally.policies(&set);
-    let place = set.place(name).ok_or_else(|| Kind::NotFound.alone())?;
+    let set = shared.engine.policies();
+    let place = set.place(name).ok_or_else(|| Code::NotFound.alone())?;
     let mut case = Case::new(&set.policies()[place], &subject);
-    let tally = tallies.at(place);
-    match engine.decide(&mut case).await {
-        Ok(decision) => {
-            if let Some(tally) = tally {
-                tally.decided(&decision);
-            }
-            attempts::note(&worker.tally, &decision);
-            Ok(told(&decision, deny, &head.headers))
-        }
-        Err(error) => {
-            if let Some(tally) = tally {
-                tally.failed(&error);
-            }
-            Err(refused(&error))
+    match decided(shared, &set, place, &mut case).await {
+        Ok(decision) => Ok(told(&decision, deny, &head.headers)),
+        // It does not pass, and the client does not learn why.
+        Err(DecideError::NothingApplies { .. }) => Err(Code::Forbidden.alone()),
+        Err(DecideError::Overloaded) => {
+            let now = shared.clock.now();
+            Ok(refusal(Code::Overloaded, None, deny, now, &head.headers))
         }
     }
 }
 
 /// The answer for a decision: everything in it may be shown to an end user.
 fn told(decision: &Decision<'_>, deny: StatusCode, headers: &HeaderMap) -> Answer {
-    match decision.verdict() {
-        Verdict::Admit => return answer::empty(StatusCode::OK),
-        Verdict::Degrade => {
-            let mut passed = answer::empty(StatusCode::OK);
-            passed.headers_mut().insert(VERDICT, HeaderValue::from_static("degrade"));
-            return passed;
-        }
-        Verdict::Queue(_) | Verdict::Deny(_) => {}
+    if let Some(code) = Code::of(decision) {
+        return refusal(code, Some(*decision), deny, decision.decided_at(), headers);
     }
-    let kind = match decision.mode() {
-        // This mode says nothing about the client, so it is not the client who is refused: 503 whatever
-        // is configured.
-        Mode::FailClosed => Kind::Unavailable,
-        _ if deny == StatusCode::FORBIDDEN => Kind::Forbidden,
-        _ => Kind::TooManyRequests,
-    };
-    let problem = kind.alone().coded(code(decision));
-    let problem = problem.of_request(&request_id(headers), decision.decided_at());
-    let mut refusal = answer::problem(&problem);
-    write_triple(decision, refusal.headers_mut());
-    refusal
+    let mut passed = answer::empty(StatusCode::OK);
+    if decision.verdict() == Verdict::Degrade {
+        passed.headers_mut().insert(VERDICT, HeaderValue::from_static("degrade"));
+    }
+    passed
 }
 
-/// The code that a program of an end user may see with a refusal during an outage.
-fn code(decision: &Decision<'_>) -> Option<Code> {
-    let prolonged = decision.failsafe()?.prolonged;
-    let local = matches!(
-        decision.policy().fallback(),
-        Fallback::Guarded | Fallback::Ceilings | Fallback::Health | Fallback::Spend
-    );
-    (prolonged && local).then_some(Code::EnforcementDegraded)
-}
-
-/// The problem for a request that could not be decided: it does not pass, and the client does not learn
-/// why.
+/// The answer to a refused request. `deny` is the status of a request past a limit; a request that
+/// nobody can decide has its own, because that says nothing about the client.
 #[cold]
-fn refused(error: &DecideError) -> Problem {
-    match error {
-        DecideError::NothingApplies { .. } => Kind::Forbidden.alone(),
-        DecideError::Overloaded => {
-            let problem = Kind::Unavailable.alone().coded(Some(Code::Overloaded));
-            problem.retry_after(DecideError::RETRY_AFTER)
-        }
+fn refusal(
+    code: Code,
+    decision: Option<Decision<'_>>,
+    deny: StatusCode,
+    at: Timestamp,
+    headers: &HeaderMap,
+) -> Answer {
+    let profile = Profile {
+        headers: [HeaderProfile::Triple].into_iter().collect(),
+        retry_after: RetryAfter::Always,
+        body: BodyProfile::Problem,
+        ..Profile::default()
+    };
+    let request_id = request_id(headers);
+    let mut refused = Refused { decision, ..Refused::new(code, &request_id, at) };
+    if refused.status == StatusCode::TOO_MANY_REQUESTS {
+        refused.status = deny;
     }
+    let mut response = profile.refusal(&refused).map(Payload::from);
+    response.headers_mut().insert(RequestId::HEADER, request_id.header_value());
+    response
 }
 
 /// The id of the request: the one that the proxy or its client sent, if it is there once and harmless,
 /// otherwise a new one.
 fn request_id(headers: &HeaderMap) -> RequestId {
-    let mut named = headers.get_all(&answer::X_REQUEST_ID).iter();
-    let adopted = match (named.next(), named.next()) {
-        (Some(name), None) => RequestId::adopt(name),
-        _ => None,
-    };
-    adopted.unwrap_or_else(RequestId::generate)
+    RequestId::of(headers, &RequestId::HEADER).unwrap_or_else(RequestId::generate)
 }
 
 /// The status of refusals: `deny=403` or `deny=429` in the query, otherwise `usual`.
@@ -140,12 +114,12 @@ fn deny_status(query: &str, usual: StatusCode) -> Result<StatusCode, Problem> {
             ("deny", "403") => StatusCode::FORBIDDEN,
             ("deny", "429") => StatusCode::TOO_MANY_REQUESTS,
             ("deny", _) => {
-                return Err(Kind::InvalidField.problem("write 403 or 429").about("/deny"));
+                return Err(Code::InvalidField.problem("write 403 or 429").about("/deny"));
             }
-            _ => return Err(Kind::InvalidField.problem("the only parameter is `deny`").about("")),
+            _ => return Err(Code::InvalidField.problem("the only parameter is `deny`").about("")),
         };
         if said.replace(status).is_some() {
-            return Err(Kind::InvalidField.problem("this parameter is given twice").about("/deny"));
+            return Err(Code::InvalidField.problem("this parameter is given twice").about("/deny"));
         }
     }
     Ok(said.unwrap_or(usual))
@@ -154,7 +128,7 @@ fn deny_status(query: &str, usual: StatusCode) -> Result<StatusCode, Problem> {
 /// The facts about the client: from headers if a trusted proxy sent them, otherwise the peer's address
 /// alone. The account is returned beside the others, because it is not always borrowed.
 fn subject<'h>(
-    gate: &Gate,
+    gate: &GateSettings,
     peer: IpAddr,
     headers: &'h HeaderMap,
 ) -> Result<(Subject<'h>, Option<Account<'h>>), Problem> {
@@ -168,7 +142,7 @@ fn subject<'h>(
         let Some(value) = values.next() else { continue };
         // With two values, it would be a guess which of them the proxy vouches for (threat T30).
         if values.next().is_some() || value.len() > MAX_FACT {
-            return Err(Kind::Malformed.problem("a header field is there twice, or is too long"));
+            return Err(Code::Malformed.problem("a header field is there twice, or is too long"));
         }
         if dimension.values() == Values::Accounts {
             account = Some(login_name(value)?);
@@ -183,7 +157,7 @@ fn subject<'h>(
 /// they are, they would be a way around the limit.
 fn login_name(value: &HeaderValue) -> Result<Account<'_>, Problem> {
     let text = std::str::from_utf8(value.as_bytes());
-    text.map(Account::new).map_err(|_| Kind::Malformed.problem("a login name is not UTF-8"))
+    text.map(Account::new).map_err(|_| Code::Malformed.problem("a login name is not UTF-8"))
 }
 
 #[cfg(test)]
@@ -197,8 +171,8 @@ mod tests {
 
     use super::*;
 
-    fn settings() -> Gate {
-        Gate {
+    fn settings() -> GateSettings {
+        GateSettings {
             trust: Trust::proxies(
                 ["10.0.0.0/8".parse().unwrap()],
                 HeaderName::from_static("x-forwarded-for"),

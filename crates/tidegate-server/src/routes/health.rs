@@ -1,6 +1,7 @@
 //! `/livez` and `/readyz`: what the server says about itself.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -9,10 +10,8 @@ use serde::Serialize;
 use tidegate_core::Mode;
 use utoipa::ToSchema;
 
-use super::decide::write;
 use crate::answer::{self, Answer};
-use crate::problem::Problem;
-use crate::state::Worker;
+use crate::state::ServerState;
 use crate::wire::answers::modes;
 use tidegate_core::Store;
 
@@ -42,7 +41,6 @@ pub(crate) struct ReadyAnswer {
 }
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Says that the process lives.
 pub(crate) fn livez() -> Answer {
@@ -54,8 +52,7 @@ pub(crate) fn livez() -> Answer {
 /// A server whose store fails takes requests, and decides them as its policies say. So do all other
 /// servers that share the store: if load balancers left them, the outage would be a total one. The store
 /// is not asked: clients that poll this must not be able to put load on it.
-pub(crate) fn readyz<S: Store + 'static>(worker: &Worker<S>) -> Result<Answer, Problem> {
-    let shared = &worker.shared;
+pub(crate) fn readyz<S: Store + 'static>(shared: &ServerState<S>) -> Answer {
     let set = shared.engine.policies();
     let standing = set.policies().iter().filter_map(|policy| {
         let mode = shared.engine.standing(policy.name().as_str())?.mode;
@@ -64,25 +61,22 @@ pub(crate) fn readyz<S: Store + 'static>(worker: &Worker<S>) -> Result<Answer, P
     let modes: BTreeMap<_, _> = standing.collect();
     let worst = modes.values().copied().max_by_key(|mode| badness(*mode));
     let (status, code) = match worst {
-        _ if shared.is_draining() => ("draining", StatusCode::SERVICE_UNAVAILABLE),
+        _ if shared.draining.load(Relaxed) => ("draining", StatusCode::SERVICE_UNAVAILABLE),
         Some(_) => ("degraded", StatusCode::OK),
         None => ("ready", StatusCode::OK),
     };
-    let mut document = Vec::with_capacity(256);
-    write(
-        &mut document,
-        &ReadyAnswer {
-            status,
-            version: env!("CARGO_PKG_VERSION"),
-            policies: set.policies().len(),
-            store: shared.engine.store().name(),
-            mode: worst.unwrap_or(Mode::Normal).name(),
-            modes: modes.into_iter().map(|(policy, mode)| (policy, mode.name())).collect(),
-            uptime_seconds: shared.uptime().as_micros() / 1_000_000,
-            connections: shared.serve.open(),
-        },
-    );
-    Ok(answer::typed(code, JSON, document.into()))
+    let mut answer = answer::document(&ReadyAnswer {
+        status,
+        version: env!("CARGO_PKG_VERSION"),
+        policies: set.policies().len(),
+        store: shared.engine.store().name(),
+        mode: worst.unwrap_or(Mode::Normal).name(),
+        modes: modes.into_iter().map(|(policy, mode)| (policy, mode.name())).collect(),
+        uptime_seconds: shared.uptime().as_micros() / 1_000_000,
+        connections: shared.serve.open(),
+    });
+    *answer.status_mut() = code;
+    answer
 }
 
 /// How bad a mode is for clients: the higher the number, the more it refuses.

@@ -4,84 +4,78 @@
 
 use std::sync::Arc;
 
-use arc_swap::Guard;
 use bytes::Bytes;
-use http::header::HeaderValue;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use tidegate_core::{Span, Store};
+use tidegate_tower::metrics::{Format, encode};
 
-use super::decide::write;
-use crate::answer::{self, Answer};
-use crate::metrics::{Format, Snapshot};
-use crate::pages::{NoPage, PATIENCE, Page, Wanted};
-use crate::problem::{Kind, Problem};
-use crate::state::{Shared, Worker};
+use crate::answer::{self, Answer, JSON};
+use crate::metrics::ServerMetrics;
+use crate::pages::{NoPage, PATIENCE, SharedPage, Wanted};
+use crate::state::ServerState;
 use crate::wire::listing::PoliciesAnswer;
-
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
+use tidegate_tower::answer::{Code, Problem};
 
 /// Answers with the metrics: as `OpenMetrics` if the client accepts it, otherwise as Prometheus text.
 pub(crate) async fn metrics<S: Store + 'static>(
-    worker: &Worker<S>,
+    shared: &Arc<ServerState<S>>,
     headers: &HeaderMap,
 ) -> Result<Answer, Problem> {
     let format = Format::accepted(headers);
-    let pages = &worker.shared.pages;
+    let pages = &shared.pages;
     let page = match format {
         Format::OpenMetrics => &pages.open_metrics,
         Format::Prometheus => &pages.prometheus,
     };
-    let made = read(worker, page, move |shared| {
-        let text = Snapshot::of(shared).encode().ok()?;
-        Some(match format {
-            Format::OpenMetrics => text.into(),
-            Format::Prometheus => format.of(&text).into(),
-        })
-    });
-    let text = made.await.map_err(|why| no_page(why, "metrics are"))?;
-    Ok(answer::typed(StatusCode::OK, format.content_type(), text))
+    read(shared, page, ("metrics are", format.content_type()), move |shared| {
+        let text = encode(ServerMetrics(Arc::clone(shared))).ok()?;
+        Some(format.of(text).into())
+    })
+    .await
 }
 
 /// Lists the policies in force.
-pub(crate) async fn policies<S: Store + 'static>(worker: &Worker<S>) -> Result<Answer, Problem> {
-    let made = read(worker, &worker.shared.pages.policies, |shared| {
-        let mut document = Vec::new();
+pub(crate) async fn policies<S: Store + 'static>(
+    shared: &Arc<ServerState<S>>,
+) -> Result<Answer, Problem> {
+    read(shared, &shared.pages.policies, ("the policies are", JSON), |shared| {
         let standing = |name: &str| shared.engine.standing(name);
-        write(&mut document, &PoliciesAnswer::new(&shared.engine.policies(), standing));
-        Some(document.into())
-    });
-    let document = made.await.map_err(|why| no_page(why, "the policies are"))?;
-    Ok(answer::typed(StatusCode::OK, JSON, document))
+        let policies = shared.engine.policies();
+        serde_json::to_vec(&PoliciesAnswer::new(&policies, standing)).ok().map(Bytes::from)
+    })
+    .await
 }
 
 /// Answers with the `OpenAPI` description of the server.
-pub(crate) async fn openapi<S: Store + 'static>(worker: &Worker<S>) -> Result<Answer, Problem> {
-    let made = read(worker, &worker.shared.pages.openapi, |_| Some(crate::openapi::document()));
-    let document = made.await.map_err(|why| no_page(why, "the description is"))?;
-    Ok(answer::typed(StatusCode::OK, JSON, document))
+pub(crate) async fn openapi<S: Store + 'static>(
+    shared: &Arc<ServerState<S>>,
+) -> Result<Answer, Problem> {
+    let document = |_: &_| Some(crate::openapi::document());
+    read(shared, &shared.pages.openapi, ("the description is", JSON), document).await
 }
 
-/// The page for the policies in force; if it is too old, `make` makes it from the shared state.
+/// The page for the policies in force; if it is too old, `make` makes it from the shared state. `what` it
+/// is, with its verb, is for problems.
 async fn read<S: Store + 'static>(
-    worker: &Worker<S>,
-    page: &Arc<Page>,
-    make: impl FnOnce(&Shared<S>) -> Option<Bytes> + Send + 'static,
-) -> Result<Bytes, NoPage> {
-    let shared = Arc::clone(&worker.shared);
-    let set = Guard::into_inner(shared.engine.policies());
+    shared: &Arc<ServerState<S>>,
+    page: &Arc<SharedPage>,
+    (what, content_type): (&str, HeaderValue),
+    make: impl FnOnce(&Arc<ServerState<S>>) -> Option<Bytes> + Send + 'static,
+) -> Result<Answer, Problem> {
+    let shared = Arc::clone(shared);
+    let set = shared.engine.policies().into_arc();
     let (now, age) = (shared.clock.now(), shared.settings.page_age);
     let wanted = Wanted { set: &set, now, age, patience: PATIENCE };
     // Boxed, because pages are rare: otherwise the future of every request would be as large.
-    Box::pin(page.read(wanted, move || make(&shared))).await
-}
-
-#[cold]
-fn no_page(why: NoPage, what: &str) -> Problem {
-    match why {
-        NoPage::Busy => {
-            let detail = format!("{what} being rendered for other clients; retry in a second");
-            Kind::Busy.problem(detail).retry_after(Span::from_secs(1))
-        }
-        NoPage::Failed => Kind::Unavailable.problem(format!("{what} not there: rendering failed")),
-    }
+    let page =
+        Box::pin(page.read(wanted, move || make(&shared))).await.map_err(|why| match why {
+            NoPage::Busy => {
+                let detail = format!("{what} being rendered for other clients; retry in a second");
+                Code::Busy.problem(detail).retry_after(Span::from_secs(1))
+            }
+            NoPage::Failed => {
+                Code::Unavailable.problem(format!("{what} not there: rendering failed"))
+            }
+        })?;
+    Ok(answer::typed(StatusCode::OK, content_type, page))
 }

@@ -3,22 +3,22 @@
 use tidegate_core::Case;
 use tidegate_engine::DecideError;
 
-use super::decide::{undecided, unknown_policy, write};
+use super::decide::{undecided, unknown_policy};
 use crate::answer::{self, Answer};
-use crate::problem::Problem;
-use crate::state::Worker;
+use crate::state::ServerState;
 use crate::wire::listing::ExplainAnswer;
 use crate::wire::query;
 use tidegate_core::Store;
+use tidegate_tower::answer::Problem;
 
 /// Says which limits of a policy apply to a subject, with which numbers, and what they say now.
 pub(crate) async fn explain<S: Store + 'static>(
-    worker: &Worker<S>,
+    shared: &ServerState<S>,
     name: &str,
     query: &str,
 ) -> Result<Answer, Problem> {
     let (facts, cost) = query::facts(query)?;
-    let engine = &worker.shared.engine;
+    let engine = &shared.engine;
     let set = engine.policies();
     let policy = set.get(name).ok_or_else(|| unknown_policy(&set, name))?;
     let subject = facts.subject();
@@ -29,7 +29,5 @@ pub(crate) async fn explain<S: Store + 'static>(
         Err(DecideError::NothingApplies { .. }) => None,
         Err(error @ DecideError::Overloaded) => return Err(undecided(&error)),
     };
-    let mut document = Vec::new();
-    write(&mut document, &ExplainAnswer::new(policy, &subject, facts.account(), decision));
-    Ok(answer::json(document))
+    Ok(answer::document(&ExplainAnswer::new(policy, &subject, facts.account(), decision)))
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 /// `[2001:db8::7]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Host {
+pub struct WrittenHost {
     name: HostName,
     /// The only port that the name is good for; any port if there is none.
     port: Option<u16>,
@@ -40,7 +40,7 @@ pub struct HostError;
 
 /// All names that a server goes by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hosts(Vec<Host>);
+pub(crate) struct Hosts(Vec<WrittenHost>);
 
 /// The port of a request that names none.
 const HTTP: u16 = 80;
@@ -84,9 +84,9 @@ fn address(host: &[u8]) -> Option<IpAddr> {
     }
 }
 
-// === impl Host ===
+// === impl WrittenHost ===
 
-impl FromStr for Host {
+impl FromStr for WrittenHost {
     type Err = HostError;
 
     fn from_str(text: &str) -> Result<Self, HostError> {
@@ -107,7 +107,7 @@ impl FromStr for Host {
     }
 }
 
-impl TryFrom<String> for Host {
+impl TryFrom<String> for WrittenHost {
     type Error = HostError;
 
     fn try_from(text: String) -> Result<Self, HostError> {
@@ -115,7 +115,7 @@ impl TryFrom<String> for Host {
     }
 }
 
-impl fmt::Display for Host {
+impl fmt::Display for WrittenHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
             HostName::Name(name) => f.write_str(name)?,
@@ -126,7 +126,7 @@ impl fmt::Display for Host {
     }
 }
 
-impl JsonSchema for Host {
+impl JsonSchema for WrittenHost {
     fn schema_name() -> Cow<'static, str> {
         "Host".into()
     }
@@ -144,7 +144,7 @@ impl JsonSchema for Host {
 
 impl Hosts {
     /// The names in the settings, and no others.
-    pub(crate) fn written(hosts: &[Host]) -> Self {
+    pub(crate) fn written(hosts: &[WrittenHost]) -> Self {
         Self(hosts.to_vec())
     }
 
@@ -170,7 +170,7 @@ impl Hosts {
 impl Default for Hosts {
     /// The names that every machine has for itself: `localhost`, `127.0.0.1` and `[::1]`.
     fn default() -> Self {
-        let any_port = |name| Host { name, port: None };
+        let any_port = |name| WrittenHost { name, port: None };
         Self(vec![
             any_port(HostName::Name("localhost".into())),
             any_port(HostName::Address(Ipv4Addr::LOCALHOST.into())),

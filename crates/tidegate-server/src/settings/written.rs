@@ -1,19 +1,19 @@
 //! The section `server` as it is written: every field may be left out, none may be unknown.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use tidegate_core::Dimension;
-
+use tidegate_engine::file::Report;
 use tidegate_tower::settings::{Header, Length, Network, Size};
 
-use super::hosts::Host;
-use crate::wire::ask::FactNames;
+use super::Settings;
+use super::hosts::WrittenHost;
+use crate::wire::ask::fact_names;
 
 /// The section `server` of the policy file, as written. [`Settings`](super::Settings) is what the
 /// server works with; flags and the environment are laid over this one first.
@@ -27,7 +27,7 @@ pub struct WrittenSettings {
     /// meant. The address that a request has reached is always good. Default: localhost, 127.0.0.1 and
     /// `[::1]`.
     #[schemars(example = ["tidegate", "tidegate.internal:7700"])]
-    pub hosts: Option<Vec<Host>>,
+    pub hosts: Option<Vec<WrittenHost>>,
     /// How many threads answer. Default: one for each core.
     #[schemars(range(min = 1, max = 1024))]
     pub threads: Option<usize>,
@@ -82,22 +82,32 @@ pub struct WrittenGate {
 }
 
 /// The section `server.gate.headers`, as written: which header carries which fact.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WrittenHeaders([Option<Header>; Dimension::COUNT]);
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct WrittenHeaders(BTreeMap<Told, Option<Header>>);
+
+/// The name of a fact, as a key in `server.gate.headers`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+struct Told(Dimension);
+
+// === impl WrittenSettings ===
+
+impl WrittenSettings {
+    /// Reports what is wrong with the section beyond its types.
+    pub fn check(&self, report: &mut Report<'_>) {
+        if let Err(error) = Settings::try_new(self) {
+            report.say(&error.field, error.problem);
+        }
+    }
+}
 
 // === impl WrittenHeaders ===
 
 impl WrittenHeaders {
     /// The header that carries a fact, if one does.
     #[must_use]
-    pub const fn get(&self, dimension: Dimension) -> Option<&Header> {
-        self.0[dimension as usize].as_ref()
-    }
-}
-
-impl<'de> Deserialize<'de> for WrittenHeaders {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(HeadersVisitor)
+    pub fn get(&self, dimension: Dimension) -> Option<&Header> {
+        self.0.get(&Told(dimension))?.as_ref()
     }
 }
 
@@ -122,49 +132,13 @@ impl JsonSchema for WrittenHeaders {
     }
 }
 
-/// The name of a fact, as a key in `server.gate.headers`.
-struct Told(Dimension);
+// === impl Told ===
 
-struct ToldVisitor;
+impl TryFrom<String> for Told {
+    type Error = String;
 
-struct HeadersVisitor;
-
-impl<'de> Deserialize<'de> for Told {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_identifier(ToldVisitor)
-    }
-}
-
-impl Visitor<'_> for ToldVisitor {
-    type Value = Told;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a fact")
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<Told, E> {
-        Dimension::told_as(name).map(Told).ok_or_else(|| {
-            E::custom(format_args!("unknown field `{name}`, expected one of {FactNames}"))
-        })
-    }
-}
-
-impl<'de> Visitor<'de> for HeadersVisitor {
-    type Value = WrittenHeaders;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a header for each fact that comes in one")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<WrittenHeaders, M::Error> {
-        let mut headers = WrittenHeaders::default();
-        while let Some(Told(dimension)) = map.next_key()? {
-            let slot = &mut headers.0[dimension as usize];
-            if slot.is_some() {
-                return Err(M::Error::duplicate_field(dimension.name()));
-            }
-            *slot = map.next_value()?;
-        }
-        Ok(headers)
+    fn try_from(name: String) -> Result<Self, String> {
+        let unknown = || format!("unknown field `{name}`, expected one of {}", fact_names());
+        Dimension::told_as(&name).map(Self).ok_or_else(unknown)
     }
 }

@@ -3,16 +3,17 @@
 //! The same types are written to the wire and to `/openapi.json`, so the description cannot drift from
 //! what is sent.
 
+use std::fmt::Display;
+
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 use tidegate_core::{
-    Alarm, Block, BlockScope, Decision, Dimension, Explanation, FailureMode, Guarded, Kind, Level,
-    Mode, Overflow, Protects, Retry, Room, Scope, Shape, Span, Stage, StoreError, Tally, Ticket,
-    Timestamp, Unit, Verdict,
+    Alarm, Block, BlockScope, Decision, Dimension, Explanation, FailureMode, Guarded, Level, Mode,
+    Overflow, Protects, Retry, Rfc3339, Room, Scope, Shape, ShapeKind, Span, Stage, StoreError,
+    Tally, Ticket, Timestamp, Unit, Verdict,
 };
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Array, ArrayBuilder, Object, ObjectBuilder, SchemaType, Type};
-
-use super::instant::Instant;
 
 /// The one kind of address that a limit can be restricted to, as its name on the wire.
 pub(crate) const IPV6: &str = "ipv6";
@@ -52,10 +53,10 @@ pub(crate) struct DecisionAnswer<'a> {
     pub(super) backoff_seconds: u64,
     /// The first instant at which the same request may pass; null if none ever comes.
     #[schema(required, value_type = Option<String>, format = DateTime)]
-    pub(super) next_allowed_at: Option<Instant>,
+    pub(super) next_allowed_at: Option<WireInstant>,
     /// The store's time of the decision; the server's if it was made without the store.
     #[schema(value_type = String, format = DateTime)]
-    pub(super) decided_at: Instant,
+    pub(super) decided_at: WireInstant,
     /// The same as `retry_after`, in microseconds.
     #[schema(required)]
     pub(super) retry_after_us: Option<u64>,
@@ -88,7 +89,7 @@ pub(crate) struct DecisionAnswer<'a> {
     /// The readings of all limits that were asked, in the order of the policy; empty if the store did not
     /// answer.
     #[schema(value_type = Vec<ReadingAnswer>)]
-    pub(super) readings: Readings<'a>,
+    pub(super) readings: ReadingAnswers<'a>,
 }
 
 /// What one limit said about the request.
@@ -99,7 +100,7 @@ pub(crate) struct ReadingAnswer<'a> {
     pub(super) name: &'a str,
     /// The facts that the limit counts by, joined by `+`; or `global`.
     #[schema(value_type = String, example = "org+user")]
-    pub(super) scope: ScopeText,
+    pub(super) scope: Displayed<Scope>,
     /// The kind of limit.
     #[schema(schema_with = shapes)]
     pub(super) shape: &'static str,
@@ -151,10 +152,10 @@ pub(crate) struct BlockAnswer {
     pub(super) scope: &'static str,
     /// The level of the block; null if it is on no ladder.
     #[schema(required, schema_with = maybe_levels)]
-    pub(super) level: Option<LevelText>,
+    pub(super) level: Option<Displayed<Level>>,
     /// When the block ends.
     #[schema(value_type = String, format = DateTime)]
-    pub(super) ends_at: Instant,
+    pub(super) ends_at: WireInstant,
     /// Microseconds until the block ends.
     pub(super) ends_in_us: u64,
     /// Whether this very attempt began the block, or made a short block a long one.
@@ -167,7 +168,7 @@ pub(crate) struct BlockAnswer {
 pub(crate) struct GuardrailAnswer {
     /// The facts that the cap counts by, joined by `+`.
     #[schema(value_type = String, example = "ip+agent")]
-    pub(super) by: ScopeText,
+    pub(super) by: Displayed<Scope>,
     /// The most that the cap admits in any `per` seconds.
     pub(super) limit: u64,
     /// The length of the cap's window, in seconds.
@@ -187,15 +188,15 @@ pub(crate) struct SettledAnswer {
 }
 
 /// The readings of a decision, written straight from the decision.
-pub(crate) struct Readings<'a>(Decision<'a>);
+pub(crate) struct ReadingAnswers<'a>(Decision<'a>);
 
-/// A scope, as it is displayed.
-#[derive(Clone, Copy)]
-pub(crate) struct ScopeText(pub(crate) Scope);
+/// An instant that is serialised as text, in UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WireInstant(pub(crate) Timestamp);
 
-/// A level, as it is displayed.
+/// A value that is written as it is displayed.
 #[derive(Clone, Copy)]
-pub(crate) struct LevelText(pub(crate) Level);
+pub(crate) struct Displayed<T>(pub(crate) T);
 
 // === impl DecisionAnswer ===
 
@@ -225,8 +226,8 @@ impl<'a> DecisionAnswer<'a> {
             reset_after: status.reset_after.as_secs_ceil(),
             retry_after: wait.map(Span::as_secs_ceil),
             backoff_seconds: status.backoff.as_secs_ceil(),
-            next_allowed_at: status.next_allowed_at.map(Instant),
-            decided_at: Instant(decision.decided_at()),
+            next_allowed_at: status.next_allowed_at.map(WireInstant),
+            decided_at: WireInstant(decision.decided_at()),
             retry_after_us: wait.map(Span::as_micros),
             account,
             ticket: ticket.map(Ticket::as_str),
@@ -234,7 +235,7 @@ impl<'a> DecisionAnswer<'a> {
             guardrail: decision.guarded().and_then(GuardrailAnswer::new),
             alarm: decision.alarm().map(Alarm::name),
             trouble: decision.trouble().map(StoreError::name),
-            readings: Readings(decision),
+            readings: ReadingAnswers(decision),
         }
     }
 }
@@ -245,7 +246,7 @@ impl GuardrailAnswer {
     fn new(guarded: Guarded) -> Option<Self> {
         let cap = guarded.cap?;
         Some(Self {
-            by: ScopeText(cap.by),
+            by: Displayed(cap.by),
             limit: cap.count,
             per: cap.per.as_secs_ceil(),
             remaining: guarded.remaining,
@@ -268,7 +269,7 @@ impl<'a> ReadingAnswer<'a> {
         };
         Self {
             name: limit.name().as_str(),
-            scope: ScopeText(limit.scope()),
+            scope: Displayed(limit.scope()),
             shape: shape.kind().name(),
             capacity: shape.capacity(),
             remaining: reading.remaining,
@@ -315,17 +316,17 @@ impl BlockAnswer {
         let Block { until, scope, level } = block;
         Self {
             scope: scope.name(),
-            level: level.map(LevelText),
-            ends_at: Instant(until),
+            level: level.map(Displayed),
+            ends_at: WireInstant(until),
             ends_in_us: until.since(decided_at).as_micros(),
             begins,
         }
     }
 }
 
-// === impl Readings ===
+// === impl ReadingAnswers ===
 
-impl<'a> Readings<'a> {
+impl<'a> ReadingAnswers<'a> {
     #[inline]
     pub(super) fn each(&self) -> impl Iterator<Item = ReadingAnswer<'a>> {
         let (admitted, decided_at) = (self.0.is_admitted(), self.0.decided_at());
@@ -334,23 +335,29 @@ impl<'a> Readings<'a> {
 }
 
 #[cfg(test)]
-impl Serialize for Readings<'_> {
+impl Serialize for ReadingAnswers<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.each())
     }
 }
 
-// === impl ScopeText ===
+// === impl WireInstant ===
 
-impl Serialize for ScopeText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+impl WireInstant {
+    pub(super) fn text(self) -> Rfc3339 {
+        self.0.rfc3339()
     }
 }
 
-// === impl LevelText ===
+impl Serialize for WireInstant {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text().as_str())
+    }
+}
 
-impl Serialize for LevelText {
+// === impl Displayed ===
+
+impl<T: Display> Serialize for Displayed<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
@@ -358,100 +365,47 @@ impl Serialize for LevelText {
 
 // === the closed sets, described ===
 
-fn one_of(names: impl IntoIterator<Item = &'static str>) -> Object {
+fn one_of(names: impl IntoIterator<Item = impl Into<Value>>) -> Object {
+    let names = names.into_iter().map(Into::into);
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).build()
 }
 
-fn one_or_none(names: impl IntoIterator<Item = &'static str>) -> Object {
-    let null = std::iter::once(serde_json::Value::Null);
+fn one_or_none(names: impl IntoIterator<Item = impl Into<Value>>) -> Object {
+    let names = names.into_iter().map(Into::into).chain([Value::Null]);
     ObjectBuilder::new()
         .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
-        .enum_values(Some(names.into_iter().map(serde_json::Value::from).chain(null)))
+        .enum_values(Some(names))
         .build()
 }
 
-fn verdicts() -> Object {
-    one_of(Verdict::NAMES)
+/// Makes a function for the schema of each closed set of names.
+macro_rules! closed_sets {
+    ($($set:ident = $schema:ident($names:expr);)*) => {
+        $(pub(crate) fn $set() -> Object {
+            $schema($names)
+        })*
+    };
 }
 
-pub(crate) fn maybe_verdicts() -> Object {
-    one_or_none(Verdict::NAMES)
-}
-
-pub(crate) fn failures() -> Object {
-    one_of(FailureMode::ALL.map(FailureMode::name))
-}
-
-pub(crate) fn protections() -> Object {
-    one_or_none(Protects::ALL.map(Protects::name))
-}
-
-pub(crate) fn overflows() -> Object {
-    one_of(Overflow::ALL.map(Overflow::name))
-}
-
-pub(crate) fn units() -> Object {
-    one_of([Unit::Hour, Unit::Day, Unit::Week, Unit::Month].map(Unit::name))
-}
-
-pub(crate) fn modes() -> Object {
-    one_of(Mode::ALL.map(Mode::name))
-}
-
-pub(crate) fn maybe_modes() -> Object {
-    one_or_none(Mode::ALL.map(Mode::name))
-}
-
-fn alarms() -> Object {
-    one_of(Alarm::ALL.map(Alarm::name))
-}
-
-fn troubles() -> Object {
-    one_of(StoreError::NAMES)
-}
-
-pub(crate) fn stages() -> Object {
-    one_of([Stage::Global, Stage::Action].map(Stage::name))
-}
-
-fn shapes() -> Object {
-    one_of(Kind::ALL.map(Kind::name))
-}
-
-pub(crate) fn levels() -> Object {
-    one_of(Level::ALL.map(level_name))
-}
-
-fn maybe_levels() -> Object {
-    one_or_none(Level::ALL.map(level_name))
-}
-
-/// The name of a level as it is displayed, but without allocating.
-pub(super) const fn level_name(level: Level) -> &'static str {
-    match level {
-        Level::L1 => "L1",
-        Level::L2 => "L2",
-        Level::L3 => "L3",
-        Level::L4 => "L4",
-        Level::L5 => "L5",
-        Level::L6 => "L6",
-    }
-}
-
-fn block_scopes() -> Object {
-    one_of(BlockScope::ALL.map(BlockScope::name))
-}
-
-fn rooms() -> Object {
-    one_of(["now", "after", "never"])
-}
-
-pub(crate) fn maybe_dimensions() -> Object {
-    one_or_none(Dimension::ALL.map(Dimension::name))
-}
-
-pub(crate) fn maybe_ipv6() -> Object {
-    one_or_none([IPV6])
+closed_sets! {
+    verdicts = one_of(Verdict::NAMES);
+    maybe_verdicts = one_or_none(Verdict::NAMES);
+    failures = one_of(FailureMode::ALL.map(FailureMode::name));
+    protections = one_or_none(Protects::ALL.map(Protects::name));
+    overflows = one_of(Overflow::ALL.map(Overflow::name));
+    units = one_of([Unit::Hour, Unit::Day, Unit::Week, Unit::Month].map(Unit::name));
+    modes = one_of(Mode::ALL.map(Mode::name));
+    maybe_modes = one_or_none(Mode::ALL.map(Mode::name));
+    alarms = one_of(Alarm::ALL.map(Alarm::name));
+    troubles = one_of(StoreError::NAMES);
+    stages = one_of([Stage::Global, Stage::Action].map(Stage::name));
+    shapes = one_of(ShapeKind::ALL.map(ShapeKind::name));
+    levels = one_of(Level::ALL.map(|level| level.to_string()));
+    maybe_levels = one_or_none(Level::ALL.map(|level| level.to_string()));
+    block_scopes = one_of(BlockScope::ALL.map(BlockScope::name));
+    rooms = one_of(["now", "after", "never"]);
+    maybe_dimensions = one_or_none(Dimension::ALL.map(Dimension::name));
+    maybe_ipv6 = one_or_none([IPV6]);
 }
 
 pub(crate) fn dimensions() -> Array {

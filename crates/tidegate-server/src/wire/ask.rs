@@ -1,35 +1,38 @@
 //! What a request asks: a policy, the facts about who asks, and what it weighs.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::net::IpAddr;
 
+use serde::Deserialize;
 use tidegate_core::{Account, Cost, Dimension, Subject, Values};
 
+use super::requests;
+
 /// One request for a decision, however it came.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Ask<'a> {
+    #[serde(borrow, deserialize_with = "requests::policy")]
     pub(crate) policy: Cow<'a, str>,
-    pub(crate) facts: Facts<'a>,
+    #[serde(borrow, default, rename = "subject")]
+    pub(crate) facts: AskedFacts<'a>,
+    #[serde(default = "requests::one", deserialize_with = "requests::cost")]
     pub(crate) cost: Cost,
 }
 
 /// The facts about who asks, borrowed from the request wherever possible.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Facts<'a> {
-    /// The facts that are plain text, by their dimension.
-    texts: [Option<Cow<'a, str>>; Dimension::COUNT],
+pub(crate) struct AskedFacts<'a> {
+    /// The facts that are plain text, by their dimension. Boxed, because reading a request moves them a
+    /// dozen times.
+    texts: Box<[Option<Cow<'a, str>>; Dimension::COUNT]>,
     account: Option<Account<'a>>,
     ip: Option<IpAddr>,
 }
 
-/// Writes the names of all facts that a request can give, for messages.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FactNames;
-
 /// Why a fact in a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unfit {
+pub(crate) enum UnfitFact {
     /// The text is longer than [`MAX_FACT`].
     TooLong,
     /// The text is not an address, and has to be one.
@@ -42,22 +45,26 @@ pub(crate) enum Unfit {
 /// say; in bytes it is at most four times as much.
 pub(crate) const MAX_FACT: usize = 256;
 
-// === impl Facts ===
+// === impl AskedFacts ===
 
-impl<'a> Facts<'a> {
+impl<'a> AskedFacts<'a> {
     /// Adds one fact, as its text.
-    pub(crate) fn tell(&mut self, dimension: Dimension, text: Cow<'a, str>) -> Result<(), Unfit> {
+    pub(crate) fn tell(
+        &mut self,
+        dimension: Dimension,
+        text: Cow<'a, str>,
+    ) -> Result<(), UnfitFact> {
         let is_first = match dimension.values() {
             Values::Addresses(_) => {
-                self.ip.replace(text.parse().map_err(|_| Unfit::NotAnAddress)?).is_none()
+                self.ip.replace(text.parse().map_err(|_| UnfitFact::NotAnAddress)?).is_none()
             }
-            _ if !fits(&text) => return Err(Unfit::TooLong),
+            _ if !fits(&text) => return Err(UnfitFact::TooLong),
             Values::Accounts => self.account.replace(Account::from(text)).is_none(),
             Values::Text | Values::Private => {
                 self.texts[dimension as usize].replace(text).is_none()
             }
         };
-        if is_first { Ok(()) } else { Err(Unfit::Twice) }
+        if is_first { Ok(()) } else { Err(UnfitFact::Twice) }
     }
 
     /// The account as it is counted, if one was told.
@@ -70,7 +77,7 @@ impl<'a> Facts<'a> {
     #[inline]
     pub(crate) fn subject(&self) -> Subject<'_> {
         let mut subject = Subject::new();
-        for (dimension, text) in Dimension::ALL.into_iter().zip(&self.texts) {
+        for (dimension, text) in Dimension::ALL.into_iter().zip(self.texts.iter()) {
             if let Some(text) = text {
                 subject = subject.with(dimension, text.as_bytes());
             }
@@ -85,9 +92,9 @@ impl<'a> Facts<'a> {
     }
 }
 
-// === impl Unfit ===
+// === impl UnfitFact ===
 
-impl Unfit {
+impl UnfitFact {
     /// Says what is wrong; `noun` is `field` or `parameter`.
     #[cold]
     pub(crate) fn detail(self, noun: &str) -> String {
@@ -102,21 +109,12 @@ impl Unfit {
 const NOT_AN_ADDRESS: &str =
     "this is not an IP address; write 203.0.113.7 or 2001:db8::7, without port, prefix or brackets";
 
-// === impl FactNames ===
-
-impl fmt::Display for FactNames {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let last = Dimension::told().last();
-        for (place, dimension) in Dimension::told().enumerate() {
-            let separator = match place {
-                0 => "",
-                _ if Some(dimension) == last => " and ",
-                _ => ", ",
-            };
-            write!(f, "{separator}`{}`", dimension.name())?;
-        }
-        Ok(())
-    }
+/// The names of all facts that a request can give, for messages.
+#[cold]
+pub(crate) fn fact_names() -> String {
+    let mut names: Vec<_> = Dimension::told().map(|fact| format!("`{}`", fact.name())).collect();
+    let last = names.pop().unwrap_or_default();
+    format!("{} and {last}", names.join(", "))
 }
 
 /// Whether a text is short enough for a fact.
@@ -148,7 +146,7 @@ mod tests {
     #[test]
     fn every_dimension_that_is_told_reaches_the_rules_as_that_dimension() {
         for dimension in Dimension::told() {
-            let mut facts = Facts::default();
+            let mut facts = AskedFacts::default();
             assert_eq!(facts.tell(dimension, dimension.example().into()), Ok(()));
             let told = facts.subject();
             for other in Dimension::ALL {
@@ -163,17 +161,17 @@ mod tests {
     #[test]
     fn nothing_is_told_twice() {
         for dimension in Dimension::told() {
-            let mut facts = Facts::default();
+            let mut facts = AskedFacts::default();
             assert_eq!(facts.tell(dimension, dimension.example().into()), Ok(()));
             let again = facts.tell(dimension, dimension.example().into());
-            assert_eq!(again, Err(Unfit::Twice), "{}", dimension.name());
+            assert_eq!(again, Err(UnfitFact::Twice), "{}", dimension.name());
         }
     }
 
     #[test]
     fn messages_name_every_fact() {
         assert_eq!(
-            FactNames.to_string(),
+            fact_names(),
             "`org`, `upstream`, `route`, `user`, `token`, `account`, `device`, `ip`, `agent`, \
              `class` and `plan`"
         );

@@ -5,11 +5,12 @@
 //! and limits need no escaping by what a [`Name`](tidegate_core::Name) may be. That makes it a tenth of
 //! the instructions, a quarter of a whole request. A test holds it to what serde writes.
 
-use tidegate_core::Rfc3339;
+use std::io::Write as _;
+
+use tidegate_core::{Level, Rfc3339, Scope};
 
 use super::answers::{
-    AttemptsAnswer, BlockAnswer, DecisionAnswer, GuardrailAnswer, LevelText, ReadingAnswer,
-    ScopeText, level_name,
+    AttemptsAnswer, BlockAnswer, DecisionAnswer, Displayed, GuardrailAnswer, ReadingAnswer,
 };
 
 /// Writes one field after another: a constant with its name, then the value.
@@ -226,15 +227,14 @@ impl Write for GuardrailAnswer {
     }
 }
 
-impl Write for LevelText {
+impl Write for Displayed<Level> {
     fn write(&self, out: &mut Vec<u8>) {
-        out.push(b'"');
-        out.extend_from_slice(level_name(self.0).as_bytes());
-        out.push(b'"');
+        // Writing into memory cannot fail.
+        let _ = write!(out, "\"{}\"", self.0);
     }
 }
 
-impl Write for ScopeText {
+impl Write for Displayed<Scope> {
     fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
         for dimension in self.0.dimensions() {

@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 use tidegate_core::{
-    Attempts, CostRule, Decision, Dimension, Explanation, Ladder, Limit, Period, Policy, PolicySet,
+    CostRule, Decision, Dimension, Level, Limit, Name, Period, Policy, PolicySet, Protects, Scope,
     Shape, Standing, Subject, Threshold,
 };
 use utoipa::ToSchema;
 
 use super::answers::{
-    IPV6, LevelText, ReadingAnswer, ScopeText, dimensions, failures, levels, maybe_dimensions,
-    maybe_ipv6, maybe_modes, maybe_verdicts, modes, overflows, protections, stages, units,
+    Displayed, IPV6, ReadingAnswer, dimensions, failures, levels, maybe_dimensions, maybe_ipv6,
+    maybe_modes, maybe_verdicts, modes, overflows, protections, stages, units,
 };
 
 /// All policies in force.
@@ -67,7 +67,7 @@ pub(crate) struct LimitAnswer<'a> {
     name: &'a str,
     /// The facts that the limit counts by, joined by `+`; or `global`.
     #[schema(value_type = String, example = "org+user")]
-    scope: ScopeText,
+    scope: Displayed<Scope>,
     /// When the limit is asked, relative to the others.
     #[schema(schema_with = stages)]
     stage: &'static str,
@@ -171,10 +171,10 @@ pub(crate) struct ThresholdAnswer {
 pub(crate) struct LadderAnswer {
     /// The level of the first block.
     #[schema(schema_with = levels)]
-    from: LevelText,
+    from: Displayed<Level>,
     /// The highest level.
     #[schema(schema_with = levels)]
-    to: LevelText,
+    to: Displayed<Level>,
 }
 
 /// The period of a quota.
@@ -259,14 +259,14 @@ impl<'a> PolicyAnswer<'a> {
         Self {
             name: policy.name().as_str(),
             failure_mode: policy.failure().name(),
-            protects: policy.protects().map(tidegate_core::Protects::name),
+            protects: policy.protects().map(Protects::name),
             deadline_us: policy.deadline().as_micros(),
             standing: StandingAnswer {
                 mode: standing.mode.name(),
                 epoch: standing.epoch,
                 failures: standing.failures,
             },
-            class: policy.class().map(tidegate_core::Name::as_str),
+            class: policy.class().map(Name::as_str),
             overflow: policy.overflow().name(),
             limits: limits.map(|limit| LimitAnswer::new(limit, limit.shape())).collect(),
         }
@@ -277,7 +277,7 @@ impl<'a> LimitAnswer<'a> {
     fn new(limit: &'a Limit, shape: &'a Shape) -> Self {
         Self {
             name: limit.name().as_str(),
-            scope: ScopeText(limit.scope()),
+            scope: Displayed(limit.scope()),
             stage: limit.stage().name(),
             shadow: limit.is_shadow(),
             settles: limit.settles(),
@@ -314,16 +314,15 @@ impl<'a> ShapeAnswer<'a> {
                 period: PeriodAnswer::new(quota.period()),
                 counts_attempts,
             },
-            Shape::Attempts(attempts) => Self::attempts(attempts, counts_attempts),
-        }
-    }
-
-    fn attempts(attempts: &Attempts, counts_attempts: bool) -> Self {
-        Self::Attempts {
-            temp: ThresholdAnswer::new(attempts.temp()),
-            long: attempts.long().map(ThresholdAnswer::new),
-            ladder: attempts.ladder().map(LadderAnswer::new),
-            counts_attempts,
+            Shape::Attempts(attempts) => Self::Attempts {
+                temp: ThresholdAnswer::new(attempts.temp()),
+                long: attempts.long().map(ThresholdAnswer::new),
+                ladder: attempts.ladder().map(|ladder| LadderAnswer {
+                    from: Displayed(ladder.from()),
+                    to: Displayed(ladder.to()),
+                }),
+                counts_attempts,
+            },
         }
     }
 }
@@ -335,12 +334,6 @@ impl ThresholdAnswer {
             per_us: threshold.per.as_micros(),
             block_us: threshold.block.as_micros(),
         }
-    }
-}
-
-impl LadderAnswer {
-    fn new(ladder: &Ladder) -> Self {
-        Self { from: LevelText(ladder.from()), to: LevelText(ladder.to()) }
     }
 }
 
@@ -369,6 +362,10 @@ impl<'a> ExplainAnswer<'a> {
         account: Option<&'a str>,
         decision: Option<Decision<'a>>,
     ) -> Self {
+        let known = |dimension: &Dimension| {
+            let bound = *dimension == Dimension::Class && policy.class().is_some();
+            bound || subject.get(*dimension).is_some()
+        };
         let limits = policy.limits().iter().map(|limit| {
             let mut said = decision.iter().flat_map(Decision::explain);
             let said = said.find(|said| std::ptr::eq(said.limit, &raw const **limit));
@@ -377,8 +374,13 @@ impl<'a> ExplainAnswer<'a> {
             });
             // Without the store there is no reading, but the limit applies all the same.
             let mut charges = decision.iter().flat_map(|it| it.case().batch().charges());
-            let applies = charges.any(|charge| charge.limit().id() == limit.id());
-            ExplainedLimit { applies, ..ExplainedLimit::new(policy, limit, subject, said, reading) }
+            let needed = limit.scope().dimensions().chain(limit.counted());
+            ExplainedLimit {
+                limit: LimitAnswer::new(limit, said.map_or(limit.shape(), |said| said.shape)),
+                applies: charges.any(|charge| charge.limit().id() == limit.id()),
+                missing: needed.filter(|it| !known(it)).map(Dimension::name).collect(),
+                reading,
+            }
         });
         Self {
             policy: policy.name().as_str(),
@@ -386,29 +388,6 @@ impl<'a> ExplainAnswer<'a> {
             verdict: decision.map(|decision| decision.verdict().name()),
             mode: decision.map(|decision| decision.mode().name()),
             limits: limits.collect(),
-        }
-    }
-}
-
-impl<'a> ExplainedLimit<'a> {
-    fn new(
-        policy: &Policy,
-        limit: &'a Limit,
-        subject: &Subject<'_>,
-        said: Option<Explanation<'a>>,
-        reading: Option<ReadingAnswer<'a>>,
-    ) -> Self {
-        let known = |dimension: &Dimension| {
-            let bound = *dimension == Dimension::Class && policy.class().is_some();
-            bound || subject.get(*dimension).is_some()
-        };
-        let needed = limit.scope().dimensions().chain(limit.counted());
-        let missing = needed.filter(|dimension| !known(dimension));
-        Self {
-            limit: LimitAnswer::new(limit, said.map_or(limit.shape(), |said| said.shape)),
-            applies: said.is_some(),
-            missing: missing.map(Dimension::name).collect(),
-            reading,
         }
     }
 }

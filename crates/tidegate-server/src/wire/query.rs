@@ -4,28 +4,28 @@ use std::borrow::Cow;
 
 use tidegate_core::{Cost, Dimension};
 
-use super::ask::{FactNames, Facts};
-use crate::problem::{Kind, Problem, brief};
+use super::ask::{AskedFacts, UnfitFact, fact_names};
+use tidegate_tower::answer::{Code, Problem};
+use tidegate_tower::json::pointer;
 
 /// Reads the facts and the cost from a query.
-pub(crate) fn facts(query: &str) -> Result<(Facts<'_>, Cost), Problem> {
-    let (mut facts, mut cost) = (Facts::default(), None);
+pub(crate) fn facts(query: &str) -> Result<(AskedFacts<'_>, Cost), Problem> {
+    let (mut facts, mut cost) = (AskedFacts::default(), None);
     for pair in pairs(query) {
         let (name, value) = pair?;
-        let first = if name == "cost" {
+        if name == "cost" {
             let units = value.parse::<Cost>().map_err(|error| wrong(&name, error.to_string()))?;
-            cost.replace(units).is_none()
-        } else {
-            let Some(fact) = Dimension::told_as(&name) else {
-                let known = format!("there is no such parameter; there are {FactNames} and `cost`");
-                return Err(wrong(&name, known));
-            };
-            facts.tell(fact, value).map_err(|unfit| wrong(&name, unfit.detail("parameter")))?;
-            true
-        };
-        if !first {
-            return Err(wrong(&name, "this parameter is given twice"));
+            if cost.replace(units).is_some() {
+                return Err(wrong(&name, UnfitFact::Twice.detail("parameter")));
+            }
+            continue;
         }
+        let Some(fact) = Dimension::told_as(&name) else {
+            let known = fact_names();
+            let known = format!("there is no such parameter; there are {known} and `cost`");
+            return Err(wrong(&name, known));
+        };
+        facts.tell(fact, value).map_err(|unfit| wrong(&name, unfit.detail("parameter")))?;
     }
     Ok((facts, cost.unwrap_or(Cost::ONE)))
 }
@@ -46,8 +46,7 @@ pub(crate) fn pairs(
 }
 
 fn wrong(name: &str, detail: impl Into<Cow<'static, str>>) -> Problem {
-    let field = format!("/{}", brief(name, 64).replace('~', "~0").replace('/', "~1"));
-    Kind::InvalidField.problem(detail).about(field)
+    Code::InvalidField.problem(detail).about(pointer("", name))
 }
 
 /// Decodes percent signs and pluses; `None` if they are wrong, or the result is not UTF-8.

@@ -1,7 +1,10 @@
 //! `/openapi.json` holds every answer to what it promises.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use tidegate_core::Dimension;
+use tidegate_tower::answer::Code;
 
 use crate::raw::{Client, Reply};
 use crate::world::World;
@@ -177,7 +180,7 @@ fn examples_are_as_described() {
 
 /// The page for people leaves nothing out either.
 #[test]
-fn the_guide_names_every_endpoint_metric_and_problem() {
+fn the_guide_names_every_endpoint_and_metric() {
     let guide = include_str!("../../../../docs/server.md");
     let world = World::new();
     let Description(document) = Description::of(&world);
@@ -189,11 +192,35 @@ fn the_guide_names_every_endpoint_metric_and_problem() {
         let name = described.split(' ').next().unwrap();
         assert!(guide.contains(&format!("`{name}`")), "{name}");
     }
-    let source = include_str!("../../src/problem.rs");
-    let problems: Vec<_> = source.split('"').filter(|text| text.starts_with("urn:")).collect();
-    assert_eq!(problems.len(), 11, "{problems:?}");
-    for problem in problems {
-        assert!(guide.contains(&format!("`{problem}`")), "{problem}");
+}
+
+/// The codes that a page names.
+fn codes_of(page: &str) -> BTreeSet<&str> {
+    let families: BTreeSet<_> =
+        Code::ALL.iter().map(|code| code.name().split_once('.').unwrap().0).collect();
+    let is_code = |text: &&str| {
+        let (family, name) = text.split_once('.').unwrap_or_default();
+        let is_plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        families.contains(family) && !name.is_empty() && is_plain
+    };
+    page.split(['`', '"']).filter(is_code).collect()
+}
+
+#[test]
+fn description_and_guides_list_the_codes_that_there_are() {
+    let guide = include_str!("../../../../docs/server.md");
+    let of_layers = include_str!("../../../../docs/http-answers.md");
+    let all: BTreeSet<_> = Code::ALL.into_iter().map(Code::name).collect();
+    let Description(document) = Description::of(&World::new());
+    let described = &document["components"]["schemas"]["Problem"]["properties"]["code"]["enum"];
+    let described: BTreeSet<_> =
+        described.as_array().unwrap().iter().map(|code| code.as_str().unwrap()).collect();
+    assert_eq!(described, all);
+    assert_eq!(codes_of(of_layers), Code::OF_LAYERS.iter().map(|code| code.name()).collect());
+    assert!(codes_of(guide).is_subset(&all), "{:?}", codes_of(guide).difference(&all));
+    for code in Code::ALL.into_iter().filter(|code| !Code::OF_LAYERS.contains(code)) {
+        assert!(codes_of(guide).contains(code.name()), "{}", code.name());
+        assert!(guide.contains(&format!("`{}`", code.urn())), "{}", code.urn());
     }
 }
 

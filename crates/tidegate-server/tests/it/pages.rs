@@ -12,7 +12,7 @@ use crate::world::{NOW, World, policies};
 
 /// A server whose pages are as old as they are by default, on a store that tells how often it is looked
 /// through.
-fn world() -> (World<Stub>, Arc<tidegate_test::stub::Wire>) {
+fn world() -> (World<Stub>, Arc<tidegate_test::stub::StubWire>) {
     let clock = Arc::new(ManualClock::new(NOW));
     let store: Stub = Stub::in_memory(&clock);
     let wire = Arc::clone(store.wire());

@@ -4,16 +4,19 @@
 //! charge. Otherwise what is lifted or forgotten here would come back with the next attempt, and a
 //! short block under the new name would take the place of a long one under the old.
 
+use core::slice;
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Amended, Amendment, Counter, MAX_KEY, Names, Shape, Span, StoreError};
+use tidegate_core::{
+    Amended, Amendment, CounterRef, Level, MAX_KEY, Names, Shape, Span, StoreError, Timestamp,
+};
 
-use super::args::Args;
+use super::args::ScriptArgs;
 use super::carry;
 use super::group::MAX_KEYS;
 use super::reply;
-use super::store::Inner;
+use super::store::Connected;
 
 /// The beginning of the names of all abuse logs.
 pub(super) const LOGS: &str = "abuse_limiter:attempts:{";
@@ -23,59 +26,45 @@ pub(super) fn is_log(name: &str) -> bool {
     name.strip_prefix(LOGS).is_some_and(|rest| !rest.starts_with('!'))
 }
 
-/// The counter to amend, as the script has to know it.
-struct Named {
-    names: Names,
-    /// The id of the limit, if an abuse log can be made anew.
-    limit: Option<u64>,
-    /// Whether the counter is an abuse log, which alone can be blocked.
-    is_log: bool,
-}
-
 pub(super) async fn amend(
-    store: &Arc<Inner>,
-    counter: Counter<'_>,
+    store: &Arc<Connected>,
+    counter: CounterRef<'_>,
     amendment: Amendment,
 ) -> Result<Amended, StoreError> {
-    let named = Named::of(store, counter)?;
-    if let (Some(previous), Counter::Of(_, key)) = (&store.previous, &counter) {
-        carry::one(store, previous, key, &named.names).await?;
+    // Only an abuse log can be blocked; with the id of its limit, it can also be made anew.
+    let (names, limit, is_log) = match counter {
+        CounterRef::Of(charge, key) => {
+            let is_log = matches!(charge.shape(), Shape::Attempts(_));
+            (store.names.names(&key), is_log.then(|| charge.limit().id()), is_log)
+        }
+        CounterRef::Listed(name) if is_log(name) && name.len() <= MAX_KEY => {
+            (Names::only(name.to_owned()), None, true)
+        }
+        CounterRef::Listed(_) => return Err(StoreError::Refused),
+    };
+    if let (Some(previous), CounterRef::Of(_, key)) = (&store.previous, &counter) {
+        // An amendment concerns everything that was counted, and must not make a counter beside the old.
+        carry::over(store, &[previous.names(key)], slice::from_ref(&names)).await?;
     }
     let (what, lasts, level) = match amendment {
         Amendment::Reset => (3, Span::ZERO, None),
-        Amendment::Block { .. } | Amendment::Unblock if !named.is_log => (0, Span::ZERO, None),
+        Amendment::Block { .. } | Amendment::Unblock if !is_log => (0, Span::ZERO, None),
         Amendment::Block { lasts, level } => (1, lasts, level),
         Amendment::Unblock => (2, Span::ZERO, None),
     };
     let nonce = store.nonce();
-    let args = Args::amending(nonce, what, named.limit, lasts, level);
+    let mut args = ScriptArgs::new(nonce);
+    args.byte(what);
+    args.byte(u8::from(limit.is_some()));
+    args.put(limit.unwrap_or_default());
+    // A block longer than the range of time ends with that range.
+    args.put(lasts.as_micros().min(Timestamp::MAX.as_micros()));
+    args.byte(level.map_or(0, Level::get));
+    args.span(Level::DECAY);
     let read = |reply: &[u8]| reply::amended(reply, nonce);
     // Former names matter only to a reset: the names of abuse logs do not change.
-    let keys: ArrayVec<&str, MAX_KEYS> = match amendment {
-        Amendment::Reset => {
-            [named.names.present.as_str()].into_iter().chain(named.names.former()).collect()
-        }
-        Amendment::Block { .. } | Amendment::Unblock => {
-            ArrayVec::from_iter([named.names.present.as_str()])
-        }
-    };
-    store.call(store.scripts.amend(), &keys, args.bytes(), read).await?
-}
-
-// === impl Named ===
-
-impl Named {
-    fn of(store: &Inner, counter: Counter<'_>) -> Result<Self, StoreError> {
-        Ok(match counter {
-            Counter::Of(charge, key) => {
-                let is_log = matches!(charge.shape(), Shape::Attempts(_));
-                let limit = is_log.then(|| charge.limit().id());
-                Self { names: store.names.names(&key), limit, is_log }
-            }
-            Counter::Listed(name) if is_log(name) && name.len() <= MAX_KEY => {
-                Self { names: Names::only(name.to_owned()), limit: None, is_log: true }
-            }
-            Counter::Listed(_) => return Err(StoreError::Refused),
-        })
-    }
+    let former = names.former().filter(|_| amendment == Amendment::Reset);
+    let keys: ArrayVec<&str, MAX_KEYS> =
+        [names.present.as_str()].into_iter().chain(former).collect();
+    store.call(&store.scripts.amend, &keys, args.bytes(), read).await?
 }

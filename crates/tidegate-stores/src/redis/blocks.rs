@@ -6,11 +6,11 @@
 //! twice, as is the way of `SCAN`; a block that holds from the first page to the last is listed.
 
 use redis::{Pipeline, Value};
-use tidegate_core::{Block, Blocks, Head, Listed, Page, StoreError, Timestamp};
+use tidegate_core::{AttemptsHead, Blocks, Listed, Page, StoreError, Timestamp};
 
 use super::amend::{LOGS, is_log};
-use super::servers::{Keeper, Servers};
-use super::store::{Inner, Runner};
+use super::servers::{Keeper, Servers, text_of};
+use super::store::Connected;
 
 /// Roughly the most counters that are looked at for one page, which bounds how long a server is busy.
 const MOST: usize = 1_000;
@@ -26,16 +26,8 @@ struct Cursor {
     at: u64,
 }
 
-/// Some keys of one server, from one step of its scan.
-struct Scanned {
-    keys: Vec<String>,
-    /// Where the scan goes on; zero is the end.
-    next: u64,
-    now: Timestamp,
-}
-
-pub(super) async fn blocks(store: &Inner, page: Page<'_>) -> Result<Blocks, StoreError> {
-    let Runner::Servers(servers) = &store.runner else { return Err(StoreError::Refused) };
+pub(super) async fn blocks(store: &Connected, page: Page<'_>) -> Result<Blocks, StoreError> {
+    let servers = store.servers().ok_or(StoreError::Refused)?;
     let after =
         page.after.map(|text| Cursor::parse(text, servers.is_cluster()).ok_or(StoreError::Refused));
     let after = after.transpose()?;
@@ -45,16 +37,16 @@ pub(super) async fn blocks(store: &Inner, page: Page<'_>) -> Result<Blocks, Stor
         return Ok(Blocks { list: Vec::new(), next: None, at: Timestamp::ZERO });
     };
     let keeper = &keepers[place];
-    let scanned = Scanned::ask(servers, keeper, at, page.at_most.clamp(1, MOST)).await?;
+    let (now, next, keys) = scan(servers, keeper, at, page.at_most.clamp(1, MOST)).await?;
     let mut list = Vec::new();
-    for keys in scanned.keys.chunks(AT_ONCE) {
-        heads(servers, keeper, keys, scanned.now, &mut list).await?;
+    for keys in keys.chunks(AT_ONCE) {
+        heads(servers, keeper, keys, now, &mut list).await?;
     }
-    let next = match scanned.next {
+    let next = match next {
         0 => keepers.get(place + 1).map(|keeper| Cursor { id: keeper.id.clone(), at: 0 }),
         at => Some(Cursor { id: keeper.id.clone(), at }),
     };
-    Ok(Blocks { list, next: next.map(|cursor| cursor.to_string()), at: scanned.now })
+    Ok(Blocks { list, next: next.map(|cursor| cursor.to_string()), at: now })
 }
 
 /// Adds the keys that are under a block to `list`.
@@ -67,12 +59,12 @@ async fn heads(
 ) -> Result<(), StoreError> {
     let mut commands = Pipeline::with_capacity(keys.len());
     for key in keys {
-        commands.cmd("GETRANGE").arg(key).arg(0).arg(Head::SIZE - 1);
+        commands.cmd("GETRANGE").arg(key).arg(0).arg(AttemptsHead::SIZE - 1);
     }
     let replies = servers.look(keeper, &commands).await?;
     for (key, reply) in keys.iter().zip(replies) {
         let head = match reply {
-            Value::BulkString(bytes) => Head::decode(&bytes).ok(),
+            Value::BulkString(bytes) => AttemptsHead::decode(&bytes).ok(),
             Value::ServerError(error) => match error.code() {
                 "WRONGTYPE" => None,
                 // The key is with another server by now.
@@ -84,9 +76,8 @@ async fn heads(
             },
             _ => None,
         };
-        let holds = |block: &Block| block.holds(now);
-        if let Some(Head { limit, block: Some(block), .. }) = head
-            && holds(&block)
+        if let Some(AttemptsHead { limit, block: Some(block), .. }) = head
+            && block.holds(now)
         {
             list.push(Listed { key: key.clone(), limit, block });
         }
@@ -107,11 +98,8 @@ impl Cursor {
         let is_id = !is_cluster || (1..=64).contains(&id.len());
         let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let digits = !at.is_empty() && at.bytes().all(|byte| byte.is_ascii_digit());
-        if is_id && is_plain && digits {
-            Some(Self { id: id.to_owned(), at: at.parse().ok()? })
-        } else {
-            None
-        }
+        let at = at.parse().ok().filter(|_| is_id && is_plain && digits)?;
+        Some(Self { id: id.to_owned(), at })
     }
 
     /// The server to go on with, and where in its scan. If the server that was asked last is gone, that
@@ -132,50 +120,38 @@ impl core::fmt::Display for Cursor {
     }
 }
 
-// === impl Scanned ===
-
-impl Scanned {
-    async fn ask(
-        servers: &Servers,
-        keeper: &Keeper,
-        at: u64,
-        count: usize,
-    ) -> Result<Self, StoreError> {
-        let mut commands = Pipeline::with_capacity(2);
-        commands.cmd("TIME");
-        commands.cmd("SCAN").arg(at).arg("MATCH").arg(format!("{LOGS}*")).arg("COUNT").arg(count);
-        let replies = servers.look(keeper, &commands).await?;
-        if let Some(Value::ServerError(error)) =
-            replies.iter().find(|reply| matches!(reply, Value::ServerError(_)))
-        {
-            return Err(servers.refused(error));
-        }
-        Self::read(&replies).ok_or(StoreError::Unavailable)
+/// Takes one step of a server's scan: the time, where the scan goes on (zero is the end), and some keys.
+async fn scan(
+    servers: &Servers,
+    keeper: &Keeper,
+    at: u64,
+    count: usize,
+) -> Result<(Timestamp, u64, Vec<String>), StoreError> {
+    let mut commands = Pipeline::with_capacity(2);
+    commands.cmd("TIME");
+    commands.cmd("SCAN").arg(at).arg("MATCH").arg(format!("{LOGS}*")).arg("COUNT").arg(count);
+    let replies = servers.look(keeper, &commands).await?;
+    if let Some(Value::ServerError(error)) =
+        replies.iter().find(|reply| matches!(reply, Value::ServerError(_)))
+    {
+        return Err(servers.refused(error));
     }
+    scanned(&replies).ok_or(StoreError::Unavailable)
+}
 
-    /// Reads the time, and a cursor with keys.
-    fn read(replies: &[Value]) -> Option<Self> {
-        let [Value::Array(time), Value::Array(scanned)] = replies else { return None };
-        let [seconds, micros] = time.as_slice() else { return None };
-        let now = number(seconds)?.checked_mul(1_000_000)?.checked_add(number(micros)?)?;
-        let [next, Value::Array(keys)] = scanned.as_slice() else { return None };
-        // A key that is not text is none of ours.
-        let keys = keys.iter().filter_map(text).filter(|key| is_log(key));
-        let keys = keys.map(str::to_owned).collect();
-        Some(Self { keys, next: number(next)?, now: Timestamp::from_micros(now) })
-    }
+/// Reads the time, and a cursor with keys.
+fn scanned(replies: &[Value]) -> Option<(Timestamp, u64, Vec<String>)> {
+    let [Value::Array(time), Value::Array(scanned)] = replies else { return None };
+    let [seconds, micros] = time.as_slice() else { return None };
+    let now = number(seconds)?.checked_mul(1_000_000)?.checked_add(number(micros)?)?;
+    let [next, Value::Array(keys)] = scanned.as_slice() else { return None };
+    // A key that is not text is none of ours.
+    let keys = keys.iter().filter_map(text_of).filter(|key| is_log(key));
+    Some((Timestamp::from_micros(now), number(next)?, keys.map(str::to_owned).collect()))
 }
 
 fn number(value: &Value) -> Option<u64> {
-    text(value)?.parse().ok()
-}
-
-fn text(value: &Value) -> Option<&str> {
-    match value {
-        Value::BulkString(bytes) => str::from_utf8(bytes).ok(),
-        Value::SimpleString(text) => Some(text),
-        _ => None,
-    }
+    text_of(value)?.parse().ok()
 }
 
 #[cfg(test)]

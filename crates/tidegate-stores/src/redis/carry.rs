@@ -17,18 +17,19 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Key, KeyNames, MAX_LIMITS, Names, StoreError};
+use tidegate_core::{Names, StoreError};
 
 use super::args::Nonce;
-use super::group::{MAX_KEYS, Places, by_tag, tag_of};
+use super::group::{MAX_KEYS, present, tag_of};
+use super::reply;
 use super::servers::Garbled;
-use super::store::Inner;
+use super::store::Connected;
 
 /// A counter that has another name under the current secret.
 struct Renamed<'n> {
     /// The place of the counter in the batch.
     place: usize,
-    previous: String,
+    previous: &'n str,
     current: &'n str,
 }
 
@@ -46,49 +47,34 @@ type Looked = Result<ArrayVec<Option<Found>, MAX_KEYS>, usize>;
 /// Carries counters over from their previous names to their current ones. Both lists are in the order
 /// of a batch.
 pub(super) async fn over(
-    store: &Arc<Inner>,
+    store: &Arc<Connected>,
     previous: &[Names],
     names: &[Names],
 ) -> Result<(), StoreError> {
-    let groups: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
-        true => by_tag(previous.iter().map(|names| names.present.as_str())),
-        false => ArrayVec::from_iter([(0..names.len()).collect()]),
-    };
-    for places in groups {
-        let of = |place: &usize| Renamed::all(*place, &previous[*place], &names[*place]);
-        let group: Vec<Renamed<'_>> = places.iter().flat_map(of).collect();
-        carry(store, &group).await.map_err(uncounted)?;
+    for places in store.groups(present(previous.iter())) {
+        let mut group = Vec::new();
+        for place in places {
+            // Under all its names: a counter that a reload has left under a former name is carried over
+            // to that name, where the charge finds it.
+            let pairs = previous[place].in_order().zip(names[place].in_order());
+            let renamed = pairs.filter(|(previous, current)| previous != current);
+            group.extend(renamed.map(|(previous, current)| Renamed { place, previous, current }));
+        }
+        carry(store, &group).await.map_err(|error| match error {
+            StoreError::Timeout => StoreError::Unavailable,
+            other => other,
+        })?;
     }
     Ok(())
 }
 
-/// Carries one counter over to its current names. An amendment by an operator concerns everything that
-/// was counted, and must not make a new counter beside the old one.
-pub(super) async fn one(
-    store: &Arc<Inner>,
-    previous: &KeyNames,
-    key: &Key<'_>,
-    current: &Names,
-) -> Result<(), StoreError> {
-    let group: Vec<Renamed<'_>> = Renamed::all(0, &previous.names(key), current).collect();
-    carry(store, &group).await.map_err(uncounted)
-}
-
-fn uncounted(error: StoreError) -> StoreError {
-    match error {
-        StoreError::Timeout => StoreError::Unavailable,
-        other => other,
-    }
-}
-
 /// Carries over counters whose previous names lie in one group.
-async fn carry(store: &Arc<Inner>, group: &[Renamed<'_>]) -> Result<(), StoreError> {
+async fn carry(store: &Arc<Connected>, group: &[Renamed<'_>]) -> Result<(), StoreError> {
     if group.is_empty() {
         return Ok(());
     }
-    let [find, adopt, _] = store.scripts.carry();
-    let keys: ArrayVec<&str, MAX_KEYS> =
-        group.iter().map(|renamed| renamed.previous.as_str()).collect();
+    let [find, adopt, _] = &store.scripts.carry;
+    let keys: ArrayVec<&str, MAX_KEYS> = group.iter().map(|renamed| renamed.previous).collect();
     let nonce = store.nonce();
     let looked = store.call(find, &keys, &nonce, |reply| looked(reply, nonce, keys.len())).await?;
     let found = looked.map_err(|place| StoreError::Corrupt { charge: group[place].place })?;
@@ -100,7 +86,7 @@ async fn carry(store: &Arc<Inner>, group: &[Renamed<'_>]) -> Result<(), StoreErr
         let keys = [renamed.current, &mark];
         let first = store.call(adopt, &keys, &arg, |reply| adopted(reply, nonce)).await?;
         if first {
-            let (store, previous) = (Arc::clone(store), renamed.previous.clone());
+            let (store, previous) = (Arc::clone(store), renamed.previous.to_owned());
             // Nothing depends on this: the mark is there, and what is left expires by itself.
             store.clone().spawn(async move { forget(&store, &previous, &state).await });
         }
@@ -108,25 +94,8 @@ async fn carry(store: &Arc<Inner>, group: &[Renamed<'_>]) -> Result<(), StoreErr
     Ok(())
 }
 
-// === impl Renamed ===
-
-impl<'n> Renamed<'n> {
-    /// A counter under all its names, except those that are the same under both secrets. A counter that
-    /// a reload has left under a former name is carried over to that name, where the charge finds it.
-    fn all(
-        place: usize,
-        previous: &Names,
-        current: &'n Names,
-    ) -> impl Iterator<Item = Self> + use<'n> {
-        let previous: Vec<String> = previous.in_order().map(str::to_owned).collect();
-        let pairs = previous.into_iter().zip(current.in_order());
-        let renamed = pairs.filter(|(previous, current)| previous != current);
-        renamed.map(move |(previous, current)| Self { place, previous, current })
-    }
-}
-
-async fn forget(store: &Inner, previous: &str, state: &[u8]) {
-    let [_, _, forget] = store.scripts.carry();
+async fn forget(store: &Connected, previous: &str, state: &[u8]) {
+    let [_, _, forget] = &store.scripts.carry;
     let arg = [&store.nonce()[..], state].concat();
     let _ = store.call(forget, &[previous], &arg, |_| Ok(())).await;
 }
@@ -143,13 +112,9 @@ fn adopted(reply: &[u8], nonce: Nonce) -> Result<bool, Garbled> {
 /// Reads the answer to a look under as many names as `names` says.
 fn looked(reply: &[u8], nonce: Nonce, names: usize) -> Result<Looked, Garbled> {
     let mut rest = reply.strip_prefix(&nonce).ok_or(Garbled)?;
-    if let Some(place) = rest.strip_prefix(b"corrupt ") {
-        let place = place.strip_suffix(b" ").and_then(|place| str::from_utf8(place).ok());
-        let place: usize = place.and_then(|place| place.parse().ok()).ok_or(Garbled)?;
-        return match (1..=names).contains(&place) {
-            true => Ok(Err(place - 1)),
-            false => Err(Garbled),
-        };
+    if let Some(mut place) = rest.strip_prefix(b"corrupt ") {
+        let corrupt = reply::place(&mut place)?;
+        return if place.is_empty() && corrupt < names { Ok(Err(corrupt)) } else { Err(Garbled) };
     }
     let mut found = ArrayVec::new();
     for _ in 0..names {

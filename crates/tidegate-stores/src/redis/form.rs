@@ -10,12 +10,12 @@ use std::sync::LazyLock;
 
 use tidegate_core::{Charge, Counts, Period, Shape};
 
-use super::args::Args;
+use super::args::ScriptArgs;
 use super::parts::Parts;
 
 #[cfg(test)]
 pub(crate) use attempts::Manner;
-pub(crate) use attempts::{ATTEMPTS, Log};
+pub(crate) use attempts::{ATTEMPTS, LogForm};
 
 static BUCKET: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/bucket.lua")));
 static QUOTA: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/quota.lua")));
@@ -32,7 +32,7 @@ pub(crate) enum Form {
     Grid,
     /// A grid whose charge brings the table of a backoff.
     Backoff,
-    Attempts(Log),
+    Attempts(LogForm),
 }
 
 // === impl Form ===
@@ -52,7 +52,9 @@ impl Form {
                 Counts::Attempts(Some(_)) => Self::Backoff,
                 Counts::Attempts(None) | Counts::Admitted => Self::Grid,
             },
-            Shape::Attempts(attempts) => Self::Attempts(Log::of(attempts, charge.member() != 0)),
+            Shape::Attempts(attempts) => {
+                Self::Attempts(LogForm::of(attempts, charge.member() != 0))
+            }
         }
     }
 
@@ -62,7 +64,7 @@ impl Form {
     }
 
     /// The arguments of a charge beside its cost and the most that fits: their names, and how they are
-    /// packed.
+    /// packed. The member of a charge, if it names one, comes after them.
     const fn arguments(self) -> (&'static [&'static str], &'static str) {
         match self {
             Self::Bucket => (&["r", "p"], "LL"),
@@ -74,15 +76,30 @@ impl Form {
         }
     }
 
-    /// The names of all arguments of a charge, in order.
-    pub(super) fn names(self) -> Vec<String> {
-        let more = self.arguments().0.iter();
-        ["cost", "full"].iter().chain(more).map(|name| format!("{name}$")).collect()
+    const fn is_distinct(self) -> bool {
+        matches!(self, Self::Attempts(LogForm { distinct: true, .. }))
     }
 
-    /// How the arguments of a charge are packed, beside its cost and the most that fits.
-    pub(super) const fn packed(self) -> &'static str {
-        self.arguments().1
+    /// The names of all arguments of a charge, in order.
+    pub(super) fn names(self) -> Vec<String> {
+        let own = self.arguments().0.iter().chain(self.is_distinct().then_some(&"member"));
+        ["cost", "full"].iter().chain(own).map(|name| format!("{name}$")).collect()
+    }
+
+    /// How the arguments of a charge are packed.
+    pub(super) fn packed(self) -> String {
+        ["LL", self.arguments().1, if self.is_distinct() { "c8" } else { "" }].concat()
+    }
+
+    /// A part of the file of this form. Windows have some parts twice: for a ring and for a grid.
+    fn part(self, name: &str) -> &'static str {
+        match self {
+            Self::Bucket => BUCKET.get(name),
+            Self::Fixed | Self::FirstUse | Self::Calendar => QUOTA.get(name),
+            Self::Ring => WINDOW.get(&[name, " ring"].concat()),
+            Self::Grid | Self::Backoff => WINDOW.get(&[name, " grid"].concat()),
+            Self::Attempts(_) => ATTEMPTS.get(name),
+        }
     }
 }
 
@@ -91,24 +108,21 @@ impl Form {
     /// The text that reads the counter and checks it; with `counts`, it sees whether there is room, and
     /// with `returns`, it finds what is given back.
     pub(super) fn read(self, counts: bool, returns: bool) -> String {
-        let room = |text: &'static str| if counts { text } else { "" };
-        let quota = |period: &str| {
-            [QUOTA.get("read"), room(QUOTA.get(period)), room(QUOTA.get("room"))].concat()
-        };
-        let window = |is_ring: &str, names: &str, read: &str| {
-            let (charges, read) = (WINDOW.get("read charges"), WINDOW.get(read));
-            let (begin, names) = (WINDOW.get("read"), WINDOW.get(names));
-            format!("{begin}{names}do\nlocal ring$ = {is_ring}\n{charges}{read}end\n")
+        let room = |name| if counts { self.part(name) } else { "" };
+        let quota = |period| [self.part("read"), room(period), room("room")].concat();
+        let window = |is_ring: bool| {
+            let [begin, charges] = ["read", "read charges"].map(|name| WINDOW.get(name));
+            let [names, read] = ["names", "read"].map(|name| self.part(name));
+            let room = room("room");
+            format!("{begin}{names}do\nlocal ring$ = {is_ring}\n{charges}{read}end\n{room}")
         };
         match self {
-            Self::Bucket => BUCKET.get("read").to_owned(),
+            Self::Bucket => self.part("read").to_owned(),
             Self::Fixed => quota("read fixed"),
             Self::FirstUse => quota("read first use"),
             Self::Calendar => quota("read calendar"),
-            Self::Ring => window("true", "names ring", "read ring") + room(WINDOW.get("room ring")),
-            Self::Grid | Self::Backoff => {
-                window("false", "names grid", "read grid") + room(WINDOW.get("room grid"))
-            }
+            Self::Ring => window(true),
+            Self::Grid | Self::Backoff => window(false),
             Self::Attempts(log) if returns => log.read(counts) + &log.find(),
             Self::Attempts(log) => log.read(counts),
         }
@@ -116,18 +130,14 @@ impl Form {
 
     /// The text that counts the cost and writes the counter: for a charge that `fits`, or in any case.
     pub(super) fn count(self, fits: bool) -> String {
-        let take = match self {
-            Self::Bucket if fits => BUCKET.get("take"),
-            Self::Bucket => BUCKET.get("there"),
-            Self::Fixed | Self::FirstUse | Self::Calendar if fits => QUOTA.get("take"),
-            Self::Fixed | Self::FirstUse | Self::Calendar => QUOTA.get("there"),
-            Self::Ring => WINDOW.get("take ring"),
-            Self::Grid => WINDOW.get("take grid"),
-            Self::Backoff => &[WINDOW.get("take grid"), WINDOW.get("take backoff")].concat(),
+        let more = match self {
             // An abuse log may have nothing to write.
             Self::Attempts(log) => return log.count(),
+            Self::Backoff => WINDOW.get("take backoff"),
+            _ if fits || self.is_window() => "",
+            _ => self.part("most"),
         };
-        format!("do\n{take}{}end\n", self.write())
+        ["do\n", self.part("take"), more, &self.write(), "end\n"].concat()
     }
 
     /// The condition under which a refused request is counted, for a limit that counts such requests;
@@ -136,24 +146,15 @@ impl Form {
         match self {
             Self::Attempts(_) if attempts => "true",
             Self::Attempts(_) => "not room$",
-            Self::Bucket
-            | Self::Fixed
-            | Self::FirstUse
-            | Self::Calendar
-            | Self::Ring
-            | Self::Grid
-            | Self::Backoff => "cost$ <= full$",
+            _ => "cost$ <= full$",
         }
     }
 
     /// The text that gives back what was counted.
     pub(super) fn back(self) -> String {
         match self {
-            Self::Bucket => BUCKET.get("back").to_owned(),
-            Self::Fixed | Self::FirstUse | Self::Calendar => QUOTA.get("back").to_owned(),
-            Self::Ring => WINDOW.get("back ring").to_owned(),
-            Self::Grid | Self::Backoff => WINDOW.get("back grid").to_owned(),
             Self::Attempts(log) => log.back(),
+            _ => self.part("back").to_owned(),
         }
     }
 
@@ -168,11 +169,8 @@ impl Form {
     /// The text that writes the counter, with a time to live that covers all it has to remember.
     pub(super) fn write(self) -> String {
         match self {
-            Self::Bucket => BUCKET.get("write").to_owned(),
-            Self::Fixed | Self::FirstUse | Self::Calendar => QUOTA.get("write").to_owned(),
-            Self::Ring => WINDOW.get("write ring").to_owned(),
-            Self::Grid | Self::Backoff => WINDOW.get("write grid").to_owned(),
             Self::Attempts(log) => log.write(),
+            _ => self.part("write").to_owned(),
         }
     }
 
@@ -199,8 +197,8 @@ impl Form {
 }
 
 /// Packs the arguments of a charge beside its cost and the most that fits, in the order of
-/// [`Form::arguments`]; the member of a charge comes after all of them.
-pub(super) fn pack(charge: &Charge<'_>, args: &mut Args) {
+/// [`Form::arguments`].
+pub(super) fn pack(charge: &Charge<'_>, args: &mut ScriptArgs) {
     match charge.shape() {
         Shape::Bucket(bucket) => {
             args.put(bucket.units_per_micro());

@@ -6,12 +6,12 @@ use tidegate_core::{
     Settlement, Shape, Stage, Step, StoreError, Timestamp,
 };
 
-use super::args::{Args, Nonce};
+use super::args::{Nonce, ScriptArgs};
 use super::carry;
 use super::reply::{Done, Reply};
-use super::servers::{self, Garbled};
-use super::signature::{Ask, Refused, Signature};
-use super::store::Inner;
+use super::servers;
+use super::signature::{RefusedBy, ScriptVerb, Signature};
+use super::store::Connected;
 use super::undo;
 
 /// The counters that one script is run over.
@@ -22,7 +22,7 @@ pub(super) struct Group<'a, 'k> {
     /// The present names of the counters; in a settlement also that of the ticket; then former names.
     pub(super) keys: ArrayVec<&'k str, MAX_KEYS>,
     /// The places of the counters in the batch or the settlement.
-    pub(super) places: ArrayVec<usize, MAX_LIMITS>,
+    pub(super) places: GroupPlaces,
     pub(super) shapes: ArrayVec<&'a Shape, MAX_LIMITS>,
 }
 
@@ -31,27 +31,23 @@ pub(super) const MAX_KEYS: usize = MAX_LIMITS * (1 + MAX_FORMER) + 1;
 
 /// Decides a batch, group by group, and fills in the readings.
 pub(super) async fn decide(
-    store: &std::sync::Arc<Inner>,
+    store: &std::sync::Arc<Connected>,
     batch: &Batch<'_>,
-    ask: Ask,
+    ask: ScriptVerb,
     readings: &mut Readings,
 ) -> Result<(), StoreError> {
     let names = names(&store.names, batch);
     if let Some(previous) = &store.previous {
         carry::over(store, &self::names(previous, batch), &names).await?;
     }
-    let places: ArrayVec<Places, MAX_LIMITS> = match store.is_grouped() {
-        true => by_tag(names.iter().map(|names| names.present.as_str())),
-        false => ArrayVec::from_iter([(0..names.len()).collect()]),
-    };
     let mut met: [Option<Met>; MAX_LIMITS] = [None; MAX_LIMITS];
     // The earliest time of all groups: from then on, what was taken is found in all of them.
     let (mut decided_at, mut refused) = (Timestamp::MAX, None);
     let mut taken = undo::Taken::new(store, batch, &names);
-    for places in places {
-        let known = if ask == Ask::Peek { None } else { refused };
+    for places in store.groups(present(names.iter())) {
+        let known = if ask == ScriptVerb::Peek { None } else { refused };
         let group = Group::of_batch(store.nonce(), batch, &names, &places, ask, known);
-        let mut args = Args::new(group.nonce);
+        let mut args = ScriptArgs::new(group.nonce);
         places.iter().for_each(|place| args.charge(&batch.charges()[*place]));
         let done = match store.run(&group, &args).await.and_then(|reply| group.done(reply)) {
             Ok(done) => done,
@@ -66,7 +62,7 @@ pub(super) async fn decide(
         }
         refused = refused.max(group.refusal(batch, &met));
         // A peek reports what would be written, and writes nothing.
-        if ask == Ask::Charge {
+        if ask == ScriptVerb::Charge {
             taken.note(&places, &done, |place| {
                 let room = met[place].map_or(Room::Now, |met| met.looked.room);
                 undo::is_for_good(&batch.charges()[place], room)
@@ -92,26 +88,17 @@ pub(super) fn names(names: &KeyNames, batch: &Batch<'_>) -> NamesOfAll {
 
 /// The reading that a charge gets. Units counted for a decision that was refused are given back, so
 /// they do not show, except attempts.
-fn told(met: &Met, charge: &Charge<'_>, refused: Option<Refused>) -> Reading {
+fn told(met: &Met, charge: &Charge<'_>, refused: Option<RefusedBy>) -> Reading {
     let stays = refused.is_none_or(|refused| undo::stays_counted(charge, refused))
         || undo::is_for_good(charge, met.looked.room);
     if stays { met.reading() } else { met.looked }
 }
 
 /// The places of the counters of one group.
-pub(super) type Places = ArrayVec<usize, MAX_LIMITS>;
+pub(super) type GroupPlaces = ArrayVec<usize, MAX_LIMITS>;
 
-/// Groups keys by hash tag, in the order in which the tags come. Returns the places of each group.
-pub(super) fn by_tag<'k>(keys: impl Iterator<Item = &'k str>) -> ArrayVec<Places, MAX_LIMITS> {
-    let mut groups: ArrayVec<(&str, Places), MAX_LIMITS> = ArrayVec::new();
-    for (place, key) in keys.enumerate() {
-        match groups.iter_mut().find(|(tag, _)| *tag == tag_of(key)) {
-            Some((_, places)) => places.push(place),
-            None => groups.push((tag_of(key), ArrayVec::from_iter([place]))),
-        }
-    }
-    groups.into_iter().map(|(_, places)| places).collect()
-}
+/// The places of the counters of all groups.
+pub(super) type Groups = ArrayVec<GroupPlaces, MAX_LIMITS>;
 
 /// The hash tag of a key, on which its slot depends: every key of ours has its braces.
 pub(super) fn tag_of(key: &str) -> &str {
@@ -119,13 +106,8 @@ pub(super) fn tag_of(key: &str) -> &str {
 }
 
 /// The present name of each counter.
-fn present<'n>(names: impl Iterator<Item = &'n Names>) -> impl Iterator<Item = &'n str> {
+pub(super) fn present<'n>(names: impl Iterator<Item = &'n Names>) -> impl Iterator<Item = &'n str> {
     names.map(|names| names.present.as_str())
-}
-
-/// The former names of all counters.
-fn former<'n>(names: impl Iterator<Item = &'n Names>) -> impl Iterator<Item = &'n str> {
-    names.flat_map(Names::former)
 }
 
 // === impl Group ===
@@ -136,15 +118,15 @@ impl<'a, 'k> Group<'a, 'k> {
         batch: &Batch<'a>,
         names: &'k [Names],
         places: &[usize],
-        ask: Ask,
-        refused: Option<Refused>,
+        ask: ScriptVerb,
+        refused: Option<RefusedBy>,
     ) -> Self {
         let charges = || places.iter().map(|place| &batch.charges()[*place]);
         let names = || places.iter().map(|place| &names[*place]);
         Self {
             signature: Signature::of_charges(ask, refused, charges()).named(names()),
             nonce,
-            keys: present(names()).chain(former(names())).collect(),
+            keys: present(names()).chain(names().flat_map(Names::former)).collect(),
             places: places.iter().copied().collect(),
             shapes: charges().map(Charge::shape).collect(),
         }
@@ -155,7 +137,7 @@ impl<'a, 'k> Group<'a, 'k> {
     pub(super) fn of_settlement(
         nonce: Nonce,
         settlement: &'k Settlement<'a>,
-        places: Places,
+        places: GroupPlaces,
         names: &'k [Names],
         ticket: &'k str,
     ) -> Self {
@@ -164,15 +146,13 @@ impl<'a, 'k> Group<'a, 'k> {
         Self {
             signature: signature.named(names.iter()),
             nonce,
-            keys: present(names.iter()).chain([ticket]).chain(former(names.iter())).collect(),
+            keys: present(names.iter())
+                .chain([ticket])
+                .chain(names.iter().flat_map(Names::former))
+                .collect(),
             shapes: moves().map(|step| step.charge.shape()).collect(),
             places,
         }
-    }
-
-    /// Reads the answer of the script.
-    pub(super) fn read(&self, bytes: &[u8]) -> Result<Reply, Garbled> {
-        Reply::read(bytes, self.nonce, self.shapes.iter().copied())
     }
 
     /// The outcome of the script, or its error with the place that the charge has in the batch.
@@ -204,7 +184,7 @@ impl<'a, 'k> Group<'a, 'k> {
         let mut places = 0..self.places.len();
         let agreed = places.all(|place| step.plan().writes(place) == is_written(place));
         match agreed && step.plan().is_admitted() == done.admitted {
-            true if self.signature.ask == Ask::Charge => Ok(step),
+            true if self.signature.ask == ScriptVerb::Charge => Ok(step),
             true => Ok(step.unwritten()),
             false => Err(StoreError::Timeout),
         }
@@ -219,7 +199,7 @@ impl<'a, 'k> Group<'a, 'k> {
             let step = match self.signature.refused {
                 None => Step::of(charges, found, now),
                 Some(refused) => {
-                    Step::after_refusal(refused == Refused::Globally, charges, found, now)
+                    Step::after_refusal(refused == RefusedBy::Globally, charges, found, now)
                 }
             };
             match step {
@@ -233,13 +213,13 @@ impl<'a, 'k> Group<'a, 'k> {
     }
 
     /// Which kind of limit has refused in this group, if one has.
-    fn refusal(&self, batch: &Batch<'_>, met: &[Option<Met>]) -> Option<Refused> {
+    fn refusal(&self, batch: &Batch<'_>, met: &[Option<Met>]) -> Option<RefusedBy> {
         let refusing = |place: &usize| {
             let limit = batch.charges()[*place].limit();
             let no_room = met[*place].is_some_and(|met| !met.looked.room.is_now());
             (no_room && !limit.is_shadow()).then(|| match limit.stage() {
-                Stage::Global => Refused::Globally,
-                Stage::Action => Refused::Here,
+                Stage::Global => RefusedBy::Globally,
+                Stage::Action => RefusedBy::Here,
             })
         };
         self.places.iter().filter_map(refusing).max()

@@ -6,13 +6,13 @@
 //!
 //! ```text
 //! Batch ─▶ group ─▶ signature ─▶ template ─▶ script ─┐
-//!            └────▶ args ────────────────────────────┴▶ servers ─▶ reply ─▶ state ─▶ Readings
+//!            └────▶ args ────────────────────────────┴▶ servers ─▶ reply ─▶ Readings
 //! ```
 //!
 //! | you look for | it is in |
 //! |---|---|
 //! | the scripts | `lua/`, chosen by `form.rs`, put together by `template.rs` |
-//! | how a counter is stored | `Record` in `tidegate-core`; `state.rs` reads it from answers |
+//! | how a counter is stored | `Record` in `tidegate-core`; `reply.rs` reads it from answers |
 //! | which counters are charged together | `group.rs`, `undo.rs` |
 //! | whether the servers work | `probe.rs` |
 //! | what operators do to blocks | `amend.rs`, `blocks.rs` |
@@ -31,13 +31,11 @@ mod group;
 mod parts;
 mod probe;
 mod reply;
-mod script;
 mod scripts;
 mod secret;
 mod servers;
 mod settle;
 mod signature;
-mod state;
 mod store;
 mod template;
 mod trouble;
@@ -47,6 +45,6 @@ mod url;
 
 pub use store::RedisStore;
 #[doc(hidden)]
-pub use store::Run;
+pub use store::RunScript;
 pub use trouble::Trouble;
 pub use url::{Target, TargetError};

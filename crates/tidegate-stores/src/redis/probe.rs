@@ -16,25 +16,21 @@ use core::future::{Future, poll_fn};
 use core::task::Poll;
 use std::sync::Arc;
 
-use arrayvec::ArrayVec;
 use tidegate_core::{Batch, Names, StoreError};
 
-use super::args::Args;
+use super::args::ScriptArgs;
 use super::carry;
-use super::group::{self, Group, NamesOfAll, Places, by_tag, tag_of};
-use super::signature::Ask;
-use super::store::{Inner, Runner};
+use super::group::{self, Group, GroupPlaces, NamesOfAll, tag_of};
+use super::signature::ScriptVerb;
+use super::store::Connected;
 
-pub(super) async fn probe(store: &Arc<Inner>, trial: &Batch<'_>) -> Result<(), StoreError> {
-    let tags = match &store.runner {
-        Runner::Servers(servers) => servers.tag_for_each().await?,
-        Runner::Scripted { .. } => vec!["!0".to_owned()],
+pub(super) async fn probe(store: &Arc<Connected>, trial: &Batch<'_>) -> Result<(), StoreError> {
+    let tags = match store.servers() {
+        Some(servers) => servers.tag_for_each().await?,
+        None => vec!["!0".to_owned()],
     };
     let names = group::names(&store.names, trial);
-    let groups = match store.is_grouped() {
-        true => by_tag(names.iter().map(|names| names.present.as_str())),
-        false => ArrayVec::from_iter([(0..names.len()).collect()]),
-    };
+    let groups = store.groups(group::present(names.iter()));
     let there: Vec<NamesOfAll> = tags.iter().map(|tag| moved(&names, tag)).collect();
     if let Some(previous) = &store.previous {
         let former = group::names(previous, trial);
@@ -57,15 +53,15 @@ pub(super) async fn probe(store: &Arc<Inner>, trial: &Batch<'_>) -> Result<(), S
 /// Charges the counters of one group. If the server finds calendar periods stale, they are sent again,
 /// as those of a request are.
 async fn charge(
-    store: &Inner,
+    store: &Connected,
     trial: &Batch<'_>,
     names: &[Names],
-    places: &Places,
+    places: &GroupPlaces,
 ) -> Result<(), StoreError> {
     let mut stale = None;
     loop {
-        let group = Group::of_batch(store.nonce(), trial, names, places, Ask::Charge, None);
-        let mut args = Args::new(group.nonce);
+        let group = Group::of_batch(store.nonce(), trial, names, places, ScriptVerb::Charge, None);
+        let mut args = ScriptArgs::new(group.nonce);
         places.iter().for_each(|place| args.charge(&trial.charges()[*place]));
         let reply = store.run(&group, &args).await?;
         return match group.done(reply) {
@@ -165,7 +161,7 @@ mod tests {
             case.resolve(&Digests::new([1, 2]));
             let trial = Trial::new(&set.policies()[0], 7, Timestamp::ZERO);
             let of = |batch: &Batch<'_>| {
-                Signature::of_charges(Ask::Charge, None, batch.charges().iter())
+                Signature::of_charges(ScriptVerb::Charge, None, batch.charges().iter())
             };
             assert_eq!(of(&trial.batch()), of(case.batch()));
         }

@@ -8,11 +8,10 @@
 //! nonce corrupt 2   nonce version 1   nonce stale 1 1794752623478029
 //! ```
 
-use tidegate_core::{Amended, Flaw, MAX_LIMITS, Record, Shape, StoreError, Timestamp};
+use tidegate_core::{Amended, Block, Flaw, MAX_LIMITS, Record, Shape, StoreError, Timestamp};
 
 use super::args::Nonce;
 use super::servers::Garbled;
-use super::state;
 
 /// The answer of a script, taken apart.
 #[derive(Debug)]
@@ -96,7 +95,7 @@ impl Done {
         let now = time(&mut rest)?;
         let mut found = Vec::with_capacity(MAX_LIMITS);
         for (charge, shape) in shapes.enumerate() {
-            match state::read(&mut rest, shape) {
+            match record(&mut rest, shape) {
                 Ok(record) => found.push(record),
                 Err(Flaw::Garbled | Flaw::Version) => return Err(Garbled),
                 // This is known only now, after the script has run: what it wrote is written.
@@ -124,8 +123,33 @@ pub(crate) fn amended(bytes: &[u8], nonce: Nonce) -> Result<Result<Amended, Stor
         _ => return Err(Garbled),
     };
     let at = time(&mut rest)?;
-    let block = state::block_of(rest)?.filter(|block| block.holds(at));
+    let block = block_of(rest)?.filter(|block| block.holds(at));
     Ok(Ok(Amended { changed, block, at }))
+}
+
+/// Takes the record of a counter of this shape off the front of an answer.
+///
+/// # Errors
+///
+/// [`Flaw::Disorder`] for an abuse log whose times are not in order: the scripts do not go through it,
+/// so they pass it on. Every other flaw is [`Flaw::Garbled`]: the scripts have checked the rest.
+fn record(bytes: &mut &[u8], shape: &Shape) -> Result<Option<Record>, Flaw> {
+    if let Some(rest) = bytes.strip_prefix(b"-") {
+        *bytes = rest;
+        return Ok(None);
+    }
+    match Record::take_from(bytes, Some(shape)) {
+        Ok(Some(record)) => Ok(Some(record)),
+        Err(Flaw::Disorder) => Err(Flaw::Disorder),
+        Ok(None) | Err(Flaw::Garbled | Flaw::Version) => Err(Flaw::Garbled),
+    }
+}
+
+/// Reads a block by itself: its end, its scope and its level.
+fn block_of(bytes: &[u8]) -> Result<Option<Block>, Garbled> {
+    let (until, rest) = bytes.split_first_chunk().ok_or(Garbled)?;
+    let [scope, level] = *rest else { return Err(Garbled) };
+    Block::restored(u64::from_le_bytes(*until), scope, level).ok_or(Garbled)
 }
 
 /// Reads a time: seconds and microseconds, each followed by a space.
@@ -152,7 +176,7 @@ fn number(rest: &mut &[u8]) -> Result<u64, Garbled> {
 }
 
 /// Reads the place of a charge. Lua counts places from one, and the result counts from zero.
-fn place(rest: &mut &[u8]) -> Result<usize, Garbled> {
+pub(super) fn place(rest: &mut &[u8]) -> Result<usize, Garbled> {
     usize::try_from(number(rest)?).ok().and_then(|place| place.checked_sub(1)).ok_or(Garbled)
 }
 

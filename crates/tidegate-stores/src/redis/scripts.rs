@@ -1,22 +1,44 @@
-//! The scripts in use, by their signatures.
+//! Scripts: constant texts, called by their hashes, and kept by their signatures.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use sha1_smol::Sha1;
 
-use super::script::Script;
 use super::signature::Signature;
 use super::template::{CARRY, amend, compose};
+
+/// A constant text that the server runs, and the hash it is called by.
+#[derive(Debug)]
+pub(crate) struct Script {
+    /// The text that the server runs.
+    pub(crate) text: String,
+    /// The hash that the script is called by: the SHA-1 of the text, in hex.
+    pub(crate) hash: String,
+}
 
 /// The scripts made so far. There are as many as policies have sequences of shapes, so none is ever
 /// thrown away.
 #[derive(Debug)]
 pub(crate) struct Scripts {
     made: ArcSwap<HashMap<Signature, Arc<Script>>>,
-    amend: Script,
-    carry: [Script; 3],
-    secret: Script,
+    /// The script that amends a counter for an operator.
+    pub(crate) amend: Script,
+    /// The scripts that carry a counter over to another name: find, adopt, forget.
+    pub(crate) carry: [Script; 3],
+    /// The script that compares secrets.
+    pub(crate) secret: Script,
+}
+
+// === impl Script ===
+
+impl Script {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let hash = Sha1::from(&text).digest().to_string();
+        Self { text, hash }
+    }
 }
 
 // === impl Scripts ===
@@ -40,19 +62,5 @@ impl Scripts {
             made
         });
         script
-    }
-
-    pub(crate) const fn amend(&self) -> &Script {
-        &self.amend
-    }
-
-    /// The scripts that carry a counter over to another name: find, adopt, forget.
-    pub(crate) const fn carry(&self) -> &[Script; 3] {
-        &self.carry
-    }
-
-    /// The script that compares secrets.
-    pub(crate) const fn secret(&self) -> &Script {
-        &self.secret
     }
 }

@@ -10,7 +10,7 @@
 use tidegate_core::{Secret, StoreError};
 
 use super::servers::Garbled;
-use super::store::Inner;
+use super::store::Connected;
 
 /// The key under which the value of the fleet is kept.
 const KEY: &str = "tg:secret";
@@ -30,20 +30,16 @@ impl CheckValues {
         let previous = secret.previous().map(|previous| previous.check_value());
         Self { current: secret.check_value(), previous }
     }
-
-    fn has(&self, value: &[u8]) -> bool {
-        let mut known = [Some(&self.current), self.previous.as_ref()].into_iter().flatten();
-        known.any(|known| known.as_bytes() == value)
-    }
 }
 
 /// Compares the value of this node with that of the fleet, which it keeps alive or makes if it can.
-pub(super) async fn shared(store: &Inner) -> Result<bool, StoreError> {
+pub(super) async fn shared(store: &Connected) -> Result<bool, StoreError> {
     let nonce = store.nonce();
-    let arg = [&nonce[..], store.check_values.current.as_bytes()].concat();
-    let read = |reply: &[u8]| match reply.strip_prefix(&nonce) {
-        Some(found) => Ok(store.check_values.has(found)),
-        None => Err(Garbled),
+    let CheckValues { current, previous } = &store.check_values;
+    let arg = [&nonce[..], current.as_bytes()].concat();
+    let read = |reply: &[u8]| {
+        let found = reply.strip_prefix(&nonce).ok_or(Garbled)?;
+        Ok([Some(current), previous.as_ref()].iter().flatten().any(|it| it.as_bytes() == found))
     };
-    store.call(store.scripts.secret(), &[KEY], &arg, read).await
+    store.call(&store.scripts.secret, &[KEY], &arg, read).await
 }

@@ -3,23 +3,19 @@
 use arrayvec::ArrayVec;
 use tidegate_core::{MAX_LIMITS, Names, Receipt, Settled, Settlement, StoreError};
 
-use super::args::Args;
-use super::group::{Group, Places, by_tag, tag_of};
+use super::args::ScriptArgs;
+use super::group::{Group, GroupPlaces, tag_of};
 use super::reply::{Done, Reply};
-use super::store::Inner;
+use super::store::Connected;
 
 pub(super) async fn settle(
-    store: &Inner,
+    store: &Connected,
     settlement: &Settlement<'_>,
 ) -> Result<Receipt, StoreError> {
     let keys: ArrayVec<&str, MAX_LIMITS> = settlement.keys().collect();
-    let groups = match store.is_grouped() {
-        true => by_tag(keys.iter().copied()),
-        false => ArrayVec::from_iter([(0..keys.len()).collect()]),
-    };
     // Some of several groups may have been settled by an earlier try that failed in between.
     let mut receipt = None;
-    for places in groups {
+    for places in store.groups(keys.iter().copied()) {
         // A ticket without names is none of a shared store.
         let first = places.first().and_then(|place| keys.get(*place)).ok_or(StoreError::Refused)?;
         let said = settle_group(store, settlement, tag_of(first), |key| {
@@ -38,18 +34,18 @@ pub(super) async fn settle(
 }
 
 async fn settle_group(
-    store: &Inner,
+    store: &Connected,
     settlement: &Settlement<'_>,
     tag: &str,
     is_here: impl Fn(&str) -> bool,
 ) -> Result<Receipt, StoreError> {
     let moves = settlement.moves().iter().enumerate();
-    let places: Places =
+    let places: GroupPlaces =
         moves.filter(|(_, step)| step.key.is_some_and(&is_here)).map(|(place, _)| place).collect();
     let id = settlement.id();
     let ticket = format!("tg:{{{tag}}}:ticket:{:016x}-{}", id.maker, id.number);
     let nonce = store.nonce();
-    let mut args = Args::settling(nonce, settlement.decided_at(), settlement.expires_at());
+    let mut args = ScriptArgs::settling(nonce, settlement.decided_at(), settlement.expires_at());
     for place in &places {
         args.charge(&settlement.moves()[*place].charge);
     }

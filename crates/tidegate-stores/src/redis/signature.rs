@@ -4,7 +4,7 @@
 //! all apply to everybody, and their texts are the same in every process of every node.
 
 use arrayvec::ArrayVec;
-use tidegate_core::{Charge, MAX_LIMITS, Names, Stage, Way};
+use tidegate_core::{Charge, MAX_LIMITS, MoveDirection, Names, Stage};
 
 use super::form::Form;
 
@@ -38,7 +38,7 @@ pub(crate) enum Returns {
 
 /// What a script is asked to do with all its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Ask {
+pub(crate) enum ScriptVerb {
     Charge,
     Peek,
     Settle,
@@ -46,7 +46,7 @@ pub(crate) enum Ask {
 
 /// The kind of limit that has already refused the decision, in another group of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Refused {
+pub(crate) enum RefusedBy {
     /// A limit of the action has refused.
     Here,
     /// A global limit has refused: limits of the action do not even count the attempt.
@@ -56,9 +56,27 @@ pub(crate) enum Refused {
 /// Everything that the text of a script depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Signature {
-    pub(crate) ask: Ask,
-    pub(crate) refused: Option<Refused>,
+    pub(crate) ask: ScriptVerb,
+    pub(crate) refused: Option<RefusedBy>,
     pub(crate) parts: ArrayVec<Part, MAX_LIMITS>,
+}
+
+// === impl Part ===
+
+impl Part {
+    /// Takes units for a request that has already passed, whether or not there is room.
+    fn taking(charge: &Charge<'_>) -> Self {
+        Self {
+            form: Form::of(charge),
+            shadow: false,
+            global: false,
+            attempts: true,
+            own: false,
+            returns: Returns::Nothing,
+            newer: 0,
+            older: 0,
+        }
+    }
 }
 
 // === impl Signature ===
@@ -66,41 +84,33 @@ pub(crate) struct Signature {
 impl Signature {
     /// The signature of a script for these charges, in this order.
     pub(crate) fn of_charges<'c, 'a: 'c>(
-        ask: Ask,
-        refused: Option<Refused>,
+        ask: ScriptVerb,
+        refused: Option<RefusedBy>,
         charges: impl Iterator<Item = &'c Charge<'a>>,
     ) -> Self {
         let part = |charge: &Charge<'_>| Part {
-            form: Form::of(charge),
             shadow: charge.limit().is_shadow(),
             global: charge.limit().stage() == Stage::Global,
             attempts: charge.shape().counts_attempts(),
             own: charge.shape().counts_own_refusals(),
-            returns: Returns::Nothing,
-            newer: 0,
-            older: 0,
+            ..Part::taking(charge)
         };
         Self { ask, refused, parts: charges.map(part).collect() }
     }
 
     /// The signature of a script for these moves of a settlement.
-    pub(crate) fn of_moves<'c, 'a: 'c>(moves: impl Iterator<Item = (&'c Charge<'a>, Way)>) -> Self {
+    pub(crate) fn of_moves<'c, 'a: 'c>(
+        moves: impl Iterator<Item = (&'c Charge<'a>, MoveDirection)>,
+    ) -> Self {
         let parts = moves.map(|(charge, way)| Part {
-            form: Form::of(charge),
-            shadow: false,
-            global: false,
-            // The units are taken for a request that has already passed, whether or not there is room.
-            attempts: true,
-            own: false,
             returns: match way {
-                Way::There => Returns::Nothing,
-                Way::Back => Returns::Taken,
-                Way::Forgive => Returns::All,
+                MoveDirection::There => Returns::Nothing,
+                MoveDirection::Back => Returns::Taken,
+                MoveDirection::Forgive => Returns::All,
             },
-            newer: 0,
-            older: 0,
+            ..Part::taking(charge)
         });
-        Self { ask: Ask::Settle, refused: None, parts: parts.collect() }
+        Self { ask: ScriptVerb::Settle, refused: None, parts: parts.collect() }
     }
 
     /// The same signature with the former names of its counters, which come in the same order.

@@ -13,45 +13,45 @@ use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Changes, Counter, KeyNames, Page, Readings, Receipt, Secret,
-    Settlement, Span, Store, StoreError,
+    Amended, Amendment, Batch, Blocks, Changes, CounterRef, KeyNames, MAX_LIMITS, Page, Readings,
+    Receipt, Secret, Settlement, Span, Store, StoreError,
 };
 
-use super::args::{Args, Nonce};
-use super::group::{self, Group, MAX_KEYS};
-use super::script::Script;
-use super::scripts::Scripts;
+use super::args::{Nonce, ScriptArgs};
+use super::group::{self, Group, GroupPlaces, Groups, tag_of};
+use super::reply::Reply;
+use super::scripts::{Script, Scripts};
 use super::secret::{self, CheckValues};
-use super::servers::{Garbled, Servers};
-use super::signature::Ask;
+use super::servers::{Garbled, Servers, spawn_here};
+use super::signature::ScriptVerb;
 use super::trouble::Trouble;
 use super::turn;
 use super::url::{Target, TargetError};
 
 /// A store that keeps counters in Redis or Valkey.
 #[derive(Clone, Debug)]
-pub struct RedisStore(pub(super) Arc<Inner>);
+pub struct RedisStore(pub(super) Arc<Connected>);
 
 #[derive(Debug)]
-pub(super) struct Inner {
+pub(super) struct Connected {
     pub(super) names: KeyNames,
     /// The key names under the previous secret, while the secret is being changed.
     pub(super) previous: Option<KeyNames>,
-    pub(super) runner: Runner,
+    runner: Runner,
     pub(super) scripts: Scripts,
     pub(super) check_values: CheckValues,
     calls: AtomicU32,
 }
 
 /// What runs the scripts.
-pub(super) enum Runner {
+enum Runner {
     Servers(Servers),
-    Scripted { grouped: bool, run: Run },
+    Scripted { grouped: bool, run: RunScript },
 }
 
 /// Runs the text of a script with its keys and its argument, and returns its answer.
 #[doc(hidden)]
-pub type Run = Box<dyn Fn(&str, &[&str], &[u8]) -> Vec<u8> + Send + Sync>;
+pub type RunScript = Box<dyn Fn(&str, &[&str], &[u8]) -> Vec<u8> + Send + Sync>;
 
 // === impl RedisStore ===
 
@@ -72,12 +72,12 @@ impl RedisStore {
     /// and argument.
     #[doc(hidden)]
     #[must_use]
-    pub fn scripted(secret: &Secret, grouped: bool, run: Run) -> Self {
+    pub fn scripted(secret: &Secret, grouped: bool, run: RunScript) -> Self {
         Self::run_by(Runner::Scripted { grouped, run }, secret)
     }
 
     fn run_by(runner: Runner, secret: &Secret) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(Connected {
             names: secret.names(),
             previous: secret.previous().map(|previous| previous.names()),
             runner,
@@ -94,9 +94,9 @@ impl RedisStore {
     /// Why the servers cannot be worked with, in words. [`Trouble::is_refusal`] tells trouble that an
     /// operator has to mend from trouble that may pass by itself.
     pub async fn check(&self) -> Result<(), Trouble> {
-        match &self.0.runner {
-            Runner::Servers(servers) => servers.check().await,
-            Runner::Scripted { .. } => Ok(()),
+        match self.0.servers() {
+            Some(servers) => servers.check().await,
+            None => Ok(()),
         }
     }
 
@@ -115,10 +115,7 @@ impl RedisStore {
     /// Why the last failed call failed, in words for an operator and without secrets.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<Trouble>> {
-        match &self.0.runner {
-            Runner::Servers(servers) => servers.trouble(),
-            Runner::Scripted { .. } => None,
-        }
+        self.0.servers()?.trouble()
     }
 
     /// Decides a batch within the deadline of its policy, however many calls it takes. Past the
@@ -127,12 +124,12 @@ impl RedisStore {
     async fn decide(
         &self,
         batch: &Batch<'_>,
-        ask: Ask,
+        ask: ScriptVerb,
         readings: &mut Readings,
     ) -> Result<(), StoreError> {
         // On the heap: it holds everything about up to twelve counters, and its callers hold it.
         let decision = Box::pin(group::decide(&self.0, batch, ask, readings));
-        let Runner::Servers(servers) = &self.0.runner else { return decision.await };
+        let Some(servers) = self.0.servers() else { return decision.await };
         let (timeout, deadline) = (servers.timeout(), Duration::from(batch.deadline()));
         // A single call then ends by itself in time, and knows more precisely how far it got.
         if timeout <= deadline && !servers.is_cluster() && self.0.previous.is_none() {
@@ -148,11 +145,11 @@ impl Store for RedisStore {
     }
 
     async fn charge(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.decide(batch, Ask::Charge, readings).await
+        self.decide(batch, ScriptVerb::Charge, readings).await
     }
 
     async fn peek(&self, batch: &Batch<'_>, readings: &mut Readings) -> Result<(), StoreError> {
-        self.decide(batch, Ask::Peek, readings).await
+        self.decide(batch, ScriptVerb::Peek, readings).await
     }
 
     async fn settle(&self, settlement: &Settlement<'_>) -> Result<Receipt, StoreError> {
@@ -162,7 +159,7 @@ impl Store for RedisStore {
 
     async fn amend(
         &self,
-        counter: Counter<'_>,
+        counter: CounterRef<'_>,
         amendment: Amendment,
         within: Span,
     ) -> Result<Amended, StoreError> {
@@ -178,17 +175,11 @@ impl Store for RedisStore {
     }
 
     fn patience(&self) -> Option<Span> {
-        match &self.0.runner {
-            Runner::Servers(servers) => Some(servers.timeout().into()),
-            Runner::Scripted { .. } => None,
-        }
+        self.0.servers().map(|servers| servers.timeout().into())
     }
 
     fn changes(&self) -> Changes {
-        match &self.0.runner {
-            Runner::Servers(servers) => servers.changes(),
-            Runner::Scripted { .. } => Changes::default(),
-        }
+        self.0.servers().map(Servers::changes).unwrap_or_default()
     }
 }
 
@@ -203,9 +194,17 @@ impl core::fmt::Debug for Runner {
     }
 }
 
-// === impl Inner ===
+// === impl Connected ===
 
-impl Inner {
+impl Connected {
+    /// The servers; `None` if a test runs the scripts instead.
+    pub(super) const fn servers(&self) -> Option<&Servers> {
+        match &self.runner {
+            Runner::Servers(servers) => Some(servers),
+            Runner::Scripted { .. } => None,
+        }
+    }
+
     /// Waits for `asked`, however many calls it takes, for at most `within`, or the timeout of the
     /// target where that is shorter.
     async fn in_time<T>(
@@ -213,7 +212,7 @@ impl Inner {
         within: Span,
         asked: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let Runner::Servers(servers) = &self.runner else { return asked.await };
+        let Some(servers) = self.servers() else { return asked.await };
         let limit = servers.timeout().min(within.into());
         turn::within(limit, asked).await.unwrap_or_else(|| Err(servers.late(limit)))
     }
@@ -227,50 +226,58 @@ impl Inner {
     pub(super) async fn run(
         &self,
         group: &Group<'_, '_>,
-        args: &Args,
-    ) -> Result<super::reply::Reply, StoreError> {
+        args: &ScriptArgs,
+    ) -> Result<Reply, StoreError> {
         let script = self.scripts.get(&group.signature);
-        self.call(&script, &group.keys, args.bytes(), |reply| group.read(reply)).await
+        let read = |bytes: &[u8]| Reply::read(bytes, group.nonce, group.shapes.iter().copied());
+        self.call(&script, &group.keys, args.bytes(), read).await
     }
 
     /// Runs a task that nobody waits for.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        match (&self.runner, tokio::runtime::Handle::try_current()) {
-            (Runner::Servers(servers), _) => servers.spawn(task),
-            (Runner::Scripted { .. }, Ok(runtime)) => drop(runtime.spawn(task)),
-            (Runner::Scripted { .. }, Err(_)) => {}
+        match self.servers() {
+            Some(servers) => servers.spawn(task),
+            None => spawn_here(task),
         }
     }
 
-    /// Whether only counters with the same hash tag can be charged together.
-    pub(super) const fn is_grouped(&self) -> bool {
-        match &self.runner {
+    /// Groups counters that can be charged together, which on a cluster are those with the same hash tag.
+    /// Takes the name of each counter, and returns the places of each group, in the order of the names.
+    pub(super) fn groups<'k>(&self, names: impl Iterator<Item = &'k str>) -> Groups {
+        let by_tag = match &self.runner {
             Runner::Servers(servers) => servers.is_cluster(),
             Runner::Scripted { grouped, .. } => *grouped,
+        };
+        let mut groups: ArrayVec<(&str, GroupPlaces), MAX_LIMITS> = ArrayVec::new();
+        for (place, name) in names.enumerate() {
+            let tag = if by_tag { tag_of(name) } else { "" };
+            match groups.iter_mut().find(|(known, _)| *known == tag) {
+                Some((_, places)) => places.push(place),
+                None => groups.push((tag, ArrayVec::from_iter([place]))),
+            }
         }
+        groups.into_iter().map(|(_, places)| places).collect()
     }
 
     /// Runs a script once and reads its answer, which is a string of bytes; any other reply is garbled.
     pub(super) async fn call<T>(
         &self,
         script: &Script,
-        keys: &[impl AsRef<str>],
+        keys: &[impl AsRef<str> + AsRef<[u8]>],
         arg: &[u8],
         read: impl FnOnce(&[u8]) -> Result<T, Garbled>,
     ) -> Result<T, StoreError> {
         match &self.runner {
             Runner::Servers(servers) => {
-                let keys: ArrayVec<&[u8], MAX_KEYS> =
-                    keys.iter().map(|key| key.as_ref().as_bytes()).collect();
                 let decode = |reply: redis::Value| match reply {
                     redis::Value::BulkString(bytes) => read(&bytes),
                     _ => Err(Garbled),
                 };
-                servers.run(script, &keys, arg, decode).await
+                servers.run(script, keys, arg, decode).await
             }
             Runner::Scripted { run, .. } => {
-                let keys: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
-                read(&run(script.text(), &keys, arg)).map_err(|Garbled| StoreError::Timeout)
+                let keys: Vec<&str> = keys.iter().map(AsRef::<str>::as_ref).collect();
+                read(&run(&script.text, &keys, arg)).map_err(|Garbled| StoreError::Timeout)
             }
         }
     }

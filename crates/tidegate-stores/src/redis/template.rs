@@ -6,18 +6,19 @@
 //! that `form.rs` chooses for each shape, and the places of charges. The same signature always gives
 //! the same text.
 
-mod amend;
 mod former;
 mod names;
 
 use std::sync::LazyLock;
 
+use super::form::ATTEMPTS;
 use super::parts::Parts;
 use super::reply::mark;
-use super::signature::{Ask, Part, Refused, Returns, Signature};
-use names::Place;
+use super::signature::{Part, RefusedBy, Returns, ScriptVerb, Signature};
+use names::ScriptPlace;
 
 static STEP: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/step.lua")));
+static AMEND: LazyLock<Parts> = LazyLock::new(|| Parts::of(include_str!("lua/amend.lua")));
 
 /// The scripts that carry a counter over to another name: find it, adopt it, forget it.
 pub(crate) const CARRY: [&str; 3] = [
@@ -36,39 +37,44 @@ const NUMBERS: [(&str, &str); 4] = [
     ("LONGEST", "140737488355327"),
 ];
 
-/// The text of the script for a signature.
-pub(crate) fn compose(signature: &Signature) -> String {
-    numbered(composed(signature))
-}
-
-/// The text of the script that amends a counter for an operator.
+/// The text of the script that amends a counter for an operator: one, whatever the amendment.
 pub(crate) fn amend() -> String {
-    numbered(amend::text())
+    let text = [
+        STEP.get("functions"),
+        AMEND.get("arguments"),
+        STEP.get("clock"),
+        AMEND.get("reset"),
+        AMEND.get("numbers"),
+        ATTEMPTS.get("read"),
+        ATTEMPTS.get("state"),
+        AMEND.get("amend"),
+    ];
+    numbered(ScriptPlace { number: 1, is_local: true }.put(&text.concat()))
 }
 
 fn numbered(text: String) -> String {
     NUMBERS.iter().fold(text, |text, (name, number)| text.replace(name, number))
 }
 
-fn composed(signature: &Signature) -> String {
+/// The text of the script for a signature.
+pub(crate) fn compose(signature: &Signature) -> String {
     let mut text = head(signature);
     for ((place, part), former) in places(signature).zip(former::places(signature)) {
-        text += &place.put(&former.read(&part.read(signature.ask != Ask::Settle)));
+        text += &place.put(&former.read(&part.read(signature.ask != ScriptVerb::Settle)));
     }
     text += &match signature.ask {
-        Ask::Charge | Ask::Peek => charge(signature),
-        Ask::Settle => settle(signature),
+        ScriptVerb::Charge | ScriptVerb::Peek => charge(signature),
+        ScriptVerb::Settle => settle(signature),
     };
-    let states = places(signature).map(|(place, _)| place.put(" .. (v$ or '-')"));
-    text + "return nonce .. done .. ' ' .. time[1] .. ' ' .. time[2] .. ' '"
-        + &states.collect::<String>()
-        + "\n"
+    text += "return nonce .. done .. ' ' .. time[1] .. ' ' .. time[2] .. ' '";
+    text.extend(places(signature).map(|(place, _)| place.put(" .. (v$ or '-')")));
+    numbered(text + "\n")
 }
 
 /// The head of a script: functions, the argument taken apart, and the time.
 fn head(signature: &Signature) -> String {
     let windows = signature.parts.iter().any(|part| part.form.is_window());
-    let settles = signature.ask == Ask::Settle;
+    let settles = signature.ask == ScriptVerb::Settle;
     let (mut names, mut format) = ("nonce".to_owned(), "<c4".to_owned());
     if settles {
         names += ", taken, late";
@@ -79,10 +85,11 @@ fn head(signature: &Signature) -> String {
         let (own, packed) = (place.put(&part.form.names().join(", ")), part.form.packed());
         if place.is_local {
             names += &[", ", &own].concat();
-            format += &["LL", packed].concat();
+            format += &packed;
         } else {
-            let table = place.table();
-            tables += &format!("{table} = {{}}\n{own}, at = unpack('<LL{packed}', ARGV[1], at)\n");
+            let number = place.number;
+            tables +=
+                &format!("local t{number} = {{}}\n{own}, at = unpack('<{packed}', ARGV[1], at)\n");
         }
     }
     if !tables.is_empty() {
@@ -113,11 +120,11 @@ fn charge(signature: &Signature) -> String {
     let all: String = firm().map(|(place, _)| mark(place.number)).collect();
     let mut text = format!("local done = '-'\nif {condition} then\ndone = '+{all}'\n");
     let former = former::places(signature);
-    let write = |(place, part): (Place, &Part)| match signature.ask {
-        Ask::Charge => place.put(&former[place.number - 1].write(part.form, &part.count())),
-        Ask::Peek | Ask::Settle => String::new(),
+    let write = |(place, part): (ScriptPlace, &Part)| match signature.ask {
+        ScriptVerb::Charge => place.put(&former[place.number - 1].write(part.form, &part.count())),
+        ScriptVerb::Peek | ScriptVerb::Settle => String::new(),
     };
-    let one_more = |(place, part): (Place, &Part), condition: &str| {
+    let one_more = |(place, part): (ScriptPlace, &Part), condition: &str| {
         let (condition, mark) = (place.put(condition), mark(place.number));
         let write = write((place, part));
         format!("if {condition} then\ndone = done .. '{mark}'\n{write}end\n")
@@ -130,7 +137,8 @@ fn charge(signature: &Signature) -> String {
     let globals: String =
         firm().filter(|(_, part)| part.global).map(|(place, _)| place.put(" and room$")).collect();
     let counting = |part: &Part| {
-        (part.attempts || part.own) && (part.global || signature.refused != Some(Refused::Globally))
+        (part.attempts || part.own)
+            && (part.global || signature.refused != Some(RefusedBy::Globally))
     };
     for (place, part) in firm().filter(|(_, part)| counting(part)) {
         let unless_global = if part.global { "" } else { &globals };
@@ -142,7 +150,7 @@ fn charge(signature: &Signature) -> String {
 
 /// The text that marks the ticket, then moves everything.
 fn settle(signature: &Signature) -> String {
-    let ticket = Place { number: signature.parts.len() + 1, is_local: true };
+    let ticket = ScriptPlace { number: signature.parts.len() + 1, is_local: true };
     let mut text = ticket.put(STEP.get("mark"));
     for ((place, part), former) in places(signature).zip(former::places(signature)) {
         let given_back =
@@ -158,7 +166,7 @@ fn settle(signature: &Signature) -> String {
 }
 
 /// The parts of a signature with their places.
-fn places(signature: &Signature) -> impl Iterator<Item = (Place, &Part)> {
+fn places(signature: &Signature) -> impl Iterator<Item = (ScriptPlace, &Part)> {
     names::places(&signature.parts)
 }
 
@@ -186,7 +194,7 @@ mod tests {
 
     use tidegate_core::MAX_LIMITS;
 
-    use super::super::form::{Form, Log, Manner};
+    use super::super::form::{Form, LogForm, Manner};
     use super::*;
 
     const FORMS: [Form; 7] = [
@@ -202,7 +210,7 @@ mod tests {
     fn forms() -> impl Iterator<Item = Form> {
         let manners = [Manner::Temp, Manner::Dual, Manner::Ladder].into_iter();
         let logs = manners.flat_map(|manner| {
-            [false, true].map(|distinct| Form::Attempts(Log { manner, distinct }))
+            [false, true].map(|distinct| Form::Attempts(LogForm { manner, distinct }))
         });
         FORMS.into_iter().chain(logs)
     }
@@ -226,8 +234,8 @@ mod tests {
     }
 
     fn signatures() -> impl Iterator<Item = Signature> {
-        let refused = [None, Some(Refused::Here), Some(Refused::Globally)];
-        let asks = [Ask::Charge, Ask::Peek, Ask::Settle];
+        let refused = [None, Some(RefusedBy::Here), Some(RefusedBy::Globally)];
+        let asks = [ScriptVerb::Charge, ScriptVerb::Peek, ScriptVerb::Settle];
         let named = [(0, 0), (1, 1), (0, 2)];
         let parts =
             parts().flat_map(move |part| named.map(|(newer, older)| Part { newer, older, ..part }));

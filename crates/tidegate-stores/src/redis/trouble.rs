@@ -8,7 +8,8 @@ use core::fmt;
 use tidegate_core::StoreError;
 
 /// What went wrong with the servers, with their addresses and without secrets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
 pub struct Trouble {
     what: String,
     refusal: bool,
@@ -45,14 +46,6 @@ impl Trouble {
         if self.refusal { StoreError::Refused } else { StoreError::Unavailable }
     }
 }
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl core::error::Error for Trouble {}
 
 /// Makes a message one line, and not a long one: a server may answer with anything, and people read
 /// this.

@@ -4,36 +4,27 @@ use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 use tidegate_core::{
-    Batch, Charge, MAX_LIMITS, Names, Room, Stage, StoreError, Ticket, Timestamp, Way,
+    Batch, Charge, MAX_LIMITS, MoveDirection, Names, Room, Stage, StoreError, Ticket, Timestamp,
 };
 
-use super::args::Args;
-use super::group::{Places, tag_of};
+use super::args::ScriptArgs;
+use super::group::{GroupPlaces, tag_of};
 use super::reply::Done;
-use super::script::Script;
-use super::signature::{Refused, Signature};
-use super::store::Inner;
+use super::signature::{RefusedBy, Signature};
+use super::store::Connected;
 
 /// The charges that the groups asked so far have written.
 pub(super) struct Taken<'t, 'a> {
-    store: &'t Arc<Inner>,
+    store: &'t Arc<Connected>,
     batch: &'t Batch<'a>,
     names: &'t [Names],
-    groups: ArrayVec<(Timestamp, Places), MAX_LIMITS>,
-}
-
-/// One call that gives units back, with everything it needs.
-struct Undo {
-    store: Arc<Inner>,
-    script: Arc<Script>,
-    keys: Vec<String>,
-    args: Args,
+    groups: ArrayVec<(Timestamp, GroupPlaces), MAX_LIMITS>,
 }
 
 // === impl Taken ===
 
 impl<'t, 'a> Taken<'t, 'a> {
-    pub(super) fn new(store: &'t Arc<Inner>, batch: &'t Batch<'a>, names: &'t [Names]) -> Self {
+    pub(super) fn new(store: &'t Arc<Connected>, batch: &'t Batch<'a>, names: &'t [Names]) -> Self {
         Self { store, batch, names, groups: ArrayVec::new() }
     }
 
@@ -48,7 +39,7 @@ impl<'t, 'a> Taken<'t, 'a> {
 
     /// Gives back, in the background, what was taken for a decision that was refused. Attempts stay
     /// counted; those of the action's limits do not if a global limit refused.
-    pub(super) fn refused(mut self, refused: Refused) {
+    pub(super) fn refused(mut self, refused: RefusedBy) {
         let charges = self.batch.charges();
         for (_, places) in &mut self.groups {
             places.retain(|place| !stays_counted(&charges[*place], refused));
@@ -64,7 +55,7 @@ impl<'t, 'a> Taken<'t, 'a> {
             StoreError::Timeout => {}
             StoreError::Stale { .. } => {
                 for undo in self.undos() {
-                    undo.run().await;
+                    undo.await;
                 }
             }
             _ => self.give_back(),
@@ -73,21 +64,26 @@ impl<'t, 'a> Taken<'t, 'a> {
 
     fn give_back(&self) {
         for undo in self.undos() {
-            self.store.spawn(undo.run());
+            self.store.spawn(undo);
         }
     }
 
-    fn undos(&self) -> impl Iterator<Item = Undo> {
+    /// The calls that give units back, one for each group that was written to.
+    fn undos(&self) -> impl Iterator<Item = impl Future<Output = ()> + Send + use<>> {
         let taken = self.groups.iter().filter(|(_, places)| !places.is_empty());
         taken.map(|(taken_at, places)| self.undo(*taken_at, places))
     }
 
-    fn undo(&self, taken_at: Timestamp, places: &[usize]) -> Undo {
-        let store = self.store;
+    fn undo(
+        &self,
+        taken_at: Timestamp,
+        places: &[usize],
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let store = Arc::clone(self.store);
         let charges = || places.iter().map(|place| &self.batch.charges()[*place]);
-        let signature = Signature::of_moves(charges().map(|charge| (charge, Way::Back)));
+        let signature = Signature::of_moves(charges().map(|charge| (charge, MoveDirection::Back)));
         let nonce = store.nonce();
-        let mut args = Args::settling(nonce, taken_at, taken_at.after(Ticket::LIFE));
+        let mut args = ScriptArgs::settling(nonce, taken_at, taken_at.after(Ticket::LIFE));
         charges().for_each(|charge| args.charge(charge));
         let mut keys: Vec<String> =
             places.iter().map(|place| self.names[*place].present.clone()).collect();
@@ -96,7 +92,11 @@ impl<'t, 'a> Taken<'t, 'a> {
         let mark =
             format!("tg:{{{tag}}}:undo:{}-{}", taken_at.as_micros(), u32::from_le_bytes(nonce));
         keys.push(mark);
-        Undo { store: Arc::clone(store), script: store.scripts.get(&signature), keys, args }
+        let script = store.scripts.get(&signature);
+        async move {
+            // Nothing follows from a failure: too much stays counted, and never too little.
+            let _ = store.call(&script, &keys, args.bytes(), |_| Ok(())).await;
+        }
     }
 }
 
@@ -110,17 +110,8 @@ pub(super) fn is_for_good(charge: &Charge<'_>, room: Room) -> bool {
 }
 
 /// Whether a charge that was written stays so although the decision was refused.
-pub(super) fn stays_counted(charge: &Charge<'_>, refused: Refused) -> bool {
+pub(super) fn stays_counted(charge: &Charge<'_>, refused: RefusedBy) -> bool {
     let global = charge.limit().stage() == Stage::Global;
     let firm = !charge.limit().is_shadow();
-    firm && charge.shape().counts_attempts() && (global || refused == Refused::Here)
-}
-
-// === impl Undo ===
-
-impl Undo {
-    async fn run(self) {
-        // Nothing follows from a failure: too much stays counted, and never too little.
-        let _ = self.store.call(&self.script, &self.keys, self.args.bytes(), |_| Ok(())).await;
-    }
+    firm && charge.shape().counts_attempts() && (global || refused == RefusedBy::Here)
 }

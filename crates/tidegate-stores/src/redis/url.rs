@@ -5,7 +5,6 @@
 
 mod address;
 mod parse;
-mod secret;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +13,6 @@ use core::time::Duration;
 use std::path::PathBuf;
 
 pub(crate) use self::address::Address;
-pub(crate) use self::secret::{Login, Secret};
 
 /// The servers that hold the counters, how to reach them, and how long to wait for them.
 ///
@@ -35,10 +33,10 @@ pub(crate) use self::secret::{Login, Secret};
 /// | `sentinel_user=`, `sentinel_password=` | Sentinel: the login at the sentinels themselves |
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ServersKind,
     /// The server, the sentinels, or some nodes of the cluster; at least one.
     pub(crate) hosts: Vec<Address>,
-    pub(crate) login: Login,
+    pub(crate) login: Credentials,
     pub(crate) db: u32,
     pub(crate) tls: Option<TlsFiles>,
     timeout: Duration,
@@ -46,9 +44,9 @@ pub struct Target {
 
 /// What kind of servers the hosts are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ServersKind {
     Single,
-    Sentinel { master: String, login: Login },
+    Sentinel { master: String, login: Credentials },
     Cluster,
 }
 
@@ -58,6 +56,17 @@ pub(crate) struct TlsFiles {
     pub(crate) ca: Option<PathBuf>,
     /// The files of the certificate chain and its key.
     pub(crate) identity: Option<(PathBuf, PathBuf)>,
+}
+
+/// A text that must not show in a log, an error or a panic, whoever derives `Debug` around it.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct HiddenText(String);
+
+/// The user and password for a server; empty if it lets everybody in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Credentials {
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<HiddenText>,
 }
 
 /// What is wrong with the text of a [`Target`], and what to write instead. It never quotes the text.
@@ -155,19 +164,17 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.tls.is_some() { "rediss" } else { "redis" })?;
         f.write_str(match self.kind {
-            Kind::Single => "://",
-            Kind::Sentinel { .. } => "+sentinel://",
-            Kind::Cluster => "+cluster://",
+            ServersKind::Single => "://",
+            ServersKind::Sentinel { .. } => "+sentinel://",
+            ServersKind::Cluster => "+cluster://",
         })?;
         write!(f, "{}", self.login)?;
-        for (place, host) in self.hosts.iter().enumerate() {
-            let comma = if place == 0 { "" } else { "," };
-            write!(f, "{comma}{host}")?;
-        }
+        let hosts: Vec<_> = self.hosts.iter().map(Address::to_string).collect();
+        f.write_str(&hosts.join(","))?;
         match &self.kind {
-            Kind::Single => write!(f, "/{}", self.db),
-            Kind::Sentinel { master, .. } => write!(f, "/{master}/{}", self.db),
-            Kind::Cluster => Ok(()),
+            ServersKind::Single => write!(f, "/{}", self.db),
+            ServersKind::Sentinel { master, .. } => write!(f, "/{master}/{}", self.db),
+            ServersKind::Cluster => Ok(()),
         }
     }
 }
@@ -175,5 +182,39 @@ impl fmt::Display for Target {
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Target({self}, timeout {:?})", self.timeout)
+    }
+}
+
+// === impl HiddenText ===
+
+impl HiddenText {
+    pub(crate) const fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The text itself, for the one place that sends it.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for HiddenText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+// === impl Credentials ===
+
+impl fmt::Display for Credentials {
+    /// The login as it stands before a host: nothing, or with the `@`. A name without a password is
+    /// hidden as well, since somebody who writes `redis://password@host` means the password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.user, &self.password) {
+            (None, None) => Ok(()),
+            (Some(user), Some(_)) => write!(f, "{user}:***@"),
+            (None, Some(_)) => f.write_str(":***@"),
+            (Some(_), None) => f.write_str("***@"),
+        }
     }
 }

@@ -2,22 +2,22 @@
 
 use tidegate_core::{Batch, Charge, Reading, Room, Shape, Stage};
 
-use super::counter::{Counter, Kept};
-use super::log::Asked;
+use super::counter::{ModelCounter, ModelRecord};
+use super::log::Demand;
 
 /// The reading of each limit, and what is to be kept for it from now on (`None` if unchanged).
 pub(super) fn decide<'k>(
     batch: &Batch<'_>,
-    found: impl Iterator<Item = Option<&'k Kept>>,
+    found: impl Iterator<Item = Option<&'k ModelRecord>>,
     now: u64,
     born: u64,
     write: bool,
-) -> (Vec<Reading>, Vec<Option<Kept>>) {
-    let counters: Vec<Counter<'_>> = batch
+) -> (Vec<Reading>, Vec<Option<ModelRecord>>) {
+    let counters: Vec<ModelCounter<'_>> = batch
         .charges()
         .iter()
         .zip(found)
-        .map(|(charge, kept)| Counter::new(kept, charge.shape(), now, born))
+        .map(|(charge, kept)| ModelCounter::new(kept, charge.shape(), now, born))
         .collect();
     let rooms: Vec<Room> = batch
         .charges()
@@ -42,8 +42,8 @@ pub(super) fn decide<'k>(
     (readings, writes)
 }
 
-fn asked(charge: &Charge<'_>) -> Asked {
-    Asked { cost: charge.cost().get(), member: charge.member() }
+fn asked(charge: &Charge<'_>) -> Demand {
+    Demand { cost: charge.cost().get(), member: charge.member() }
 }
 
 /// How the request was decided, as far as counters are concerned.

@@ -2,19 +2,19 @@
 
 use tidegate_core::{Amendment, Backoff, Block, Counts, Reading, Room, Shape, Span};
 
-use super::log::{Asked, Log, View};
+use super::log::{Demand, LogView, ModelLog};
 use super::search::first_instant;
 
 /// The record of a key, and the numbers that were in force when it was last written.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct ModelRecord {
     shape: Shape,
-    log: Log,
+    log: ModelLog,
 }
 
 /// The counter of a key at one instant.
-pub(super) struct Counter<'a> {
-    kept: Option<&'a Kept>,
+pub(super) struct ModelCounter<'a> {
+    kept: Option<&'a ModelRecord>,
     shape: &'a Shape,
     /// The time of the clock, from which waits are measured.
     clock: u64,
@@ -24,9 +24,9 @@ pub(super) struct Counter<'a> {
     born: u64,
 }
 
-// === impl Kept ===
+// === impl ModelRecord ===
 
-impl Kept {
+impl ModelRecord {
     /// The record after an operator has amended a counter of this shape; `None` if all is
     /// forgotten.
     pub(super) fn amended(
@@ -35,14 +35,14 @@ impl Kept {
         amendment: Amendment,
         now: u64,
     ) -> Option<Self> {
-        let fresh = || Self { shape: shape.clone(), log: Log::empty(shape) };
+        let fresh = || Self { shape: shape.clone(), log: ModelLog::empty(shape) };
         let mut kept = kept.cloned().unwrap_or_else(fresh);
         match (amendment, &mut kept.log) {
             (Amendment::Reset, _) => return None,
-            (Amendment::Block { lasts, level }, Log::Attempts(log)) => {
+            (Amendment::Block { lasts, level }, ModelLog::Attempts(log)) => {
                 log.block(now, lasts.as_micros(), level);
             }
-            (Amendment::Unblock, Log::Attempts(log)) => log.unblock(now),
+            (Amendment::Unblock, ModelLog::Attempts(log)) => log.unblock(now),
             _ => panic!("only attempts are blocked"),
         }
         Some(kept)
@@ -51,25 +51,30 @@ impl Kept {
     /// The block that holds at `now`.
     pub(super) fn holding(&self, now: u64) -> Option<Block> {
         match &self.log {
-            Log::Attempts(log) => log.holding(now),
-            Log::Bucket(_) | Log::Window(_) | Log::Quota(_) => None,
+            ModelLog::Attempts(log) => log.holding(now),
+            ModelLog::Bucket(_) | ModelLog::Window(_) | ModelLog::Quota(_) => None,
         }
     }
 }
 
-// === impl Counter ===
+// === impl ModelCounter ===
 
-impl<'a> Counter<'a> {
+impl<'a> ModelCounter<'a> {
     /// The counter at `now`, or at the last instant the key has seen if that is later. A record
     /// that a reload has made as good as never seen is ignored.
-    pub(super) fn new(kept: Option<&'a Kept>, shape: &'a Shape, now: u64, born: u64) -> Self {
-        let seen = |kept: &Kept| now.max(kept.log.seen(&kept.shape));
+    pub(super) fn new(
+        kept: Option<&'a ModelRecord>,
+        shape: &'a Shape,
+        now: u64,
+        born: u64,
+    ) -> Self {
+        let seen = |kept: &ModelRecord| now.max(kept.log.seen(&kept.shape));
         let kept = kept.filter(|kept| !kept.log.is_void(&kept.shape, shape, seen(kept)));
         Self { kept, shape, clock: now, now: kept.map_or(now, seen), born }
     }
 
     /// Whether the request would be admitted now, when it would be, or never.
-    pub(super) fn room(&self, asked: Asked) -> Room {
+    pub(super) fn room(&self, asked: Demand) -> Room {
         if asked.cost > self.shape.capacity() {
             return Room::Never;
         }
@@ -80,18 +85,18 @@ impl<'a> Counter<'a> {
     }
 
     /// The reading of the limit if nothing is recorded.
-    pub(super) fn reading(&self, asked: Asked) -> Reading {
+    pub(super) fn reading(&self, asked: Demand) -> Reading {
         self.reading_with(self.room(asked), 0, false)
     }
 
     /// Records the request, which met `room`, and returns the record and the reading after that.
-    pub(super) fn recorded(&self, asked: Asked, room: Room) -> (Kept, Reading) {
+    pub(super) fn recorded(&self, asked: Demand, room: Room) -> (ModelRecord, Reading) {
         let mut log = match self.kept {
-            None => Log::empty(self.shape),
+            None => ModelLog::empty(self.shape),
             Some(kept) => kept.log.rewritten(&kept.shape, self.shape, self.now, self.born),
         };
         let begins = log.push(self.shape, self.now, asked);
-        let mut kept = Kept { shape: self.shape.clone(), log };
+        let mut kept = ModelRecord { shape: self.shape.clone(), log };
         let backoff = self.with(&kept).backoff();
         if backoff > 0 {
             // The delay is recorded as a block, which never ends before there is room.
@@ -108,8 +113,8 @@ impl<'a> Counter<'a> {
     }
 
     /// The same counter with another record.
-    fn with<'b>(&'b self, kept: &'b Kept) -> Counter<'b> {
-        Counter { kept: Some(kept), ..*self }
+    fn with<'b>(&'b self, kept: &'b ModelRecord) -> ModelCounter<'b> {
+        ModelCounter { kept: Some(kept), ..*self }
     }
 
     /// The delay for the attempts counted beyond the limit, at most the time until the reset.
@@ -152,9 +157,9 @@ impl<'a> Counter<'a> {
     }
 
     /// The log of the counter at `at`, and the numbers to read it under.
-    fn view(&self, at: u64) -> View<'_> {
+    fn view(&self, at: u64) -> LogView<'_> {
         match self.kept {
-            None => View::fresh(self.shape),
+            None => LogView::fresh(self.shape),
             Some(kept) => kept.log.under(&kept.shape, self.shape, at, self.born),
         }
     }

@@ -11,7 +11,7 @@ use super::window::WindowLog;
 
 /// Everything recorded for one key.
 #[derive(Clone, Debug)]
-pub(super) enum Log {
+pub(super) enum ModelLog {
     Bucket(BucketLog),
     Window(WindowLog),
     Quota(QuotaLog),
@@ -20,14 +20,14 @@ pub(super) enum Log {
 
 /// What one request asks of a counter: a number of units, or an attempt of a member.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct Demand {
     pub(super) cost: u64,
     pub(super) member: u64,
 }
 
 /// A log at one instant, and the numbers to read it under.
-pub(super) struct View<'a> {
-    log: Cow<'a, Log>,
+pub(super) struct LogView<'a> {
+    log: Cow<'a, ModelLog>,
     shape: Cow<'a, Shape>,
 }
 
@@ -35,18 +35,18 @@ pub(super) struct View<'a> {
 macro_rules! under {
     ($log:expr, $shape:expr, |$inner:ident, $numbers:ident| $call:expr) => {
         match ($log, $shape) {
-            (Log::Bucket($inner), Shape::Bucket($numbers)) => $call,
-            (Log::Window($inner), Shape::Window($numbers)) => $call,
-            (Log::Quota($inner), Shape::Quota($numbers)) => $call,
-            (Log::Attempts($inner), Shape::Attempts($numbers)) => $call,
+            (ModelLog::Bucket($inner), Shape::Bucket($numbers)) => $call,
+            (ModelLog::Window($inner), Shape::Window($numbers)) => $call,
+            (ModelLog::Quota($inner), Shape::Quota($numbers)) => $call,
+            (ModelLog::Attempts($inner), Shape::Attempts($numbers)) => $call,
             _ => panic!("a limit of another shape has another identity, and so another log"),
         }
     };
 }
 
-// === impl Log ===
+// === impl ModelLog ===
 
-impl Log {
+impl ModelLog {
     /// A log with nothing recorded.
     pub(super) fn empty(shape: &Shape) -> Self {
         match shape {
@@ -63,7 +63,7 @@ impl Log {
     }
 
     /// Records the request at `at`, and returns whether that begins a block.
-    pub(super) fn push(&mut self, shape: &Shape, at: u64, asked: Asked) -> bool {
+    pub(super) fn push(&mut self, shape: &Shape, at: u64, asked: Demand) -> bool {
         match (self, shape) {
             (Self::Bucket(log), Shape::Bucket(numbers)) => log.push(numbers, at, asked.cost),
             (Self::Window(log), Shape::Window(numbers)) => log.push(numbers, at, asked.cost),
@@ -102,22 +102,22 @@ impl Log {
         new: &'a Shape,
         at: u64,
         born: u64,
-    ) -> View<'a> {
+    ) -> LogView<'a> {
         match (self, old, new) {
-            _ if old == new => View { log: Cow::Borrowed(self), shape: Cow::Borrowed(new) },
+            _ if old == new => LogView { log: Cow::Borrowed(self), shape: Cow::Borrowed(new) },
             (Self::Bucket(log), Shape::Bucket(old), Shape::Bucket(numbers)) => {
                 let stricter = stricter(old, numbers);
                 match log.inherited(old, &stricter, at) {
-                    Some(log) => View {
+                    Some(log) => LogView {
                         log: Cow::Owned(Self::Bucket(log)),
                         shape: Cow::Owned(Shape::Bucket(stricter)),
                     },
-                    None => View::fresh(new),
+                    None => LogView::fresh(new),
                 }
             }
             _ => {
                 let log = self.rewritten(old, new, at, born);
-                View { log: Cow::Owned(log), shape: Cow::Borrowed(new) }
+                LogView { log: Cow::Owned(log), shape: Cow::Borrowed(new) }
             }
         }
     }
@@ -145,19 +145,19 @@ impl Log {
     }
 }
 
-// === impl View ===
+// === impl LogView ===
 
-impl<'a> View<'a> {
+impl<'a> LogView<'a> {
     /// A view of a log with nothing recorded.
     pub(super) fn fresh(shape: &'a Shape) -> Self {
-        Self { log: Cow::Owned(Log::empty(shape)), shape: Cow::Borrowed(shape) }
+        Self { log: Cow::Owned(ModelLog::empty(shape)), shape: Cow::Borrowed(shape) }
     }
 
     /// Whether the request stays within the limit at `at`.
-    pub(super) fn fits(&self, asked: Asked, at: u64) -> bool {
+    pub(super) fn fits(&self, asked: Demand, at: u64) -> bool {
         let asked = match &*self.log {
-            Log::Attempts(_) => asked.member,
-            Log::Bucket(_) | Log::Window(_) | Log::Quota(_) => asked.cost,
+            ModelLog::Attempts(_) => asked.member,
+            ModelLog::Bucket(_) | ModelLog::Window(_) | ModelLog::Quota(_) => asked.cost,
         };
         under!(&*self.log, &*self.shape, |log, numbers| log.fits(numbers, asked, at))
     }
@@ -165,7 +165,9 @@ impl<'a> View<'a> {
     /// The counts of attempts, and the block; `None` for other shapes.
     pub(super) fn tally(&self, begins: bool, at: u64) -> Option<Tally> {
         match (&*self.log, &*self.shape) {
-            (Log::Attempts(log), Shape::Attempts(numbers)) => Some(log.tally(numbers, begins, at)),
+            (ModelLog::Attempts(log), Shape::Attempts(numbers)) => {
+                Some(log.tally(numbers, begins, at))
+            }
             _ => None,
         }
     }

@@ -14,13 +14,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::resp::Parser;
-use super::switches::Record;
+use super::switches::CommandRecord;
 use crate::servers::port::Port;
 
 /// A listener whose replies a function makes; it ends when this value is dropped.
 pub struct Canned {
     port: Port,
-    record: Arc<Record>,
+    record: Arc<CommandRecord>,
     listener: JoinHandle<()>,
     /// Dropped with this value, which ends the connections.
     _alive: watch::Sender<()>,
@@ -41,7 +41,7 @@ impl Canned {
         let port = Port::free();
         let listener = TcpListener::bind(port.addr()).await.expect("a port that was free");
         let (alive, seen) = watch::channel(());
-        let record = Arc::new(Record::default());
+        let record = Arc::new(CommandRecord::default());
         let (handler, kept): (Arc<Answer>, _) = (Arc::new(handler), Arc::clone(&record));
         let listener = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -100,7 +100,11 @@ impl Drop for Canned {
     }
 }
 
-async fn serve(mut client: TcpStream, handler: &Answer, record: &Record) -> std::io::Result<()> {
+async fn serve(
+    mut client: TcpStream,
+    handler: &Answer,
+    record: &CommandRecord,
+) -> std::io::Result<()> {
     let mut parser = Parser::default();
     let mut buffer = BytesMut::new();
     while client.read_buf(&mut buffer).await? > 0 {

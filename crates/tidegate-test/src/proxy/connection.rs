@@ -8,7 +8,7 @@ use socket2::SockRef;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::lane::{Direction, End, Lane};
+use super::lane::{Direction, Lane, LaneEnd};
 use super::switches::{Shared, Switches};
 
 /// Forwards between client and server until one side ends, or until the switches end the
@@ -39,7 +39,7 @@ pub(super) async fn serve(
     let requests = async {
         match up.await {
             // The client has sent everything, and may still read.
-            End::Finished => {
+            LaneEnd::Finished => {
                 let _ = SockRef::from(&upstream).shutdown(Shutdown::Write);
                 core::future::pending().await
             }
@@ -50,12 +50,12 @@ pub(super) async fn serve(
         end = requests => end,
         end = down => end,
         // The connection was killed, or the proxy is gone.
-        _ = switches.wait_for(|switches| switches.kills > kills) => End::Broken,
+        _ = switches.wait_for(|switches| switches.kills > kills) => LaneEnd::Broken,
     };
     match end {
-        End::Finished => {}
-        End::Cut => reset(&client),
-        End::Broken => {
+        LaneEnd::Finished => {}
+        LaneEnd::Cut => reset(&client),
+        LaneEnd::Broken => {
             reset(&client);
             reset(&upstream);
         }

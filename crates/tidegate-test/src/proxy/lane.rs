@@ -14,7 +14,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Sleep;
 
 use super::resp::Parser;
-use super::switches::{Limit, Shared, Switches, Way};
+use super::switches::{ByteLimit, DirectionSwitches, Shared, Switches};
+use crate::servers::wait;
 
 /// Capacity of the queue, in pieces. When it is full, reading stops, and the sender notices.
 const UNDER_WAY: usize = 64;
@@ -34,7 +35,7 @@ pub(super) enum Direction {
 
 /// How a lane ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum LaneEnd {
     /// The sender has closed, and everything was delivered.
     Finished,
     /// The byte limit was reached.
@@ -70,19 +71,19 @@ struct Counted {
 // === impl Lane ===
 
 impl Lane<'_> {
-    pub(super) async fn run(self) -> End {
+    pub(super) async fn run(self) -> LaneEnd {
         let (queue, pieces) = mpsc::channel(UNDER_WAY);
         let reader = read(self.from, queue, self.direction, self.switches.clone());
         let (read, written) = tokio::join!(reader, self.write_all(pieces));
         match (read, written) {
             (Ok(()), Ok(end)) => end,
             // The writer that cut the connection has closed the queue under the reader.
-            (_, Ok(End::Cut)) => End::Cut,
-            _ => End::Broken,
+            (_, Ok(LaneEnd::Cut)) => LaneEnd::Cut,
+            _ => LaneEnd::Broken,
         }
     }
 
-    async fn write_all(mut self, mut pieces: mpsc::Receiver<Piece>) -> io::Result<End> {
+    async fn write_all(mut self, mut pieces: mpsc::Receiver<Piece>) -> io::Result<LaneEnd> {
         let mut counted = Counted::default();
         let mut parser = Parser::default();
         while let Some(piece) = pieces.recv().await {
@@ -102,17 +103,17 @@ impl Lane<'_> {
                 }
                 Direction::Down if swallow || self.cut.load(Ordering::Acquire) => {}
                 _ => {
-                    if self.write(piece.bytes, &mut counted).await? == End::Cut {
-                        return Ok(End::Cut);
+                    if self.write(piece.bytes, &mut counted).await? == LaneEnd::Cut {
+                        return Ok(LaneEnd::Cut);
                     }
                 }
             }
         }
-        Ok(End::Finished)
+        Ok(LaneEnd::Finished)
     }
 
     /// Writes one piece, in as many parts as the switches ask for, up to the byte limit.
-    async fn write(&mut self, mut bytes: Bytes, counted: &mut Counted) -> io::Result<End> {
+    async fn write(&mut self, mut bytes: Bytes, counted: &mut Counted) -> io::Result<LaneEnd> {
         while !bytes.is_empty() {
             let (limit, part, pause) = {
                 let now = self.switches.borrow();
@@ -129,16 +130,16 @@ impl Lane<'_> {
             counted.bytes += part.len() as u64;
             self.counter().fetch_add(part.len() as u64, Ordering::Relaxed);
             if last {
-                return Ok(End::Cut);
+                return Ok(LaneEnd::Cut);
             }
             match pause {
-                Some(pause) => tokio::time::sleep(pause).await,
+                Some(pause) => wait::pause(pause).await,
                 // Gives the other side a chance to read this part alone.
                 None if !bytes.is_empty() => tokio::task::yield_now().await,
                 None => {}
             }
         }
-        Ok(End::Finished)
+        Ok(LaneEnd::Finished)
     }
 
     /// Waits for the delay of a piece, unless the delay is lifted meanwhile.
@@ -156,7 +157,7 @@ impl Lane<'_> {
         self.switches.wait_for(is).await.map(|_| ()).map_err(|_| gone())
     }
 
-    fn way(&self, switches: &Switches) -> Way {
+    fn way(&self, switches: &Switches) -> DirectionSwitches {
         way(switches, self.direction)
     }
 
@@ -172,7 +173,7 @@ impl Lane<'_> {
 
 impl Counted {
     /// How many bytes may still be written; a new limit starts its own count.
-    fn left(&mut self, limit: Option<Limit>) -> u64 {
+    fn left(&mut self, limit: Option<ByteLimit>) -> u64 {
         let Some(limit) = limit else { return u64::MAX };
         if self.number != limit.number {
             *self = Self { number: limit.number, bytes: 0 };
@@ -203,6 +204,7 @@ async fn read(
             Ok(0) => return Ok(()),
             Ok(_) => {
                 let delay = way(&switches.borrow(), direction).delay;
+                #[expect(clippy::disallowed_methods, reason = "a delay on a wire is real")]
                 let delay = (!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay)));
                 room.send(Piece { bytes: bytes.freeze(), delay });
             }
@@ -224,7 +226,7 @@ async fn send(to: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn way(switches: &Switches, direction: Direction) -> Way {
+fn way(switches: &Switches, direction: Direction) -> DirectionSwitches {
     match direction {
         Direction::Up => switches.up,
         Direction::Down => switches.down,

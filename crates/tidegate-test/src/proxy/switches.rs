@@ -14,8 +14,8 @@ const KEPT: usize = 100_000;
 #[derive(Clone, Debug)]
 pub(super) struct Switches {
     pub(super) upstream: SocketAddr,
-    pub(super) up: Way,
-    pub(super) down: Way,
+    pub(super) up: DirectionSwitches,
+    pub(super) down: DirectionSwitches,
     pub(super) blackhole: bool,
     pub(super) drop_replies: bool,
     pub(super) chunk: Option<usize>,
@@ -32,14 +32,14 @@ pub(super) struct Switches {
 
 /// The switches for one direction.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Way {
+pub(super) struct DirectionSwitches {
     pub(super) delay: Duration,
-    pub(super) limit: Option<Limit>,
+    pub(super) limit: Option<ByteLimit>,
 }
 
 /// The bytes after which a connection is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Limit {
+pub(super) struct ByteLimit {
     pub(super) bytes: u64,
     /// The number of this limit; bytes are counted anew for each.
     pub(super) number: u64,
@@ -52,12 +52,12 @@ pub(super) struct Shared {
     pub(super) down: AtomicU64,
     pub(super) accepted: AtomicU64,
     pub(super) open: AtomicU64,
-    pub(super) record: Record,
+    pub(super) record: CommandRecord,
 }
 
 /// The commands that were forwarded: their number, and the first [`KEPT`] of them.
 #[derive(Debug, Default)]
-pub(super) struct Record(Mutex<(u64, Vec<Vec<Bytes>>)>);
+pub(super) struct CommandRecord(Mutex<(u64, Vec<Vec<Bytes>>)>);
 
 // === impl Switches ===
 
@@ -66,8 +66,8 @@ impl Switches {
     pub(super) fn to(upstream: SocketAddr) -> Self {
         Self {
             upstream,
-            up: Way::default(),
-            down: Way::default(),
+            up: DirectionSwitches::default(),
+            down: DirectionSwitches::default(),
             blackhole: false,
             drop_replies: false,
             chunk: None,
@@ -80,15 +80,15 @@ impl Switches {
     }
 
     /// A byte limit with a number of its own.
-    pub(super) fn limit(&mut self, bytes: Option<u64>) -> Option<Limit> {
+    pub(super) fn limit(&mut self, bytes: Option<u64>) -> Option<ByteLimit> {
         self.limits += 1;
-        bytes.map(|bytes| Limit { bytes, number: self.limits })
+        bytes.map(|bytes| ByteLimit { bytes, number: self.limits })
     }
 }
 
-// === impl Record ===
+// === impl CommandRecord ===
 
-impl Record {
+impl CommandRecord {
     pub(super) fn add(&self, command: Vec<Bytes>) {
         let mut record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         record.0 += 1;

@@ -3,8 +3,8 @@
 use redis::aio::ConnectionLike;
 use redis::{RedisResult, cmd};
 
-use super::cluster::Cluster;
-use super::server::Server;
+use super::cluster::RunningCluster;
+use super::server::RunningServer;
 
 /// Keys to scan in one step.
 const STEP: usize = 1_000;
@@ -38,7 +38,7 @@ pub async fn keys_without_ttl(connection: &mut impl ConnectionLike) -> RedisResu
 /// # Panics
 ///
 /// If the server cannot be asked.
-pub async fn left_on(server: &Server) -> Vec<String> {
+pub async fn left_on(server: &RunningServer) -> Vec<String> {
     let mut connection = server.connection().await;
     // A replica in a cluster would redirect us without this; any other server answers with an
     // error.
@@ -51,7 +51,7 @@ pub async fn left_on(server: &Server) -> Vec<String> {
 /// # Panics
 ///
 /// If one of the nodes cannot be asked.
-pub async fn left_in(cluster: &Cluster) -> Vec<String> {
+pub async fn left_in(cluster: &RunningCluster) -> Vec<String> {
     let mut found = Vec::new();
     for node in cluster.nodes().iter().filter(|node| node.is_up()) {
         found.extend(left_on(node).await);

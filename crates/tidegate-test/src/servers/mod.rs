@@ -2,7 +2,7 @@
 //!
 //! What a shared store does when its server dies, stalls, forgets or moves cannot be learnt from a
 //! mock: the mock would know only the faults its author had thought of. So a test starts its own
-//! [`Server`] (or a [`Sentinel`] set, or a [`Cluster`]) on loopback, on ports and in a folder of its
+//! [`RunningServer`] (or a [`Sentinel`] set, or a [`RunningCluster`]) on loopback, on ports and in a folder of its
 //! own, and ends it by its pid. Nothing that somebody else started is ever touched, and a test that
 //! is killed leaves no server behind ([`process`]).
 //!
@@ -19,7 +19,7 @@ mod server;
 pub mod tls;
 pub mod wait;
 
-pub use cluster::Cluster;
+pub use cluster::RunningCluster;
 pub use flavour::Flavour;
 pub use sentinel::Sentinel;
-pub use server::{Builder, Server};
+pub use server::{Builder, RunningServer};

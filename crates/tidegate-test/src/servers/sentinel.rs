@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use redis::Value;
 
-use super::server::{Builder, Server};
+use super::server::{Builder, RunningServer};
 use super::wait;
 
 /// The name by which the sentinels know the primary.
@@ -40,8 +40,8 @@ const HASTE: [&str; 12] = [
 pub struct Sentinel {
     /// The primary that the set was started with, then its replicas. The sentinels know who is
     /// primary now.
-    data: Vec<Server>,
-    sentinels: Vec<Server>,
+    data: Vec<RunningServer>,
+    sentinels: Vec<RunningServer>,
 }
 
 // === impl Sentinel ===
@@ -64,7 +64,7 @@ impl Sentinel {
     ///
     /// As [`Sentinel::start`].
     pub async fn start_with(replicas: usize, sentinels: usize, password: Option<&str>) -> Self {
-        Self::assemble(replicas, sentinels, &Server::builder(), password).await
+        Self::assemble(replicas, sentinels, &RunningServer::builder(), password).await
     }
 
     /// Starts a set as [`Sentinel::start`] does, of servers with the options of `server`; the
@@ -89,7 +89,7 @@ impl Sentinel {
             set.data.push(server);
         }
         for _ in 0..sentinels {
-            let mut builder = Server::builder().sentinel(&set.config(password));
+            let mut builder = RunningServer::builder().sentinel(&set.config(password));
             if let Some(password) = password {
                 builder = builder.password(password);
             }
@@ -110,30 +110,30 @@ impl Sentinel {
     /// The addresses on which the sentinels listen.
     #[must_use]
     pub fn sentinel_addrs(&self) -> Vec<SocketAddr> {
-        self.sentinels.iter().map(Server::addr).collect()
+        self.sentinels.iter().map(RunningServer::addr).collect()
     }
 
     /// The sentinels of the set.
     #[must_use]
-    pub fn sentinels(&self) -> &[Server] {
+    pub fn sentinels(&self) -> &[RunningServer] {
         &self.sentinels
     }
 
     /// The server that the set was started with as its primary, even if it has another role now.
     #[must_use]
-    pub fn primary(&self) -> &Server {
+    pub fn primary(&self) -> &RunningServer {
         &self.data[0]
     }
 
     /// The servers that the set was started with as replicas.
     #[must_use]
-    pub fn replicas(&self) -> &[Server] {
+    pub fn replicas(&self) -> &[RunningServer] {
         &self.data[1..]
     }
 
     /// All servers that hold data.
     #[must_use]
-    pub fn data(&self) -> &[Server] {
+    pub fn data(&self) -> &[RunningServer] {
         &self.data
     }
 
@@ -153,12 +153,12 @@ impl Sentinel {
     /// # Panics
     ///
     /// If no server takes over in time.
-    pub async fn successor(&self, old: &Server) -> &Server {
+    pub async fn successor(&self, old: &RunningServer) -> &RunningServer {
         let found = wait::until_some(|| self.promoted(old)).await;
         found.unwrap_or_else(|| panic!("no failover:\n{}", self.sentinels[0].log()))
     }
 
-    async fn promoted(&self, old: &Server) -> Option<&Server> {
+    async fn promoted(&self, old: &RunningServer) -> Option<&RunningServer> {
         let told = self.told_primary().await.filter(|told| *told != old.addr())?;
         for sentinel in self.sentinels.iter().filter(|sentinel| sentinel.is_up()) {
             told_by(sentinel).await.filter(|other| *other == told)?;
@@ -207,7 +207,7 @@ impl Sentinel {
         true
     }
 
-    async fn is_known_to(&self, sentinel: &Server) -> bool {
+    async fn is_known_to(&self, sentinel: &RunningServer) -> bool {
         let master = fields(sentinel.command(&["SENTINEL", "MASTER", NAME]).await);
         let counts = [
             ("num-slaves", self.replicas().len()),
@@ -230,7 +230,7 @@ fn fields(answer: Value) -> HashMap<String, String> {
 }
 
 /// The address of the primary, according to this sentinel.
-async fn told_by(sentinel: &Server) -> Option<SocketAddr> {
+async fn told_by(sentinel: &RunningServer) -> Option<SocketAddr> {
     let asked = sentinel.try_command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]).await;
     let (host, port): (String, u16) = redis::from_redis_value(asked.ok()?).ok()?;
     format!("{host}:{port}").parse().ok()

@@ -21,7 +21,7 @@ const ATTEMPTS: u32 = 5;
 /// A running server, which ends, and whose folder is deleted, when this is dropped.
 ///
 /// Every method takes `&self`, so that a test can break the server while others use it.
-pub struct Server {
+pub struct RunningServer {
     builder: Builder,
     port: Port,
     folder: TempDir,
@@ -40,15 +40,15 @@ pub struct Builder {
     sentinel: bool,
 }
 
-// === impl Server ===
+// === impl RunningServer ===
 
-impl Server {
+impl RunningServer {
     /// Starts a plain Redis: no password, nothing saved, every debugging command allowed.
     pub async fn start() -> Self {
         Self::builder().start().await
     }
 
-    /// Begins to build a server with other options than [`Server::start`].
+    /// Begins to build a server with other options than [`RunningServer::start`].
     #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
@@ -72,7 +72,7 @@ impl Server {
         self.url_at(&self.addr().to_string())
     }
 
-    /// The URL of [`Server::url`] with another `host:port`, such as that of a proxy in front of it.
+    /// The URL of [`RunningServer::url`] with another `host:port`, such as that of a proxy in front of it.
     #[must_use]
     pub fn url_at(&self, address: &str) -> String {
         let scheme = if self.builder.tls { "rediss" } else { "redis" };
@@ -131,7 +131,7 @@ impl Server {
         self.restart_with::<&str>(&[]).await;
     }
 
-    /// Restarts the server like [`Server::restart`], with more arguments that hold until the next
+    /// Restarts the server like [`RunningServer::restart`], with more arguments that hold until the next
     /// restart.
     ///
     /// # Panics
@@ -157,7 +157,7 @@ impl Server {
         answer.unwrap_or_else(|error| panic!("{args:?} on {}: {error}", self.addr()))
     }
 
-    /// Runs a command like [`Server::command`], but returns an error instead of panicking.
+    /// Runs a command like [`RunningServer::command`], but returns an error instead of panicking.
     ///
     /// # Errors
     ///
@@ -225,7 +225,7 @@ impl Builder {
         self.args(["--requirepass", password])
     }
 
-    /// Sets the user for the harness and for [`Server::url`]. Needed if `--user` or `--aclfile`
+    /// Sets the user for the harness and for [`RunningServer::url`]. Needed if `--user` or `--aclfile`
     /// leave the default user without rights.
     #[must_use]
     pub fn login(mut self, user: &str, password: &str) -> Self {
@@ -267,7 +267,7 @@ impl Builder {
     /// # Panics
     ///
     /// If the server ends or does not answer in time, with its log.
-    pub async fn start(self) -> Server {
+    pub async fn start(self) -> RunningServer {
         for _ in 0..ATTEMPTS {
             let (port, folder) =
                 (Port::free(), TempDir::with_prefix("tidegate-").expect("a temporary folder"));
@@ -278,7 +278,13 @@ impl Builder {
             let process = Process::start(&recipe);
             if ready(&process, folder.path()).await {
                 let admin = Admin::new(socket(folder.path()), self.login.clone());
-                return Server { builder: self, port, folder, admin, process: Mutex::new(process) };
+                return RunningServer {
+                    builder: self,
+                    port,
+                    folder,
+                    admin,
+                    process: Mutex::new(process),
+                };
             }
             let log = text_of(&recipe.log());
             assert!(log.contains("Address already in use"), "no server: {recipe:?}\n{log}");

@@ -14,7 +14,7 @@ use tidegate_core::Mode;
 use super::checks::Broken;
 use super::fault::{Fault, Way};
 use super::rng::Rng;
-use super::step::{Client, Step};
+use super::step::{Client, SimStep};
 use super::world::{Variant, World};
 
 /// The goal of the adversary.
@@ -29,7 +29,7 @@ pub enum Goal {
 
 /// One move of the adversary: the store is down for some seconds, and then up for some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Move {
+pub struct AdversaryMove {
     /// Seconds for which the store is down.
     pub down: u64,
     /// Seconds for which the store is up.
@@ -38,7 +38,7 @@ pub struct Move {
 
 /// The best schedule that was found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct BestSchedule {
     /// The goal of the search.
     pub goal: Goal,
     /// How much of the goal the schedule reaches.
@@ -46,7 +46,7 @@ pub struct Found {
     /// The most of the goal that any schedule may reach.
     pub bound: u64,
     /// The schedule that reaches the score.
-    pub moves: Vec<Move>,
+    pub moves: Vec<AdversaryMove>,
 }
 
 /// The value of a schedule: first its score, then how fast it makes the store come and go, which
@@ -102,24 +102,24 @@ const LOCKOUT: u64 = 600 + 10 + 10 + 10;
 /// # Errors
 ///
 /// If the search breaks a property.
-pub fn search(goal: Goal, seed: u64) -> Result<Found, Broken> {
+pub fn search(goal: Goal, seed: u64) -> Result<BestSchedule, Broken> {
     let mut rng = Rng::new(seed);
-    let mut best = Found { goal, score: 0, bound: goal.bound(), moves: Vec::new() };
+    let mut best = BestSchedule { goal, score: 0, bound: goal.bound(), moves: Vec::new() };
     // Begins with nothing, and with the moves that bring a store down most often.
-    let mut kept = vec![Vec::new(), vec![Move { down: 11, up: 300 }; 3]];
+    let mut kept = vec![Vec::new(), vec![AdversaryMove { down: 11, up: 300 }; 3]];
     while !kept.is_empty() {
-        let mut next: Vec<(Worth, u64, Vec<Move>)> = Vec::new();
+        let mut next: Vec<(Worth, u64, Vec<AdversaryMove>)> = Vec::new();
         for moves in kept.iter().flat_map(|moves| continued(moves)) {
             let worth = play(goal, seed, &moves)?;
             if worth.score > best.score {
-                best = Found { score: worth.score, moves: moves.clone(), ..best };
+                best = BestSchedule { score: worth.score, moves: moves.clone(), ..best };
             }
             next.push((worth, rng.next(), moves));
         }
         // Among equally good ones, chance decides which are continued.
         next.sort_by_key(|(worth, chance, _)| (core::cmp::Reverse(*worth), *chance));
         next.truncate(WIDTH);
-        let unfinished = |moves: &Vec<Move>| length(moves) < HORIZON;
+        let unfinished = |moves: &Vec<AdversaryMove>| length(moves) < HORIZON;
         kept = next.into_iter().map(|(_, _, moves)| moves).filter(unfinished).collect();
     }
     Ok(best)
@@ -130,7 +130,7 @@ pub fn search(goal: Goal, seed: u64) -> Result<Found, Broken> {
 /// # Errors
 ///
 /// If the schedule breaks a property.
-pub fn play(goal: Goal, seed: u64, moves: &[Move]) -> Result<Worth, Broken> {
+pub fn play(goal: Goal, seed: u64, moves: &[AdversaryMove]) -> Result<Worth, Broken> {
     let mut play = Play::new(goal, seed);
     for step in moves {
         play.make(step)?;
@@ -140,13 +140,13 @@ pub fn play(goal: Goal, seed: u64, moves: &[Move]) -> Result<Worth, Broken> {
     Ok(Worth { score: play.score, pace })
 }
 
-fn length(moves: &[Move]) -> u64 {
+fn length(moves: &[AdversaryMove]) -> u64 {
     moves.iter().map(|step| step.down + step.up).sum()
 }
 
 /// The schedule with each possible move appended.
-fn continued(moves: &[Move]) -> impl Iterator<Item = Vec<Move>> {
-    let all = DOWN.into_iter().flat_map(|down| UP.map(|up| Move { down, up }));
+fn continued(moves: &[AdversaryMove]) -> impl Iterator<Item = Vec<AdversaryMove>> {
+    let all = DOWN.into_iter().flat_map(|down| UP.map(|up| AdversaryMove { down, up }));
     all.map(move |step| moves.iter().copied().chain([step]).collect())
 }
 
@@ -166,9 +166,9 @@ impl Goal {
     }
 }
 
-// === impl Found ===
+// === impl BestSchedule ===
 
-impl Found {
+impl BestSchedule {
     /// Whether the score is within the bound.
     #[must_use]
     pub const fn holds(&self) -> bool {
@@ -176,7 +176,7 @@ impl Found {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for BestSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.goal {
             Goal::Harvest => "attempts at one account in an hour",
@@ -207,19 +207,19 @@ impl Play {
         }
     }
 
-    fn make(&mut self, step: &Move) -> Result<(), Broken> {
+    fn make(&mut self, step: &AdversaryMove) -> Result<(), Broken> {
         let way = if self.stalls { Way::Stalls } else { Way::Unavailable };
         self.phase(Fault::of(way), step.down)?;
         self.phase(Fault::NONE, step.up)
     }
 
     fn phase(&mut self, fault: Fault, seconds: u64) -> Result<(), Broken> {
-        self.world.step(&Step::Break { nodes: 1, policies: 1, fault })?;
+        self.world.step(&SimStep::Break { nodes: 1, policies: 1, fault })?;
         let end = self.now + seconds * SECOND;
         // Requests for another account come first, so that the outage is noticed at once.
         let other = Client { account: Some(99), prefix: Some(99), agent: None, vouched: false };
         for _ in 0..3 {
-            self.world.step(&Step::Ask { node: 0, policy: 0, client: other, peek: false })?;
+            self.world.step(&SimStep::Ask { node: 0, policy: 0, client: other, peek: false })?;
         }
         while self.next <= end {
             self.wait(self.next)?;
@@ -231,7 +231,7 @@ impl Play {
     fn wait(&mut self, until: u64) -> Result<(), Broken> {
         let pause = until.saturating_sub(self.now);
         self.now += pause;
-        self.world.step(&Step::Wait(pause))
+        self.world.step(&SimStep::Wait(pause))
     }
 
     /// Tries the account once, and updates the score.
@@ -241,7 +241,7 @@ impl Play {
         let prefix = if self.goal == Goal::Harvest { self.tries % 500 } else { 7 };
         let client =
             Client { account: Some(1), prefix: Some(prefix), agent: Some(1), vouched: false };
-        self.world.step(&Step::Ask { node: 0, policy: 0, client, peek: false })?;
+        self.world.step(&SimStep::Ask { node: 0, policy: 0, client, peek: false })?;
         // By then a request to a store that stalls has been answered.
         let asked = self.now;
         self.wait(asked + SECOND)?;
@@ -255,7 +255,7 @@ impl Play {
                 }
             }
             Goal::Lockout if admitted => {
-                self.world.step(&Step::Settle(0))?;
+                self.world.step(&SimStep::Settle(0))?;
                 let out = self.out_since.take().map_or(0, |since| asked - since);
                 self.score = self.score.max(out.div_ceil(SECOND));
                 self.next = asked + COMES_BACK;

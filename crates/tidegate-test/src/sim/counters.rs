@@ -7,13 +7,13 @@
 use std::collections::{HashMap, HashSet};
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Charge, Counter, Flaw, Listed, Readings, Receipt, Record,
+    Amended, Amendment, Batch, Charge, CounterRef, Flaw, Listed, Readings, Receipt, Record,
     Settlement, StoreError, TicketId, Timestamp, Write,
 };
 
 /// The counters that the store keeps.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct StoreCounters {
     states: HashMap<u64, Entry>,
     settled: HashSet<TicketId>,
     /// Number of counters created so far.
@@ -26,12 +26,12 @@ struct Entry {
     /// The number of this counter in the order of creation: the same in every run, which digests
     /// are not.
     number: u64,
-    mark: Mark,
+    mark: Damage,
 }
 
 /// The state of damage of one counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum Damage {
     /// The counter is not damaged.
     Fine,
     /// The counter cannot be read.
@@ -40,9 +40,9 @@ pub enum Mark {
     Version,
 }
 
-// === impl Counters ===
+// === impl StoreCounters ===
 
-impl Counters {
+impl StoreCounters {
     /// Charges a batch, or only peeks.
     pub(super) fn decide(
         &mut self,
@@ -78,13 +78,13 @@ impl Counters {
     /// Amends a counter, as an operator asks. One that cannot be read is forgotten all the same.
     pub(super) fn amend(
         &mut self,
-        counter: &Counter<'_>,
+        counter: &CounterRef<'_>,
         amendment: Amendment,
         now: Timestamp,
     ) -> Result<Amended, StoreError> {
         let digest = match counter {
-            Counter::Of(charge, _) => charge.digest(),
-            Counter::Listed(name) => name.parse().map_err(|_| StoreError::Refused)?,
+            CounterRef::Of(charge, _) => charge.digest(),
+            CounterRef::Listed(name) => name.parse().map_err(|_| StoreError::Refused)?,
         };
         let (amended, writes) = amendment.amend(counter, &[self.found(digest).cloned()], now)?;
         self.write(&[digest], writes);
@@ -102,7 +102,7 @@ impl Counters {
     }
 
     /// Marks the counters whose number equals `first` modulo `one_in`.
-    pub(super) fn mark(&mut self, mark: Mark, one_in: u64, first: u64) {
+    pub(super) fn mark(&mut self, mark: Damage, one_in: u64, first: u64) {
         for entry in self.states.values_mut() {
             if entry.number % one_in.max(1) == first % one_in.max(1) {
                 entry.mark = mark;
@@ -122,8 +122,8 @@ impl Counters {
     /// The record of a counter, or the flaw that makes it unreadable.
     fn read(&self, digest: u64) -> Result<Option<Record>, Flaw> {
         match self.states.get(&digest) {
-            Some(Entry { mark: Mark::Corrupt, .. }) => Err(Flaw::Garbled),
-            Some(Entry { mark: Mark::Version, .. }) => Err(Flaw::Version),
+            Some(Entry { mark: Damage::Corrupt, .. }) => Err(Flaw::Garbled),
+            Some(Entry { mark: Damage::Version, .. }) => Err(Flaw::Version),
             entry => Ok(entry.map(|entry| entry.record.clone())),
         }
     }
@@ -135,7 +135,7 @@ impl Counters {
                 (Some(record), Some(entry)) => entry.record = record,
                 (Some(record), None) => {
                     self.made += 1;
-                    let entry = Entry { record, number: self.made, mark: Mark::Fine };
+                    let entry = Entry { record, number: self.made, mark: Damage::Fine };
                     self.states.insert(digest, entry);
                 }
                 (None, _) => drop(self.states.remove(&digest)),

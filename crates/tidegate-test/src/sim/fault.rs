@@ -60,12 +60,12 @@ pub(super) struct Fate {
     /// Microseconds until the operation is answered.
     pub(super) after: u64,
     /// How the operation fails, or `None` if it is done.
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<OperationFailure>,
 }
 
 /// How an operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum OperationFailure {
     Unavailable,
     /// The operation was not answered in time; whether it was done.
     Timeout(bool),
@@ -112,17 +112,17 @@ impl Fault {
         let early = |failure| Fate { after: latency(chance), failure: Some(failure) };
         match way {
             Way::ReadOnly if !matches!(kind, OpKind::Peek | OpKind::List) => {
-                early(Failure::Unavailable)
+                early(OperationFailure::Unavailable)
             }
             Way::Works | Way::ReadOnly | Way::Mixed => {
                 Fate { after: latency(chance).min(within - 1), failure: None }
             }
             Way::Slow => Fate { after: within / 2 + mix(chance) % (within / 2), failure: None },
-            Way::Unavailable => early(Failure::Unavailable),
-            Way::Stalls => late(Failure::Timeout(false)),
-            Way::Lies => late(Failure::Timeout(true)),
-            Way::Refused => early(Failure::Refused),
-            Way::Contended => early(Failure::Contended),
+            Way::Unavailable => early(OperationFailure::Unavailable),
+            Way::Stalls => late(OperationFailure::Timeout(false)),
+            Way::Lies => late(OperationFailure::Timeout(true)),
+            Way::Refused => early(OperationFailure::Refused),
+            Way::Contended => early(OperationFailure::Contended),
         }
     }
 }
@@ -152,9 +152,9 @@ impl Way {
     }
 }
 
-// === impl Failure ===
+// === impl OperationFailure ===
 
-impl Failure {
+impl OperationFailure {
     pub(super) const fn error(self) -> StoreError {
         match self {
             Self::Unavailable => StoreError::Unavailable,

@@ -10,10 +10,10 @@ use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{Amended, Changes, Clock, Timestamp};
 
-use super::counters::{Counters, Mark};
+use super::counters::{Damage, StoreCounters};
 use super::fault::{Fate, Fault, Way};
 use super::rng::mix;
-use super::trace::{By, OpKind, Outcome, Record, What};
+use super::trace::{Observation, OpKind, StoreErrand, StoreOutcome, What};
 
 /// The largest number of nodes.
 pub(super) const NODES: usize = 3;
@@ -46,14 +46,14 @@ pub(super) struct State {
     pub(super) timers: BinaryHeap<Reverse<(u64, u64, u32)>>,
     asked: u64,
     /// Records that have not been checked yet.
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<Observation>,
     ops: u32,
     /// How the store treats each policy on each node.
     pub(super) faults: [[Treatment; POLICIES]; NODES],
     /// The policy whose store never works, whatever the faults say.
     pub(super) broken: Option<u8>,
     /// The counters of the store; while there are two primaries, those of each.
-    sides: [Counters; 2],
+    sides: [StoreCounters; 2],
     /// The primary that each node sees.
     sees: [usize; NODES],
     /// How many times each node was led to another primary.
@@ -70,7 +70,7 @@ pub(super) struct Context {
     pub(super) task: u32,
     pub(super) node: u8,
     pub(super) policy: u8,
-    pub(super) by: By,
+    pub(super) by: StoreErrand,
 }
 
 /// How the store treats one policy on one node.
@@ -101,7 +101,7 @@ pub(super) struct NodeClock {
 
 impl Hub {
     pub(super) fn new(seed: u64, broken: Option<u8>) -> Self {
-        let context = Context { task: 0, node: 0, policy: 0, by: By::Host };
+        let context = Context { task: 0, node: 0, policy: 0, by: StoreErrand::Host };
         let works = Treatment { fault: Fault::NONE, since: 0, ops: 0 };
         let state = State {
             seed,
@@ -137,7 +137,7 @@ impl Hub {
     /// Adds a record to the trace at the present time.
     pub(super) fn record(&self, node: u8, policy: u8, what: What) {
         let at = self.now();
-        self.with(|state| state.records.push(Record { at, node, policy, what }));
+        self.with(|state| state.records.push(Observation { at, node, policy, what }));
     }
 
     /// Begins a store operation for the task being run.
@@ -159,20 +159,20 @@ impl Hub {
             let number = state.ops;
             let what = What::Sent { op: number, by: context.by, kind };
             let (node, policy) = (context.node, context.policy);
-            state.records.push(Record { at: now, node, policy, what });
+            state.records.push(Observation { at: now, node, policy, what });
             Op { number, context, fate, done_at: now + fate.after }
         })
     }
 
     /// Ends a store operation.
-    pub(super) fn end(&self, op: &Op, outcome: Outcome) {
+    pub(super) fn end(&self, op: &Op, outcome: StoreOutcome) {
         self.record(op.context.node, op.context.policy, What::Done { op: op.number, outcome });
     }
 
     /// Records the state of a counter that the operator being run is told.
     pub(super) fn amended(&self, counter: u64, amended: &Amended) {
         let context = self.with(|state| state.current);
-        if context.by == By::Operator {
+        if context.by == StoreErrand::Operator {
             let block = amended.block.filter(|block| block.holds(amended.at));
             let blocked = block.map_or(0, |block| block.until.since(amended.at).as_micros());
             self.record(context.node, context.policy, What::Amended { counter, blocked });
@@ -192,7 +192,7 @@ impl Hub {
 
 impl State {
     /// The counters, as the task being run sees them.
-    pub(super) fn counters(&mut self) -> &mut Counters {
+    pub(super) fn counters(&mut self) -> &mut StoreCounters {
         &mut self.sides[self.sees[usize::from(self.current.node)]]
     }
 
@@ -204,12 +204,12 @@ impl State {
 
     /// Makes the store begin anew, with no counters.
     pub(super) fn forget(&mut self) {
-        self.sides.iter_mut().for_each(Counters::forget);
+        self.sides.iter_mut().for_each(StoreCounters::forget);
         self.restarts += 1;
     }
 
     /// Damages or repairs some counters.
-    pub(super) fn mark(&mut self, mark: Mark, one_in: u64, first: u64) {
+    pub(super) fn mark(&mut self, mark: Damage, one_in: u64, first: u64) {
         self.sides.iter_mut().for_each(|side| side.mark(mark, one_in, first));
     }
 
@@ -229,7 +229,7 @@ impl State {
         if kept == 1 {
             self.sides.swap(0, 1);
         }
-        self.sides[1] = Counters::default();
+        self.sides[1] = StoreCounters::default();
         for node in 0..NODES {
             self.failovers[node] += u32::from(self.sees[node] != kept);
             self.sees[node] = 0;

@@ -5,15 +5,15 @@ use tidegate_core::{Cause, Mode, Signal};
 use super::hub::POLICIES;
 use super::rng::mix;
 use super::step::Landmark;
-use super::trace::{Answer, Record, What};
+use super::trace::{Observation, RequestAnswer, What};
 
 /// The log of a run.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct RunLog {
     pub(super) steps: u64,
     pub(super) decisions: u64,
     /// The last answer.
-    pub(super) last: Option<Answer>,
+    pub(super) last: Option<RequestAnswer>,
     /// Virtual time, in microseconds.
     pub(super) micros: u64,
     /// Number of mode changes, by their causes.
@@ -26,7 +26,7 @@ pub(super) struct Log {
     digests: [u64; POLICIES],
     marks: Marks,
     /// Every record, if the trace is kept.
-    pub(super) trace: Option<Vec<Record>>,
+    pub(super) trace: Option<Vec<Observation>>,
 }
 
 /// When each landmark last happened.
@@ -43,9 +43,9 @@ struct Marks {
 /// Length of a pause that ends a burst, in microseconds.
 const PAUSE: u64 = 60_000_000;
 
-// === impl Log ===
+// === impl RunLog ===
 
-impl Log {
+impl RunLog {
     pub(super) fn new(keeps_trace: bool) -> Self {
         Self {
             steps: 0,
@@ -85,7 +85,7 @@ impl Log {
         self.digests
     }
 
-    pub(super) fn push(&mut self, record: &Record) {
+    pub(super) fn push(&mut self, record: &Observation) {
         let at = record.at;
         match record.what {
             What::Decided { answer, .. } => {
@@ -130,7 +130,7 @@ impl Log {
         self.changes[place] += 1;
     }
 
-    fn digest(&mut self, record: &Record, one: u64, other: u64) {
+    fn digest(&mut self, record: &Observation, one: u64, other: u64) {
         let digest = &mut self.digests[usize::from(record.policy) % POLICIES];
         let place = record.at << 2 | u64::from(record.node);
         *digest = mix(*digest ^ mix(place ^ mix(one ^ mix(other))));

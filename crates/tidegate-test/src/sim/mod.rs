@@ -36,11 +36,11 @@ mod store;
 pub mod trace;
 mod world;
 
-pub use counters::Mark;
+pub use counters::Damage;
 pub use fault::{Fault, Reach, Way};
 pub use policies::{QUOTA, laws};
 pub use rng::Rng;
-pub use run::{Figures, compare, logs, run, run_and_compare};
+pub use run::{RunFigures, compare, logs, run, run_and_compare};
 pub use schedule::{MOST, Schedule};
-pub use step::{Client, Landmark, Over, Step, Verb};
+pub use step::{Client, Landmark, OperatorVerb, Over, SimStep};
 pub use world::{Variant, World};

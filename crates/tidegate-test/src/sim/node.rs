@@ -4,17 +4,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use tidegate_core::{
-    Account, Case, Decision, Digests, Level, Page, Signal, Span, Standing, Subject, Timestamp,
-    Verdict,
+    Account, Case, Digests, Level, Name, Page, Signal, Span, Standing, Subject, Timestamp,
 };
 use tidegate_engine::{DecideError, Engine, Event};
 
 use super::hub::{EPOCH, Hub, NodeClock};
 use super::policies;
 use super::rng::mix;
-use super::step::{Client, Verb};
+use super::step::{Client, OperatorVerb};
 use super::store::SimStore;
-use super::trace::{Answer, Counters, What, Who};
+use super::trace::{RequestAnswer, SimClient, What};
 
 /// A node: its engine, its clock and the policies in force on it.
 #[derive(Debug)]
@@ -93,7 +92,7 @@ pub(super) async fn request(
     };
     match decided {
         Ok(decision) => {
-            let answer = answer(&decision);
+            let answer = RequestAnswer::of(&decision);
             hub.record(number, policy, What::Decided { request, answer });
             let ticket = engine.ticket(&decision).filter(|_| answer.admitted && !peek);
             ticket.map(|ticket| ticket.as_str().to_owned())
@@ -116,7 +115,7 @@ pub(super) async fn operate(
     node: Arc<Engine<SimStore>>,
     policy: u8,
     client: Client,
-    verb: Verb,
+    verb: OperatorVerb,
 ) -> Option<String> {
     let policies = Arc::clone(&node.policies());
     let found = policies.get(policies::NAMES[usize::from(policy)])?;
@@ -127,16 +126,16 @@ pub(super) async fn operate(
     let mut case = Case::new(found, &subject);
     let page = Page { after: None, at_most: 100 };
     match verb {
-        Verb::Block(lasts, high) => {
+        OperatorVerb::Block(lasts, high) => {
             let by = if client.account.is_some() { "account" } else { "prefix" };
             let limit = format!("{}-{by}", found.name());
             let level = high.then_some(Level::L4);
             let _ = node.block(&mut case, Some(&limit), Span::from_micros(lasts), level).await;
         }
-        Verb::Unblock => drop(node.unblock(&mut case, None).await),
-        Verb::Reset => drop(node.reset(&mut case, None).await),
-        Verb::List => drop(node.blocks(page).await),
-        Verb::Lift => {
+        OperatorVerb::Unblock => drop(node.unblock(&mut case, None).await),
+        OperatorVerb::Reset => drop(node.reset(&mut case, None).await),
+        OperatorVerb::List => drop(node.blocks(page).await),
+        OperatorVerb::Lift => {
             let listed = node.blocks(page).await.ok()?;
             let _ = node.unblock_listed(&listed.list.first()?.key).await;
         }
@@ -184,55 +183,23 @@ const fn wide(number: Option<u32>) -> Option<u64> {
     }
 }
 
-fn who(client: &Client) -> Who {
+fn who(client: &Client) -> SimClient {
     let agent = client.agent.map(u64::from);
-    Who { account: wide(client.account), prefix: wide(client.prefix), agent }
-}
-
-fn answer(decision: &Decision<'_>) -> Answer {
-    let wait = match decision.status().retry {
-        Some(tidegate_core::Retry::After(wait)) => Some(wait.as_micros()),
-        Some(tidegate_core::Retry::Never) | None => None,
-    };
-    let mut counters = Counters::default();
-    let case = decision.case();
-    let at = decision.decided_at();
-    for (place, charge) in case.batch().charges().iter().enumerate() {
-        let tally = case.readings().list().get(place).and_then(|reading| reading.attempts);
-        let block = tally.and_then(|tally| tally.block).filter(|block| block.holds(at));
-        let blocked = block.map_or(Span::ZERO, |block| block.until.since(at));
-        if charge.shape().counts_own_refusals() {
-            counters.push(charge.digest(), blocked.as_micros());
-        }
-    }
-    Answer {
-        mode: decision.mode(),
-        admitted: decision.is_admitted(),
-        wait,
-        left: decision.guarded().map(|guarded| guarded.remaining),
-        block: decision.failsafe().and_then(|_| decision.block()).map(|block| block.level),
-        alarm: decision.alarm(),
-        counters,
-    }
+    SimClient { account: wide(client.account), prefix: wide(client.prefix), agent }
 }
 
 /// Records what observers are told.
 fn observe(hub: &Hub, node: u8, ahead: u64, event: &Event) {
-    let place = |name: &tidegate_core::Name| {
+    let Some((policy, what)) = What::of(event) else { return };
+    let place = |name: &Name| {
         let place = policies::NAMES.iter().position(|known| *known == name.as_str());
         place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX)
     };
-    match event {
-        Event::Decided { policy, verdict, mode, .. } => {
-            let admitted = matches!(verdict, Verdict::Admit);
-            hub.record(node, place(policy), What::Observed { mode: *mode, admitted });
-        }
-        Event::Failover { policy, signal } => {
-            hub.record(node, place(policy), What::Told(translated(*signal, ahead)));
-        }
-        Event::StoreChanged { .. } => hub.record(node, 0, What::Lost),
-        _ => {}
-    }
+    let what = match what {
+        What::Told(signal) => What::Told(translated(signal, ahead)),
+        what => what,
+    };
+    hub.record(node, policy.map_or(0, place), what);
 }
 
 /// The same signal with its times in the time of the trace.

@@ -5,7 +5,7 @@ use tidegate_core::{
     PolicySetBuilder, PolicySpec, Preset, Protects, Quota, Rate, Scope, Shape, Span, Unit, Window,
 };
 
-use super::checks::{Kind, Law};
+use super::checks::{FallbackKind, Law};
 use super::hub::{DEADLINES, POLICIES};
 
 /// The names of the policies, by index.
@@ -30,12 +30,12 @@ const SPEND_TENTH: u64 = 4;
 #[must_use]
 pub fn laws() -> Vec<Law> {
     let kinds = [
-        Kind::Login,
-        Kind::Otp,
-        Kind::Guarded,
-        Kind::Closed,
-        Kind::Ceilings { per_second: READ_CEILING },
-        Kind::Spend { per_minute: SPEND_TENTH },
+        FallbackKind::Login,
+        FallbackKind::Otp,
+        FallbackKind::Guarded,
+        FallbackKind::Closed,
+        FallbackKind::Ceilings { per_second: READ_CEILING },
+        FallbackKind::Spend { per_minute: SPEND_TENTH },
     ];
     let law = |place| Law { name: NAMES[place], kind: kinds[place], deadline: DEADLINES[place] };
     (0..POLICIES).map(law).collect()

@@ -6,15 +6,15 @@ use tidegate_core::Cause;
 
 use super::checks::Broken;
 use super::hub::POLICIES;
-use super::log::Log;
+use super::log::RunLog;
 use super::schedule::Schedule;
-use super::step::{Step, Verb};
-use super::trace::Record;
+use super::step::{OperatorVerb, SimStep};
+use super::trace::Observation;
 use super::world::{Variant, World};
 
 /// The figures of one or more runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct RunFigures {
     /// Number of steps.
     pub steps: u64,
     /// Number of decisions.
@@ -29,10 +29,10 @@ pub struct Figures {
 
 /// The result of a run.
 struct Ran {
-    figures: Figures,
+    figures: RunFigures,
     digests: [u64; POLICIES],
     shed: u64,
-    trace: Vec<Record>,
+    trace: Vec<Observation>,
     broken: Option<Broken>,
 }
 
@@ -41,14 +41,14 @@ struct Ran {
 /// # Errors
 ///
 /// The property that the schedule breaks.
-pub fn run(schedule: &Schedule) -> Result<Figures, Broken> {
+pub fn run(schedule: &Schedule) -> Result<RunFigures, Broken> {
     let ran = ran(schedule, Variant::default());
     ran.broken.map_or(Ok(ran.figures), Err)
 }
 
 /// The trace of a schedule, up to its end or to the step that breaks a property.
 #[must_use]
-pub(super) fn trace(schedule: &Schedule) -> Vec<Record> {
+pub(super) fn trace(schedule: &Schedule) -> Vec<Observation> {
     ran(schedule, Variant { keeps_trace: true, ..Variant::default() }).trace
 }
 
@@ -99,7 +99,7 @@ pub fn compare(schedule: &Schedule) -> Result<(), Broken> {
 /// # Errors
 ///
 /// The property that does not hold.
-pub fn run_and_compare(schedule: &Schedule) -> Result<Figures, Broken> {
+pub fn run_and_compare(schedule: &Schedule) -> Result<RunFigures, Broken> {
     let figures = run(schedule)?;
     compare(schedule).map(|()| figures)
 }
@@ -108,9 +108,9 @@ fn ran(schedule: &Schedule, variant: Variant) -> Ran {
     let mut world = World::new(schedule.seed, schedule.nodes, variant);
     let broken = schedule.steps.iter().try_for_each(|step| world.step(step));
     let broken = broken.and_then(|()| world.finish()).err();
-    let log: Log = world.log;
+    let log: RunLog = world.log;
     Ran {
-        figures: Figures {
+        figures: RunFigures {
             steps: log.steps,
             decisions: log.decisions,
             micros: log.micros,
@@ -134,7 +134,7 @@ fn p06_a_run_can_be_repeated(schedule: &Schedule, usual: &Ran) -> Result<(), Bro
 fn p07_nothing_is_left_to_chance(schedule: &Schedule, usual: &Ran) -> Result<(), Broken> {
     // When there are more keys than a node counts by themselves, the rest are counted together with
     // keys that have similar digests. There the digests do matter.
-    let crowds = |step: &Step| matches!(step, Step::Flood { count, .. } if *count > 10_000);
+    let crowds = |step: &SimStep| matches!(step, SimStep::Flood { count, .. } if *count > 10_000);
     if schedule.steps.iter().any(crowds) {
         return Ok(());
     }
@@ -165,11 +165,13 @@ fn p03_policies_do_not_concern_each_other(schedule: &Schedule) -> Result<(), Bro
 /// from an event under any policy, and tickets and counters that are numbered over all policies.
 fn unconcerned(schedule: &Schedule) -> Schedule {
     let steps = schedule.steps.iter().filter_map(|step| match *step {
-        Step::WaitDue => Some(Step::Wait(2_000_000)),
-        Step::WaitEdge { after, off, .. } => Some(Step::Wait(after * 1_000_000 + u64::from(off))),
-        Step::Settle(_) | Step::Leave(_) | Step::Forget | Step::Spoil { .. } => None,
-        Step::Split(_) | Step::Join(_) => None,
-        Step::Operate { verb: Verb::List | Verb::Lift, .. } => None,
+        SimStep::WaitDue => Some(SimStep::Wait(2_000_000)),
+        SimStep::WaitEdge { after, off, .. } => {
+            Some(SimStep::Wait(after * 1_000_000 + u64::from(off)))
+        }
+        SimStep::Settle(_) | SimStep::Leave(_) | SimStep::Forget | SimStep::Spoil { .. } => None,
+        SimStep::Split(_) | SimStep::Join(_) => None,
+        SimStep::Operate { verb: OperatorVerb::List | OperatorVerb::Lift, .. } => None,
         other => Some(other),
     });
     Schedule { steps: steps.collect(), ..*schedule }
@@ -182,9 +184,9 @@ fn same(property: &'static str, why: &str, one: &[u64], other: &[u64]) -> Result
     Err(Broken { property, why: format!("{why}: {one:x?}, {other:x?}"), at: None })
 }
 
-// === impl Figures ===
+// === impl RunFigures ===
 
-impl AddAssign for Figures {
+impl AddAssign for RunFigures {
     fn add_assign(&mut self, more: Self) {
         self.steps += more.steps;
         self.decisions += more.decisions;

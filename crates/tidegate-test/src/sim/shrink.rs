@@ -1,19 +1,19 @@
 //! The shortest schedule that still breaks the same property.
 
 use super::checks::Broken;
-use super::run::{Figures, run, run_and_compare, trace};
+use super::run::{RunFigures, run, run_and_compare, trace};
 use super::schedule::Schedule;
-use super::trace::Record;
+use super::trace::Observation;
 
 /// A schedule that breaks a property, and how it breaks it.
 #[derive(Clone, Debug)]
-pub struct Failing {
+pub struct FailingSchedule {
     /// The schedule, as short as it could be made.
     pub schedule: Schedule,
     /// The property that the schedule breaks.
     pub broken: Broken,
     /// The trace of the schedule.
-    pub trace: Vec<Record>,
+    pub trace: Vec<Observation>,
 }
 
 /// The most runs that are made to shorten a schedule.
@@ -22,7 +22,7 @@ const TRIES: usize = 1_500;
 /// Leaves out steps, many at a time and then one by one, for as long as the schedule still breaks the
 /// same property.
 #[must_use]
-pub fn shrink(schedule: Schedule, broken: Broken) -> Failing {
+pub fn shrink(schedule: Schedule, broken: Broken) -> FailingSchedule {
     // Three properties compare several runs; for the others one run is enough.
     match broken.property {
         "P03" | "P06" | "P07" => shrink_by(run_and_compare, schedule, broken),
@@ -33,10 +33,10 @@ pub fn shrink(schedule: Schedule, broken: Broken) -> Failing {
 /// Shortens a schedule as [`shrink`] does, with another function to run it.
 #[must_use]
 pub fn shrink_by(
-    run: impl Fn(&Schedule) -> Result<Figures, Broken>,
+    run: impl Fn(&Schedule) -> Result<RunFigures, Broken>,
     mut schedule: Schedule,
     mut broken: Broken,
-) -> Failing {
+) -> FailingSchedule {
     let mut tries = 0;
     let mut chunk = schedule.steps.len().div_ceil(2).max(1);
     loop {
@@ -60,5 +60,5 @@ pub fn shrink_by(
         chunk = if chunk > 1 { chunk / 2 } else { 1 };
     }
     let trace = trace(&schedule);
-    Failing { schedule, broken, trace }
+    FailingSchedule { schedule, broken, trace }
 }

@@ -1,11 +1,11 @@
 //! Events of a simulation as data: a schedule can be written down, shortened and run again.
 
-use super::counters::Mark;
+use super::counters::Damage;
 use super::fault::Fault;
 
 /// One event of a simulation. Each has its meaning without the steps before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SimStep {
     /// A client makes a request.
     Ask {
         /// The node that is asked.
@@ -72,8 +72,8 @@ pub enum Step {
     Forget,
     /// Some counters are damaged, or repaired.
     Spoil {
-        /// The damage, or [`Mark::Fine`] to repair.
-        mark: Mark,
+        /// The damage, or [`Damage::Fine`] to repair.
+        mark: Damage,
         /// One in this many counters is marked.
         one_in: u64,
         /// Counters are marked whose number equals this one modulo `one_in`.
@@ -90,7 +90,7 @@ pub enum Step {
         /// The client whose counters are meant.
         client: Client,
         /// What the operator asks for.
-        verb: Verb,
+        verb: OperatorVerb,
     },
     /// A replica of the store takes over for the nodes whose bits are set, and the old primary goes
     /// on for the others.
@@ -102,7 +102,7 @@ pub enum Step {
 
 /// What an operator asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
+pub enum OperatorVerb {
     /// Block a client for this many microseconds, with a high level or with none.
     Block(u64, bool),
     /// Lift a client's block, and forget the attempts that lead to one.
@@ -143,7 +143,7 @@ pub enum Over {
     Both,
 }
 
-/// An event from which [`Step::WaitEdge`] counts.
+/// An event from which [`SimStep::WaitEdge`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Landmark {
     /// The last failure of the store.

@@ -5,13 +5,13 @@ use core::task::{Context, Poll};
 use std::sync::Arc;
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Changes, Counter, Page, Readings, Receipt, Settlement, Span,
-    Store, StoreError,
+    Amended, Amendment, Batch, Blocks, Changes, CounterRef, Page, Readings, Receipt, Settlement,
+    Span, Store, StoreError,
 };
 
-use super::fault::Failure;
+use super::fault::OperationFailure;
 use super::hub::{Hub, Op, State};
-use super::trace::{OpKind, Outcome};
+use super::trace::{OpKind, StoreOutcome};
 
 /// The simulated store, as one node sees it.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl SimStore {
     ) -> Result<T, StoreError> {
         let mut act = act;
         let op: Op = self.0.begin(kind, within);
-        if op.fate.failure == Some(Failure::Timeout(true)) {
+        if op.fate.failure == Some(OperationFailure::Timeout(true)) {
             let now = self.0.now();
             // The operation is done, but its result is never reported.
             let _ = self.0.with(|state| act(state, now));
@@ -86,7 +86,7 @@ impl Store for SimStore {
 
     async fn amend(
         &self,
-        counter: Counter<'_>,
+        counter: CounterRef<'_>,
         amendment: Amendment,
         within: Span,
     ) -> Result<Amended, StoreError> {
@@ -94,7 +94,7 @@ impl Store for SimStore {
             let now = state.store_time(now);
             state.counters().amend(&counter, amendment, now)
         };
-        let Counter::Of(charge, _) = counter else {
+        let CounterRef::Of(charge, _) = counter else {
             return self.run(OpKind::List, within.as_micros(), act, |_| 0).await;
         };
         let amended = self.run(OpKind::Amend, within.as_micros(), act, |_| 0).await?;
@@ -141,17 +141,17 @@ fn outcome<T>(
     kind: OpKind,
     result: &Result<T, StoreError>,
     corrupt: impl Fn(usize) -> u64,
-) -> Outcome {
+) -> StoreOutcome {
     match result {
-        Ok(_) => Outcome::Good,
-        Err(StoreError::Unavailable | StoreError::Timeout) => Outcome::Failed,
+        Ok(_) => StoreOutcome::Good,
+        Err(StoreError::Unavailable | StoreError::Timeout) => StoreOutcome::Failed,
         // No other client writes what a probe writes, so this is a failure. A request is shed,
         // which is none (A39).
-        Err(StoreError::Contended) if kind == OpKind::Probe => Outcome::Failed,
-        Err(StoreError::Contended) => Outcome::Shed,
-        Err(StoreError::Refused) => Outcome::Refused,
-        Err(StoreError::Corrupt { charge }) => Outcome::Corrupt(corrupt(*charge)),
-        Err(StoreError::Version { .. }) => Outcome::Version,
-        Err(StoreError::Stale { .. }) => Outcome::Stale,
+        Err(StoreError::Contended) if kind == OpKind::Probe => StoreOutcome::Failed,
+        Err(StoreError::Contended) => StoreOutcome::Shed,
+        Err(StoreError::Refused) => StoreOutcome::Refused,
+        Err(StoreError::Corrupt { charge }) => StoreOutcome::Corrupt(corrupt(*charge)),
+        Err(StoreError::Version { .. }) => StoreOutcome::Version,
+        Err(StoreError::Stale { .. }) => StoreOutcome::Stale,
     }
 }

@@ -6,11 +6,12 @@
 
 use core::fmt;
 
-use tidegate_core::{Alarm, Level, Mode, Signal, Standing};
+use tidegate_core::{Alarm, Decision, Level, Mode, Name, Retry, Signal, Span, Standing, Verdict};
+use tidegate_engine::Event;
 
 /// One observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct Observation {
     /// The time of the observation, in microseconds.
     pub at: u64,
     /// The node that was observed.
@@ -33,7 +34,7 @@ pub enum What {
         /// The number of the request.
         request: u32,
         /// The client that made the request.
-        who: Who,
+        who: SimClient,
         /// Whether the request is counted, or only a peek.
         counted: bool,
     },
@@ -42,7 +43,7 @@ pub enum What {
         /// The number of the operation.
         op: u32,
         /// The reason for the operation.
-        by: By,
+        by: StoreErrand,
         /// The kind of operation.
         kind: OpKind,
     },
@@ -51,14 +52,14 @@ pub enum What {
         /// The number of the operation.
         op: u32,
         /// The outcome of the operation.
-        outcome: Outcome,
+        outcome: StoreOutcome,
     },
     /// A request was decided.
     Decided {
         /// The number of the request.
         request: u32,
         /// The answer to the request.
-        answer: Answer,
+        answer: RequestAnswer,
     },
     /// The client of a request has gone, and will not get an answer.
     Gone {
@@ -103,7 +104,7 @@ pub enum What {
 
 /// The client of a request, as numbers that tell clients apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Who {
+pub struct SimClient {
     /// The account, if known.
     pub account: Option<u64>,
     /// The address prefix, if known.
@@ -114,7 +115,7 @@ pub struct Who {
 
 /// Why the store was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum StoreErrand {
     /// The store was asked to decide the request with this number.
     Request(u32),
     /// The store was asked to see whether it works.
@@ -144,7 +145,7 @@ pub enum OpKind {
 
 /// The outcome of a store operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum StoreOutcome {
     /// The operation was done.
     Good,
     /// The store failed: it was not reachable, not in time or too busy.
@@ -175,7 +176,7 @@ pub enum Truth {
 
 /// The answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct RequestAnswer {
     /// The mode in which the request was decided.
     pub mode: Mode,
     /// Whether the request was admitted.
@@ -198,6 +199,56 @@ pub struct Answer {
 pub struct Counters {
     list: [(u64, u64); Self::MOST],
     len: usize,
+}
+
+// === impl What ===
+
+impl What {
+    /// What the trace keeps of an event that observers were told of, and the policy that it concerns.
+    #[must_use]
+    pub fn of(event: &Event) -> Option<(Option<&Name>, Self)> {
+        match event {
+            Event::Decided { policy, verdict, mode, .. } => {
+                let admitted = *verdict == Verdict::Admit;
+                Some((Some(policy), Self::Observed { mode: *mode, admitted }))
+            }
+            Event::Failover { policy, signal } => Some((Some(policy), Self::Told(*signal))),
+            Event::StoreChanged { .. } => Some((None, Self::Lost)),
+            _ => None,
+        }
+    }
+}
+
+// === impl RequestAnswer ===
+
+impl RequestAnswer {
+    /// What the trace keeps of a decision.
+    #[must_use]
+    pub fn of(decision: &Decision<'_>) -> Self {
+        let wait = match decision.status().retry {
+            Some(Retry::After(wait)) => Some(wait.as_micros()),
+            Some(Retry::Never) | None => None,
+        };
+        let mut counters = Counters::default();
+        let (case, at) = (decision.case(), decision.decided_at());
+        for (place, charge) in case.batch().charges().iter().enumerate() {
+            let tally = case.readings().list().get(place).and_then(|reading| reading.attempts);
+            let block = tally.and_then(|tally| tally.block).filter(|block| block.holds(at));
+            let blocked = block.map_or(Span::ZERO, |block| block.until.since(at));
+            if charge.shape().counts_own_refusals() {
+                counters.push(charge.digest(), blocked.as_micros());
+            }
+        }
+        Self {
+            mode: decision.mode(),
+            admitted: decision.is_admitted(),
+            wait,
+            left: decision.guarded().map(|guarded| guarded.remaining),
+            block: decision.failsafe().and_then(|_| decision.block()).map(|block| block.level),
+            alarm: decision.alarm(),
+            counters,
+        }
+    }
 }
 
 // === impl Counters ===
@@ -227,9 +278,9 @@ impl fmt::Debug for Counters {
     }
 }
 
-// === impl Record ===
+// === impl Observation ===
 
-impl fmt::Display for Record {
+impl fmt::Display for Observation {
     /// Writes one line, with the time in seconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, micros) = (self.at / 1_000_000, self.at % 1_000_000);
@@ -237,9 +288,9 @@ impl fmt::Display for Record {
     }
 }
 
-// === impl Outcome ===
+// === impl StoreOutcome ===
 
-impl Outcome {
+impl StoreOutcome {
     /// Whether this outcome alone is the store's fault.
     #[must_use]
     pub const fn blames_store(self) -> bool {

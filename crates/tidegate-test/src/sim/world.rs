@@ -13,12 +13,12 @@ use std::sync::Arc;
 use super::checks::{Broken, Checks};
 use super::fault::{Fault, Way};
 use super::hub::{self, Hub, LAST_POLICY, NODES, POLICIES};
-use super::log::Log;
+use super::log::RunLog;
 use super::node::{self, Node};
 use super::policies;
 use super::rng::mix;
-use super::step::{Client, Over, Step, Verb};
-use super::trace::{By, Record, Truth, What};
+use super::step::{Client, OperatorVerb, Over, SimStep};
+use super::trace::{Observation, StoreErrand, Truth, What};
 
 /// The whole simulation: nodes, tasks, store and checks.
 pub struct World {
@@ -32,9 +32,9 @@ pub struct World {
     requests: u32,
     tickets: Vec<Ticket>,
     checks: Checks,
-    records: Vec<Record>,
+    records: Vec<Observation>,
     /// The log of decisions and signals, for comparisons.
-    pub(super) log: Log,
+    pub(super) log: RunLog,
 }
 
 /// A request, a probe, a settlement or an operator's call under way.
@@ -89,7 +89,7 @@ impl World {
             requests: 0,
             tickets: Vec::new(),
             records: Vec::new(),
-            log: Log::new(variant.keeps_trace),
+            log: RunLog::new(variant.keeps_trace),
         };
         world.tell_clock();
         for number in 0..nodes {
@@ -105,7 +105,7 @@ impl World {
     /// # Errors
     ///
     /// The property that the event breaks.
-    pub fn step(&mut self, step: &Step) -> Result<(), Broken> {
+    pub fn step(&mut self, step: &SimStep) -> Result<(), Broken> {
         self.act(step)?;
         // Everything that is due at this instant happens now.
         self.run_until(self.hub.now())?;
@@ -125,21 +125,21 @@ impl World {
         self.checks.finish(end)
     }
 
-    fn act(&mut self, step: &Step) -> Holds {
+    fn act(&mut self, step: &SimStep) -> Holds {
         let now = self.hub.now();
         match *step {
-            Step::Ask { node, policy, client, peek } => self.ask(node, policy, client, peek),
-            Step::Flood { node, policy, count, over, client } => {
+            SimStep::Ask { node, policy, client, peek } => self.ask(node, policy, client, peek),
+            SimStep::Flood { node, policy, count, over, client } => {
                 self.flood(node, policy, count, over, client)
             }
-            Step::Break { nodes, policies, fault } => {
+            SimStep::Break { nodes, policies, fault } => {
                 self.set_fault(nodes, policies, fault);
                 Ok(())
             }
-            Step::Wait(micros) => self.run_until(now + micros),
-            Step::WaitDue => self.wait_due(),
-            Step::WaitEdge { of, after, off } => self.wait_edge(of, after, off),
-            Step::Jump(micros) => {
+            SimStep::Wait(micros) => self.run_until(now + micros),
+            SimStep::WaitDue => self.wait_due(),
+            SimStep::WaitEdge { of, after, off } => self.wait_edge(of, after, off),
+            SimStep::Jump(micros) => {
                 let set = |state: &mut hub::State| {
                     // The clock of the store never shows a time long before the simulation began.
                     let ahead = state.store_ahead.saturating_add_signed(micros);
@@ -149,24 +149,24 @@ impl World {
                 self.tell_clock();
                 Ok(())
             }
-            Step::Settle(back) => self.settle(back),
-            Step::Leave(back) => self.leave(back),
-            Step::Reload { node, without } => self.reload(node, without),
-            Step::Restart(node) => self.restart(node),
-            Step::Forget => {
+            SimStep::Settle(back) => self.settle(back),
+            SimStep::Leave(back) => self.leave(back),
+            SimStep::Reload { node, without } => self.reload(node, without),
+            SimStep::Restart(node) => self.restart(node),
+            SimStep::Forget => {
                 self.hub.with(hub::State::forget);
                 self.hub.record(0, 0, What::Forgets);
                 Ok(())
             }
-            Step::Spoil { mark, one_in, first } => {
+            SimStep::Spoil { mark, one_in, first } => {
                 self.hub.with(|state| state.mark(mark, one_in, first));
                 Ok(())
             }
-            Step::Poll(node) => self.poll(usize::from(node) % self.nodes.len()),
-            Step::Operate { node, policy, client, verb } => {
+            SimStep::Poll(node) => self.poll(usize::from(node) % self.nodes.len()),
+            SimStep::Operate { node, policy, client, verb } => {
                 self.operate(node, policy, client, verb)
             }
-            Step::Split(away) => {
+            SimStep::Split(away) => {
                 if !self.hub.with(|state| state.is_split()) {
                     self.hub.with(|state| state.split(away));
                     let primaries = self.hub.with(|state| 1 + u8::from(state.is_split()));
@@ -174,7 +174,7 @@ impl World {
                 }
                 Ok(())
             }
-            Step::Join(kept) => {
+            SimStep::Join(kept) => {
                 if self.hub.with(|state| state.is_split()) {
                     self.hub.with(|state| state.join(usize::from(kept & 1)));
                     self.hub.record(0, 0, What::Primaries(1));
@@ -191,15 +191,15 @@ impl World {
         let request = self.requests;
         let engine = (node, Arc::clone(&self.nodes[place].engine));
         let future = node::request(Arc::clone(&self.hub), engine, policy, (request, client, peek));
-        self.spawn(node, policy, By::Request(request), Box::pin(future))
+        self.spawn(node, policy, StoreErrand::Request(request), Box::pin(future))
     }
 
-    fn operate(&mut self, node: u8, policy: u8, client: Client, verb: Verb) -> Holds {
+    fn operate(&mut self, node: u8, policy: u8, client: Client, verb: OperatorVerb) -> Holds {
         let place = usize::from(node) % self.nodes.len();
         let (node, policy) = (self.nodes[place].number, policy.min(LAST_POLICY));
         let engine = Arc::clone(&self.nodes[place].engine);
         let future = node::operate(engine, policy, client, verb);
-        self.spawn(node, policy, By::Operator, Box::pin(future))
+        self.spawn(node, policy, StoreErrand::Operator, Box::pin(future))
     }
 
     /// Records the time of the store's clock.
@@ -228,12 +228,12 @@ impl World {
             let _ = engine.settle(&text, 0).await;
             None
         };
-        self.spawn(ticket.node, ticket.policy, By::Host, Box::pin(future))
+        self.spawn(ticket.node, ticket.policy, StoreErrand::Host, Box::pin(future))
     }
 
     fn leave(&mut self, back: u16) -> Holds {
         let waits = |task: &Option<Task>| {
-            task.as_ref().is_some_and(|task| matches!(task.context.by, By::Request(_)))
+            task.as_ref().is_some_and(|task| matches!(task.context.by, StoreErrand::Request(_)))
         };
         let waiting: Vec<usize> =
             (0..self.tasks.len()).filter(|at| waits(&self.tasks[*at])).collect();
@@ -245,7 +245,7 @@ impl World {
     fn drop_task(&mut self, place: usize) {
         let Some(task) = self.tasks[place].take() else { return };
         // The slot is not given to other tasks: a timer may still point to it.
-        if let By::Request(request) = task.context.by {
+        if let StoreErrand::Request(request) = task.context.by {
             self.hub.record(task.context.node, task.context.policy, What::Gone { request });
         }
     }

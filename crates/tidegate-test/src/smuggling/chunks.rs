@@ -1,9 +1,9 @@
 //! Chunked bodies in which two readers could find different ends.
 
-use super::{Case, Requests};
+use super::{Requests, SmugglingCase};
 
 /// Adds the cases of malformed chunked bodies.
-pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<Case>) {
+pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<SmugglingCase>) {
     let body = requests.body;
     let size = format!("{:x}", body.len());
     let chunk = format!("{size}\r\n{body}\r\n");

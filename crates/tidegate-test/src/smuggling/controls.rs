@@ -1,12 +1,12 @@
 //! Well-formed connections, which must be answered.
 
-use super::{Case, Expect, Requests};
+use super::{Expect, Requests, SmugglingCase};
 
 /// The Host field that the controls send.
 const HOST: &str = "Host: tidegate.example\r\n";
 
 /// Adds the well-formed connections.
-pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<Case>) {
+pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<SmugglingCase>) {
     let good = requests.good();
     for (name, bytes, answers) in [
         ("one request", good.clone(), 1),
@@ -14,16 +14,16 @@ pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<Case>) {
         ("an empty line before each request", format!("\r\n{good}\r\n{good}"), 2),
     ] {
         let expect = Expect::Answered(answers);
-        cases.push(Case { name, bytes: bytes.into_bytes(), expect });
+        cases.push(SmugglingCase { name, bytes: bytes.into_bytes(), expect });
     }
     let all = [heads(requests), lengths(requests), chunks(requests)];
     for (name, request) in all.into_iter().flatten() {
         let bytes = (request + &good).into_bytes();
-        cases.push(Case { name, bytes, expect: Expect::Answered(2) });
+        cases.push(SmugglingCase { name, bytes, expect: Expect::Answered(2) });
     }
     for (name, request) in last(requests) {
         let bytes = request.into_bytes();
-        cases.push(Case { name, bytes, expect: Expect::Closed(1) });
+        cases.push(SmugglingCase { name, bytes, expect: Expect::Closed(1) });
     }
 }
 

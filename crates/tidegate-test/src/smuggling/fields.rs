@@ -1,15 +1,15 @@
 //! Malformed field lines, and malformed Host fields.
 
-use super::{Case, Requests};
+use super::{Requests, SmugglingCase};
 
 /// Adds the cases of malformed field lines.
-pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<Case>) {
+pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<SmugglingCase>) {
     others(requests, cases);
     hosts(requests, cases);
 }
 
 /// Adds the cases of malformed field lines that may have any name.
-fn others(requests: Requests<'_>, cases: &mut Vec<Case>) {
+fn others(requests: Requests<'_>, cases: &mut Vec<SmugglingCase>) {
     let line = format!("GET {} HTTP/1.1", requests.get);
     let host = "Host: tidegate.example\r\n";
     for (name, fields) in [
@@ -55,7 +55,7 @@ fn others(requests: Requests<'_>, cases: &mut Vec<Case>) {
 }
 
 /// Adds the cases of malformed Host fields.
-fn hosts(requests: Requests<'_>, cases: &mut Vec<Case>) {
+fn hosts(requests: Requests<'_>, cases: &mut Vec<SmugglingCase>) {
     let line = format!("GET {} HTTP/1.1", requests.get);
     for (name, fields) in [
         ("host missing", ""),

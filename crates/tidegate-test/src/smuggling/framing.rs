@@ -1,16 +1,16 @@
 //! Heads that do not say where their body ends, or that say it twice.
 
-use super::{Case, Requests};
+use super::{Requests, SmugglingCase};
 
 /// Adds the cases of malformed Content-Length and Transfer-Encoding fields in heads.
-pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<Case>) {
+pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<SmugglingCase>) {
     lengths(requests, cases);
     codings(requests, cases);
     both(requests, cases);
 }
 
 /// Adds the cases of Content-Length without Transfer-Encoding.
-fn lengths(requests: Requests<'_>, cases: &mut Vec<Case>) {
+fn lengths(requests: Requests<'_>, cases: &mut Vec<SmugglingCase>) {
     let body = requests.body;
     let count = body.len();
     for (name, fields) in [
@@ -61,7 +61,7 @@ fn lengths(requests: Requests<'_>, cases: &mut Vec<Case>) {
 }
 
 /// Adds the cases of Transfer-Encoding without Content-Length.
-fn codings(requests: Requests<'_>, cases: &mut Vec<Case>) {
+fn codings(requests: Requests<'_>, cases: &mut Vec<SmugglingCase>) {
     let chunks = format!("{:x}\r\n{}\r\n0\r\n\r\n", requests.body.len(), requests.body);
     for (name, fields) in [
         ("coding twice", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"),
@@ -107,7 +107,7 @@ fn codings(requests: Requests<'_>, cases: &mut Vec<Case>) {
 }
 
 /// Adds the cases of Content-Length together with Transfer-Encoding, and of CONNECT.
-fn both(requests: Requests<'_>, cases: &mut Vec<Case>) {
+fn both(requests: Requests<'_>, cases: &mut Vec<SmugglingCase>) {
     let body = requests.body;
     let chunks = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
     let length = format!("Content-Length: {}\r\n", chunks.len());

@@ -1,15 +1,15 @@
 //! Malformed request lines, and lines before the request line.
 
-use super::{Case, Expect, Requests};
+use super::{Expect, Requests, SmugglingCase};
 
 /// Adds the cases of malformed request lines.
-pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<Case>) {
+pub(super) fn add(requests: Requests<'_>, cases: &mut Vec<SmugglingCase>) {
     inside(requests, cases);
     around(requests, cases);
 }
 
 /// Adds the cases of request lines with a fault inside.
-fn inside(requests: Requests<'_>, cases: &mut Vec<Case>) {
+fn inside(requests: Requests<'_>, cases: &mut Vec<SmugglingCase>) {
     let get = requests.get;
     for (name, line) in [
         ("method after a space", format!(" GET {get} HTTP/1.1")),
@@ -61,7 +61,7 @@ fn inside(requests: Requests<'_>, cases: &mut Vec<Case>) {
 }
 
 /// Adds the cases of lines before a request line, and of wrong line ends.
-fn around(requests: Requests<'_>, cases: &mut Vec<Case>) {
+fn around(requests: Requests<'_>, cases: &mut Vec<SmugglingCase>) {
     let get = requests.get;
     for (name, before) in [
         ("two empty lines first", "\r\n\r\n"),
@@ -91,5 +91,5 @@ fn around(requests: Requests<'_>, cases: &mut Vec<Case>) {
     // These bytes mean HTTP/2 only at the beginning of a connection.
     let bytes = format!("{good}PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n{good}").into_bytes();
     let expect = Expect::Refused { after: 1 };
-    cases.push(Case { name: "preface of HTTP/2 after a request", bytes, expect });
+    cases.push(SmugglingCase { name: "preface of HTTP/2 after a request", bytes, expect });
 }

@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::thread;
 
-use super::wire::{End, Heard, judge};
-use super::{Case, Delivery, Expect, HttpAnswer, Requests, cases, check};
+use super::wire::{Heard, ReadEnd, judge};
+use super::{Delivery, Expect, HttpAnswer, Requests, SmugglingCase, cases, check};
 
 const PLAIN: Requests<'static> =
     Requests { get: "/a", post: "/b", fields: "X-Extra: c\r\n", body: "{\"hello\":1}" };
@@ -112,30 +112,30 @@ fn bytes_that_are_no_answers_are_wrong() {
 fn expectations_are_kept_by_the_letter() {
     let heard = |text: &str, end| Heard { answers: answers(text).unwrap(), end };
     let open = BAD.replace("close", "keep-alive");
-    let broken = || End::Broken("reset".to_owned());
+    let broken = || ReadEnd::Broken("reset".to_owned());
     for (expect, text, end, kept) in [
-        (Expect::Answered(2), OK.repeat(2), End::Silent, true),
-        (Expect::Answered(2), OK.repeat(2), End::Closed, false),
-        (Expect::Answered(2), OK.repeat(3), End::Silent, false),
-        (Expect::Answered(2), OK.to_owned(), End::Silent, false),
-        (Expect::Answered(1), BAD.to_owned(), End::Silent, false),
-        (Expect::Closed(1), OK.to_owned(), End::Closed, true),
-        (Expect::Closed(1), OK.to_owned(), End::Silent, false),
-        (Expect::Closed(1), format!("{OK}{BAD}"), End::Closed, false),
-        (Expect::Refused { after: 1 }, format!("{OK}{BAD}"), End::Closed, true),
-        (Expect::Refused { after: 1 }, format!("{OK}{BAD}"), End::Silent, false),
+        (Expect::Answered(2), OK.repeat(2), ReadEnd::Silent, true),
+        (Expect::Answered(2), OK.repeat(2), ReadEnd::Closed, false),
+        (Expect::Answered(2), OK.repeat(3), ReadEnd::Silent, false),
+        (Expect::Answered(2), OK.to_owned(), ReadEnd::Silent, false),
+        (Expect::Answered(1), BAD.to_owned(), ReadEnd::Silent, false),
+        (Expect::Closed(1), OK.to_owned(), ReadEnd::Closed, true),
+        (Expect::Closed(1), OK.to_owned(), ReadEnd::Silent, false),
+        (Expect::Closed(1), format!("{OK}{BAD}"), ReadEnd::Closed, false),
+        (Expect::Refused { after: 1 }, format!("{OK}{BAD}"), ReadEnd::Closed, true),
+        (Expect::Refused { after: 1 }, format!("{OK}{BAD}"), ReadEnd::Silent, false),
         (Expect::Refused { after: 1 }, format!("{OK}{BAD}"), broken(), false),
-        (Expect::Refused { after: 1 }, format!("{OK}{open}"), End::Closed, false),
-        (Expect::Refused { after: 1 }, format!("{OK}{OK}"), End::Closed, false),
-        (Expect::Refused { after: 1 }, format!("{BAD}{BAD}"), End::Closed, false),
-        (Expect::Refused { after: 1 }, format!("{OK}{BAD}{OK}"), End::Closed, false),
-        (Expect::Refused { after: 0 }, BAD.to_owned(), End::Closed, true),
-        (Expect::Refused { after: 0 }, String::new(), End::Closed, false),
-        (Expect::RefusedBody { after: 0 }, BAD.to_owned(), End::Closed, true),
-        (Expect::RefusedBody { after: 0 }, OK.to_owned(), End::Closed, true),
-        (Expect::RefusedBody { after: 0 }, OK.to_owned(), End::Silent, false),
-        (Expect::RefusedBody { after: 0 }, open.clone(), End::Closed, false),
-        (Expect::RefusedBody { after: 0 }, OK.repeat(2), End::Closed, false),
+        (Expect::Refused { after: 1 }, format!("{OK}{open}"), ReadEnd::Closed, false),
+        (Expect::Refused { after: 1 }, format!("{OK}{OK}"), ReadEnd::Closed, false),
+        (Expect::Refused { after: 1 }, format!("{BAD}{BAD}"), ReadEnd::Closed, false),
+        (Expect::Refused { after: 1 }, format!("{OK}{BAD}{OK}"), ReadEnd::Closed, false),
+        (Expect::Refused { after: 0 }, BAD.to_owned(), ReadEnd::Closed, true),
+        (Expect::Refused { after: 0 }, String::new(), ReadEnd::Closed, false),
+        (Expect::RefusedBody { after: 0 }, BAD.to_owned(), ReadEnd::Closed, true),
+        (Expect::RefusedBody { after: 0 }, OK.to_owned(), ReadEnd::Closed, true),
+        (Expect::RefusedBody { after: 0 }, OK.to_owned(), ReadEnd::Silent, false),
+        (Expect::RefusedBody { after: 0 }, open.clone(), ReadEnd::Closed, false),
+        (Expect::RefusedBody { after: 0 }, OK.repeat(2), ReadEnd::Closed, false),
     ] {
         let heard = heard(&text, end);
         assert_eq!(judge(expect, &heard).is_ok(), kept, "{expect:?}: {heard:?}");
@@ -158,7 +158,7 @@ fn a_socket_is_read_to_its_end() {
         }
     });
     for expect in [Expect::Refused { after: 1 }, Expect::Closed(2)] {
-        let case = Case { name: "canned", bytes: bytes.clone(), expect };
+        let case = SmugglingCase { name: "canned", bytes: bytes.clone(), expect };
         for delivery in [Delivery::Whole, Delivery::Halves, Delivery::Bytewise] {
             check(address, &case, delivery).unwrap();
         }

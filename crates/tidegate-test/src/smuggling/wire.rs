@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::{Case, Expect, HttpAnswer, Requests, cases};
+use super::{Expect, HttpAnswer, Requests, SmugglingCase, cases};
 
 /// How long a connection must be silent to count as silent.
 const SILENCE: Duration = Duration::from_millis(300);
@@ -45,12 +45,12 @@ pub(super) struct Heard {
     /// The answers, without interim ones.
     pub(super) answers: Vec<HttpAnswer>,
     /// The way in which the reading ended.
-    pub(super) end: End,
+    pub(super) end: ReadEnd,
 }
 
 /// The way in which the reading of a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ReadEnd {
     /// The listener closed the connection.
     Closed,
     /// Nothing came for a while.
@@ -79,7 +79,7 @@ pub fn check_all(address: SocketAddr, requests: Requests<'_>) -> Vec<String> {
 }
 
 /// Sends one case in all deliveries that its length allows.
-fn check_deliveries(address: SocketAddr, case: &Case) -> Vec<String> {
+fn check_deliveries(address: SocketAddr, case: &SmugglingCase) -> Vec<String> {
     let all = [Delivery::Whole, Delivery::Halves, Delivery::Bytewise];
     let short = case.bytes.len() <= BYTEWISE;
     all.into_iter()
@@ -93,19 +93,19 @@ fn check_deliveries(address: SocketAddr, case: &Case) -> Vec<String> {
 /// # Errors
 ///
 /// If the answers are not the expected ones; with the bytes and the answers.
-pub fn check(address: SocketAddr, case: &Case, delivery: Delivery) -> Result<(), String> {
+pub fn check(address: SocketAddr, case: &SmugglingCase, delivery: Delivery) -> Result<(), String> {
     let heard = converse(address, case, delivery);
     judge(case.expect, &heard).map_err(|wrong| {
-        let Case { name, bytes, expect } = case;
+        let SmugglingCase { name, bytes, expect } = case;
         let sent = bytes.escape_ascii();
         format!("{name} ({delivery:?}): {wrong}; wanted {expect:?}\n  sent {sent}\n  got {heard:?}")
     })
 }
 
 /// Sends the bytes of a case and reads until the connection ends or stays silent.
-fn converse(address: SocketAddr, case: &Case, delivery: Delivery) -> Heard {
-    let mut heard = Heard { answers: Vec::new(), end: End::Silent };
-    let mut read = || -> Result<End, String> {
+fn converse(address: SocketAddr, case: &SmugglingCase, delivery: Delivery) -> Heard {
+    let mut heard = Heard { answers: Vec::new(), end: ReadEnd::Silent };
+    let mut read = || -> Result<ReadEnd, String> {
         let told = |error: std::io::Error| error.to_string();
         let mut stream = TcpStream::connect(address).map_err(told)?;
         stream.set_nodelay(true).map_err(told)?;
@@ -132,13 +132,13 @@ fn converse(address: SocketAddr, case: &Case, delivery: Delivery) -> Heard {
             stream.set_read_timeout(Some(patience)).map_err(told)?;
             let mut space = [0; 4096];
             match stream.read(&mut space) {
-                Ok(0) if bytes.is_empty() => return Ok(End::Closed),
+                Ok(0) if bytes.is_empty() => return Ok(ReadEnd::Closed),
                 Ok(0) => return Err(format!("closed inside an answer: {}", bytes.escape_ascii())),
                 Ok(count) => bytes.extend(&space[..count]),
                 Err(error)
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
                 {
-                    return Ok(End::Silent);
+                    return Ok(ReadEnd::Silent);
                 }
                 Err(error) => return Err(error.to_string()),
             }
@@ -147,7 +147,7 @@ fn converse(address: SocketAddr, case: &Case, delivery: Delivery) -> Heard {
             }
         }
     };
-    heard.end = read().unwrap_or_else(End::Broken);
+    heard.end = read().unwrap_or_else(ReadEnd::Broken);
     heard
 }
 
@@ -158,8 +158,8 @@ pub(super) fn judge(expect: Expect, heard: &Heard) -> Result<(), String> {
         Expect::Refused { after } | Expect::RefusedBody { after } => (after, Some(expect)),
     };
     let count = before + usize::from(last.is_some());
-    let end = if matches!(expect, Expect::Answered(_)) { End::Silent } else { End::Closed };
-    if let End::Broken(error) = &heard.end {
+    let end = if matches!(expect, Expect::Answered(_)) { ReadEnd::Silent } else { ReadEnd::Closed };
+    if let ReadEnd::Broken(error) = &heard.end {
         return Err(error.clone());
     }
     if heard.answers.len() != count {

@@ -8,9 +8,9 @@ use proptest::sample::select;
 use super::plan::CountsPlan;
 use super::{
     LimitPlan, MannerPlan, OverridePlan, PeriodPlan, PolicyPlan, ScopePlan, ShapePlan, StagePlan,
-    Step, Trace, Who, WindowPlan,
+    Trace, TraceStep, Who, WindowPlan,
 };
-use crate::drive::Ask;
+use crate::drive::ChargeOrPeek;
 
 const MILLI: u64 = 1_000;
 const SECOND: u64 = 1_000_000;
@@ -41,8 +41,8 @@ pub fn traces_of(
 pub fn with_reloads(steps: usize) -> impl Strategy<Value = Trace> {
     let step = prop_oneof![
         16 => step(),
-        1 => policies().prop_map(Step::Reload),
-        2 => vec(shapes(), 1..6).prop_map(Step::Renumber),
+        1 => policies().prop_map(TraceStep::Reload),
+        2 => vec(shapes(), 1..6).prop_map(TraceStep::Renumber),
     ];
     (policies(), vec(step, 1..=steps)).prop_map(|(policy, steps)| Trace { policy, steps })
 }
@@ -163,17 +163,17 @@ fn counts() -> impl Strategy<Value = CountsPlan> {
     prop_oneof![3 => Just(None), 1 => option::of(backoff).prop_map(Some)]
 }
 
-fn step() -> impl Strategy<Value = Step> {
-    let how = prop_oneof![7 => Just(Ask::Charge), 1 => Just(Ask::Peek)];
+fn step() -> impl Strategy<Value = TraceStep> {
+    let how = prop_oneof![7 => Just(ChargeOrPeek::Charge), 1 => Just(ChargeOrPeek::Peek)];
     let cost = prop_oneof![6 => Just(1), 2 => 1..8_u64, 1 => 1..400_u64, 1 => Just((1 << 53) - 1)];
     let edge = select(vec![SECOND, MINUTE / 60, 15 * MINUTE, HOUR, DAY]);
     prop_oneof![
-        12 => (who(), cost, how).prop_map(|(who, cost, how)| Step::Ask(who, cost, how)),
-        4 => wait().prop_map(Step::Wait),
-        2 => (edge, any::<bool>()).prop_map(|(length, early)| Step::ToEdge(length, early)),
-        4 => any::<bool>().prop_map(Step::ToldWait),
-        1 => (1..FURTHEST_BACK).prop_map(Step::Back),
-        1 => (1..2 * SECOND).prop_map(Step::Back),
+        12 => (who(), cost, how).prop_map(|(who, cost, how)| TraceStep::Ask(who, cost, how)),
+        4 => wait().prop_map(TraceStep::Wait),
+        2 => (edge, any::<bool>()).prop_map(|(length, early)| TraceStep::ToEdge(length, early)),
+        4 => any::<bool>().prop_map(TraceStep::ToldWait),
+        1 => (1..FURTHEST_BACK).prop_map(TraceStep::Back),
+        1 => (1..2 * SECOND).prop_map(TraceStep::Back),
     ]
 }
 

@@ -48,7 +48,7 @@ fn check_merge(vector: &Vector) -> Result<(), String> {
     let of = |text: &AllowanceText| allowance(text.rate, text.per.0, text.burst, text.cost);
     let route = merge.route.as_ref().map(of);
     let upstream = merge.upstream.as_ref().map(of);
-    let merged = effective(route, upstream, &ancestors).map_err(|error| error.to_string())?;
+    let merged = effective(route, upstream, &ancestors);
     match merged == Some(of(expected)) {
         true => Ok(()),
         false => Err(format!("{}: {merged:?} instead of {expected:?}", vector.name)),

@@ -11,7 +11,7 @@ use tidegate_core::{
 
 use super::written::{RemainingText, StageText, StepText, Vector, VerdictText};
 use super::{Section, Vectors};
-use crate::drive::{Answer, Ask, ask};
+use crate::drive::{ChargeOrPeek, PlainDecision, ask};
 
 /// Checks every vector of limits and of attempts, each through a store of its own that `store`
 /// makes on the clock it is given. Returns the names of those checked.
@@ -52,10 +52,11 @@ fn check_one<S: Store>(
     Ok(())
 }
 
-fn asked<S: Store>(store: &S, set: &PolicySet, step: &StepText) -> Result<Answer, String> {
+fn asked<S: Store>(store: &S, set: &PolicySet, step: &StepText) -> Result<PlainDecision, String> {
     let cost = Cost::try_new(step.cost.unwrap_or(1)).map_err(|error| error.to_string())?;
     let subject = Subject::new().org("acme").user(step.user.as_deref().unwrap_or("u0"));
-    ask(store, &set.policies()[0], &subject, cost, Ask::Charge).ok_or("no limit applies".to_owned())
+    ask(store, &set.policies()[0], &subject, cost, ChargeOrPeek::Charge)
+        .ok_or("no limit applies".to_owned())
 }
 
 /// Checks that a reload step states no outcome, because a reload has none.
@@ -65,7 +66,7 @@ fn expects_nothing(step: &StepText) -> Result<(), String> {
     same("what a reload comes to", &format!("{step:?}"), &format!("{bare:?}"))
 }
 
-fn check_step(step: &StepText, answer: &Answer) -> Result<(), String> {
+fn check_step(step: &StepText, answer: &PlainDecision) -> Result<(), String> {
     let StepText {
         at: _,
         cost: _,
@@ -121,7 +122,7 @@ fn check_step(step: &StepText, answer: &Answer) -> Result<(), String> {
 }
 
 /// Checks the counts of an abuse log, and the block it is under.
-fn check_tally(step: &StepText, answer: &Answer) -> Result<(), String> {
+fn check_tally(step: &StepText, answer: &PlainDecision) -> Result<(), String> {
     let StepText { scope, temp_count, long_count, block_ends_in, .. } = step;
     if scope.is_none() && temp_count.is_none() && long_count.is_none() && block_ends_in.is_none() {
         return Ok(());
@@ -167,7 +168,7 @@ fn check_denial(
 }
 
 /// The reading of the only limit.
-fn only(answer: &Answer) -> Result<&Reading, String> {
+fn only(answer: &PlainDecision) -> Result<&Reading, String> {
     match &answer.readings[..] {
         [(_, reading)] => Ok(reading),
         all => Err(format!("one number for {} limits", all.len())),

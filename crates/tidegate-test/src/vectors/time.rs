@@ -10,14 +10,14 @@ const START: Timestamp = Timestamp::from_micros(1_773_000_000_000_000);
 /// A length of time such as `250ms`, `15m` or `1d`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub(crate) struct Length(pub(crate) Span);
+pub(crate) struct VectorSpan(pub(crate) Span);
 
 /// An instant: a length since the start of the trace, or a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct Instant(pub(crate) Timestamp);
 
-impl TryFrom<String> for Length {
+impl TryFrom<String> for VectorSpan {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -43,7 +43,7 @@ impl TryFrom<String> for Instant {
 
     fn try_from(text: String) -> Result<Self, String> {
         if !text.contains('T') {
-            return Length::try_from(text).map(|Length(span)| Self(START.after(span)));
+            return VectorSpan::try_from(text).map(|VectorSpan(span)| Self(START.after(span)));
         }
         let date: jiff::Timestamp = text.parse().map_err(|error| format!("{text:?}: {error}"))?;
         let micros = u64::try_from(date.as_microsecond())

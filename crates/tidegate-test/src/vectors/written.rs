@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::Section;
-use super::time::{Instant, Length};
+use super::time::{Instant, VectorSpan};
 
 /// One vector. Its optional fields determine the section it belongs to.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,7 +30,7 @@ pub(crate) struct Vector {
 #[serde(deny_unknown_fields)]
 pub(crate) struct BucketText {
     pub(crate) rate: u64,
-    pub(crate) per: Length,
+    pub(crate) per: VectorSpan,
     pub(crate) burst: u64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct BucketText {
 #[serde(deny_unknown_fields)]
 pub(crate) struct GuardrailText {
     pub(crate) cap: u64,
-    pub(crate) per: Length,
+    pub(crate) per: VectorSpan,
 }
 
 /// One limit: exactly one of the shapes, and its options.
@@ -59,7 +59,7 @@ pub(crate) struct LimitText {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WindowText {
     pub(crate) count: u64,
-    pub(crate) per: Length,
+    pub(crate) per: VectorSpan,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -95,7 +95,7 @@ pub(crate) enum CountsText {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BackoffText {
-    pub(crate) base: Length,
+    pub(crate) base: VectorSpan,
     pub(crate) factor: u32,
 }
 
@@ -124,9 +124,9 @@ pub(crate) struct StepText {
     pub(crate) reload: Option<BTreeMap<String, LimitText>>,
     pub(crate) verdict: Option<VerdictText>,
     pub(crate) remaining: Option<RemainingText>,
-    pub(crate) retry_after: Option<Length>,
-    pub(crate) reset_after: Option<Length>,
-    pub(crate) backoff: Option<Length>,
+    pub(crate) retry_after: Option<VectorSpan>,
+    pub(crate) reset_after: Option<VectorSpan>,
+    pub(crate) backoff: Option<VectorSpan>,
     #[serde(default)]
     pub(crate) never: bool,
     pub(crate) binding: Option<String>,
@@ -137,7 +137,7 @@ pub(crate) struct StepText {
     pub(crate) scope: Option<String>,
     pub(crate) temp_count: Option<u16>,
     pub(crate) long_count: Option<u16>,
-    pub(crate) block_ends_in: Option<Length>,
+    pub(crate) block_ends_in: Option<VectorSpan>,
     // The fields from here on occur only in vectors of failures.
     pub(crate) store: Option<String>,
     pub(crate) probes: Option<String>,
@@ -162,8 +162,8 @@ pub(crate) struct AttemptsText {
 #[serde(deny_unknown_fields)]
 pub(crate) struct BlockText {
     pub(crate) block_at: u16,
-    pub(crate) per: Length,
-    pub(crate) block: Length,
+    pub(crate) per: VectorSpan,
+    pub(crate) block: VectorSpan,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -179,7 +179,7 @@ pub(crate) struct MergeText {
 #[serde(deny_unknown_fields)]
 pub(crate) struct AllowanceText {
     pub(crate) rate: u64,
-    pub(crate) per: Length,
+    pub(crate) per: VectorSpan,
     pub(crate) burst: u64,
     pub(crate) cost: Option<u64>,
 }
@@ -189,7 +189,7 @@ pub(crate) struct AllowanceText {
 pub(crate) struct AncestorText {
     pub(crate) sharing: SharingText,
     pub(crate) rate: u64,
-    pub(crate) per: Length,
+    pub(crate) per: VectorSpan,
     pub(crate) burst: u64,
 }
 
@@ -208,7 +208,7 @@ pub(crate) struct KeyText {
     pub(crate) user: Option<String>,
     pub(crate) class: Option<String>,
     pub(crate) limit: KindText,
-    pub(crate) per: Length,
+    pub(crate) per: VectorSpan,
     pub(crate) key: String,
 }
 

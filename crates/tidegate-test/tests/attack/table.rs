@@ -1,12 +1,17 @@
 //! What is found, as the table in the guide.
 
 use std::fmt::Write as _;
-use std::path::Path;
+
+use tidegate_test::document::MarkedPart;
 
 use crate::scenarios::Outcome;
 
-const BEGIN: &str = "<!-- begin: a day of attacks -->\n";
-const END: &str = "<!-- end: a day of attacks -->";
+/// The place of the table.
+const GUIDE: MarkedPart = MarkedPart {
+    document: "docs/guides/login.md",
+    begin: "<!-- begin: a day of attacks -->",
+    end: "<!-- end: a day of attacks -->",
+};
 
 pub(crate) fn of(outcomes: &[Outcome]) -> String {
     let mut table = String::from(
@@ -33,20 +38,7 @@ pub(crate) fn of(outcomes: &[Outcome]) -> String {
     table
 }
 
-#[allow(clippy::disallowed_methods, reason = "how a person asks a test to write what it found")]
-fn is_update() -> bool {
-    std::env::var_os("UPDATE").is_some()
-}
-
 /// Fails unless the guide has this very table; with `UPDATE=1`, writes it there.
 pub(crate) fn is_in_the_guide(table: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/login.md");
-    let guide = std::fs::read_to_string(&path).expect("there is a guide to logins");
-    let (before, rest) = guide.split_once(BEGIN).expect("a place for the table");
-    let (there, after) = rest.split_once(END).expect("an end of that place");
-    if is_update() {
-        std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
-        return;
-    }
-    assert_eq!(there, table, "what the guide says is not what was found; run with UPDATE=1");
+    GUIDE.record(table);
 }

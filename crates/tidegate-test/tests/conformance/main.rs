@@ -17,10 +17,10 @@ use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_stores::redis::{RedisStore, Target};
 use tidegate_test::lua::{self, Expired};
 use tidegate_test::plain::PlainStore;
-use tidegate_test::servers::{Cluster, Flavour, Server};
+use tidegate_test::servers::{Flavour, RunningCluster, RunningServer};
 use tidegate_test::stub::Waiting;
 use tidegate_test::trace::{
-    PeriodPlan, ScopePlan, ShapePlan, StagePlan, Step, Trace, judged, traces, with_reloads,
+    PeriodPlan, ScopePlan, ShapePlan, StagePlan, Trace, TraceStep, judged, traces, with_reloads,
 };
 
 const TRACES: usize = 400;
@@ -75,7 +75,7 @@ async fn conforms<S: Store>(store: &S, traces: &[Trace], mut forget: impl AsyncF
 }
 
 async fn a_server_conforms(flavour: Flavour) {
-    let server = Server::builder().flavour(flavour).start().await;
+    let server = RunningServer::builder().flavour(flavour).start().await;
     let store = RedisStore::new(Target::parse(&server.url()).unwrap(), &lua::secret()).unwrap();
     conforms(&store, &some_traces(), async || {
         server.command(&["FLUSHALL"]).await;
@@ -106,7 +106,7 @@ fn of_organisations(mut trace: Trace) -> Trace {
         }
     };
     let policies = trace.steps.iter_mut().filter_map(|step| match step {
-        Step::Reload(policy) => Some(policy),
+        TraceStep::Reload(policy) => Some(policy),
         _ => None,
     });
     for policy in policies.chain([&mut trace.policy]) {
@@ -117,7 +117,7 @@ fn of_organisations(mut trace: Trace) -> Trace {
 
 #[tokio::test]
 async fn p96_a_cluster_conforms() {
-    let cluster = Cluster::start(3, 0, Flavour::Redis).await;
+    let cluster = RunningCluster::start(3, 0, Flavour::Redis).await;
     let url = format!("redis+cluster://{}", cluster.nodes()[0].addr());
     let store = RedisStore::new(Target::parse(&url).unwrap(), &lua::secret()).unwrap();
     let traces: Vec<Trace> = some_traces().into_iter().map(of_organisations).collect();
@@ -152,7 +152,7 @@ async fn p96_the_memory_conforms_on_a_real_clock() {
 /// too. And no distinct members, which are never taken out again.
 fn globals_first(mut trace: Trace) -> Trace {
     let policies = trace.steps.iter_mut().filter_map(|step| match step {
-        Step::Reload(policy) => Some(policy),
+        TraceStep::Reload(policy) => Some(policy),
         _ => None,
     });
     for policy in policies.chain([&mut trace.policy]) {
@@ -192,7 +192,7 @@ async fn p70_groups_that_cannot_live_together_decide_as_one() {
 
 #[tokio::test]
 async fn a_probe_writes_to_every_master_of_a_cluster() {
-    let cluster = Cluster::start(3, 0, Flavour::Redis).await;
+    let cluster = RunningCluster::start(3, 0, Flavour::Redis).await;
     let url = format!("redis+cluster://{}", cluster.nodes()[0].addr());
     let store = RedisStore::new(Target::parse(&url).unwrap(), &lua::secret()).unwrap();
     store.check().await.unwrap();

@@ -1,11 +1,11 @@
 //! Slots move, masters fail, and every node says so as a client would hear it.
 
 use redis::Value;
-use tidegate_test::servers::{Cluster, Flavour, Server, checks, wait};
+use tidegate_test::servers::{Flavour, RunningCluster, RunningServer, checks, wait};
 
 use crate::wire;
 
-async fn code(server: &Server, command: &[&str]) -> String {
+async fn code(server: &RunningServer, command: &[&str]) -> String {
     let error = server.try_command(command).await.expect_err("it is refused");
     error.code().unwrap_or_default().to_owned()
 }
@@ -13,7 +13,7 @@ async fn code(server: &Server, command: &[&str]) -> String {
 #[tokio::test]
 async fn a_slot_moves_key_by_key() {
     let start = wire::start();
-    let cluster = Cluster::start(3, 0, Flavour::Redis).await;
+    let cluster = RunningCluster::start(3, 0, Flavour::Redis).await;
     println!("whole after {:?}", start.elapsed());
     let slot = cluster.slot_of("{t}").await;
     let from = cluster.master_of_key("{t}a").await;
@@ -39,7 +39,7 @@ async fn a_slot_moves_key_by_key() {
 
 #[tokio::test]
 async fn without_a_replica_a_killed_master_takes_the_cluster_down() {
-    let cluster = Cluster::start(3, 0, Flavour::Redis).await;
+    let cluster = RunningCluster::start(3, 0, Flavour::Redis).await;
     let victim = cluster.master_of_key("k").await;
     victim.kill();
     let start = wire::start();
@@ -53,7 +53,7 @@ async fn without_a_replica_a_killed_master_takes_the_cluster_down() {
 #[tokio::test]
 async fn a_replica_takes_over_from_a_killed_master() {
     let start = wire::start();
-    let cluster = Cluster::start(3, 1, Flavour::Redis).await;
+    let cluster = RunningCluster::start(3, 1, Flavour::Redis).await;
     println!("whole after {:?}", start.elapsed());
     let master = cluster.master_of_key("k").await;
     master.command(&["SET", "k", "v"]).await;
@@ -69,7 +69,7 @@ async fn a_replica_takes_over_from_a_killed_master() {
 
 #[tokio::test]
 async fn keys_that_stay_for_ever_are_found_on_every_node() {
-    let cluster = Cluster::start(3, 0, Flavour::Redis).await;
+    let cluster = RunningCluster::start(3, 0, Flavour::Redis).await;
     for key in ["a", "b", "c", "d"] {
         let master = cluster.master_of_key(key).await;
         master.command(&["SET", key, "v", "PX", "60000"]).await;
@@ -83,7 +83,7 @@ async fn keys_that_stay_for_ever_are_found_on_every_node() {
 
 #[tokio::test]
 async fn keys_that_stay_for_ever_are_found_among_many() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let fill = "for i = 1, 5000 do redis.call('SET', 'k' .. i, 'v', 'EX', 60) end";
     server.command(&["EVAL", fill, "0"]).await;
     assert_eq!(checks::left_on(&server).await, Vec::<String>::new());

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use tidegate_test::proxy::Proxy;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 use tokio::task::JoinSet;
 
 use crate::wire::Wire;
@@ -16,7 +16,7 @@ async fn ten_thousand_connections_are_held_and_killed_at_once() {
     // Three descriptors each: the client's, and the proxy's two.
     let descriptors = rlimit::increase_nofile_limit(u64::MAX).unwrap();
     let count = WANTED.min((descriptors - 500) / 3);
-    let builder = Server::builder().args(["--maxclients", "12000", "--tcp-backlog", "4096"]);
+    let builder = RunningServer::builder().args(["--maxclients", "12000", "--tcp-backlog", "4096"]);
     let server = builder.start().await;
     let proxy = Proxy::start(server.addr()).await;
     let mut wires = Vec::new();

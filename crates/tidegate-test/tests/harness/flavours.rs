@@ -1,6 +1,6 @@
 //! Every program a store has to pass on can be started, broken and put into a cluster.
 
-use tidegate_test::servers::{Cluster, Flavour, Server};
+use tidegate_test::servers::{Flavour, RunningCluster, RunningServer};
 
 #[tokio::test]
 async fn each_flavour_is_the_version_it_says() {
@@ -10,7 +10,7 @@ async fn each_flavour_is_the_version_it_says() {
         (Flavour::Valkey8, "valkey_version", (8, 1)..(8, 2)),
         (Flavour::Valkey9, "valkey_version", (9, 1)..(9, 2)),
     ] {
-        let server = Server::builder().flavour(flavour).password("word").start().await;
+        let server = RunningServer::builder().flavour(flavour).password("word").start().await;
         let told = server.info(field).await.unwrap();
         let mut numbers = told.split('.').map(|number| number.parse::<u32>().unwrap());
         let version = (numbers.next().unwrap(), numbers.next().unwrap());
@@ -26,7 +26,7 @@ async fn each_flavour_is_the_version_it_says() {
 #[tokio::test]
 async fn each_valkey_makes_a_cluster_whose_slots_move() {
     for flavour in [Flavour::Valkey8, Flavour::Valkey9] {
-        let cluster = Cluster::start(2, 0, flavour).await;
+        let cluster = RunningCluster::start(2, 0, flavour).await;
         let (slot, from) = (cluster.slot_of("k").await, cluster.master_of_key("k").await);
         from.command(&["SET", "k", "v"]).await;
         let to = cluster.nodes().iter().find(|node| node.port() != from.port()).unwrap();

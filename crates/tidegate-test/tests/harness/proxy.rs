@@ -5,21 +5,21 @@ use std::io::ErrorKind::{ConnectionRefused, ConnectionReset};
 
 use redis::Value;
 use tidegate_test::proxy::Proxy;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::{RunningServer, wait};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::wire::{self, Wire};
 
-async fn both() -> (Server, Proxy) {
-    let server = Server::start().await;
+async fn both() -> (RunningServer, Proxy) {
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     (server, proxy)
 }
 
 /// What the server has counted under `n`, whatever the client was told.
-async fn counted(server: &Server) -> i64 {
+async fn counted(server: &RunningServer) -> i64 {
     redis::from_redis_value::<Option<i64>>(server.command(&["GET", "n"]).await)
         .unwrap()
         .unwrap_or(0)
@@ -50,7 +50,7 @@ async fn a_delay_holds_what_is_sent_but_not_what_comes_after_it() {
         set(&proxy, Duration::from_millis(600));
         let start = wire::start();
         wire.send("PING\r\n").await;
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        wait::pause(Duration::from_millis(50)).await;
         wire.send("PING\r\n").await;
         wire.line().await.unwrap();
         let first = start.elapsed();
@@ -120,9 +120,9 @@ async fn a_cut_request_is_executed_only_if_its_last_byte_arrived() {
 }
 
 /// The server may read its last bytes after the client has seen the reset.
-async fn until_counted(server: &Server, expected: i64) {
+async fn until_counted(server: &RunningServer, expected: i64) {
     let what = "the server reads what it got";
-    tidegate_test::servers::wait::until(what, || async { counted(server).await == expected }).await;
+    wait::until(what, || async { counted(server).await == expected }).await;
 }
 
 #[tokio::test]
@@ -216,7 +216,7 @@ async fn killing_all_resets_the_open_ones_and_spares_the_next() {
 
 #[tokio::test]
 async fn a_new_target_is_for_new_connections() {
-    let ((first, proxy), second) = (both().await, Server::start().await);
+    let ((first, proxy), second) = (both().await, RunningServer::start().await);
     first.command(&["SET", "name", "1"]).await;
     second.command(&["SET", "name", "2"]).await;
     let mut old = Wire::to(proxy.addr()).await;

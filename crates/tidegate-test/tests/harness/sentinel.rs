@@ -1,11 +1,11 @@
 //! A primary that fails is replaced.
 
 use redis::Value;
-use tidegate_test::servers::{Sentinel, Server, wait};
+use tidegate_test::servers::{RunningServer, Sentinel, wait};
 
 use crate::wire;
 
-async fn count(server: &Server, key: &str) -> i64 {
+async fn count(server: &RunningServer, key: &str) -> i64 {
     redis::from_redis_value(server.command(&["GET", key]).await).unwrap()
 }
 

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, Command, Stdio};
 
 use redis::Value;
-use tidegate_test::servers::{Server, port::Port, wait};
+use tidegate_test::servers::{RunningServer, port::Port, wait};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 #[tokio::test]
 async fn a_killed_server_refuses_and_comes_back_empty_on_the_same_port() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     server.command(&["SET", "k", "v"]).await;
     let before = (server.addr(), server.info("run_id").await.unwrap());
     let mut open = TcpStream::connect(server.addr()).await.unwrap();
@@ -31,7 +31,7 @@ async fn a_killed_server_refuses_and_comes_back_empty_on_the_same_port() {
 
 #[tokio::test]
 async fn a_paused_server_accepts_but_does_not_answer_until_resumed() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     server.pause();
     let mut open = TcpStream::connect(server.addr()).await.unwrap();
     open.write_all(b"PING\r\n").await.unwrap();
@@ -45,7 +45,7 @@ async fn a_paused_server_accepts_but_does_not_answer_until_resumed() {
 
 #[tokio::test]
 async fn the_admin_connection_survives_restarts_and_too_few_places_for_clients() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     server.command(&["CONFIG", "SET", "maxclients", "1"]).await;
     let mut refused = TcpStream::connect(server.addr()).await.unwrap();
     let mut said = String::new();
@@ -60,7 +60,7 @@ async fn the_admin_connection_survives_restarts_and_too_few_places_for_clients()
 
 #[tokio::test]
 async fn a_password_is_asked_for_and_known_to_the_harness() {
-    let server = Server::builder().password("secret").start().await;
+    let server = RunningServer::builder().password("secret").start().await;
     assert_eq!(server.url(), format!("redis://:secret@{}/", server.addr()));
     let mut stranger = TcpStream::connect(server.addr()).await.unwrap();
     stranger.write_all(b"GET k\r\n").await.unwrap();
@@ -73,14 +73,14 @@ async fn a_password_is_asked_for_and_known_to_the_harness() {
 #[tokio::test]
 async fn a_user_of_an_acl_file_can_be_the_harness() {
     let acl = "user default off\nuser boss on >word ~* &* +@all\n";
-    let builder = Server::builder().file("users.acl", acl).args(["--aclfile", "users.acl"]);
+    let builder = RunningServer::builder().file("users.acl", acl).args(["--aclfile", "users.acl"]);
     let server = builder.login("boss", "word").start().await;
     assert_eq!(server.text(&["ACL", "WHOAMI"]).await, "boss");
 }
 
 #[tokio::test]
 async fn arguments_of_one_life_only() {
-    let server = Server::builder().args(["--maxmemory", "5mb"]).start().await;
+    let server = RunningServer::builder().args(["--maxmemory", "5mb"]).start().await;
     let maxmemory = || async { server.info("maxmemory").await.unwrap() };
     assert_eq!(maxmemory().await, "5242880");
     server.restart_with(&["--maxmemory", "6mb"]).await;
@@ -91,7 +91,7 @@ async fn arguments_of_one_life_only() {
 
 #[tokio::test]
 async fn a_dropped_server_is_gone_with_its_folder() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let (pid, folder) = (server.pid(), server.folder().to_owned());
     assert!(is_alive(pid) && folder.exists());
     server.pause();
@@ -103,7 +103,7 @@ async fn a_dropped_server_is_gone_with_its_folder() {
 #[tokio::test]
 #[should_panic(expected = "Bad directive or wrong number of arguments")]
 async fn a_server_that_does_not_start_shows_its_log() {
-    let _server = Server::builder().args(["--no-such-option", "1"]).start().await;
+    let _server = RunningServer::builder().args(["--no-such-option", "1"]).start().await;
 }
 
 #[test]
@@ -143,9 +143,9 @@ async fn a_killed_test_leaves_no_server_behind() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-fn victim() -> Server {
+fn victim() -> RunningServer {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(Server::start())
+    runtime.block_on(RunningServer::start())
 }
 
 /// The pid and the folder of the server of the one that is killed.

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 use tidegate_test::servers::tls::{Certificates, Shown};
-use tidegate_test::servers::{Server, wait};
+use tidegate_test::servers::{RunningServer, wait};
 
 use crate::wire::Wire;
 
 /// What the command line client hears, over TLS, if it trusts `ca`.
-fn ping(server: &Server, ca: &Path, more: &[&str]) -> String {
+fn ping(server: &RunningServer, ca: &Path, more: &[&str]) -> String {
     let port = server.port().to_string();
     let args = ["-h", "127.0.0.1", "-p", &port, "--tls", "--cacert", ca.to_str().unwrap()];
     let ran = Command::new("redis-cli").args(args).args(more).arg("PING").output().unwrap();
@@ -19,7 +19,7 @@ fn ping(server: &Server, ca: &Path, more: &[&str]) -> String {
 #[tokio::test]
 async fn only_the_right_authority_is_believed_and_plain_text_is_not_understood() {
     let made = Certificates::make();
-    let server = Server::builder().tls(&made, Shown::Good).start().await;
+    let server = RunningServer::builder().tls(&made, Shown::Good).start().await;
     assert_eq!(server.url(), format!("rediss://{}/", server.addr()));
     assert_eq!(ping(&server, &made.ca(), &[]), "PONG");
     let refused = ping(&server, &made.other_ca(), &[]);
@@ -33,7 +33,7 @@ async fn only_the_right_authority_is_believed_and_plain_text_is_not_understood()
 #[tokio::test]
 async fn an_expired_certificate_is_refused() {
     let made = Certificates::make();
-    let server = Server::builder().tls(&made, Shown::Expired).start().await;
+    let server = RunningServer::builder().tls(&made, Shown::Expired).start().await;
     let refused = ping(&server, &made.ca(), &[]);
     assert!(refused.contains("certificate verify failed"), "{refused}");
     wait::until("the server has heard of it", || async { server.log().contains("expired") }).await;
@@ -42,7 +42,8 @@ async fn an_expired_certificate_is_refused() {
 #[tokio::test]
 async fn a_server_may_ask_for_the_certificate_of_the_client() {
     let made = Certificates::make();
-    let builder = Server::builder().tls(&made, Shown::Good).args(["--tls-auth-clients", "yes"]);
+    let builder =
+        RunningServer::builder().tls(&made, Shown::Good).args(["--tls-auth-clients", "yes"]);
     let server = builder.start().await;
     assert_ne!(ping(&server, &made.ca(), &[]), "PONG");
     let (certificate, key) = made.client();

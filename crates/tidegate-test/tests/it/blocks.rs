@@ -7,19 +7,19 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use tidegate_core::{
-    Account, Attempts, Block, BlockScope, Case, Clock, Dimension, FailureMode, Kind, Ladder, Level,
-    Limit, ManualClock, Name, PolicySet, PolicySpec, Reading, Scope, Shape, Span, Store, Subject,
-    Threshold, Timestamp,
+    Account, Attempts, Block, BlockScope, Case, Clock, Dimension, FailureMode, Ladder, Level,
+    Limit, ManualClock, Name, PolicySet, PolicySpec, Reading, Scope, Shape, ShapeKind, Span, Store,
+    Subject, Threshold, Timestamp,
 };
 use tidegate_engine::Engine;
 use tidegate_engine::memory::MemoryStore;
-use tidegate_test::drive::{Ask, digests};
+use tidegate_test::drive::{ChargeOrPeek, digests};
 use tidegate_test::model::ModelStore;
 use tidegate_test::plain::PlainStore;
 use tidegate_test::ready;
 use tidegate_test::trace::{
-    LimitPlan, MannerPlan, PolicyPlan, START, ShapePlan, Step, Trace, Who, WindowPlan, answers,
-    attempts, traces_of, walk_new,
+    LimitPlan, MannerPlan, PolicyPlan, START, ShapePlan, Trace, TraceStep, Who, WindowPlan,
+    answers, attempts, traces_of, walk_new,
 };
 
 use crate::differential::same;
@@ -168,7 +168,7 @@ fn is_never_touched<S: Store>(trace: &Trace, store: impl FnOnce(Arc<ManualClock>
         let tally = moment.answer.of("l0").attempts.unwrap();
         // For a key it is never earlier than when it was last written.
         let now = moment.answer.decided_at.max(seen);
-        if moment.how == Ask::Charge && (moment.answer.is_admitted() || tally.begins) {
+        if moment.how == ChargeOrPeek::Charge && (moment.answer.is_admitted() || tally.begins) {
             seen = now;
         }
         let held = last.filter(|block| block.until.as_micros() > now);
@@ -183,7 +183,7 @@ fn is_never_touched<S: Store>(trace: &Trace, store: impl FnOnce(Arc<ManualClock>
             }
         }
         assert!(tally.block.is_none() || !moment.answer.is_admitted(), "admitted under a block");
-        assert!(moment.how == Ask::Charge || !tally.begins, "a look began a block");
+        assert!(moment.how == ChargeOrPeek::Charge || !tally.begins, "a look began a block");
         last = tally.block.or(last);
     });
 }
@@ -242,9 +242,9 @@ proptest! {
         let window = WindowPlan { block_at, per: 10 * MINUTE, block: 1 };
         let manner = MannerPlan::Ladder(levels.0, levels.1);
         let limit = LimitPlan::plain(0, ShapePlan::Attempts(window, manner));
-        let ask = Step::Ask(ANYONE, 1, Ask::Charge);
+        let ask = TraceStep::Ask(ANYONE, 1, ChargeOrPeek::Charge);
         let steps = bursts.into_iter().flat_map(|(pause, attempts)| {
-            core::iter::once(Step::Wait(pause)).chain(vec![ask.clone(); attempts])
+            core::iter::once(TraceStep::Wait(pause)).chain(vec![ask.clone(); attempts])
         });
         let trace = Trace { policy: PolicyPlan { limits: vec![limit] }, steps: steps.collect() };
         let model = answers(&trace, ModelStore::new);
@@ -308,7 +308,7 @@ fn memory_is_bounded_however_many_attempts_one_key_gets() {
             let _ = attempt(&engine, "a");
         }
         let after = engine.store().usage();
-        assert_eq!((after.of(Kind::Attempts), after.max_bytes), (1, before.max_bytes));
+        assert_eq!((after.of(ShapeKind::Attempts), after.max_bytes), (1, before.max_bytes));
     }
 }
 

@@ -8,7 +8,7 @@ use tidegate_core::{
     Bucket, BucketState, Cost, Counts, Denial, Period, Quota, Rate, Room, Shape, Span, Stage,
     Store, Timestamp, Verdict, Window,
 };
-use tidegate_test::drive::{Answer, Ask};
+use tidegate_test::drive::{ChargeOrPeek, PlainDecision};
 use tidegate_test::plain::PlainStore;
 use tidegate_test::trace::{LimitPlan, START, StagePlan, Trace, traces, walk_new};
 
@@ -33,7 +33,7 @@ fn admitted<S: Store>(
             let room = moment.answer.of(&limit.name()).room;
             let (seen, list) = counters.entry((limit.name, counter)).or_default();
             let at = moment.answer.decided_at.max(*seen);
-            if moment.how == Ask::Charge && records(limit, room, moment.answer) {
+            if moment.how == ChargeOrPeek::Charge && records(limit, room, moment.answer) {
                 *seen = at;
                 // A refused attempt admits nothing, but may begin a period.
                 let units = limit.units(moment.weight);
@@ -45,7 +45,7 @@ fn admitted<S: Store>(
 }
 
 /// Whether a limit has recorded the request it met with this room.
-fn records(limit: &LimitPlan, room: Room, answer: &Answer) -> bool {
+fn records(limit: &LimitPlan, room: Room, answer: &PlainDecision) -> bool {
     let attempt = limit.counts_attempts() && !limit.shadow && room != Room::Never;
     match answer.verdict {
         Verdict::Admit => {

@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 use tidegate_core::{Cost, CostError, Denial, Retry, Verdict};
-use tidegate_test::drive::Ask;
-use tidegate_test::trace::{LimitPlan, PolicyPlan, ShapePlan, Step, Trace, Who, traces, walk_new};
+use tidegate_test::drive::ChargeOrPeek;
+use tidegate_test::trace::{
+    LimitPlan, PolicyPlan, ShapePlan, Trace, TraceStep, Who, traces, walk_new,
+};
 
 use crate::{cases, memory};
 
@@ -30,31 +32,31 @@ proptest! {
             (limit.cost, limit.shadow) = ((false, 1), false);
         });
         let steps = trace.steps.into_iter().flat_map(|step| match step {
-            Step::Ask(who, weight, Ask::Charge) if weight < HUGE => vec![
-                Step::Ask(who, weight, Ask::Charge),
-                Step::Ask(who, 1, Ask::Peek),
-                Step::Ask(who, HUGE, Ask::Charge),
-                Step::Ask(who, 1, Ask::Peek),
+            TraceStep::Ask(who, weight, ChargeOrPeek::Charge) if weight < HUGE => vec![
+                TraceStep::Ask(who, weight, ChargeOrPeek::Charge),
+                TraceStep::Ask(who, 1, ChargeOrPeek::Peek),
+                TraceStep::Ask(who, HUGE, ChargeOrPeek::Charge),
+                TraceStep::Ask(who, 1, ChargeOrPeek::Peek),
             ],
-            Step::Ask(..) => Vec::new(),
+            TraceStep::Ask(..) => Vec::new(),
             other => vec![other],
         });
         let trace = Trace { steps: steps.collect(), policy: trace.policy };
         let (mut before, mut between) = (None, false);
         walk_new(&trace, memory::roomy, |moment| match (moment.how, between) {
-            (Ask::Peek, true) => {
+            (ChargeOrPeek::Peek, true) => {
                 assert_eq!(before.as_ref(), Some(moment.answer));
                 between = false;
             }
-            (Ask::Peek, false) => before = Some(moment.answer.clone()),
-            (Ask::Charge, _) if moment.weight.get() == HUGE => {
+            (ChargeOrPeek::Peek, false) => before = Some(moment.answer.clone()),
+            (ChargeOrPeek::Charge, _) if moment.weight.get() == HUGE => {
                 let Verdict::Deny(Denial { retry, .. }) = moment.answer.verdict else {
                     panic!("{:?}", moment.answer)
                 };
                 assert_eq!(retry, Retry::Never);
                 between = true;
             }
-            (Ask::Charge, _) => {}
+            (ChargeOrPeek::Charge, _) => {}
         });
     }
 
@@ -84,7 +86,7 @@ fn p89_a_product_of_costs_is_refused_rather_than_wrapped() {
     let many = LimitPlan { cost: (false, 274_177), ..roomy };
     let who = Who { org: 0, user: None, address: 0 };
     // The product of both is 2⁶⁴ + 1, which wraps to 1.
-    let steps = vec![Step::Ask(who, 67_280_421_310_721, Ask::Charge)];
+    let steps = vec![TraceStep::Ask(who, 67_280_421_310_721, ChargeOrPeek::Charge)];
     let trace = Trace { policy: PolicyPlan { limits: vec![many] }, steps };
     let mut asked = 0;
     walk_new(&trace, memory::roomy, |moment| {

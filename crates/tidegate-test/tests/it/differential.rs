@@ -1,7 +1,7 @@
 //! P95 and P96: every store gives the answers of the slow model, whatever happens.
 
 use proptest::prelude::*;
-use tidegate_test::drive::Answer;
+use tidegate_test::drive::PlainDecision;
 use tidegate_test::model::ModelStore;
 use tidegate_test::plain::PlainStore;
 use tidegate_test::trace::{Who, answers, traces, with_reloads};
@@ -9,7 +9,10 @@ use tidegate_test::trace::{Who, answers, traces, with_reloads};
 use crate::{cases, memory};
 
 /// The first answer that differs, if any.
-pub(crate) fn same(left: &[(Who, Answer)], right: &[(Who, Answer)]) -> Result<(), TestCaseError> {
+pub(crate) fn same(
+    left: &[(Who, PlainDecision)],
+    right: &[(Who, PlainDecision)],
+) -> Result<(), TestCaseError> {
     prop_assert_eq!(left.len(), right.len());
     for (index, (left, right)) in left.iter().zip(right).enumerate() {
         prop_assert_eq!(left, right, "answer {}", index);

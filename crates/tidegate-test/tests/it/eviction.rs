@@ -6,11 +6,11 @@ use std::sync::Arc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tidegate_core::{
-    Clock, Cost, Dimension, FailureMode, Kind, Limit, ManualClock, Name, PolicySet, PolicySpec,
-    Room, Scope, Span, Store, Subject,
+    Clock, Cost, Dimension, FailureMode, Limit, ManualClock, Name, PolicySet, PolicySpec, Room,
+    Scope, ShapeKind, Span, Store, Subject,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
-use tidegate_test::drive::{Answer, Ask, ask};
+use tidegate_test::drive::{ChargeOrPeek, PlainDecision, ask};
 use tidegate_test::model::ModelStore;
 use tidegate_test::trace::{MannerPlan, PeriodPlan, START, ShapePlan, WindowPlan, shapes};
 
@@ -35,9 +35,9 @@ fn by_user(shape: &ShapePlan) -> PolicySet {
     PolicySet::builder().policy(spec).build(None).unwrap()
 }
 
-fn visit<S: Store>(store: &S, set: &PolicySet, key: u8, units: u64) -> Answer {
+fn visit<S: Store>(store: &S, set: &PolicySet, key: u8, units: u64) -> PlainDecision {
     let (user, cost) = (format!("u{key}"), Cost::try_new(units).unwrap());
-    ask(store, &set.policies()[0], &Subject::new().user(&user), cost, Ask::Charge).unwrap()
+    ask(store, &set.policies()[0], &Subject::new().user(&user), cost, ChargeOrPeek::Charge).unwrap()
 }
 
 /// How long a ladder remembers a block that nothing else is left of, in microseconds.
@@ -150,13 +150,13 @@ fn pitfall_f_the_table_does_not_grow() {
             admitted += usize::from(visit(&memory, &set, key, 1).is_admitted());
         }
         let usage = memory.usage();
-        assert!(usage.of(Kind::Bucket) <= 15, "round {round}: {usage:?}");
+        assert!(usage.of(ShapeKind::Bucket) <= 15, "round {round}: {usage:?}");
         assert_eq!(usage.max_bytes, before);
     }
     assert!(admitted >= 8, "the first have places of their own");
     clock.advance(Span::from_secs(3));
     assert_eq!(
-        memory.usage().of(Kind::Bucket),
+        memory.usage().of(ShapeKind::Bucket),
         0,
         "and places are given up without anybody asking"
     );

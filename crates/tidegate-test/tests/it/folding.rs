@@ -6,7 +6,7 @@ use tidegate_core::{
     PolicySpec, Rate, Reading, Retry, Room, Scope, Shape, Span, Stage, Store, Subject, Verdict,
     fold,
 };
-use tidegate_test::drive::{Answer, Ask, ask, digests};
+use tidegate_test::drive::{ChargeOrPeek, PlainDecision, ask, digests};
 use tidegate_test::plain::PlainStore;
 use tidegate_test::ready;
 use tidegate_test::trace::{LimitPlan, Moment, START, StagePlan, told_wait, traces, walk_new};
@@ -81,9 +81,17 @@ proptest! {
 }
 
 /// Answers of a charge, and of looking right before and right after it.
-fn around_charges(answers: &[(Ask, Answer)], mut check: impl FnMut(&Answer, &Answer, &Answer)) {
+fn around_charges(
+    answers: &[(ChargeOrPeek, PlainDecision)],
+    mut check: impl FnMut(&PlainDecision, &PlainDecision, &PlainDecision),
+) {
     for triple in answers.windows(3) {
-        if let [(Ask::Peek, before), (Ask::Charge, charge), (Ask::Peek, after)] = triple {
+        if let [
+            (ChargeOrPeek::Peek, before),
+            (ChargeOrPeek::Charge, charge),
+            (ChargeOrPeek::Peek, after),
+        ] = triple
+        {
             check(before, charge, after);
         }
     }
@@ -124,7 +132,7 @@ proptest! {
         });
         around_charges(&answers, |before, charge, _| {
             assert_eq!(before.is_admitted(), charge.is_admitted());
-            let rooms = |answer: &Answer| -> Vec<Room> {
+            let rooms = |answer: &PlainDecision| -> Vec<Room> {
                 answer.readings.iter().map(|(_, reading)| reading.room).collect()
             };
             assert_eq!(rooms(before), rooms(charge));
@@ -146,7 +154,7 @@ fn past_a_limit_the_overflow_of_the_policy_decides() {
         let store = PlainStore::new(&clock);
         let ask = |units| {
             let cost = Cost::try_new(units).unwrap();
-            ask(&store, &set.policies()[0], &Subject::new(), cost, Ask::Charge).unwrap()
+            ask(&store, &set.policies()[0], &Subject::new(), cost, ChargeOrPeek::Charge).unwrap()
         };
         assert_eq!(ask(1).verdict, Verdict::Admit);
         ask(units)

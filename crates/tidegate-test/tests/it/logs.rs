@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tidegate_core::{
-    Account, Amended, Amendment, Attempts, Case, Claim, Clock as _, Counter, Digests, Dimension,
+    Account, Amended, Amendment, Attempts, Case, Claim, Clock as _, CounterRef, Digests, Dimension,
     FailureMode, Hold, Kept, KeyNames, Ladder, Level, Limit, MAX_LIMITS, ManualClock, Mode, Name,
     Outcome, PolicySet, PolicySpec, Reading, Readings, Receipt, Scope, Settled, Settlement, Shape,
     Span, Stage, Store as _, Subject, Threshold, TicketId, Timestamp, plan,
@@ -229,8 +229,8 @@ impl Both {
         let key = batch.key(&charge);
         let name = self.rules.names.text(&key);
         let (counter, shape) = match which % 2 {
-            0 => (Counter::Of(charge, key), Some(charge.shape())),
-            _ => (Counter::Listed(name.as_str()), None),
+            0 => (CounterRef::Of(charge, key), Some(charge.shape())),
+            _ => (CounterRef::Listed(name.as_str()), None),
         };
         let expected = self.rules.amend(&name, shape, what, self.clock.now());
         prop_assert_eq!(ready(self.script.amend(counter, what, Span::SECOND)), Ok(expected));

@@ -12,6 +12,7 @@ mod bounds;
 mod costs;
 mod differential;
 mod eviction;
+mod fleets;
 mod folding;
 mod keys;
 mod logs;

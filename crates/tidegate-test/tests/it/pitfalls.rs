@@ -8,9 +8,9 @@ use tidegate_core::{
     Bucket, Cost, Counts, ManualClock, Period, Quota, Rate, Room, Shape, Span, Window,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
-use tidegate_test::drive::Ask;
+use tidegate_test::drive::ChargeOrPeek;
 use tidegate_test::trace::{
-    LimitPlan, PeriodPlan, PolicyPlan, START, ScopePlan, ShapePlan, Step, Trace, Who, walk,
+    LimitPlan, PeriodPlan, PolicyPlan, START, ScopePlan, ShapePlan, Trace, TraceStep, Who, walk,
     walk_new,
 };
 
@@ -21,7 +21,7 @@ const ANYONE: Who = Who { org: 0, user: Some(0), address: 0 };
 
 /// The number of requests of cost 1 that a policy admits at once.
 fn admits(limits: Vec<LimitPlan>, requests: usize) -> usize {
-    let steps = vec![Step::Ask(ANYONE, 1, Ask::Charge); requests];
+    let steps = vec![TraceStep::Ask(ANYONE, 1, ChargeOrPeek::Charge); requests];
     let trace = Trace { policy: PolicyPlan { limits }, steps };
     let mut admitted = 0;
     walk_new(&trace, memory::roomy, |moment| admitted += usize::from(moment.answer.is_admitted()));
@@ -62,7 +62,10 @@ fn pitfall_b_a_cost_fits_only_if_all_of_it_fits() {
         // Where attempts are counted, the refused three leave no room for the two.
         let limit = LimitPlan::plain(0, shape);
         let counting = limit.counts_attempts();
-        let steps = costs.iter().map(|(cost, _)| Step::Ask(ANYONE, *cost, Ask::Charge)).collect();
+        let steps = costs
+            .iter()
+            .map(|(cost, _)| TraceStep::Ask(ANYONE, *cost, ChargeOrPeek::Charge))
+            .collect();
         let policy = PolicyPlan { limits: vec![limit] };
         let mut verdicts = Vec::new();
         walk_new(&Trace { policy, steps }, memory::roomy, |moment| {
@@ -83,7 +86,8 @@ fn pitfall_e_a_store_without_room_still_enforces() {
         let policy = PolicyPlan { limits: vec![limit] };
         let everyone = (0..3).flat_map(|org| (0..3).map(move |user| (org, user)));
         let who = everyone.map(|(org, user)| Who { org, user: Some(user), address: 0 });
-        let steps = who.flat_map(|who| vec![Step::Ask(who, 1, Ask::Charge); 10]).collect();
+        let steps =
+            who.flat_map(|who| vec![TraceStep::Ask(who, 1, ChargeOrPeek::Charge); 10]).collect();
         let mut admitted = std::collections::BTreeMap::new();
         walk(&Trace { policy, steps }, &clock, &store, |moment| {
             let key = (moment.who.org, moment.who.user);
@@ -113,9 +117,9 @@ fn pitfall_v_a_reload_is_no_free_burst_and_keeps_no_tokens_too_many() {
     let renumbered = |from, to, cost| {
         let limit = LimitPlan::plain(0, from);
         let steps = vec![
-            Step::Ask(ANYONE, cost, Ask::Charge),
-            Step::Renumber(vec![to]),
-            Step::Ask(ANYONE, 1, Ask::Peek),
+            TraceStep::Ask(ANYONE, cost, ChargeOrPeek::Charge),
+            TraceStep::Renumber(vec![to]),
+            TraceStep::Ask(ANYONE, 1, ChargeOrPeek::Peek),
         ];
         let mut left = Vec::new();
         let trace = Trace { policy: PolicyPlan { limits: vec![limit] }, steps };

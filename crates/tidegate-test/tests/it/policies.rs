@@ -4,7 +4,7 @@ use tidegate_core::{
     Bucket, Case, Cost, Dimension, FailureMode, KeyNames, Limit, ManualClock, Name, Override,
     PolicyError, PolicySet, PolicySpec, Rate, Scope, Shape, Subject,
 };
-use tidegate_test::drive::{Ask, ask, digests};
+use tidegate_test::drive::{ChargeOrPeek, ask, digests};
 
 use crate::memory;
 
@@ -69,7 +69,7 @@ fn a_limit_that_leaves_and_comes_back_finds_its_state() {
     let left = |set: &PolicySet, units| {
         let cost = Cost::try_new(units).unwrap();
         let policy = set.get("p").unwrap();
-        ask(&store, policy, &Subject::new(), cost, Ask::Charge).unwrap().of("l").remaining
+        ask(&store, policy, &Subject::new(), cost, ChargeOrPeek::Charge).unwrap().of("l").remaining
     };
     let first = with(bucket(1, 10)).build(None).unwrap();
     assert_eq!(left(&first, 8), 2);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tidegate_core::{Account, Cost, ManualClock, Span, Store, Subject, Verdict};
-use tidegate_test::drive::{Answer, Ask, ask};
+use tidegate_test::drive::{ChargeOrPeek, PlainDecision, ask};
 use tidegate_test::model::ModelStore;
 use tidegate_test::plain::PlainStore;
 use tidegate_test::trace::START;
@@ -15,7 +15,10 @@ use crate::{lua, memory};
 const MOST: u64 = 9;
 
 /// The answers to requests of one organisation, over some hours.
-fn answers<S: Store>(make: impl Fn(Arc<ManualClock>) -> S, is_reversed: bool) -> Vec<Answer> {
+fn answers<S: Store>(
+    make: impl Fn(Arc<ManualClock>) -> S,
+    is_reversed: bool,
+) -> Vec<PlainDecision> {
     let clock = Arc::new(ManualClock::new(START));
     let store = make(Arc::clone(&clock));
     let set = policies(MOST, is_reversed);
@@ -25,7 +28,7 @@ fn answers<S: Store>(make: impl Fn(Arc<ManualClock>) -> S, is_reversed: bool) ->
         let account = format!("a{}", round % 12);
         let account = Account::new(&account);
         let subject = Subject::new().org("acme").account(&account);
-        for how in [Ask::Peek, Ask::Charge] {
+        for how in [ChargeOrPeek::Peek, ChargeOrPeek::Charge] {
             answers.extend(ask(&store, policy, &subject, Cost::ONE, how));
         }
         clock.advance(Span::from_secs(if round % 15 == 14 { 9_000 } else { 2 }));
@@ -39,7 +42,7 @@ fn p96_twelve_limits_of_all_shapes_decide_alike_on_every_store() {
         let expected = answers(ModelStore::born_now, is_reversed);
         assert_eq!(expected.len(), 80);
         assert!(expected.iter().all(|answer| answer.readings.len() == 12));
-        let admitted = |answers: &[Answer]| {
+        let admitted = |answers: &[PlainDecision]| {
             let is_charge = |index: &usize| index % 2 == 1;
             (0..answers.len())
                 .filter(is_charge)

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tidegate_core::{Room, Span, Store, Verdict};
-use tidegate_test::drive::Ask;
+use tidegate_test::drive::ChargeOrPeek;
 use tidegate_test::model::ModelStore;
 use tidegate_test::plain::PlainStore;
 use tidegate_test::trace::{Moment, Trace, told_wait, traces, walk_new, with_reloads};
@@ -17,7 +17,7 @@ const LONG: Span = Span::from_secs(20 * 365 * 24 * 3_600);
 /// The request of this moment was refused: it is admitted after the told wait, and not a tick
 /// earlier.
 fn told_truly<S: Store>(moment: &Moment<'_, S>) {
-    if moment.how == Ask::Peek || moment.answer.is_admitted() {
+    if moment.how == ChargeOrPeek::Peek || moment.answer.is_admitted() {
         return;
     }
     let enforced = moment.policy.limits.iter().filter(|limit| !limit.shadow);
@@ -42,7 +42,7 @@ fn told_truly<S: Store>(moment: &Moment<'_, S>) {
 /// Also with what each limit says by itself: there is room after its wait, and not a tick earlier.
 fn each_truly<S: Store>(moment: &Moment<'_, S>) {
     for (name, reading) in &moment.answer.readings {
-        if moment.how == Ask::Charge || reading.wait.is_zero() || reading.wait > LONG {
+        if moment.how == ChargeOrPeek::Charge || reading.wait.is_zero() || reading.wait > LONG {
             continue;
         }
         let early = moment.after(Span::from_micros(reading.wait.as_micros() - TICK));

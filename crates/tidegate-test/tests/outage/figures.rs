@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use tidegate_core::{Mode, Span};
-use tidegate_test::sim::trace::{Record, What, Who};
+use tidegate_test::sim::trace::{Observation, SimClient, What};
 
 use crate::policies::{API, LOGIN, OTP};
 
@@ -66,8 +66,8 @@ type Cap = (u64, u64);
 
 /// How many requests were admitted beyond the caps, counted once more and apart from the checks: for
 /// each key, those that found it full in the span before them.
-pub(crate) fn beyond_caps(records: &[Record]) -> u64 {
-    let mut asked: HashMap<u32, Who> = HashMap::new();
+pub(crate) fn beyond_caps(records: &[Observation]) -> u64 {
+    let mut asked: HashMap<u32, SimClient> = HashMap::new();
     let mut admitted: HashMap<Key, Vec<u64>> = HashMap::new();
     for record in records {
         match record.what {
@@ -93,8 +93,8 @@ pub(crate) fn beyond_caps(records: &[Record]) -> u64 {
     admitted.iter().map(beyond).sum()
 }
 
-fn keys(policy: u8, who: &Who) -> Vec<(Cap, [Option<u64>; 2])> {
-    let Who { account, prefix, agent } = *who;
+fn keys(policy: u8, who: &SimClient) -> Vec<(Cap, [Option<u64>; 2])> {
+    let SimClient { account, prefix, agent } = *who;
     match policy {
         LOGIN => vec![((3, 600), [account, None]), ((20, 600), [None, prefix])],
         OTP => vec![((2, 900), [account, None]), ((10, 900), [None, prefix])],
@@ -105,11 +105,11 @@ fn keys(policy: u8, who: &Who) -> Vec<(Cap, [Option<u64>; 2])> {
 
 #[test]
 fn spreads_and_requests_too_many_are_counted_as_defined() {
-    use tidegate_test::sim::trace::{Answer, Counters};
+    use tidegate_test::sim::trace::{Counters, RequestAnswer};
     let times: Vec<Span> = (1..=200).map(Span::from_micros).collect();
     let spread = Spread::of(&times);
     assert_eq!([spread.p50, spread.p99, spread.max].map(Span::as_micros), [100, 198, 200]);
-    let answer = Answer {
+    let answer = RequestAnswer {
         mode: Mode::Degraded,
         admitted: true,
         wait: None,
@@ -118,11 +118,11 @@ fn spreads_and_requests_too_many_are_counted_as_defined() {
         alarm: None,
         counters: Counters::default(),
     };
-    let who = Who { account: Some(1), prefix: Some(2), agent: None };
+    let who = SimClient { account: Some(1), prefix: Some(2), agent: None };
     let at = |secs: [u64; 5]| {
         let pairs = secs.into_iter().zip(0..).flat_map(|(at, request)| {
             let asked = What::Asked { request, who, counted: true };
-            [asked, What::Decided { request, answer }].map(|what| Record {
+            [asked, What::Decided { request, answer }].map(|what| Observation {
                 at: at * 1_000_000,
                 node: 0,
                 policy: LOGIN,

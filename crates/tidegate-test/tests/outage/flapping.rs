@@ -3,8 +3,8 @@
 
 use tidegate_core::{Alarm, Cause, Mode, Signal, Span};
 use tidegate_test::proxy::Proxy;
-use tidegate_test::servers::Server;
-use tidegate_test::sim::trace::{Record, Truth, What};
+use tidegate_test::servers::RunningServer;
+use tidegate_test::sim::trace::{Observation, Truth, What};
 
 use crate::people::{OWNER, Person};
 use crate::policies;
@@ -15,7 +15,7 @@ const BACKOFF: Span = Span::from_secs(600);
 
 /// A wire that is cut and mended.
 struct Cut {
-    _server: Server,
+    _server: RunningServer,
     proxy: Proxy,
     world: World,
 }
@@ -24,7 +24,7 @@ struct Cut {
 
 impl Cut {
     async fn new() -> Self {
-        let server = Server::start().await;
+        let server = RunningServer::start().await;
         let proxy = Proxy::start(server.addr()).await;
         let world = World::proven(&format!("redis://{}", proxy.addr()), 1).await;
         Self { _server: server, proxy, world }
@@ -95,7 +95,7 @@ fn is_violation(what: &What) -> bool {
     matches!(what, What::Told(Signal::Changed(change)) if change.cause == Cause::Flapped)
 }
 
-fn carries_alarm(record: &Record) -> bool {
+fn carries_alarm(record: &Observation) -> bool {
     let What::Decided { answer, .. } = &record.what else { return false };
     answer.alarm == Some(Alarm::Flapped)
 }

@@ -7,7 +7,7 @@ use tidegate_core::{Account, Case, Subject};
 use tidegate_engine::Engine;
 use tidegate_stores::redis::RedisStore;
 use tidegate_test::lua::secret;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 
 use crate::node;
 use crate::people::Person;
@@ -25,7 +25,7 @@ pub(crate) fn is_probe(key: &[u8]) -> bool {
 pub(crate) type Kept = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Looks at everything but what probes and this harness write.
-pub(crate) async fn all_of(server: &Server) -> Kept {
+pub(crate) async fn all_of(server: &RunningServer) -> Kept {
     let mut connection = server.connection().await;
     let keys: Vec<Vec<u8>> = cmd("KEYS").arg("*").query_async(&mut connection).await.unwrap();
     let ours = |key: &Vec<u8>| !is_probe(key) && !key.starts_with(JUNK.as_bytes());

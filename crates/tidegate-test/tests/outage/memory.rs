@@ -1,7 +1,7 @@
 //! What an outage leaves behind in the memory of a node: nothing.
 
 use tidegate_core::Mode;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 
 use crate::people::Person;
 use crate::policies::{API, LOGIN};
@@ -23,7 +23,7 @@ fn resident() -> u64 {
 
 #[tokio::test]
 async fn p44_ten_minutes_of_outage_under_load_leave_no_memory_behind() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let plain = Plain::at(&format!("redis://{}", server.addr()));
     plain.probe().await;
     // What a node takes once, however many ask: connections, and the parts of the code in use.

@@ -4,13 +4,12 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use tidegate_core::{
-    Account, Alarm, Case, Clock as _, Decision, ManualClock, Mode, Name, Retry, Span, Subject,
-    Timestamp, Verdict,
+    Account, Alarm, Case, Clock as _, ManualClock, Mode, Name, Span, Subject, Timestamp,
 };
 use tidegate_engine::{Due, Engine, Event, SystemClock};
 use tidegate_stores::redis::{RedisStore, Target};
 use tidegate_test::lua::secret;
-use tidegate_test::sim::trace::{Answer, By, Counters, What};
+use tidegate_test::sim::trace::{RequestAnswer, StoreErrand, What};
 
 use crate::people::Person;
 use crate::policies::{self, NAMES};
@@ -55,7 +54,7 @@ impl Node {
     /// Decides one request.
     pub(crate) async fn ask(&self, policy: u8, person: Person) -> Told {
         let request = self.tape.request();
-        let of = For { node: self.number, policy, by: By::Request(request) };
+        let of = For { node: self.number, policy, by: StoreErrand::Request(request) };
         FOR.scope(of, self.decide(policy, person, request)).await
     }
 
@@ -70,7 +69,7 @@ impl Node {
         let began = self.real.now();
         let decision = self.engine.decide(&mut case).await.unwrap();
         let took = self.real.now().since(began);
-        let answer = answer(&decision);
+        let answer = RequestAnswer::of(&decision);
         self.tape.record(self.number, policy, What::Decided { request, answer });
         Told {
             admitted: answer.admitted,
@@ -88,7 +87,7 @@ impl Node {
 
     /// Makes a probe.
     pub(crate) async fn probe(&self, due: Due) {
-        let of = For { node: self.number, policy: place(due.policy()), by: By::Probe };
+        let of = For { node: self.number, policy: place(due.policy()), by: StoreErrand::Probe };
         FOR.scope(of, self.engine.probe(due)).await;
     }
 
@@ -130,41 +129,7 @@ fn place(policy: &Name) -> u8 {
 
 /// Writes down what observers are told.
 fn observe(tape: &Tape, node: u8, event: &Event) {
-    match event {
-        Event::Decided { policy, verdict, mode, .. } => {
-            let admitted = *verdict == Verdict::Admit;
-            tape.record(node, place(policy), What::Observed { mode: *mode, admitted });
-        }
-        Event::Failover { policy, signal } => {
-            tape.record(node, place(policy), What::Told(*signal));
-        }
-        Event::StoreChanged { .. } => tape.record(node, 0, What::Lost),
-        _ => {}
-    }
-}
-
-fn answer(decision: &Decision<'_>) -> Answer {
-    let wait = match decision.status().retry {
-        Some(Retry::After(wait)) => Some(wait.as_micros()),
-        Some(Retry::Never) | None => None,
-    };
-    let mut counters = Counters::default();
-    let (case, at) = (decision.case(), decision.decided_at());
-    for (place, charge) in case.batch().charges().iter().enumerate() {
-        let tally = case.readings().list().get(place).and_then(|reading| reading.attempts);
-        let block = tally.and_then(|tally| tally.block).filter(|block| block.holds(at));
-        let blocked = block.map_or(Span::ZERO, |block| block.until.since(at));
-        if charge.shape().counts_own_refusals() {
-            counters.push(charge.digest(), blocked.as_micros());
-        }
-    }
-    Answer {
-        mode: decision.mode(),
-        admitted: decision.is_admitted(),
-        wait,
-        left: decision.guarded().map(|guarded| guarded.remaining),
-        block: decision.failsafe().and_then(|_| decision.block()).map(|block| block.level),
-        alarm: decision.alarm(),
-        counters,
+    if let Some((policy, what)) = What::of(event) {
+        tape.record(node, policy.map_or(0, place), what);
     }
 }

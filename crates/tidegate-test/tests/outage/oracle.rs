@@ -2,7 +2,7 @@
 
 use tidegate_core::{Clock as _, Mode, Status};
 use tidegate_engine::SystemClock;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 
 use crate::figures::Spread;
 use crate::people::Person;
@@ -96,7 +96,7 @@ fn look(status: &Status) -> Seen {
 
 #[tokio::test]
 async fn p85_known_and_unknown_accounts_are_answered_alike_in_both_modes() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let plain = Plain::at(&format!("redis://{}", server.addr()));
     plain.probe().await;
     succeed(&plain).await;

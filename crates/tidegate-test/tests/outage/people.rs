@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use tidegate_test::sim::trace::Who;
+use tidegate_test::sim::trace::SimClient;
 
 /// Somebody at an account, from an address prefix, with an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +55,9 @@ impl Person {
     }
 
     /// As the trace has it.
-    pub(crate) fn who(self) -> Who {
+    pub(crate) fn who(self) -> SimClient {
         let Self { account, prefix, agent } = self;
-        Who {
+        SimClient {
             account: Some(account.into()),
             prefix: Some(prefix.into()),
             agent: Some(agent.into()),

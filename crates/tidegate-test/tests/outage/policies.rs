@@ -4,9 +4,8 @@ use tidegate_core::{
     Bucket, Dimension, FailureMode, Limit, Name, Policy, PolicySet, PolicySetBuilder, PolicySpec,
     Preset, Protects, Rate, Scope, Shape, Span,
 };
-use tidegate_test::sim::checks::{Kind, Law};
-
-use crate::table::is_update;
+use tidegate_test::document::is_update;
+use tidegate_test::sim::checks::{FallbackKind, Law};
 
 /// Their names, in order.
 pub(crate) const NAMES: [&str; 4] = ["login", "otp", "api", "admin"];
@@ -18,7 +17,8 @@ pub(crate) const ADMIN: u8 = 3;
 /// All of them.
 pub(crate) const ALL: [u8; 4] = [LOGIN, OTP, API, ADMIN];
 
-const KINDS: [Kind; 4] = [Kind::Login, Kind::Otp, Kind::Guarded, Kind::Closed];
+const KINDS: [FallbackKind; 4] =
+    [FallbackKind::Login, FallbackKind::Otp, FallbackKind::Guarded, FallbackKind::Closed];
 
 /// Longer than the usual one: a healthy server on a busy machine must not look like a sick one.
 const PATIENT: Span = Span::from_millis(600);

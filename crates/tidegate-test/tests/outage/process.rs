@@ -1,14 +1,14 @@
 //! The process dies.
 
 use tidegate_test::proxy::Proxy;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 
 use crate::story::Story;
 use crate::table::Row;
 
 #[tokio::test]
 async fn r01_p19_p42_p52_p55_p57_killed() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let strike = async || {
         // What it counted is on its disk, so that it can be compared.

@@ -4,11 +4,11 @@ use core::future::Future;
 use std::sync::Arc;
 
 use tidegate_core::{
-    Amended, Amendment, Batch, Blocks, Changes, Charge, Counter, Page, Readings, Receipt,
+    Amended, Amendment, Batch, Blocks, Changes, Charge, CounterRef, Page, Readings, Receipt,
     Settlement, Span, Store, StoreError,
 };
 use tidegate_stores::redis::RedisStore;
-use tidegate_test::sim::trace::{OpKind, Outcome};
+use tidegate_test::sim::trace::{OpKind, StoreOutcome};
 
 use crate::tape::{For, Tape};
 
@@ -70,7 +70,7 @@ impl Store for Recorded {
 
     async fn amend(
         &self,
-        counter: Counter<'_>,
+        counter: CounterRef<'_>,
         what: Amendment,
         within: Span,
     ) -> Result<Amended, StoreError> {
@@ -94,15 +94,15 @@ fn digest(batch: &Batch<'_>, place: usize) -> u64 {
     batch.charges().get(place).map_or(0, Charge::digest)
 }
 
-fn outcome<T>(result: &Result<T, StoreError>, counter: impl Fn(usize) -> u64) -> Outcome {
+fn outcome<T>(result: &Result<T, StoreError>, counter: impl Fn(usize) -> u64) -> StoreOutcome {
     match result {
-        Ok(_) => Outcome::Good,
-        Err(StoreError::Unavailable | StoreError::Timeout) => Outcome::Failed,
-        Err(StoreError::Refused) => Outcome::Refused,
-        Err(StoreError::Corrupt { charge }) => Outcome::Corrupt(counter(*charge)),
+        Ok(_) => StoreOutcome::Good,
+        Err(StoreError::Unavailable | StoreError::Timeout) => StoreOutcome::Failed,
+        Err(StoreError::Refused) => StoreOutcome::Refused,
+        Err(StoreError::Corrupt { charge }) => StoreOutcome::Corrupt(counter(*charge)),
         // Shed by this node, which is nobody's failure.
-        Err(StoreError::Contended) => Outcome::Shed,
-        Err(StoreError::Version { .. }) => Outcome::Version,
-        Err(StoreError::Stale { .. }) => Outcome::Stale,
+        Err(StoreError::Contended) => StoreOutcome::Shed,
+        Err(StoreError::Version { .. }) => StoreOutcome::Version,
+        Err(StoreError::Stale { .. }) => StoreOutcome::Stale,
     }
 }

@@ -2,8 +2,8 @@
 
 use tidegate_core::{Alarm, Mode, Severity, Signal, Span};
 use tidegate_test::proxy::Proxy;
-use tidegate_test::servers::Server;
-use tidegate_test::sim::trace::{Record, Truth, What};
+use tidegate_test::servers::RunningServer;
+use tidegate_test::sim::trace::{Observation, Truth, What};
 
 use crate::kept::JUNK;
 use crate::people::Person;
@@ -14,7 +14,7 @@ use crate::world::World;
 
 #[tokio::test]
 async fn r08_p19_p42_p52_p55_p57_full() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let strike = async || {
         server.command(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]).await;
@@ -29,7 +29,7 @@ async fn r08_p19_p42_p52_p55_p57_full() {
 
 #[tokio::test]
 async fn r11_p19_p42_p52_p55_p57_turned_into_a_replica() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let strike = async || drop(server.command(&["REPLICAOF", "127.0.0.1", "1"]).await);
     let heal = async || drop(server.command(&["REPLICAOF", "NO", "ONE"]).await);
@@ -43,7 +43,7 @@ const GIVE: [&str; 5] = ["ACL", "SETUSER", "default", "+evalsha", "+eval"];
 
 #[tokio::test]
 async fn r17_p19_p42_p52_p55_p57_rights_taken_away() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let strike = async || drop(server.command(&TAKE).await);
     let heal = async || drop(server.command(&GIVE).await);
@@ -54,7 +54,7 @@ async fn r17_p19_p42_p52_p55_p57_rights_taken_away() {
 
 #[tokio::test]
 async fn r17_p79_rights_taken_away_are_critical_once_a_minute() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let world = World::proven(&format!("redis://{}", server.addr()), 1).await;
     server.command(&TAKE).await;
     world.truth(Truth::Bad);
@@ -65,7 +65,7 @@ async fn r17_p79_rights_taken_away_are_critical_once_a_minute() {
     world.pass(Span::from_secs(299)).await;
     world.all_stand(Mode::Degraded);
     for policy in policies::ALL {
-        let refused = |record: &&Record| match record.what {
+        let refused = |record: &&Observation| match record.what {
             What::Told(signal @ Signal::Refused { .. }) if record.policy == policy => {
                 assert_eq!(signal.severity(), Severity::Critical);
                 true

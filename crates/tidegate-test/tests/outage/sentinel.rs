@@ -1,8 +1,8 @@
 //! Another server takes over, and may not know the latest counts.
 
 use tidegate_core::{Changes, Clock as _, Mode, Span, Store as _};
-use tidegate_test::servers::{Sentinel, Server, wait};
-use tidegate_test::sim::trace::{Outcome, Record, Truth, What};
+use tidegate_test::servers::{RunningServer, Sentinel, wait};
+use tidegate_test::sim::trace::{Observation, StoreOutcome, Truth, What};
 
 use crate::figures::{self, Figures};
 use crate::node::Node;
@@ -38,7 +38,7 @@ async fn spend(node: &Node) -> usize {
 }
 
 /// How many calls a server was asked to run scripts.
-async fn scripts_run(server: &Server) -> u64 {
+async fn scripts_run(server: &RunningServer) -> u64 {
     let stats = server.text(&["INFO", "commandstats"]).await;
     let calls = stats.lines().filter(|line| line.starts_with("cmdstat_eval"));
     let counts = calls.filter_map(|line| line.split("calls=").nth(1)?.split(',').next());
@@ -105,8 +105,10 @@ async fn r22_p52_p55_p75_failed_over_by_sentinel_without_the_latest_counts() {
     Row { id: "R22", fault, over, figures: &figures }.record();
 }
 
-fn good(records: &[Record]) -> u64 {
-    let is = |record: &&Record| matches!(record.what, What::Done { outcome: Outcome::Good, .. });
+fn good(records: &[Observation]) -> u64 {
+    let is = |record: &&Observation| {
+        matches!(record.what, What::Done { outcome: StoreOutcome::Good, .. })
+    };
     records.iter().filter(is).count() as u64
 }
 

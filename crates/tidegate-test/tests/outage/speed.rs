@@ -6,7 +6,7 @@ use tidegate_core::{Account, Case, Clock as _, ManualClock, Mode, Span, Subject,
 use tidegate_engine::{Engine, SystemClock};
 use tidegate_stores::redis::RedisStore;
 use tidegate_test::lua::secret;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 
 use crate::figures::Spread;
 use crate::node;
@@ -71,7 +71,7 @@ impl Plain {
     }
 
     /// The store is gone, and every policy has found out.
-    pub(crate) async fn trip(&self, server: &Server) {
+    pub(crate) async fn trip(&self, server: &RunningServer) {
         server.kill();
         for policy in policies::ALL {
             for _ in 0..3 {
@@ -84,7 +84,7 @@ impl Plain {
 
 #[tokio::test]
 async fn p09_after_the_trip_a_decision_takes_microseconds() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let plain = Plain::at(&format!("redis://{}", server.addr()));
     plain.probe().await;
     plain.trip(&server).await;

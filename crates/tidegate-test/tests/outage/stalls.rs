@@ -1,10 +1,8 @@
 //! The server is there and does not answer.
 
-use core::time::Duration;
-
 use tidegate_core::Span;
 use tidegate_test::proxy::Proxy;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::{RunningServer, wait};
 use tidegate_test::sim::trace::Truth;
 
 use crate::story::Story;
@@ -12,7 +10,7 @@ use crate::table::Row;
 
 #[tokio::test]
 async fn r03_p09_p19_p42_p52_p55_p57_stopped() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let (strike, heal) = (async || server.pause(), async || server.resume());
     let figures = Story::of_a_stall(&server, &proxy).tell(strike, heal).await;
@@ -22,7 +20,7 @@ async fn r03_p09_p19_p42_p52_p55_p57_stopped() {
 
 #[tokio::test]
 async fn r04_p09_p19_p42_p52_p55_p57_writes_are_paused() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let strike = async || drop(server.command(&["CLIENT", "PAUSE", "600000", "WRITE"]).await);
     let heal = async || drop(server.command(&["CLIENT", "UNPAUSE"]).await);
@@ -33,15 +31,14 @@ async fn r04_p09_p19_p42_p52_p55_p57_writes_are_paused() {
 
 #[tokio::test]
 async fn r05_p09_p19_p42_p52_p55_p57_all_commands_are_paused() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     // It cannot be ended, for that is a command as well; so it is over when it is, in real time, and
     // for how much virtual time the store was bad is not known exactly.
     let strike = async || drop(server.command(&["CLIENT", "PAUSE", "9000", "ALL"]).await);
     let heal = async || {
-        while server.try_command(&["PING"]).await.is_err() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        wait::until("the pause is over", async || server.try_command(&["PING"]).await.is_ok())
+            .await;
     };
     let story = Story {
         lasts: Span::from_secs(25),

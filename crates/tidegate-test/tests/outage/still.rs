@@ -2,7 +2,7 @@
 
 use tidegate_core::{Clock as _, Mode, Signal, Span};
 use tidegate_engine::SystemClock;
-use tidegate_test::servers::{Server, wait};
+use tidegate_test::servers::{RunningServer, wait};
 use tidegate_test::sim::trace::{Truth, What};
 
 use crate::people::Person;
@@ -11,7 +11,7 @@ use crate::world::World;
 
 #[tokio::test]
 async fn p09_p59_a_real_stall_moves_nothing_but_the_one_request_it_fails() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let world = World::proven(&format!("redis://{}", server.addr()), 1).await;
     let (node, real) = (&world.nodes[0], SystemClock::new());
     let set = policies::set();

@@ -7,8 +7,8 @@
 
 use tidegate_core::{Clock as _, Mode, Span, Timestamp};
 use tidegate_test::proxy::Proxy;
-use tidegate_test::servers::Server;
-use tidegate_test::sim::trace::{OpKind, Outcome, Record, Truth, What};
+use tidegate_test::servers::RunningServer;
+use tidegate_test::sim::trace::{Observation, OpKind, StoreOutcome, Truth, What};
 
 use crate::figures::{self, Figures, Spread};
 use crate::kept::{self, Kept, Looker};
@@ -32,7 +32,7 @@ const ROUND: Span = Span::from_secs(5);
 
 /// What the story is about.
 pub(crate) struct Story<'s> {
-    pub(crate) server: &'s Server,
+    pub(crate) server: &'s RunningServer,
     pub(crate) proxy: &'s Proxy,
     /// How long the fault lasts, from the trip on.
     pub(crate) lasts: Span,
@@ -54,13 +54,13 @@ struct Before {
 
 impl<'s> Story<'s> {
     /// A fault that is seen at once and lasts for five minutes.
-    pub(crate) fn of(server: &'s Server, proxy: &'s Proxy) -> Self {
+    pub(crate) fn of(server: &'s RunningServer, proxy: &'s Proxy) -> Self {
         Self { server, proxy, lasts: STAY, unknown: false, truth: Truth::Bad }
     }
 
     /// One in which every call takes its whole deadline. It is over after a minute, or the probes of
     /// five would take many real ones.
-    pub(crate) fn of_a_stall(server: &'s Server, proxy: &'s Proxy) -> Self {
+    pub(crate) fn of_a_stall(server: &'s RunningServer, proxy: &'s Proxy) -> Self {
         Self { lasts: Span::MINUTE, unknown: true, ..Self::of(server, proxy) }
     }
 
@@ -271,8 +271,11 @@ async fn normal_again(world: &World) {
 }
 
 /// How many charges were sent that nobody knows the outcome of.
-fn unheard(records: &[Record]) -> usize {
-    let sent = |record: &&Record| matches!(record.what, What::Sent { kind: OpKind::Charge, .. });
-    let good = |record: &&Record| matches!(record.what, What::Done { outcome: Outcome::Good, .. });
+fn unheard(records: &[Observation]) -> usize {
+    let sent =
+        |record: &&Observation| matches!(record.what, What::Sent { kind: OpKind::Charge, .. });
+    let good = |record: &&Observation| {
+        matches!(record.what, What::Done { outcome: StoreOutcome::Good, .. })
+    };
     records.iter().filter(sent).count() - records.iter().filter(good).count()
 }

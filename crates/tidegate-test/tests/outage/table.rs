@@ -3,22 +3,22 @@
 //! A row that the document has otherwise, or not at all, fails its test; run with `UPDATE=1`, it is
 //! written instead. Times are only written, never compared: they are true of one machine.
 
-use std::fs::File;
-use std::io::{Read as _, Seek as _, Write as _};
-use std::path::{Path, PathBuf};
-
 use tidegate_core::Span;
+use tidegate_test::document::{DocumentTable, MarkedPart, columns, id};
 
 use crate::figures::{Figures, Spread};
 
-/// Around the rows.
-const BEGIN: &str = "<!-- outages: written by the tests -->";
-const END: &str = "<!-- /outages -->";
-const HEAD: &str = "| | fault | admitted beyond the caps | added to requests that met it: p50 / p99 / max \
-     | decisions after the trip: p50 / p99 / max | trusted again after |\n|---|---|---|---|---|---|\n";
-
-/// How many columns are compared.
-const COMPARED: usize = 3;
+const TABLE: DocumentTable = DocumentTable {
+    part: MarkedPart {
+        document: "docs/failure-semantics.md",
+        begin: "<!-- outages: written by the tests -->",
+        end: "<!-- /outages -->",
+    },
+    head: "| | fault | admitted beyond the caps | added to requests that met it: p50 / p99 / max \
+         | decisions after the trip: p50 / p99 / max | trusted again after |\n\
+         |---|---|---|---|---|---|\n",
+    compared: 3,
+};
 
 /// What a test has found out about one fault.
 #[derive(Debug)]
@@ -41,23 +41,7 @@ impl Row<'_> {
     /// If it says something else.
     pub(crate) fn record(&self) {
         println!("{}", self.line());
-        let mut file = File::options().read(true).write(true).open(document()).unwrap();
-        // Tests run at once, in processes of their own.
-        file.lock().unwrap();
-        let mut text = String::new();
-        file.read_to_string(&mut text).unwrap();
-        if is_update() {
-            let text = with_line(&text, &self.line());
-            file.rewind().unwrap();
-            file.set_len(0).unwrap();
-            file.write_all(text.as_bytes()).unwrap();
-            return;
-        }
-        let line = rows(&text).find(|line| id_of(line) == self.id).unwrap_or_default();
-        let (is, should) = (columns(line), self.line());
-        let should = columns(&should);
-        assert_eq!(is.len(), should.len(), "{}: the row is missing: run with UPDATE=1", self.id);
-        assert_eq!(is[..=COMPARED], should[..=COMPARED], "out of date: run this with UPDATE=1");
+        TABLE.record(&self.line());
     }
 
     fn line(&self) -> String {
@@ -80,60 +64,20 @@ fn shown(Spread { p50, p99, max }: Spread) -> String {
     format!("{} / {} / {}", one(p50), one(p99), one(max))
 }
 
-/// The document that operators read.
-fn document() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/failure-semantics.md")
-}
-
-/// Whether the document is to be written instead of compared.
-#[allow(clippy::disallowed_methods, reason = "how a person asks a test to write what it found")]
-pub(crate) fn is_update() -> bool {
-    std::env::var_os("UPDATE").is_some()
-}
-
-fn rows(text: &str) -> impl Iterator<Item = &str> {
-    let inside = text.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
-    let (table, _) = inside.unwrap_or_else(|| panic!("no `{BEGIN}` and `{END}` in the document"));
-    table.lines().filter(|line| !id_of(line).is_empty() && !line.starts_with("|---"))
-}
-
-fn with_line(text: &str, line: &str) -> String {
-    let others = rows(text).filter(|other| id_of(other) != id_of(line));
-    let mut all: Vec<&str> = others.chain([line]).collect();
-    all.sort_by_key(|line| id_of(line));
-    let (before, rest) = text.split_once(BEGIN).unwrap();
-    let (_, after) = rest.split_once(END).unwrap();
-    format!("{before}{BEGIN}\n{HEAD}{}\n{END}{after}", all.join("\n"))
-}
-
-fn columns(line: &str) -> Vec<&str> {
-    line.split('|').map(str::trim).collect()
-}
-
-fn id_of(line: &str) -> &str {
-    line.split('|').nth(1).unwrap_or_default().trim()
-}
-
 #[test]
 fn every_fault_has_its_row() {
-    let text = std::fs::read_to_string(document()).unwrap();
-    let told: Vec<&str> = rows(&text).map(id_of).collect();
-    assert_eq!(told, ["R01", "R03", "R04", "R05", "R08", "R11", "R17", "R22", "W1", "W2"]);
-    for row in rows(&text) {
-        let columns = columns(row);
-        assert_eq!(columns.len(), 8, "{row}");
-        assert!(columns[4..6].iter().all(|times| times.split(" / ").count() == 3), "{row}");
+    let told = TABLE.told();
+    let ids: Vec<&str> = told.iter().map(|row| id(row)).collect();
+    assert_eq!(ids, ["R01", "R03", "R04", "R05", "R08", "R11", "R17", "R22", "W1", "W2"]);
+    for row in &told {
+        let columns: Vec<&str> = columns(row).collect();
+        assert_eq!(columns.len(), 6, "{row}");
+        assert!(columns[3..5].iter().all(|times| times.split(" / ").count() == 3), "{row}");
     }
 }
 
 #[test]
-fn a_row_is_replaced_in_its_place() {
-    let text = format!("a\n{BEGIN}\n{HEAD}| R01 | x | 0 | t | t | t |\n{END}\nb\n");
-    let more = with_line(&text, "| W1 | x | 0 | t | t | t |");
-    let more = with_line(&more, "| R03 | x | 0 | t | t | t |");
-    assert_eq!(rows(&more).map(id_of).collect::<Vec<_>>(), ["R01", "R03", "W1"]);
-    assert_eq!(with_line(&more, "| R03 | x | 0 | t | t | t |"), more);
-    assert!(more.starts_with("a\n") && more.ends_with("\nb\n"));
+fn times_are_told_in_the_unit_that_is_read_most_easily() {
     let spread =
         Spread { p50: Span::ZERO, p99: Span::from_micros(999), max: Span::from_micros(250_449) };
     assert_eq!(shown(spread), "< 1 µs / 999 µs / 250.4 ms");

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tidegate_core::{Cause, Clock as _, ManualClock, Signal};
 use tidegate_test::sim::checks::{Checks, Law};
-use tidegate_test::sim::trace::{By, OpKind, Outcome, Record, What};
+use tidegate_test::sim::trace::{Observation, OpKind, StoreErrand, StoreOutcome, What};
 
 /// How much of a trace is shown when a property is broken.
 const SHOWN: usize = 40;
@@ -19,7 +19,7 @@ pub(crate) struct Tape {
 }
 
 struct State {
-    records: Vec<Record>,
+    records: Vec<Observation>,
     /// How many of them the checks have seen.
     checked: usize,
     checks: Checks,
@@ -32,7 +32,7 @@ struct State {
 pub(crate) struct For {
     pub(crate) node: u8,
     pub(crate) policy: u8,
-    pub(crate) by: By,
+    pub(crate) by: StoreErrand,
 }
 
 // === impl Tape ===
@@ -51,7 +51,7 @@ impl Tape {
     }
 
     pub(crate) fn record(&self, node: u8, policy: u8, what: What) {
-        let record = Record { at: self.now(), node, policy, what };
+        let record = Observation { at: self.now(), node, policy, what };
         self.with(|state| state.records.push(record));
     }
 
@@ -73,7 +73,7 @@ impl Tape {
         op
     }
 
-    pub(crate) fn done(&self, of: For, op: u32, outcome: Outcome) {
+    pub(crate) fn done(&self, of: For, op: u32, outcome: StoreOutcome) {
         self.record(of.node, of.policy, What::Done { op, outcome });
     }
 
@@ -111,7 +111,7 @@ impl Tape {
     }
 
     /// What was recorded, from this place on.
-    pub(crate) fn since(&self, place: usize) -> Vec<Record> {
+    pub(crate) fn since(&self, place: usize) -> Vec<Observation> {
         self.with(|state| state.records[place..].to_vec())
     }
 
@@ -122,7 +122,7 @@ impl Tape {
 
     /// How often the mode of a policy on a node has changed for this cause.
     pub(crate) fn changes(&self, node: u8, policy: u8, cause: Cause) -> usize {
-        let is = |record: &&Record| {
+        let is = |record: &&Observation| {
             let of = (record.node, record.policy) == (node, policy);
             of && matches!(record.what, What::Told(Signal::Changed(it)) if it.cause == cause)
         };
@@ -134,7 +134,7 @@ impl Tape {
     }
 }
 
-fn shown(broken: &str, trace: &[Record]) -> String {
+fn shown(broken: &str, trace: &[Observation]) -> String {
     let end = &trace[trace.len().saturating_sub(SHOWN)..];
     end.iter().fold(format!("{broken}\nafter"), |text, record| format!("{text}\n  {record}"))
 }

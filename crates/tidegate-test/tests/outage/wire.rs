@@ -1,14 +1,14 @@
 //! The wire breaks, and nobody knows what has arrived.
 
 use tidegate_test::proxy::Proxy;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 
 use crate::story::Story;
 use crate::table::Row;
 
 #[tokio::test]
 async fn p09_p19_p42_p52_p55_p57_nothing_goes_through() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let (strike, heal) = (async || proxy.blackhole(true), async || proxy.blackhole(false));
     let figures = Story::of_a_stall(&server, &proxy).tell(strike, heal).await;
@@ -18,7 +18,7 @@ async fn p09_p19_p42_p52_p55_p57_nothing_goes_through() {
 
 #[tokio::test]
 async fn p09_p19_p42_p52_p55_p57_replies_are_lost() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let (strike, heal) = (async || proxy.drop_replies(true), async || proxy.drop_replies(false));
     let figures = Story::of_a_stall(&server, &proxy).tell(strike, heal).await;

@@ -7,7 +7,7 @@ use tidegate_core::{
     Attempts, Block, BlockScope, Case, Dimension, Ladder, Level, PolicySet, Shape, Span, Subject,
     Tally, Threshold, Timestamp,
 };
-use tidegate_test::servers::{Flavour, Server, wait};
+use tidegate_test::servers::{Flavour, RunningServer, wait};
 
 use crate::node::{Node, PATIENT, limit, set, window};
 use crate::place;
@@ -107,7 +107,7 @@ async fn begins_in_one_step(url: &str) {
 }
 
 /// The time of all attempts is that of the newest one in the log, which is ahead of the clock.
-async fn in_the_same_microsecond(server: &Server, url: &str) {
+async fn in_the_same_microsecond(server: &RunningServer, url: &str) {
     let time: (u64, u64) = redis::from_redis_value(server.command(&["TIME"]).await).unwrap();
     let ahead = (time.0 + 600) * 1_000_000;
     let expiry = (ahead + Span::HOUR.as_micros()) / 1_000 + 60_000;
@@ -127,7 +127,7 @@ async fn in_the_same_microsecond(server: &Server, url: &str) {
     assert_eq!(until, Timestamp::from_micros(ahead).after(Span::HOUR));
 }
 
-async fn ends_by_itself(server: &Server, url: &str) {
+async fn ends_by_itself(server: &RunningServer, url: &str) {
     let short = Span::from_millis(400);
     let shape = windows(threshold(3, Span::from_millis(200), short), None);
     let node = Node::with(url, PATIENT, policy(&shape));
@@ -219,7 +219,7 @@ async fn on_a_cluster_a_ladder_gives_back_what_others_refuse() {
 }
 
 /// Percentiles of a command, in µs, by the word of the server: p50, p99 and p99.9.
-async fn latencies(server: &Server, command: &str) -> [f64; 3] {
+async fn latencies(server: &RunningServer, command: &str) -> [f64; 3] {
     let field = format!("latency_percentiles_usec_{command}");
     let text = server.text(&["INFO", "latencystats"]).await;
     let line = text.lines().find_map(|line| line.strip_prefix(field.as_str()));

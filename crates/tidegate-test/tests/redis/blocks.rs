@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tidegate_core::{
-    Amendment, Attempts, Case, Counter, Ladder, Name, Page, Shape, Span, Store as _, StoreError,
+    Amendment, Attempts, Case, CounterRef, Ladder, Name, Page, Shape, Span, Store as _, StoreError,
     Subject,
 };
 use tidegate_engine::OperateError;
@@ -91,7 +91,7 @@ async fn lists(url: &str, servers: usize) {
     let long = format!("abuse_limiter:attempts:{{{}", "a".repeat(3_000));
     for name in ["rl:{o1}:w60s", "abuse_limiter:seq:{o1}", "", long.as_str()] {
         let amended =
-            node.store().amend(Counter::Listed(name), Amendment::Reset, Span::SECOND).await;
+            node.store().amend(CounterRef::Listed(name), Amendment::Reset, Span::SECOND).await;
         assert_eq!(amended, Err(StoreError::Refused), "{name}");
     }
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use tidegate_core::{Dimension, Span, StoreError};
 use tidegate_test::proxy::Proxy;
-use tidegate_test::servers::{Cluster, Flavour, Server};
+use tidegate_test::servers::{Flavour, RunningCluster, RunningServer, wait};
 
 use crate::node::{Node, PATIENT, PLENTY, limit, quota, set_within};
 use crate::place;
@@ -82,7 +82,10 @@ async fn p09_the_timeout_of_the_target_holds_where_it_is_shorter() {
 }
 
 /// An organisation whose two counters lie on different servers, and those.
-async fn apart<'c>(cluster: &'c Cluster, node: &Node) -> (String, &'c Server, &'c Server) {
+async fn apart<'c>(
+    cluster: &'c RunningCluster,
+    node: &Node,
+) -> (String, &'c RunningServer, &'c RunningServer) {
     for number in 0..50 {
         let org = format!("o{number}");
         assert_eq!(node.decide(&org).await, Ok(true), "{}", node.trouble());
@@ -119,7 +122,8 @@ async fn p09_all_groups_of_a_decision_have_one_deadline() {
     let begin = trial.now();
     // The first group takes most of the time there is; the second gets what is left of it.
     let late = async {
-        tokio::time::sleep(DEADLINE * 4 / 5).await;
+        let is_late = async || trial.since(begin) >= DEADLINE * 4 / 5;
+        wait::until("most of the deadline has passed", is_late).await;
         first.resume();
     };
     let (outcome, ()) = tokio::join!(node.decide(&org), late);

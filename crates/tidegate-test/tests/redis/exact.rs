@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tidegate_core::{Dimension, PolicySet, Shape};
-use tidegate_test::servers::{Flavour, Server, wait};
+use tidegate_test::servers::{Flavour, RunningServer, wait};
 use tidegate_test::twelve;
 
 use crate::node::{Node, PATIENT, bucket, limit, policies, quota, set, window};
@@ -125,6 +125,6 @@ async fn p69_p70_exactly_the_limit_on_a_cluster() {
     exactly_the_limit(&url).await;
     all_or_nothing(&url).await;
     nothing_is_kept_of_what_another_group_refuses(&url).await;
-    let nodes: Vec<&Server> = cluster.nodes().iter().collect();
+    let nodes: Vec<&RunningServer> = cluster.nodes().iter().collect();
     assert_eq!(place::left_for_ever(&nodes).await, Vec::<String>::new());
 }

@@ -1,7 +1,7 @@
 //! R19, of abuse logs: what is under their keys and is none of ours.
 
 use tidegate_core::{Case, Span, StoreError, Subject};
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 
 use crate::attempts::{dual, key, ladder, policy};
 use crate::node::{Node, PATIENT};
@@ -37,7 +37,7 @@ impl Log {
     }
 }
 
-async fn outcome(server: &Server, node: &Node, value: &[u8]) -> Result<bool, StoreError> {
+async fn outcome(server: &RunningServer, node: &Node, value: &[u8]) -> Result<bool, StoreError> {
     let mut connection = server.connection().await;
     let mut write = redis::cmd("SET");
     write.arg(key("acme")).arg(value).arg("PX").arg(60_000);

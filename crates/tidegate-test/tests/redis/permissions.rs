@@ -2,12 +2,12 @@
 
 use redis::aio::MultiplexedConnection;
 use tidegate_core::{
-    Amendment, Attempts, Case, Counter, Ladder, Page, PolicySet, Shape, Span, Store as _,
+    Amendment, Attempts, Case, CounterRef, Ladder, Page, PolicySet, Shape, Span, Store as _,
     StoreError, Subject,
 };
 use tidegate_engine::SettleError;
 use tidegate_test::drive::digests;
-use tidegate_test::servers::{Flavour, Server};
+use tidegate_test::servers::{Flavour, RunningServer};
 
 use crate::node::{Node, PATIENT, policies, quota};
 use crate::place;
@@ -40,7 +40,7 @@ async fn operate(node: &Node) -> Result<(), StoreError> {
     let mut case = Case::new(&set.policies()[0], &subject);
     case.resolve(&digests());
     let charge = case.batch().charges()[0];
-    let counter = Counter::Of(charge, case.batch().key(&charge));
+    let counter = CounterRef::Of(charge, case.batch().key(&charge));
     let block = Amendment::Block { lasts: Span::MINUTE, level: None };
     for (amendment, count) in [(block, 1), (Amendment::Unblock, 0), (Amendment::Reset, 0)] {
         assert!(
@@ -68,9 +68,9 @@ fn log() -> PolicySet {
 }
 
 /// A server whose user lacks one of the rights.
-async fn without(right: &str) -> Server {
+async fn without(right: &str) -> RunningServer {
     let rules = place::rules().iter().filter(|rule| *rule != right).cloned();
-    Server::builder().args(["--user", "tidegate"]).args(rules).start().await
+    RunningServer::builder().args(["--user", "tidegate"]).args(rules).start().await
 }
 
 fn rights() -> impl Iterator<Item = &'static String> {
@@ -135,7 +135,7 @@ async fn t42_a_cluster_needs_two_more() {
 }
 
 /// A connection of the user, to do what the store never does.
-async fn as_the_user(server: &Server) -> MultiplexedConnection {
+async fn as_the_user(server: &RunningServer) -> MultiplexedConnection {
     let client = redis::Client::open(place::url(server.addr())).unwrap();
     client.get_multiplexed_async_connection().await.unwrap()
 }

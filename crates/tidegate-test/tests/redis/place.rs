@@ -1,11 +1,12 @@
 //! Servers with one user more: the one of `docs/stores.md`, as whom everything here is done.
 
 use core::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use tidegate_test::document::path;
 use tidegate_test::servers::Builder;
-use tidegate_test::servers::{Cluster, Flavour, Sentinel, Server, checks};
+use tidegate_test::servers::{Flavour, RunningCluster, RunningServer, Sentinel, checks};
 
 /// How the line of the document begins.
 const LINE: &str = "ACL SETUSER tidegate ";
@@ -24,7 +25,7 @@ static RULES: LazyLock<[Vec<String>; 2]> = LazyLock::new(|| {
 
 /// The document that operators read.
 pub(crate) fn document() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/stores.md")
+    path("docs/stores.md")
 }
 
 /// What the user of the document may do.
@@ -39,15 +40,15 @@ pub(crate) fn more_rules() -> &'static [String] {
 
 /// A server that knows the user, over all its lives.
 pub(crate) fn builder() -> Builder {
-    Server::builder().args(["--user", "tidegate"]).args(rules().iter().cloned())
+    RunningServer::builder().args(["--user", "tidegate"]).args(rules().iter().cloned())
 }
 
-pub(crate) async fn server() -> Server {
+pub(crate) async fn server() -> RunningServer {
     builder().start().await
 }
 
-pub(crate) async fn cluster(masters: usize, replicas: usize, flavour: Flavour) -> Cluster {
-    Cluster::start_from(masters, replicas, &builder().flavour(flavour)).await
+pub(crate) async fn cluster(masters: usize, replicas: usize, flavour: Flavour) -> RunningCluster {
+    RunningCluster::start_from(masters, replicas, &builder().flavour(flavour)).await
 }
 
 pub(crate) async fn sentinel(replicas: usize, sentinels: usize) -> Sentinel {
@@ -65,7 +66,7 @@ pub(crate) fn url(at: impl Display) -> String {
     format!("redis://{}{at}", login())
 }
 
-pub(crate) fn cluster_url(cluster: &Cluster) -> String {
+pub(crate) fn cluster_url(cluster: &RunningCluster) -> String {
     let hosts: Vec<String> =
         cluster.nodes().iter().map(|node| node.addr().to_string()).take(3).collect();
     format!("redis+cluster://{}{}", login(), hosts.join(","))
@@ -77,7 +78,7 @@ pub(crate) fn sentinel_url(set: &Sentinel) -> String {
 }
 
 /// Keys of ours that would stay for ever, on servers that are up.
-pub(crate) async fn left_for_ever(servers: &[&Server]) -> Vec<String> {
+pub(crate) async fn left_for_ever(servers: &[&RunningServer]) -> Vec<String> {
     let mut found = Vec::new();
     for server in servers.iter().filter(|server| server.is_up()) {
         let keys = checks::left_on(server).await;

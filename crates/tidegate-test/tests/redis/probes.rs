@@ -3,11 +3,11 @@
 
 use redis::Value;
 use tidegate_core::{
-    Amendment, Attempts, Backoff, Bucket, Calendar, Counter, Counts, Dimension, Ladder, Page,
+    Amendment, Attempts, Backoff, Bucket, Calendar, CounterRef, Counts, Dimension, Ladder, Page,
     Period, PolicySet, Quota, Rate, Secret, Shape, Span, Store as _, StoreError, Threshold,
     Timestamp, Trial, Unit, Window,
 };
-use tidegate_test::servers::{Flavour, Server};
+use tidegate_test::servers::{Flavour, RunningServer};
 
 use crate::node::{Node, PATIENT, bucket, limit, policies, quota, set, window};
 use crate::place;
@@ -82,7 +82,7 @@ fn without(right: &str) -> Vec<&str> {
 
 /// Whether a charge fails, in any state of its counter, and whether a probe does; neither finds anything
 /// that the other has left.
-async fn fail(server: &Server, url: &str, secret: &Secret, set: &PolicySet) -> (bool, bool) {
+async fn fail(server: &RunningServer, url: &str, secret: &Secret, set: &PolicySet) -> (bool, bool) {
     let fresh = async || {
         server.command(&["FLUSHALL"]).await;
         server.command(&["SCRIPT", "FLUSH"]).await;
@@ -146,7 +146,7 @@ async fn a37_on_a_cluster_every_master_is_probed_with_every_group() {
     };
     let node = Node::with(&place::cluster_url(&cluster), PATIENT, set(limits()));
     assert_eq!(node.probe().await, Ok(()));
-    let change = async |server: &Server, rule: &str| {
+    let change = async |server: &RunningServer, rule: &str| {
         server.command(&["ACL", "SETUSER", "tidegate", rule]).await;
     };
     for master in cluster.masters() {
@@ -163,7 +163,7 @@ async fn a37_on_a_cluster_every_master_is_probed_with_every_group() {
     }
 }
 
-async fn names(server: &Server) -> Vec<String> {
+async fn names(server: &RunningServer) -> Vec<String> {
     redis::from_redis_value(server.command(&["KEYS", "*"]).await).unwrap()
 }
 
@@ -186,7 +186,7 @@ async fn a37_nothing_of_a_probe_outlasts_ten_seconds_and_nothing_is_anybodys() {
             assert!((1..=10_000).contains(&left), "{form} is kept for {left} ms");
             let page = Page { after: None, at_most: 1_000 };
             assert_eq!(node.store().blocks(page, Span::SECOND).await.unwrap().list, [], "{form}");
-            let named = Counter::Listed(&keys[0]);
+            let named = CounterRef::Listed(&keys[0]);
             let amended = node.store().amend(named, Amendment::Unblock, Span::SECOND).await;
             assert_eq!(amended, Err(StoreError::Refused), "{form}");
         }

@@ -5,7 +5,7 @@ use tidegate_core::{
     Bucket, Case, Counts, Dimension, FailureMode, Limit, Period, PolicySet, PolicySetBuilder,
     PolicySpec, Protects, Quota, Rate, Scope, Shape, Span, Subject, Window,
 };
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 
 use crate::node::{LONGEST, Node, PATIENT, name};
 use crate::place;
@@ -35,7 +35,7 @@ fn four(days: u64) -> PolicySetBuilder {
 async fn p71_p86_a_reload_finds_counters_under_former_names_as_the_user_of_a_charge() {
     // Whoever only charges has no right to delete.
     let rules = place::rules().iter().filter(|rule| *rule != "+del").cloned();
-    let server = Server::builder().args(["--user", "tidegate"]).args(rules).start().await;
+    let server = RunningServer::builder().args(["--user", "tidegate"]).args(rules).start().await;
     let url = place::url(server.addr());
     let node = Node::with(&url, PATIENT, four(1).build(None).unwrap());
     let mut counted = 0;
@@ -60,7 +60,7 @@ async fn p71_p86_a_reload_finds_counters_under_former_names_as_the_user_of_a_cha
 
 /// Names once showed devices and agents. What was counted under such a name counts on.
 async fn an_upgrade_finds_what_was_counted_by(dimension: Dimension) {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let (scope, by) = (Scope::of([Dimension::Org, dimension]), dimension.name());
     let limits = |per: Span| {
         let shape = Shape::Window(Window::try_new(10, per, Counts::Admitted).unwrap());

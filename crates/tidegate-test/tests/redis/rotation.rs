@@ -8,7 +8,7 @@ use tidegate_core::{
     Account, Attempts, Case, Dimension, Ladder, Limit, PolicySet, Scope, Secret, Shape, Span,
     StoreError, Subject, Ticket,
 };
-use tidegate_test::servers::{Cluster, Flavour, Server, wait};
+use tidegate_test::servers::{Flavour, RunningCluster, RunningServer, wait};
 
 use crate::node::{self, Node, PATIENT, bucket, limit, quota, window};
 use crate::place;
@@ -90,8 +90,8 @@ async fn left(node: &Node) -> Vec<i64> {
 
 /// One server or several, as whoever they are.
 enum Place {
-    One(Box<Server>),
-    Many(Cluster),
+    One(Box<RunningServer>),
+    Many(RunningCluster),
 }
 
 impl Place {
@@ -102,7 +102,7 @@ impl Place {
 
     async fn many() -> Self {
         let node = place::builder().args(place::more_rules().to_vec());
-        Self::Many(Cluster::start_from(3, 0, &node).await)
+        Self::Many(RunningCluster::start_from(3, 0, &node).await)
     }
 
     fn url(&self) -> String {
@@ -112,7 +112,7 @@ impl Place {
         }
     }
 
-    fn servers(&self) -> Vec<&Server> {
+    fn servers(&self) -> Vec<&RunningServer> {
         match self {
             Self::One(server) => vec![&**server],
             Self::Many(cluster) => cluster.nodes().iter().collect(),
@@ -301,7 +301,7 @@ async fn p92_operators_see_what_was_counted_under_the_secret_before() {
 }
 
 /// How often a script was called.
-async fn calls(server: &Server) -> u64 {
+async fn calls(server: &RunningServer) -> u64 {
     let stats = server.text(&["INFO", "commandstats"]).await;
     let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
     line.map_or(0, |line| line.split(',').next().unwrap().parse().unwrap())
@@ -356,7 +356,7 @@ async fn r19_what_cannot_be_read_under_the_previous_name_is_told() {
 }
 
 /// What the server keeps of the fleet's secret, and for how long.
-async fn kept(server: &Server) -> (String, i64) {
+async fn kept(server: &RunningServer) -> (String, i64) {
     let value = server.text(&["GET", "tg:secret"]).await;
     let Value::Int(left) = server.command(&["PTTL", "tg:secret"]).await else { panic!("no time") };
     (value, left)

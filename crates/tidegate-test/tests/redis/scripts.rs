@@ -8,12 +8,13 @@ use tidegate_core::{
     Account, Attempts, Backoff, Calendar, Case, Counts, Dimension, Ladder, Limit, Period, Quota,
     Shape, Span, Stage, Subject, Threshold, Unit, Window,
 };
+use tidegate_test::document::is_update;
 use tidegate_test::proxy::Proxy;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
 use crate::node::{self, Node, PATIENT, bucket, quota, window};
-use crate::{place, table};
+use crate::place;
 
 /// What is asked of a policy.
 #[derive(Clone, Copy, Debug)]
@@ -134,7 +135,7 @@ async fn t42_scripts_change_only_on_purpose() {
         found += &format!("{} {what}\n", hash().await);
     }
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/redis/scripts.txt");
-    if table::is_update() {
+    if is_update() {
         std::fs::write(&golden, &found).unwrap();
     }
     let expected = std::fs::read_to_string(&golden).unwrap_or_default();

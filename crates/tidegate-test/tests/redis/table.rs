@@ -5,15 +5,19 @@
 //! written, never compared: it is true of one machine.
 
 use core::time::Duration;
-use std::fs::File;
-use std::io::{Read as _, Seek as _, Write as _};
+use std::path::Path;
 
-use crate::place::document;
+use tidegate_test::document::{DocumentTable, MarkedPart, id};
 
-/// Around the rows.
-const BEGIN: &str = "<!-- faults: written by the tests -->";
-const END: &str = "<!-- /faults -->";
-const HEAD: &str = "| | fault | the caller sees | then | back after |\n|---|---|---|---|---|\n";
+const TABLE: DocumentTable = DocumentTable {
+    part: MarkedPart {
+        document: "docs/stores.md",
+        begin: "<!-- faults: written by the tests -->",
+        end: "<!-- /faults -->",
+    },
+    head: "| | fault | the caller sees | then | back after |\n|---|---|---|---|---|\n",
+    compared: 4,
+};
 
 /// What a test has found out about one fault.
 #[derive(Debug)]
@@ -40,21 +44,7 @@ impl Row {
     /// If it says something else.
     pub(crate) fn record(&self) {
         println!("{self:?}");
-        let mut file = File::options().read(true).write(true).open(document()).unwrap();
-        // Tests run at once, in processes of their own.
-        file.lock().unwrap();
-        let mut text = String::new();
-        file.read_to_string(&mut text).unwrap();
-        if is_update() {
-            let text = with_line(&text, &self.line());
-            file.rewind().unwrap();
-            file.set_len(0).unwrap();
-            file.write_all(text.as_bytes()).unwrap();
-            return;
-        }
-        let line = rows(&text).find(|line| id_of(line) == self.id).unwrap_or_default();
-        let (is, should) = (untimed(line), self.line());
-        assert_eq!(is, untimed(&should), "docs/stores.md is out of date: run this with UPDATE=1");
+        TABLE.record(&self.line());
     }
 
     fn line(&self) -> String {
@@ -62,12 +52,6 @@ impl Row {
         let back = back.map_or_else(|| "–".to_owned(), told);
         format!("| {id} | {fault} | {seen} | {then} | {back} |")
     }
-}
-
-/// Whether documents and golden files are to be written instead of compared.
-#[allow(clippy::disallowed_methods, reason = "how a person asks a test to write what it found")]
-pub(crate) fn is_update() -> bool {
-    std::env::var_os("UPDATE").is_some()
 }
 
 /// Two digits are all that is true of a time.
@@ -78,37 +62,10 @@ fn told(time: Duration) -> String {
     }
 }
 
-fn rows(text: &str) -> impl Iterator<Item = &str> {
-    let inside = text.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
-    let (table, _) = inside.unwrap_or_else(|| panic!("no `{BEGIN}` and `{END}` in the document"));
-    table.lines().filter(|line| line.starts_with("| R"))
-}
-
-fn with_line(text: &str, line: &str) -> String {
-    let others = rows(text).filter(|other| id_of(other) != id_of(line));
-    let mut all: Vec<&str> = others.chain([line]).collect();
-    all.sort_by_key(|line| id_of(line));
-    let (before, rest) = text.split_once(BEGIN).unwrap();
-    let (_, after) = rest.split_once(END).unwrap();
-    format!("{before}{BEGIN}\n{HEAD}{}\n{END}{after}", all.join("\n"))
-}
-
-fn id_of(line: &str) -> &str {
-    line.split('|').nth(1).unwrap_or_default().trim()
-}
-
-/// All columns but the last.
-fn untimed(line: &str) -> Vec<&str> {
-    let mut columns: Vec<&str> = line.split('|').map(str::trim).collect();
-    columns.truncate(5);
-    columns
-}
-
 #[test]
 fn every_row_has_its_test_and_every_test_its_row() {
-    let text = std::fs::read_to_string(document()).unwrap();
-    let mut told: Vec<String> = rows(&text).map(|line| id_of(line).to_owned()).collect();
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/redis/faults");
+    let mut told: Vec<String> = TABLE.told().iter().map(|row| id(row).to_owned()).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/redis/faults");
     let mut tested = Vec::new();
     for file in std::fs::read_dir(folder).unwrap() {
         let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
@@ -128,15 +85,7 @@ fn every_row_has_its_test_and_every_test_its_row() {
 }
 
 #[test]
-fn a_row_is_replaced_in_its_place_and_its_time_is_not_compared() {
-    let text = format!("a\n{BEGIN}\n{HEAD}| R01 | x | y | z | 1.0 s |\n{END}\nb\n");
-    let more = with_line(&text, "| R03 | x | y | z | – |");
-    let more = with_line(&more, "| R02 | x | y | z | – |");
-    let ids: Vec<&str> = rows(&more).map(id_of).collect();
-    assert_eq!(ids, ["R01", "R02", "R03"]);
-    assert_eq!(with_line(&more, "| R02 | x | y | z | – |"), more);
-    assert_eq!(untimed("| R01 | x | y | z | 1.0 s |"), untimed("| R01 | x | y | z | 2.0 s |"));
-    assert_ne!(untimed("| R01 | x | y | z | 1 |"), untimed("| R01 | x | y | other | 1 |"));
+fn times_are_told_as_exactly_as_they_are_true() {
     let times = [20, 99, 100, 1_449, 1_450].map(|ms| told(Duration::from_millis(ms)));
     assert_eq!(times, ["< 0.1 s", "< 0.1 s", "0.1 s", "1.4 s", "1.5 s"]);
 }

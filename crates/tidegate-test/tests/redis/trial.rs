@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use tidegate_core::{Clock as _, StoreError, Timestamp};
 use tidegate_engine::SystemClock;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::{RunningServer, wait};
 
 use crate::node::{Node, Outcome, PATIENT};
 use crate::place;
@@ -92,7 +92,7 @@ impl Trial {
         let (begin, seen) = (self.clock.now(), self.seen.clone());
         let calls = async {
             while self.call().await.is_err() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
+                wait::pause(Duration::from_millis(5)).await;
             }
         };
         let recovered = tokio::time::timeout(AT_MOST, calls).await;
@@ -111,7 +111,7 @@ impl Trial {
 
     /// P70–P72: what was told is counted, nothing is counted that nobody asked for, all limits have
     /// counted the same, and nothing stays for ever.
-    pub(crate) async fn balances(&self, url: &str, servers: &[&Server]) {
+    pub(crate) async fn balances(&self, url: &str, servers: &[&RunningServer]) {
         let fresh = Node::new(url, PATIENT);
         let counted = fresh.counted(ORG).await;
         assert!(counted.iter().all(|count| *count == counted[0]), "all or nothing: {counted:?}");

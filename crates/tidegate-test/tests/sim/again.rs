@@ -2,7 +2,7 @@
 //! has forgotten.
 
 use tidegate_core::{Cause, Mode};
-use tidegate_test::sim::trace::{Answer, By, Counters, OpKind, Outcome, What};
+use tidegate_test::sim::trace::{Counters, OpKind, RequestAnswer, StoreErrand, StoreOutcome, What};
 
 use crate::bad::Bad;
 use crate::trace::{API, LOGIN, OTP, SECOND, Trace, admitted, denied, who};
@@ -20,19 +20,19 @@ pub(crate) const TABLE: &[(&str, &str, Bad)] = &[
         let mut trace = Trace::proven(API);
         let request = trace.ask(who(1));
         for _ in 0..7 {
-            let op = trace.sent(By::Request(request), OpKind::Charge);
-            trace.done(op, Outcome::Stale);
+            let op = trace.sent(StoreErrand::Request(request), OpKind::Charge);
+            trace.done(op, StoreOutcome::Stale);
         }
         trace
     }),
     ("P12", "periods are sent again when it is too late", || {
         let mut trace = Trace::proven(API);
         let request = trace.ask(who(1));
-        let op = trace.sent(By::Request(request), OpKind::Charge);
+        let op = trace.sent(StoreErrand::Request(request), OpKind::Charge);
         trace.at += 100_000;
-        trace.done(op, Outcome::Stale);
+        trace.done(op, StoreOutcome::Stale);
         trace.suspected(Mode::FailOpen);
-        trace.sent(By::Request(request), OpKind::Charge);
+        trace.sent(StoreErrand::Request(request), OpKind::Charge);
         trace
     }),
     ("P47", "an operator's block that is forgotten", || {
@@ -42,7 +42,7 @@ pub(crate) const TABLE: &[(&str, &str, Bad)] = &[
         let mut counters = Counters::default();
         counters.push(7, 0);
         let request = trace.ask(who(1));
-        trace.decide(request, Answer { counters, ..admitted(2) });
+        trace.decide(request, RequestAnswer { counters, ..admitted(2) });
         trace
     }),
     ("P47", "a block that an operator has lifted", || {
@@ -54,19 +54,19 @@ pub(crate) const TABLE: &[(&str, &str, Bad)] = &[
         counters.push(7, 0);
         let request = trace.ask(who(1));
         let blocked =
-            Answer { counters, block: Some(None), ..denied(Mode::Degraded, 900 * SECOND) };
+            RequestAnswer { counters, block: Some(None), ..denied(Mode::Degraded, 900 * SECOND) };
         trace.decide(request, blocked);
         trace
     }),
     ("P52", "an operator's verb is sent to a store that is not asked", || {
         let mut trace = Trace::degraded(LOGIN);
-        trace.sent(By::Operator, OpKind::Amend);
+        trace.sent(StoreErrand::Operator, OpKind::Amend);
         trace
     }),
     ("P52", "blocks are listed while one of their policies does not ask", || {
         let mut trace = Trace::degraded(OTP);
         trace.policy = LOGIN;
-        trace.sent(By::Operator, OpKind::List);
+        trace.sent(StoreErrand::Operator, OpKind::List);
         trace
     }),
     ("P75", "more than the quota of an hour from a store that forgot nothing", || {

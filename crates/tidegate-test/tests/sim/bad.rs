@@ -1,7 +1,9 @@
 //! Traces that break one property each: a check that cannot fail checks nothing.
 
 use tidegate_core::{Alarm, Cause, Level, Mode, Signal, Span, Standing, Timestamp};
-use tidegate_test::sim::trace::{Answer, By, Counters, OpKind, Outcome, Truth, What, Who};
+use tidegate_test::sim::trace::{
+    Counters, OpKind, RequestAnswer, SimClient, StoreErrand, StoreOutcome, Truth, What,
+};
 
 use crate::again;
 use crate::trace::{
@@ -20,7 +22,7 @@ const TABLE: &[(&str, &str, Bad)] = &[
     }),
     ("P01", "a change that goes where it cannot", || {
         let mut trace = Trace::of(LOGIN);
-        trace.probe(Outcome::Good);
+        trace.probe(StoreOutcome::Good);
         trace.change(Cause::Proven, Mode::Degraded);
         trace
     }),
@@ -28,7 +30,7 @@ const TABLE: &[(&str, &str, Bad)] = &[
         let mut trace = Trace::proven(LOGIN);
         let request = trace.fails();
         trace.suspected(Mode::FailClosed);
-        trace.decide(request, Answer { mode: Mode::Normal, ..admitted(0) });
+        trace.decide(request, RequestAnswer { mode: Mode::Normal, ..admitted(0) });
         trace
     }),
     ("P09", "decided late", || {
@@ -48,26 +50,26 @@ const TABLE: &[(&str, &str, Bad)] = &[
     ("P11", "denied without a wait", || {
         let mut trace = Trace::of(LOGIN);
         let request = trace.fails();
-        trace.decide(request, Answer { wait: None, ..denied(Mode::FailClosed, 0) });
+        trace.decide(request, RequestAnswer { wait: None, ..denied(Mode::FailClosed, 0) });
         trace
     }),
     ("P12", "the store is asked twice", || {
         let mut trace = Trace::proven(API);
         let request = trace.fails();
-        trace.sent(By::Request(request), OpKind::Charge);
+        trace.sent(StoreErrand::Request(request), OpKind::Charge);
         trace
     }),
     ("P13", "admitted although the store has failed", || {
         let mut trace = Trace::of(OTP);
         let request = trace.fails();
-        let answer = Answer { mode: Mode::FailClosed, left: None, ..admitted(0) };
+        let answer = RequestAnswer { mode: Mode::FailClosed, left: None, ..admitted(0) };
         trace.decide(request, answer);
         trace
     }),
     ("P13", "admitted where nothing passes", || {
         let mut trace = Trace::degraded(ADMIN);
         let request = trace.ask(who(1));
-        trace.decide(request, Answer { mode: Mode::FailClosed, left: None, ..admitted(0) });
+        trace.decide(request, RequestAnswer { mode: Mode::FailClosed, left: None, ..admitted(0) });
         trace
     }),
     ("P14", "closed for longer than ten seconds", || {
@@ -117,7 +119,7 @@ const TABLE: &[(&str, &str, Bad)] = &[
         let mut trace = Trace::degraded(LOGIN);
         for account in 0..=20 {
             let left = 2.min(19 - account.min(19));
-            trace.admit(Who { account: Some(account), ..who(1) }, left);
+            trace.admit(SimClient { account: Some(account), ..who(1) }, left);
         }
         trace
     }),
@@ -130,7 +132,7 @@ const TABLE: &[(&str, &str, Bad)] = &[
         let mut trace = Trace::degraded(OTP);
         for account in 0..=10 {
             let left = 1.min(9 - account.min(9));
-            trace.admit(Who { account: Some(account), ..who(1) }, left);
+            trace.admit(SimClient { account: Some(account), ..who(1) }, left);
         }
         trace
     }),
@@ -155,35 +157,35 @@ const TABLE: &[(&str, &str, Bad)] = &[
     ("P39", "refused by account where accounts do not count", || {
         let mut trace = Trace::degraded(API);
         (0..60).rev().for_each(|left| trace.admit(who(1), left));
-        trace.refuse(Who { account: Some(1), ..who(2) }, SECOND);
+        trace.refuse(SimClient { account: Some(1), ..who(2) }, SECOND);
         trace
     }),
     ("P41", "a block of the third level", || {
         let mut trace = Trace::degraded(LOGIN);
         let request = trace.ask(who(1));
         let block = Some(Some(Level::L3));
-        trace.decide(request, Answer { block, ..denied(Mode::Degraded, SECOND) });
+        trace.decide(request, RequestAnswer { block, ..denied(Mode::Degraded, SECOND) });
         trace
     }),
     ("P47", "a block that is forgotten", || {
         let mut trace = blocked();
         let request = trace.ask(who(1));
-        trace.decide(request, Answer { counters: counters(0), ..admitted(2) });
+        trace.decide(request, RequestAnswer { counters: counters(0), ..admitted(2) });
         trace
     }),
     ("P47", "a block that does not end", || {
         let mut trace = blocked();
         trace.at += 60 * SECOND;
         let request = trace.ask(who(1));
-        let answer = Answer { block: Some(None), ..denied(Mode::Degraded, SECOND) };
-        trace.decide(request, Answer { counters: counters(0), ..answer });
+        let answer = RequestAnswer { block: Some(None), ..denied(Mode::Degraded, SECOND) };
+        trace.decide(request, RequestAnswer { counters: counters(0), ..answer });
         trace
     }),
     ("P48", "two failures are not three", || {
         let mut trace = Trace::proven(LOGIN);
-        trace.probe(Outcome::Failed);
+        trace.probe(StoreOutcome::Failed);
         trace.suspected(Mode::FailClosed);
-        trace.probe(Outcome::Failed);
+        trace.probe(StoreOutcome::Failed);
         trace.change(Cause::Tripped, Mode::Degraded);
         trace
     }),
@@ -191,7 +193,7 @@ const TABLE: &[(&str, &str, Bad)] = &[
         let mut trace = Trace::of(LOGIN);
         [0, 5 * SECOND, 5 * SECOND + 1].into_iter().for_each(|pause| {
             trace.at += pause;
-            trace.probe(Outcome::Failed);
+            trace.probe(StoreOutcome::Failed);
         });
         trace.change(Cause::Tripped, Mode::Degraded);
         trace
@@ -199,14 +201,14 @@ const TABLE: &[(&str, &str, Bad)] = &[
     ("P52", "a charge while the store is not asked", || {
         let mut trace = Trace::degraded(API);
         let request = trace.ask(who(1));
-        trace.sent(By::Request(request), OpKind::Charge);
+        trace.sent(StoreErrand::Request(request), OpKind::Charge);
         trace
     }),
     ("P52", "probes too close to each other", || {
         let mut trace = Trace::degraded(API);
         trace.probes(5);
         trace.at += 5 * SECOND - 1;
-        trace.probe(Outcome::Good);
+        trace.probe(StoreOutcome::Good);
         trace
     }),
     ("P53", "a stay too short", || {
@@ -218,7 +220,7 @@ const TABLE: &[(&str, &str, Bad)] = &[
         let mut trace = Trace::degraded(LOGIN);
         trace.probes(200);
         trace.at += 5 * SECOND;
-        trace.probe(Outcome::Failed);
+        trace.probe(StoreOutcome::Failed);
         trace.recover(115);
         trace
     }),
@@ -256,19 +258,19 @@ const TABLE: &[(&str, &str, Bad)] = &[
     }),
     ("P48", "a late answer that counts", || {
         let mut trace = Trace::proven(LOGIN);
-        let late = trace.sent(By::Probe, OpKind::Probe);
+        let late = trace.sent(StoreErrand::Probe, OpKind::Probe);
         trace.trip(Cause::Tripped);
         trace.recover(300);
-        trace.probe(Outcome::Failed);
+        trace.probe(StoreOutcome::Failed);
         trace.suspected(Mode::FailClosed);
-        trace.probe(Outcome::Failed);
-        trace.done(late, Outcome::Failed);
+        trace.probe(StoreOutcome::Failed);
+        trace.done(late, StoreOutcome::Failed);
         trace.change(Cause::Tripped, Mode::Degraded);
         trace
     }),
     ("P59", "a signal of another time", || {
         let mut trace = Trace::proven(LOGIN);
-        trace.probe(Outcome::Failed);
+        trace.probe(StoreOutcome::Failed);
         trace.push(What::Told(Signal::Suspected { mode: Mode::FailClosed, at: Timestamp::MAX }));
         trace
     }),
@@ -310,21 +312,21 @@ const TABLE: &[(&str, &str, Bad)] = &[
     }),
     ("P79", "a change that nobody is told", || {
         let mut trace = Trace::of(LOGIN);
-        (0..3).for_each(|_| trace.probe(Outcome::Failed));
+        (0..3).for_each(|_| trace.probe(StoreOutcome::Failed));
         trace.at += 1;
         trace.finish();
         trace
     }),
     ("P79", "a refusal that nobody is told", || {
         let mut trace = Trace::of(LOGIN);
-        trace.probe(Outcome::Refused);
+        trace.probe(StoreOutcome::Refused);
         trace.at += 1;
         trace.finish();
         trace
     }),
     ("P79", "a refusal that is told twice", || {
         let mut trace = Trace::of(LOGIN);
-        trace.probe(Outcome::Refused);
+        trace.probe(StoreOutcome::Refused);
         let at = Timestamp::from_micros(trace.at);
         (0..2).for_each(|_| trace.push(What::Told(Signal::Refused { at })));
         trace
@@ -381,7 +383,7 @@ const TABLE: &[(&str, &str, Bad)] = &[
     ("A35", "let in, and nobody was told", || {
         let mut trace = Trace::prolonged(ADMIN);
         let request = trace.ask(who(1));
-        trace.decide(request, Answer { alarm: Some(Alarm::Reopened), ..admitted(1) });
+        trace.decide(request, RequestAnswer { alarm: Some(Alarm::Reopened), ..admitted(1) });
         trace
     }),
     ("A35", "let in without the alarm", || {
@@ -425,10 +427,10 @@ const STANDS: Standing = Standing {
 fn blocked() -> Trace {
     let mut trace = Trace::proven(LOGIN);
     let request = trace.ask(who(1));
-    let op = trace.sent(By::Request(request), OpKind::Charge);
-    trace.done(op, Outcome::Good);
+    let op = trace.sent(StoreErrand::Request(request), OpKind::Charge);
+    trace.done(op, StoreOutcome::Good);
     let answer = denied(Mode::Normal, 60 * SECOND);
-    trace.decide(request, Answer { counters: counters(60 * SECOND), ..answer });
+    trace.decide(request, RequestAnswer { counters: counters(60 * SECOND), ..answer });
     trace.trip(Cause::Tripped);
     trace
 }

@@ -9,19 +9,22 @@
 
 mod again;
 mod bad;
+mod breakers;
 mod trace;
 
-use tidegate_test::sim::adversary::{Goal, Move, play};
+use tidegate_test::sim::adversary::{AdversaryMove, Goal, play};
 use tidegate_test::sim::shrink::{shrink, shrink_by};
-use tidegate_test::sim::{Figures, Schedule, Step, Variant, World, logs, run, run_and_compare};
+use tidegate_test::sim::{
+    RunFigures, Schedule, SimStep, Variant, World, logs, run, run_and_compare,
+};
 
 /// Runs seeds from one to before another, and says what to do about one that fails.
 fn seeds(
     from: u64,
     to: u64,
-    how: fn(&Schedule) -> Result<Figures, tidegate_test::sim::checks::Broken>,
-) -> Figures {
-    let mut sum = Figures::default();
+    how: fn(&Schedule) -> Result<RunFigures, tidegate_test::sim::checks::Broken>,
+) -> RunFigures {
+    let mut sum = RunFigures::default();
     for seed in from..to {
         let schedule = Schedule::of(seed);
         match how(&schedule) {
@@ -79,18 +82,18 @@ fn p44_more_keys_than_are_counted_alone_lose_no_count() {
     let victim = Client { account: Some(1), prefix: Some(2), agent: None, vouched: false };
     let crowd = Client { account: Some(1_000), prefix: Some(1_000), ..victim };
     let mut world = World::new(1, 1, Variant::default());
-    let flood = |count, client, over| Step::Flood { node: 0, policy: 0, count, over, client };
+    let flood = |count, client, over| SimStep::Flood { node: 0, policy: 0, count, over, client };
     for step in [
-        Step::Break { nodes: 1, policies: 1, fault: Fault::of(Way::Unavailable) },
-        Step::Wait(20_000_000),
+        SimStep::Break { nodes: 1, policies: 1, fault: Fault::of(Way::Unavailable) },
+        SimStep::Wait(20_000_000),
         flood(2, victim, Over::Nothing),
         flood(17_000, crowd, Over::Both),
         // One more for the victim and no other, whoever else there is; and nobody gets four.
         flood(3, victim, Over::Nothing),
         flood(3, crowd, Over::Nothing),
-        Step::Wait(599_000_000),
+        SimStep::Wait(599_000_000),
         flood(2_000, crowd, Over::Both),
-        Step::Wait(1_000_001),
+        SimStep::Wait(1_000_001),
         flood(4, victim, Over::Nothing),
     ] {
         world.step(&step).unwrap();
@@ -101,10 +104,10 @@ fn p44_more_keys_than_are_counted_alone_lose_no_count() {
 #[test]
 fn t25_p66_p39_p64_what_brings_a_store_down_most_often_gets_no_more_than_promised() {
     for (moves, goal) in [
-        (vec![Move { down: 11, up: 300 }; 12], Goal::Harvest),
-        (vec![Move { down: 310, up: 60 }; 10], Goal::Harvest),
-        (vec![Move { down: 11, up: 300 }; 12], Goal::Lockout),
-        (vec![Move { down: 70, up: 590 }; 6], Goal::Lockout),
+        (vec![AdversaryMove { down: 11, up: 300 }; 12], Goal::Harvest),
+        (vec![AdversaryMove { down: 310, up: 60 }; 10], Goal::Harvest),
+        (vec![AdversaryMove { down: 11, up: 300 }; 12], Goal::Lockout),
+        (vec![AdversaryMove { down: 70, up: 590 }; 6], Goal::Lockout),
     ] {
         // A store that is unavailable, and one that stalls.
         for seed in [2, 3] {
@@ -118,7 +121,7 @@ fn t25_p66_p39_p64_what_brings_a_store_down_most_often_gets_no_more_than_promise
 #[test]
 fn a_failing_schedule_is_cut_down_to_what_fails() {
     use tidegate_test::sim::checks::Broken;
-    let (cause, effect) = (Step::Wait(12_345), Step::Wait(54_321));
+    let (cause, effect) = (SimStep::Wait(12_345), SimStep::Wait(54_321));
     let mut schedule = Schedule::of(3);
     schedule.steps.truncate(40);
     schedule.steps.insert(7, cause);
@@ -130,7 +133,7 @@ fn a_failing_schedule_is_cut_down_to_what_fails() {
         match (place(&cause), place(&effect)) {
             (Some(first), Some(then)) if first < then => Err(broken("P24")),
             (_, Some(_)) => Err(broken("P25")),
-            _ => Ok(Figures::default()),
+            _ => Ok(RunFigures::default()),
         }
     };
     let failing = shrink_by(run, schedule, Broken { why: "at first".into(), ..broken("P24") });

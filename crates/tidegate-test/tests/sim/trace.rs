@@ -2,7 +2,9 @@
 
 use tidegate_core::{Alarm, Cause, Mode, Signal, Standing, Timestamp, Transition};
 use tidegate_test::sim::checks::{Broken, Checks};
-use tidegate_test::sim::trace::{Answer, By, Counters, OpKind, Outcome, Record, Truth, What, Who};
+use tidegate_test::sim::trace::{
+    Counters, Observation, OpKind, RequestAnswer, SimClient, StoreErrand, StoreOutcome, Truth, What,
+};
 use tidegate_test::sim::{QUOTA, laws};
 
 pub(crate) const SECOND: u64 = 1_000_000;
@@ -43,7 +45,7 @@ impl Trace {
     /// One whose store has answered.
     pub(crate) fn proven(policy: u8) -> Self {
         let mut trace = Self::of(policy);
-        trace.probe(Outcome::Good);
+        trace.probe(StoreOutcome::Good);
         trace.change(Cause::Proven, Mode::Normal);
         trace
     }
@@ -82,7 +84,7 @@ impl Trace {
     }
 
     pub(crate) fn push(&mut self, what: What) {
-        let record = Record { at: self.at, node: 0, policy: self.policy, what };
+        let record = Observation { at: self.at, node: 0, policy: self.policy, what };
         if self.broken.is_none() {
             self.broken = self.checks.push(&record).err();
         }
@@ -94,18 +96,18 @@ impl Trace {
         }
     }
 
-    pub(crate) fn sent(&mut self, by: By, kind: OpKind) -> u32 {
+    pub(crate) fn sent(&mut self, by: StoreErrand, kind: OpKind) -> u32 {
         self.numbers += 1;
         self.push(What::Sent { op: self.numbers, by, kind });
         self.numbers
     }
 
-    pub(crate) fn done(&mut self, op: u32, outcome: Outcome) {
+    pub(crate) fn done(&mut self, op: u32, outcome: StoreOutcome) {
         self.push(What::Done { op, outcome });
     }
 
-    pub(crate) fn probe(&mut self, outcome: Outcome) {
-        let op = self.sent(By::Probe, OpKind::Probe);
+    pub(crate) fn probe(&mut self, outcome: StoreOutcome) {
+        let op = self.sent(StoreErrand::Probe, OpKind::Probe);
         self.done(op, outcome);
     }
 
@@ -122,31 +124,31 @@ impl Trace {
         self.push(What::Told(Signal::Suspected { mode, at }));
     }
 
-    pub(crate) fn ask(&mut self, who: Who) -> u32 {
+    pub(crate) fn ask(&mut self, who: SimClient) -> u32 {
         self.numbers += 1;
         self.push(What::Asked { request: self.numbers, who, counted: true });
         self.numbers
     }
 
-    pub(crate) fn decide(&mut self, request: u32, answer: Answer) {
-        let Answer { mode, admitted, .. } = answer;
+    pub(crate) fn decide(&mut self, request: u32, answer: RequestAnswer) {
+        let RequestAnswer { mode, admitted, .. } = answer;
         self.push(What::Observed { mode, admitted });
         self.push(What::Decided { request, answer });
     }
 
     /// A request that the store admits and counts.
-    pub(crate) fn charged(&mut self, who: Who) {
+    pub(crate) fn charged(&mut self, who: SimClient) {
         let request = self.ask(who);
-        let op = self.sent(By::Request(request), OpKind::Charge);
-        self.done(op, Outcome::Good);
-        self.decide(request, Answer { mode: Mode::Normal, left: None, ..admitted(0) });
+        let op = self.sent(StoreErrand::Request(request), OpKind::Charge);
+        self.done(op, StoreOutcome::Good);
+        self.decide(request, RequestAnswer { mode: Mode::Normal, left: None, ..admitted(0) });
     }
 
     /// A request that the store fails, up to its decision.
     pub(crate) fn fails(&mut self) -> u32 {
         let request = self.ask(who(90));
-        let op = self.sent(By::Request(request), OpKind::Charge);
-        self.done(op, Outcome::Failed);
+        let op = self.sent(StoreErrand::Request(request), OpKind::Charge);
+        self.done(op, StoreOutcome::Failed);
         request
     }
 
@@ -159,8 +161,8 @@ impl Trace {
     /// Three failures, and what follows.
     pub(crate) fn trip(&mut self, cause: Cause) {
         for number in 0..3 {
-            let op = self.sent(By::Probe, OpKind::Probe);
-            self.done(op, Outcome::Failed);
+            let op = self.sent(StoreErrand::Probe, OpKind::Probe);
+            self.done(op, StoreOutcome::Failed);
             if number == 0 {
                 self.suspected(self.primary());
             }
@@ -178,19 +180,19 @@ impl Trace {
     pub(crate) fn probes(&mut self, seconds: u64) {
         for _ in 0..seconds / 5 {
             self.at += 5 * SECOND;
-            self.probe(Outcome::Good);
+            self.probe(StoreOutcome::Good);
         }
     }
 
     /// A request that local caps admit, with so many left.
-    pub(crate) fn admit(&mut self, who: Who, left: u64) {
+    pub(crate) fn admit(&mut self, who: SimClient, left: u64) {
         let request = self.ask(who);
         self.decide(request, admitted(left));
     }
 
-    pub(crate) fn refuse(&mut self, who: Who, wait: u64) {
+    pub(crate) fn refuse(&mut self, who: SimClient, wait: u64) {
         let request = self.ask(who);
-        self.decide(request, Answer { left: Some(0), ..denied(Mode::Degraded, wait) });
+        self.decide(request, RequestAnswer { left: Some(0), ..denied(Mode::Degraded, wait) });
     }
 
     pub(crate) fn truth(&mut self, truth: Truth) {
@@ -210,20 +212,20 @@ impl Trace {
     }
 }
 
-pub(crate) fn who(number: u64) -> Who {
-    Who { account: Some(number), prefix: Some(number), agent: Some(1) }
+pub(crate) fn who(number: u64) -> SimClient {
+    SimClient { account: Some(number), prefix: Some(number), agent: Some(1) }
 }
 
-pub(crate) fn denied(mode: Mode, wait: u64) -> Answer {
-    Answer { admitted: false, wait: Some(wait), left: None, mode, ..admitted(0) }
+pub(crate) fn denied(mode: Mode, wait: u64) -> RequestAnswer {
+    RequestAnswer { admitted: false, wait: Some(wait), left: None, mode, ..admitted(0) }
 }
 
-pub(crate) fn flapped(wait: u64) -> Answer {
-    Answer { alarm: Some(Alarm::Flapped), ..denied(Mode::FailClosed, wait) }
+pub(crate) fn flapped(wait: u64) -> RequestAnswer {
+    RequestAnswer { alarm: Some(Alarm::Flapped), ..denied(Mode::FailClosed, wait) }
 }
 
-pub(crate) fn admitted(left: u64) -> Answer {
-    Answer {
+pub(crate) fn admitted(left: u64) -> RequestAnswer {
+    RequestAnswer {
         mode: Mode::Degraded,
         admitted: true,
         wait: None,

@@ -19,8 +19,10 @@ mod markers;
 mod members;
 mod modules;
 mod purity;
+mod signatures;
 mod size;
 mod tree;
+mod words;
 
 /// Fails with every complaint at once.
 #[track_caller]

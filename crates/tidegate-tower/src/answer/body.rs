@@ -2,18 +2,22 @@
 //!
 //! Each is made by serde from a struct, so that no name or id can break out of its quotes.
 
+use std::collections::BTreeMap;
+
+use http::HeaderValue;
 use serde::Serialize;
+use tidegate_core::Span;
 
 use super::code::Code;
 use super::compact::{ErrorCode, ErrorResponse};
 use super::figures::Figures;
 use super::is_about_identity;
+use super::problem::{JSON, MEDIA_TYPE, Problem};
 use super::profile::{BodyProfile, Profile};
 use super::refusal::Refused;
 
 /// The facts that a refusal tells, before they are put into one of the forms of a body.
 pub(super) struct Told<'a> {
-    code: Code,
     /// Whether the policy guards identity (login, OTP, auth, step-up); the body then tells less.
     attempts: bool,
     message: String,
@@ -48,30 +52,12 @@ struct Numbers {
 }
 
 #[derive(Serialize)]
-struct Envelope<'a> {
-    error: Enveloped<'a>,
-}
-
-#[derive(Serialize)]
 struct Enveloped<'a> {
     code: &'static str,
     message: &'a str,
     details: &'a Details<'a>,
     request_id: &'a str,
     timestamp: String,
-}
-
-#[derive(Serialize)]
-struct Problem<'a> {
-    r#type: &'static str,
-    title: &'static str,
-    status: u16,
-    detail: &'a str,
-    code: &'static str,
-    request_id: &'a str,
-    timestamp: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry_after: Option<u64>,
 }
 
 // === impl Told ===
@@ -98,7 +84,7 @@ impl<'a> Told<'a> {
         }
         let hopeless = figures.is_some_and(Figures::is_hopeless);
         let message = message(refused.code, attempts, retry_after, hopeless);
-        Self { code: refused.code, attempts, message, details, refused }
+        Self { attempts, message, details, refused }
     }
 
     /// The sentence or two that tell a person what happened.
@@ -107,41 +93,36 @@ impl<'a> Told<'a> {
     }
 
     /// The media type and the bytes of the body in this form.
-    pub(super) fn body(&self, profile: BodyProfile) -> (&'static str, Vec<u8>) {
+    pub(super) fn body(&self, profile: BodyProfile) -> (HeaderValue, Vec<u8>) {
         match profile {
-            BodyProfile::Problem => ("application/problem+json", json(&self.problem())),
-            BodyProfile::Envelope => ("application/json", json(&self.envelope())),
-            BodyProfile::Compact => ("application/json", self.compact().to_json()),
+            BodyProfile::Problem => (MEDIA_TYPE, self.problem().to_json()),
+            BodyProfile::Envelope => (JSON, json(&BTreeMap::from([("error", self.enveloped())]))),
+            BodyProfile::Compact => (JSON, self.compact().to_json()),
         }
     }
 
-    fn envelope(&self) -> Envelope<'_> {
-        Envelope {
-            error: Enveloped {
-                code: self.code.name(),
-                message: &self.message,
-                details: &self.details,
-                request_id: self.refused.request_id.as_str(),
-                timestamp: self.refused.at.rfc3339().to_string(),
-            },
-        }
-    }
-
-    fn problem(&self) -> Problem<'_> {
-        Problem {
-            r#type: self.code.urn(),
-            title: self.code.title(),
-            status: self.code.status().as_u16(),
-            detail: &self.message,
-            code: self.code.name(),
+    fn enveloped(&self) -> Enveloped<'_> {
+        Enveloped {
+            code: self.refused.code.name(),
+            message: &self.message,
+            details: &self.details,
             request_id: self.refused.request_id.as_str(),
             timestamp: self.refused.at.rfc3339().to_string(),
-            retry_after: self.details.retry_after,
+        }
+    }
+
+    fn problem(&self) -> Problem {
+        let problem = self.refused.code.problem(self.message.clone());
+        let problem = problem.with_status(self.refused.status);
+        let problem = problem.of_request(self.refused.request_id, self.refused.at);
+        match self.details.retry_after {
+            Some(seconds) => problem.retry_after(Span::from_secs(seconds)),
+            None => problem,
         }
     }
 
     fn compact(&self) -> ErrorResponse {
-        let response = ErrorResponse::new(ErrorCode::of(self.code, self.attempts))
+        let response = ErrorResponse::new(ErrorCode::of(self.refused.code, self.attempts))
             .with_message(self.message.as_str())
             .with_request(self.refused.request_id, self.refused.at);
         match self.details.retry_after {

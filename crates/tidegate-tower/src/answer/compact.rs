@@ -1,37 +1,56 @@
 //! An error that is a response: status, headers and a compact body.
 
-use core::fmt;
-
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http::header::RETRY_AFTER;
 use http::{HeaderValue, Response, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
 use tidegate_core::Timestamp;
 
 use super::code::Code;
+use super::problem::{JSON, whole};
 use crate::request_id::RequestId;
 
-/// The reason for an error, for clients that branch on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ErrorCode {
+/// Makes the enum and the constants of its variants from one table: the status and the usual message.
+macro_rules! error_codes {
+    ($($(#[$about:meta])* $Code:ident = $status:ident, $message:literal;)*) => {
+        /// The reason for an error, for clients that branch on it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ErrorCode {
+            $($(#[$about])* $Code,)*
+        }
+
+        impl ErrorCode {
+            /// The name used in bodies, the HTTP status and the usual message.
+            const fn row(self) -> (&'static str, StatusCode, &'static str) {
+                match self {
+                    $(Self::$Code => (stringify!($Code), StatusCode::$status, $message),)*
+                }
+            }
+        }
+    };
+}
+
+error_codes! {
     /// Too many attempts at something about identity: a login, a verification.
-    TooManyAttempts,
+    TooManyAttempts = TOO_MANY_REQUESTS, "Too many attempts.";
     /// Too many requests of any other kind.
-    RateLimited,
+    RateLimited = TOO_MANY_REQUESTS, "Too many requests.";
     /// Whether the request may pass cannot be found out now.
-    ServiceUnavailable,
+    ServiceUnavailable =
+        SERVICE_UNAVAILABLE, "This cannot be checked right now. Try again later.";
     /// The request itself cannot be understood.
-    BadRequest,
+    BadRequest = BAD_REQUEST, "This request cannot be understood.";
     /// The request needs authentication.
-    Unauthorized,
+    Unauthorized = UNAUTHORIZED, "This request needs authentication.";
     /// The caller is known, but may not do this.
-    Forbidden,
+    Forbidden = FORBIDDEN, "This request is not allowed.";
     /// A fault of the server itself.
-    InternalServerError,
+    InternalServerError = INTERNAL_SERVER_ERROR, "Something went wrong.";
 }
 
 /// An error that can be sent as a response: a status, header fields and a compact body.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct ErrorResponse {
     code: ErrorCode,
     message: String,
@@ -41,12 +60,8 @@ pub struct ErrorResponse {
     request: Option<(RequestId, Timestamp)>,
 }
 
-/// The kind of build that answers: details are told by debug builds only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Build {
-    Debug,
-    Release,
-}
+/// Whether details are told: by debug builds only.
+const TELLS_DETAILS: bool = cfg!(debug_assertions);
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -71,57 +86,28 @@ struct Context<'a> {
 
 impl ErrorCode {
     /// The compact code for a refusal by a layer; `attempts` says that the policy guards identity.
-    pub(super) const fn of(code: Code, attempts: bool) -> Self {
-        match code {
-            Code::RateLimitExceeded | Code::EnforcementDegraded if attempts => {
-                Self::TooManyAttempts
-            }
-            Code::RateLimitExceeded | Code::EnforcementDegraded => Self::RateLimited,
-            Code::Unavailable | Code::Overloaded => Self::ServiceUnavailable,
-            Code::InsufficientScope => Self::Forbidden,
-            Code::AuthenticationRequired => Self::Unauthorized,
-            Code::InvalidPath => Self::BadRequest,
-            Code::Misconfigured => Self::InternalServerError,
+    pub(super) fn of(code: Code, attempts: bool) -> Self {
+        match code.status() {
+            StatusCode::TOO_MANY_REQUESTS if attempts => Self::TooManyAttempts,
+            StatusCode::TOO_MANY_REQUESTS => Self::RateLimited,
+            StatusCode::SERVICE_UNAVAILABLE => Self::ServiceUnavailable,
+            StatusCode::FORBIDDEN => Self::Forbidden,
+            StatusCode::UNAUTHORIZED => Self::Unauthorized,
+            StatusCode::INTERNAL_SERVER_ERROR => Self::InternalServerError,
+            _ => Self::BadRequest,
         }
     }
 
     /// The name used in bodies.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::TooManyAttempts => "TooManyAttempts",
-            Self::RateLimited => "RateLimited",
-            Self::ServiceUnavailable => "ServiceUnavailable",
-            Self::BadRequest => "BadRequest",
-            Self::Unauthorized => "Unauthorized",
-            Self::Forbidden => "Forbidden",
-            Self::InternalServerError => "InternalServerError",
-        }
+        self.row().0
     }
 
     /// The HTTP status that this code is answered with.
     #[must_use]
     pub const fn status(self) -> StatusCode {
-        match self {
-            Self::TooManyAttempts | Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-            Self::ServiceUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-            Self::BadRequest => StatusCode::BAD_REQUEST,
-            Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::InternalServerError => StatusCode::INTERNAL_SERVER_ERROR,
-        }
-    }
-
-    const fn message(self) -> &'static str {
-        match self {
-            Self::TooManyAttempts => "Too many attempts.",
-            Self::RateLimited => "Too many requests.",
-            Self::ServiceUnavailable => "This cannot be checked right now. Try again later.",
-            Self::BadRequest => "This request cannot be understood.",
-            Self::Unauthorized => "This request needs authentication.",
-            Self::Forbidden => "This request is not allowed.",
-            Self::InternalServerError => "Something went wrong.",
-        }
+        self.row().1
     }
 }
 
@@ -131,7 +117,7 @@ impl ErrorResponse {
     /// An error with the usual message of its code.
     #[must_use]
     pub fn new(code: ErrorCode) -> Self {
-        let message = code.message().to_owned();
+        let message = code.row().2.to_owned();
         Self { code, message, retry_after: None, detail: None, request: None }
     }
 
@@ -190,19 +176,16 @@ impl ErrorResponse {
     /// The compact body, as JSON.
     #[must_use]
     pub fn body(&self) -> Value {
-        serde_json::to_value(self.form(Build::THIS)).unwrap_or_default()
+        serde_json::to_value(self.form(TELLS_DETAILS)).unwrap_or_default()
     }
 
     /// The compact body, as the bytes that are sent.
     pub(super) fn to_json(&self) -> Vec<u8> {
-        serde_json::to_vec(&self.form(Build::THIS)).unwrap_or_default()
+        serde_json::to_vec(&self.form(TELLS_DETAILS)).unwrap_or_default()
     }
 
-    fn form(&self, build: Build) -> Body<'_> {
-        let detail = match build {
-            Build::Debug => self.detail.as_deref(),
-            Build::Release => None,
-        };
+    fn form(&self, tells_details: bool) -> Body<'_> {
+        let detail = self.detail.as_deref().filter(|_| tells_details);
         Body {
             code: self.code.name(),
             message: &self.message,
@@ -213,35 +196,16 @@ impl ErrorResponse {
     }
 }
 
-impl fmt::Display for ErrorResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl core::error::Error for ErrorResponse {}
-
 impl From<ErrorResponse> for Response<String> {
     /// The error as a whole response, which any server that knows the `http` crate can send.
     fn from(error: ErrorResponse) -> Self {
-        let body = serde_json::to_string(&error.form(Build::THIS)).unwrap_or_default();
-        let mut response = Self::new(body);
-        *response.status_mut() = error.status();
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        let body = serde_json::to_string(&error.form(TELLS_DETAILS)).unwrap_or_default();
+        let mut response = whole(error.status(), JSON, body);
         if let Some(seconds) = error.retry_after {
-            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }
-}
-
-// === impl Build ===
-
-impl Build {
-    /// The kind of build that this code belongs to.
-    const THIS: Self = if cfg!(debug_assertions) { Self::Debug } else { Self::Release };
 }
 
 #[cfg(test)]
@@ -250,22 +214,22 @@ mod tests {
 
     use super::*;
 
-    fn body(build: Build) -> String {
+    fn body(tells_details: bool) -> String {
         let error =
             ErrorResponse::new(ErrorCode::ServiceUnavailable).with_detail("no route to 10.0.0.7");
-        serde_json::to_string(&error.form(build)).unwrap()
+        serde_json::to_string(&error.form(tells_details)).unwrap()
     }
 
     #[test]
     fn t40_details_are_told_by_debug_builds_and_never_by_release_builds() {
         let usual = r#""code":"ServiceUnavailable","message":"This cannot be checked right now. Try again later.""#;
         let detail = r#""context":{"detail":"no route to 10.0.0.7"}"#;
-        assert_eq!(body(Build::Debug), format!("{{{usual},{detail}}}"));
-        assert_eq!(body(Build::Release), format!(r#"{{{usual},"context":{{}}}}"#));
+        assert_eq!(body(true), format!("{{{usual},{detail}}}"));
+        assert_eq!(body(false), format!(r#"{{{usual},"context":{{}}}}"#));
     }
 
     #[test]
     fn a_build_with_debug_assertions_is_a_debug_build() {
-        assert_eq!(Build::THIS == Build::Debug, cfg!(debug_assertions));
+        assert_eq!(TELLS_DETAILS, cfg!(debug_assertions));
     }
 }

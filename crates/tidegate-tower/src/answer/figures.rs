@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tidegate_core::{
-    Cap, Decision, Explanation, Guarded, Kind, Name, Retry, Span, Timestamp, Verdict,
+    Cap, Decision, Explanation, Guarded, Name, Retry, ShapeKind, Span, Timestamp, Verdict,
 };
 
 use super::listing::{Listing, Listings};
@@ -89,7 +89,7 @@ impl Figures {
             place,
             remaining: binding.reading.remaining.max(0).unsigned_abs(),
             reset_after: self.reset_after(binding.reading.reset_after, binding.reading.wait),
-            is_quota: binding.shape.kind() == Kind::Quota,
+            is_quota: binding.shape.kind() == ShapeKind::Quota,
         }
     }
 

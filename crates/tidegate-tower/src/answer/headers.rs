@@ -39,8 +39,8 @@ const LARGEST: u64 = 999_999_999_999_999;
 /// The bytes that the fields of all families take with a few limits; most responses need no more.
 const USUAL: usize = 256;
 
-/// The number of header fields in all families together.
-const MOST: usize = 8;
+/// The most header fields in all families together: no family has more than four.
+const MOST: usize = 4 * HeaderProfile::ALL.len();
 
 /// The header fields of one response while they are written.
 struct Fields {

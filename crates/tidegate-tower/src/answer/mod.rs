@@ -3,7 +3,9 @@
 //! | you look for | it is in |
 //! |---|---|
 //! | which header fields, which body: what a host chooses | [`Profile`] |
-//! | why a request was refused | [`Code`] |
+//! | why a request was refused: every reason there is | [`Code`] |
+//! | a refusal by a decision, in the profile of a host | [`Profile::refusal`] |
+//! | problem documents (RFC 9457) | [`Problem`] |
 //! | the compact body, also for call sites of one's own | [`ErrorResponse`] |
 //!
 //! Every response has the numbers of one decision: of the layers that a request has passed, the one that
@@ -20,6 +22,7 @@ mod compact;
 mod figures;
 mod headers;
 mod listing;
+mod problem;
 mod profile;
 mod refusal;
 #[cfg(test)]
@@ -27,21 +30,16 @@ mod tests;
 
 pub use code::Code;
 pub use compact::{ErrorCode, ErrorResponse};
+pub use problem::{Problem, brief};
 pub use profile::{BodyProfile, HeaderProfile, Headers, Profile, Reset, RetryAfter};
 
 pub(crate) use figures::Figures;
 pub(crate) use listing::Listings;
-pub(crate) use refusal::Refused;
+#[cfg(feature = "serve")]
+pub(crate) use problem::{MEDIA_TYPE, whole};
+pub use refusal::Refused;
 
-use http::HeaderMap;
-use tidegate_core::{Decision, Protects};
-
-/// Writes `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` of a decision, which name no
-/// limit, and `Retry-After`: for answers that must not reveal internal names.
-pub fn write_triple(decision: &Decision<'_>, headers: &mut HeaderMap) {
-    let profile = Profile::default().headers([HeaderProfile::Triple]);
-    Figures::of(decision, None).write(&profile.retry_after(RetryAfter::Always), headers);
-}
+use tidegate_core::Protects;
 
 /// Whether a policy guards identity. A client that it refuses may be guessing, and is told less.
 const fn is_about_identity(protects: Option<Protects>) -> bool {

@@ -2,15 +2,16 @@
 
 use std::net::IpAddr;
 
-use http::header::USER_AGENT;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderValue, Uri};
-use tidegate_core::{Store, Timestamp};
+use http::{HeaderMap, HeaderValue, Response, Uri};
+use tidegate_core::Store;
 use tracing::error;
 
 use super::Gate;
-use crate::answer::Code;
+use crate::answer::{Code, Refused};
 use crate::layer::Side;
 use crate::path;
 use crate::request_id::RequestId;
@@ -25,15 +26,19 @@ const MAX_AGENT: usize = 256;
 impl<S: Store> Gate<S> {
     /// Finds out the id, trace, client and endpoint of a request, and leaves them in its extensions as a
     /// [`Visit`]. From here on its path is canonical, and a trace that cannot be read is gone.
+    /// A request of which that cannot be found out is refused.
     pub(super) fn receive(
         &self,
         head: &mut Parts,
         side: Side,
-    ) -> Result<Visit, (Code, RequestId, Timestamp)> {
+    ) -> Result<Visit, Box<Response<Bytes>>> {
         let at = self.0.clock.now();
         let request_id = self.name(&mut head.headers, side);
         let trace = TraceContext::adopt(&mut head.headers);
-        let refuse = |code| (code, request_id.clone(), at);
+        let refuse = |code| {
+            let grpc = speaks_grpc(&head.headers);
+            self.refuse_unseen(&Refused { grpc, ..Refused::new(code, &request_id, at) })
+        };
         let client = self.client(head).ok_or_else(|| refuse(Code::Misconfigured))?;
         canonicalise(&mut head.uri).map_err(|_| refuse(Code::InvalidPath))?;
         let endpoint = self.0.routes.find(&head.method, head.uri.path()).clone();
@@ -48,12 +53,7 @@ impl<S: Store> Gate<S> {
     /// a new id into the request's header; the org layer needs it only for its own records.
     fn name(&self, headers: &mut HeaderMap, side: Side) -> RequestId {
         let header = &self.0.request_id;
-        let mut named = headers.get_all(header).iter();
-        let adopted = match (named.next(), named.next()) {
-            (Some(name), None) => RequestId::adopt(name),
-            _ => None,
-        };
-        adopted.unwrap_or_else(|| {
+        RequestId::of(headers, header).unwrap_or_else(|| {
             let made = RequestId::generate();
             if side == Side::Early {
                 headers.insert(header.clone(), made.header_value());
@@ -73,6 +73,11 @@ impl<S: Store> Gate<S> {
         };
         Some(self.0.trust.client(peer, &head.headers))
     }
+}
+
+pub(super) fn speaks_grpc(headers: &HeaderMap) -> bool {
+    let declared = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    declared.is_some_and(|declared| declared.starts_with(b"application/grpc"))
 }
 
 /// The part of the user agent that counts.

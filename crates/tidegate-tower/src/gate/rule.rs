@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{HeaderMap, Method, Response};
+use http::{Method, Response};
 use tidegate_core::{
-    Case, Cost, Decision, Dimension, Fallback, Mode, Policy, Span, Store, Subject, Timestamp,
-    Verdict,
+    Case, Decision, Dimension, Fallback, Policy, Span, Store, Subject, Timestamp, Verdict,
 };
 use tidegate_engine::DecideError;
 use tracing::error;
@@ -17,8 +15,8 @@ use super::{Gate, Places, receive};
 use crate::answer::{Code, Figures, Listings, Refused};
 use crate::identity::Identity;
 use crate::layer::Side;
-use crate::outcome::Pending;
-use crate::report::{Ruled, Stage};
+use crate::outcome::PendingCharge;
+use crate::report::{Ruled, RulingStage};
 use crate::request_id::RequestId;
 use crate::visit::Visit;
 
@@ -35,7 +33,7 @@ pub(crate) enum Ruling {
 pub(crate) struct Passage {
     pub(crate) figures: Option<Figures>,
     /// The charge that is given back unless the outcome counts.
-    pub(crate) pending: Option<Pending>,
+    pub(crate) pending: Option<PendingCharge>,
     /// Whether the request passes with a lower quality of service.
     pub(crate) degraded: bool,
     /// The request id, if the early layer has to write it into the response.
@@ -45,8 +43,8 @@ pub(crate) struct Passage {
 }
 
 /// One request or job that a policy is asked about.
-pub(super) struct Asked<'a> {
-    pub(super) stage: Stage,
+pub(super) struct RulingRequest<'a> {
+    pub(super) stage: RulingStage,
     pub(super) visit: &'a Visit,
     pub(super) identity: Option<&'a Identity>,
     /// The method of the request; none for a job.
@@ -62,47 +60,30 @@ impl<S: Store> Gate<S> {
     /// Rules on a request, on this side of authentication.
     #[inline]
     pub(crate) async fn rule_on(&self, side: Side, head: &mut Parts) -> Ruling {
-        match side {
-            Side::Early => self.rule_early(head).await,
-            Side::Org => self.rule_org(head).await,
-        }
-    }
-
-    /// Rules on a request before authentication.
-    async fn rule_early(&self, head: &mut Parts) -> Ruling {
-        let grpc = speaks_grpc(&head.headers);
-        let visit = match self.receive(head, Side::Early) {
-            Ok(visit) => visit,
-            Err((code, request_id, at)) => {
-                return Ruling::Refuse(Box::new(self.refuse_unseen(code, &request_id, at, grpc)));
-            }
+        let seen = match side {
+            Side::Early => None,
+            Side::Org => head.extensions.get::<Visit>().cloned(),
         };
-        let (stage, method, since) = (Stage::Early, Some(&head.method), visit.at);
-        let asked = Asked { stage, visit: &visit, identity: None, method, grpc, since };
-        let agent = receive::agent(&head.headers);
-        self.rule(&asked, subject(&visit).agent(agent), |places| places.early, visit.endpoint.cost)
-            .await
-    }
-
-    /// Rules on a request behind authentication.
-    async fn rule_org(&self, head: &mut Parts) -> Ruling {
-        let grpc = speaks_grpc(&head.headers);
-        let seen = head.extensions.get::<Visit>().cloned();
         let since = seen.is_some().then(|| self.0.clock.now());
-        let visit = match seen.map_or_else(|| self.receive(head, Side::Org), Ok) {
+        let visit = match seen.map_or_else(|| self.receive(head, side), Ok) {
             Ok(visit) => visit,
-            Err((code, request_id, at)) => {
-                return Ruling::Refuse(Box::new(self.refuse_unseen(code, &request_id, at, grpc)));
-            }
+            Err(response) => return Ruling::Refuse(response),
         };
-        let identity = head.extensions.get::<Identity>();
-        let (stage, method) = (Stage::Org, Some(&head.method));
-        let since = since.unwrap_or(visit.at);
-        let asked = Asked { stage, visit: &visit, identity, method, grpc, since };
-        let Some(identity) = identity else { return self.rule_unknown(&asked) };
-        let agent = receive::agent(&head.headers);
-        let subject = identity.describe(subject(&visit).agent(agent));
-        self.rule_known(&asked, identity, subject, visit.endpoint.cost).await
+        let (stage, identity) = match side {
+            Side::Early => (RulingStage::Early, None),
+            Side::Org => (RulingStage::Org, head.extensions.get::<Identity>()),
+        };
+        let (method, since) = (Some(&head.method), since.unwrap_or(visit.at));
+        let grpc = receive::speaks_grpc(&head.headers);
+        let asked = RulingRequest { stage, visit: &visit, identity, method, grpc, since };
+        let subject = || subject(&visit).agent(receive::agent(&head.headers));
+        match (side, identity) {
+            (Side::Early, _) => self.rule(&asked, subject(), |places| places.early).await,
+            (Side::Org, None) => self.rule_unknown(&asked),
+            (Side::Org, Some(identity)) => {
+                self.rule_known(&asked, identity, identity.describe(subject())).await
+            }
+        }
     }
 
     /// Rules on a job that somebody wants to enqueue.
@@ -117,24 +98,22 @@ impl<S: Store> Gate<S> {
         if let Some(job) = declared {
             visit.endpoint = Arc::clone(job);
         }
-        let (stage, grpc, since) = (Stage::Enqueue, false, self.0.clock.now());
+        let (stage, grpc, since) = (RulingStage::Enqueue, false, self.0.clock.now());
         let (asker, method) = (Some(identity), None);
-        let asked = Asked { stage, visit: &visit, identity: asker, method, grpc, since };
+        let asked = RulingRequest { stage, visit: &visit, identity: asker, method, grpc, since };
         if declared.is_none() {
             error!(job, "a job that was not declared is not enqueued; declare it with its class");
             return self.refuse(&asked, Code::Misconfigured, None);
         }
-        let subject = identity.describe(subject(&visit));
-        self.rule_known(&asked, identity, subject, visit.endpoint.cost).await
+        self.rule_known(&asked, identity, identity.describe(subject(&visit))).await
     }
 
     /// Rules on a request of a known caller: the scope first, then what the caller has left.
-    pub(super) async fn rule_known(
+    async fn rule_known(
         &self,
-        asked: &Asked<'_>,
+        asked: &RulingRequest<'_>,
         identity: &Identity,
         subject: Subject<'_>,
-        cost: Cost,
     ) -> Ruling {
         let endpoint = &asked.visit.endpoint;
         if let Some(scope) = &endpoint.scope
@@ -146,19 +125,17 @@ impl<S: Store> Gate<S> {
             // The class has no policy for known callers: the early layer has decided.
             return self.pass_after_early(asked);
         }
-        match &self.plan(identity) {
-            None => self.rule(asked, subject, |places| places.org, cost).await,
-            Some(plan) => {
-                let subject = subject.plan(plan.name());
-                self.rule(asked, subject, |places| places.org, cost).await
-            }
+        let (plan, mut subject) = (self.plan(identity), subject);
+        if let Some(plan) = &plan {
+            subject = subject.plan(plan.name());
         }
+        self.rule(asked, subject, |places| places.org).await
     }
 
     /// Refuses a request that lacks a scope. Only limits that count such refusals are charged; a caller
     /// that is past one of them is told to wait instead.
     #[cold]
-    async fn rule_unauthorised(&self, asked: &Asked<'_>, subject: Subject<'_>) -> Ruling {
+    async fn rule_unauthorised(&self, asked: &RulingRequest<'_>, subject: Subject<'_>) -> Ruling {
         let handles = self.handles();
         let place = handles.classes[asked.visit.endpoint.place].org;
         let policy = place.and_then(|place| handles.set.policies().get(place));
@@ -170,7 +147,7 @@ impl<S: Store> Gate<S> {
             let mut case = Case::new(policy, &subject).only_outcomes();
             match self.0.engine.decide(&mut case).await {
                 Ok(decision) => {
-                    if let Some(code) = code(&decision) {
+                    if let Some(code) = Code::of(&decision) {
                         return self.refuse(asked, code, Some(decision));
                     }
                 }
@@ -186,7 +163,7 @@ impl<S: Store> Gate<S> {
 
     /// Rules on a request without an identity. Where none is needed, the early layer has decided; at an
     /// entrance only if its policy fails closed.
-    fn rule_unknown(&self, asked: &Asked<'_>) -> Ruling {
+    fn rule_unknown(&self, asked: &RulingRequest<'_>) -> Ruling {
         let endpoint = &asked.visit.endpoint;
         if endpoint.scope.is_some() || !self.handles().classes[endpoint.place].early_suffices {
             return self.refuse(asked, Code::AuthenticationRequired, None);
@@ -195,7 +172,7 @@ impl<S: Store> Gate<S> {
     }
 
     /// Lets a request pass that only the early layer decides about; refuses it if there was none.
-    fn pass_after_early(&self, asked: &Asked<'_>) -> Ruling {
+    fn pass_after_early(&self, asked: &RulingRequest<'_>) -> Ruling {
         if asked.visit.was_early {
             return Ruling::Pass(Passage::default());
         }
@@ -209,17 +186,16 @@ impl<S: Store> Gate<S> {
 
     async fn rule(
         &self,
-        asked: &Asked<'_>,
+        asked: &RulingRequest<'_>,
         subject: Subject<'_>,
         place: impl Fn(Places) -> Option<usize>,
-        cost: Cost,
     ) -> Ruling {
-        let handles = self.handles();
-        let place = place(handles.classes[asked.visit.endpoint.place]);
+        let (handles, endpoint) = (self.handles(), &asked.visit.endpoint);
+        let place = place(handles.classes[endpoint.place]);
         let known =
             |place: usize| Some((handles.set.policies().get(place)?, handles.listings.get(place)?));
         let Some((policy, listings)) = place.and_then(known) else { return self.lost(asked) };
-        let mut case = Case::new(policy, &subject).weighing(cost);
+        let mut case = Case::new(policy, &subject).weighing(endpoint.cost);
         match self.0.engine.decide(&mut case).await {
             Ok(decision) => {
                 let took = self.0.clock.now().since(asked.since);
@@ -231,73 +207,72 @@ impl<S: Store> Gate<S> {
 
     fn ruled(
         &self,
-        asked: &Asked<'_>,
+        asked: &RulingRequest<'_>,
         decision: &Decision<'_>,
         listings: &Listings,
         took: Span,
     ) -> Ruling {
-        let Asked { stage, visit, identity, .. } = *asked;
         let spared = S::FALLIBLE && is_no_read_of_health(asked, decision);
-        let code = if spared { Some(Code::Unavailable) } else { code(decision) };
-        self.0.reporter.ruled(&Ruled {
-            stage,
-            visit,
-            identity,
-            decision: Some(*decision),
-            code,
-            began: asked.since,
-            took,
-        });
+        let code = if spared { Some(Code::Unavailable) } else { Code::of(decision) };
+        self.report(asked, Some(*decision), code, took);
         if let Some(code) = code {
             // What is left of a budget that is not for this request is not told to its client.
             let decision = (!spared).then_some(*decision);
-            return Ruling::Refuse(Box::new(self.refusal(asked, code, decision)));
+            return self.refusal(asked, code, decision);
         }
+        let RulingRequest { stage, visit, .. } = *asked;
         Ruling::Pass(Passage {
             figures: Some(Figures::of(decision, Some(listings))),
-            pending: Pending::of(&self.0.engine, decision),
+            pending: PendingCharge::of(&self.0.engine, decision),
             degraded: decision.verdict() == Verdict::Degrade,
-            name: (stage == Stage::Early).then(|| visit.request_id.clone()),
-            outermost: stage == Stage::Early || !visit.was_early,
+            name: (stage == RulingStage::Early).then(|| visit.request_id.clone()),
+            outermost: stage == RulingStage::Early || !visit.was_early,
         })
     }
 
     /// Refuses a request without asking its limits, and reports it. There is a decision only if a limit
     /// that counts refusals was asked.
     #[cold]
-    fn refuse(&self, asked: &Asked<'_>, code: Code, decision: Option<Decision<'_>>) -> Ruling {
-        let Asked { stage, visit, identity, .. } = *asked;
-        let (began, took) = (asked.since, Span::ZERO);
-        let ruled = Ruled { stage, visit, identity, decision, code: Some(code), began, took };
-        self.0.reporter.ruled(&ruled);
-        Ruling::Refuse(Box::new(self.refusal(asked, code, decision)))
+    fn refuse(
+        &self,
+        asked: &RulingRequest<'_>,
+        code: Code,
+        decision: Option<Decision<'_>>,
+    ) -> Ruling {
+        self.report(asked, decision, Some(code), Span::ZERO);
+        self.refusal(asked, code, decision)
+    }
+
+    #[inline]
+    fn report(
+        &self,
+        asked: &RulingRequest<'_>,
+        decision: Option<Decision<'_>>,
+        code: Option<Code>,
+        took: Span,
+    ) {
+        let RulingRequest { stage, visit, identity, since: began, .. } = *asked;
+        self.0.reporter.ruled(&Ruled { stage, visit, identity, decision, code, began, took });
     }
 
     fn refusal(
         &self,
-        asked: &Asked<'_>,
+        asked: &RulingRequest<'_>,
         code: Code,
         decision: Option<Decision<'_>>,
-    ) -> Response<Bytes> {
+    ) -> Ruling {
         let at = decision.map_or(asked.visit.at, |decision| decision.decided_at());
-        let request_id = &asked.visit.request_id;
-        let refused = Refused { code, decision, request_id, at, grpc: asked.grpc };
-        let mut response = self.written(&refused);
+        let refused = Refused::new(code, &asked.visit.request_id, at);
+        let mut response = self.written(&Refused { decision, grpc: asked.grpc, ..refused });
         response.extensions_mut().insert(code);
-        response
+        Ruling::Refuse(Box::new(response))
     }
 
     /// Refuses a request of which too little is known for a full report.
     #[cold]
-    fn refuse_unseen(
-        &self,
-        code: Code,
-        request_id: &RequestId,
-        at: Timestamp,
-        grpc: bool,
-    ) -> Response<Bytes> {
-        self.0.reporter.unseen(code, request_id);
-        self.written(&Refused { code, decision: None, request_id, at, grpc })
+    pub(super) fn refuse_unseen(&self, refused: &Refused<'_>) -> Box<Response<Bytes>> {
+        self.0.reporter.unseen(refused.code, refused.request_id);
+        Box::new(self.written(refused))
     }
 
     /// The response of a refusal, with the request id: there may be no layer around this one to add it.
@@ -310,7 +285,7 @@ impl<S: Store> Gate<S> {
 
     /// Refuses because the policy is gone or must not decide: the engine was reloaded behind the gate.
     #[cold]
-    fn lost(&self, asked: &Asked<'_>) -> Ruling {
+    fn lost(&self, asked: &RulingRequest<'_>) -> Ruling {
         let class = asked.visit.endpoint.class.as_str();
         error!(
             class,
@@ -321,7 +296,7 @@ impl<S: Store> Gate<S> {
     }
 
     #[cold]
-    fn undecided(&self, asked: &Asked<'_>, error: &DecideError) -> Ruling {
+    fn undecided(&self, asked: &RulingRequest<'_>, error: &DecideError) -> Ruling {
         match error {
             DecideError::NothingApplies { .. } => {
                 error!(%error, "a request could not be decided, and is refused");
@@ -342,39 +317,10 @@ fn subject(visit: &Visit) -> Subject<'_> {
         .with(Dimension::Route, endpoint.template.as_bytes())
 }
 
-/// The reason why a decision refuses; none if it does not.
-fn code(decision: &Decision<'_>) -> Option<Code> {
-    match (decision.verdict(), decision.mode()) {
-        (Verdict::Admit | Verdict::Degrade, _) => None,
-        // An outage says nothing about the client, so this is no refusal for what the client did.
-        (_, Mode::FailClosed) => Some(Code::Unavailable),
-        _ if is_degraded_for_long(decision) => Some(Code::EnforcementDegraded),
-        _ => Some(Code::RateLimitExceeded),
-    }
-}
-
 /// Whether a request has met the small budget that is left to reads of health and metadata while the
 /// store fails, although it is no such read: by its method it may change something.
-fn is_no_read_of_health(asked: &Asked<'_>, decision: &Decision<'_>) -> bool {
+fn is_no_read_of_health(asked: &RulingRequest<'_>, decision: &Decision<'_>) -> bool {
     decision.failsafe().is_some()
         && decision.policy().fallback() == Fallback::Health
         && !asked.method.is_some_and(Method::is_safe)
-}
-
-fn is_degraded_for_long(decision: &Decision<'_>) -> bool {
-    decision.failsafe().is_some_and(|failsafe| failsafe.prolonged)
-        && by_guardrails(decision.policy())
-}
-
-/// Whether local guardrails decide for a policy while its store fails, and may say so.
-fn by_guardrails(policy: &Policy) -> bool {
-    matches!(
-        policy.fallback(),
-        Fallback::Guarded | Fallback::Ceilings | Fallback::Health | Fallback::Spend
-    )
-}
-
-fn speaks_grpc(headers: &HeaderMap) -> bool {
-    let declared = headers.get(CONTENT_TYPE).map(http::HeaderValue::as_bytes);
-    declared.is_some_and(|declared| declared.starts_with(b"application/grpc"))
 }

@@ -10,12 +10,12 @@ use tracing::warn;
 
 use crate::answer::Figures;
 use crate::gate::{Gate, Passage};
-use crate::outcome::{self, Pending};
+use crate::outcome::{self, PendingCharge};
 
 /// The work that a response leaves: header fields, and giving back charges that do not count.
 pub(super) struct After<S> {
-    gate: Gate<S>,
-    passage: Passage,
+    pub(super) gate: Gate<S>,
+    pub(super) passage: Passage,
 }
 
 pub(super) type Settling = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -23,10 +23,6 @@ pub(super) type Settling = Pin<Box<dyn Future<Output = ()> + Send>>;
 // === impl After ===
 
 impl<S: Store + 'static> After<S> {
-    pub(super) const fn new(gate: Gate<S>, passage: Passage) -> Self {
-        Self { gate, passage }
-    }
-
     /// Writes the header fields. Also returns the settlement that has to end before the response is
     /// sent, if any.
     pub(super) fn finish<B>(self, mut response: Response<B>) -> (Response<B>, Option<Settling>) {
@@ -38,26 +34,27 @@ impl<S: Store + 'static> After<S> {
         };
         match figures {
             Some(figures) if passage.outermost => {
-                figures.write(gate.profile(), response.headers_mut());
+                figures.write(&gate.0.profile, response.headers_mut());
             }
             // The layer around this one knows whether less is left of something else.
             Some(figures) => drop(response.extensions_mut().insert(figures)),
             None => {}
         }
         if let Some(name) = passage.name {
-            let header = gate.request_id_header().clone();
+            let header = gate.0.request_id.clone();
             response.headers_mut().insert(header, name.header_value());
         }
-        let Some(pending) = passage.pending else { return (response, None) };
-        let given_back = pending.is_given_back(outcome::of(&response));
-        (response, given_back.then(|| give_back(gate, pending)).flatten())
+        let outcome = || outcome::of(&response);
+        let uncounted = passage.pending.filter(|it| !it.outcomes.contains(outcome()));
+        let settling = uncounted.and_then(|pending| give_back(gate, pending));
+        (response, settling)
     }
 }
 
 /// Gives back the charge for an outcome that does not count. A charge that cannot be given back stays.
-fn give_back<S: Store + 'static>(gate: Gate<S>, pending: Pending) -> Option<Settling> {
+fn give_back<S: Store + 'static>(gate: Gate<S>, pending: PendingCharge) -> Option<Settling> {
     let settling = async move {
-        match gate.engine().settle(pending.ticket().as_str(), 0).await {
+        match gate.engine().settle(pending.ticket.as_str(), 0).await {
             // The engine reports shed settlements once a second: a flood must not fill the log.
             Ok(_) | Err(SettleError::Store(StoreError::Contended)) => {}
             Err(error) => warn!(%error, "an outcome that does not count could not be given back"),

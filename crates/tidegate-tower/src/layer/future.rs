@@ -14,7 +14,7 @@ use tidegate_core::Store;
 use tower_service::Service;
 
 use super::after::{After, Settling};
-use super::service::{GateService, refusal};
+use super::service::{GateService, refused};
 use crate::body::Body;
 use crate::gate::Ruling;
 
@@ -27,43 +27,24 @@ pin_project! {
         V: Service<Request<B>>,
     {
         #[pin]
-        state: State<S, V, V::Future, B, R>,
+        pub(super) state: State<S, V, V::Future, B, R>,
     }
 }
 
 pin_project! {
     /// The states of the future, in this order; but a refusal comes at once, or after the decision.
     #[project = States]
-    enum State<S, V, F, B, R> {
+    pub(super) enum State<S, V, F, B, R> {
         /// The store has been asked, and its decision is awaited.
         Deciding { judging: Judging, service: GateService<S, V>, body: Option<B> },
         /// The service within works on the request.
         Passing { #[pin] future: F, after: Option<After<S>> },
-        /// The response is there, and a charge is being given back.
-        Settling { settling: Settling, response: Option<Response<Body<R>>> },
-        /// The request is refused, and the response is there.
-        Refused { response: Option<Response<Body<R>>> },
+        /// The response is there, and perhaps a charge is being given back.
+        Answered { settling: Option<Settling>, response: Option<Response<Body<R>>> },
     }
 }
 
 // === impl GateFuture ===
-
-impl<S, V, B, R> GateFuture<S, V, B, R>
-where
-    V: Service<Request<B>>,
-{
-    pub(super) const fn deciding(judging: Judging, service: GateService<S, V>, body: B) -> Self {
-        Self { state: State::Deciding { judging, service, body: Some(body) } }
-    }
-
-    pub(super) const fn passing(future: V::Future, after: After<S>) -> Self {
-        Self { state: State::Passing { future, after: Some(after) } }
-    }
-
-    pub(super) const fn refused(response: Response<Body<R>>) -> Self {
-        Self { state: State::Refused { response: Some(response) } }
-    }
-}
 
 impl<S, V, B, R> Future for GateFuture<S, V, B, R>
 where
@@ -83,14 +64,8 @@ where
                     // The body is taken once, because this state is left at once.
                     let Some(body) = body.take() else { return Poll::Pending };
                     match ruling {
-                        Ruling::Pass(passage) => {
-                            let (future, after) = service.pass(head, body, passage);
-                            State::Passing { future, after: Some(after) }
-                        }
-                        Ruling::Refuse(response) => {
-                            let response = refusal(*response, head.version, &body);
-                            State::Refused { response: Some(response) }
-                        }
+                        Ruling::Pass(passage) => service.pass(head, body, passage),
+                        Ruling::Refuse(response) => refused(*response, head.version, &body),
                     }
                 }
                 States::Passing { future, after } => {
@@ -98,16 +73,15 @@ where
                     let Some(after) = after.take() else { return Poll::Ready(Ok(response)) };
                     match after.finish(response) {
                         (response, None) => return Poll::Ready(Ok(response)),
-                        (response, Some(settling)) => {
-                            State::Settling { settling, response: Some(response) }
+                        (response, settling) => {
+                            State::Answered { settling, response: Some(response) }
                         }
                     }
                 }
-                States::Settling { settling, response } => {
-                    ready!(settling.as_mut().poll(context));
-                    return response.take().map_or(Poll::Pending, |it| Poll::Ready(Ok(it)));
-                }
-                States::Refused { response } => {
+                States::Answered { settling, response } => {
+                    if let Some(settling) = settling {
+                        ready!(settling.as_mut().poll(context));
+                    }
                     return response.take().map_or(Poll::Pending, |it| Poll::Ready(Ok(it)));
                 }
             };

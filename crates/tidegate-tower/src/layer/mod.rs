@@ -20,8 +20,8 @@ use crate::gate::Gate;
 
 /// A layer of a [`Gate`]: [before](Gate::early) or [behind](Gate::org) authentication.
 pub struct GateLayer<S> {
-    gate: Gate<S>,
-    side: Side,
+    pub(crate) gate: Gate<S>,
+    pub(crate) side: Side,
 }
 
 /// The side of authentication on which a layer stands.
@@ -32,12 +32,6 @@ pub(crate) enum Side {
 }
 
 // === impl GateLayer ===
-
-impl<S> GateLayer<S> {
-    pub(crate) const fn new(gate: Gate<S>, side: Side) -> Self {
-        Self { gate, side }
-    }
-}
 
 impl<S> Clone for GateLayer<S> {
     fn clone(&self) -> Self {
@@ -55,6 +49,6 @@ impl<S: Store + 'static, V: Clone> Layer<V> for GateLayer<S> {
     type Service = GateService<S, V>;
 
     fn layer(&self, inner: V) -> Self::Service {
-        GateService::new(self.gate.clone(), self.side, inner)
+        GateService { gate: self.gate.clone(), side: self.side, inner }
     }
 }

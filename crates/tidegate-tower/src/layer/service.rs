@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use super::Side;
 use super::after::After;
-use super::future::GateFuture;
+use super::future::{GateFuture, State};
 use crate::body::Body;
 use crate::gate::{Gate, Passage, Ruling};
 use crate::visit::Degraded;
@@ -33,17 +33,13 @@ const SHORT: u64 = 8 << 10;
 // === impl GateService ===
 
 impl<S: Store + 'static, V: Clone> GateService<S, V> {
-    pub(super) const fn new(gate: Gate<S>, side: Side, inner: V) -> Self {
-        Self { gate, side, inner }
-    }
-
     /// Hands a request that may pass to the service within, which has said that it is ready.
     pub(super) fn pass<B, R>(
         &mut self,
         head: Parts,
         body: B,
         passage: Passage,
-    ) -> (V::Future, After<S>)
+    ) -> State<S, V, V::Future, B, R>
     where
         V: Service<Request<B>, Response = Response<R>>,
     {
@@ -51,8 +47,8 @@ impl<S: Store + 'static, V: Clone> GateService<S, V> {
         if passage.degraded {
             request.extensions_mut().insert(Degraded);
         }
-        let after = After::new(self.gate.clone(), passage);
-        (self.inner.call(request), after)
+        let after = Some(After { gate: self.gate.clone(), passage });
+        State::Passing { future: self.inner.call(request), after }
     }
 
     /// Releases what the service within has set aside when it said it was ready. No request follows, and
@@ -94,20 +90,15 @@ where
         // An engine that answers at once is done at the first poll, so no future has to be kept for
         // later. A request is never ruled on twice: it may have been counted.
         if Engine::<S>::AT_ONCE {
-            return match ready(self.gate.rule_on(self.side, &mut head)) {
-                Some(Ruling::Pass(passage)) => {
-                    let (future, after) = self.pass(head, body, passage);
-                    GateFuture::passing(future, after)
-                }
-                Some(Ruling::Refuse(response)) => {
+            let ruling = ready(self.gate.rule_on(self.side, &mut head));
+            let state = match ruling.unwrap_or_else(|| Ruling::Refuse(Box::new(undecided()))) {
+                Ruling::Pass(passage) => self.pass(head, body, passage),
+                Ruling::Refuse(response) => {
                     self.release();
-                    GateFuture::refused(refusal(*response, head.version, &body))
-                }
-                None => {
-                    self.release();
-                    GateFuture::refused(refusal(undecided(), head.version, &body))
+                    refused(*response, head.version, &body)
                 }
             };
+            return GateFuture { state };
         }
         // The service that is ready goes with the request; the clone that stays has to get ready again.
         let fresh = self.inner.clone();
@@ -118,7 +109,8 @@ where
             let ruling = judge.rule_on(side, &mut head).await;
             (head, ruling)
         });
-        GateFuture::deciding(judging, GateService::new(gate, side, inner), body)
+        let service = Self { gate, side, inner };
+        GateFuture { state: State::Deciding { judging, service, body: Some(body) } }
     }
 }
 
@@ -130,13 +122,13 @@ fn undecided() -> Response<Bytes> {
     response
 }
 
-/// A refusal as it is sent. Unread bytes of the request could be taken for another request, so an HTTP/1
+/// The state of a refused request, with the refusal as it is sent. Unread bytes of the request could be taken for another request, so an HTTP/1
 /// connection with more than a short unread body says that it closes (threat T28).
-pub(super) fn refusal<R>(
+pub(super) fn refused<S, V, F, B: HttpBody, R>(
     response: Response<Bytes>,
     version: Version,
-    body: &impl HttpBody,
-) -> Response<Body<R>> {
+    body: &B,
+) -> State<S, V, F, B, R> {
     let mut response = response.map(Body::refused);
     let unread = match body.size_hint().upper() {
         _ if body.is_end_stream() => false,
@@ -146,5 +138,5 @@ pub(super) fn refusal<R>(
     if unread && version < Version::HTTP_2 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    response
+    State::Answered { settling: None, response: Some(response) }
 }

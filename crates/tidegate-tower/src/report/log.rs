@@ -7,16 +7,16 @@
 //! secret or a person, such as header fields, the path as it was sent or the address, is left out: a log
 //! goes further than anybody remembers.
 
-use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tidegate_core::{Decision, Fallback, Mode, Retry, Verdict};
 use tracing::{Level, enabled, event};
 
+use super::Ruled;
 use super::escape::escaped;
-use super::{Ruled, Stage};
 use crate::answer::Code;
+use crate::identity::Identity;
 use crate::request_id::RequestId;
 
 /// The `tracing` target of all events about requests.
@@ -29,58 +29,39 @@ pub(super) struct Log {
     passed: AtomicU32,
 }
 
-/// The fields of an event, ready to be written.
-struct Entry<'a> {
-    stage: &'static str,
-    org_id: Option<Cow<'a, str>>,
-    user_id: Option<Cow<'a, str>>,
-    token_id: Option<Cow<'a, str>>,
-    endpoint_class: &'a str,
-    route: Cow<'a, str>,
-    policy: Option<&'a str>,
-    limit: Option<&'a str>,
-    scope: Option<String>,
-    bucket: Option<String>,
-    request_id: Cow<'a, str>,
-    correlation_id: String,
-    error_code: Option<&'static str>,
-    status: Option<u16>,
-    verdict: Option<&'static str>,
-    mode: Option<&'static str>,
-    block: Option<&'static str>,
-    retry_after_ms: Option<u64>,
-    server_time: String,
-}
-
 /// Writes an event of this level. It is a macro because `tracing` fixes the level at each place of use.
 macro_rules! tell {
-    ($level:expr, $entry:expr, $message:literal) => {{
-        let entry: &Entry<'_> = &$entry;
-        event!(
-            target: TARGET,
-            $level,
-            stage = entry.stage,
-            org_id = entry.org_id.as_deref(),
-            user_id = entry.user_id.as_deref(),
-            token_id = entry.token_id.as_deref(),
-            endpoint_class = entry.endpoint_class,
-            route = &*entry.route,
-            policy = entry.policy,
-            limit = entry.limit,
-            scope = entry.scope.as_deref(),
-            bucket = entry.bucket.as_deref(),
-            request_id = &*entry.request_id,
-            correlation_id = entry.correlation_id.as_str(),
-            error_code = entry.error_code,
-            status = entry.status,
-            verdict = entry.verdict,
-            mode = entry.mode,
-            block = entry.block,
-            retry_after_ms = entry.retry_after_ms,
-            server_time = entry.server_time.as_str(),
-            $message
-        )
-    }};
+    ($level:expr, $ruled:expr, $message:literal) => {
+        if enabled!(target: TARGET, $level) {
+            let Ruled { visit, identity, decision, code, .. } = *$ruled;
+            let binding = decision.as_ref().and_then(Decision::binding);
+            let (scope, bucket) = decision.as_ref().and_then(bucket).unzip();
+            event!(
+                target: TARGET,
+                $level,
+                stage = $ruled.stage.name(),
+                org_id = identity.map(|identity| escaped(identity.org_id())).as_deref(),
+                user_id = identity.and_then(Identity::user_id).map(escaped).as_deref(),
+                token_id = identity.and_then(Identity::token_id).map(escaped).as_deref(),
+                endpoint_class = visit.endpoint.class.as_str(),
+                route = &*escaped(&visit.endpoint.template),
+                policy = decision.map(|decision| decision.policy().name().as_str()),
+                limit = binding.map(|binding| binding.limit.name().as_str()),
+                scope = scope.flatten().as_deref(),
+                bucket = bucket.as_deref(),
+                request_id = &*escaped(visit.request_id.as_str()),
+                correlation_id = &*escaped(&visit.correlation_id()),
+                error_code = code.map(Code::name),
+                status = code.map(|code| code.status().as_u16()),
+                verdict = decision.map(|decision| decision.verdict().name()),
+                mode = decision.map(|decision| decision.mode().name()),
+                block = decision.and_then(|it| it.block()).map(|block| block.scope.name()),
+                retry_after_ms = decision.and_then(|it| retry_after_ms(it.verdict())),
+                server_time = $ruled.at().rfc3339().as_str(),
+                $message
+            );
+        }
+    };
 }
 
 // === impl Log ===
@@ -105,7 +86,7 @@ impl Log {
         if enabled!(target: TARGET, Level::DEBUG)
             && self.passed.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in.get())
         {
-            tell!(Level::DEBUG, Entry::of(ruled), "request admitted");
+            tell!(Level::DEBUG, ruled, "request admitted");
         }
     }
 
@@ -127,27 +108,15 @@ impl Log {
 
 #[cold]
 fn tell_unusual(ruled: &Ruled<'_>) {
-    let Some(code) = ruled.code else {
-        if ruled.is_open() {
-            if enabled!(target: TARGET, Level::WARN) {
-                tell!(Level::WARN, Entry::of(ruled), "request admitted without the store");
-            }
-        } else if enabled!(target: TARGET, Level::INFO) {
-            tell!(Level::INFO, Entry::of(ruled), "request degraded");
+    match ruled.code.map(|code| level(code, ruled.decision.as_ref())) {
+        None if ruled.is_open() => {
+            tell!(Level::WARN, ruled, "request admitted without the store");
         }
-        return;
-    };
-    match level(code, ruled.decision.as_ref()) {
-        Level::ERROR if enabled!(target: TARGET, Level::ERROR) => {
-            tell!(Level::ERROR, Entry::of(ruled), "request refused");
-        }
-        Level::WARN if enabled!(target: TARGET, Level::WARN) => {
-            tell!(Level::WARN, Entry::of(ruled), "request refused");
-        }
-        Level::INFO if enabled!(target: TARGET, Level::INFO) => {
-            tell!(Level::INFO, Entry::of(ruled), "request refused");
-        }
-        _ => {}
+        None => tell!(Level::INFO, ruled, "request degraded"),
+        Some(Level::ERROR) => tell!(Level::ERROR, ruled, "request refused"),
+        Some(Level::WARN) => tell!(Level::WARN, ruled, "request refused"),
+        Some(Level::INFO) => tell!(Level::INFO, ruled, "request refused"),
+        Some(_) => {}
     }
 }
 
@@ -164,56 +133,6 @@ fn level(code: Code, decision: Option<&Decision<'_>>) -> Level {
         Code::Overloaded => Level::DEBUG,
         _ if decision.is_some_and(unusual) => Level::WARN,
         _ => Level::INFO,
-    }
-}
-
-// === impl Entry ===
-
-impl<'a> Entry<'a> {
-    fn of(ruled: &Ruled<'a>) -> Self {
-        let (visit, identity, decision) = (ruled.visit, ruled.identity, ruled.decision);
-        let binding = decision.as_ref().and_then(Decision::binding);
-        let policy = decision.map(|decision| decision.policy().name().as_str());
-        let limit = binding.map(|binding| binding.limit.name().as_str());
-        let (scope, bucket) = decision.as_ref().and_then(bucket).unzip();
-        Self {
-            stage: ruled.stage.name(),
-            org_id: identity.map(|identity| escaped(identity.org_id())),
-            user_id: identity.and_then(|identity| identity.user_id()).map(escaped),
-            token_id: identity.and_then(|identity| identity.token_id()).map(escaped),
-            endpoint_class: visit.endpoint.class.as_str(),
-            route: escaped(&visit.endpoint.template),
-            policy,
-            limit,
-            scope: scope.flatten(),
-            bucket,
-            request_id: escaped(visit.request_id.as_str()),
-            correlation_id: escaped(&visit.correlation_id()).into_owned(),
-            error_code: ruled.code.map(Code::name),
-            status: ruled.code.map(|code| code.status().as_u16()),
-            verdict: decision.map(|decision| decision.verdict().name()),
-            mode: decision.map(|decision| decision.mode().name()),
-            block: decision.and_then(|decision| decision.block()).map(|block| block.scope.name()),
-            retry_after_ms: decision.and_then(|decision| retry_after_ms(decision.verdict())),
-            server_time: ruled.at().rfc3339().to_string(),
-        }
-    }
-}
-
-// === impl Stage ===
-
-impl Stage {
-    /// All stages.
-    pub const ALL: [Self; 3] = [Self::Early, Self::Org, Self::Enqueue];
-
-    /// The name used in logs and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Early => "early",
-            Self::Org => "org",
-            Self::Enqueue => "enqueue",
-        }
     }
 }
 

@@ -13,14 +13,13 @@
 
 mod audit;
 mod escape;
-pub mod exposition;
 mod log;
 mod metrics;
 #[cfg(feature = "otel")]
 pub mod otel;
 pub mod signals;
 
-pub use audit::{Audit, AuditBuilder, JsonLines, Kind, Record, Sink};
+pub use audit::{Audit, AuditBuilder, AuditRecord, JsonLines, RecordKind, Sink};
 pub use log::TARGET;
 pub use metrics::{Enforcement, Metrics};
 
@@ -36,7 +35,7 @@ use log::Log;
 
 /// The stage at which a request was ruled on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Stage {
+pub enum RulingStage {
     /// The early layer, before authentication.
     Early,
     /// The org layer, behind authentication.
@@ -45,10 +44,12 @@ pub enum Stage {
     Enqueue,
 }
 
+named!(RulingStage: Early = "early", Org = "org", Enqueue = "enqueue");
+
 /// One ruling and the request it is about: everything that can be reported.
 #[derive(Debug)]
 pub(crate) struct Ruled<'a> {
-    pub(crate) stage: Stage,
+    pub(crate) stage: RulingStage,
     pub(crate) visit: &'a Visit,
     pub(crate) identity: Option<&'a Identity>,
     /// The decision; none if no limit was asked, as when a scope is lacking.

@@ -51,14 +51,8 @@ pub const SPAN: &str = "tidegate.decide";
 #[derive(Clone, Debug)]
 pub struct Spans {
     tracer: SdkTracer,
-    ids: Ids,
-}
-
-/// Whether spans say who asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ids {
-    Unsaid,
-    Said,
+    /// Whether spans say who asked.
+    says_ids: bool,
 }
 
 /// The most spans that wait to be sent. Further ones are lost, and the provider says so in its own log.
@@ -106,14 +100,14 @@ impl Spans {
     /// Makes spans with this provider, which say nothing about who asked.
     #[must_use]
     pub fn new(provider: &SdkTracerProvider) -> Self {
-        Self { tracer: provider.tracer("tidegate"), ids: Ids::Unsaid }
+        Self { tracer: provider.tracer("tidegate"), says_ids: false }
     }
 
     /// Lets spans say which organisation, user and token asked, and the id of the request. Ids are
     /// personal data in many places; ask those who keep the traces.
     #[must_use]
     pub const fn saying_ids(mut self) -> Self {
-        self.ids = Ids::Said;
+        self.says_ids = true;
         self
     }
 
@@ -126,7 +120,7 @@ impl Spans {
         let mut span = builder.start_with_context(&self.tracer, &parent(ruled.visit.trace));
         if span.is_recording() {
             span.set_attributes(attributes(ruled));
-            if self.ids == Ids::Said {
+            if self.says_ids {
                 span.set_attributes(ids(ruled));
             }
         }

@@ -15,7 +15,7 @@ use tidegate_core::{
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, ready};
 
-use super::{Reporter, Ruled, Stage};
+use super::{Reporter, Ruled, RulingStage};
 use crate::answer::Code;
 use crate::answer::Profile;
 use crate::identity::Identity;
@@ -53,7 +53,7 @@ const REQUEST: &str = "req-7f3a";
 /// One request of somebody.
 #[derive(Clone)]
 pub(super) struct Ask {
-    pub(super) stage: Stage,
+    pub(super) stage: RulingStage,
     pub(super) policy: &'static str,
     pub(super) class: &'static str,
     pub(super) place: usize,
@@ -133,7 +133,7 @@ impl Ask {
     /// Of somebody of an organisation.
     pub(super) fn of(identity: Identity) -> Self {
         Self {
-            stage: Stage::Org,
+            stage: RulingStage::Org,
             policy: "api",
             class: "read",
             place: 1,
@@ -147,7 +147,7 @@ impl Ask {
     pub(super) fn from(client: IpAddr, policy: &'static str) -> Self {
         let route = "/login".into();
         Self {
-            stage: Stage::Early,
+            stage: RulingStage::Early,
             policy,
             class: "public",
             place: 0,

@@ -185,14 +185,18 @@ impl RoutesBuilder {
                 return Err(RoutesError::ClassTwice(class.name.clone()));
             }
         }
-        let mut paths = Paths::default();
+        let (mut written, mut paths) = (Paths::new(), matchit::Router::new());
         for route in self.routes {
-            paths.add(route, &classes)?;
+            add(&mut written, route, &classes)?;
         }
         let jobs = jobs(self.jobs, &classes)?;
         let unmatched = Route::new(Routes::UNMATCHED, classes[0].name.as_str());
         let unmatched = Arc::new(unmatched.endpoint(&classes)?);
-        Ok(Routes { paths: paths.build()?, unmatched, jobs, classes })
+        for (route, variants) in written {
+            let inserted = paths.insert(&*route, variants.into_boxed_slice());
+            inserted.map_err(|error| RoutesError::Conflict { route, reason: error.to_string() })?;
+        }
+        Ok(Routes { paths, unmatched, jobs, classes })
     }
 }
 
@@ -212,43 +216,28 @@ fn jobs(jobs: Vec<Route>, classes: &[Class]) -> Result<Vec<Arc<Endpoint>>, Route
 }
 
 /// The templates, each with the routes that were written for it.
-#[derive(Default)]
-struct Paths(Vec<(Box<str>, Vec<Variant>)>);
+type Paths = Vec<(Box<str>, Vec<Variant>)>;
 
-// === impl Paths ===
-
-impl Paths {
-    fn add(&mut self, route: Route, classes: &[Class]) -> Result<(), RoutesError> {
-        let template = route.path.clone();
-        // Braces and asterisks are no part of a canonical path, so they are left out of the check.
-        let plain = template.replace(['{', '}', '*'], "");
-        if path::canonical(&plain).ok().as_deref() != Some(&*plain) {
-            return Err(RoutesError::NotCanonical(template));
-        }
-        let methods = route.methods.clone().into_boxed_slice();
-        let variant = Variant { methods, endpoint: Arc::new(route.endpoint(classes)?) };
-        let place = self.0.iter().position(|(known, _)| *known == template).unwrap_or_else(|| {
-            self.0.push((template.clone(), Vec::new()));
-            self.0.len() - 1
-        });
-        let variants = &mut self.0[place].1;
-        let clashes = |earlier: &Variant| {
-            let both_any = earlier.methods.is_empty() && variant.methods.is_empty();
-            both_any || earlier.methods.iter().any(|method| variant.methods.contains(method))
-        };
-        if variants.iter().any(clashes) {
-            return Err(RoutesError::Twice(template));
-        }
-        variants.push(variant);
-        Ok(())
+fn add(paths: &mut Paths, route: Route, classes: &[Class]) -> Result<(), RoutesError> {
+    let template = route.path.clone();
+    // Braces and asterisks are no part of a canonical path, so they are left out of the check.
+    let plain = template.replace(['{', '}', '*'], "");
+    if path::canonical(&plain).ok().as_deref() != Some(&*plain) {
+        return Err(RoutesError::NotCanonical(template));
     }
-
-    fn build(self) -> Result<matchit::Router<Box<[Variant]>>, RoutesError> {
-        let mut router = matchit::Router::new();
-        for (route, variants) in self.0 {
-            let inserted = router.insert(&*route, variants.into_boxed_slice());
-            inserted.map_err(|error| RoutesError::Conflict { route, reason: error.to_string() })?;
-        }
-        Ok(router)
+    let methods = route.methods.clone().into_boxed_slice();
+    let variant = Variant { methods, endpoint: Arc::new(route.endpoint(classes)?) };
+    let Some((_, variants)) = paths.iter_mut().find(|(known, _)| *known == template) else {
+        paths.push((template, vec![variant]));
+        return Ok(());
+    };
+    let clashes = |earlier: &Variant| {
+        let both_any = earlier.methods.is_empty() && variant.methods.is_empty();
+        both_any || earlier.methods.iter().any(|method| variant.methods.contains(method))
+    };
+    if variants.iter().any(clashes) {
+        return Err(RoutesError::Twice(template));
     }
+    variants.push(variant);
+    Ok(())
 }

@@ -93,22 +93,34 @@ impl Routes {
     ///
     /// The first fault that is found.
     pub(crate) fn check(&self, policies: &PolicySet) -> Result<(), Unfit> {
-        for class in &self.classes {
-            let mut deciding = find(policies, class, &class.early)?;
-            early(deciding)?;
-            if let Some(policy) = &class.policy {
-                deciding = find(policies, class, policy)?;
-                org(deciding)?;
-            }
-            class.check_entrance(deciding)?;
-        }
-        Ok(())
+        self.classes.iter().try_for_each(|class| class.check(policies).map_err(|(_, unfit)| unfit))
+    }
+
+    /// The fault of each class that these policies cannot decide about, with the name of the class and
+    /// the field that names the policy at fault.
+    pub(crate) fn unfit(&self, policies: &PolicySet) -> Vec<(Name, &'static str, Unfit)> {
+        let unfit = |class: &Class| {
+            class.check(policies).err().map(|(stage, unfit)| (class.name.clone(), stage, unfit))
+        };
+        self.classes.iter().filter_map(unfit).collect()
     }
 }
 
 // === impl Class ===
 
 impl Class {
+    /// Checks the policies of this class; an error comes with the field that names the policy.
+    fn check(&self, policies: &PolicySet) -> Result<(), (&'static str, Unfit)> {
+        let at = |field: &'static str| move |unfit: Unfit| (field, unfit);
+        let (mut deciding, mut field) = (find(policies, self, &self.early), "early");
+        deciding = deciding.and_then(|policy| early(policy).map(|()| policy));
+        if let (Ok(_), Some(policy)) = (&deciding, &self.policy) {
+            field = "policy";
+            deciding = find(policies, self, policy).and_then(|policy| org(policy).map(|()| policy));
+        }
+        deciding.and_then(|policy| self.check_entrance(policy)).map_err(at(field))
+    }
+
     /// Whether a policy may have the last word about requests of this class. At an entrance it has to
     /// guard an entrance, whichever: then it fails closed. One in front of another may guard anything.
     pub(crate) fn check_entrance(&self, policy: &Policy) -> Result<(), Unfit> {

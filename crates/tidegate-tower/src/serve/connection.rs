@@ -8,18 +8,21 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::{Request, Response};
 use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tower_service::Service;
 
-use super::admission::Permit;
+use super::admission::OpenConnection;
 use super::bounds::Bounds;
-use super::door::Door;
-use super::host::{Host, Origin, Place, Protocol};
+use super::dispatch::Dispatch;
+use super::host::{BoxError, Host, Origin, PlaceKind, Protocol};
 use super::memory::Memory;
 use super::socket::{Fittings, Socket};
+use super::upload::Upload;
 use super::watch::{StreamWatch, Wait, Watch};
 
 /// The first bytes of an HTTP/2 client with prior knowledge.
@@ -31,7 +34,7 @@ pub(super) struct Accepted<I> {
     pub(super) peer: SocketAddr,
     /// The address of our end, if the stream is a socket.
     pub(super) local: Option<SocketAddr>,
-    pub(super) permit: Permit,
+    pub(super) permit: OpenConnection,
 }
 
 /// The bounds and the memory that all connections of a listener share.
@@ -41,26 +44,13 @@ pub(super) struct Common {
     pub(super) memory: Arc<Memory>,
 }
 
-/// Serves a connection until it ends, takes too long, or nothing is under way after `stop`.
-pub(super) async fn serve<I, H>(
-    common: &Common,
-    host: H,
-    accepted: Accepted<I>,
-    watch: Arc<Watch>,
-    stop: impl Future<Output = ()>,
-) where
+/// Serves a connection until it ends, takes too long, or nothing is under way once it should leave.
+pub(super) async fn serve<I, H>(common: &Common, host: H, accepted: Accepted<I>, watch: &Arc<Watch>)
+where
     I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     H: Host,
 {
-    let mut stop = pin!(stop);
-    // A future that is over is not polled again.
-    let mut stopped = false;
-    let mut is_stopping = |context: &mut Context<'_>| {
-        stopped = stopped || stop.as_mut().poll(context).is_ready();
-        stopped
-    };
-    let served = connection(common, host, accepted, &watch, &mut is_stopping).await;
-    if let Err(error) = served {
+    if let Err(error) = connection(common, host, accepted, watch).await {
         // Only the kind is logged, so that nothing a client sent gets into the log.
         tracing::debug!(kind = ?error.kind(), "connection ended");
     }
@@ -71,73 +61,134 @@ async fn connection<I, H>(
     host: H,
     mut accepted: Accepted<I>,
     watch: &Arc<Watch>,
-    is_stopping: &mut impl FnMut(&mut Context<'_>) -> bool,
 ) -> Result<(), Error>
 where
     I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     H: Host,
 {
     let bounds = &common.bounds;
-    let mut first = Vec::new();
-    let sniffed = sniff(watch, &mut accepted.stream, &mut first, is_stopping).await?;
+    let mut first = Vec::with_capacity(1024);
+    let sniffed = sniff(watch, &mut accepted.stream, &mut first).await?;
     let Some(protocol) = sniffed else { return Ok(()) };
     let Accepted { stream, peer, local, permit } = accepted;
     let share = common.memory.share();
     let (streams, heads) = match protocol {
         Protocol::Http1 => (1, None),
-        Protocol::Http2 => share.streams(bounds.streams, bounds.head_bytes()),
+        Protocol::Http2 => share.streams(bounds.streams, bounds.head() as usize),
     };
-    let place = permit.place();
-    let origin = Arc::new(Origin { peer, local, protocol, place, share: Arc::clone(&share) });
-    let door = Door {
+    let (place, voucher) = (permit.place, permit.voucher());
+    let origin =
+        Arc::new(Origin { peer, local, protocol, place, voucher, share: Arc::clone(&share) });
+    let door = Dispatch {
         service: host.connect(&origin),
         host: host.clone(),
         bounds: Arc::clone(bounds),
         origin,
         watch: Arc::clone(watch),
     };
-    let watched = Arc::clone(watch);
     // On places that are few, whoever only says that it speaks HTTP/2 must not stay.
-    let prompt = bounds.prompt || place == Place::Reserved;
-    let fittings = Fittings { host, watch: watched, share, protocol, prompt, first, permit, heads };
-    let socket = TokioIo::new(Socket::new(stream, fittings));
-    let served = match protocol {
-        Protocol::Http1 => {
-            let connection = http1(bounds).serve_connection(socket, door).with_upgrades();
-            let tell = http1::UpgradeableConnection::graceful_shutdown;
-            to_the_end(watch, pin!(connection), tell, is_stopping).await?
-        }
+    let prompt = bounds.prompt || place == PlaceKind::Reserved;
+    let fittings = Fittings {
+        host,
+        watch: Arc::clone(watch),
+        share,
+        protocol,
+        prompt,
+        first,
+        _permit: permit,
+        _heads: heads,
+    };
+    let socket = Socket::new(stream, fittings);
+    let ended = match protocol {
+        Protocol::Http1 => keep_alive(http1(bounds), watch, socket, door).await?,
         Protocol::Http2 => {
             if !prompt {
                 watch.end(Wait::Head);
             }
             watch.begin(Wait::Idle);
+            let socket = TokioIo::new(socket);
             let connection = http2(bounds, watch, streams).serve_connection(socket, door);
             let tell = http2::Connection::graceful_shutdown;
-            to_the_end(watch, pin!(connection), tell, is_stopping).await?
+            until(watch, Box::pin(connection).as_mut(), tell).await?
         }
     };
-    served.map_err(Error::other)
+    ended.unwrap_or(Ok(())).map_err(Error::other)
 }
 
-/// Lets a connection go on until it ends or its watch is over. If it should leave, it is told once.
-async fn to_the_end<C: Future<Output = hyper::Result<()>>>(
+/// Serves HTTP/1 until the connection ends. hyper keeps two buffers of 8 KiB for each connection, also
+/// while nothing is under way, and most kept-alive connections are idle most of the time. Between two
+/// requests its state holds nothing that counts, so while a connection is idle for long, nothing but its
+/// socket is kept, and hyper's state is made anew when the client sends again.
+async fn keep_alive<I, H, V>(
+    builder: http1::Builder,
+    watch: &Watch,
+    socket: Socket<I, H>,
+    mut door: Dispatch<H, V>,
+) -> Result<Option<hyper::Result<()>>, Error>
+where
+    I: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    H: Host,
+    V: Service<Request<Upload>, Response = Response<H::Body>, Error: Into<BoxError>>,
+    V: Clone + Send + 'static,
+{
+    let mut socket = Box::new(socket);
+    loop {
+        let connection = builder.serve_connection(TokioIo::new(socket), door);
+        let mut connection = Box::pin(connection.with_upgrades());
+        let tell = http1::UpgradeableConnection::graceful_shutdown;
+        if let Some(ended) = until(watch, connection.as_mut(), tell).await? {
+            return Ok(Some(ended));
+        }
+        // The other parts, hyper's buffer among them, are dropped before the wait.
+        (socket, door) = match Pin::into_inner(connection).into_parts() {
+            Some(parts) => (parts.io.into_inner(), parts.service),
+            None => return Ok(None),
+        };
+        if watched(watch, |context| socket.poll_more(context)).await? != Some(true) {
+            return Ok(None);
+        }
+    }
+}
+
+/// Waits for the client to send something, until the watch is over; `None` if the connection should leave
+/// before it does.
+async fn watched<T>(
+    watch: &Watch,
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<Result<T, Error>>,
+) -> Result<Option<T>, Error> {
+    poll_fn(|context| {
+        watch.task.wakes(context.waker());
+        match poll(context) {
+            Poll::Pending if watch.task.is_over() => Poll::Ready(Err(ErrorKind::TimedOut.into())),
+            Poll::Pending if watch.is_leaving() => Poll::Ready(Ok(None)),
+            polled => polled.map_ok(Some),
+        }
+    })
+    .await
+}
+
+/// Lets a connection go on until it ends, or its watch is over; `None` if it has been idle for a while, and
+/// can be made anew when its client sends again. If it should leave, it is told once.
+async fn until<C: Future<Output = hyper::Result<()>>>(
     watch: &Watch,
     mut connection: Pin<&mut C>,
     tell: impl Fn(Pin<&mut C>),
-    is_stopping: &mut impl FnMut(&mut Context<'_>) -> bool,
-) -> Result<hyper::Result<()>, Error> {
+) -> Result<Option<hyper::Result<()>>, Error> {
     let mut told = false;
     poll_fn(|context| {
-        watch.wakes(context.waker());
-        if watch.is_over() {
+        watch.task.wakes(context.waker());
+        if watch.task.is_over() {
             return Poll::Ready(Err(ErrorKind::TimedOut.into()));
         }
-        if !told && (watch.is_leaving() || is_stopping(context)) {
+        if !told && watch.is_leaving() {
             told = true;
             tell(connection.as_mut());
         }
-        connection.as_mut().poll(context).map(Ok)
+        match connection.as_mut().poll(context) {
+            Poll::Ready(ended) => Poll::Ready(Ok(Some(ended))),
+            Poll::Pending if watch.is_parking() && !told => Poll::Ready(Ok(None)),
+            Poll::Pending => Poll::Pending,
+        }
     })
     .await
 }
@@ -149,20 +200,11 @@ async fn sniff<I: AsyncRead + Unpin>(
     watch: &Watch,
     stream: &mut I,
     first: &mut Vec<u8>,
-    is_stopping: &mut impl FnMut(&mut Context<'_>) -> bool,
 ) -> Result<Option<Protocol>, Error> {
-    first.reserve(1024);
     loop {
         let mut reading = pin!(stream.read_buf(first));
-        let count = poll_fn(|context| {
-            watch.wakes(context.waker());
-            match reading.as_mut().poll(context) {
-                Poll::Pending if watch.is_over() => Poll::Ready(Err(ErrorKind::TimedOut.into())),
-                Poll::Pending if is_stopping(context) => Poll::Ready(Ok(0)),
-                polled => polled,
-            }
-        })
-        .await?;
+        let read = watched(watch, |context| reading.as_mut().poll(context)).await?;
+        let count = read.unwrap_or(0);
         if count == 0 && first.is_empty() {
             return Ok(None);
         }
@@ -175,17 +217,17 @@ async fn sniff<I: AsyncRead + Unpin>(
     }
 }
 
-/// The settings of HTTP/1, without hyper's timer for heads: the [`Watch`] does that, and more. A client
-/// that closes its sending side counts as gone, and a request under way is given up.
+/// The settings of HTTP/1, without hyper's timer for heads: the [`Watch`] does that, and more. The
+/// [`Socket`] finds out whether a client is gone: hyper would take a new buffer for each request to do so.
 fn http1(bounds: &Bounds) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .header_read_timeout(None)
         .max_headers(bounds.headers)
-        .max_header_size(bounds.head_bytes())
-        .max_buf_size(bounds.buffer)
-        .writev(bounds.vectored)
-        .half_close(false);
+        .max_header_size(bounds.head() as usize)
+        .max_buf_size(bounds.buffer() as usize)
+        .writev(!bounds.small_bodies)
+        .half_close(true);
     builder
 }
 
@@ -197,11 +239,11 @@ fn http2(bounds: &Bounds, watch: &Arc<Watch>, streams: u32) -> http2::Builder<St
         .max_pending_accept_reset_streams(bounds.resets)
         // A client that opens streams before it knows how many it may have is refused the rest.
         .max_local_error_reset_streams(bounds.resets + bounds.streams as usize)
-        .max_header_list_size(bounds.head)
+        .max_header_list_size(bounds.head())
         .max_frame_size(16_384)
         .max_send_buf_size(64 << 10)
-        .initial_stream_window_size(bounds.window)
-        .initial_connection_window_size(bounds.window.saturating_mul(4))
+        .initial_stream_window_size(bounds.buffer())
+        .initial_connection_window_size(4 * bounds.buffer())
         .keep_alive_interval(bounds.idle_timeout.max(Duration::from_secs(1)) / 2)
         .keep_alive_timeout(bounds.header_timeout);
     builder
@@ -239,8 +281,8 @@ impl<F: Future<Output = ()>> Future for Watched<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
         if let Some(watch) = this.watch {
-            watch.wakes(context.waker());
-            if watch.is_over() {
+            watch.task.wakes(context.waker());
+            if watch.task.is_over() {
                 return Poll::Ready(());
             }
         }

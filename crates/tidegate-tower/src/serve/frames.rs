@@ -28,7 +28,7 @@ pub(super) struct Frames {
     /// Whether a head has begun and not ended.
     head: Head,
     /// Whether a whole head has come.
-    has_had_head: bool,
+    pub(super) has_had_head: bool,
 }
 
 /// The part of a head at which an HTTP/2 connection is.
@@ -57,11 +57,6 @@ impl Frames {
     /// of the frame with `END_HEADERS`.
     pub(super) const fn is_within_head(&self) -> bool {
         !matches!(self.head, Head::None)
-    }
-
-    /// Whether a whole head has come.
-    pub(super) const fn has_had_head(&self) -> bool {
-        self.has_had_head
     }
 
     /// Looks at the next bytes the client sent, in order.

@@ -6,13 +6,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Request, Response, StatusCode};
 use http_body::Body;
 use tower_service::Service;
 
+use super::admission::Voucher;
 use super::memory::Share;
 use super::upload::Upload;
+use crate::answer::{MEDIA_TYPE, whole};
 use crate::visit::Peer;
 
 /// The error of a service or a body.
@@ -21,11 +22,18 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 /// A connection that is served: its ends, its protocol, its place and its memory.
 #[derive(Debug)]
 pub struct Origin {
-    pub(super) peer: SocketAddr,
-    pub(super) local: Option<SocketAddr>,
-    pub(super) protocol: Protocol,
-    pub(super) place: Place,
-    pub(super) share: Arc<Share>,
+    /// The client's end of the socket.
+    pub peer: SocketAddr,
+    /// Our end of the socket, if the connection is a socket.
+    pub local: Option<SocketAddr>,
+    /// The protocol that the client speaks.
+    pub protocol: Protocol,
+    /// The kind of place that the connection has. A reserved one is for health checks alone.
+    pub place: PlaceKind,
+    /// What vouches for the client, on a listener where connections give way.
+    pub(super) voucher: Option<Voucher>,
+    /// The memory that is counted for this connection.
+    pub share: Arc<Share>,
 }
 
 /// The protocol that a client speaks.
@@ -39,7 +47,7 @@ pub enum Protocol {
 
 /// The kind of place that a connection has at its listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PlaceKind {
     /// A place for everybody.
     Ordinary,
     /// A place that is kept for health checks when all others are taken.
@@ -48,7 +56,7 @@ pub enum Place {
 
 /// A request that the listener itself refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ListenerRefusal {
     /// The status of the answer.
     pub status: StatusCode,
     /// What is wrong, in plain English; nothing of the request is in it.
@@ -61,12 +69,6 @@ pub struct Refusal {
 pub trait Host: Clone + Send + 'static {
     /// The bodies of the responses, with trailers if they have any.
     type Body: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static;
-
-    /// Makes the host of one more thread, for state that threads should not share.
-    #[must_use]
-    fn lane(&self) -> Self {
-        self.clone()
-    }
 
     /// Makes the service of a connection.
     fn connect(
@@ -82,7 +84,7 @@ pub trait Host: Clone + Send + 'static {
     + 'static;
 
     /// The answer to a request that the listener refuses: a problem document unless this is overridden.
-    fn refuse(&self, refusal: Refusal) -> Response<Bytes> {
+    fn refuse(&self, refusal: ListenerRefusal) -> Response<Bytes> {
         refusal.problem()
     }
 }
@@ -102,51 +104,24 @@ struct WithPeer<V> {
 // === impl Origin ===
 
 impl Origin {
-    /// The client's end of the socket.
-    #[must_use]
-    pub const fn peer(&self) -> SocketAddr {
-        self.peer
-    }
-
-    /// Our end of the socket, if the connection is a socket.
-    #[must_use]
-    pub const fn local(&self) -> Option<SocketAddr> {
-        self.local
-    }
-
-    /// The protocol that the client speaks.
-    #[must_use]
-    pub const fn protocol(&self) -> Protocol {
-        self.protocol
-    }
-
-    /// The kind of place that the connection has. A reserved one is for health checks alone.
-    #[must_use]
-    pub const fn place(&self) -> Place {
-        self.place
-    }
-
-    /// The memory that is counted for this connection.
-    #[must_use]
-    pub const fn share(&self) -> &Arc<Share> {
-        &self.share
+    /// Vouches for the client: it has proved who it is, and its connection does not
+    /// [give way](super::Bounds::give_way) to others any more.
+    pub fn vouch(&self) {
+        if let Some(voucher) = &self.voucher {
+            voucher.vouch();
+        }
     }
 }
 
-// === impl Refusal ===
+// === impl ListenerRefusal ===
 
-impl Refusal {
+impl ListenerRefusal {
     /// The refusal as a problem document (RFC 9457).
     #[must_use]
     pub fn problem(self) -> Response<Bytes> {
         let title = self.status.canonical_reason().unwrap_or("Refused");
         let document = serde_json::json!({"title": title, "status": self.status.as_u16(), "detail": self.detail});
-        let mut response = Response::new(Bytes::from(document.to_string()));
-        *response.status_mut() = self.status;
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        response
+        whole(self.status, MEDIA_TYPE, document.to_string())
     }
 }
 

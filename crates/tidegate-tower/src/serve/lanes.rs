@@ -9,11 +9,10 @@
 //! Without threads the connections are tasks of the runtime that serves, as a library's should be: the
 //! resources of a host belong to its own runtime.
 
-use core::future::{Future, poll_fn};
-use core::task::Poll;
+use core::future::Future;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
 use tokio::net::TcpStream;
@@ -33,40 +32,27 @@ pub(super) struct Lanes {
     lanes: Vec<Lane>,
     /// The lane at which the next search begins, so that lanes with equally many connections take turns.
     next: AtomicUsize,
-    stopping: Arc<AtomicBool>,
 }
 
 /// One runtime: a thread of its own, or a task of the runtime that serves.
 struct Lane {
     /// Not bounded itself: it never holds more connections than are admitted.
-    sender: mpsc::UnboundedSender<Handed>,
-    /// How many connections the lane has.
-    open: Arc<AtomicUsize>,
+    sender: mpsc::UnboundedSender<(Handed, Arc<()>)>,
+    /// Counts the connections of the lane: each has a clone.
+    open: Arc<()>,
     /// Receives how many connections the lane had to cut off in the end.
     done: oneshot::Receiver<usize>,
-    runs: Runs,
-}
-
-/// The thread or task that a lane runs on.
-enum Runs {
-    Thread(JoinHandle<()>),
-    /// A task, which ends when this is dropped.
-    Task {
-        _task: JoinSet<()>,
-    },
+    thread: Option<JoinHandle<()>>,
+    /// The task of a lane without a thread, which ends when this is dropped.
+    task: JoinSet<()>,
 }
 
 /// The parts that a lane works with.
 struct Work<H> {
     common: Common,
     host: H,
-    incoming: mpsc::UnboundedReceiver<Handed>,
-    open: Arc<AtomicUsize>,
-    stopping: Arc<AtomicBool>,
+    incoming: mpsc::UnboundedReceiver<(Handed, Arc<()>)>,
 }
-
-/// Counts a connection for as long as it is served.
-struct Counted(Arc<AtomicUsize>);
 
 /// The threads of each runtime for blocking work: pages that are rendered off the thread that serves.
 const BLOCKING: usize = 1;
@@ -75,15 +61,14 @@ const BLOCKING: usize = 1;
 
 impl Lanes {
     pub(super) fn start<H: Host>(common: &Common, host: &H) -> io::Result<Self> {
-        let stopping = Arc::new(AtomicBool::new(false));
-        let lane = |number| Lane::start(common, host.lane(), &stopping, number);
+        let lane = |number| Lane::start(common, host.clone(), number);
         let lanes = match common.bounds.threads {
             None => vec![lane(None)?],
             Some(count) => {
                 (0..count.get()).map(|number| lane(Some(number))).collect::<Result<_, _>>()?
             }
         };
-        Ok(Self { lanes, next: AtomicUsize::new(0), stopping })
+        Ok(Self { lanes, next: AtomicUsize::new(0) })
     }
 
     /// Hands a connection to the runtime with the fewest connections.
@@ -91,72 +76,48 @@ impl Lanes {
         let count = self.lanes.len();
         let next = self.next.fetch_add(1, Relaxed) % count.max(1);
         let places = (0..count).map(|offset| (next + offset) % count);
-        let fewest = places.min_by_key(|place| self.lanes[*place].open.load(Relaxed));
+        let fewest = places.min_by_key(|place| Arc::strong_count(&self.lanes[*place].open));
         if let Some(lane) = fewest.and_then(|place| self.lanes.get(place)) {
-            lane.open.fetch_add(1, Relaxed);
             // A thread that is gone drops the connection, and that closes it.
-            let _ = lane.sender.send(accepted);
+            let _ = lane.sender.send((accepted, Arc::clone(&lane.open)));
         }
     }
 
     /// Lets every runtime finish its connections, and returns how many had to be cut off.
-    pub(super) async fn finish(mut self) -> usize {
-        self.stopping.store(true, Relaxed);
-        let lanes = std::mem::take(&mut self.lanes);
+    pub(super) async fn finish(self) -> usize {
         let (senders, rest): (Vec<_>, Vec<_>) =
-            lanes.into_iter().map(|lane| (lane.sender, (lane.done, lane.runs))).unzip();
+            self.lanes.into_iter().map(|it| (it.sender, (it.done, it.thread, it.task))).unzip();
         // Without senders nothing more can come, and so the lanes end.
         drop(senders);
         let mut cut = 0;
-        for (done, runs) in rest {
+        for (done, thread, _task) in rest {
             cut += done.await.unwrap_or(0);
-            if let Runs::Thread(thread) = runs {
-                let _ = thread.join();
-            }
+            let _ = thread.map(JoinHandle::join);
         }
         cut
-    }
-}
-
-impl Drop for Lanes {
-    fn drop(&mut self) {
-        // The lanes stop, too, if the future that runs the listener is dropped instead of told to stop.
-        self.stopping.store(true, Relaxed);
     }
 }
 
 // === impl Lane ===
 
 impl Lane {
-    fn start<H: Host>(
-        common: &Common,
-        host: H,
-        stopping: &Arc<AtomicBool>,
-        thread: Option<usize>,
-    ) -> io::Result<Self> {
-        let open = Arc::new(AtomicUsize::new(0));
+    fn start<H: Host>(common: &Common, host: H, thread: Option<usize>) -> io::Result<Self> {
         let (sender, incoming) = mpsc::unbounded_channel();
         let (finished, done) = oneshot::channel();
-        let work = Work {
-            common: common.clone(),
-            host,
-            incoming,
-            open: Arc::clone(&open),
-            stopping: Arc::clone(stopping),
-        };
-        let runs = match thread {
+        let work = Work { common: common.clone(), host, incoming };
+        let mut task = JoinSet::new();
+        let thread = match thread {
             None => {
-                let mut task = JoinSet::new();
                 task.spawn(async move {
                     let _ = finished.send(work.run().await);
                 });
-                Runs::Task { _task: task }
+                None
             }
             Some(number) => {
                 let mut builder = Builder::new_current_thread();
                 let runtime = builder.max_blocking_threads(BLOCKING).enable_all().build()?;
                 let thread = std::thread::Builder::new().name(format!("serve-{number}"));
-                Runs::Thread(thread.spawn(move || {
+                Some(thread.spawn(move || {
                     let cut = runtime.block_on(work.run());
                     // Whatever is still open ends with its runtime; nothing here blocks.
                     runtime.shutdown_background();
@@ -164,7 +125,7 @@ impl Lane {
                 })?)
             }
         };
-        Ok(Self { sender, open, done, runs })
+        Ok(Self { sender, open: Arc::new(()), done, thread, task })
     }
 }
 
@@ -190,8 +151,7 @@ impl<H: Host> Work<H> {
                 Some(_) = connections.join_next() => {}
             }
         }
-        self.stopping.store(true, Relaxed);
-        watches.wake_all();
+        watches.leave_all();
         let all = async { while connections.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(self.common.bounds.drain, all).await;
         connections.len()
@@ -199,32 +159,18 @@ impl<H: Host> Work<H> {
 
     fn connection(
         &self,
-        handed: Handed,
+        (handed, counted): (Handed, Arc<()>),
         watches: &Watches,
     ) -> impl Future<Output = ()> + Send + 'static {
-        let counted = Counted(Arc::clone(&self.open));
-        let (common, host) = (self.common.clone(), self.host.clone());
-        let (watch, stopping) = (watches.begin(), Arc::clone(&self.stopping));
+        let (common, host, watch) = (self.common.clone(), self.host.clone(), watches.begin());
         async move {
             let Accepted { stream, peer, local, permit } = handed;
+            permit.serve(&watch);
             // Registers the socket with the reactor of this runtime.
             let Ok(stream) = TcpStream::from_std(stream) else { return };
             let accepted = Accepted { stream, peer, local, permit };
-            // This registers no waker: all connections are woken when `stopping` changes.
-            let stop = poll_fn(move |_| match stopping.load(Relaxed) {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
-            });
-            connection::serve(&common, host, accepted, watch, stop).await;
+            connection::serve(&common, host, accepted, &watch).await;
             drop(counted);
         }
-    }
-}
-
-// === impl Counted ===
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 /// The bytes that all connections of a listener hold together.
 #[derive(Debug)]
 pub struct Memory {
-    pools: [Pool; Use::ALL.len()],
+    pools: [Pool; MemoryUse::ALL.len()],
 }
 
 /// The bytes that all connections hold for one use.
@@ -25,8 +25,8 @@ struct Pool {
 }
 
 /// The use that bytes are held for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemoryUse {
     /// The heads of HTTP/2 streams, as many as were advertised to their client.
     Heads,
     /// Bodies of which a part has come.
@@ -35,18 +35,20 @@ pub enum Use {
     Answers,
 }
 
+named!(MemoryUse: Heads = "heads", Bodies = "bodies", Answers = "answers");
+
 /// The bytes that one connection holds.
 #[derive(Debug)]
 pub struct Share {
     memory: Arc<Memory>,
-    used: [AtomicUsize; Use::ALL.len()],
+    used: [AtomicUsize; MemoryUse::ALL.len()],
 }
 
 /// Some bytes of a [`Share`]; given back when this is dropped.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldBytes {
     share: Arc<Share>,
-    kind: Use,
+    kind: MemoryUse,
     bytes: usize,
 }
 
@@ -73,19 +75,13 @@ impl Memory {
 
     /// How many bytes are held for this use.
     #[must_use]
-    pub fn used(&self, kind: Use) -> usize {
+    pub fn used(&self, kind: MemoryUse) -> usize {
         self.pools[kind as usize].used.load(Relaxed)
-    }
-
-    /// The most bytes that may be held for this use.
-    #[must_use]
-    pub const fn most(&self, kind: Use) -> usize {
-        self.pools[kind as usize].most
     }
 
     /// How often a connection asked for more than was left for this use.
     #[must_use]
-    pub fn refused(&self, kind: Use) -> u64 {
+    pub fn refused(&self, kind: MemoryUse) -> u64 {
         self.pools[kind as usize].refused.load(Relaxed)
     }
 }
@@ -95,32 +91,28 @@ impl Memory {
 impl Share {
     /// Holds some bytes, if the connection and the process have them left. A refusal is counted.
     #[must_use]
-    pub fn hold(self: &Arc<Self>, kind: Use, bytes: usize) -> Option<Held> {
-        let pool = &self.memory.pools[kind as usize];
-        if !take(&self.used[kind as usize], bytes, pool.most / OF_ONE) {
-            pool.refused.fetch_add(1, Relaxed);
-            return None;
+    pub fn hold(self: &Arc<Self>, kind: MemoryUse, bytes: usize) -> Option<HeldBytes> {
+        let (pool, used) = (&self.memory.pools[kind as usize], &self.used[kind as usize]);
+        if take(used, bytes, pool.most / OF_ONE) {
+            if take(&pool.used, bytes, pool.most) {
+                return Some(HeldBytes { share: Arc::clone(self), kind, bytes });
+            }
+            used.fetch_sub(bytes, Relaxed);
         }
-        let mut held = Held { share: Arc::clone(self), kind, bytes: 0 };
-        if !take(&pool.used, bytes, pool.most) {
-            self.used[kind as usize].fetch_sub(bytes, Relaxed);
-            pool.refused.fetch_add(1, Relaxed);
-            return None;
-        }
-        held.bytes = bytes;
-        Some(held)
+        pool.refused.fetch_add(1, Relaxed);
+        None
     }
 
     /// How many streams may be advertised to an HTTP/2 client, at most `wanted`, with the bytes held for
     /// their heads. The first stream is free, because a connection of HTTP/1 has one head too and both
     /// are bounded by the number of connections; the others have to find room.
-    pub(super) fn streams(self: &Arc<Self>, wanted: u32, head: usize) -> (u32, Option<Held>) {
-        let pool = &self.memory.pools[Use::Heads as usize];
+    pub(super) fn streams(self: &Arc<Self>, wanted: u32, head: usize) -> (u32, Option<HeldBytes>) {
+        let pool = &self.memory.pools[MemoryUse::Heads as usize];
         let left = pool.most.saturating_sub(pool.used.load(Relaxed)) / OF_HEADS;
         let room = u32::try_from(left / head.max(1)).unwrap_or(u32::MAX);
         let more = wanted.saturating_sub(1).min(room);
         let bytes = usize::try_from(more).unwrap_or(usize::MAX).saturating_mul(head);
-        match self.hold(Use::Heads, bytes) {
+        match self.hold(MemoryUse::Heads, bytes) {
             Some(held) => (more + 1, Some(held)),
             None => (1, None),
         }
@@ -133,37 +125,12 @@ fn take(used: &AtomicUsize, bytes: usize, most: usize) -> bool {
     used.fetch_update(Relaxed, Relaxed, room).is_ok()
 }
 
-// === impl Held ===
+// === impl HeldBytes ===
 
-impl Held {
-    /// How many bytes are held.
-    #[must_use]
-    pub const fn bytes(&self) -> usize {
-        self.bytes
-    }
-}
-
-impl Drop for Held {
+impl Drop for HeldBytes {
     fn drop(&mut self) {
         self.share.used[self.kind as usize].fetch_sub(self.bytes, Relaxed);
         self.share.memory.pools[self.kind as usize].used.fetch_sub(self.bytes, Relaxed);
-    }
-}
-
-// === impl Use ===
-
-impl Use {
-    /// All uses.
-    pub const ALL: [Self; 3] = [Self::Heads, Self::Bodies, Self::Answers];
-
-    /// The label of this use in metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Heads => "heads",
-            Self::Bodies => "bodies",
-            Self::Answers => "answers",
-        }
     }
 }
 
@@ -179,25 +146,25 @@ mod tests {
         let shares: Vec<_> = (0..9).map(|_| memory.share()).collect();
         let mut held = Vec::new();
         for share in &shares[..8] {
-            held.push(share.hold(Use::Bodies, 100).unwrap());
-            assert!(share.hold(Use::Bodies, 1).is_none(), "one connection has its eighth");
+            held.push(share.hold(MemoryUse::Bodies, 100).unwrap());
+            assert!(share.hold(MemoryUse::Bodies, 1).is_none(), "one connection has its eighth");
         }
-        assert_eq!((memory.used(Use::Bodies), memory.refused(Use::Bodies)), (800, 8));
-        assert!(shares[8].hold(Use::Bodies, 1).is_none(), "nothing is left for a ninth");
+        assert_eq!((memory.used(MemoryUse::Bodies), memory.refused(MemoryUse::Bodies)), (800, 8));
+        assert!(shares[8].hold(MemoryUse::Bodies, 1).is_none(), "nothing is left for a ninth");
         held.pop();
-        assert!(shares[8].hold(Use::Bodies, 100).is_some(), "what is given back is free");
-        assert_eq!(memory.used(Use::Bodies), 700, "and again, once that is dropped");
+        assert!(shares[8].hold(MemoryUse::Bodies, 100).is_some(), "what is given back is free");
+        assert_eq!(memory.used(MemoryUse::Bodies), 700, "and again, once that is dropped");
         drop(held);
-        assert_eq!(memory.used(Use::Bodies), 0);
+        assert_eq!(memory.used(MemoryUse::Bodies), 0);
     }
 
     #[test]
     fn a_number_beyond_all_memory_is_refused_and_changes_nothing() {
         let memory = Memory::new(0, 800, 0);
         let share = memory.share();
-        let one = share.hold(Use::Bodies, 1).unwrap();
-        assert!(share.hold(Use::Bodies, usize::MAX).is_none());
-        assert_eq!((memory.used(Use::Bodies), one.bytes()), (1, 1));
+        let one = share.hold(MemoryUse::Bodies, 1).unwrap();
+        assert!(share.hold(MemoryUse::Bodies, usize::MAX).is_none());
+        assert_eq!((memory.used(MemoryUse::Bodies), one.bytes), (1, 1));
     }
 
     #[test]
@@ -213,9 +180,9 @@ mod tests {
         assert_eq!(advertised[..16], [128; 16], "while there is plenty, what was asked for");
         assert!(advertised.is_sorted_by(|a, b| a >= b));
         assert_eq!(advertised[1_999], 1, "nobody is left without");
-        assert!(memory.used(Use::Heads) <= 64 << 20);
+        assert!(memory.used(MemoryUse::Heads) <= 64 << 20);
         drop(held);
-        assert_eq!(memory.used(Use::Heads), 0);
+        assert_eq!(memory.used(MemoryUse::Heads), 0);
         assert_eq!(memory.share().streams(20, 16 << 10).0, 20, "who wants few gets few");
     }
 }

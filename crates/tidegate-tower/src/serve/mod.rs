@@ -31,7 +31,7 @@
 //! know more about its connections, a service implements [`Host`].
 //!
 //! ```text
-//! admission ─▶ lanes ─▶ connection ─▶ socket ─▶ hyper ─▶ door ─▶ service
+//! admission ─▶ lanes ─▶ connection ─▶ socket ─▶ hyper ─▶ dispatch ─▶ service
 //! how many,    which     which         guard: smuggling     upload, memory:
 //! from whom    runtime   protocol      watch: slow clients  how much, how slow
 //! ```
@@ -39,7 +39,7 @@
 mod admission;
 mod bounds;
 mod connection;
-mod door;
+mod dispatch;
 mod frames;
 mod guard;
 mod host;
@@ -47,12 +47,13 @@ mod lanes;
 mod memory;
 mod run;
 mod socket;
+mod strangers;
 mod upload;
 mod watch;
 
-pub use admission::Refused;
+pub use admission::NotServed;
 pub use bounds::Bounds;
-pub use host::{BoxError, Each, Host, Origin, Place, Protocol, Refusal};
-pub use memory::{Held, Memory, Share, Use};
+pub use host::{BoxError, Each, Host, ListenerRefusal, Origin, PlaceKind, Protocol};
+pub use memory::{HeldBytes, Memory, MemoryUse, Share};
 pub use run::{Serve, Stopped, listen};
-pub use upload::{Stalled, Upload, UploadError};
+pub use upload::{Upload, UploadError};

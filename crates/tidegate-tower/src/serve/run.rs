@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tower_service::Service;
 
-use super::admission::{Admission, Refused, accept};
+use super::admission::{Admission, NotServed, accept};
 use super::bounds::Bounds;
 use super::connection::{self, Accepted, Common};
 use super::host::{BoxError, Each, Host};
@@ -136,8 +136,15 @@ impl Serve {
         let watches = Watches::new(&self.common.bounds);
         let accepted = Accepted { stream, peer, local: None, permit };
         let watch = watches.begin();
+        let leaving = async {
+            stop.await;
+            watch.leave();
+            core::future::pending::<()>().await;
+        };
         tokio::select! {
-            () = connection::serve(&self.common, Each(service), accepted, watch, stop) => {}
+            biased;
+            () = leaving => {}
+            () = connection::serve(&self.common, Each(service), accepted, &watch) => {}
             () = watches.sweep() => {}
         }
     }
@@ -150,7 +157,7 @@ impl Serve {
 
     /// How many connections were refused for this reason.
     #[must_use]
-    pub fn refused(&self, reason: Refused) -> u64 {
+    pub fn refused(&self, reason: NotServed) -> u64 {
         self.admission.refused(reason)
     }
 
@@ -158,11 +165,5 @@ impl Serve {
     #[must_use]
     pub const fn memory(&self) -> &Arc<Memory> {
         &self.common.memory
-    }
-}
-
-impl Default for Serve {
-    fn default() -> Self {
-        Self::new(Bounds::default())
     }
 }

@@ -1,9 +1,10 @@
 //! The socket as hyper sees it.
 //!
-//! Five things happen here that hyper has no place for. The bytes that told HTTP/1 from HTTP/2 are read
-//! again. The [`Guard`] reads along, and hyper is shown nothing that another reader could divide
+//! Six things happen here that hyper has no place for. The bytes that told HTTP/1 from HTTP/2 are read
+//! again. The [`HeadGuard`] reads along, and hyper is shown nothing that another reader could divide
 //! otherwise. The [`Watch`] is told what the client is waited for. What hyper itself answers to a request
-//! that it cannot parse, a bare status line, becomes the answer of the [`Host`](super::Host). And an end
+//! that it cannot parse, a bare status line, becomes the answer of the [`Host`](super::Host). A client that
+//! closes its side while a request is under way is gone, and the request is given up. And an end
 //! is made so that the client gets to read the last answer: closing a socket with unread bytes in it
 //! resets the connection, and a client that is still sending would see that and not its 429.
 
@@ -16,19 +17,17 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::admission::Permit;
+use super::admission::OpenConnection;
 use super::frames::Frames;
-use super::guard::{Guard, Malformed, Then};
-use super::host::{Host, Protocol, Refusal};
-use super::memory::{Held, Share, Use};
+use super::guard::{HeadGuard, Malformed, Then};
+use super::host::{Host, ListenerRefusal, Protocol};
+use super::memory::{HeldBytes, MemoryUse, Share};
 use super::watch::{Wait, Watch};
 
 /// A connection's socket, watched and guarded.
 pub(super) struct Socket<I, H> {
     stream: I,
-    host: H,
-    watch: Arc<Watch>,
-    share: Arc<Share>,
+    fittings: Fittings<H>,
     reading: Reading,
     /// The bytes that were read from the socket, or put in their place, and not yet shown to hyper.
     kept: Vec<u8>,
@@ -40,26 +39,20 @@ pub(super) struct Socket<I, H> {
     instead: Vec<u8>,
     /// How much of `instead` has been written.
     written: usize,
-    /// Whether an HTTP/2 client has only the time for a head to send its first request.
-    prompt: bool,
     /// Whether the client has closed its side.
     ended: bool,
     /// Set when we have closed our side, with the memory that is held until the client closes its own.
-    closed: Option<Option<Held>>,
+    closed: Option<Option<HeldBytes>>,
     /// How many bytes were read and thrown away since we closed our side.
     discarded: usize,
-    /// The connection's place; free again when the socket is gone, upgraded or not.
-    _permit: Permit,
-    /// The memory for the heads of the connection's HTTP/2 streams.
-    _heads: Option<Held>,
 }
 
 /// How the bytes of a client are read along.
 enum Reading {
     /// HTTP/1 requests, which the guard checks.
-    Requests(Guard),
+    Requests(HeadGuard),
     /// HTTP/1, behind a head that asks for another protocol: nothing is shown until that is decided.
-    Undecided(Guard),
+    Undecided(HeadGuard),
     /// HTTP/2 frames.
     Frames(Frames),
     /// The protocol that a client has been switched to, which is not read along.
@@ -76,8 +69,10 @@ pub(super) struct Fittings<H> {
     pub(super) prompt: bool,
     /// The bytes that were read to find out the protocol.
     pub(super) first: Vec<u8>,
-    pub(super) permit: Permit,
-    pub(super) heads: Option<Held>,
+    /// The connection's place; free again when the socket is gone, upgraded or not.
+    pub(super) _permit: OpenConnection,
+    /// The memory for the heads of the connection's HTTP/2 streams.
+    pub(super) _heads: Option<HeldBytes>,
 }
 
 /// The most bytes that are read and thrown away after we have closed our side. They are few, because
@@ -96,29 +91,23 @@ const NOT_HTTP: &[u8] = b"\0\r\n\r\n";
 // === impl Socket ===
 
 impl<I, H: Host> Socket<I, H> {
-    pub(super) fn new(stream: I, fittings: Fittings<H>) -> Self {
-        let Fittings { host, watch, share, protocol, prompt, first, permit, heads } = fittings;
-        let reading = match protocol {
-            Protocol::Http1 => Reading::Requests(Guard::new()),
+    pub(super) fn new(stream: I, mut fittings: Fittings<H>) -> Self {
+        let reading = match fittings.protocol {
+            Protocol::Http1 => Reading::Requests(HeadGuard::default()),
             Protocol::Http2 => Reading::Frames(Frames::new()),
         };
         Self {
             stream,
-            host,
-            watch,
-            share,
+            kept: core::mem::take(&mut fittings.first),
+            fittings,
             reading,
-            kept: first,
             undecided: None,
             malformed: None,
             instead: Vec::new(),
             written: 0,
-            prompt,
             ended: false,
             closed: None,
             discarded: 0,
-            _permit: permit,
-            _heads: heads,
         }
     }
 
@@ -129,7 +118,8 @@ impl<I, H: Host> Socket<I, H> {
         match &mut self.reading {
             Reading::Requests(guard) => {
                 let passed = guard.read(new);
-                self.watch.within_head(guard.is_within_head());
+                self.fittings.watch.within_head(guard.is_within_head());
+                self.fittings.watch.between_requests(guard.is_between_requests());
                 if passed.then != Then::More {
                     self.stop_at(buffer, from + passed.count, passed.then);
                 }
@@ -137,10 +127,10 @@ impl<I, H: Host> Socket<I, H> {
             Reading::Frames(frames) => {
                 frames.read(new);
                 // Whatever else is under way: nothing behind a head is read before the head ends.
-                if frames.is_within_head() || self.prompt && !frames.has_had_head() {
-                    self.watch.begin(Wait::Head);
+                if frames.is_within_head() || self.fittings.prompt && !frames.has_had_head {
+                    self.fittings.watch.begin(Wait::Head);
                 } else {
-                    self.watch.end(Wait::Head);
+                    self.fittings.watch.end(Wait::Head);
                 }
             }
             Reading::Undecided(_) | Reading::Anything => {}
@@ -177,6 +167,18 @@ impl<I, H: Host> Socket<I, H> {
         }
     }
 
+    /// Waits without a buffer for the client to send more, and returns whether it did. The bytes are kept.
+    pub(super) fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>>
+    where
+        I: AsyncRead + Unpin,
+    {
+        let mut space = [0; 512];
+        let mut buffer = ReadBuf::new(&mut space);
+        ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
+        self.kept = buffer.filled().to_vec();
+        Poll::Ready(Ok(!self.kept.is_empty()))
+    }
+
     /// Whether the last byte that was read belongs to a body.
     const fn is_within_body(&self) -> bool {
         matches!(&self.reading, Reading::Requests(guard) if guard.is_within_body())
@@ -188,7 +190,7 @@ impl<I, H: Host> Socket<I, H> {
     fn is_refused(&self) -> Poll<io::Result<()>> {
         match self.malformed {
             Some(malformed) if self.is_within_body() => {
-                Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, malformed)))
+                Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, malformed.text())))
             }
             _ => Poll::Pending,
         }
@@ -218,7 +220,7 @@ impl<I, H: Host> Socket<I, H> {
         {
             if status == b"101" {
                 guard.upgraded();
-                self.watch.within_head(false);
+                self.fittings.watch.within_head(false);
             } else {
                 self.reading = Reading::Requests(guard);
             }
@@ -233,7 +235,7 @@ impl<I, H: Host> Socket<I, H> {
     /// plain text.
     #[inline]
     fn is_hypers_own(&self, bytes: &[u8]) -> bool {
-        !self.watch.is_answering() && bytes.starts_with(b"HTTP/1.1 4")
+        !self.fittings.watch.is_answering() && bytes.starts_with(b"HTTP/1.1 4")
     }
 
     /// Puts the answer of the host in the place of hyper's own.
@@ -252,7 +254,8 @@ impl<I, H: Host> Socket<I, H> {
             (_, Some(malformed)) => malformed.text(),
             (_, None) => "this is not a request of HTTP/1.1",
         };
-        self.instead = plain(hypers, &self.host.refuse(Refusal { status, detail }));
+        self.instead =
+            plain(hypers, &self.fittings.host.refuse(ListenerRefusal { status, detail }));
     }
 
     /// Looks at bytes that hyper is about to write, and returns whether they are replaced.
@@ -317,15 +320,41 @@ impl<I: AsyncRead + AsyncWrite + Unpin, H: Host> Socket<I, H> {
         Poll::Ready(Ok(()))
     }
 
-    /// Tells the watch whether the client takes what is written.
+    /// Tells the watch whether the client takes what is written. One that does not may be gone.
     #[inline]
-    fn wrote<T>(&self, written: Poll<T>) -> Poll<T> {
+    fn wrote<T>(
+        &mut self,
+        written: Poll<io::Result<T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.watch.end(Wait::Stuck);
+            self.fittings.watch.end(Wait::Stuck);
         } else {
-            self.watch.begin(Wait::Stuck);
+            self.fittings.watch.begin(Wait::Stuck);
+            self.look_for_end(context)?;
         }
         written
+    }
+
+    /// Fails if the client has closed its side while a request is under way. The bytes of a further
+    /// request are kept; while there are some, nobody looks behind them.
+    #[cold]
+    fn look_for_end(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        let has_all = match &self.reading {
+            Reading::Requests(guard) => guard.is_between_requests(),
+            Reading::Undecided(_) => true,
+            Reading::Frames(_) | Reading::Anything => false,
+        };
+        if !has_all || !self.kept.is_empty() || self.malformed.is_some() {
+            return Ok(());
+        }
+        match self.poll_more(context)? {
+            Poll::Ready(false) => {
+                self.ended = true;
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+            Poll::Ready(true) | Poll::Pending => Ok(()),
+        }
     }
 }
 
@@ -383,7 +412,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin, H: Host> AsyncWrite for Socket<I, H> {
             return Poll::Ready(Ok(bytes.len()));
         }
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.wrote(written)
+        self.wrote(written, context)
     }
 
     #[inline]
@@ -399,7 +428,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin, H: Host> AsyncWrite for Socket<I, H> {
             return Poll::Ready(Ok(first.len()));
         }
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.wrote(written)
+        self.wrote(written, context)
     }
 
     #[inline]
@@ -411,7 +440,11 @@ impl<I: AsyncRead + AsyncWrite + Unpin, H: Host> AsyncWrite for Socket<I, H> {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.write_instead(context))?;
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
-        self.watch.flushed();
+        self.fittings.watch.flushed();
+        // hyper flushes whenever it is woken, also while the service works.
+        if self.fittings.watch.is_open() {
+            self.look_for_end(context)?;
+        }
         Poll::Ready(Ok(()))
     }
 
@@ -419,8 +452,9 @@ impl<I: AsyncRead + AsyncWrite + Unpin, H: Host> AsyncWrite for Socket<I, H> {
         ready!(self.write_instead(context))?;
         if self.closed.is_none() {
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
-            self.watch.begin(Wait::Linger);
-            let held = self.is_unfinished().then(|| self.share.hold(Use::Bodies, LINGERS));
+            self.fittings.watch.begin(Wait::Linger);
+            let held =
+                self.is_unfinished().then(|| self.fittings.share.hold(MemoryUse::Bodies, LINGERS));
             self.closed = Some(held.flatten());
         }
         match &self.closed {

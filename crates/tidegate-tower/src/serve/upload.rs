@@ -3,6 +3,7 @@
 use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,11 +11,23 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Sleep, sleep};
 
+use super::memory::{HeldBytes, MemoryUse, Share};
+
 /// The body of a request. It fails if it stops coming, so that no client keeps a service waiting by
 /// sending a byte now and then. The time runs only while the service waits for the body.
+///
+/// It also fails if too many others are on their way: a service that collects bodies keeps what has come
+/// of each, so a body that comes in parts counts as [memory](super::Bounds::bodies_memory), with its length or
+/// 64 KiB if that is less, until it is complete.
 pub struct Upload {
     body: Incoming,
     timeout: Option<Duration>,
+    /// The memory of the connection, unless the service counts its bodies itself.
+    share: Option<Arc<Share>>,
+    /// The memory that is held while the rest of the body is on its way.
+    held: Option<HeldBytes>,
+    /// Whether a part of the body has come.
+    begun: bool,
     /// Whether the body has been read to its end, which hyper does not know of a chunked body.
     ended: bool,
     /// The timer that runs while the service waits, and how many bytes have come since it began.
@@ -25,17 +38,18 @@ pub struct Upload {
 #[derive(Debug, thiserror::Error)]
 pub enum UploadError {
     /// Too little of the body came in time.
-    #[error(transparent)]
-    Stalled(#[from] Stalled),
+    #[error("the body of the request did not come in time")]
+    Stalled,
+    /// The body came in parts while too many others did.
+    #[error("too many bodies are on their way; send this one again")]
+    Crowded,
     /// The connection failed, or what came was not a body.
     #[error(transparent)]
     Broken(#[from] hyper::Error),
 }
 
-/// A body of which too little has come in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the body of the request did not come in time")]
-pub struct Stalled;
+/// The most memory that a body is counted with.
+const MOST_COUNTED: u64 = 64 << 10;
 
 /// The bytes that have to come within the timeout.
 const ENOUGH: usize = 1 << 10;
@@ -43,12 +57,29 @@ const ENOUGH: usize = 1 << 10;
 // === impl Upload ===
 
 impl Upload {
-    pub(super) const fn new(body: Incoming, timeout: Option<Duration>) -> Self {
-        Self { body, timeout, ended: false, waiting: None }
+    /// A body that is counted in `share` while it comes, if there is one.
+    pub(super) const fn new(
+        body: Incoming,
+        timeout: Option<Duration>,
+        share: Option<Arc<Share>>,
+    ) -> Self {
+        Self { body, timeout, share, held: None, begun: false, ended: false, waiting: None }
+    }
+
+    /// Holds memory for a body of which a part has come and more is to come.
+    fn hold(&mut self) -> Result<(), UploadError> {
+        let Some(share) = self.share.as_ref().filter(|_| self.begun && self.held.is_none()) else {
+            return Ok(());
+        };
+        let length = self.body.size_hint().upper().unwrap_or(MOST_COUNTED).min(MOST_COUNTED);
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        self.held = Some(share.hold(MemoryUse::Bodies, length).ok_or(UploadError::Crowded)?);
+        Ok(())
     }
 
     /// Notes that bytes came. If they were few, the timer goes on.
     fn came(&mut self, count: usize) {
+        self.begun = true;
         if let Some((_, came)) = &mut self.waiting {
             *came = came.saturating_add(count);
             if *came >= ENOUGH {
@@ -57,6 +88,7 @@ impl Upload {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a client that sends nothing is given real time")]
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Some(timeout) = self.timeout else { return Poll::Pending };
         let (waiting, _) = self.waiting.get_or_insert_with(|| (Box::pin(sleep(timeout)), 0));
@@ -79,9 +111,13 @@ impl Body for Upload {
             }
             Poll::Ready(ended) => {
                 self.ended = ended.is_none();
+                self.held = None;
                 Poll::Ready(ended.map(|ended| ended.map_err(Into::into)))
             }
-            Poll::Pending => self.poll_stalled(context).map(|()| Some(Err(Stalled.into()))),
+            Poll::Pending => match self.hold() {
+                Ok(()) => self.poll_stalled(context).map(|()| Some(Err(UploadError::Stalled))),
+                Err(crowded) => Poll::Ready(Some(Err(crowded))),
+            },
         }
     }
 

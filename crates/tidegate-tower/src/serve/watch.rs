@@ -8,9 +8,10 @@
 use core::task::Waker;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use super::admission::lock;
 use super::bounds::Bounds;
 
 /// The connections of one runtime, and the ticks that their waits are counted in.
@@ -26,19 +27,21 @@ pub(super) struct Watches {
 pub(super) struct Watch {
     ticks: Arc<Ticks>,
     /// For each [`Wait`] the tick at which it began; 0 while there is none.
-    since: [AtomicU64; Wait::COUNT],
+    since: [AtomicU64; WAITS],
     /// Requests whose responses have not been handed over whole.
     open: AtomicUsize,
     /// Whether an answer is on its way to the socket.
     answering: AtomicBool,
     /// Whether a part of the next head has come while a request is open.
     next_head: AtomicBool,
-    /// Whether the connection has to end at once.
-    over: AtomicBool,
     /// Whether the connection should end as soon as nothing is under way.
     leaving: AtomicBool,
-    /// The waker of the connection's task.
-    waker: OnceLock<Waker>,
+    /// Whether all bytes that were read belong to requests that came whole.
+    between: AtomicBool,
+    /// Whether the connection has been idle for so long that it should free its buffers.
+    parking: AtomicBool,
+    /// The task that serves the connection.
+    pub(super) task: Task,
     /// Whether there ever was a stream: HTTP/1 has none, and then streams need not be checked.
     has_streams: AtomicBool,
     streams: Mutex<Streams>,
@@ -71,7 +74,14 @@ struct Streams {
 pub(super) struct StreamWatch {
     /// The tick at which a piece of the answer was handed over; 0 while none is waiting.
     stuck: AtomicU64,
-    /// Whether the stream has to end.
+    /// The task that serves the stream.
+    pub(super) task: Task,
+}
+
+/// The task of a connection or a stream.
+#[derive(Debug, Default)]
+pub(super) struct Task {
+    /// Whether the task has to end at once.
     over: AtomicBool,
     waker: OnceLock<Waker>,
 }
@@ -90,8 +100,16 @@ struct Ticks {
     /// The current tick. It begins with 1, because 0 stands for no wait.
     now: AtomicU64,
     length: Duration,
-    most: [u64; Wait::COUNT],
+    most: [u64; WAITS],
+    /// How many ticks a connection may be idle with its buffers.
+    park: u64,
 }
+
+/// The number of [`Wait`]s.
+const WAITS: usize = 4;
+
+/// How long a connection may be idle with its buffers, if the time to be idle is at least four times that.
+const PARK: Duration = Duration::from_secs(1);
 
 /// How long a client may take to close a connection, so that it can read the last answer.
 const LINGER: Duration = Duration::from_secs(1);
@@ -114,7 +132,8 @@ impl Watches {
         let count = |wait: Duration| {
             u64::try_from(wait.as_nanos().div_ceil(length.as_nanos())).unwrap_or(u64::MAX - 1) + 1
         };
-        let ticks = Ticks { now: AtomicU64::new(1), length, most: waits.map(count) };
+        let park = count(PARK.min(bounds.idle_timeout / 4));
+        let ticks = Ticks { now: AtomicU64::new(1), length, most: waits.map(count), park };
         Self { ticks: Arc::new(ticks), list: Mutex::default() }
     }
 
@@ -126,9 +145,10 @@ impl Watches {
             open: AtomicUsize::new(0),
             answering: AtomicBool::new(false),
             next_head: AtomicBool::new(false),
-            over: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
-            waker: OnceLock::new(),
+            between: AtomicBool::new(false),
+            parking: AtomicBool::new(false),
+            task: Task::default(),
             has_streams: AtomicBool::new(false),
             streams: Mutex::default(),
         });
@@ -139,6 +159,7 @@ impl Watches {
 
     /// Ends the waits that have taken too long, at every tick, for ever.
     pub(super) async fn sweep(&self) {
+        #[expect(clippy::disallowed_methods, reason = "clients are given real time")]
         let mut interval = tokio::time::interval(self.ticks.length);
         // A thread that was busy makes waits longer, never shorter.
         interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -156,9 +177,9 @@ impl Watches {
         });
     }
 
-    /// Wakes every connection, so that it sees what has changed around it.
-    pub(super) fn wake_all(&self) {
-        lock(&self.list).iter().for_each(|watch| wake(&watch.waker));
+    /// Lets every connection end as soon as nothing is under way on it.
+    pub(super) fn leave_all(&self) {
+        lock(&self.list).iter().for_each(|watch| watch.leave());
     }
 }
 
@@ -180,22 +201,36 @@ impl Watch {
         self.since[wait as usize].store(0, Relaxed);
     }
 
-    /// Remembers the waker of the connection. A task's waker stays good for as long as the task.
-    #[inline]
-    pub(super) fn wakes(&self, waker: &Waker) {
-        self.waker.get_or_init(|| waker.clone());
-    }
-
-    /// Whether the connection has to end, whatever it is doing.
-    #[inline]
-    pub(super) fn is_over(&self) -> bool {
-        self.over.load(Relaxed)
+    /// Lets the connection end as soon as nothing is under way.
+    pub(super) fn leave(&self) {
+        if !self.leaving.swap(true, Relaxed) {
+            self.task.wake();
+        }
     }
 
     /// Whether the connection should end as soon as nothing is under way.
     #[inline]
     pub(super) fn is_leaving(&self) -> bool {
         self.leaving.load(Relaxed)
+    }
+
+    /// Whether the connection should free its buffers now: it has been idle for a while, and nothing of
+    /// a request is in them.
+    #[inline]
+    pub(super) fn is_parking(&self) -> bool {
+        if !self.parking.load(Relaxed) {
+            return false;
+        }
+        self.parking.store(false, Relaxed);
+        let waits = |wait: Wait| self.since[wait as usize].load(Relaxed) != 0;
+        let busy = waits(Wait::Head) || waits(Wait::Stuck) || waits(Wait::Linger);
+        self.between.load(Relaxed) && !self.is_answering() && waits(Wait::Idle) && !busy
+    }
+
+    /// Notes whether all bytes that were read belong to requests that came whole.
+    #[inline]
+    pub(super) fn between_requests(&self, between: bool) {
+        self.between.store(between, Relaxed);
     }
 
     /// Notes whether the socket has read a part of a head and not the rest. Behind a request under way,
@@ -243,6 +278,12 @@ impl Watch {
         self.end(Wait::Idle);
     }
 
+    /// Whether a request is under way.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.open.load(Relaxed) > 0
+    }
+
     /// Notes that everything that was written is with the operating system.
     #[inline]
     pub(super) fn flushed(&self) {
@@ -264,6 +305,8 @@ impl Watch {
             let most = self.ticks.most[wait as usize].saturating_add(more);
             since != 0 && now.saturating_sub(since) > most
         };
+        let idle = self.since[Wait::Idle as usize].load(Relaxed);
+        let parks = idle != 0 && now.saturating_sub(idle) == self.ticks.park;
         // An idle client is told to leave first: a request could be on its way.
         let told = self.ticks.most[Wait::Head as usize];
         let over = has_lasted(Wait::Head, 0)
@@ -271,40 +314,50 @@ impl Watch {
             || has_lasted(Wait::Linger, 0)
             || has_lasted(Wait::Idle, told);
         if over {
-            self.over.store(true, Relaxed);
-            wake(&self.waker);
-        } else if has_lasted(Wait::Idle, 0) && !self.leaving.swap(true, Relaxed) {
-            wake(&self.waker);
+            self.task.end();
+        } else if has_lasted(Wait::Idle, 0) {
+            self.leave();
+        } else if parks {
+            self.parking.store(true, Relaxed);
+            self.task.wake();
         }
         if !self.has_streams.load(Relaxed) {
             return;
         }
         let most = self.ticks.most[Wait::Stuck as usize];
         for stream in lock(&self.streams).open.values() {
-            stream.check(now, most);
+            let stuck = stream.stuck.load(Relaxed);
+            if stuck != 0 && now.saturating_sub(stuck) > most {
+                stream.task.end();
+            }
         }
     }
 }
 
-// === impl StreamWatch ===
+// === impl Task ===
 
-impl StreamWatch {
+impl Task {
+    /// Remembers the waker of the task, which stays good for as long as the task.
     #[inline]
     pub(super) fn wakes(&self, waker: &Waker) {
         self.waker.get_or_init(|| waker.clone());
     }
 
-    /// Whether the stream has to end.
+    /// Whether the task has to end, whatever it is doing.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.over.load(Relaxed)
     }
 
-    fn check(&self, now: u64, most: u64) {
-        let stuck = self.stuck.load(Relaxed);
-        if stuck != 0 && now.saturating_sub(stuck) > most {
-            self.over.store(true, Relaxed);
-            wake(&self.waker);
+    /// Ends the task, whatever it is doing.
+    pub(super) fn end(&self) {
+        self.over.store(true, Relaxed);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waker.get() {
+            waker.wake_by_ref();
         }
     }
 }
@@ -345,119 +398,5 @@ impl Drop for Open {
     }
 }
 
-// === impl Wait ===
-
-impl Wait {
-    const COUNT: usize = 4;
-}
-
-fn wake(waker: &OnceLock<Waker>) {
-    if let Some(waker) = waker.get() {
-        waker.wake_by_ref();
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
-mod tests {
-    //! Ticks in place of time.
-
-    use super::*;
-
-    fn watches() -> Watches {
-        let seconds = Duration::from_secs;
-        let bounds = Bounds::default();
-        let bounds = bounds.header_timeout(seconds(1)).idle_timeout(seconds(4));
-        Watches::new(&bounds.write_timeout(seconds(2)))
-    }
-
-    /// The ticks after which a connection is in this state.
-    fn ticks(watches: &Watches, is: impl Fn() -> bool) -> Option<u64> {
-        (1..200).find(|_| {
-            watches.tick();
-            is()
-        })
-    }
-
-    fn lasts(wait: Wait) -> Option<u64> {
-        let watches = watches();
-        let watch = watches.begin();
-        watch.end(Wait::Head);
-        watch.begin(wait);
-        ticks(&watches, || watch.is_over())
-    }
-
-    #[test]
-    fn every_wait_ends() {
-        assert_eq!(lasts(Wait::Head), Some(18), "16, one that may come at once, and the next");
-        assert_eq!(lasts(Wait::Stuck), Some(34));
-        assert_eq!(lasts(Wait::Linger), Some(18));
-        assert_eq!(lasts(Wait::Idle), Some(66 + 17), "told to go, with time for a last head");
-    }
-
-    #[test]
-    fn who_is_idle_is_told_to_go_first() {
-        let watches = watches();
-        let watch = watches.begin();
-        watch.end(Wait::Head);
-        drop(watch.open());
-        assert_eq!(ticks(&watches, || watch.is_leaving()), Some(66));
-        assert!(!watch.is_over());
-        let open = watch.open();
-        assert_eq!(ticks(&watches, || watch.is_over()), None, "a request came at the last moment");
-        drop(open);
-    }
-
-    #[test]
-    fn t34_a_head_behind_a_request_has_its_time_from_the_answer_on() {
-        let watches = watches();
-        let watch = watches.begin();
-        watch.within_head(false);
-        let open = watch.open();
-        watch.within_head(true);
-        assert_eq!(ticks(&watches, || watch.is_over()), None, "the service takes its time");
-        drop(open);
-        assert_eq!(ticks(&watches, || watch.is_over()), Some(18));
-    }
-
-    #[test]
-    fn t34_a_stream_whose_window_stays_shut_ends_alone() {
-        let watches = watches();
-        let watch = watches.begin();
-        watch.within_head(false);
-        let stuck = watch.open_stream();
-        let stream = watch.opened().unwrap();
-        assert!(watch.opened().is_none(), "taken once");
-        let patient = watch.open_stream();
-        let other = watch.opened().unwrap();
-        stuck.hands_over();
-        patient.hands_over();
-        patient.is_asked();
-        assert_eq!(ticks(&watches, || stream.is_over()), Some(34));
-        assert!(!watch.is_over() && !other.is_over());
-        drop((stuck, patient));
-        assert!(lock(&watch.streams).open.is_empty(), "what is answered is forgotten");
-    }
-
-    #[test]
-    fn a_wait_that_goes_on_keeps_its_beginning() {
-        let watches = watches();
-        let watch = watches.begin();
-        for _ in 0..10 {
-            watches.tick();
-            watch.within_head(true);
-        }
-        assert_eq!(ticks(&watches, || watch.is_over()), Some(8), "t34: bytes that trickle in");
-    }
-
-    #[test]
-    fn connections_that_are_gone_are_forgotten() {
-        let watches = watches();
-        drop(watches.begin());
-        watches.tick();
-        assert!(lock(&watches.list).is_empty());
-    }
-}
+mod tests;

@@ -34,7 +34,6 @@
 mod units;
 mod written;
 
+pub use tidegate_engine::file::SettingsError;
 pub use units::{Header, Length, Network, Size, UnitError};
-pub use written::{
-    HttpFile, SettingsError, Written, WrittenAnswers, WrittenClass, WrittenJob, WrittenRoute,
-};
+pub use written::{HttpFile, Written, WrittenAnswers, WrittenClass, WrittenJob, WrittenRoute};

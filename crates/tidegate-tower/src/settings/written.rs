@@ -9,15 +9,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tidegate_core::{Cost, Store};
 use tidegate_engine::Engine;
-use tidegate_engine::file::{Door, Report};
+use tidegate_engine::file::{Door, Report, SettingsError};
 
 use super::units::{Header, Network};
-use crate::answer::{BodyProfile, HeaderProfile, Profile, Reset, RetryAfter};
+use crate::answer::{BodyProfile, HeaderProfile, Headers, Profile, Reset, RetryAfter};
 use crate::client::Trust;
 use crate::gate::{Gate, GateBuilder};
 use crate::routes::{Class, Route, Routes, RoutesBuilder};
 
-/// A policy file with the section `http` and no other beside the policies.
+/// The section `http` of a policy file, for a program that has no sections of its own in it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct HttpFile {
     /// The settings of the HTTP layers.
@@ -25,7 +25,7 @@ pub struct HttpFile {
 }
 
 /// The section `http`, as written.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Written {
     /// The class of requests that no route matches. There is always one, so nothing is without a limit.
@@ -107,29 +107,31 @@ pub struct WrittenJob {
     pub cost: Option<u64>,
 }
 
-/// Why the section `http` cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("http.{field}: {problem}")]
-pub struct SettingsError {
-    /// The field, as a path below `http`.
-    pub field: String,
-    /// What is wrong with the field, and what to write instead.
-    pub problem: String,
-}
-
 // === impl HttpFile ===
 
 impl Door for HttpFile {
     fn check(&self, report: &mut Report<'_>) {
-        if let Err(error) = self.http.routes() {
-            report.say(&format!("http.{}", error.field), error.problem);
-        }
+        self.http.check(report);
     }
 }
 
 // === impl Written ===
 
 impl Written {
+    /// Reports what is wrong with the section: routes that cannot be used, and classes that the policies
+    /// of the file cannot decide about.
+    pub fn check(&self, report: &mut Report<'_>) {
+        let unfit = match self.routes() {
+            Ok(routes) => {
+                report.policies().map_or_else(Vec::new, |policies| routes.unfit(policies))
+            }
+            Err(error) => return report.say(&error.field, error.problem),
+        };
+        for (class, stage, unfit) in unfit {
+            report.say(&format!("http.classes.{class}.{stage}"), unfit.to_string());
+        }
+    }
+
     /// A gate with these settings. Settings that the file does not have can still be added.
     ///
     /// # Errors
@@ -176,13 +178,12 @@ impl Written {
 
 impl WrittenAnswers {
     fn profile(&self) -> Profile {
-        let profile = Profile::default()
-            .reset(self.reset.unwrap_or_default())
-            .retry_after(self.retry_after.unwrap_or_default())
-            .body(self.body.unwrap_or_default());
-        match &self.headers {
-            Some(headers) => profile.headers(headers.iter().copied()),
-            None => profile,
+        let headers = self.headers.as_ref();
+        Profile {
+            headers: headers.map_or_else(Headers::default, |it| it.iter().copied().collect()),
+            reset: self.reset.unwrap_or_default(),
+            retry_after: self.retry_after.unwrap_or_default(),
+            body: self.body.unwrap_or_default(),
         }
     }
 }
@@ -234,5 +235,5 @@ fn with(
 }
 
 fn said(field: &str, problem: String) -> SettingsError {
-    SettingsError { field: field.to_owned(), problem }
+    SettingsError { field: format!("http.{field}"), problem }
 }

@@ -12,7 +12,7 @@ use tidegate_core::{ManualClock, Span, StoreError, Timestamp};
 use tidegate_engine::Engine;
 use tidegate_engine::file::File;
 use tidegate_test::probe;
-use tidegate_test::stub::{Stub, Wire};
+use tidegate_test::stub::{Stub, StubWire};
 use tidegate_tower::routes::{Class, Route};
 use tidegate_tower::{Gate, Identity, Routes};
 use tower::{Layer, ServiceExt, service_fn};
@@ -51,7 +51,7 @@ policies:
 /// A gate on a store that can be told to fail.
 struct Outage {
     gate: Gate<Stub>,
-    wire: Arc<Wire>,
+    wire: Arc<StubWire>,
     clock: Arc<ManualClock>,
 }
 

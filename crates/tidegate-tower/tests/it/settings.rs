@@ -73,6 +73,7 @@ fn a_gate_is_made_from_a_file() {
 fn mistakes_are_shown_where_they_are() {
     for (is, should, place, problem) in [
         ("default: write", "default: wrote", "4:12", "there is no class `wrote`"),
+        ("early: entrance", "early: nobody", "9:20", "policy `nobody`, which does not exist"),
         ("methods: [POST], class: auth", "class: weird", "10:3", "`weird`, which is not declared"),
         ("[POST]", "[post]", "11:32", "`post` is not a method"),
         ("cost: 10", "cost: 0", "14:67", "a cost of 0 counts nothing"),

@@ -16,7 +16,7 @@ use http_body_util::Full;
 use tidegate_core::{ManualClock, StoreError, Timestamp};
 use tidegate_engine::Engine;
 use tidegate_engine::file::File;
-use tidegate_test::stub::{Call, Stub, Wire};
+use tidegate_test::stub::{Call, Stub, StubWire};
 use tidegate_tower::client::Trust;
 use tidegate_tower::report::Metrics;
 use tidegate_tower::{Body, Gate};
@@ -24,12 +24,12 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 
 use crate::world::{POLICIES, acme, request, routes};
 
-fn gate() -> (Gate<Stub>, Arc<Wire>) {
+fn gate() -> (Gate<Stub>, Arc<StubWire>) {
     let (gate, wire, _) = gate_and_engine();
     (gate, wire)
 }
 
-fn gate_and_engine() -> (Gate<Stub>, Arc<Wire>, Arc<Engine<Stub>>) {
+fn gate_and_engine() -> (Gate<Stub>, Arc<StubWire>, Arc<Engine<Stub>>) {
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
     let file: File = File::parse("policies.yaml", POLICIES).unwrap();
     let store = Stub::in_memory(&clock);

@@ -17,12 +17,12 @@ pub(crate) struct Devices(Hmac<Sha256>);
 
 /// The step of a login that a device has passed.
 #[derive(Clone, Copy)]
-pub(crate) enum Step {
+pub(crate) enum DeviceStep {
     Password,
     Code,
 }
 
-impl Step {
+impl DeviceStep {
     const fn cookie(self) -> &'static str {
         match self {
             Self::Password => "device",
@@ -39,7 +39,7 @@ impl Devices {
     }
 
     /// A cookie for a device that has just proved itself. It is good for this account alone.
-    pub(crate) fn cookie(&self, step: Step, account: &Account<'_>) -> String {
+    pub(crate) fn cookie(&self, step: DeviceStep, account: &Account<'_>) -> String {
         let mut id = [0; 16];
         // Without randomness there is no cookie worth having; an empty id is vouched for by nobody.
         let id = getrandom::fill(&mut id).map(|()| URL_SAFE_NO_PAD.encode(id)).unwrap_or_default();
@@ -51,7 +51,7 @@ impl Devices {
     /// The device that sent these headers, if it has passed this step for this account before.
     pub(crate) fn vouched(
         &self,
-        step: Step,
+        step: DeviceStep,
         headers: &HeaderMap,
         account: &Account<'_>,
     ) -> Option<String> {
@@ -65,7 +65,7 @@ impl Devices {
         (!id.is_empty()).then(|| id.to_owned())
     }
 
-    fn seal(&self, step: Step, id: &str, account: &Account<'_>) -> Hmac<Sha256> {
+    fn seal(&self, step: DeviceStep, id: &str, account: &Account<'_>) -> Hmac<Sha256> {
         let mac = self.0.clone().chain_update([step as u8]).chain_update(id);
         mac.chain_update([0]).chain_update(account.as_str())
     }

@@ -21,7 +21,7 @@ use tidegate::{
     Subject, SystemClock,
 };
 
-use device::{Devices, Step};
+use device::{DeviceStep, Devices};
 use users::Users;
 
 /// Everything a request needs.
@@ -61,7 +61,7 @@ async fn login_handler<S: Store + 'static>(
 ) -> Result<Response, Refused> {
     // Folded once: the limiter and the look-up forgive the same spellings.
     let account = Account::new(&form.account);
-    let device = app.devices.vouched(Step::Password, &headers, &account);
+    let device = app.devices.vouched(DeviceStep::Password, &headers, &account);
     let subject = subject(&account, peer, &headers, device.as_deref());
 
     // Counted now, before anything is verified; known and unknown accounts alike.
@@ -72,7 +72,7 @@ async fn login_handler<S: Store + 'static>(
     }
     // Given back. If that fails the attempt stays counted, and who got in is in all the same.
     let _ = attempt.succeeded().await;
-    let cookie = app.devices.cookie(Step::Password, &account);
+    let cookie = app.devices.cookie(DeviceStep::Password, &account);
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response())
 }
 
@@ -90,7 +90,7 @@ async fn otp_handler<S: Store + 'static>(
 ) -> Result<Response, Refused> {
     let account = Account::new(&form.account);
     // Not one that has only known the password: that is what the code is there for.
-    let device = app.devices.vouched(Step::Code, &headers, &account);
+    let device = app.devices.vouched(DeviceStep::Code, &headers, &account);
     let subject = subject(&account, peer, &headers, device.as_deref());
     let attempt = app.engine.attempt("otp", &subject).await?;
     // A code is used up by its first use, right or wrong elsewhere.
@@ -99,7 +99,7 @@ async fn otp_handler<S: Store + 'static>(
         return Err(Refused::Wrong);
     }
     let _ = attempt.succeeded().await;
-    let cookie = app.devices.cookie(Step::Code, &account);
+    let cookie = app.devices.cookie(DeviceStep::Code, &account);
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response())
 }
 

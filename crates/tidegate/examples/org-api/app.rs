@@ -21,7 +21,7 @@ use tidegate_tower::{Gate, Visit};
 use tower::Layer;
 
 use super::handlers;
-use super::tokens::{Claim, Tokens};
+use super::tokens::{BearerClaim, Tokens};
 
 /// Everything a request needs.
 pub(crate) struct App<S> {
@@ -30,7 +30,7 @@ pub(crate) struct App<S> {
 }
 
 /// One endpoint of the API.
-pub(crate) struct Endpoint<S> {
+pub(crate) struct ApiRoute<S> {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
     handler: MethodRouter<Arc<App<S>>>,
@@ -64,23 +64,23 @@ pub(crate) fn app<C: Clock + Clone + 'static>(
 }
 
 /// All endpoints of the API. Paths that are not here are not served.
-pub(crate) fn endpoints<S: Store + 'static>() -> Result<Vec<Endpoint<S>>, Box<dyn Error>> {
+pub(crate) fn endpoints<S: Store + 'static>() -> Result<Vec<ApiRoute<S>>, Box<dyn Error>> {
     Ok(vec![
-        Endpoint::new(Method::GET, "/v1/reports", handlers::list)?,
-        Endpoint::new(Method::POST, "/v1/reports", handlers::create)?,
-        Endpoint::new(Method::GET, "/v1/reports/{id}", handlers::show)?,
-        Endpoint::new(Method::POST, "/v1/reports/{id}/export", handlers::export)?,
-        Endpoint::new(Method::DELETE, "/v1/admin/users/{id}", handlers::delete_user)?,
-        Endpoint::new(Method::POST, "/v1/login", handlers::login)?,
-        Endpoint::new(Method::GET, "/healthz", handlers::health)?,
-        Endpoint::new(Method::GET, "/metrics", handlers::metrics)?,
+        ApiRoute::new(Method::GET, "/v1/reports", handlers::list)?,
+        ApiRoute::new(Method::POST, "/v1/reports", handlers::create)?,
+        ApiRoute::new(Method::GET, "/v1/reports/{id}", handlers::show)?,
+        ApiRoute::new(Method::POST, "/v1/reports/{id}/export", handlers::export)?,
+        ApiRoute::new(Method::DELETE, "/v1/admin/users/{id}", handlers::delete_user)?,
+        ApiRoute::new(Method::POST, "/v1/login", handlers::login)?,
+        ApiRoute::new(Method::GET, "/healthz", handlers::health)?,
+        ApiRoute::new(Method::GET, "/metrics", handlers::metrics)?,
     ])
 }
 
 /// Checks that every endpoint has a route in the policy file. Without one it would have the limits of the
 /// default class, and ask for no scope (threat T06).
-pub(crate) fn agree<S>(endpoints: &[Endpoint<S>], routes: &[WrittenRoute]) -> Result<(), String> {
-    for Endpoint { method, path, .. } in endpoints {
+pub(crate) fn agree<S>(endpoints: &[ApiRoute<S>], routes: &[WrittenRoute]) -> Result<(), String> {
+    for ApiRoute { method, path, .. } in endpoints {
         let of_it = |route: &&WrittenRoute| {
             route.path == *path && route.methods.iter().any(|listed| listed == method.as_str())
         };
@@ -99,10 +99,10 @@ async fn authenticate<S: Store + 'static>(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let identity = match Claim::of(request.headers()) {
-        Claim::Nobody => return next.run(request).await,
-        Claim::Bearer(secret) => app.tokens.find(secret).cloned(),
-        Claim::Unclear => None,
+    let identity = match BearerClaim::of(request.headers()) {
+        BearerClaim::Nobody => return next.run(request).await,
+        BearerClaim::Bearer(secret) => app.tokens.find(secret).cloned(),
+        BearerClaim::Unclear => None,
     };
     match identity {
         Some(identity) => {
@@ -113,9 +113,9 @@ async fn authenticate<S: Store + 'static>(
     }
 }
 
-// === impl Endpoint ===
+// === impl ApiRoute ===
 
-impl<S: Store + 'static> Endpoint<S> {
+impl<S: Store + 'static> ApiRoute<S> {
     fn new<H, T>(method: Method, path: &'static str, handler: H) -> Result<Self, Box<dyn Error>>
     where
         H: Handler<T, Arc<App<S>>>,

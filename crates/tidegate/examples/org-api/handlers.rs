@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tidegate::Store;
 use tidegate_tower::answer::Code;
-use tidegate_tower::report::exposition::Format;
+use tidegate_tower::metrics::Format;
 use tidegate_tower::{Identity, NotEnqueued, Visit};
 
 use super::app::App;
@@ -57,13 +57,13 @@ pub(crate) async fn delete_user(identity: Identity, Path(_): Path<String>) -> St
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Login {
+pub(crate) struct LoginForm {
     user: String,
     password: String,
 }
 
 /// Logs in. Limited by address alone here; the guide to logins limits by account as well.
-pub(crate) async fn login(visit: Visit, Json(login): Json<Login>) -> Response {
+pub(crate) async fn login(visit: Visit, Json(login): Json<LoginForm>) -> Response {
     if login.user == "ada" && login.password == "correct horse" {
         return Json(json!({ "token": "ada-laptop" })).into_response();
     }
@@ -83,7 +83,7 @@ pub(crate) async fn metrics<S: Store + 'static>(
     let metrics = app.gate.reporter().metrics();
     match metrics.map(|metrics| metrics.encode(app.gate.clone())) {
         Some(Ok(text)) => {
-            ([(CONTENT_TYPE, format.content_type())], format.of(&text)).into_response()
+            ([(CONTENT_TYPE, format.content_type())], format.of(text)).into_response()
         }
         Some(Err(_)) | None => StatusCode::NOT_FOUND.into_response(),
     }

@@ -13,7 +13,7 @@ pub(crate) struct Tokens(HashMap<[u8; 32], Identity>);
 
 /// What a request says about who sends it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Claim<'a> {
+pub(crate) enum BearerClaim<'a> {
     /// The request says nothing.
     Nobody,
     /// The request has this bearer token.
@@ -62,9 +62,9 @@ fn hash(secret: &[u8]) -> [u8; 32] {
     Sha256::digest(secret).into()
 }
 
-// === impl Claim ===
+// === impl BearerClaim ===
 
-impl<'a> Claim<'a> {
+impl<'a> BearerClaim<'a> {
     pub(crate) fn of(headers: &'a HeaderMap) -> Self {
         let mut claims = headers.get_all(AUTHORIZATION).iter();
         match (claims.next(), claims.next()) {

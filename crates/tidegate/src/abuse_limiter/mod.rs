@@ -125,33 +125,21 @@ pub async fn check<S: Store>(
     let subject = Subject::new().account(&account);
     let mut case = Case::new(policy, &subject);
     let line = Line { config, key_prefix };
-    let decision = match engine.decide(&mut case).await {
-        Ok(decision) => decision,
-        Err(error @ DecideError::Overloaded) => {
-            let said = if config.shadow { IN_SHADOW } else { "unavailable" };
-            line.log(None, said, "overloaded", DecideError::RETRY_AFTER);
-            return if config.shadow {
-                Ok(LimiterDecision::Allowed)
-            } else {
-                Err(undecided(&error))
-            };
-        }
-        Err(error) => return Err(undecided(&error)),
-    };
-    match decision.passed() {
-        Err(refused) if config.shadow || decision.mode() == Mode::FailClosed => {
-            let wait = refused.retry_after();
-            // In shadow the call passes whatever decided: an outage is no reason to refuse in earnest.
-            let said = if config.shadow { IN_SHADOW } else { "unavailable" };
-            line.log(None, said, decision.mode().name(), wait.unwrap_or(Span::ZERO));
-            if config.shadow {
-                Ok(LimiterDecision::Allowed)
-            } else {
-                Err(unavailable(&decision, wait))
+    let undecided = match engine.decide(&mut case).await {
+        Ok(decision) => match decision.passed() {
+            Err(refused) if config.shadow || decision.mode() == Mode::FailClosed => {
+                let trouble = decision.trouble().map(StoreError::to_string);
+                line.undecided(decision.mode().name(), trouble, refused.retry_after())
             }
+            passed => return Ok(line.told(&decision, passed)),
+        },
+        Err(error @ DecideError::Overloaded) => {
+            let wait = Some(DecideError::RETRY_AFTER);
+            line.undecided("overloaded", Some(error.to_string()), wait)
         }
-        passed => Ok(line.told(&decision, passed)),
-    }
+        Err(error @ DecideError::NothingApplies { .. }) => Some(misconfigured(error.to_string())),
+    };
+    undecided.map_or(Ok(LimiterDecision::Allowed), Err)
 }
 
 /// Counts an attempt as [`check`] does; a refusal is an error that names the action and the seconds.
@@ -280,6 +268,29 @@ impl Line<'_> {
         told
     }
 
+    /// The response when nobody can tell whether an attempt may go on, so that it may not; `None` in
+    /// shadow, where the call passes whatever decided: an outage is no reason to refuse in earnest.
+    fn undecided(
+        &self,
+        mode: &str,
+        detail: Option<String>,
+        wait: Option<Span>,
+    ) -> Option<ErrorResponse> {
+        let said = if self.config.shadow { IN_SHADOW } else { "unavailable" };
+        self.log(None, said, mode, wait.unwrap_or(Span::ZERO));
+        if self.config.shadow {
+            return None;
+        }
+        let mut response = ErrorResponse::new(ErrorCode::ServiceUnavailable);
+        if let Some(detail) = detail {
+            response = response.with_detail(detail);
+        }
+        if let Some(wait) = wait {
+            response = response.with_retry_after(wait.as_secs_ceil());
+        }
+        Some(response)
+    }
+
     /// Logs the call. The counts are left out if the store did not decide.
     fn log(&self, tally: Option<Tally>, decision: &str, mode: &str, wait: Span) {
         tracing::debug!(
@@ -303,28 +314,6 @@ const LONGEST_NAMESPACE: usize = 64;
 fn namespace(key_prefix: &str) -> &str {
     let namespace = key_prefix.split_once(':').map_or("", |(namespace, _)| namespace);
     if namespace.len() > LONGEST_NAMESPACE { "" } else { namespace }
-}
-
-/// The response when nobody can tell whether an attempt may go on, so that it may not.
-fn unavailable(decision: &Decision<'_>, wait: Option<Span>) -> ErrorResponse {
-    let response = ErrorResponse::new(ErrorCode::ServiceUnavailable);
-    let response = match decision.trouble().map(StoreError::to_string) {
-        Some(trouble) => response.with_detail(trouble),
-        None => response,
-    };
-    match wait {
-        Some(wait) => response.with_retry_after(wait.as_secs_ceil()),
-        None => response,
-    }
-}
-
-fn undecided(error: &DecideError) -> ErrorResponse {
-    match error {
-        DecideError::NothingApplies { .. } => misconfigured(error.to_string()),
-        DecideError::Overloaded => ErrorResponse::new(ErrorCode::ServiceUnavailable)
-            .with_detail(error.to_string())
-            .with_retry_after(DecideError::RETRY_AFTER.as_secs_ceil()),
-    }
 }
 
 /// The response when the policies do not fit the call site; the reason is logged.

@@ -2,17 +2,17 @@
 
 /// An answer that has come as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct WholeAnswer {
     /// The length of the answer in bytes.
     pub(super) length: usize,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: AskOutcome,
     /// Whether the server closes the connection after this answer.
     pub(super) closes: bool,
 }
 
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum AskOutcome {
     Admit,
     Queue,
     Degrade,
@@ -33,7 +33,7 @@ pub(super) const MAX_ANSWER: usize = 1024 * 1024;
 const MAX_HEADERS: usize = 64;
 
 /// Reads one answer from the beginning of `bytes`; `None` if there is more to come.
-pub(super) fn read(bytes: &[u8]) -> Result<Option<Answer>, Unreadable> {
+pub(super) fn read(bytes: &[u8]) -> Result<Option<WholeAnswer>, Unreadable> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut headers);
     let head = match response.parse(bytes) {
@@ -57,27 +57,27 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<Answer>, Unreadable> {
         Some(_) | None => return Err(Unreadable),
     };
     let Some(body) = bytes.get(head..length) else { return Ok(None) };
-    Ok(Some(Answer { length, outcome: outcome(status, body), closes }))
+    Ok(Some(WholeAnswer { length, outcome: outcome(status, body), closes }))
 }
 
 /// The outcome of an answer: a decision has its verdict in the body, the gate in its status.
-fn outcome(status: u16, body: &[u8]) -> Outcome {
+fn outcome(status: u16, body: &[u8]) -> AskOutcome {
     const MARK: &[u8] = br#""verdict":""#;
     let verdict = |body: &[u8]| {
         let at = body.windows(MARK.len()).position(|window| window == MARK)? + MARK.len();
         let rest = body.get(at..)?;
         Some(match rest.get(..rest.iter().position(|byte| *byte == b'"')?)? {
-            b"admit" => Outcome::Admit,
-            b"queue" => Outcome::Queue,
-            b"degrade" => Outcome::Degrade,
-            _ => Outcome::Deny,
+            b"admit" => AskOutcome::Admit,
+            b"queue" => AskOutcome::Queue,
+            b"degrade" => AskOutcome::Degrade,
+            _ => AskOutcome::Deny,
         })
     };
     match status {
-        200..=299 => verdict(body).unwrap_or(Outcome::Admit),
-        403 | 429 => Outcome::Deny,
-        500.. => Outcome::Failure(status),
-        _ => Outcome::Problem(status),
+        200..=299 => verdict(body).unwrap_or(AskOutcome::Admit),
+        403 | 429 => AskOutcome::Deny,
+        500.. => AskOutcome::Failure(status),
+        _ => AskOutcome::Problem(status),
     }
 }
 
@@ -93,15 +93,15 @@ mod tests {
     #[test]
     fn every_verdict_is_counted_as_itself() {
         for (status, body, outcome) in [
-            (200, r#"{"policy":"a","verdict":"admit"}"#, Outcome::Admit),
-            (200, r#"{"policy":"a","verdict":"queue"}"#, Outcome::Queue),
-            (200, r#"{"verdict":"degrade"}"#, Outcome::Degrade),
-            (200, r#"{"verdict":"deny"}"#, Outcome::Deny),
-            (200, "", Outcome::Admit),
-            (429, "", Outcome::Deny),
-            (403, "", Outcome::Deny),
-            (404, "{}", Outcome::Problem(404)),
-            (503, "{}", Outcome::Failure(503)),
+            (200, r#"{"policy":"a","verdict":"admit"}"#, AskOutcome::Admit),
+            (200, r#"{"policy":"a","verdict":"queue"}"#, AskOutcome::Queue),
+            (200, r#"{"verdict":"degrade"}"#, AskOutcome::Degrade),
+            (200, r#"{"verdict":"deny"}"#, AskOutcome::Deny),
+            (200, "", AskOutcome::Admit),
+            (429, "", AskOutcome::Deny),
+            (403, "", AskOutcome::Deny),
+            (404, "{}", AskOutcome::Problem(404)),
+            (503, "{}", AskOutcome::Failure(503)),
         ] {
             let answer = read(response(status, "", body).as_bytes()).unwrap().unwrap();
             assert_eq!(answer.outcome, outcome, "{status} {body}");

@@ -1,10 +1,7 @@
 //! One connection of the load: a request, its answer, the next request.
 
-use std::cell::RefCell;
 use std::io;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tidegate_core::{Clock, Timestamp};
@@ -12,9 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::answer::{self, Answer, MAX_ANSWER};
-use super::tally::Tally;
-use super::{Course, GRACE, Turn};
+use super::answer::{self, MAX_ANSWER, WholeAnswer};
+use super::{GRACE, LoadProgress, Turn};
 
 /// The number of requests in a row without an answer after which a connection gives up.
 const MOST_FAILURES: u32 = 10;
@@ -28,15 +24,15 @@ struct Line {
 }
 
 /// Sends requests over one connection until there are no more turns.
-pub(super) async fn drive(course: Arc<Course>, tally: Rc<RefCell<Tally>>) {
+pub(super) async fn drive(course: Arc<LoadProgress>) {
     let left = course.end.since(course.clock.now());
     // One timer for the whole run, not one for each request. Only the last answer can be late.
-    if timeout(Duration::from(left) + GRACE, take_turns(&course, &tally)).await.is_err() {
-        tally.borrow_mut().broke(format!("no answer within {} s after the end", GRACE.as_secs()));
+    if timeout(Duration::from(left) + GRACE, take_turns(&course)).await.is_err() {
+        course.tally().broke(format!("no answer within {} s after the end", GRACE.as_secs()));
     }
 }
 
-async fn take_turns(course: &Course, tally: &RefCell<Tally>) {
+async fn take_turns(course: &LoadProgress) {
     let mut line: Option<Line> = None;
     let mut failures = 0;
     let mut now = course.clock.now();
@@ -44,11 +40,10 @@ async fn take_turns(course: &Course, tally: &RefCell<Tally>) {
         && let Some(turn) = course.turn(now)
     {
         let began = begin(course, turn, now).await;
-        match exchange(course, &mut line, course.request(turn)).await {
+        match exchange(course, &mut line, turn.request).await {
             Ok(answer) => {
                 now = course.clock.now();
-                tally.borrow_mut().answered(answer.outcome, began, now);
-                course.answered.fetch_add(1, Ordering::Relaxed);
+                course.tally().answered(answer.outcome, began, now);
                 failures = 0;
                 if answer.closes {
                     line = None;
@@ -57,7 +52,7 @@ async fn take_turns(course: &Course, tally: &RefCell<Tally>) {
             Err(error) => {
                 line = None;
                 failures += 1;
-                tally.borrow_mut().broke(error.to_string());
+                course.tally().broke(error.to_string());
                 now = course.clock.now();
             }
         }
@@ -65,12 +60,13 @@ async fn take_turns(course: &Course, tally: &RefCell<Tally>) {
 }
 
 /// Waits until the request is due, and returns the time from which its latency counts.
-async fn begin(course: &Course, turn: Turn, now: Timestamp) -> Timestamp {
+async fn begin(course: &LoadProgress, turn: Turn<'_>, now: Timestamp) -> Timestamp {
     match turn.due {
         None => now,
         // The connection was still busy: the wait for it is part of the latency.
         Some(due) if due <= now => due,
         Some(due) => {
+            #[expect(clippy::disallowed_methods, reason = "a rate is of real time")]
             sleep(due.since(now).into()).await;
             // If the timer oversleeps, that is not the server's fault.
             course.clock.now()
@@ -78,7 +74,11 @@ async fn begin(course: &Course, turn: Turn, now: Timestamp) -> Timestamp {
     }
 }
 
-async fn exchange(course: &Course, line: &mut Option<Line>, request: &[u8]) -> io::Result<Answer> {
+async fn exchange(
+    course: &LoadProgress,
+    line: &mut Option<Line>,
+    request: &[u8],
+) -> io::Result<WholeAnswer> {
     let open = match line.take() {
         Some(open) => open,
         None => Line::connect(course).await?,
@@ -89,13 +89,13 @@ async fn exchange(course: &Course, line: &mut Option<Line>, request: &[u8]) -> i
 // === impl Line ===
 
 impl Line {
-    async fn connect(course: &Course) -> io::Result<Self> {
+    async fn connect(course: &LoadProgress) -> io::Result<Self> {
         let stream = TcpStream::connect(course.load.server).await?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, read: vec![0; 4 * 1024], filled: 0 })
     }
 
-    async fn exchange(&mut self, request: &[u8]) -> io::Result<Answer> {
+    async fn exchange(&mut self, request: &[u8]) -> io::Result<WholeAnswer> {
         self.stream.write_all(request).await?;
         loop {
             if self.filled == self.read.len() {

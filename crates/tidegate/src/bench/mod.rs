@@ -11,27 +11,24 @@ mod answer;
 mod connection;
 mod tally;
 
-use std::cell::RefCell;
 use std::net::SocketAddr;
-use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use tidegate_core::{Clock, Span, Timestamp};
 use tidegate_engine::SystemClock;
-use tokio::task::LocalSet;
 
-pub(crate) use tally::Tally;
+pub(crate) use tally::LoadTally;
 
 /// How long answers may take after the last request.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The load to put on a server.
 #[derive(Debug)]
-pub(crate) struct Load {
+pub(crate) struct BenchLoad {
     /// The address of the server.
     pub(crate) server: SocketAddr,
     /// Requests as they are written to the wire, sent in turn; at least one.
@@ -50,23 +47,23 @@ pub(crate) struct Load {
 
 /// The state that the threads of a load share.
 #[derive(Debug)]
-pub(crate) struct Course {
-    load: Load,
+pub(crate) struct LoadProgress {
+    load: BenchLoad,
     clock: SystemClock,
     start: Timestamp,
     end: Timestamp,
     /// Requests handed out so far.
     issued: AtomicU64,
-    /// Requests answered so far, for the progress bar.
-    answered: AtomicU64,
+    /// One for all connections: a histogram for each would be most of the memory.
+    tally: Mutex<LoadTally>,
     /// Set by an interrupt: no more requests begin.
     stopped: AtomicBool,
 }
 
 /// A request that a connection has to make.
 #[derive(Clone, Copy, Debug)]
-struct Turn {
-    number: u64,
+struct Turn<'l> {
+    request: &'l [u8],
     /// When the request is due, if there is a rate.
     due: Option<Timestamp>,
 }
@@ -74,16 +71,21 @@ struct Turn {
 /// A load that is running.
 #[derive(Debug)]
 pub(crate) struct Running {
-    course: Arc<Course>,
-    threads: Vec<thread::JoinHandle<Result<Tally>>>,
+    /// The state of the load, to watch while it runs.
+    pub(crate) course: Arc<LoadProgress>,
+    threads: Vec<thread::JoinHandle<Result<()>>>,
 }
 
-// === impl Course ===
+// === impl LoadProgress ===
 
-impl Course {
+impl LoadProgress {
     /// How many requests have been answered.
     pub(crate) fn answered(&self) -> u64 {
-        self.answered.load(Ordering::Relaxed)
+        self.tally().answers()
+    }
+
+    fn tally(&self) -> MutexGuard<'_, LoadTally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How much time has passed, and how long the load lasts.
@@ -97,7 +99,7 @@ impl Course {
     }
 
     /// The next request; `None` if there are no more.
-    fn turn(&self, now: Timestamp) -> Option<Turn> {
+    fn turn(&self, now: Timestamp) -> Option<Turn<'_>> {
         if now >= self.end || self.stopped.load(Ordering::Relaxed) {
             return None;
         }
@@ -109,13 +111,10 @@ impl Course {
             let micros = u128::from(number) * 1_000_000 / u128::from(rate.max(1));
             self.start.after(Span::from_micros(u64::try_from(micros).unwrap_or(u64::MAX)))
         });
-        (due.is_none_or(|due| due < self.end)).then_some(Turn { number, due })
-    }
-
-    fn request(&self, turn: Turn) -> &[u8] {
-        let count = u64::try_from(self.load.requests.len()).unwrap_or(u64::MAX).max(1);
-        let place = usize::try_from(turn.number % count).unwrap_or(0);
-        self.load.requests.get(place).map_or(&[], Vec::as_slice)
+        let requests = &self.load.requests;
+        let place = usize::try_from(number).unwrap_or_default() % requests.len().max(1);
+        let request = requests.get(place).filter(|_| due.is_none_or(|due| due < self.end))?;
+        Some(Turn { request, due })
     }
 }
 
@@ -123,14 +122,14 @@ impl Course {
 
 impl Running {
     /// Starts a load on threads of its own.
-    pub(crate) fn start(load: Load) -> Result<Self> {
+    pub(crate) fn start(load: BenchLoad) -> Result<Self> {
         let clock = SystemClock::new();
         let start = clock.now();
         let end = start.after(load.duration.into());
-        let (issued, answered) = (AtomicU64::new(0), AtomicU64::new(0));
-        let stopped = AtomicBool::new(false);
+        let (issued, stopped) = (AtomicU64::new(0), AtomicBool::new(false));
+        let tally = Mutex::new(LoadTally::new(start)?);
         let (threads, connections) = (load.threads.max(1), load.connections.max(1));
-        let course = Arc::new(Course { load, clock, start, end, issued, answered, stopped });
+        let course = Arc::new(LoadProgress { load, clock, start, end, issued, tally, stopped });
         let spawn = |place: usize| {
             // The first threads take the connections that cannot be shared evenly.
             let share = connections / threads + usize::from(place < connections % threads);
@@ -143,40 +142,29 @@ impl Running {
         Ok(Self { course, threads })
     }
 
-    /// The state of the load, to watch while it runs.
-    pub(crate) fn course(&self) -> &Course {
-        &self.course
-    }
-
     /// Whether all requests have been answered or given up.
     pub(crate) fn is_done(&self) -> bool {
         self.threads.iter().all(thread::JoinHandle::is_finished)
     }
 
-    /// Waits for all threads to end, and adds up what they counted.
-    pub(crate) fn finish(self) -> Result<Tally> {
-        let mut total = Tally::new(self.course.start)?;
+    /// Waits for all threads to end, and returns what they counted.
+    pub(crate) fn finish(self) -> Result<LoadTally> {
         for thread in self.threads {
-            let part = thread.join().map_err(|_| anyhow!("a thread of the load failed"))??;
-            total.add(&part)?;
+            thread.join().map_err(|_| anyhow!("a thread of the load failed"))??;
         }
-        Ok(total)
+        Ok(self.course.tally().clone())
     }
 }
 
 /// Runs one thread of the load: its share of the connections, side by side.
-fn drive(course: &Arc<Course>, connections: usize) -> Result<Tally> {
+fn drive(course: &Arc<LoadProgress>, connections: usize) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let local = LocalSet::new();
-    // One tally for the thread: a histogram for each connection would be most of the memory.
-    let tally = Rc::new(RefCell::new(Tally::new(course.start)?));
-    let connect = |_| local.spawn_local(connection::drive(Arc::clone(course), Rc::clone(&tally)));
+    let connect = |_| runtime.spawn(connection::drive(Arc::clone(course)));
     let tasks: Vec<_> = (0..connections).map(connect).collect();
-    runtime.block_on(local.run_until(async {
+    runtime.block_on(async {
         for task in tasks {
-            task.await.map_err(|error| anyhow!("a connection failed: {error}"))?;
+            task.await.context("a connection failed")?;
         }
-        Ok::<_, anyhow::Error>(())
-    }))?;
-    Ok(tally.borrow().clone())
+        Ok(())
+    })
 }

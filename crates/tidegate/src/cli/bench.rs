@@ -12,10 +12,10 @@ use tidegate_core::Dimension;
 use tidegate_server::Length;
 use tokio::runtime::Runtime;
 
-use super::failure::{self, Failure};
+use super::failure::{self, ExitFailure};
 use super::subject::SubjectArgs;
-use crate::bench::{Load, Running};
-use crate::client::Peer;
+use crate::bench::{BenchLoad, Running};
+use crate::client::ServerAddress;
 
 /// How often the progress bar is drawn.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -35,7 +35,7 @@ Examples:
   tidegate bench --policy api --org acme           always the same subject
   tidegate bench --rate 5000 --duration 30s        a steady rate, and its latencies
   tidegate bench http://127.0.0.1:7700/v1/gate/api get a path instead")]
-pub(super) struct Args {
+pub(super) struct BenchArgs {
     /// The server; with a path, GET that path instead of asking for decisions
     #[arg(value_name = "URL", default_value = "http://127.0.0.1:7700")]
     url: String,
@@ -77,14 +77,14 @@ pub(super) struct Args {
     subject: SubjectArgs,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let peer = Peer::find(&args.url).map_err(Failure::misconfigured)?;
-    args.allows(&peer).map_err(Failure::misconfigured)?;
+pub(super) fn run(args: &BenchArgs) -> Result<ExitCode, ExitFailure> {
+    let peer = ServerAddress::find(&args.url).map_err(ExitFailure::misconfigured)?;
+    args.allows(&peer).map_err(ExitFailure::misconfigured)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let server = runtime.block_on(peer.reach())?;
     let requests = runtime.block_on(prepare(args, &peer))?;
     let default = if args.requests.is_some() { LONGEST } else { Duration::from_secs(10) };
-    let load = Load {
+    let load = BenchLoad {
         server,
         requests,
         connections: args.connections.into(),
@@ -107,7 +107,8 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// Shows progress on a terminal until the load is done. An interrupt ends the load, not the summary.
-fn watch(runtime: &Runtime, running: &Running, args: &Args) {
+#[expect(clippy::disallowed_methods, reason = "people watch in real time")]
+fn watch(runtime: &Runtime, running: &Running, args: &BenchArgs) {
     let bar = if args.json || !io::stderr().is_terminal() {
         ProgressBar::hidden()
     } else {
@@ -115,7 +116,7 @@ fn watch(runtime: &Runtime, running: &Running, args: &Args) {
     };
     let template = "{bar:40} {percent:>3}%  {msg}";
     bar.set_style(ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar()));
-    let course = running.course();
+    let course = &running.course;
     runtime.block_on(async {
         while !running.is_done() {
             tokio::select! {
@@ -137,13 +138,13 @@ fn watch(runtime: &Runtime, running: &Running, args: &Args) {
     bar.finish_and_clear();
 }
 
-// === impl Args ===
+// === impl BenchArgs ===
 
-impl Args {
+impl BenchArgs {
     /// Refuses a server of which any address is another machine's, unless --allow-remote is given.
-    fn allows(&self, peer: &Peer) -> Result<()> {
+    fn allows(&self, peer: &ServerAddress) -> Result<()> {
         let is_here = |address: &&SocketAddr| address.ip().to_canonical().is_loopback();
-        match peer.addresses().iter().find(|address| !is_here(address)) {
+        match peer.addresses.iter().find(|address| !is_here(address)) {
             Some(other) if !self.allow_remote => Err(anyhow!(
                 "{} is not this machine; load is put on others only with --allow-remote",
                 other.ip()
@@ -175,10 +176,10 @@ impl Args {
 }
 
 /// The requests as they go over the wire, after one has shown that the server understands them.
-async fn prepare(args: &Args, peer: &Peer) -> Result<Vec<Vec<u8>>> {
-    let host = peer.authority();
-    if peer.path() != "/" {
-        return Ok(vec![format!("GET {} HTTP/1.1\r\nhost: {host}\r\n\r\n", peer.path()).into()]);
+async fn prepare(args: &BenchArgs, peer: &ServerAddress) -> Result<Vec<Vec<u8>>> {
+    let ServerAddress { authority: host, path, .. } = peer;
+    if path != "/" {
+        return Ok(vec![format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n\r\n").into()]);
     }
     let policy = match &args.policy {
         Some(policy) => policy.clone(),
@@ -206,7 +207,7 @@ async fn prepare(args: &Args, peer: &Peer) -> Result<Vec<Vec<u8>>> {
     (0..if made_up { args.subjects } else { 1 }).map(wire).collect()
 }
 
-async fn first_policy(peer: &Peer) -> Result<String> {
+async fn first_policy(peer: &ServerAddress) -> Result<String> {
     let policies = peer.get("/v1/policies").await?.json()?;
     let name = policies.pointer("/policies/0/name").and_then(Value::as_str);
     name.map(str::to_owned).context("the server has no policies; is this a Tidegate server?")

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::admin::{AdminArgs, text};
-use super::failure::Failure;
-use crate::client::{Peer, encoded};
-use crate::text::{Table, escaped_json, in_words};
+use super::failure::ExitFailure;
+use crate::client::{ServerAddress, encoded};
+use crate::text::{TextTable, escaped_json, in_words};
 
 /// List the blocks that hold now
 ///
@@ -27,7 +27,7 @@ Examples:
   tidegate blocks --admin http://127.0.0.1:7707
 
 The token is in TIDEGATE_ADMIN_TOKEN, or in the file of --token-file.")]
-pub(super) struct Args {
+pub(super) struct BlocksArgs {
     /// List up to 10000 blocks, not 100
     #[arg(long)]
     all: bool,
@@ -62,7 +62,7 @@ const ALL: usize = 10_000;
 /// The most pages that are asked for: a large store has many, and most of them may be empty.
 const MOST_PAGES: usize = 100_000;
 
-pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &BlocksArgs) -> Result<ExitCode, ExitFailure> {
     let most = if args.all { ALL } else { FEW };
     let (blocks, more) = args.admin.ask(async |peer| listed(peer, most).await)?;
     let mut out = io::stdout().lock();
@@ -84,7 +84,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// The first blocks of the list, and whether there are more.
-async fn listed(peer: &Peer, most: usize) -> Result<(Vec<Value>, bool)> {
+async fn listed(peer: &ServerAddress, most: usize) -> Result<(Vec<Value>, bool)> {
     let (mut blocks, mut path) = (Vec::new(), "/admin/blocks".to_owned());
     for _ in 0..MOST_PAGES {
         let page = text(peer.get(&path).await?)?;
@@ -101,8 +101,8 @@ async fn listed(peer: &Peer, most: usize) -> Result<(Vec<Value>, bool)> {
     Ok((blocks, true))
 }
 
-fn table(blocks: Vec<Value>) -> Result<Table> {
-    let mut table = Table::headed(["policy", "limit", "scope", "level", "ends in", "key"]);
+fn table(blocks: Vec<Value>) -> Result<TextTable> {
+    let mut table = TextTable::headed(["policy", "limit", "scope", "level", "ends in", "key"]);
     for block in blocks {
         let block: Listed =
             serde_json::from_value(block).context("the answer is not a list of blocks")?;

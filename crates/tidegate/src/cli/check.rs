@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::failure::Failure;
+use super::failure::ExitFailure;
 use super::oracle::OracleArgs;
 use super::subject::SubjectArgs;
 use crate::text::escaped_json;
-use told::Told;
+use told::ShownDecision;
 
 /// The exit code of a refusal.
 const REFUSED: u8 = 3;
@@ -31,7 +31,7 @@ Examples:
   tidegate check api --org acme --peek --server http://127.0.0.1:7700
 
 Exit codes: 0 admitted, 3 refused, 1 not decided, 2 wrong command line or file.")]
-pub(super) struct Args {
+pub(super) struct CheckArgs {
     /// The policy
     #[arg(value_name = "POLICY")]
     policy: String,
@@ -54,7 +54,7 @@ pub(super) struct Args {
     subject: SubjectArgs,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, ExitFailure> {
     let mut request = json!({ "policy": args.policy, "subject": args.subject });
     if let Some(cost) = args.cost {
         request["cost"] = cost.into();
@@ -73,9 +73,9 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// Prints a decision, and returns whether it refuses.
-fn tell(args: &Args, number: u16, decision: &str) -> Result<bool> {
+fn tell(args: &CheckArgs, number: u16, decision: &str) -> Result<bool> {
     let mut out = io::stdout().lock();
-    let told: Told = serde_json::from_str(decision).context("this is not a decision")?;
+    let told: ShownDecision = serde_json::from_str(decision).context("this is not a decision")?;
     match args.count {
         _ if args.json => writeln!(out, "{}", escaped_json(decision.trim_end()))?,
         1 => write!(out, "{told}")?,

@@ -7,12 +7,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::failure::Failure;
+use super::failure::ExitFailure;
 use super::oracle::OracleArgs;
 use super::subject::SubjectArgs;
 use crate::client::encoded;
 use crate::text::escaped_json;
-use told::Told;
+use told::ShownExplanation;
 
 /// Show which limits apply to a subject, with which numbers, and why others do not
 ///
@@ -24,7 +24,7 @@ Examples:
   tidegate explain api --org acme --user u7
   tidegate explain login --account alice --server http://127.0.0.1:7700
   tidegate explain api --config policies.yaml --json")]
-pub(super) struct Args {
+pub(super) struct ExplainArgs {
     /// The policy
     #[arg(value_name = "POLICY")]
     policy: String,
@@ -40,8 +40,10 @@ pub(super) struct Args {
     subject: SubjectArgs,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let path = args.path()?;
+pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, ExitFailure> {
+    let facts = args.subject.facts().map(|(name, text)| format!("{name}={}", encoded(text)));
+    let query: Vec<_> = facts.chain(args.cost.map(|cost| format!("cost={cost}"))).collect();
+    let path = format!("/v1/explain/{}?{}", encoded(&args.policy), query.join("&"));
     let explanation = args.oracle.ask(async |server| {
         let explanation = server.get(&path).await?.text();
         explanation.with_context(|| format!("policy `{}`", args.policy))
@@ -50,22 +52,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.json {
         writeln!(out, "{}", escaped_json(explanation.trim_end()))?;
     } else {
-        write!(out, "{}", serde_json::from_str::<Told>(&explanation)?)?;
+        write!(out, "{}", serde_json::from_str::<ShownExplanation>(&explanation)?)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-// === impl Args ===
-
-impl Args {
-    fn path(&self) -> Result<String, serde_json::Error> {
-        let facts = serde_json::to_value(&self.subject)?;
-        let facts = facts.as_object().into_iter().flatten();
-        let mut query: Vec<String> = facts
-            .filter_map(|(name, value)| Some((name, value.as_str()?)))
-            .map(|(name, value)| format!("{name}={}", encoded(value)))
-            .collect();
-        query.extend(self.cost.map(|cost| format!("cost={cost}")));
-        Ok(format!("/v1/explain/{}?{}", encoded(&self.policy), query.join("&")))
-    }
 }

@@ -12,24 +12,20 @@ pub(crate) const MISCONFIGURED: u8 = 2;
 
 /// An error and its exit code.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    code: u8,
+pub(crate) struct ExitFailure {
+    pub(crate) code: u8,
     error: anyhow::Error,
 }
 
-// === impl Failure ===
+// === impl ExitFailure ===
 
-impl Failure {
+impl ExitFailure {
     /// The failure if the command line or a file is wrong, so that the user has to change it. A file that
     /// could not be opened for want of a descriptor is not wrong.
     pub(crate) fn misconfigured(error: impl Into<anyhow::Error>) -> Self {
         let error = error.into();
         let code = if descriptors::were_missing(&error) { FAILED } else { MISCONFIGURED };
         Self { code, error }
-    }
-
-    pub(crate) const fn code(&self) -> u8 {
-        self.code
     }
 
     /// Whether the only error is that nobody reads the output any more.
@@ -39,13 +35,13 @@ impl Failure {
     }
 }
 
-impl<E: Into<anyhow::Error>> From<E> for Failure {
+impl<E: Into<anyhow::Error>> From<E> for ExitFailure {
     fn from(error: E) -> Self {
         Self { code: FAILED, error: error.into() }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ExitFailure {
     /// Writes the error and its causes, on one line unless the error is a diagnostic of several lines.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = crate::text::escaped_lines(&format!("{:#}", self.error));

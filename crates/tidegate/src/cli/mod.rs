@@ -3,26 +3,22 @@
 //! Exit codes: 0 done (and admitted), 1 it failed, 2 the command line or a file is wrong, 3 `check`
 //! was refused.
 //!
-//! One file for each command, with its arguments on top. Without a command, `serve` is meant.
+//! One file for each command, or for a few that are alike, with the arguments on top. Without a command,
+//! `serve` is meant.
 
 mod admin;
 mod bench;
-mod block;
-mod blocked;
 mod blocks;
 mod check;
-mod completions;
 mod environment;
-mod example;
 mod explain;
 mod failure;
 mod oracle;
-mod reset;
-mod schema;
+mod print;
+mod reading;
 mod serve;
 mod source;
 mod subject;
-mod unblock;
 mod validate;
 
 use std::ffi::OsString;
@@ -31,8 +27,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use failure::Failure;
-pub(crate) use source::Source;
+pub(crate) use environment::variable;
+pub(crate) use failure::ExitFailure;
+pub(crate) use serve::Overlay;
+pub(crate) use source::PolicySource;
 
 /// Decides, for every request, whether it may pass.
 ///
@@ -45,15 +43,13 @@ pub(crate) use source::Source;
     propagate_version = true,
     subcommand_required = true,
     override_usage = "tidegate [serve] [OPTIONS]\n       tidegate <COMMAND>",
-    after_help = AFTER_HELP,
+    after_help = "`tidegate --help` shows how to begin.",
     after_long_help = AFTER_LONG_HELP,
 )]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
-
-const AFTER_HELP: &str = "`tidegate --help` shows how to begin.";
 
 const AFTER_LONG_HELP: &str = "\
 How to begin:
@@ -70,21 +66,38 @@ Exit codes:
   2  the command line or a policy file is wrong
   3  of `check`: refused";
 
-// The help of each command stands at its arguments: a doc comment here would replace it.
-#[derive(Debug, Subcommand)]
-enum Command {
-    Serve(serve::Args),
-    Validate(validate::Args),
-    Example(example::Args),
-    Schema(schema::Args),
-    Check(check::Args),
-    Explain(explain::Args),
-    Block(block::Args),
-    Unblock(unblock::Args),
-    Reset(reset::Args),
-    Blocks(blocks::Args),
-    Bench(bench::Args),
-    Completions(completions::Args),
+/// Makes the commands from a table: their names, their arguments, and what runs them. The help of each
+/// command stands at its arguments.
+macro_rules! commands {
+    ($($name:ident($args:path) => $run:path,)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($name($args),)*
+        }
+
+        impl Command {
+            fn run(&self) -> Result<ExitCode, ExitFailure> {
+                match self {
+                    $(Self::$name(args) => $run(args),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Serve(serve::ServeArgs) => serve::run,
+    Validate(validate::ValidateArgs) => validate::run,
+    Example(print::ExampleArgs) => print::example,
+    Schema(print::SchemaArgs) => print::schema,
+    Check(check::CheckArgs) => check::run,
+    Explain(explain::ExplainArgs) => explain::run,
+    Block(admin::BlockArgs) => admin::block,
+    Unblock(admin::UnblockArgs) => admin::unblock,
+    Reset(admin::ResetArgs) => admin::reset,
+    Blocks(blocks::BlocksArgs) => blocks::run,
+    Bench(bench::BenchArgs) => bench::run,
+    Completions(print::CompletionsArgs) => print::completions,
 }
 
 /// Does what the command line says.
@@ -116,35 +129,14 @@ fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Prints a failure, and returns the exit code for the shell.
-fn end(result: Result<ExitCode, Failure>) -> ExitCode {
+fn end(result: Result<ExitCode, ExitFailure>) -> ExitCode {
     match result {
         Ok(code) => code,
         // The reader of the output has seen enough: `tidegate schema | head`.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             let _ = writeln!(io::stderr().lock(), "{failure}");
-            ExitCode::from(failure.code())
-        }
-    }
-}
-
-// === impl Command ===
-
-impl Command {
-    fn run(self) -> Result<ExitCode, Failure> {
-        match self {
-            Self::Serve(args) => serve::run(&args),
-            Self::Validate(args) => validate::run(&args),
-            Self::Example(args) => example::run(args),
-            Self::Schema(args) => schema::run(args),
-            Self::Check(args) => check::run(&args),
-            Self::Explain(args) => explain::run(&args),
-            Self::Block(args) => block::run(&args),
-            Self::Unblock(args) => unblock::run(&args),
-            Self::Reset(args) => reset::run(&args),
-            Self::Blocks(args) => blocks::run(&args),
-            Self::Bench(args) => bench::run(&args),
-            Self::Completions(args) => completions::run(&args),
+            ExitCode::from(failure.code)
         }
     }
 }

@@ -14,9 +14,9 @@ use tidegate_engine::{Engine, SystemClock};
 use tidegate_server::{Server, Settings, WrittenSettings};
 
 use super::environment;
-use super::failure::Failure;
-use super::source::Source;
-use crate::client::Peer;
+use super::failure::ExitFailure;
+use super::source::PolicySource;
+use crate::client::ServerAddress;
 use crate::config::Config;
 
 const CONFIG_HELP: &str = "A policy file, with nothing counted yet; its store is not asked [env: TIDEGATE_CONFIG] [default: the built-in example]";
@@ -40,36 +40,26 @@ impl OracleArgs {
     /// Asks the server, and waits for the answer.
     pub(super) fn ask<T>(
         &self,
-        question: impl AsyncFnOnce(&Peer) -> Result<T>,
-    ) -> Result<T, Failure> {
+        question: impl AsyncFnOnce(&ServerAddress) -> Result<T>,
+    ) -> Result<T, ExitFailure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         if let Some(url) = &self.server {
-            let peer = Peer::find(url).map_err(Failure::misconfigured)?;
+            let peer = ServerAddress::find(url).map_err(ExitFailure::misconfigured)?;
             return Ok(runtime.block_on(question(&peer))?);
         }
-        let environment = environment::chosen(self.environment.as_ref());
-        let config = Config::load(&self.source(), environment.as_deref());
-        let config = config.map_err(Failure::misconfigured)?;
+        let file = self.config.clone();
+        let file = file.or_else(|| environment::variable("TIDEGATE_CONFIG").map(PathBuf::from));
+        let source = PolicySource::file_or_built_in(file.as_ref());
+        let config = Config::load(&source, &environment::overlay(self.environment.as_ref()));
+        let config = config.map_err(ExitFailure::misconfigured)?;
         Ok(runtime.block_on(in_process(&config, question))?)
     }
-
-    fn source(&self) -> Source {
-        let file = self.config.clone().or_else(file_of_environment);
-        Source::file_or_built_in(file.as_ref())
-    }
-}
-
-/// The policy file that `TIDEGATE_CONFIG` names. The variable is read here and not by clap, to which it
-/// would conflict with --server, though a flag comes before the environment.
-#[expect(clippy::disallowed_methods, reason = "the binary is where the environment is read")]
-fn file_of_environment() -> Option<PathBuf> {
-    std::env::var_os("TIDEGATE_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// Starts a server in this process, asks it, and stops it.
 async fn in_process<T>(
     config: &Config,
-    question: impl AsyncFnOnce(&Peer) -> Result<T>,
+    question: impl AsyncFnOnce(&ServerAddress) -> Result<T>,
 ) -> Result<T> {
     // Not the settings of the file: their bounds are for other clients than this one.
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -77,10 +67,10 @@ async fn in_process<T>(
         WrittenSettings { listen: Some(any), threads: Some(1), ..WrittenSettings::default() };
     let settings = Settings::try_new(&settings)?;
     let clock = SystemClock::new();
-    let store = MemoryStore::try_new(config.budget(), clock.clone())?;
+    let store = MemoryStore::try_new(config.file.budget(), clock.clone())?;
     let engine = Arc::new(Engine::new(store, config.policies().clone()));
     let server = Server::bind(settings, engine, clock).context("starting a server to ask")?;
-    let peer = Peer::find(&server.local_addr().to_string())?;
+    let peer = ServerAddress::find(&server.local_addr().to_string())?;
     tokio::select! {
         answer = question(&peer) => answer,
         ended = server.run(std::future::pending()) => {

@@ -16,7 +16,7 @@ const MAX_FILE: u64 = 2 * MAX_BYTES as u64;
 
 /// The place that policies are read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum PolicySource {
     /// The example in this binary.
     BuiltIn,
     /// A file.
@@ -25,9 +25,9 @@ pub(crate) enum Source {
     Stdin,
 }
 
-// === impl Source ===
+// === impl PolicySource ===
 
-impl Source {
+impl PolicySource {
     /// The file if there is one, otherwise the example.
     pub(crate) fn file_or_built_in(file: Option<&PathBuf>) -> Self {
         file.map_or(Self::BuiltIn, |path| Self::File(path.clone()))
@@ -47,7 +47,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for PolicySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built-in example"),

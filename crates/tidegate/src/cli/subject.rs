@@ -16,6 +16,11 @@ pub(crate) struct SubjectArgs(Vec<(Dimension, String)>);
 // === impl SubjectArgs ===
 
 impl SubjectArgs {
+    /// The facts that were given, by the names of their dimensions.
+    pub(crate) fn facts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(dimension, text)| (dimension.name(), text.as_str()))
+    }
+
     /// Whether no fact was given.
     pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -25,7 +30,7 @@ impl SubjectArgs {
 impl Serialize for SubjectArgs {
     /// Writes the object `subject` of a request.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(dimension, text)| (dimension.name(), text)))
+        serializer.collect_map(self.facts())
     }
 }
 

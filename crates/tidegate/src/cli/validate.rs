@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::environment;
-use super::failure::{Failure, MISCONFIGURED};
-use super::source::Source;
+use super::failure::{ExitFailure, MISCONFIGURED};
+use super::source::PolicySource;
 use crate::config::Config;
 use crate::text::{counted, escaped};
 
@@ -31,7 +31,7 @@ Examples:
   tidegate validate policies.yaml --against old.yaml
                                                 what would a restart forget?
   tidegate example | tidegate validate -        from standard input")]
-pub(super) struct Args {
+pub(super) struct ValidateArgs {
     /// Policy files; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -42,20 +42,18 @@ pub(super) struct Args {
     against: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ValidateArgs) -> Result<ExitCode, ExitFailure> {
     let mut bad = false;
-    let environment = environment::chosen(args.environment.as_ref());
-    let old = match &args.against {
-        None => None,
-        Some(path) => {
-            let source = Source::File(path.clone());
-            Some(Config::load(&source, environment.as_deref()).map_err(Failure::misconfigured)?)
-        }
-    };
+    let overlay = environment::overlay(args.environment.as_ref());
+    let old = args.against.clone().map(|path| Config::load(&PolicySource::File(path), &overlay));
+    let old = old.transpose().map_err(ExitFailure::misconfigured)?;
     for file in &args.files {
-        let source =
-            if file.as_os_str() == "-" { Source::Stdin } else { Source::File(file.clone()) };
-        match Config::load(&source, environment.as_deref()) {
+        let source = if file.as_os_str() == "-" {
+            PolicySource::Stdin
+        } else {
+            PolicySource::File(file.clone())
+        };
+        match Config::load(&source, &overlay) {
             Ok(config) => {
                 let mut out = io::stdout().lock();
                 writeln!(out, "{}", summary(&source, &config))?;
@@ -65,7 +63,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
             }
             Err(error) => {
                 bad = true;
-                writeln!(io::stderr().lock(), "{}", Failure::misconfigured(error))?;
+                writeln!(io::stderr().lock(), "{}", ExitFailure::misconfigured(error))?;
             }
         }
     }
@@ -73,7 +71,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// The line about a good file, such as `policies.yaml: good; 4 policies, 8 limits`.
-fn summary(source: &Source, config: &Config) -> String {
+fn summary(source: &PolicySource, config: &Config) -> String {
     let set = config.policies();
     let limits = set.policies().iter().map(|policy| policy.limits().len()).sum();
     let name = escaped(&source.to_string());
@@ -82,7 +80,7 @@ fn summary(source: &Source, config: &Config) -> String {
 }
 
 /// The limits that would begin anew with this file, a line for each.
-fn compared(source: &Source, old: &Config, new: &Config) -> String {
+fn compared(source: &PolicySource, old: &Config, new: &Config) -> String {
     let anew = against::begin_anew(old.policies(), new.policies());
     let name = escaped(&source.to_string());
     if anew.is_empty() {
@@ -90,7 +88,7 @@ fn compared(source: &Source, old: &Config, new: &Config) -> String {
     }
     let limits = counted(anew.len(), "limit begins", "limits begin");
     let mut text = format!("{name}: {limits} anew if nodes are restarted with this file:\n");
-    for against::Anew { limit, why } in anew {
+    for (limit, why) in anew {
         text += &format!("  {limit}: {why}\n");
     }
     text

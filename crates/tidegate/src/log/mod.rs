@@ -9,7 +9,7 @@
 mod line;
 mod writer;
 
-pub(crate) use writer::Writer;
+pub(crate) use writer::LogWriter;
 
 use std::io;
 use std::panic;
@@ -30,7 +30,7 @@ use line::Line;
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
 )]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Format {
+pub(crate) enum LogFormat {
     /// For people: time, level, message, fields.
     #[default]
     Human,
@@ -43,7 +43,7 @@ pub(crate) enum Format {
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
 )]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Level {
+pub(crate) enum LogLevel {
     /// Only what somebody has to act on.
     Error,
     /// Errors, and what may need attention.
@@ -59,19 +59,19 @@ pub(crate) enum Level {
 
 /// The tracing layer that writes a line for each event.
 struct Lines<C, W> {
-    format: Format,
+    format: LogFormat,
     clock: C,
     write: W,
 }
 
-/// Starts logging to standard error, for the whole process. [Finish](Writer::finish) the writer that this
+/// Starts logging to standard error, for the whole process. [Finish](LogWriter::finish) the writer that this
 /// returns before the process ends.
 pub(crate) fn start(
-    format: Format,
-    level: Level,
+    format: LogFormat,
+    level: LogLevel,
     clock: impl Clock + 'static,
-) -> io::Result<Writer> {
-    let writer = Writer::to_stderr()?;
+) -> io::Result<LogWriter> {
+    let writer = LogWriter::to_stderr()?;
     let lines = writer.clone();
     let lines = Lines { format, clock, write: move |line| lines.line(line) };
     // A second start is a mistake that changes nothing.
@@ -87,21 +87,21 @@ pub(crate) fn start(
 
 /// The filter of the log: the chosen level for Tidegate, and only errors for the libraries below it.
 /// Those warn of what clients do, and so would let clients fill the log.
-fn filter(level: Level) -> Targets {
+fn filter(level: LogLevel) -> Targets {
     let level = LevelFilter::from(level);
     Targets::new().with_default(level.min(LevelFilter::ERROR)).with_target("tidegate", level)
 }
 
-// === impl Level ===
+// === impl LogLevel ===
 
-impl From<Level> for LevelFilter {
-    fn from(level: Level) -> Self {
+impl From<LogLevel> for LevelFilter {
+    fn from(level: LogLevel) -> Self {
         match level {
-            Level::Error => Self::ERROR,
-            Level::Warn => Self::WARN,
-            Level::Info => Self::INFO,
-            Level::Debug => Self::DEBUG,
-            Level::Trace => Self::TRACE,
+            LogLevel::Error => Self::ERROR,
+            LogLevel::Warn => Self::WARN,
+            LogLevel::Info => Self::INFO,
+            LogLevel::Debug => Self::DEBUG,
+            LogLevel::Trace => Self::TRACE,
         }
     }
 }
@@ -118,8 +118,8 @@ where
         let mut line = Line::new(self.clock.now(), event.metadata());
         event.record(&mut line);
         (self.write)(match self.format {
-            Format::Human => line.human(),
-            Format::Json => line.json(),
+            LogFormat::Human => line.human(),
+            LogFormat::Json => line.json(),
         });
     }
 }

@@ -5,7 +5,6 @@
 //! replaced, is not reported at all. A file that cannot be opened because the process is out of
 //! descriptors is not called wrong; it is read when there is one again.
 
-mod compare;
 mod watch;
 
 use std::io;
@@ -20,22 +19,21 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::spawn_blocking;
 use tracing::{error, info, warn};
 
-use crate::cli::Source;
-use crate::config::{Config, Overlay};
+use crate::cli::PolicySource;
+use crate::config::Config;
 use crate::descriptors;
-use compare::Fixed;
-use watch::Watch;
+use crate::store::SecretPlaces;
+use watch::FileWatch;
 
 /// How often a missing file is looked for before it is reported.
 const LOOKS: usize = 10;
 
 /// Reloads the policies of a running engine.
-pub(crate) struct Reloader<S> {
+pub(crate) struct Reloader<'a, S> {
     engine: Arc<Engine<S>>,
     handle: Handle<S>,
-    overlay: Overlay,
-    /// The settings that the process was started with and cannot change.
-    fixed: Fixed,
+    /// The settings that the process was started with, some of which cannot change.
+    started: &'a Config,
     hangup: Signal,
     /// The file to watch; `None` for the built-in example, which does not change, and for pipes.
     file: Option<Watched>,
@@ -44,16 +42,9 @@ pub(crate) struct Reloader<S> {
 /// A policy file, and what was last seen of it.
 struct Watched {
     path: PathBuf,
-    watch: Watch,
-    seen: Seen,
-}
-
-/// What was last seen of a file. The same is not reported twice.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Seen {
-    Text(String),
-    /// The file could not be read, for this reason.
-    Unreadable(String),
+    watch: FileWatch,
+    /// The text that was last seen, or why there was none. The same is not reported twice.
+    seen: Result<String, String>,
 }
 
 /// Why the file is looked at.
@@ -67,30 +58,24 @@ enum Why {
 
 // === impl Reloader ===
 
-impl<S: Store + 'static> Reloader<S> {
+impl<'a, S: Store + 'static> Reloader<'a, S> {
     /// Begins to watch the file that the policies in force come from.
     pub(crate) fn start(
-        source: &Source,
-        config: &Config,
-        overlay: &Overlay,
+        source: &PolicySource,
+        started: &'a Config,
         engine: Arc<Engine<S>>,
         handle: Handle<S>,
     ) -> Result<Self> {
         let file = match source {
             // A pipe can be read once.
-            Source::File(path) if path.is_file() => {
-                let watch = Watch::start(path).context("watching the policy file")?;
-                Some(Watched {
-                    path: path.clone(),
-                    watch,
-                    seen: Seen::Text(config.text().to_owned()),
-                })
+            PolicySource::File(path) if path.is_file() => {
+                let watch = FileWatch::start(path).context("watching the policy file")?;
+                Some(Watched { path: path.clone(), watch, seen: Ok(started.text.clone()) })
             }
-            Source::File(_) | Source::BuiltIn | Source::Stdin => None,
+            PolicySource::File(_) | PolicySource::BuiltIn | PolicySource::Stdin => None,
         };
         let hangup = signal(SignalKind::hangup()).context("listening for SIGHUP")?;
-        let fixed = Fixed::of(config, overlay);
-        Ok(Self { engine, handle, overlay: overlay.clone(), fixed, hangup, file })
+        Ok(Self { engine, handle, started, hangup, file })
     }
 
     /// Waits for a reason to reload the policies, and reloads them.
@@ -116,10 +101,10 @@ impl<S: Store + 'static> Reloader<S> {
     /// Checks a text and puts its policies in force, away from the thread that accepts connections.
     async fn reload(&self, path: String, text: String) {
         let engine = Arc::clone(&self.engine);
-        let (name, environment) = (path.clone(), self.overlay.environment.clone());
+        let (name, overlay) = (path.clone(), self.started.overlay.clone());
         let reloaded = spawn_blocking(move || {
-            let config = Config::parse(&name, &text, environment.as_deref())?;
-            engine.reload(config.builder())?;
+            let config = Config::parse(&name, text, overlay)?;
+            engine.reload(config.file.policies())?;
             Ok(config)
         });
         match reloaded.await.unwrap_or_else(|error| Err(anyhow!("reading it failed: {error}"))) {
@@ -132,7 +117,7 @@ impl<S: Store + 'static> Reloader<S> {
         self.handle.count_reload(true);
         let policies = config.policies().policies().len();
         info!(path, policies, "reloaded; the policies of the file are in force");
-        let waiting = self.fixed.changed(config, &self.overlay);
+        let waiting = changed(self.started, config);
         if !waiting.is_empty() {
             let sections = waiting.join(", ");
             warn!(sections, "these have changed and take effect when the process is restarted");
@@ -143,17 +128,39 @@ impl<S: Store + 'static> Reloader<S> {
         self.handle.count_reload(false);
         let diagnostic = format!("{error:#}");
         self.engine.refuse_reload(&diagnostic);
-        if descriptors::were_missing(error) {
-            error!(
-                path,
-                diagnostic,
-                "NOT reloaded: no file descriptor is left to read the file with; the policies in \
-                 force stay, and the file is read when one is free"
-            );
-            return;
-        }
-        error!(path, diagnostic, "NOT reloaded: the file is wrong; the policies in force stay");
+        let why = match descriptors::were_missing(error) {
+            true => {
+                "no file descriptor is left to read the file with; the policies in force stay, and the \
+                 file is read when one is free"
+            }
+            false => "the file is wrong; the policies in force stay",
+        };
+        error!(path, diagnostic, "NOT reloaded: {why}");
     }
+}
+
+/// The names of the settings that a process keeps as it was `started`, and that a new file changes.
+fn changed(started: &Config, new: &Config) -> Vec<&'static str> {
+    let (ours, theirs) = (started.server(), new.server());
+    let [secrets, new_secrets] =
+        [started, new].map(|config| config.secrets().map(SecretPlaces::path));
+    let same = [
+        ("store", started.store().ok() == new.store().ok()),
+        ("secret_file", secrets[0] == new_secrets[0]),
+        ("previous_secret_file", secrets[1] == new_secrets[1]),
+        ("memory", started.file.budget() == new.file.budget()),
+        ("server.listen", ours.listen == theirs.listen),
+        ("server.threads", ours.threads == theirs.threads),
+        ("log", started.log() == new.log()),
+    ];
+    let mut changed: Vec<_> =
+        same.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect();
+    let mut rest = theirs.clone();
+    (rest.listen, rest.threads) = (ours.listen, ours.threads);
+    if rest != ours {
+        changed.push("server");
+    }
+    changed
 }
 
 // === impl Watched ===
@@ -170,22 +177,19 @@ impl Watched {
             self.watch.pause().await;
             found = self.read().await;
         }
-        let seen = match &found {
-            Ok(text) => Seen::Text(text.clone()),
-            Err(error) => Seen::Unreadable(error.to_string()),
-        };
+        let seen = found.as_ref().map(String::clone).map_err(ToString::to_string);
         let changed = std::mem::replace(&mut self.seen, seen) != self.seen;
         (changed || why == Why::Hangup).then_some(found)
     }
 
     async fn read(&self) -> io::Result<String> {
-        let source = Source::File(self.path.clone());
-        let read = move || match &source {
+        let path = self.path.clone();
+        let read = move || {
             // To open a pipe would be to wait for its writer.
-            Source::File(path) if path.exists() && !path.is_file() => {
-                Err(io::Error::other("it is not a file any more"))
+            if path.exists() && !path.is_file() {
+                return Err(io::Error::other("it is not a file any more"));
             }
-            source => source.read(),
+            PolicySource::File(path).read()
         };
         spawn_blocking(read).await.unwrap_or_else(|error| Err(io::Error::other(error)))
     }

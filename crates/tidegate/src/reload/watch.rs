@@ -28,11 +28,11 @@ const MOST_EVENTS: usize = 20;
 /// The most symbolic links followed, as in the kernel.
 const MOST_LINKS: usize = 40;
 
-/// The places where something can be replaced: each is a folder, and a name in it.
-type Places = BTreeSet<(PathBuf, OsString)>;
+/// The paths at which something can be replaced.
+type Places = BTreeSet<PathBuf>;
 
 /// A file that is watched.
-pub(super) struct Watch {
+pub(super) struct FileWatch {
     path: PathBuf,
     /// `None` if the system refuses to watch; then the file is only looked at regularly.
     watcher: Option<RecommendedWatcher>,
@@ -41,9 +41,9 @@ pub(super) struct Watch {
     happened: Arc<Notify>,
 }
 
-// === impl Watch ===
+// === impl FileWatch ===
 
-impl Watch {
+impl FileWatch {
     /// Begins to watch a file.
     pub(super) fn start(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
@@ -83,6 +83,7 @@ impl Watch {
     pub(super) async fn pause(&mut self) {
         // Either an event comes or the time is up; either way it is time to look again.
         let _ = timeout(QUIET, self.happened.notified()).await;
+        #[expect(clippy::disallowed_methods, reason = "files change in real time")]
         sleep(QUIET).await;
         self.follow();
     }
@@ -90,7 +91,8 @@ impl Watch {
     /// Watches the folders that now lead to the file.
     fn follow(&mut self) {
         let places = places(&self.path);
-        let folders: BTreeSet<_> = places.iter().map(|(folder, _)| folder.clone()).collect();
+        let folders = places.iter().filter_map(|place| place.parent()).map(Path::to_owned);
+        let folders: BTreeSet<_> = folders.collect();
         *self.places.lock().unwrap_or_else(PoisonError::into_inner) = places;
         let Some(watcher) = &mut self.watcher else { return };
         for gone in self.folders.difference(&folders) {
@@ -114,13 +116,10 @@ fn concerns(event: &Event, places: &Places) -> bool {
         EventKind::Access(access) => access == AccessKind::Close(AccessMode::Write),
         _ => true,
     };
-    let is_place = |path: &PathBuf| match (path.parent(), path.file_name()) {
-        (Some(folder), Some(name)) => {
-            // A folder itself was moved or removed, or something in it was.
-            places.iter().any(|(known, _)| known == path)
-                || places.contains(&(folder.to_owned(), name.to_owned()))
-        }
-        _ => true,
+    // A folder itself was moved or removed, or something in it was.
+    let is_place = |path: &PathBuf| {
+        let is_folder = || places.iter().any(|place| place.parent() == Some(path));
+        path.file_name().is_none() || places.contains(path) || is_folder()
     };
     changes && (event.paths.is_empty() || event.paths.iter().any(is_place))
 }
@@ -140,14 +139,14 @@ fn places(path: &Path) -> Places {
         match fs::read_link(&here) {
             Ok(target) if links < MOST_LINKS => {
                 links += 1;
-                places.insert((folder.clone(), name));
+                places.insert(here);
                 if target.is_absolute() {
                     folder = PathBuf::from("/");
                 }
                 ahead.extend(names(&target));
             }
             _ if ahead.is_empty() || !here.exists() => {
-                places.insert((folder, name));
+                places.insert(here);
                 break;
             }
             _ => folder = here,
@@ -176,10 +175,8 @@ mod tests {
 
     fn found(path: &Path) -> Vec<String> {
         let root = fs::canonicalize(path.ancestors().nth(1).unwrap()).unwrap();
-        let shown = |(folder, name): &(PathBuf, OsString)| {
-            let place = folder.join(name);
-            place.strip_prefix(&root).unwrap_or(&place).display().to_string()
-        };
+        let shown =
+            |place: &PathBuf| place.strip_prefix(&root).unwrap_or(place).display().to_string();
         places(path).iter().map(shown).collect()
     }
 
@@ -191,7 +188,7 @@ mod tests {
         fs::write(root.join("..one/p.yaml"), "x").unwrap();
         symlink("..one", root.join("..data")).unwrap();
         symlink("..data/p.yaml", root.join("p.yaml")).unwrap();
-        assert_eq!(found(&root.join("p.yaml")), ["..data", "p.yaml", "..one/p.yaml"]);
+        assert_eq!(found(&root.join("p.yaml")), ["..data", "..one/p.yaml", "p.yaml"]);
         fs::write(root.join("plain.yaml"), "x").unwrap();
         assert_eq!(found(&root.join("plain.yaml")), ["plain.yaml"]);
         assert_eq!(found(&root.join("gone.yaml")), ["gone.yaml"]);
@@ -208,7 +205,7 @@ mod tests {
 
     #[test]
     fn reading_a_file_is_not_a_change() {
-        let places = Places::from([(PathBuf::from("/d"), "f".into())]);
+        let places = Places::from([PathBuf::from("/d/f")]);
         let event = |kind, path: &str| Event::new(kind).add_path(path.into());
         let open = EventKind::Access(AccessKind::Open(AccessMode::Any));
         let written = EventKind::Access(AccessKind::Close(AccessMode::Write));

@@ -4,32 +4,39 @@
 //! [`Config`](crate::config::Config); each kind is then served by code of its own, so that a decision
 //! in memory pays nothing for there being others.
 
-mod hidden;
-mod redis;
 mod secret;
 mod watch;
 
-use std::fmt;
+use std::fmt::Display;
+use std::time::Duration;
 
-use tidegate_stores::redis::{Target, TargetError};
+use tidegate_core::Secret;
+use tidegate_engine::file::Hidden;
+use tidegate_stores::redis::{RedisStore, Target, TargetError};
+use tokio::time::timeout;
 
-pub(crate) use hidden::Hidden;
-pub(crate) use redis::connected;
-pub(crate) use secret::{Given, hidden_text, secret};
-pub(crate) use watch::Watch;
+use crate::cli::ExitFailure;
+
+pub(crate) use secret::{ADMIN_TOKEN, SecretPlaces, admin_token, hidden_variable, secret};
+pub(crate) use watch::watch;
+
+/// How long the start of the process waits for the store, all servers together. It is no deadline of the
+/// store's: a process that is started during an outage should come up, and what a longer look would have
+/// refused is found by the first probe, reported as critical, and refuses then.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Where counters are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub(crate) enum StoreChoice {
     /// Counters are in this process.
     Memory,
     /// Counters are in Redis or Valkey.
     Redis(Box<Target>),
 }
 
-// === impl Choice ===
+// === impl StoreChoice ===
 
-impl Choice {
+impl StoreChoice {
     /// The text that stands for counters in memory.
     pub(crate) const MEMORY: &str = "memory";
 
@@ -49,29 +56,39 @@ impl Choice {
     }
 }
 
-/// The choice as it may be logged: without passwords.
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Memory => f.write_str(Self::MEMORY),
-            Self::Redis(target) => target.fmt(f),
-        }
+/// A store on these servers. A trouble that may pass is not waited for: the process serves all the same,
+/// and its policies are in their failure modes until the store answers.
+///
+/// # Errors
+///
+/// If somebody has to mend something before the store can ever work: a file that cannot be read, a
+/// password that is wrong, a server that would forget.
+pub(crate) async fn connected(target: Target, secret: &Secret) -> Result<RedisStore, ExitFailure> {
+    let shown = target.to_string();
+    let store = RedisStore::new(target, secret).map_err(|error| refused(&shown, &error))?;
+    match timeout(LOOK, store.check()).await {
+        Ok(Err(trouble)) if trouble.is_refusal() => Err(refused(&shown, &trouble)),
+        Ok(Ok(()) | Err(_)) | Err(_) => Ok(store),
     }
+}
+
+fn refused(shown: &str, why: &dyn Display) -> ExitFailure {
+    ExitFailure::misconfigured(anyhow::anyhow!("the store {shown} cannot be used: {why}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<Choice, String> {
-        Choice::parse(&Hidden::from(text.to_owned()))
+    fn parsed(text: &str) -> Result<StoreChoice, String> {
+        StoreChoice::parse(&Hidden::from(text.to_owned()))
     }
 
     #[test]
     fn a_store_is_memory_or_a_url() {
-        assert_eq!(parsed("memory"), Ok(Choice::Memory));
+        assert_eq!(parsed("memory"), Ok(StoreChoice::Memory));
         for url in ["redis://h", "rediss://h:1/2", "redis+sentinel://h/m", "redis+cluster://a,b"] {
-            assert!(matches!(parsed(url), Ok(Choice::Redis(_))), "{url}");
+            assert!(matches!(parsed(url), Ok(StoreChoice::Redis(_))), "{url}");
         }
         let advice = parsed("canary").unwrap_err();
         assert!(advice.starts_with("write `memory`, or start with redis://"), "{advice}");

@@ -25,12 +25,6 @@ const QUIET: u64 = 40;
 /// The number of looks from one comparison of secrets to the next: a minute.
 const COMPARED_EVERY: u64 = 240;
 
-/// Watches the store of an engine, and logs what is new.
-pub(crate) struct Watch {
-    engine: Arc<Engine<RedisStore>>,
-    said: Said<Trouble>,
-}
-
 /// The state of the store at one look.
 #[derive(Clone, Debug)]
 #[cfg_attr(test, derive(Default))]
@@ -73,45 +67,36 @@ enum Word {
     SameSecret,
 }
 
-// === impl Watch ===
-
-impl Watch {
-    pub(crate) fn new(engine: Arc<Engine<RedisStore>>) -> Self {
-        Self { engine, said: Said::default() }
-    }
-
-    /// Watches for as long as this is polled.
-    pub(crate) async fn run(mut self) -> Infallible {
-        loop {
-            let seen = self.seen();
-            let compares = !seen.suspected && self.said.looks >= self.said.compares_at;
-            for word in self.said.look(seen) {
-                tell(&word);
-            }
-            if compares {
-                self.said.compares_at = self.said.looks + COMPARED_EVERY;
-                // If this fails, the calls that need the store will say so.
-                let shared = self.engine.store().shares_secret().await;
-                let word = shared.ok().and_then(|shared| self.said.compare(shared));
-                word.iter().for_each(tell);
-            }
-            sleep(PAUSE).await;
+/// Watches the store of an engine, and logs what is new, for as long as this is polled.
+pub(crate) async fn watch(engine: Arc<Engine<RedisStore>>) -> Infallible {
+    let mut said = Said::default();
+    loop {
+        let seen = seen(&engine);
+        let compares = !seen.suspected && said.looks >= said.compares_at;
+        said.look(seen).iter().for_each(tell);
+        if compares {
+            said.compares_at = said.looks + COMPARED_EVERY;
+            // If this fails, the calls that need the store will say so.
+            let shared = engine.store().shares_secret().await;
+            shared.ok().and_then(|shared| said.compare(shared)).iter().for_each(tell);
         }
+        #[expect(clippy::disallowed_methods, reason = "the store is watched in real time")]
+        sleep(PAUSE).await;
     }
+}
 
-    fn seen(&self) -> Seen<Trouble> {
-        let (engine, store) = (&self.engine, self.engine.store());
-        let (changes, trouble) = (store.changes(), store.trouble());
-        let mut seen = Seen { changes, trouble, good_probes: 0, suspected: false };
-        for policy in engine.policies().policies() {
-            let name = policy.name().as_str();
-            seen.good_probes += engine.record(name).map_or(0, |record| record.good_probes);
-            seen.suspected |= engine
-                .standing(name)
-                .is_some_and(|standing| standing.mode != Mode::Normal || standing.failures > 0);
-        }
-        seen
+fn seen(engine: &Engine<RedisStore>) -> Seen<Trouble> {
+    let store = engine.store();
+    let (changes, trouble) = (store.changes(), store.trouble());
+    let mut seen = Seen { changes, trouble, good_probes: 0, suspected: false };
+    for policy in engine.policies().policies() {
+        let name = policy.name().as_str();
+        seen.good_probes += engine.record(name).map_or(0, |record| record.good_probes);
+        seen.suspected |= engine
+            .standing(name)
+            .is_some_and(|standing| standing.mode != Mode::Normal || standing.failures > 0);
     }
+    seen
 }
 
 fn tell(word: &Word) {

@@ -15,7 +15,7 @@ mod from_file;
 mod settle;
 
 use tidegate::ready;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 
 #[test]
 fn five_lines_admit_two_of_three() {
@@ -50,7 +50,7 @@ fn what_was_not_used_is_given_back_once() {
 
 #[tokio::test]
 async fn a_fleet_on_redis_admits_as_many_as_one_node() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let mut out = Vec::new();
     fleet::run(&mut out, &server.url()).await.unwrap();
     let said = String::from_utf8(out).unwrap();

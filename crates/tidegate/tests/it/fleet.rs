@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::Value;
-use tidegate_test::servers::{Server as Redis, wait};
+use tidegate_test::servers::{RunningServer as Redis, wait};
 
 use crate::process::Server;
 use crate::store::{PREVIOUS, SECRET};

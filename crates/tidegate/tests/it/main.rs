@@ -18,6 +18,7 @@ mod explain;
 mod fleet;
 mod login;
 mod logs;
+mod one_file;
 mod outage;
 mod overload;
 mod process;

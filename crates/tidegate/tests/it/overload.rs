@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use tidegate_test::servers::Server as Redis;
+use tidegate_test::servers::RunningServer as Redis;
 
 use crate::process::Server;
 use crate::store::SECRET;

@@ -147,8 +147,18 @@ impl Server {
     /// The memory it has at most taken, in KiB.
     #[allow(dead_code, reason = "for the proofs, which share this file")]
     pub(crate) fn memory_kib(&self) -> u64 {
+        self.status_kib("VmHWM:")
+    }
+
+    /// The memory it takes now, in KiB.
+    #[allow(dead_code, reason = "for the proofs, which share this file")]
+    pub(crate) fn resident_kib(&self) -> u64 {
+        self.status_kib("VmRSS:")
+    }
+
+    fn status_kib(&self, field: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tidegate_test::servers::Server as Redis;
+use tidegate_test::servers::RunningServer as Redis;
 
 use crate::process::{Ran, Server, ran, ran_with, tidegate};
 use crate::wire::get;

@@ -1,10 +1,12 @@
 //! What the process warns about at its start, and what it does not blame a file for.
 
 use std::fs;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use socket2::{Domain, Socket, Type};
 
 use crate::process::{PATIENCE, Server, address_in, tidegate};
 use crate::wire::get;
@@ -64,6 +66,48 @@ fn policies(dir: &Path) -> String {
     file.to_str().unwrap().to_owned()
 }
 
+/// A connection from one of the addresses of this machine.
+fn connect_from(number: u8, server: SocketAddr) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 1, number], 0)).into()).unwrap();
+    socket.connect_timeout(&server.into(), PATIENCE).unwrap();
+    socket.into()
+}
+
+#[test]
+fn t34_with_few_descriptors_there_are_fewer_connections_and_health_is_still_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = policies(dir.path());
+    let args = ["serve", "--listen", "127.0.0.1:0", "--config", &file];
+    let mut server = Server::spawn(&mut with_descriptors(200, &args));
+    let said = server.wait_for("too few file descriptors");
+    assert!(said.contains("connections=40") && said.contains("wanted=10000"), "{said}");
+    let address = address_in(&server.wait_for("listens on http")).unwrap();
+    let flood: Vec<_> = (0..100).map(|number| connect_from(1 + number / 50, address)).collect();
+    assert_eq!(get(address, "/livez").0, 200);
+    drop(flood);
+}
+
+#[test]
+fn listening_in_vain_says_what_to_do() {
+    let run = |args: &[&str], token: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
+        command.args(args).env_clear().envs(token.map(|token| ("TIDEGATE_ADMIN_TOKEN", token)));
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = run(&["--listen", "localhost:7700"], None);
+    assert!(said.contains("such as 127.0.0.1:7700") && said.contains("localhost"), "{said}");
+    let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = held.local_addr().unwrap().port();
+    drop(held);
+    let both = format!("127.0.0.1:{port}");
+    let args = ["--listen", &both, "--admin-listen", &both];
+    let said = run(&args, Some("a-token-that-nobody-guesses"));
+    assert!(said.contains("decisions are served at this port"), "{said}");
+}
+
 #[test]
 fn t12_a_flood_that_takes_every_descriptor_makes_no_file_wrong() {
     let dir = tempfile::tempdir().unwrap();
@@ -71,7 +115,8 @@ fn t12_a_flood_that_takes_every_descriptor_makes_no_file_wrong() {
     let args = ["serve", "--listen", "127.0.0.1:0", "--config", &file];
     let mut server = Server::spawn(&mut with_descriptors(48, &args));
     let address = address_in(&server.wait_for("listens on http")).unwrap();
-    let flood: Vec<_> = (0..100).map(|_| TcpStream::connect_timeout(&address, PATIENCE)).collect();
+    // From several addresses, because the places that are kept for health checks are not for one alone.
+    let flood: Vec<_> = (0..100).map(|number| connect_from(1 + number / 25, address)).collect();
     // It accepts in its own time, so the first reloads may still find a descriptor.
     let reloads = std::iter::repeat_with(|| {
         server.signal("HUP");

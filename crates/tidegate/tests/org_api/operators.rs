@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tidegate_test::page::Page;
+use tidegate_test::page::SharedBuffer;
 use tidegate_tower::Identity;
-use tidegate_tower::report::{Audit, Metrics, Record, Reporter};
+use tidegate_tower::report::{Audit, AuditRecord, Metrics, Reporter};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::example::tokens::Tokens;
@@ -86,7 +86,7 @@ async fn t39_ten_thousand_strangers_make_no_more_series() {
 fn telling() -> (Reporter, Audit, Arc<Mutex<Vec<String>>>) {
     let records = Arc::new(Mutex::new(Vec::new()));
     let written = Arc::clone(&records);
-    let audit = Audit::builder().start(move |record: &Record| {
+    let audit = Audit::builder().start(move |record: &AuditRecord| {
         written.lock().unwrap().push(serde_json::to_string(record).unwrap());
         Ok(())
     });
@@ -101,7 +101,7 @@ const HOSTILE: &str = "acme\n{\"level\":\"ERROR\",\"forged\":true}\r\u{1b}[31m\u
 
 #[tokio::test]
 async fn t40_nothing_a_client_sends_forges_a_line_and_t41_no_secret_is_told() {
-    let page = Page::default();
+    let page = SharedBuffer::default();
     let writer = page.clone();
     let subscriber = tracing_subscriber::fmt().json().with_max_level(tracing::Level::TRACE);
     let subscriber = subscriber.with_writer(move || writer.clone());

@@ -8,11 +8,11 @@ use tidegate_tower::report::Reporter;
 use tidegate_tower::settings::HttpFile;
 
 use crate::example::POLICIES;
-use crate::example::app::{Endpoint, app, endpoints};
+use crate::example::app::{ApiRoute, app, endpoints};
 use crate::example::tokens::Tokens;
 use crate::site::{Ask, Site};
 
-fn all() -> Vec<Endpoint<MemoryStore<Arc<ManualClock>>>> {
+fn all() -> Vec<ApiRoute<MemoryStore<Arc<ManualClock>>>> {
     endpoints().unwrap()
 }
 
@@ -22,7 +22,7 @@ fn t06_every_endpoint_has_a_route_and_a_policy_and_every_route_is_served() {
     let http = &file.door().http;
     let (endpoints, policies) = (all(), file.policies().clone().build(None).unwrap());
     assert!(endpoints.len() >= 8);
-    for Endpoint { method, path, .. } in &endpoints {
+    for ApiRoute { method, path, .. } in &endpoints {
         let mut routes = http.routes.iter().filter(|route| {
             route.path == *path && route.methods.iter().any(|listed| listed == method.as_str())
         });
@@ -56,7 +56,7 @@ fn t06_an_endpoint_without_a_route_stops_the_start() {
 
 #[tokio::test]
 async fn t06_no_endpoint_is_without_a_limit() {
-    for Endpoint { method, path, .. } in all() {
+    for ApiRoute { method, path, .. } in all() {
         let site = Site::start().await;
         let method = match method.as_str() {
             "GET" => "GET",

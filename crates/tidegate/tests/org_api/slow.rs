@@ -26,11 +26,13 @@ fn started() -> (Runtime, SocketAddr, Serve) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let patient = Duration::from_secs(600);
-    let bounds = Bounds::default()
-        .connections_of_one(usize::MAX)
-        .header_timeout(patient)
-        .idle_timeout(patient)
-        .body_timeout(Some(patient));
+    let bounds = Bounds {
+        connections_of_one: usize::MAX,
+        header_timeout: patient,
+        idle_timeout: patient,
+        body_timeout: Some(patient),
+        ..Bounds::default()
+    };
     let usual = "bucket: { rate: 10/s, burst: 20 }\n        named_key";
     let plenty = "bucket: { rate: 1000000/s, burst: 1000000 }\n        named_key";
     let (api, serve, _) = Setting { bounds, ..Setting::default() }

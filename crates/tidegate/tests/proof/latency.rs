@@ -18,14 +18,15 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(server: SocketAddr, body: &str) -> Self {
+        Self::asking(server, &decide(body))
+    }
+
+    /// A client that sends the same request each time.
+    fn asking(server: SocketAddr, request: &str) -> Self {
         let stream = TcpStream::connect(server).unwrap();
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let length = body.len();
-        let head =
-            "POST /v1/decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
-        let request = format!("{head}content-length: {length}\r\n\r\n{body}").into_bytes();
-        Self { stream, request, answer: Vec::new() }
+        Self { stream, request: request.as_bytes().to_vec(), answer: Vec::new() }
     }
 
     /// Asks once; the status and the body.
@@ -54,6 +55,12 @@ impl Client {
     }
 }
 
+/// A request for a decision.
+pub(crate) fn decide(body: &str) -> String {
+    let head = "POST /v1/decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+    format!("{head}content-length: {}\r\n\r\n{body}", body.len())
+}
+
 /// Asserts that the 99th percentile of a server under an attack is within twice that of a calm one: the
 /// medians of rounds in turns, so that what else happens on the machine happens to both.
 ///
@@ -63,10 +70,10 @@ pub(crate) fn assert_within_twice(
     attack: &str,
     calm: SocketAddr,
     attacked: SocketAddr,
-    body: &str,
+    request: &str,
 ) {
     const ROUNDS: usize = 11;
-    let rounds = (0..ROUNDS).map(|_| (p99(calm, body), p99(attacked, body)));
+    let rounds = (0..ROUNDS).map(|_| (p99(calm, request), p99(attacked, request)));
     let (without, with): (Vec<_>, Vec<_>) = rounds.unzip();
     let [without, with] = [without, with].map(|mut figures| {
         figures.sort_unstable();
@@ -77,11 +84,11 @@ pub(crate) fn assert_within_twice(
 }
 
 /// The 99th percentile of what some clients see who ask at once.
-fn p99(server: SocketAddr, body: &str) -> Duration {
+fn p99(server: SocketAddr, request: &str) -> Duration {
     const CLIENTS: usize = 16;
     const REQUESTS: usize = 150;
     let mut latencies: Vec<Duration> = thread::scope(|scope| {
-        let ask = || Client::new(server, body).latencies(REQUESTS);
+        let ask = || Client::asking(server, request).latencies(REQUESTS);
         let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(ask)).collect();
         clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
     });

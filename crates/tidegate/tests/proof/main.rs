@@ -11,7 +11,12 @@
 )]
 
 mod chromium;
+#[expect(dead_code, reason = "`main` is for `cargo run`")]
+#[path = "../../examples/org-api/main.rs"]
+mod example;
+mod frames;
 mod latency;
+mod listeners;
 mod memory;
 mod nginx;
 #[path = "../it/process.rs"]

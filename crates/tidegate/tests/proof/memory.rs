@@ -6,18 +6,15 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
 
-use crate::latency::assert_within_twice;
+use crate::frames::{GET, POST, drain, frame, head, literal, shut};
+use crate::latency::{assert_within_twice, decide};
 use crate::process::Server;
 
 const BODY: &str = r#"{"policy":"api","subject":{"user":"u1"}}"#;
 
 /// The most memory that the server may take.
 const MOST_KIB: u64 = 256 << 10;
-
-/// The connection preface of HTTP/2, with settings.
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Two servers alike, one of which is attacked.
 struct Pair {
@@ -38,51 +35,12 @@ fn started(dir: &tempfile::TempDir) -> Pair {
     Pair { attacked, address, calm, _calm }
 }
 
-/// A frame of HTTP/2.
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
-    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
-}
-
-/// A connection of HTTP/2 whose client never opens a window, and reads nothing.
-fn shut(server: SocketAddr) -> TcpStream {
-    let mut stream = TcpStream::connect(server).unwrap();
-    stream.set_nodelay(true).unwrap();
-    stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
-    // SETTINGS_INITIAL_WINDOW_SIZE is 4.
-    let settings = frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]);
-    stream.write_all(&[PREFACE, &settings].concat()).unwrap();
-    stream
-}
-
-/// A field that is not indexed, with a name and a value of fewer than 127 bytes.
-fn literal(name: &str, value: &str) -> Vec<u8> {
-    let length = |text: &str| u8::try_from(text.len()).unwrap();
-    [&[0, length(name)], name.as_bytes(), &[length(value)], value.as_bytes()].concat()
-}
-
-/// The head of a request: `:method GET` or `POST` and `:scheme http` from the static table.
-fn head(method: u8, path: &str, authority: &str) -> Vec<u8> {
-    [&[method, 0x86][..], &literal(":path", path), &literal(":authority", authority)].concat()
-}
-
-const GET: u8 = 0x82;
-const POST: u8 = 0x83;
-
-/// Takes what has come, so that the server is not kept from writing by a full socket.
-fn drain(stream: &mut TcpStream) {
-    stream.set_nonblocking(true).unwrap();
-    let mut space = [0; 16 << 10];
-    while matches!(stream.read(&mut space), Ok(count) if count > 0) {}
-    stream.set_nonblocking(false).unwrap();
-}
-
 // === impl Pair ===
 
 impl Pair {
     /// Asserts that the attack has cost little memory, and others little time.
     fn assert_well(&self, attack: &str) {
-        assert_within_twice(attack, self.calm, self.address, BODY);
+        assert_within_twice(attack, self.calm, self.address, &decide(BODY));
         let memory = self.attacked.memory_kib();
         println!("{attack}: {} MiB", memory >> 10);
         assert!(memory < MOST_KIB, "{attack}: {memory} KiB");
@@ -144,25 +102,8 @@ fn t35_heads_of_a_few_bytes_that_stand_for_many_fields_are_not_kept() {
     let _alone = crate::alone();
     let dir = tempfile::tempdir().unwrap();
     let pair = started(&dir);
-    let address = pair.address;
-    let authority = address.to_string();
-    // The first head enters a field into the table; the others name it 400 times, a byte each.
-    let entering = [&[0x40, 1][..], b"a", &[0]].concat();
-    let mut connections = Vec::new();
-    for _ in 0..200 {
-        let mut stream = shut(address);
-        let begun = head(POST, "/v1/decide", &authority);
-        let first = [&begun[..], &entering].concat();
-        let mut requests = frame(1, 4, 1, &first);
-        let many = [&begun[..], &[0xbe; 400]].concat();
-        for number in 1..128 {
-            requests.extend(frame(1, 4, 2 * number + 1, &many));
-        }
-        let _ = stream.write_all(&requests);
-        drain(&mut stream);
-        connections.push(stream);
-    }
-    pair.assert_well("25,600 heads of 400 fields");
+    let sent = crate::frames::many_fields(pair.address, "/v1/decide", 180 << 20);
+    pair.assert_well(&format!("{} MiB of heads of 400 fields", sent >> 20));
 }
 
 #[test]

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Attempts, Dimension, PolicySet, Secret, Shape, Span, Threshold};
+use tidegate_core::{Attempts, Dimension, PolicySet, Shape, Span, Threshold};
 
-use super::super::workload::{Request, limit, policy, spell};
-use super::Who;
+use super::super::workload::{BenchSubject, spell};
+use super::LogLimiter;
 use crate::Fallible;
+use crate::policy::{limit, policy};
 
 /// The number of past attempts on each key, all within both windows, and the number of keys.
 ///
@@ -22,18 +23,19 @@ pub(crate) struct History {
 /// The thresholds of both windows, each as `[window, attempt that is refused, block]`; times are in
 /// seconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Numbers {
+pub(crate) struct LogThresholds {
     temp: [u64; 3],
     long: [u64; 3],
 }
 
 /// The numbers of the test vectors: the window in seconds, the attempt that is refused, and the
 /// seconds of the block.
-pub(crate) const NUMBERS: Numbers = Numbers { temp: [60, 3, 30], long: [600, 6, 3_600] };
+pub(crate) const NUMBERS: LogThresholds =
+    LogThresholds { temp: [60, 3, 30], long: [600, 6, 3_600] };
 
 /// The thresholds of [`NUMBERS`] with short windows and short blocks, for measurements that wait
 /// for their end.
-pub(crate) const BRIEF: Numbers = Numbers { temp: [1, 3, 1], long: [2, 6, 2] };
+pub(crate) const BRIEF: LogThresholds = LogThresholds { temp: [1, 3, 1], long: [2, 6, 2] };
 
 // === impl History ===
 
@@ -54,19 +56,9 @@ impl History {
     }
 
     /// Makes `count` requests that go round the keys in turn.
-    pub(crate) fn requests(
-        self,
-        who: Who,
-        count: u64,
-        secret: &Secret,
-    ) -> Fallible<Arc<[Request]>> {
-        let ranks = (0..count).map(|at| at % self.keys);
-        let mut requests: Vec<Request> = ranks.map(|rank| Request::new(rank, rank, rank)).collect();
-        name(&mut requests, who, secret)?;
-        for request in &mut requests {
-            request.passes = (who != Who::Nothing).then_some(!self.is_blocked());
-        }
-        Ok(requests.into())
+    pub(crate) fn requests(self, who: LogLimiter, count: u64) -> Fallible<Arc<[BenchSubject]>> {
+        let passes = (who != LogLimiter::Nothing).then_some(!self.is_blocked());
+        requests(who, (0..count).map(|at| at % self.keys), passes)
     }
 
     /// How many of the first `count` requests are about different keys.
@@ -75,31 +67,35 @@ impl History {
     }
 }
 
-/// A request about a key that no other request uses; any outcome is accepted.
-pub(crate) fn apart(who: Who, secret: &Secret) -> Fallible<Request> {
-    let mut request = Request::new(u64::MAX, u64::MAX, u64::MAX);
-    name(std::slice::from_mut(&mut request), who, secret)?;
-    request.passes = None;
-    Ok(request)
+/// One request about a key that no other request uses.
+pub(crate) fn apart(who: LogLimiter, passes: Option<bool>) -> Fallible<Arc<[BenchSubject]>> {
+    requests(who, [u64::MAX], passes)
 }
 
-fn name(requests: &mut [Request], who: Who, secret: &Secret) -> Fallible<()> {
-    if who == Who::Tidegate {
-        return spell(requests, NUMBERS.policy()?, secret);
+/// Requests about the keys with these ranks. They have to be admitted or refused as `passes` says.
+fn requests(
+    who: LogLimiter,
+    ranks: impl IntoIterator<Item = u64>,
+    passes: Option<bool>,
+) -> Fallible<Arc<[BenchSubject]>> {
+    let subject = |rank| BenchSubject { passes, ..BenchSubject::new(rank, rank, rank) };
+    let mut requests: Vec<BenchSubject> = ranks.into_iter().map(subject).collect();
+    if who == LogLimiter::Tidegate {
+        spell(&mut requests, &NUMBERS.policy()?)?;
+    } else {
+        for request in &mut requests {
+            let name = |kind| format!("abuse_limiter:{kind}:{{{}}}", request.org);
+            request.names = ["attempts", "block", "seq"].map(name).to_vec();
+        }
     }
-    for request in requests {
-        let org = request.org();
-        let names = ["attempts", "block", "seq"].map(|it| format!("abuse_limiter:{it}:{{{org}}}"));
-        request.names = names.to_vec();
-    }
-    Ok(())
+    Ok(requests.into())
 }
 
-// === impl Numbers ===
+// === impl LogThresholds ===
 
-impl Numbers {
+impl LogThresholds {
     /// Tidegate's policy with these numbers.
-    pub(crate) fn policy(self) -> Fallible<(PolicySet, usize)> {
+    pub(crate) fn policy(self) -> Fallible<PolicySet> {
         let threshold = |[per, at, block]: [u64; 3]| -> Fallible<Threshold> {
             let [per, block] = [per, block].map(Span::from_secs);
             Ok(Threshold { block_at: u16::try_from(at)?, per, block })
@@ -128,14 +124,13 @@ mod tests {
 
     #[test]
     fn a_key_is_asked_about_seldom_next_to_what_it_has_been_through() {
-        let secret = Secret::try_new("a secret for this test, long enough").unwrap();
         for history in History::ALL {
-            for (who, each) in [(Who::Tidegate, 1), (Who::Seed, 3)] {
-                let requests = history.requests(who, super::super::CALLS, &secret).unwrap();
+            for (who, each) in [(LogLimiter::Tidegate, 1), (LogLimiter::Seed, 3)] {
+                let requests = history.requests(who, super::super::CALLS).unwrap();
                 let names: BTreeSet<&String> = requests.iter().flat_map(|it| &it.names).collect();
                 let keys = names.len() / each;
                 assert_eq!(keys, history.distinct(requests.len()));
-                assert!(!names.contains(&apart(who, &secret).unwrap().names[0]));
+                assert!(!names.contains(&apart(who, None).unwrap()[0].names[0]));
                 let more = requests.len() / keys;
                 // Those that pass still do after that, and a history is not half as long again.
                 assert!(match history.is_blocked() {
@@ -149,8 +144,8 @@ mod tests {
     #[test]
     fn both_are_given_the_same_numbers() {
         assert_eq!(NUMBERS.script_args().join(" "), "60 3 30 600 6 3600 600");
-        let (set, place) = NUMBERS.policy().unwrap();
-        let shape = set.policies()[place].limits()[0].shape();
+        let set = NUMBERS.policy().unwrap();
+        let shape = set.policies()[0].limits()[0].shape();
         let Shape::Attempts(log) = shape else { panic!("{shape:?}") };
         let long = log.long().unwrap();
         assert_eq!((log.temp().block_at, log.temp().per), (3, Span::MINUTE));

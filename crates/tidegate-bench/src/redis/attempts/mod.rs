@@ -12,23 +12,21 @@ mod pattern;
 mod report;
 mod stall;
 
-use std::sync::Arc;
-
-use super::asker::{Asker, Door, secret};
-use super::contender::{CALLERS, Figures};
-use super::load::{self, Load};
-use super::server::{Server, Slow};
-use super::workload::Request;
-use super::{instructions::can_be_counted, runtime};
-use crate::args::Options;
-use crate::measure::on_processor;
-use crate::{Fallible, progress};
+use super::asker::{Asker, DatabaseAddress};
+use super::contender::{CALLERS, StoreFigures};
+use super::load::{self, CallLoad};
+use super::runtime;
+use super::server::{RedisProcess, Slow};
+use crate::Fallible;
+use crate::args::Rounds;
+use crate::callgrind;
+use crate::measure::progress;
 use history::{History, NUMBERS, apart};
 use pattern::Pattern;
 
 /// A contender in the benchmark of abuse logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum LogLimiter {
     Tidegate,
     Seed,
     /// A script that does nothing, called with the keys and arguments of the seed's.
@@ -36,10 +34,10 @@ pub(crate) enum Who {
 }
 
 /// A contender measured on keys of one history, and its figures.
-pub(crate) struct Contender {
-    who: Who,
+pub(crate) struct LogContender {
+    who: LogLimiter,
     history: History,
-    figures: Figures,
+    figures: StoreFigures,
     slow: Slow,
     /// Bytes that one key takes before it is asked about.
     memory: u64,
@@ -51,27 +49,28 @@ const SCRIPT: &str = include_str!("../baseline/attempts_seed002.lua");
 pub(crate) const CALLS: u64 = 16_384;
 
 /// Starts a server, lets every contender take turns, counts instructions, and prints the report.
-pub(crate) fn run(options: &Options) -> Fallible<()> {
+pub(crate) fn run(Rounds { rounds }: Rounds) -> Fallible<()> {
     runtime()?.block_on(async {
-        let mut server = Server::start().await?;
-        let contenders = take_turns(&mut server, options.rounds).await?;
+        let mut server = RedisProcess::start().await?;
+        let contenders = take_turns(&mut server, rounds).await?;
         let stalls = stall::show(&mut server).await?;
         let version = server.version().await?;
-        let instructions = match can_be_counted() {
+        let instructions = match callgrind::is_installed() {
             true => instructions::count(&server).await?,
             false => Vec::new(),
         };
         let measured = report::Measured { contenders, stalls, instructions };
-        println!("{}", report::whole(&measured, &version, options));
+        println!("{}", measured.report(&version, rounds));
         Ok(())
     })
 }
 
-async fn take_turns(server: &mut Server, rounds: usize) -> Fallible<Vec<Contender>> {
+async fn take_turns(server: &mut RedisProcess, rounds: u32) -> Fallible<Vec<LogContender>> {
     let mut contenders = Vec::new();
     for history in History::ALL {
-        for who in Who::ALL {
-            contenders.push(Contender::new(who, history)?);
+        for who in LogLimiter::ALL {
+            let (figures, slow) = (StoreFigures::new()?, Slow::default());
+            contenders.push(LogContender { who, history, figures, slow, memory: 0 });
         }
     }
     progress("attempts", 0, rounds);
@@ -85,28 +84,27 @@ async fn take_turns(server: &mut Server, rounds: usize) -> Fallible<Vec<Contende
 }
 
 /// `count` callers on one connection.
-async fn callers(who: Who, door: Door, count: usize) -> Fallible<Vec<Asker>> {
+async fn callers(who: LogLimiter, door: DatabaseAddress, count: usize) -> Fallible<Vec<Asker>> {
     let args = NUMBERS.script_args();
     let asker = match who {
-        Who::Tidegate => Asker::tidegate(NUMBERS.policy()?, door).await?,
-        Who::Seed => Asker::seed(SCRIPT, args, door).await?,
-        Who::Nothing => Asker::script("return {1}", args, door).await?,
+        LogLimiter::Tidegate => Asker::tidegate(NUMBERS.policy()?, door).await?,
+        LogLimiter::Seed => Asker::script(SCRIPT, args, door).await?,
+        LogLimiter::Nothing => Asker::script("return {1}", args, door).await?,
     };
     Ok(vec![asker; count])
 }
 
 /// The callers of a turn. One call is made beforehand, so that the server knows the script;
 /// otherwise every caller would send it.
-async fn acquainted(who: Who, door: Door) -> Fallible<Vec<Asker>> {
+async fn acquainted(who: LogLimiter, door: DatabaseAddress) -> Fallible<Vec<Asker>> {
     let callers = callers(who, door, CALLERS).await?;
-    let request: Arc<[Request]> = Arc::new([apart(who, &secret()?)?]);
-    load::run(&callers[..1], &request, Load::Each).await?;
+    load::run(&callers[..1], &apart(who, None)?, CallLoad::Each).await?;
     Ok(callers)
 }
 
-// === impl Who ===
+// === impl LogLimiter ===
 
-impl Who {
+impl LogLimiter {
     const ALL: [Self; 3] = [Self::Tidegate, Self::Seed, Self::Nothing];
 
     const fn name(self) -> &'static str {
@@ -118,29 +116,23 @@ impl Who {
     }
 }
 
-// === impl Contender ===
+// === impl LogContender ===
 
-impl Contender {
-    fn new(who: Who, history: History) -> Fallible<Self> {
-        let (figures, slow) = (Figures::new()?, Slow::default());
-        Ok(Self { who, history, figures, slow, memory: 0 })
-    }
-
+impl LogContender {
     /// Lays out fresh keys with their history, and asks about them.
-    async fn turn(&mut self, server: &mut Server) -> Fallible<()> {
-        let door = Door { port: server.port, db: 0 };
+    async fn turn(&mut self, server: &mut RedisProcess) -> Fallible<()> {
+        let door = server.door();
         server.clear().await?;
         let pattern = Pattern::make(self.who, self.history, server.port).await?;
-        let requests = self.history.requests(self.who, CALLS, &secret()?)?;
+        let requests = self.history.requests(self.who, CALLS)?;
         pattern.lay(&requests[..self.history.distinct(requests.len())], door).await?;
         self.memory = pattern::memory(&requests[0], door).await?;
         let callers = acquainted(self.who, door).await?;
         server.watch().await?;
 
-        let (before, mine) = (server.stand().await?, on_processor());
-        let done = load::run(&callers, &requests, Load::Each).await?;
-        let (mine, after) = (on_processor().zip(mine), server.stand().await?.since(&before));
-        self.figures.add(&done, after, mine.map(|(after, before)| after.saturating_sub(before)));
+        let before = server.stand().await?;
+        let done = load::run(&callers, &requests, CallLoad::Each).await?;
+        self.figures.add(&done, server.stand().await?.since(&before));
         self.slow = self.slow.with(server.slow().await?);
         Ok(())
     }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use redis::aio::MultiplexedConnection;
 
-use super::super::asker::{Asker, Door, secret};
-use super::super::load::{self, Load};
-use super::super::workload::Request;
+use super::super::asker::{Asker, DatabaseAddress};
+use super::super::load::{self, CallLoad};
+use super::super::workload::BenchSubject;
 use super::history::{History, apart};
-use super::{Who, callers};
+use super::{LogLimiter, callers};
 use crate::Fallible;
 
 /// For each name of a request, the stored value and its time to live in milliseconds, or `None` if
@@ -35,18 +35,20 @@ const AT_ONCE: usize = 256;
 
 impl Pattern {
     /// Makes the pattern on the server at this port.
-    pub(crate) async fn make(who: Who, history: History, port: u16) -> Fallible<Self> {
-        let door = Door { port, db: ASIDE };
+    pub(crate) async fn make(who: LogLimiter, history: History, port: u16) -> Fallible<Self> {
+        let door = DatabaseAddress { port, db: ASIDE };
         let mut connection = door.connect().await?;
-        let request: Arc<[Request]> = Arc::new([apart(who, &secret()?)?]);
+        let request = apart(who, None)?;
         let asker = callers(who, door, 1).await?;
         redis::cmd("DEL").arg(&request[0].names).query_async::<()>(&mut connection).await?;
         match (who, history.attempts) {
-            (Who::Nothing, _) | (_, 0) => {}
-            (Who::Tidegate, attempts) => make_attempts(&asker[0], &request, attempts).await?,
-            (Who::Seed, attempts) => {
+            (LogLimiter::Nothing, _) | (_, 0) => {}
+            (LogLimiter::Tidegate, attempts) => {
+                make_attempts(&asker[0], &request, attempts).await?;
+            }
+            (LogLimiter::Seed, attempts) => {
                 fill(&mut connection, &request[0], attempts - 1, SPREAD, 0).await?;
-                load::run(&asker, &request, Load::Each).await?;
+                load::run(&asker, &request, CallLoad::Each).await?;
             }
         }
         let mut kept = Vec::new();
@@ -60,7 +62,11 @@ impl Pattern {
     }
 
     /// Copies the pattern to the names of each of these requests.
-    pub(crate) async fn lay(&self, requests: &[Request], door: Door) -> Fallible<()> {
+    pub(crate) async fn lay(
+        &self,
+        requests: &[BenchSubject],
+        door: DatabaseAddress,
+    ) -> Fallible<()> {
         if self.0.iter().all(Option::is_none) {
             return Ok(());
         }
@@ -81,12 +87,12 @@ impl Pattern {
 /// Makes this many attempts on one key, by up to 50 callers at a time.
 pub(crate) async fn make_attempts(
     asker: &Asker,
-    request: &Arc<[Request]>,
+    request: &Arc<[BenchSubject]>,
     attempts: u32,
 ) -> Fallible<()> {
     let callers = (1..=50).rev().find(|callers| attempts.is_multiple_of(*callers)).unwrap_or(1);
     let askers = vec![asker.clone(); callers as usize];
-    load::run(&askers, request, Load::Count(u64::from(attempts / callers))).await?;
+    load::run(&askers, request, CallLoad::Count(u64::from(attempts / callers))).await?;
     Ok(())
 }
 
@@ -95,7 +101,7 @@ pub(crate) async fn make_attempts(
 /// sequence number.
 pub(crate) async fn fill(
     connection: &mut MultiplexedConnection,
-    request: &Request,
+    request: &BenchSubject,
     attempts: u32,
     spread: u64,
     ago: u64,
@@ -116,7 +122,7 @@ pub(crate) async fn fill(
 }
 
 /// Bytes that the server needs for all values stored under the names of this request.
-pub(crate) async fn memory(request: &Request, door: Door) -> Fallible<u64> {
+pub(crate) async fn memory(request: &BenchSubject, door: DatabaseAddress) -> Fallible<u64> {
     let mut connection = door.connect().await?;
     let mut bytes = 0;
     for name in &request.names {

@@ -1,196 +1,137 @@
 //! The report: Markdown, as it stands in `docs/benchmarks.md`.
 
-use std::fmt::{Error, Write as _};
-
-use super::super::report::{compared, row, shown};
 use super::super::server::SLOW;
 use super::history::History;
-use super::instructions::Instructions;
+use super::instructions::LogInstructions;
 use super::stall::{EXPIRED, Stall};
-use super::{Contender, Who};
-use crate::args::Options;
-use crate::machine;
-use crate::measure::median;
+use super::{LogContender, LogLimiter};
+use crate::bars::Bound;
+use crate::measure::{median, ratio};
+use crate::report::{BenchReport, compared, shown};
 
 /// Everything that was measured.
 pub(crate) struct Measured {
-    pub(crate) contenders: Vec<Contender>,
+    pub(crate) contenders: Vec<LogContender>,
     pub(crate) stalls: [Stall; 2],
-    pub(crate) instructions: Vec<Instructions>,
+    pub(crate) instructions: Vec<LogInstructions>,
 }
 
 /// The bar for blocked keys: Tidegate is at least this many times as fast as the seed's script.
-const TIMES: f64 = 3.0;
-
-/// Writes the whole report: where it was measured, the bars, the figures.
-pub(crate) fn whole(measured: &Measured, version: &str, options: &Options) -> String {
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = write_facts(&mut text, version, options)
-        .and_then(|()| measured.write_bars(&mut text))
-        .and_then(|()| measured.write_speed(&mut text))
-        .and_then(|()| measured.write_processor(&mut text))
-        .and_then(|()| measured.write_memory(&mut text))
-        .and_then(|()| measured.write_stalls(&mut text));
-    text
-}
-
-fn write_facts(text: &mut String, version: &str, options: &Options) -> Result<(), Error> {
-    for (fact, value) in machine::facts() {
-        writeln!(text, "- {fact}: {value}")?;
-    }
-    writeln!(text, "- server: Redis {version}")?;
-    writeln!(text, "- command: `cargo xtask bench attempts --rounds {}`", options.rounds)
-}
-
-fn write_bar(
-    text: &mut String,
-    history: &str,
-    bar: &str,
-    measured: f64,
-    met: bool,
-) -> Result<(), Error> {
-    let word = if met { "met" } else { "**MISSED**" };
-    writeln!(text, "| {history} | {bar} | {measured:.2} | {word} |")
-}
+const TIMES: Bound = Bound::AtLeast(3.0);
 
 // === impl Measured ===
 
 impl Measured {
-    fn write_bars(&self, text: &mut String) -> Result<(), Error> {
-        writeln!(text, "\n| attempts before | bar | measured | |\n|---|---|---:|---|")?;
+    /// Makes the whole report: where it was measured, the bars, the figures.
+    pub(crate) fn report(&self, version: &str, rounds: u32) -> BenchReport {
+        let mut report = BenchReport::new(&format!("attempts --rounds {rounds}"));
+        report.fact(&format!("server: Redis {version}"));
+        report.bars("attempts before", self.bars());
+        report.table(
+            "attempts before | who | answer | calls per second: | to the seed's: | in rounds: | p50, µs: | p99, µs:",
+            self.contenders.iter().map(|contender| self.speed(contender)),
+        );
+        report.table(
+            "attempts before | who | server, µs: | to the seed's: | in rounds: | by its own account, µs: | client, µs: | instructions: | to the seed's:",
+            self.contenders.iter().map(|contender| self.processor(contender)),
+        );
+        report.table(
+            "attempts before | who | bytes of the key: | calls: | over 1 ms: | the longest, µs:",
+            self.contenders.iter().map(memory),
+        );
+        let stall = |Stall { who, memory, micros }: &Stall| {
+            format!("{} | {memory} | {:.2}", who.name(), *micros as f64 / 1e3)
+        };
+        report.table(
+            &format!("{EXPIRED} attempts, all expired | bytes of the key: | the next call, ms:"),
+            self.stalls.iter().map(stall),
+        );
+        report
+    }
+
+    fn bars(&self) -> Vec<String> {
+        let mut rows = Vec::new();
         for history in History::ALL.into_iter().filter(|history| history.is_blocked()) {
-            let (Some(us), Some(seed)) =
-                (self.find(Who::Tidegate, history), self.find(Who::Seed, history))
-            else {
-                continue;
-            };
-            let name = history.attempts.to_string();
-            let mut write = |what: &str, times: f64| {
-                let bar = format!("{what} ≥ {TIMES}");
-                write_bar(text, &name, &bar, times, times >= TIMES)
-            };
-            let processor = row(&seed.figures.server).ratio_to(&row(&us.figures.server));
-            write("the server's time per call, the seed's to ours", processor)?;
-            let inside = |it: &Contender| it.figures.inside("evalsha").unwrap_or(f64::NAN);
-            let of_both = inside(seed) / inside(us);
-            write("the same by the server's own account, in the script alone", of_both)?;
-            let speed = row(&us.figures.per_second).ratio_to(&row(&seed.figures.per_second));
-            write("calls per second, ours to the seed's", speed)?;
+            let of = |who| self.find(who, history).map(|it| &it.figures);
+            let both = of(LogLimiter::Tidegate).zip(of(LogLimiter::Seed));
+            let time = both.map(|(us, seed)| ratio(&seed.server, &us.server));
+            let inside =
+                both.and_then(|(us, seed)| Some(seed.inside("evalsha")? / us.inside("evalsha")?));
+            let speed = both.map(|(us, seed)| ratio(&us.per_second, &seed.per_second));
+            rows.extend(
+                [
+                    ("the server's time per call, the seed's to ours", time),
+                    ("the same by the server's own account, in the script alone", inside),
+                    ("calls per second, ours to the seed's", speed),
+                ]
+                .map(|(what, times)| TIMES.verdict(history.attempts, what, times)),
+            );
         }
-        for us in self.contenders.iter().filter(|it| it.who == Who::Tidegate) {
-            let (name, calls) = (us.history.attempts.to_string(), us.slow.calls);
-            let idle = self.find(Who::Nothing, us.history).map_or(0, |it| it.slow.calls);
-            let bar = format!("our calls over 1 ms = 0 (of a script that does nothing: {idle})");
-            write_bar(text, &name, &bar, calls as f64, calls == 0)?;
+        for us in self.contenders.iter().filter(|it| it.who == LogLimiter::Tidegate) {
+            let idle = self.find(LogLimiter::Nothing, us.history).map_or(0, |it| it.slow.calls);
+            let bar = format!("our calls over 1 ms (of a script that does nothing: {idle})");
+            let slow = us.slow.calls as f64;
+            rows.push(Bound::Exactly(0.0).verdict(us.history.attempts, &bar, Some(slow)));
         }
         let [.., long, longest] = History::ALL;
-        let bytes = |history| self.find(Who::Tidegate, history).map_or(f64::NAN, Contender::bytes);
-        let growth = bytes(longest) / bytes(long);
-        let bar = format!("our bytes for the key, to those after {} ≤ 1", long.attempts);
-        write_bar(text, &longest.attempts.to_string(), &bar, growth, growth <= 1.0)?;
-        let stalled = self.stalls.iter().find(|it| it.who == Who::Tidegate);
-        let stalled = stalled.map_or(u64::MAX, |it| it.micros);
-        let (name, millis) = (format!("{EXPIRED}, expired"), stalled as f64 / 1e3);
-        write_bar(text, &name, "our call, in ms ≤ 1", millis, stalled <= SLOW)
+        let bytes = |history| Some(self.find(LogLimiter::Tidegate, history)?.memory as f64);
+        let growth = bytes(longest).zip(bytes(long)).map(|(more, less)| more / less);
+        let bar = format!("our bytes for the key, to those after {}", long.attempts);
+        rows.push(Bound::AtMost(1.0).verdict(longest.attempts, &bar, growth));
+        let stalled = self.stalls.iter().find(|it| it.who == LogLimiter::Tidegate);
+        let stalled = stalled.map(|it| it.micros as f64);
+        let about = format!("{EXPIRED}, expired");
+        rows.push(Bound::AtMost(SLOW as f64).verdict(about, "our call, in µs", stalled));
+        rows
     }
 
-    fn write_speed(&self, text: &mut String) -> Result<(), Error> {
-        writeln!(
-            text,
-            "\n| attempts before | who | answer | calls per second | to the seed's | in rounds | p50, µs | p99, µs |"
-        )?;
-        writeln!(text, "|---|---|---|---:|---:|---:|---:|---:|")?;
-        for Contender { who, history, figures, .. } in &self.contenders {
-            let answer = match (who, history.is_blocked()) {
-                (Who::Nothing, _) => "–",
-                (_, true) => "blocked",
-                (_, false) => "passes",
-            };
-            let seed = self.find(Who::Seed, *history).map(|it| row(&it.figures.per_second));
-            writeln!(
-                text,
-                "| {} | {} | {answer} | {:.0} | {} | {} | {} |",
-                history.attempts,
-                who.name(),
-                median(&figures.per_second),
-                compared(&row(&figures.per_second), seed.as_ref()),
-                shown(figures.within(0.5), 0),
-                shown(figures.within(0.99), 0),
-            )?;
-        }
-        Ok(())
+    fn speed(&self, LogContender { who, history, figures, .. }: &LogContender) -> String {
+        let answer = match (who, history.is_blocked()) {
+            (LogLimiter::Nothing, _) => "–",
+            (_, true) => "blocked",
+            (_, false) => "passes",
+        };
+        let seed = self.find(LogLimiter::Seed, *history);
+        format!(
+            "{} | {} | {answer} | {:.0} | {} | {} | {}",
+            history.attempts,
+            who.name(),
+            median(&figures.per_second),
+            compared(&figures.per_second, seed.map(|it| it.figures.per_second.as_slice())),
+            shown(figures.within(0.5), 0),
+            shown(figures.within(0.99), 0),
+        )
     }
 
-    fn write_processor(&self, text: &mut String) -> Result<(), Error> {
-        writeln!(
-            text,
-            "\n| attempts before | who | server, µs | to the seed's | in rounds | by its own account, µs | client, µs | instructions | to the seed's |"
-        )?;
-        writeln!(text, "|---|---|---:|---:|---:|---:|---:|---:|---:|")?;
-        for Contender { who, history, figures, .. } in &self.contenders {
-            let seed = self.find(Who::Seed, *history).map(|it| row(&it.figures.server));
-            let counted = self.counted(*who, *history);
-            let ratio = counted.zip(self.counted(Who::Seed, *history)).map(|(it, seed)| it / seed);
-            writeln!(
-                text,
-                "| {} | {} | {:.2} | {} | {} | {} | {} | {} |",
-                history.attempts,
-                who.name(),
-                median(&figures.server),
-                compared(&row(&figures.server), seed.as_ref()),
-                shown(figures.inside("evalsha"), 2),
-                shown(Some(median(&figures.client)), 2),
-                shown(counted, 0),
-                shown(ratio, 2),
-            )?;
-        }
-        Ok(())
+    fn processor(&self, LogContender { who, history, figures, .. }: &LogContender) -> String {
+        let seed = self.find(LogLimiter::Seed, *history);
+        let counted = self.counted(*who, *history);
+        let both = counted.zip(self.counted(LogLimiter::Seed, *history));
+        format!(
+            "{} | {} | {:.2} | {} | {} | {} | {} | {}",
+            history.attempts,
+            who.name(),
+            median(&figures.server),
+            compared(&figures.server, seed.map(|it| it.figures.server.as_slice())),
+            shown(figures.inside("evalsha"), 2),
+            shown(Some(median(&figures.client)), 2),
+            shown(counted, 0),
+            shown(both.map(|(it, seed)| it / seed), 2),
+        )
     }
 
-    fn write_memory(&self, text: &mut String) -> Result<(), Error> {
-        writeln!(
-            text,
-            "\n| attempts before | who | bytes of the key | calls | over 1 ms | the longest, µs |"
-        )?;
-        writeln!(text, "|---|---|---:|---:|---:|---:|")?;
-        for Contender { who, history, figures, slow, memory } in &self.contenders {
-            let longest = if slow.calls == 0 { "–".to_owned() } else { slow.longest.to_string() };
-            writeln!(
-                text,
-                "| {} | {} | {memory} | {} | {} | {longest} |",
-                history.attempts,
-                who.name(),
-                figures.asked,
-                slow.calls,
-            )?;
-        }
-        Ok(())
-    }
-
-    fn write_stalls(&self, text: &mut String) -> Result<(), Error> {
-        writeln!(
-            text,
-            "\n| {EXPIRED} attempts, all expired | bytes of the key | the next call, ms |\n|---|---:|---:|"
-        )?;
-        for Stall { who, memory, micros } in &self.stalls {
-            writeln!(text, "| {} | {memory} | {:.2} |", who.name(), *micros as f64 / 1e3)?;
-        }
-        Ok(())
-    }
-
-    fn find(&self, who: Who, history: History) -> Option<&Contender> {
+    fn find(&self, who: LogLimiter, history: History) -> Option<&LogContender> {
         self.contenders.iter().find(|it| it.who == who && it.history == history)
     }
 
-    fn counted(&self, who: Who, history: History) -> Option<f64> {
-        let one = |it: &&Instructions| it.who == who && it.history == history;
+    fn counted(&self, who: LogLimiter, history: History) -> Option<f64> {
+        let one = |it: &&LogInstructions| it.who == who && it.history == history;
         self.instructions.iter().find(one).map(|it| it.each)
     }
 }
 
-impl Contender {
-    fn bytes(&self) -> f64 {
-        self.memory as f64
-    }
+fn memory(LogContender { who, history, figures, slow, memory }: &LogContender) -> String {
+    let longest = if slow.calls == 0 { "–".to_owned() } else { slow.longest.to_string() };
+    let (before, asked, calls) = (history.attempts, figures.asked, slow.calls);
+    format!("{before} | {} | {memory} | {asked} | {calls} | {longest}", who.name())
 }

@@ -5,12 +5,8 @@
 //! key is as good as new a second or two after its last request, and memory holds only what the last
 //! seconds brought.
 
-use std::collections::{HashMap, VecDeque};
-
-use foldhash::fast::FixedState;
-
-use super::overflowed::Overflowed;
-use super::shares::{Network, Shares};
+use super::keyed::{Keyed, Used, Whose};
+use super::shares::CallerNetwork;
 use crate::charge::Charge;
 use crate::cost::Cost;
 use crate::failover::contract::CEILING_SHARE;
@@ -19,144 +15,97 @@ use crate::time::{Span, Timestamp};
 
 /// The most keys that are counted by themselves, for each policy.
 const MOST_KEYS: usize = 65_536;
-/// The number of cells that the other keys share.
-const CELLS: u64 = 1_024;
-/// The most keys that one request checks, to make room.
-const SWEEP: usize = 8;
 /// The time in which every ceiling fills: it holds what one second brings, rounded up, and every second
 /// brings one request at least.
 const FILLS_WITHIN: Span = Span::from_secs(2);
 
 /// The ceilings of one policy.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Ceilings {
-    keys: HashMap<u64, Level, FixedState>,
-    /// The keys in the order in which they are checked to make room.
-    queue: VecDeque<u64>,
-    cells: HashMap<u64, Level, FixedState>,
-    /// The cells of networks, for keys that find no place.
-    network_cells: HashMap<u64, Level, FixedState>,
-    overflowed: Overflowed,
-    shares: Shares,
-}
+#[derive(Clone, Debug)]
+pub(super) struct Ceilings(Keyed<Level>);
 
 /// The bucket of one ceiling, and how full it is.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     bucket: Bucket,
     state: BucketState,
-    /// The network whose share this key's place is from.
-    network: Network,
 }
 
 // === impl Ceilings ===
 
+impl Default for Ceilings {
+    fn default() -> Self {
+        Self(Keyed::with_room_for(MOST_KEYS))
+    }
+}
+
 impl Ceilings {
     /// How long until a charge has room.
-    pub(super) fn wait(&mut self, charge: &Charge<'_>, network: Network, now: Timestamp) -> Span {
-        self.sweep(now);
+    pub(super) fn wait(
+        &mut self,
+        charge: &Charge<'_>,
+        network: CallerNetwork,
+        now: Timestamp,
+    ) -> Span {
+        // All keys last equally long, so behind one that counts there are hardly any to drop.
+        self.0.sweep(1, now);
         let Some(bucket) = ceiling(charge.shape()) else { return Span::ZERO };
-        let waits = |state| match bucket.room(state, cost(charge, &bucket), now) {
-            Room::Now => Span::ZERO,
-            Room::After(wait) => wait,
-            // The cost is never more than the bucket holds.
-            Room::Never => Span::SECOND,
+        let waits = |level: Option<&Level>| {
+            let state = level.map(|level| level.under(&bucket));
+            match bucket.room(state, cost(charge, &bucket), now) {
+                Room::Now => Span::ZERO,
+                Room::After(wait) => wait,
+                // The cost is never more than the bucket holds.
+                Room::Never => Span::SECOND,
+            }
         };
-        let own = waits(self.state(charge, network, &bucket, now));
-        match self.has_place(charge.digest(), network) {
-            true => own,
-            false => own.max(waits(self.network_state(network, &bucket))),
-        }
+        let whose = whose(charge, network);
+        waits(self.level(whose, now)).max(waits(self.0.beside(whose)))
     }
 
     /// Counts a charge that there is room for.
-    pub(super) fn take(&mut self, charge: &Charge<'_>, network: Network, now: Timestamp) {
+    pub(super) fn take(&mut self, charge: &Charge<'_>, network: CallerNetwork, now: Timestamp) {
         let Some(bucket) = ceiling(charge.shape()) else { return };
-        let taken = |before| {
+        let take = |before: Option<&Level>| {
+            let before = before.map(|level| level.under(&bucket));
             let (state, _) = bucket.take(before, cost(charge, &bucket), now);
-            Level { bucket, state, network }
+            Used { count: Level { bucket, state }, fresh_at: state.last.after(FILLS_WITHIN) }
         };
-        let (key, level) = (charge.digest(), taken(self.state(charge, network, &bucket, now)));
-        if let Some(known) = self.keys.get_mut(&key) {
-            *known = Level { network: known.network, ..level };
-        } else if self.has_place(key, network) {
-            self.keys.insert(key, level);
-            self.queue.push_back(key);
-            self.shares.give(network);
-        } else {
-            self.cells.insert(key % CELLS, level);
-            self.overflowed.add(key, now.after(FILLS_WITHIN), now);
-            let beside = taken(self.network_state(network, &bucket));
-            self.network_cells.extend(network.0.map(|network| (network % CELLS, beside)));
-        }
-    }
-
-    fn has_place(&self, key: u64, network: Network) -> bool {
-        self.keys.contains_key(&key) || self.shares.grants(network, MOST_KEYS)
+        let whose = whose(charge, network);
+        let used = take(self.level(whose, now));
+        self.0.put(whose, used, |beside| Some(take(beside)), now);
     }
 
     pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
-        let cells = self.cells.values().chain(self.network_cells.values());
-        self.keys.values().chain(cells).all(|level| level.is_over(now))
+        self.0.is_fresh(now)
     }
 
     /// The keys that are counted by themselves.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
-        self.keys.len()
+        self.0.keys.len()
     }
 
-    /// The state kept for a key: its own, or else that of its cell, unless the key gets a place and was
-    /// not counted in the cell. A state kept under other numbers is taken to have been empty since its
-    /// last request, so that a change of numbers grants nothing.
-    fn state(
-        &self,
-        charge: &Charge<'_>,
-        network: Network,
-        bucket: &Bucket,
-        now: Timestamp,
-    ) -> Option<BucketState> {
-        let key = charge.digest();
-        let in_cell = self.overflowed.has(key, now) || !self.has_place(key, network);
-        let cell = || self.cells.get(&(key % CELLS)).filter(|_| in_cell);
-        Some(self.keys.get(&key).or_else(cell)?.under(bucket))
-    }
-
-    /// The state kept for the keys of a network that found no place.
-    fn network_state(&self, network: Network, bucket: &Bucket) -> Option<BucketState> {
-        self.network_cells.get(&(network.0? % CELLS)).map(|level| level.under(bucket))
-    }
-
-    /// Makes room: drops keys that are as good as new, and puts the others back in line.
-    fn sweep(&mut self, now: Timestamp) {
-        for _ in 0..SWEEP.min(self.queue.len()) {
-            let Some(key) = self.queue.pop_front() else { break };
-            if self.keys.get(&key).is_some_and(|level| !level.is_over(now)) {
-                self.queue.push_back(key);
-                break;
-            }
-            if let Some(level) = self.keys.remove(&key) {
-                self.shares.take_back(level.network);
-            }
-        }
+    fn level(&self, whose: Whose, now: Timestamp) -> Option<&Level> {
+        self.0.own(whose).or_else(|| self.0.in_cell(whose, now))
     }
 }
 
 // === impl Level ===
 
 impl Level {
-    /// The state for a bucket with the numbers of `bucket`.
+    /// The state for a bucket with the numbers of `bucket`. A state kept under other numbers is taken to
+    /// have been empty since its last request, so that a change of numbers grants nothing.
     fn under(&self, bucket: &Bucket) -> BucketState {
         match self.bucket == *bucket {
             true => self.state,
             false => bucket.exhausted(self.state.last),
         }
     }
+}
 
-    /// Whether the bucket is full by now, whatever its numbers.
-    fn is_over(&self, now: Timestamp) -> bool {
-        now >= self.state.last.after(FILLS_WITHIN)
-    }
+/// The key of a charge, which shares cells with keys of all limits.
+fn whose(charge: &Charge<'_>, network: CallerNetwork) -> Whose {
+    Whose { limit: 0, ..Whose::of(charge, network) }
 }
 
 /// The ceiling of a limit of this shape: a tenth of its rate, and at least one a second.

@@ -5,6 +5,7 @@
 //! mode resets them, which makes it worthless to provoke one outage after the other.
 
 mod ceiling;
+mod keyed;
 mod overflowed;
 mod rail;
 mod shares;
@@ -15,8 +16,9 @@ mod tests;
 use arrayvec::ArrayVec;
 
 use self::ceiling::Ceilings;
-use self::rail::{MOST_KEYS, Rail, Whose};
-use self::shares::Network;
+use self::keyed::Whose;
+use self::rail::{MOST_KEYS, Rail};
+use self::shares::CallerNetwork;
 use self::tenth::Tenths;
 use super::contract::{API, Cap, HEALTH, LOGIN, MIN_DEGRADED, OTP};
 use super::failsafe::Guarded;
@@ -57,9 +59,7 @@ impl<'a> Asked<'a> {
     /// The charges that have a ceiling: none of a shadow limit, and none by account, because APIs are
     /// not guarded by it.
     fn enforced(&self) -> impl Iterator<Item = &'a Charge<'a>> {
-        self.batch.charges().iter().filter(|charge| {
-            !charge.limit().is_shadow() && !charge.limit().scope().contains(Dimension::Account)
-        })
+        self.bounded().filter(|charge| !charge.limit().scope().contains(Dimension::Account))
     }
 
     /// The charges that a tenth of their limit bounds: all but those of shadow limits.
@@ -68,8 +68,8 @@ impl<'a> Asked<'a> {
     }
 
     /// The network that the request comes from.
-    fn network(&self) -> Network {
-        Network(self.digests.scope(Scope::of_all(&[Dimension::Ip48]), self.batch.facts()))
+    fn network(&self) -> CallerNetwork {
+        CallerNetwork(self.digests.scope(Scope::of_all(&[Dimension::Ip48]), self.batch.facts))
     }
 
     /// The key of the request in a scope; `None` if it is not counted there. An unknown account is not
@@ -81,10 +81,10 @@ impl<'a> Asked<'a> {
         if lacks(Dimension::Ip56) || lacks(Dimension::Ip48) {
             return None;
         }
-        match self.digests.scope(scope, self.batch.facts()) {
+        match self.digests.scope(scope, self.batch.facts) {
             Some(key) => Some(key),
             None if scope.contains(Dimension::Account) => None,
-            None => Some(self.digests.partly(scope, self.batch.facts())),
+            None => Some(self.digests.partly(scope, self.batch.facts)),
         }
     }
 }
@@ -117,13 +117,8 @@ impl Guardrails {
     /// Adds or removes the ceilings, for a policy whose fallback has been changed. The caps stay the
     /// same.
     pub(super) fn follow(&mut self, fallback: Fallback) {
-        match fallback {
-            Fallback::Ceilings if self.ceilings.is_none() => {
-                self.ceilings = Some(Ceilings::default());
-            }
-            Fallback::Ceilings => {}
-            _ => self.ceilings = None,
-        }
+        let ceilings = self.ceilings.take();
+        self.ceilings = (fallback == Fallback::Ceilings).then(|| ceilings.unwrap_or_default());
     }
 
     /// Whether a request may pass at `now`. If it may, and is to be counted, it is counted under every
@@ -148,15 +143,9 @@ impl Guardrails {
         let mut keys: ArrayVec<(usize, Whose), MOST_RAILS> = ArrayVec::new();
         let mut tightest: Option<Guarded> = None;
         for (place, rail) in self.rails.iter_mut().enumerate() {
-            let Some(key) = asked.key(rail.cap().by) else { continue };
-            let whose = Whose { key, network };
-            let left = rail.left(whose, now);
-            let guarded = Guarded {
-                cap: Some(rail.cap()),
-                remaining: left.remaining,
-                wait: left.wait,
-                reset: left.reset,
-            };
+            let Some(key) = asked.key(rail.cap.by) else { continue };
+            let whose = Whose { key, network, limit: 0 };
+            let guarded = rail.left(whose, now);
             tightest = Some(tightest.map_or(guarded, |other| other.tighter(guarded)));
             keys.push((place, whose));
         }
@@ -175,7 +164,7 @@ impl Guardrails {
         guarded
     }
 
-    fn ceilings_wait(&mut self, asked: &Asked<'_>, network: Network, now: Timestamp) -> Span {
+    fn ceilings_wait(&mut self, asked: &Asked<'_>, network: CallerNetwork, now: Timestamp) -> Span {
         let Some(ceilings) = &mut self.ceilings else { return Span::ZERO };
         let waits = asked.enforced().map(|charge| ceilings.wait(charge, network, now));
         waits.max().unwrap_or(Span::ZERO)

@@ -12,45 +12,31 @@ use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::FixedState;
 
+use super::keyed::{CellOf, Whose};
 use super::overflowed::Overflowed;
-use super::shares::{Network, Shares};
+use super::shares::{CallerNetwork, Shares};
 use crate::failover::contract::Cap;
+use crate::failover::failsafe::Guarded;
 use crate::time::{Span, Timestamp};
 
 /// The most keys that are counted by themselves, for each cap of each policy.
 pub(super) const MOST_KEYS: usize = 16_384;
-/// The number of cells that the other keys share.
-const CELLS: u64 = 1_024;
 /// The most old entries that one request puts away.
 const SWEEP: usize = 32;
 
 /// One cap, with the admitted requests that may still count, by key.
 #[derive(Clone, Debug)]
 pub(super) struct Rail {
-    cap: Cap,
+    pub(super) cap: Cap,
     log: VecDeque<Taken>,
     /// The number of the first entry in the log; every entry has the number after that of the one
     /// before it.
     first: u64,
     keys: HashMap<u64, Run, FixedState>,
-    cells: HashMap<Cell, VecDeque<Timestamp>, FixedState>,
+    cells: HashMap<CellOf, VecDeque<Timestamp>, FixedState>,
     overflowed: Overflowed,
     shares: Shares,
     most_keys: usize,
-}
-
-/// The key that a request is counted under, and the network that it comes from.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Whose {
-    pub(super) key: u64,
-    pub(super) network: Network,
-}
-
-/// A cell shared by keys that have no place of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Cell {
-    OfKeys(u64),
-    OfNetworks(u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,17 +56,7 @@ struct Run {
     /// Whether older entries of this key may be in its cell.
     after_cell: bool,
     /// The network whose share this key's place is from.
-    network: Network,
-}
-
-/// What a key or a cell has left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Left {
-    pub(super) remaining: u64,
-    /// How long until there is room for one request.
-    pub(super) wait: Span,
-    /// How long until nothing counted so far counts any more.
-    pub(super) reset: Span,
+    network: CallerNetwork,
 }
 
 // === impl Rail ===
@@ -93,12 +69,8 @@ impl Rail {
         Self { cap, log, first: 0, keys, cells, overflowed, shares, most_keys }
     }
 
-    pub(super) const fn cap(&self) -> Cap {
-        self.cap
-    }
-
     /// What a key has left. Old entries are put away meanwhile, which changes no answer.
-    pub(super) fn left(&mut self, whose: Whose, now: Timestamp) -> Left {
+    pub(super) fn left(&mut self, whose: Whose, now: Timestamp) -> Guarded {
         self.sweep(now, SWEEP);
         self.trim(whose.key, now);
         let run = self.keys.get(&whose.key).copied();
@@ -111,16 +83,20 @@ impl Rail {
         let own = run.map_or(0, |run| run.count);
         let remaining = self.cap.count.saturating_sub(own + in_cell);
         let (wait, reset) = self.waits(whose, run, own + in_cell, now);
-        let left = Left { remaining, wait, reset };
-        match whose.network_cell() {
-            Some(cell) if !has_place => left.tighter(self.left_in(cell, now)),
-            _ => left,
+        let left = Guarded { cap: Some(self.cap), remaining, wait, reset };
+        let Some(cell) = whose.network_cell().filter(|_| !has_place) else { return left };
+        let beside = self.left_in(cell, now);
+        Guarded {
+            remaining: left.remaining.min(beside.remaining),
+            wait: left.wait.max(beside.wait),
+            reset: left.reset.max(beside.reset),
+            ..left
         }
     }
 
     /// Counts an admitted request.
     pub(super) fn take(&mut self, whose: Whose, now: Timestamp) {
-        let Whose { key, network } = whose;
+        let Whose { key, network, .. } = whose;
         let number = self.first + as_u64(self.log.len());
         match self.keys.get_mut(&key) {
             Some(run) => {
@@ -215,15 +191,15 @@ impl Rail {
     }
 
     /// What a cell has left.
-    fn left_in(&mut self, cell: Cell, now: Timestamp) -> Left {
+    fn left_in(&mut self, cell: CellOf, now: Timestamp) -> Guarded {
         let remaining = self.cap.count.saturating_sub(self.in_cell(cell, now));
         let ends = |at: Timestamp| at.after(self.cap.per).since(now);
         let newest = self.cells.get(&cell).and_then(|cell| cell.back());
         let reset = newest.map_or(Span::ZERO, |at| ends(*at));
-        Left { remaining, wait: self.cell_wait(cell, ends), reset }
+        Guarded { cap: Some(self.cap), remaining, wait: self.cell_wait(cell, ends), reset }
     }
 
-    fn in_cell(&mut self, cell: Cell, now: Timestamp) -> u64 {
+    fn in_cell(&mut self, cell: CellOf, now: Timestamp) -> u64 {
         let per = self.cap.per;
         let Some(cell) = self.cells.get_mut(&cell) else { return 0 };
         while cell.front().is_some_and(|at| now >= at.after(per)) {
@@ -276,7 +252,7 @@ impl Rail {
     }
 
     /// How long until there is room in a cell.
-    fn cell_wait(&self, cell: Cell, ends: impl Fn(Timestamp) -> Span) -> Span {
+    fn cell_wait(&self, cell: CellOf, ends: impl Fn(Timestamp) -> Span) -> Span {
         let count = usize::try_from(self.cap.count).unwrap_or(usize::MAX);
         let freeing = self.cells.get(&cell).and_then(|cell| {
             let place = cell.len().checked_sub(count)?;
@@ -288,7 +264,7 @@ impl Rail {
     /// Does the same as `waits` for a key that is counted in a cell, which is rare enough to sort.
     fn shared_waits(
         &self,
-        cell: Cell,
+        cell: CellOf,
         run: Option<Run>,
         over: u64,
         ends: impl Fn(Timestamp) -> Span,
@@ -314,30 +290,6 @@ impl Rail {
 
     fn is_over(&self, at: Timestamp, now: Timestamp) -> bool {
         now >= at.after(self.cap.per)
-    }
-}
-
-// === impl Whose ===
-
-impl Whose {
-    const fn cell(self) -> Cell {
-        Cell::OfKeys(self.key % CELLS)
-    }
-
-    fn network_cell(self) -> Option<Cell> {
-        self.network.0.map(|network| Cell::OfNetworks(network % CELLS))
-    }
-}
-
-// === impl Left ===
-
-impl Left {
-    fn tighter(self, other: Self) -> Self {
-        Self {
-            remaining: self.remaining.min(other.remaining),
-            wait: self.wait.max(other.wait),
-            reset: self.reset.max(other.reset),
-        }
     }
 }
 

@@ -12,12 +12,12 @@ use crate::address::is_within_share;
 /// The network that a request comes from. All requests without an address are one network, but share no
 /// cell as one: that would keep out everybody wherever no addresses are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Network(pub(super) Option<u64>);
+pub(super) struct CallerNetwork(pub(super) Option<u64>);
 
 /// How many places of one table each network has. There are no more networks than places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shares {
-    held: HashMap<Network, usize, FixedState>,
+    held: HashMap<CallerNetwork, usize, FixedState>,
     filled: usize,
 }
 
@@ -25,13 +25,13 @@ pub(super) struct Shares {
 
 impl Shares {
     /// Whether `network` may have one more of `places` places.
-    pub(super) fn grants(&self, network: Network, places: usize) -> bool {
+    pub(super) fn grants(&self, network: CallerNetwork, places: usize) -> bool {
         self.grants_after(network, places, 0)
     }
 
     /// Whether `network` may have one more of `places` places, once `back` of its own have been taken
     /// back.
-    pub(super) fn grants_after(&self, network: Network, places: usize, back: usize) -> bool {
+    pub(super) fn grants_after(&self, network: CallerNetwork, places: usize, back: usize) -> bool {
         let filled = self.filled.saturating_sub(back);
         let held = self.held.get(&network).map_or(0, |held| held.saturating_sub(back));
         let left = places.saturating_sub(filled);
@@ -39,12 +39,12 @@ impl Shares {
         left > 0 && (filled < places / 2 || fair)
     }
 
-    pub(super) fn give(&mut self, network: Network) {
+    pub(super) fn give(&mut self, network: CallerNetwork) {
         *self.held.entry(network).or_default() += 1;
         self.filled += 1;
     }
 
-    pub(super) fn take_back(&mut self, network: Network) {
+    pub(super) fn take_back(&mut self, network: CallerNetwork) {
         let Some(held) = self.held.get_mut(&network) else { return };
         *held -= 1;
         if *held == 0 {

@@ -8,7 +8,7 @@ mod rail;
 mod tenth;
 
 use super::super::contract::{API, Cap, HEALTH, LOGIN, OTP};
-use super::shares::Network;
+use super::shares::CallerNetwork;
 use super::{Asked, Guardrails};
 use crate::account::Account;
 use crate::case::Case;
@@ -50,8 +50,8 @@ fn bucket(rate: u64, burst: u64) -> Shape {
 }
 
 /// For tests of one table: every key comes from a network of its own.
-fn of_its_own(charge: &Charge<'_>) -> Network {
-    Network(Some(charge.digest()))
+fn of_its_own(charge: &Charge<'_>) -> CallerNetwork {
+    CallerNetwork(Some(charge.digest()))
 }
 
 /// The guardrails of one policy, and what is needed to ask them.

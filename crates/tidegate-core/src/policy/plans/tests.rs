@@ -83,7 +83,7 @@ fn nothing_counts_by_plan() {
         Limit::new(name("l"), by_plan, bucket(1)),
         limit("l", Shape::Attempts(attempts)).distinct(Dimension::Plan),
     ] {
-        let error = LimitError::CountsByPlan { limit: name("l") };
+        let error = LimitError::CountsByPlan(name("l"));
         assert_eq!(refused(limit).unwrap_err(), error.into());
     }
 }
@@ -148,7 +148,7 @@ fn numbers_that_no_limit_would_take_are_named() {
     let refused = set.learning("gold", &numbers).unwrap_err();
     let text = refused.to_string();
     assert!(text.contains("the bucket `brust` and the bucket `day`, but no limit"), "{text}");
-    let limits = vec![(name("brust"), Kind::Bucket), (name("day"), Kind::Bucket)];
+    let limits = vec![(name("brust"), ShapeKind::Bucket), (name("day"), ShapeKind::Bucket)];
     assert_eq!(refused, PolicyError::UnmatchedNumbers { plan: "gold".into(), limits });
 }
 

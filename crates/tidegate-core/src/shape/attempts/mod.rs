@@ -190,15 +190,10 @@ impl Attempts {
         member: u64,
         now: Timestamp,
     ) -> (AttemptsState, Reading) {
-        let mut state = state.cloned().unwrap_or_default();
-        let seen = state.now(now);
-        let room = self.found_room(&state, member, seen);
-        let begins = match &self.ladder {
-            None => self.record(&mut state, member, seen),
-            Some(ladder) => self.climb(ladder, &mut state, member, seen),
-        };
-        let (state, reading) = self.taken(state, member, room, seen, begins);
-        (state, reading.told_at(now, seen))
+        self.recorded(state, member, now, |state, _, seen| match &self.ladder {
+            None => self.record(state, member, seen),
+            Some(ladder) => self.climb(ladder, state, member, seen),
+        })
     }
 
     /// Records an attempt in a count that several keys share. It may be refused, but begins no block,
@@ -209,32 +204,35 @@ impl Attempts {
         member: u64,
         now: Timestamp,
     ) -> (AttemptsState, Reading) {
+        self.recorded(state, member, now, |state, room, seen| {
+            state.block = None;
+            if self.ladder.is_none() || room.is_now() {
+                state.push(Attempt { at: seen, member }, self.keeps());
+            }
+            false
+        })
+    }
+
+    /// The state after `record` has recorded an attempt, and the reading that the attempt gets. `record`
+    /// is told the room that the attempt met and the time to reckon with, and returns whether a block
+    /// began.
+    fn recorded(
+        &self,
+        state: Option<&AttemptsState>,
+        member: u64,
+        now: Timestamp,
+        record: impl FnOnce(&mut AttemptsState, Room, Timestamp) -> bool,
+    ) -> (AttemptsState, Reading) {
         let mut state = state.cloned().unwrap_or_default();
         let seen = state.now(now);
         let room = self.found_room(&state, member, seen);
-        state.block = None;
-        if self.ladder.is_none() || room.is_now() {
-            state.push(Attempt { at: seen, member }, self.keeps());
-        }
-        let (state, reading) = self.taken(state, member, room, seen, false);
-        (state, reading.told_at(now, seen))
-    }
-
-    /// The state after an attempt was recorded, and the reading that the attempt gets.
-    fn taken(
-        &self,
-        state: AttemptsState,
-        member: u64,
-        room: Room,
-        now: Timestamp,
-        begins: bool,
-    ) -> (AttemptsState, Reading) {
-        let wait = match self.passes_at(&state, member, now) {
-            at if at > now => Room::not_before(at, now).wait(),
+        let begins = record(&mut state, room, seen);
+        let wait = match self.passes_at(&state, member, seen) {
+            at if at > seen => Room::not_before(at, seen).wait(),
             _ => Span::ZERO,
         };
-        let reading = self.reading(&state, room, wait, now, begins);
-        (state, reading)
+        let reading = self.reading(&state, room, wait, seen, begins);
+        (state, reading.told_at(now, seen))
     }
 
     /// Takes out the attempt of `member` that was recorded at `taken_at`. Returns the state and how
@@ -361,14 +359,8 @@ impl Attempts {
         };
         let counted = state.last().map_or(now, |last| last.after(self.longest()));
         let reset_at = block.map_or(counted, |block| block.until.max(counted));
-        Reading {
-            room,
-            wait,
-            remaining,
-            reset_after: reset_at.since(now),
-            backoff: Span::ZERO,
-            attempts: Some(Tally { temp, long, block, begins }),
-        }
+        let attempts = Some(Tally { temp, long, block, begins });
+        Reading { wait, attempts, ..Reading::of(room, remaining, reset_at.since(now)) }
     }
 }
 

@@ -80,7 +80,8 @@ impl Grid {
             return self.reading(window, room, now);
         }
         let over = self.live().saturating_sub(window.count());
-        let backoff = window.counts().delay(over, self.time_to_fresh(window.per()));
+        let fresh_after = self.fresh_at(window.per()).since(self.last);
+        let backoff = window.counts().delay(over, fresh_after);
         if !backoff.is_zero() {
             let wait = self.room_in(window, cost, self.last).wait().max(backoff);
             self.until = self.until.max(self.last.after(wait));
@@ -163,10 +164,6 @@ impl Grid {
         let fresh_at = self.fresh_at(window.per());
         let reset = if fresh_at > self.last { fresh_at.since(now) } else { Span::ZERO };
         window.reading(self.live(), room, reset)
-    }
-
-    fn time_to_fresh(&self, per: Span) -> Span {
-        self.fresh_at(per).since(self.last)
     }
 
     fn live(&self) -> u64 {

@@ -117,16 +117,12 @@ impl Window {
         cost: Cost,
         now: Timestamp,
     ) -> (WindowState, Reading) {
-        match self.begun(state) {
-            WindowState::Ring(mut ring) => {
-                let reading = ring.take(self, cost, now);
-                (WindowState::Ring(ring), reading)
-            }
-            WindowState::Grid(mut grid) => {
-                let reading = grid.take(self, cost, now);
-                (WindowState::Grid(grid), reading)
-            }
-        }
+        let mut state = self.begun(state);
+        let reading = match &mut state {
+            WindowState::Ring(ring) => ring.take(self, cost, now),
+            WindowState::Grid(grid) => grid.take(self, cost, now),
+        };
+        (state, reading)
     }
 
     /// Gives back `cost`, which was taken at `taken_at`, as far as it still counts. Returns the state
@@ -143,19 +139,13 @@ impl Window {
         taken_at: Timestamp,
         now: Timestamp,
     ) -> (WindowState, u64) {
-        if now.since(taken_at) >= self.per {
-            return (state.clone(), 0);
-        }
-        match state.clone() {
-            WindowState::Ring(mut ring) => {
-                let units = ring.give_back(cost, taken_at);
-                (WindowState::Ring(ring), units)
-            }
-            WindowState::Grid(mut grid) => {
-                let units = grid.give_back(self.per, cost, taken_at);
-                (WindowState::Grid(grid), units)
-            }
-        }
+        let mut state = state.clone();
+        let units = match &mut state {
+            _ if now.since(taken_at) >= self.per => 0,
+            WindowState::Ring(ring) => ring.give_back(cost, taken_at),
+            WindowState::Grid(grid) => grid.give_back(self.per, cost, taken_at),
+        };
+        (state, units)
     }
 
     /// The instant at which `state` need not be kept any more: its last charge has left, and no backoff
@@ -214,14 +204,6 @@ impl Window {
     }
 
     fn reading(&self, live: u64, room: Room, reset_after: Span) -> Reading {
-        let remaining = left(self.count, live, &self.counts);
-        Reading {
-            room,
-            wait: room.wait(),
-            remaining,
-            reset_after,
-            backoff: Span::ZERO,
-            attempts: None,
-        }
+        Reading::of(room, left(self.count, live, &self.counts), reset_after)
     }
 }

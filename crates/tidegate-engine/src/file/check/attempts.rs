@@ -1,42 +1,32 @@
 //! Attempts: their numbers, and what goes with them alone.
 
 use tidegate_core::{
-    Attempts, Dimension, Ladder, Level, Limit, MAX_DISTINCT, Scope, Shape, ShapeError, Span,
-    Threshold,
+    Attempts, Dimension, Ladder, Level, MAX_DISTINCT, Scope, Shape, Span, Threshold,
 };
 
 use super::Check;
 use super::shape::Numbers;
-use crate::file::place::{Place, Placed};
+use crate::file::place::{FilePlace, Placed};
 use crate::file::written::attempts::{
     AttemptsNumbers, LADDER, LadderText, Levels, ThresholdNumbers,
 };
 use crate::file::written::limit as written;
-use crate::file::written::scalar::{DurationText, Number};
+use crate::file::written::scalar::{DurationText, WrittenNumber};
 use crate::file::written::word::Only;
 use crate::file::wrong::Wrong;
-
-/// The settings that few limits have.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Special {
-    unless: Option<Dimension>,
-    only_ipv6: bool,
-    distinct: Option<Dimension>,
-    forgives: bool,
-}
 
 /// Valid numbers, which stand in for the others while one number is tried alone.
 const USUAL: Threshold = Threshold { block_at: 2, per: Span::SECOND, block: Span::SECOND };
 
 impl Check {
-    /// Checks whom the limit exempts, and what it counts and forgives; `None` if something is
-    /// wrong.
-    pub(super) fn special(
+    /// Whether a limit's exemption, its kind of address, and what it counts and forgives go together;
+    /// if not, that is reported.
+    pub(super) fn goes_together(
         &mut self,
-        written: &written::Limit,
+        written: &written::WrittenLimit,
         scope: Option<Scope>,
-        numbers: Option<Numbers<'_>>,
-    ) -> Option<Special> {
+        numbers: Option<&Placed<Numbers>>,
+    ) -> bool {
         let before = self.problems.len();
         let unless = written.unless.as_ref().and_then(|word| Some((self.word(word)?, word.place)));
         let distinct =
@@ -54,65 +44,59 @@ impl Check {
         if let Some((dimension, place)) = unless
             && counted().chain(distinct.map(|(other, _)| other)).any(|by| with(dimension, by))
         {
-            self.say(place, Wrong::NeverApplies { dimension });
+            self.say(place, Wrong::never_applies(dimension));
         }
         let only = written.only.as_ref().and_then(|word| Some((self.word(word)?, word.place)));
         if let (Some((Only::Ipv6, place)), Some(scope)) = (only, scope)
             && scope.dimensions().all(|by| by.prefix_length().is_none())
         {
-            self.say(place, Wrong::Ipv6OfNoAddress);
+            self.say(place, Wrong::ipv6_of_no_address());
         }
         if let Some((dimension, place)) = distinct
             && counted().any(|by| within(dimension, by))
         {
-            self.say(place, Wrong::DistinctOfItself { dimension: dimension.name() });
+            self.say(place, Wrong::distinct_of_itself(dimension.name()));
         }
         if let Some((Dimension::Plan, place)) = distinct {
-            self.say(place, Wrong::CountsByPlan);
+            self.say(place, Wrong::counts_by_plan());
         }
         let forgiving = written.forgiving.as_ref().filter(|forgiving| forgiving.value);
-        match numbers {
+        match numbers.map(|numbers| &numbers.value) {
             Some(Numbers::Attempts(_)) => {
                 if let Some(cost) = &written.cost {
-                    self.say(cost.place, Wrong::CostOfAttempts);
+                    self.say(cost.place, Wrong::cost_of_attempts());
                 }
             }
             Some(_) => {
                 let distinct = written.distinct.as_ref().map(|at| ("distinct", at.place));
                 let forgiving = forgiving.map(|at| ("forgiving", at.place));
                 for (field, place) in distinct.into_iter().chain(forgiving) {
-                    self.say(place, Wrong::NotAttempts { field });
+                    self.say(place, Wrong::not_attempts(field));
                 }
             }
             None => {}
         }
-        let special = Special {
-            unless: unless.map(|(dimension, _)| dimension),
-            only_ipv6: only.is_some(),
-            distinct: distinct.map(|(dimension, _)| dimension),
-            forgives: forgiving.is_some(),
-        };
-        (self.problems.len() == before).then_some(special)
+        self.problems.len() == before
     }
 
     /// The shape of attempts with these numbers.
     pub(super) fn attempts(
         &mut self,
-        attempts: &Placed<AttemptsNumbers>,
+        written: &AttemptsNumbers,
+        place: FilePlace,
         is_distinct: bool,
     ) -> Option<Shape> {
-        let Placed { value, place } = attempts;
-        if self.mixes_manners(value) {
+        if self.mixes_manners(written) {
             return None;
         }
-        let attempts =
-            if value.climbs() { self.climbing(value, *place) } else { self.windows(value, *place) };
-        let attempts = attempts?;
+        let attempts = match written.climbs() {
+            true => self.climbing(written, place)?,
+            false => self.windows(written, place)?,
+        };
         if is_distinct && attempts.keeps() > MAX_DISTINCT {
-            let of_long = value.long.as_ref().and_then(|long| long.value.block_at.as_ref());
-            let at = of_long.or_else(|| value.block_at()).map_or(*place, |number| number.place);
-            self.say(at, Wrong::TooManyDistinct);
-            return None;
+            let of_long = written.long.as_ref().and_then(|long| long.value.block_at.as_ref());
+            let at = of_long.or_else(|| written.block_at()).map_or(place, |number| number.place);
+            return self.refuse(at, Wrong::too_many_distinct());
         }
         Some(Shape::Attempts(attempts))
     }
@@ -133,12 +117,12 @@ impl Check {
             return false;
         };
         let (first, second) = if one.1 <= other.1 { (one, other) } else { (other, one) };
-        let wrong = Wrong::TwoManners { first: first.0, second: second.0 };
+        let wrong = Wrong::two_manners(first.0, second.0);
         self.say_of_two(second.1, (first.1, "one manner"), wrong);
         true
     }
 
-    fn windows(&mut self, written: &AttemptsNumbers, place: Place) -> Option<Attempts> {
+    fn windows(&mut self, written: &AttemptsNumbers, place: FilePlace) -> Option<Attempts> {
         let example = "temp: { block_at: 5, per: 10min, block: 15min }";
         let owner = ("a limit of attempts", place);
         let at_temp = self.required(written.temp.as_ref(), owner, "temp", example);
@@ -171,7 +155,7 @@ impl Check {
         Some(Threshold { block_at: block_at?, per: per?, block: block? })
     }
 
-    fn climbing(&mut self, written: &AttemptsNumbers, place: Place) -> Option<Attempts> {
+    fn climbing(&mut self, written: &AttemptsNumbers, place: FilePlace) -> Option<Attempts> {
         let owner = ("a limit of attempts", place);
         let block_at = self.required(written.block_at.as_ref(), owner, "block_at", "block_at: 5");
         let per = self.required(written.per.as_ref(), owner, "per", "per: 10min");
@@ -179,11 +163,10 @@ impl Check {
         let block_at = block_at.and_then(|at| self.block_at(at));
         let per = per.and_then(|per| self.length(per));
         let ladder = ladder.and_then(|ladder| self.ladder(ladder));
-        let made = Attempts::climbing(block_at?, per?, ladder?);
-        made.map_err(|error| self.say(place, error)).ok()
+        self.right(place, Attempts::climbing(block_at?, per?, ladder?))
     }
 
-    fn block_at(&mut self, written: &Placed<Number>) -> Option<u16> {
+    fn block_at(&mut self, written: &Placed<WrittenNumber>) -> Option<u16> {
         let block_at = self.number(written, "block_at")?;
         // A number beyond the type is beyond the range too, which the core reports.
         let block_at = u16::try_from(block_at).unwrap_or(u16::MAX);
@@ -197,46 +180,19 @@ impl Check {
     }
 
     /// Tries one number alone, so that a wrong number does not hide the next.
-    fn alone(&mut self, place: Place, threshold: Threshold) -> Option<Threshold> {
-        let made: Result<Attempts, ShapeError> = Attempts::try_new(threshold, None);
-        made.map(|made| *made.temp()).map_err(|error| self.say(place, error)).ok()
+    fn alone(&mut self, place: FilePlace, threshold: Threshold) -> Option<Threshold> {
+        self.right(place, Attempts::try_new(threshold, None)).map(|made| *made.temp())
     }
 
     fn ladder(&mut self, written: &Placed<LadderText>) -> Option<Ladder> {
         let Levels { from, to } = match &written.value {
-            LadderText::All(word) if word.meaning().is_some() => return Some(Ladder::default()),
-            LadderText::All(_) => {
-                self.say(written.place, Wrong::OtherType { expected: LADDER.into() });
-                return None;
-            }
+            LadderText::Word(word) if word == "all" => return Some(Ladder::default()),
+            LadderText::Word(_) => return self.refuse(written.place, Wrong::other_type(LADDER)),
             LadderText::Some(levels) => levels,
         };
         let bottom = self.word_or(from.as_ref(), Level::L1);
         let top = self.word_or(to.as_ref(), Level::L6);
-        match Ladder::try_new(bottom?, top?) {
-            Ok(ladder) => Some(ladder),
-            Err(error) => {
-                let place = to.as_ref().map_or(written.place, |to| to.place);
-                self.say(place, error);
-                None
-            }
-        }
-    }
-}
-
-// === impl Special ===
-
-impl Special {
-    pub(super) fn given_to(self, mut limit: Limit) -> Limit {
-        if let Some(dimension) = self.unless {
-            limit = limit.unless(dimension);
-        }
-        if self.only_ipv6 {
-            limit = limit.only_ipv6();
-        }
-        if let Some(dimension) = self.distinct {
-            limit = limit.distinct(dimension);
-        }
-        if self.forgives { limit.forgiving() } else { limit }
+        let place = to.as_ref().map_or(written.place, |to| to.place);
+        self.right(place, Ladder::try_new(bottom?, top?))
     }
 }

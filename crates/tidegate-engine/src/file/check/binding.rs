@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tidegate_core::{Dimension, Name, Scope};
+use tidegate_core::{Dimension, MAX_LIMITS, Name, Scope};
 
 use super::Check;
 use super::limit::Sound;
-use super::policy::{Policy, Use};
-use crate::file::idle::{Ruled, is_idle_beside};
+use super::policy::{CheckedPolicy, Use};
+use crate::file::idle::{RuledLimit, is_idle_beside};
 use crate::file::wrong::Wrong;
 
 /// For each shared limit, the shared limits that every policy that uses it uses too.
@@ -22,11 +22,12 @@ struct Used<'s> {
 }
 
 impl Check {
-    pub(super) fn binding(&mut self, shared: &[Sound], policies: &[Policy]) {
+    pub(super) fn binding(&mut self, shared: &[Sound], policies: &[CheckedPolicy]) {
         let shared: HashMap<&Name, &Sound> =
             shared.iter().map(|sound| (sound.limit.name(), sound)).collect();
         let companions = companions(policies);
-        for policy in policies {
+        // A policy with too many limits is refused for that; comparing them all would take very long.
+        for policy in policies.iter().filter(|policy| policy.limits.len() <= MAX_LIMITS) {
             let given = Scope::of(policy.class.iter().map(|_| Dimension::Class));
             let limits = policy.limits.iter().filter_map(|used| match used {
                 Use::Own(sound) => Some(Used { sound, is_shared: false }),
@@ -39,10 +40,7 @@ impl Check {
                 let refuses =
                     |other: &&Used<'_>| idle.is_pointless_beside(other, given, &companions);
                 if let Some(Used { sound: other, .. }) = limits.iter().find(refuses) {
-                    let wrong = Wrong::NeverBinds {
-                        limit: idle.sound.limit.name().clone(),
-                        stricter: other.limit.name().clone(),
-                    };
+                    let wrong = Wrong::never_binds(idle.sound.limit.name(), other.limit.name());
                     let there = (other.place, "this one refuses first");
                     self.say_of_two(idle.sound.place, there, wrong);
                 }
@@ -70,12 +68,12 @@ impl Used<'_> {
             && (other.sound.place < self.sound.place || !idle(other, &self))
     }
 
-    fn ruled(&self) -> Ruled<'_> {
-        Ruled { limit: &self.sound.limit, shapes: &self.sound.shapes }
+    fn ruled(&self) -> RuledLimit<'_> {
+        RuledLimit { limit: &self.sound.limit, shapes: &self.sound.shapes }
     }
 }
 
-fn companions(policies: &[Policy]) -> Companions<'_> {
+fn companions(policies: &[CheckedPolicy]) -> Companions<'_> {
     let mut companions: Companions<'_> = HashMap::new();
     for policy in policies {
         let shared: HashSet<&Name> = policy

@@ -1,29 +1,29 @@
 //! The version of the format, and the budget of the in-memory store.
 
 use super::Check;
-use crate::file::place::{Place, Placed};
-use crate::file::written::scalar::Number;
-use crate::file::written::{Memory, Ours};
+use crate::file::place::{FilePlace, Placed};
+use crate::file::written::scalar::WrittenNumber;
+use crate::file::written::{Ours, WrittenMemory};
 use crate::file::wrong::Wrong;
 use crate::memory::Budget;
 
 impl Check {
     pub(super) fn version(&mut self, ours: &Ours) {
         match &ours.version {
-            Some(Placed { value: Number::Whole(1), .. }) => {}
-            Some(version) => self.say(version.place, Wrong::UnknownVersion),
+            Some(Placed { value: WrittenNumber::Whole(1), .. }) => {}
+            Some(version) => self.say(version.place, Wrong::unknown_version()),
             None if self.is_misspelt("version") => {}
             None => {
-                let (owner, field) = ("the file".into(), "version");
-                let example = "version: 1";
-                self.say(Place::default(), Wrong::MissingField { owner, field, example });
+                let wrong = Wrong::missing_field("the file", "version", "version: 1");
+                self.say(FilePlace::default(), wrong);
             }
         }
     }
 
-    pub(super) fn budget(&mut self, memory: Option<&Placed<Memory>>) -> Option<Budget> {
+    pub(super) fn budget(&mut self, memory: Option<&Placed<WrittenMemory>>) -> Option<Budget> {
         let usual = Budget::default();
-        let Some(Placed { value: Memory { buckets, quotas, windows, attempts }, place }) = memory
+        let Some(Placed { value: WrittenMemory { buckets, quotas, windows, attempts }, place }) =
+            memory
         else {
             return Some(usual);
         };
@@ -33,32 +33,20 @@ impl Check {
         let attempts = self.keys(attempts.as_ref(), "attempts", usual.attempts);
         let budget =
             Budget { buckets: buckets?, quotas: quotas?, windows: windows?, attempts: attempts? };
-        match budget.check() {
-            Ok(()) => Some(budget),
-            Err(error) => {
-                self.say(*place, error);
-                None
-            }
-        }
+        self.right(*place, budget.check()).map(|()| budget)
     }
 
     fn keys(
         &mut self,
-        keys: Option<&Placed<Number>>,
+        keys: Option<&Placed<WrittenNumber>>,
         field: &'static str,
         usual: usize,
     ) -> Option<usize> {
         let Some(keys) = keys else { return Some(usual) };
         match self.number(keys, field).map(usize::try_from)? {
-            Ok(0) => {
-                self.say(keys.place, Wrong::NotANumber { field });
-                None
-            }
+            Ok(0) => self.refuse(keys.place, Wrong::not_a_number(field)),
             Ok(keys) => Some(keys),
-            Err(_) => {
-                self.say(keys.place, Wrong::NumberTooLarge);
-                None
-            }
+            Err(_) => self.refuse(keys.place, Wrong::number_too_large()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use tidegate_core::{Backoff, Counts, Span};
 
 use super::Check;
-use crate::file::place::{Place, Placed};
+use crate::file::place::{FilePlace, Placed};
 use crate::file::written::limit as written;
 use crate::file::written::word::{Counted, Word};
 use crate::file::wrong::Wrong;
@@ -14,26 +14,21 @@ impl Check {
     pub(super) fn counts(
         &mut self,
         counts: Option<&Placed<Word<Counted>>>,
-        backoff: Option<&Placed<written::Backoff>>,
+        backoff: Option<&Placed<written::WrittenBackoff>>,
     ) -> Option<Counts> {
         let counted = self.word_or(counts, Counted::Admitted);
-        let Some(backoff) = backoff else {
-            return Some(match counted? {
-                Counted::Admitted => Counts::Admitted,
-                Counted::Attempts => Counts::Attempts(None),
-            });
-        };
-        let checked = self.backoff(&backoff.value, backoff.place);
-        match counted? {
-            Counted::Attempts => Some(Counts::Attempts(Some(checked?))),
-            Counted::Admitted => {
-                self.say(backoff.place, Wrong::BackoffWithoutAttempts);
-                None
+        let checked = backoff.map(|backoff| self.backoff(&backoff.value, backoff.place));
+        match (counted?, checked) {
+            (Counted::Admitted, None) => Some(Counts::Admitted),
+            (Counted::Attempts, None) => Some(Counts::Attempts(None)),
+            (Counted::Attempts, Some(checked)) => Some(Counts::Attempts(Some(checked?))),
+            (Counted::Admitted, Some(_)) => {
+                self.refuse(backoff?.place, Wrong::backoff_without_attempts())
             }
         }
     }
 
-    fn backoff(&mut self, backoff: &written::Backoff, place: Place) -> Option<Backoff> {
+    fn backoff(&mut self, backoff: &written::WrittenBackoff, place: FilePlace) -> Option<Backoff> {
         let owner = ("a backoff", place);
         let at_base = self.required(backoff.base.as_ref(), owner, "base", "base: 1s");
         let at_cap = self.required(backoff.cap.as_ref(), owner, "cap", "cap: 5min");
@@ -44,19 +39,16 @@ impl Check {
             None => 2,
         };
         let (base, cap): (Span, Span) = (base?, cap?);
-        let wrong = if base.is_zero() {
-            Some((at_base?.place, "of 0 asks for no delay"))
+        let (place, why) = if base.is_zero() {
+            (at_base?.place, "of 0 asks for no delay")
         } else if cap < base {
-            Some((at_cap?.place, "cannot be capped below its base"))
+            (at_cap?.place, "cannot be capped below its base")
         } else if factor == 0 {
-            Some((backoff.factor.as_ref()?.place, "with a factor of 0 asks for no delay"))
+            (backoff.factor.as_ref()?.place, "with a factor of 0 asks for no delay")
         } else {
-            None
+            let factor = u32::try_from(factor).unwrap_or(u32::MAX);
+            return Some(Backoff::exponential(base, factor, cap));
         };
-        if let Some((place, why)) = wrong {
-            self.say(place, Wrong::BadBackoff { why });
-            return None;
-        }
-        Some(Backoff::exponential(base, u32::try_from(factor).unwrap_or(u32::MAX), cap))
+        self.refuse(place, Wrong::bad_backoff(why))
     }
 }

@@ -3,19 +3,18 @@
 //! Everything is checked for every environment in which a limit has numbers of its own, whichever
 //! was asked for: what is wrong in one environment is found even where another is deployed.
 
+use tidegate_core::Name;
 use tidegate_core::text::nearest;
-use tidegate_core::{Name, PolicySetBuilder};
 
 use super::Check;
-use super::shape::{Filled, Given, Numbers};
+use super::set::Built;
+use super::shape::{Numbers, numbers_of};
 use crate::file::MAX_ENVIRONMENTS;
-use crate::file::error::Problem;
-use crate::file::place::{Place, Placed};
+use crate::file::error::Found;
+use crate::file::place::{FilePlace, Placed};
 use crate::file::written::Ours;
-use crate::file::written::elsewhere::In;
-use crate::file::written::limit as written;
+use crate::file::written::limit::{self as written, In};
 use crate::file::wrong::Wrong;
-use crate::file::yaml::short;
 
 impl Check {
     /// Reads the environments that the file declares. If the one that was asked for is not among
@@ -25,16 +24,16 @@ impl Check {
         for written in list.map_or(&[][..], |list| list.value.as_slice()) {
             let Some(name) = self.name(written) else { continue };
             if self.environments.iter().any(|declared| declared.value == name) {
-                self.say(written.place, Wrong::DuplicateEnvironment { name });
+                self.say(written.place, Wrong::duplicate_environment(&name));
             } else if self.environments.len() == MAX_ENVIRONMENTS {
-                self.say(written.place, Wrong::TooManyEnvironments);
+                self.say(written.place, Wrong::too_many_environments());
                 break;
             } else {
                 self.environments.push(Placed { value: name, place: written.place });
             }
         }
         if let Some(asked) = asked {
-            let place = list.map_or_else(Place::default, |list| list.place);
+            let place = list.map_or_else(FilePlace::default, |list| list.place);
             self.known_environment(asked, place);
         }
     }
@@ -45,7 +44,7 @@ impl Check {
         &mut self,
         ours: &Ours,
         asked: Option<&str>,
-    ) -> Option<PolicySetBuilder> {
+    ) -> Option<Built> {
         let mut chosen = self.policies(ours);
         for Placed { value: environment, .. } in self.environments.clone() {
             if !ours.differs_in(&environment) || self.is_enough() {
@@ -69,8 +68,7 @@ impl Check {
         let mut found = self.problems.split_off(before);
         let problems = &self.problems;
         found.retain(|new| {
-            let same =
-                |old: &Problem| old.place == new.place && old.wrong.code() == new.wrong.code();
+            let same = |old: &Found| old.place == new.place && old.wrong.code() == new.wrong.code();
             !problems.iter().any(same)
         });
         for problem in &mut found {
@@ -79,40 +77,39 @@ impl Check {
         self.problems.append(&mut found);
     }
 
-    /// The numbers of a limit in the environment that is being checked: `Some(None)` if it has the
-    /// usual ones there, `None` if they are wrong.
+    /// The numbers of a limit in the environment that is being checked: the usual ones, unless it
+    /// has others there. `None` if they are wrong.
     pub(super) fn numbers_here(
         &mut self,
-        limit: &written::Limit,
-        usual: Option<Numbers<'_>>,
-    ) -> Option<Option<Filled>> {
-        let Some(Placed { value: In(all), place }) = &limit.elsewhere else { return Some(None) };
+        limit: &written::WrittenLimit,
+        usual: Option<Placed<Numbers>>,
+    ) -> Option<Placed<Numbers>> {
+        let Some(Placed { value: In(all), place }) = &limit.elsewhere else { return usual };
         let Some(environment) = self.environment.clone() else {
-            for (name, _) in all {
+            for name in all.keys() {
                 self.known_environment(&name.value, name.place);
             }
             if all.is_empty() {
                 let message = "no environment is named here; name one, or remove `in`";
-                self.say(*place, Wrong::BadValue { message: message.into() });
+                self.say(*place, Wrong::bad_value(message));
             }
-            return Some(None);
+            return usual;
         };
         let here = all.iter().find(|(name, _)| name.value == environment.as_str());
-        let Some((name, numbers)) = here else { return Some(None) };
-        let owner = (format!("environment `{environment}`"), name.place);
-        let given = Given::elsewhere(&numbers.value);
-        self.made_whole(&given, (&owner.0, owner.1), usual).map(Some)
+        let Some((name, numbers)) = here else { return usual };
+        let owner = format!("environment `{environment}`");
+        let given = self.one_shape((&owner, name.place), numbers_of!(numbers.value))?;
+        self.made_whole(&owner, given, usual.as_ref())
     }
 
     /// Reports an environment that is not declared.
-    fn known_environment(&mut self, name: &str, place: Place) {
-        let mut declared = self.environments.iter().map(|declared| declared.value.as_str());
-        if declared.any(|declared| declared == name) {
-            return;
+    fn known_environment(&mut self, name: &str, place: FilePlace) {
+        let declared = self.environments.iter().map(|declared| declared.value.as_str());
+        if !declared.clone().any(|declared| declared == name) {
+            let meant = declared.filter(|_| self.suggests());
+            let wrong = Wrong::unknown_environment(name, nearest(name, meant));
+            self.say(place, wrong);
         }
-        let meant = self.environments.iter().map(|declared| declared.value.as_str());
-        let suggestion = nearest(name, meant.filter(|_| self.suggests())).map(str::to_owned);
-        self.say(place, Wrong::UnknownEnvironment { name: short(name), suggestion });
     }
 }
 
@@ -121,9 +118,9 @@ impl Check {
 impl Ours {
     /// Whether any limit has numbers of its own in an environment.
     fn differs_in(&self, environment: &Name) -> bool {
-        let differs = |limit: &written::Limit| {
-            let elsewhere = limit.elsewhere.as_ref().map_or(&[][..], |all| all.value.0.as_slice());
-            elsewhere.iter().any(|(name, _)| name.value == environment.as_str())
+        let differs = |limit: &written::WrittenLimit| {
+            let mut elsewhere = limit.elsewhere.iter().flat_map(|all| all.value.0.keys());
+            elsewhere.any(|name| name.value == environment.as_str())
         };
         let policies = self.policies.as_ref().map_or(&[][..], |list| list.value.as_slice());
         let limits = policies.iter().filter_map(|policy| policy.value.limits.as_ref());

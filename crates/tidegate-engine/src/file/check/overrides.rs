@@ -8,9 +8,9 @@ use tidegate_core::{
 
 use super::Check;
 use super::limit::Frame;
-use super::shape::{Filled, Given, Numbers, filled, is_blank};
+use super::shape::{Numbers, numbers_of};
 use crate::file::MAX_EXACT_OVERRIDES;
-use crate::file::place::{Place, Placed};
+use crate::file::place::{FilePlace, Placed};
 use crate::file::written::limit as written;
 use crate::file::written::word::Word;
 use crate::file::wrong::Wrong;
@@ -19,7 +19,7 @@ use crate::file::wrong::Wrong;
 struct Selected<'w> {
     dimension: Dimension,
     value: &'w str,
-    place: Place,
+    place: FilePlace,
 }
 
 impl Check {
@@ -29,11 +29,11 @@ impl Check {
         &mut self,
         mut limit: Option<Limit>,
         frame: Frame<'_>,
-        overrides: &[Placed<written::Override>],
+        overrides: &[Placed<written::WrittenOverride>],
         shapes: &mut Vec<Shape>,
     ) -> Option<Limit> {
         let mut exact = 0;
-        let mut seen: HashMap<(Dimension, String), Place> = HashMap::new();
+        let mut seen: HashMap<(Dimension, String), FilePlace> = HashMap::new();
         for rule in overrides {
             if self.is_enough() {
                 return None;
@@ -42,8 +42,7 @@ impl Check {
             let shape = self.other_shape(rule, frame);
             exact += usize::from(selected.as_ref().is_some_and(|one| !one.is_pattern()));
             if exact > MAX_EXACT_OVERRIDES {
-                self.say(rule.place, Wrong::TooManyOverrides);
-                return None;
+                return self.refuse(rule.place, Wrong::too_many_overrides());
             }
             if let Some(shape) = shape.as_ref().filter(|shape| !shapes.contains(shape)) {
                 shapes.push(shape.clone());
@@ -53,7 +52,7 @@ impl Check {
             });
             // Once something is wrong, the remaining overrides are only checked.
             limit = limit.zip(rule).and_then(|(limit, (rule, place))| {
-                limit.overridden(rule).map_err(|error| self.say(place, of_override(error))).ok()
+                self.right(place, limit.overridden(rule).map_err(of_override))
             });
         }
         limit
@@ -63,7 +62,7 @@ impl Check {
         &mut self,
         selected: &Selected<'_>,
         shape: Shape,
-        seen: &mut HashMap<(Dimension, String), Place>,
+        seen: &mut HashMap<(Dimension, String), FilePlace>,
     ) -> Option<Override> {
         let Selected { dimension, value, place } = *selected;
         let rule = if selected.is_pattern() {
@@ -71,80 +70,66 @@ impl Check {
         } else {
             Override::exact(dimension, value, shape)
         };
-        let rule = rule.map_err(|error| self.say(place, error)).ok()?;
-        match seen.insert((dimension, same_as(dimension, value)), place) {
-            None => Some(rule),
-            Some(first) => {
-                let twice = Wrong::BadOverride(OverrideError::Duplicate(dimension));
-                self.say_of_two(place, (first, "first here"), twice);
-                None
-            }
-        }
+        let rule = self.right(place, rule)?;
+        let Some(first) = seen.insert((dimension, same_as(dimension, value)), place) else {
+            return Some(rule);
+        };
+        self.say_of_two(place, (first, "first here"), OverrideError::Duplicate(dimension));
+        None
     }
 
     fn selected<'w>(
         &mut self,
-        rule: &'w Placed<written::Override>,
+        rule: &'w Placed<written::WrittenOverride>,
         scope: Option<Scope>,
     ) -> Option<Selected<'w>> {
         let owner = ("an override", rule.place);
         let matches =
             self.required(rule.value.matches.as_ref(), owner, "match", "match: { org: acme }")?;
-        let [(name, value)] = matches.value.0.as_slice() else {
-            let count = matches.value.0.len();
-            self.say(matches.place, Wrong::MatchNotOne { count });
-            return None;
+        let mut pairs = matches.value.0.iter();
+        let (Some((name, value)), None) = (pairs.next(), pairs.next()) else {
+            return self.refuse(matches.place, Wrong::match_not_one(matches.value.0.len()));
         };
         if name.value == "global" {
-            self.say(matches.place, Wrong::MatchNotOne { count: 0 });
-            return None;
+            return self.refuse(matches.place, Wrong::match_not_one(0));
         }
-        let word = Placed { value: Word::from(name.value.clone()), place: name.place };
-        let dimension: Dimension = self.word(&word)?;
+        let dimension: Dimension = self.word(&name.clone().map(Word::from))?;
         let counts = |scope: Scope| dimension == Dimension::Plan || scope.contains(dimension);
         if !scope.is_none_or(counts) {
-            self.say(name.place, OverrideError::OutsideScope(dimension));
-            return None;
+            return self.refuse(name.place, OverrideError::OutsideScope(dimension));
         }
-        if value.value.is_empty() && dimension.values() != Values::Accounts {
-            self.say(value.place, Wrong::EmptyMatch { dimension });
-            return None;
+        let Placed { value, place } = value;
+        if value.is_empty() && dimension.values() != Values::Accounts {
+            return self.refuse(*place, Wrong::empty_match(dimension));
         }
-        let value_place = value.place;
-        self.fits(&value.value, value_place).then_some(Selected {
-            dimension,
-            value: &value.value,
-            place: value_place,
-        })
+        self.fits(value, *place).then_some(Selected { dimension, value, place: *place })
     }
 
-    fn other_shape(&mut self, rule: &Placed<written::Override>, frame: Frame<'_>) -> Option<Shape> {
-        let given = Given::of_override(&rule.value);
-        let filled = self.made_whole(&given, ("this override", rule.place), frame.numbers)?;
-        self.fitting_shape(filled.numbers(), frame)
+    fn other_shape(
+        &mut self,
+        rule: &Placed<written::WrittenOverride>,
+        frame: Frame<'_>,
+    ) -> Option<Shape> {
+        let given = self.one_shape(("this override", rule.place), numbers_of!(rule.value))?;
+        let whole = self.made_whole("this override", given, frame.numbers)?;
+        self.fitting_shape(&whole, frame)
     }
 
     /// The given numbers, completed with the usual ones; `None` if they are not of the same shape.
     pub(super) fn made_whole(
         &mut self,
-        given: &Given,
-        (owner, place): (&str, Place),
-        usual: Option<Numbers<'_>>,
-    ) -> Option<Filled> {
-        let given = self.one_shape(owner, place, &given.numbers())?;
-        if is_blank(given) {
+        owner: &str,
+        Placed { value: given, place }: Placed<Numbers>,
+        usual: Option<&Placed<Numbers>>,
+    ) -> Option<Placed<Numbers>> {
+        if given.is_blank() {
             let message =
                 format!("{owner} changes nothing; write the numbers that differ, or remove it");
-            self.say(given.place(), Wrong::BadValue { message });
-            return None;
+            return self.refuse(place, Wrong::bad_value(&message));
         }
-        let usual = usual?;
-        let filled = filled(given, usual);
-        if filled.is_none() {
-            let (expected, found) = (usual.kind(), given.kind());
-            self.say(given.place(), Wrong::OtherShape { expected, found });
-        }
-        filled
+        let (usual, found) = (&usual?.value, given.kind());
+        let filled = given.filled(usual).ok_or_else(|| Wrong::other_shape(usual.kind(), found));
+        Some(Placed { value: self.right(place, filled)?, place })
     }
 }
 
@@ -172,18 +157,18 @@ fn same_as(dimension: Dimension, value: &str) -> String {
 /// The problem that the core has with an override.
 fn of_override(error: LimitError) -> Wrong {
     match error {
-        LimitError::Override { error, .. } => Wrong::BadOverride(error),
-        LimitError::OtherShape { expected, found, .. } => Wrong::OtherShape { expected, found },
+        LimitError::Override { error, .. } => error.into(),
+        LimitError::OtherShape { expected, found, .. } => Wrong::other_shape(expected, found),
         LimitError::CostAboveCapacity { cost, capacity, .. } => {
-            Wrong::CostAboveCapacity { cost, capacity }
+            Wrong::cost_above_capacity(cost, capacity)
         }
-        LimitError::TooManyNumbers { .. } => Wrong::TooManyOverrides,
+        LimitError::TooManyNumbers { .. } => Wrong::too_many_overrides(),
         // The rest are about the limit itself, which was checked before.
-        LimitError::NotAttempts { .. } => Wrong::NotAttempts { field: "distinct" },
-        LimitError::DistinctOfItself { dimension, .. } => Wrong::DistinctOfItself { dimension },
-        LimitError::TooManyDistinct { .. } => Wrong::TooManyDistinct,
-        LimitError::Ipv6OfNoAddress { .. } => Wrong::Ipv6OfNoAddress,
-        LimitError::CountsByPlan { .. } => Wrong::CountsByPlan,
-        LimitError::ForgivesOutcomes { .. } => Wrong::OutcomeSettled { field: "forgiving" },
+        LimitError::NotAttempts { .. } => Wrong::not_attempts("distinct"),
+        LimitError::DistinctOfItself { dimension, .. } => Wrong::distinct_of_itself(dimension),
+        LimitError::TooManyDistinct { .. } => Wrong::too_many_distinct(),
+        LimitError::Ipv6OfNoAddress { .. } => Wrong::ipv6_of_no_address(),
+        LimitError::CountsByPlan { .. } => Wrong::counts_by_plan(),
+        LimitError::ForgivesOutcomes { .. } => Wrong::outcome_settled("forgiving"),
     }
 }

@@ -3,11 +3,10 @@
 use tidegate_core::{Calendar, Period, Unit};
 
 use super::Check;
-use crate::file::place::Place;
+use crate::file::place::FilePlace;
 use crate::file::written::limit::QuotaNumbers;
 use crate::file::written::word::Starts;
 use crate::file::wrong::Wrong;
-use crate::file::yaml::short;
 
 /// The units of a calendar that a period can have.
 const CALENDAR: [Unit; 4] = [Unit::Hour, Unit::Day, Unit::Week, Unit::Month];
@@ -18,11 +17,11 @@ impl Check {
         &mut self,
         quota: &QuotaNumbers,
         per: &str,
-        place: Place,
+        place: FilePlace,
     ) -> Option<Period> {
         let unit = CALENDAR.into_iter().find(|unit| unit.name() == per);
         let mut misplaced = Vec::new();
-        let mut goes_with = |field, with, place: Option<Place>| {
+        let mut goes_with = |field, with, place: Option<FilePlace>| {
             misplaced.extend(place.map(|place| (field, with, place)));
         };
         if unit.is_some() {
@@ -34,7 +33,7 @@ impl Check {
             goes_with("billing_day", "months", quota.billing_day.as_ref().map(|day| day.place));
         }
         for (field, with, place) in &misplaced {
-            self.say(*place, Wrong::OtherPeriod { field, with, period: short(per) });
+            self.say(*place, Wrong::other_period(field, with, per));
         }
         let period = match unit {
             Some(unit) => self.calendar(quota, unit, place),
@@ -50,34 +49,20 @@ impl Check {
         period.filter(|_| misplaced.is_empty())
     }
 
-    fn calendar(&mut self, quota: &QuotaNumbers, unit: Unit, place: Place) -> Option<Period> {
+    fn calendar(&mut self, quota: &QuotaNumbers, unit: Unit, place: FilePlace) -> Option<Period> {
         let day = quota.billing_day.as_ref().filter(|_| unit == Unit::Month);
-        let number = day.map(|day| (self.number(day, "billing_day"), day.place));
-        let day = match number {
-            None => None,
-            Some((Some(number @ 1..=31), _)) => u8::try_from(number).ok(),
-            Some((number, place)) => {
-                if number.is_some() {
-                    self.say(place, Wrong::BadBillingDay);
-                }
-                None
-            }
-        };
+        let day = day.map(|day| match self.number(day, "billing_day")? {
+            number @ 1..=31 => u8::try_from(number).ok(),
+            _ => self.refuse(day.place, Wrong::bad_billing_day()),
+        });
         let zone = quota.zone.as_ref();
         let name = zone.map_or("UTC", |zone| zone.value.as_str());
         let place = zone.map_or(place, |zone| zone.place);
         if !self.fits(name, place) {
             return None;
         }
-        match Calendar::try_new(unit, name, day) {
-            Ok(calendar) => {
-                // A billing day that was refused must not pass for one that was not given.
-                (day.is_some() == number.is_some()).then_some(Period::Calendar(calendar))
-            }
-            Err(error) => {
-                self.say(place, error);
-                None
-            }
-        }
+        let calendar = self.right(place, Calendar::try_new(unit, name, day.flatten()))?;
+        // A billing day that was refused must not pass for one that was not given.
+        (day != Some(None)).then_some(Period::Calendar(calendar))
     }
 }

@@ -4,22 +4,21 @@ use tidegate_core::{FailureMode, MAX_LIMITS, Name, Overflow, PolicySpec, Preset,
 
 use super::Check;
 use super::limit::Sound;
-use super::shape::Numbers;
-use crate::file::place::{Place, Placed};
-use crate::file::written::limit::Limit as WrittenLimit;
-use crate::file::written::{Ours, Policy as Written};
+use super::shape::{Numbers, numbers_of};
+use crate::file::place::{FilePlace, Placed};
+use crate::file::written::limit::WrittenLimit;
+use crate::file::written::{Ours, WrittenPolicy as Written};
 use crate::file::wrong::Wrong;
-use crate::file::yaml::short;
 
 /// A policy, as far as it is in order.
 #[derive(Clone, Debug)]
-pub(super) struct Policy {
+pub(super) struct CheckedPolicy {
     pub(super) name: Option<Name>,
     /// Where the name of the policy stands.
-    pub(super) place: Place,
+    pub(super) place: FilePlace,
     pub(super) class: Option<Name>,
     /// Where it is written what the policy guards.
-    pub(super) at_protects: Option<Place>,
+    pub(super) at_protects: Option<FilePlace>,
     pub(super) preset: Option<Placed<Preset>>,
     ways: Option<Ways>,
     pub(super) limits: Vec<Use>,
@@ -44,38 +43,23 @@ pub(super) enum Use {
 
 impl Check {
     /// All policies, as far as they are in order.
-    pub(super) fn policy_list(&mut self, ours: &Ours) -> Vec<Policy> {
+    pub(super) fn policy_list(&mut self, ours: &Ours) -> Vec<CheckedPolicy> {
         let list = ours.policies.as_ref();
         let misspelt = list.is_none() && self.is_misspelt("policies");
         if list.is_none_or(|list| list.value.is_empty()) && !misspelt {
-            let place = list.map_or_else(Place::default, |list| list.place);
-            self.say(place, Wrong::NoPolicies);
+            let place = list.map_or_else(FilePlace::default, |list| list.place);
+            self.say(place, Wrong::no_policies());
         }
         let written = list.map_or(&[][..], |list| list.value.as_slice());
-        let mut policies = Vec::new();
-        for policy in written {
-            if self.is_enough() {
-                break;
-            }
-            policies.push(self.policy(policy));
-        }
-        policies
+        written.iter().map_while(|one| (!self.is_enough()).then(|| self.policy(one))).collect()
     }
 
-    fn policy(&mut self, policy: &Placed<Written>) -> Policy {
+    fn policy(&mut self, policy: &Placed<Written>) -> CheckedPolicy {
         let written = &policy.value;
-        let owner = ("a policy", policy.place);
-        let name = self.required(written.name.as_ref(), owner, "name", "name: api");
-        let place = name.map_or(policy.place, |name| name.place);
-        let called = match name {
-            Some(name) => format!("policy `{}`", short(&name.value.0)),
-            None => "this policy".into(),
-        };
-        let name = name.and_then(|name| self.name(name));
-        let preset = written
-            .preset
-            .as_ref()
-            .and_then(|word| Some(Placed { value: self.word(word)?, place: word.place }));
+        let (name, place, called) =
+            self.named("policy", policy.place, written.name.as_ref(), "name: api");
+        let preset = written.preset.as_ref();
+        let preset = preset.and_then(|at| Some(Placed { value: self.word(at)?, place: at.place }));
         let class = written.class.as_ref().map(|class| self.name(class));
         let ways = self.ways(written, preset.as_ref(), &called, place);
         let limits = self.limits(written, preset.as_ref(), &called, place);
@@ -83,7 +67,7 @@ impl Check {
         let ways = ways.filter(|_| class.as_ref().is_none_or(Option::is_some));
         let ways = ways.filter(|_| preset.is_some() == written.preset.is_some());
         let at_protects = at_protects(written);
-        Policy { name, place, class: class.flatten(), at_protects, preset, ways, limits }
+        CheckedPolicy { name, place, class: class.flatten(), at_protects, preset, ways, limits }
     }
 
     fn ways(
@@ -91,10 +75,10 @@ impl Check {
         written: &Written,
         preset: Option<&Placed<Preset>>,
         called: &str,
-        place: Place,
+        place: FilePlace,
     ) -> Option<Ways> {
         if written.failure_mode.is_none() {
-            self.say(place, Wrong::NoFailureMode { policy: called.to_owned() });
+            self.say(place, Wrong::no_failure_mode(called));
         }
         let failure = written.failure_mode.as_ref().and_then(|mode| self.word(mode));
         let protects = written.protects.as_ref().map(|protects| self.word(protects));
@@ -104,11 +88,12 @@ impl Check {
             Some(protects) => Some(protects?),
             None => preset.map(|preset| preset.value.protects()),
         };
+        let guards = |place: Option<FilePlace>| place.map(|place| (place, "what it guards"));
         if let (Some(protects), Some(preset)) = (said, preset)
             && preset.value.protects() != protects
         {
-            let other = at_protects(written).map(|place| (place, "what it guards"));
-            self.note(preset.place, other, Wrong::OtherPreset { preset: preset.value, protects });
+            let wrong = Wrong::other_preset(preset.value, protects);
+            self.note(preset.place, guards(at_protects(written)), wrong);
             return None;
         }
         let is_milder = self.is_milder(written, said, called);
@@ -120,21 +105,16 @@ impl Check {
         }
         if let Some(wrong) = not_allowed(called, protects, failure) {
             let of_class = written.class.as_ref().filter(|_| is_milder).map(|class| class.place);
-            let other = of_class.or(at_protects(written)).map(|place| (place, "what it guards"));
             let place = written.failure_mode.as_ref().map_or(place, |mode| mode.place);
-            self.note(place, other, wrong);
+            self.note(place, guards(of_class.or(at_protects(written))), wrong);
             return None;
         }
         if let (Some(protects), Some(Overflow::Degrade)) = (protects, overflow)
             && protects.is_entrance()
         {
-            let other = at_protects(written).map(|place| (place, "what it guards"));
             let place = written.overflow.as_ref().map_or(place, |overflow| overflow.place);
-            self.note(
-                place,
-                other,
-                Wrong::DegradedEntrance { policy: called.to_owned(), protects },
-            );
+            let wrong = Wrong::degraded_entrance(called, protects);
+            self.note(place, guards(at_protects(written)), wrong);
             return None;
         }
         let ways = Ways { failure, protects, overflow: overflow?, deadline: deadline? };
@@ -152,8 +132,7 @@ impl Check {
             return false;
         }
         let place = at_protects(written).unwrap_or(class.place);
-        let (policy, name) = (called.to_owned(), short(&class.value.0));
-        let wrong = Wrong::MilderThanClass { policy, protects, class: name, than };
+        let wrong = Wrong::milder_than_class(called, protects, &class.value.0, than);
         self.say_of_two(place, (class.place, "its class"), wrong);
         true
     }
@@ -163,9 +142,7 @@ impl Check {
         let Some(text) = &written.deadline else { return Some(None) };
         let deadline = self.duration(text)?;
         if !PolicySpec::DEADLINES.contains(&deadline) {
-            let policy = called.to_owned();
-            self.say(text.place, Wrong::BadDeadline { policy, deadline });
-            return None;
+            return self.refuse(text.place, Wrong::bad_deadline(called, deadline));
         }
         Some(Some(deadline))
     }
@@ -175,19 +152,15 @@ impl Check {
         written: &Written,
         preset: Option<&Placed<Preset>>,
         called: &str,
-        place: Place,
+        place: FilePlace,
     ) -> Vec<Use> {
         let list = written.limits.as_ref();
         let limits = list.map_or(&[][..], |list| list.value.as_slice());
-        let policy = called.to_owned();
         if limits.is_empty() && written.preset.is_none() {
-            self.say(place, Wrong::NoLimits { policy });
+            self.say(place, Wrong::no_limits(called));
             return Vec::new();
         }
-        let mut own: Vec<Use> = Vec::new();
-        for limit in limits {
-            own.extend(self.limit_use(limit));
-        }
+        let own = limits.iter().filter_map(|limit| self.limit_use(limit)).collect();
         let all = match preset {
             Some(preset) => with_preset(preset, own),
             None => own,
@@ -198,7 +171,7 @@ impl Check {
             let ready = count.saturating_sub(limits.len());
             let first = limits.get(MAX_LIMITS.saturating_sub(ready));
             let place = first.map_or(place, |limit| limit.place);
-            self.say(place, Wrong::TooManyLimits { policy, count });
+            self.say(place, Wrong::too_many_limits(called, count));
         }
         all
     }
@@ -206,11 +179,8 @@ impl Check {
     fn limit_use(&mut self, limit: &Placed<WrittenLimit>) -> Option<Use> {
         let Some(shared) = &limit.value.shared else { return self.limit(limit).map(Use::Own) };
         if let Some((field, place)) = limit.value.beside_shared() {
-            self.say_of_two(
-                place,
-                (shared.place, "a shared limit"),
-                Wrong::SharedWithMore { field },
-            );
+            let other = (shared.place, "a shared limit");
+            self.say_of_two(place, other, Wrong::shared_with_more(field));
         }
         let value = self.name(shared)?;
         Some(Use::Shared(Placed { value, place: shared.place }))
@@ -218,7 +188,7 @@ impl Check {
 }
 
 /// Where it is written what a policy guards: in `protects`, `preset` or `class`.
-fn at_protects(written: &Written) -> Option<Place> {
+fn at_protects(written: &Written) -> Option<FilePlace> {
     let of_preset = || written.preset.as_ref().map(|preset| preset.place);
     let by_class = || written.class.as_ref().filter(|_| of_class(written).is_some());
     let protects = written.protects.as_ref().map(|protects| protects.place);
@@ -248,9 +218,9 @@ fn with_preset(preset: &Placed<Preset>, mut own: Vec<Use>) -> Vec<Use> {
     all
 }
 
-// === impl Policy ===
+// === impl CheckedPolicy ===
 
-impl Policy {
+impl CheckedPolicy {
     /// The policy as the core takes it, if it is in order.
     pub(super) fn spec(&self) -> Option<PolicySpec> {
         let (name, ways) = (self.name.clone()?, self.ways?);
@@ -282,7 +252,7 @@ impl Use {
         }
     }
 
-    pub(super) const fn place(&self) -> Place {
+    pub(super) const fn place(&self) -> FilePlace {
         match self {
             Self::Own(sound) => sound.place,
             Self::Shared(name) => name.place,
@@ -294,14 +264,17 @@ impl Use {
 
 impl WrittenLimit {
     /// The first field that stands beside `shared`, and where it stands.
-    fn beside_shared(&self) -> Option<(&'static str, Place)> {
-        fn at<T>(field: &'static str, value: &Option<Placed<T>>) -> Option<(&'static str, Place)> {
+    fn beside_shared(&self) -> Option<(&'static str, FilePlace)> {
+        fn at<T>(
+            field: &'static str,
+            value: &Option<Placed<T>>,
+        ) -> Option<(&'static str, FilePlace)> {
             value.as_ref().map(|value| (field, value.place))
         }
         let fields = [
             at("name", &self.name),
             at("by", &self.by),
-            Numbers::of(self).first().map(|numbers| (numbers.kind(), numbers.place())),
+            numbers_of!(self).next().map(|numbers| (numbers.value.kind(), numbers.place)),
             at("unless", &self.unless),
             at("only", &self.only),
             at("distinct", &self.distinct),
@@ -322,18 +295,13 @@ impl WrittenLimit {
 /// The problem with a failure mode that a policy must not have: an outage must not open an
 /// entrance, nor close what is not critical.
 fn not_allowed(called: &str, protects: Option<Protects>, failure: FailureMode) -> Option<Wrong> {
-    let policy = called.to_owned();
     match protects {
         Some(protects) if protects.allows(failure) => None,
         None if failure != FailureMode::FailClosed => None,
         Some(protects) if protects.is_entrance() => {
-            Some(Wrong::NotFailClosed { policy, protects, failure })
+            Some(Wrong::not_fail_closed(called, protects, failure))
         }
-        Some(Protects::Spend) => Some(Wrong::OpenSpend { policy }),
-        Some(protects) => {
-            let protects = format!("`{}`", protects.name());
-            Some(Wrong::NotCritical { policy, protects })
-        }
-        None => Some(Wrong::NotCritical { policy, protects: "nothing in particular".to_owned() }),
+        Some(Protects::Spend) => Some(Wrong::open_spend(called)),
+        _ => Some(Wrong::not_critical(called, protects)),
     }
 }

@@ -7,8 +7,8 @@ use tidegate_core::{Name, PolicyError, PolicySet, PolicySetBuilder, Preset};
 
 use super::Check;
 use super::limit::Sound;
-use super::policy::{Policy, Use};
-use crate::file::place::{Place, Placed};
+use super::policy::{CheckedPolicy, Use};
+use crate::file::place::{FilePlace, Placed};
 use crate::file::written::Ours;
 use crate::file::wrong::Wrong;
 
@@ -16,23 +16,25 @@ use crate::file::wrong::Wrong;
 /// wrong.
 const ATTEMPTS: usize = 16;
 
-/// A limit that the core refuses, another place that has to do with it, and what is wrong.
-type Refused = ((usize, usize, Place), Option<(Place, &'static str)>, Wrong);
+/// The policies as they were put together, and the set that they make.
+pub(super) type Built = (PolicySetBuilder, PolicySet);
 
 /// The most names among which a suggestion is looked for.
 const MOST_NAMES: usize = 200;
 
 impl Check {
-    /// The policies as the core takes them; `None` if something is wrong with them.
-    pub(super) fn policies(&mut self, ours: &Ours) -> Option<PolicySetBuilder> {
+    /// The policies as the core takes them, and built; `None` if something is wrong with them.
+    pub(super) fn policies(&mut self, ours: &Ours) -> Option<Built> {
         let before = self.problems.len();
         let shared = self.shared(ours);
         let mut policies = self.policy_list(ours);
-        self.distinct_policies(&policies);
+        let named = policies.iter().filter_map(|one| Some((one.name.as_ref()?, one.place)));
+        self.distinct(named, Wrong::duplicate_policy);
         self.distinct_presets(&mut policies);
         for policy in &policies {
             let owner = policy.name.as_ref().map_or("a policy".into(), |name| format!("`{name}`"));
-            self.distinct_limits(&owner, &policy.limits);
+            let limits = policy.limits.iter().map(|limit| (limit.name(), limit.place()));
+            self.distinct(limits, |name| Wrong::duplicate_limit(&owner, name));
         }
         self.known_shared(ours, &mut policies);
         self.binding(&shared, &policies);
@@ -46,37 +48,40 @@ impl Check {
             if self.is_enough() {
                 break;
             }
-            let limit = Placed { value: limit.value.0.clone(), place: limit.place };
+            let limit = limit.clone().map(|limit| limit.0);
             if let Some(shared) = &limit.value.shared {
-                self.say(shared.place, Wrong::SharedInShared);
+                self.say(shared.place, Wrong::shared_in_shared());
             } else {
                 sound.extend(self.limit(&limit));
             }
         }
-        let uses: Vec<Use> = sound.iter().cloned().map(Use::Own).collect();
-        self.distinct_limits("the list `shared`", &uses);
+        let named = sound.iter().map(|sound: &Sound| (sound.limit.name(), sound.place));
+        self.distinct(named, |name| Wrong::duplicate_limit("the list `shared`", name));
         sound
     }
 
-    fn distinct_policies(&mut self, policies: &[Policy]) {
-        let mut seen: HashMap<&Name, Place> = HashMap::new();
-        for policy in policies {
-            let Some(name) = &policy.name else { continue };
-            if let Some(first) = seen.insert(name, policy.place) {
-                let wrong = Wrong::DuplicatePolicy { name: name.clone() };
-                self.say_of_two(policy.place, (first, "first here"), wrong);
+    /// Reports each name that was there before.
+    fn distinct<'n>(
+        &mut self,
+        names: impl Iterator<Item = (&'n Name, FilePlace)>,
+        twice: impl Fn(&Name) -> Wrong,
+    ) {
+        let mut seen: HashMap<&Name, FilePlace> = HashMap::new();
+        for (name, place) in names {
+            if let Some(first) = seen.insert(name, place) {
+                self.say_of_two(place, (first, "first here"), twice(name));
             }
         }
     }
 
     /// Reports a preset that is used twice, because its limits would count together. The limits of
     /// the second one are not looked at any further.
-    fn distinct_presets(&mut self, policies: &mut [Policy]) {
-        let mut seen: HashMap<Preset, Place> = HashMap::new();
+    fn distinct_presets(&mut self, policies: &mut [CheckedPolicy]) {
+        let mut seen: HashMap<Preset, FilePlace> = HashMap::new();
         for policy in policies {
             let Some(Placed { value: preset, place }) = policy.preset else { continue };
             if let Some(first) = seen.get(&preset) {
-                self.say_of_two(place, (*first, "first here"), Wrong::PresetTwice { preset });
+                self.say_of_two(place, (*first, "first here"), Wrong::preset_twice(preset));
                 policy.limits.retain(|limit| limit.place() != place);
             } else {
                 seen.insert(preset, place);
@@ -84,20 +89,9 @@ impl Check {
         }
     }
 
-    fn distinct_limits(&mut self, owner: &str, limits: &[Use]) {
-        let mut seen: HashMap<&Name, Place> = HashMap::new();
-        for limit in limits {
-            if let Some(first) = seen.insert(limit.name(), limit.place()) {
-                let wrong =
-                    Wrong::DuplicateLimit { owner: owner.into(), name: limit.name().clone() };
-                self.say_of_two(limit.place(), (first, "first here"), wrong);
-            }
-        }
-    }
-
     /// Reports shared limits that are used and not defined, or defined and not used. A shared limit
     /// with something wrong in it has been reported before, and counts as defined and as used.
-    fn known_shared(&mut self, ours: &Ours, policies: &mut [Policy]) {
+    fn known_shared(&mut self, ours: &Ours, policies: &mut [CheckedPolicy]) {
         let list = ours.shared.as_deref().unwrap_or_default();
         let known: HashSet<Name> =
             list.iter().filter_map(|limit| Self::called(&limit.value.0)).collect();
@@ -108,11 +102,7 @@ impl Check {
                 if !is_known {
                     let meant = known.iter().map(Name::as_str).filter(|_| self.suggests());
                     let suggestion = nearest(name.value.as_str(), meant.take(MOST_NAMES));
-                    let wrong = Wrong::UnknownShared {
-                        name: name.value.to_string(),
-                        suggestion: suggestion.map(str::to_owned),
-                    };
-                    self.say(name.place, wrong);
+                    self.say(name.place, Wrong::unknown_shared(&name.value, suggestion));
                 }
                 is_known
             });
@@ -129,7 +119,7 @@ impl Check {
                 && !used.contains(name.as_str())
             {
                 let place = limit.value.0.name.as_ref().map_or(limit.place, |name| name.place);
-                self.say(place, Wrong::UnusedShared { name });
+                self.say(place, Wrong::unused_shared(&name));
             }
         }
     }
@@ -139,71 +129,63 @@ impl Check {
     fn built(
         &mut self,
         shared: &[Sound],
-        mut policies: Vec<Policy>,
+        mut policies: Vec<CheckedPolicy>,
         before: usize,
-    ) -> Option<PolicySetBuilder> {
+    ) -> Option<Built> {
         let told = self.problems.len() > before;
         for _ in 0..ATTEMPTS {
             let builder = shared
                 .iter()
                 .fold(PolicySet::builder(), |builder, sound| builder.shared(sound.limit.clone()));
-            let specs = policies.iter().filter_map(Policy::spec);
+            let specs = policies.iter().filter_map(CheckedPolicy::spec);
             let builder = specs.fold(builder, PolicySetBuilder::policy);
-            let Err(error) = builder.clone().build(None) else {
-                return (self.problems.len() == before).then_some(builder);
+            let error = match builder.clone().build(None) {
+                Ok(set) => return (self.problems.len() == before).then_some((builder, set)),
+                Err(error) => error,
             };
-            let refused = match error {
-                PolicyError::SameKey { ref first, ref second, .. } => {
-                    let (second, first) = (find(&policies, second)?, find(&policies, first));
-                    let other = first.map(|(_, _, place)| (place, "the other limit"));
-                    (second, other, Wrong::SameCounters(error))
+            let of = |policy: &Name, limit: &Name| find(&policies, &format!("{policy}/{limit}"));
+            let at = |found: Option<(usize, usize, FilePlace)>| found.map(|(_, _, place)| place);
+            // The limit that is left out, where what it has to do with is, and what that is.
+            let ((policy, limit, place), other, what, wrong) = match &error {
+                PolicyError::SameKey { first, second, .. } => {
+                    let other = at(find(&policies, first));
+                    let wrong = Wrong::same_counters(&error);
+                    (find(&policies, second)?, other, "the other limit", wrong)
                 }
                 PolicyError::NotAboveCap { policy, limit, protects, admits, least, cap } => {
-                    let found = find(&policies, &format!("{policy}/{limit}"))?;
-                    let at_protects = policies[found.0].at_protects;
-                    let other = at_protects.map(|place| (place, "what it guards"));
-                    (found, other, Wrong::NotAboveCap { limit, protects, admits, least, cap })
+                    let found = of(policy, limit)?;
+                    let wrong = Wrong::not_above_cap(limit, *protects, *admits, *least, cap);
+                    (found, policies[found.0].at_protects, "what it guards", wrong)
                 }
-                PolicyError::OtherOutcomes { ref policy, ref first, ref second } => {
-                    of_two(&policies, policy, (second, first, "the other limit"), error.clone())?
+                PolicyError::OtherOutcomes { policy, first, second } => {
+                    let other = at(of(policy, first));
+                    (of(policy, second)?, other, "the other limit", Wrong::mixed_outcomes(&error))
                 }
-                PolicyError::SettlesBesideOutcomes { ref policy, ref limit, ref counting } => {
-                    of_two(&policies, policy, (counting, limit, "settles"), error.clone())?
+                PolicyError::SettlesBesideOutcomes { policy, limit, counting } => {
+                    let other = at(of(policy, limit));
+                    (of(policy, counting)?, other, "settles", Wrong::mixed_outcomes(&error))
                 }
-                PolicyError::RefusalsAsOutcomes { ref policy, ref counting, ref limit } => {
-                    of_two(&policies, policy, (counting, limit, "refuses too"), error.clone())?
+                PolicyError::RefusalsAsOutcomes { policy, counting, limit } => {
+                    let other = at(of(policy, limit));
+                    (of(policy, counting)?, other, "refuses too", Wrong::mixed_outcomes(&error))
                 }
                 error => {
                     if !told {
-                        self.say(Place::default(), Wrong::SameCounters(error));
+                        self.say(FilePlace::default(), Wrong::same_counters(error));
                     }
                     return None;
                 }
             };
-            let ((policy, limit, place), other, wrong) = refused;
             policies[policy].limits.remove(limit);
-            self.note(place, other, wrong);
+            self.note(place, other.map(|place| (place, what)), wrong);
         }
         None
     }
 }
 
-/// The refusal of two limits of one policy that cannot stand side by side because of outcomes: the
-/// limit that is left out, where the other one is, and what that one does.
-fn of_two(
-    policies: &[Policy],
-    policy: &Name,
-    (one, other, what): (&Name, &Name, &'static str),
-    error: PolicyError,
-) -> Option<Refused> {
-    let found = find(policies, &format!("{policy}/{one}"))?;
-    let other = find(policies, &format!("{policy}/{other}")).map(|(_, _, place)| (place, what));
-    Some((found, other, Wrong::MixedOutcomes(error)))
-}
-
 /// The limit that the core calls `policy/limit`: the index of its policy, its index there, and its
 /// place in the file.
-fn find(policies: &[Policy], owner: &str) -> Option<(usize, usize, Place)> {
+fn find(policies: &[CheckedPolicy], owner: &str) -> Option<(usize, usize, FilePlace)> {
     let (policy_name, name) = owner.split_once('/')?;
     let policy = policies
         .iter()

@@ -1,59 +1,44 @@
 //! The shapes: which of them is written, its numbers completed with those of its limit, and what
 //! they mean. The rest of the checks hardly tells one shape from another.
 
-use tidegate_core::{Bucket, Counts, Period, Quota, Rate, Shape, ShapeError, Span, Window};
+use tidegate_core::{Bucket, Counts, Period, Quota, Rate, Shape, Span, Window};
 
 use super::Check;
-use crate::file::place::{Place, Placed};
-use crate::file::units;
+use crate::file::place::{FilePlace, Placed};
+use crate::file::rate;
 use crate::file::written::attempts::{AttemptsNumbers, ThresholdNumbers};
-use crate::file::written::limit::{
-    self as written, Elsewhere, Limit, Override, Partly, QuotaNumbers, WindowNumbers,
-};
+use crate::file::written::limit::{self as written, QuotaNumbers, WindowNumbers};
 use crate::file::written::scalar::RateText;
 use crate::file::wrong::Wrong;
-use crate::file::yaml::short;
 
 /// The numbers of a shape as they are written, whichever shape it is.
-#[derive(Clone, Copy)]
-pub(super) enum Numbers<'w> {
-    Bucket(&'w Placed<written::Bucket>),
-    Window(&'w Placed<WindowNumbers>),
-    Quota(&'w Placed<QuotaNumbers>),
-    Attempts(&'w Placed<AttemptsNumbers>),
+#[derive(Clone)]
+pub(super) enum Numbers {
+    Bucket(written::WrittenBucket),
+    Window(WindowNumbers),
+    Quota(QuotaNumbers),
+    Attempts(AttemptsNumbers),
 }
 
-/// Some numbers as they are given, perhaps of several shapes or of none.
-pub(super) struct Given {
-    bucket: Option<Placed<written::Bucket>>,
-    window: Option<Placed<WindowNumbers>>,
-    quota: Option<Placed<QuotaNumbers>>,
-    attempts: Option<Placed<AttemptsNumbers>>,
+/// The numbers that a limit, an override or an environment gives, of each shape that it names.
+macro_rules! numbers_of {
+    ($given:expr) => {
+        [
+            $given.bucket.clone().map(|at| at.map(Numbers::Bucket)),
+            $given.window.clone().map(|at| at.map(Numbers::Window)),
+            $given.quota.clone().map(|at| at.map(Numbers::Quota)),
+            $given.attempts.clone().map(|at| at.map(Numbers::Attempts)),
+        ]
+        .into_iter()
+        .flatten()
+    };
 }
-
-/// The numbers of an override or an environment, completed with those of its limit.
-pub(super) enum Filled {
-    Bucket(Placed<written::Bucket>),
-    Window(Placed<WindowNumbers>),
-    Quota(Placed<QuotaNumbers>),
-    Attempts(Placed<AttemptsNumbers>),
-}
+pub(super) use numbers_of;
 
 // === impl Numbers ===
 
-impl<'w> Numbers<'w> {
-    /// The numbers that a limit gives: those of one shape, if it is in order.
-    pub(super) fn of(limit: &'w Limit) -> Vec<Self> {
-        let given = [
-            limit.bucket.as_ref().map(Self::Bucket),
-            limit.window.as_ref().map(Self::Window),
-            limit.quota.as_ref().map(Self::Quota),
-            limit.attempts.as_ref().map(Self::Attempts),
-        ];
-        given.into_iter().flatten().collect()
-    }
-
-    pub(super) const fn kind(self) -> &'static str {
+impl Numbers {
+    pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::Bucket(_) => "bucket",
             Self::Window(_) => "window",
@@ -62,171 +47,82 @@ impl<'w> Numbers<'w> {
         }
     }
 
-    pub(super) const fn place(self) -> Place {
-        match self {
-            Self::Bucket(bucket) => bucket.place,
-            Self::Window(window) => window.place,
-            Self::Quota(quota) => quota.place,
-            Self::Attempts(attempts) => attempts.place,
-        }
-    }
-
     /// Where the number is written that says how much fits at once.
-    pub(super) fn at_capacity(self) -> Place {
+    pub(super) fn at_capacity(&self) -> Option<FilePlace> {
         let number = match self {
-            Self::Bucket(bucket) => bucket.value.burst.as_ref(),
-            Self::Window(window) => window.value.count.as_ref(),
-            Self::Quota(quota) => quota.value.count.as_ref(),
-            Self::Attempts(attempts) => attempts.value.block_at(),
+            Self::Bucket(bucket) => bucket.burst.as_ref(),
+            Self::Window(window) => window.count.as_ref(),
+            Self::Quota(quota) => quota.count.as_ref(),
+            Self::Attempts(attempts) => attempts.block_at(),
         };
-        number.map_or_else(|| self.place(), |number| number.place)
-    }
-}
-
-// === impl Given ===
-
-impl Given {
-    pub(super) fn of_override(rule: &Override) -> Self {
-        Self {
-            bucket: rule.bucket.as_ref().map(whole),
-            window: rule.window.as_ref().map(whole),
-            quota: rule.quota.as_ref().map(whole),
-            attempts: rule.attempts.as_ref().map(whole),
-        }
+        number.map(|number| number.place)
     }
 
-    pub(super) fn elsewhere(there: &Elsewhere) -> Self {
-        Self {
-            bucket: there.bucket.as_ref().map(whole),
-            window: there.window.as_ref().map(whole),
-            quota: there.quota.as_ref().map(whole),
-            attempts: there.attempts.as_ref().map(whole),
-        }
-    }
-
-    pub(super) fn numbers(&self) -> Vec<Numbers<'_>> {
-        let given = [
-            self.bucket.as_ref().map(Numbers::Bucket),
-            self.window.as_ref().map(Numbers::Window),
-            self.quota.as_ref().map(Numbers::Quota),
-            self.attempts.as_ref().map(Numbers::Attempts),
-        ];
-        given.into_iter().flatten().collect()
-    }
-}
-
-fn whole<T: Clone>(partly: &Placed<Partly<T>>) -> Placed<T> {
-    Placed { value: partly.value.0.clone(), place: partly.place }
-}
-
-// === impl Filled ===
-
-impl Filled {
-    pub(super) const fn numbers(&self) -> Numbers<'_> {
+    /// Whether no number is given at all.
+    pub(super) fn is_blank(&self) -> bool {
         match self {
-            Self::Bucket(bucket) => Numbers::Bucket(bucket),
-            Self::Window(window) => Numbers::Window(window),
-            Self::Quota(quota) => Numbers::Quota(quota),
-            Self::Attempts(attempts) => Numbers::Attempts(attempts),
+            Self::Bucket(given) => *given == written::WrittenBucket::default(),
+            Self::Window(given) => *given == WindowNumbers::default(),
+            Self::Quota(given) => *given == QuotaNumbers::default(),
+            Self::Attempts(given) => {
+                let mut windows = [&given.temp, &given.long].into_iter().flatten();
+                !given.climbs() && windows.all(|at| at.value == ThresholdNumbers::default())
+            }
         }
     }
-}
 
-/// Whether no number is given at all.
-pub(super) fn is_blank(numbers: Numbers<'_>) -> bool {
-    match numbers {
-        Numbers::Bucket(given) => given.value.rate.is_none() && given.value.burst.is_none(),
-        Numbers::Window(given) => {
-            let given = &given.value;
-            given.count.is_none()
-                && given.per.is_none()
-                && given.counts.is_none()
-                && given.backoff.is_none()
-        }
-        Numbers::Quota(given) => {
-            let given = &given.value;
-            given.count.is_none()
-                && given.per.is_none()
-                && given.zone.is_none()
-                && given.billing_day.is_none()
-                && given.starts.is_none()
-                && given.counts.is_none()
-                && given.backoff.is_none()
-        }
-        Numbers::Attempts(given) => {
-            let AttemptsNumbers { temp, long, .. } = &given.value;
-            let blank = |at: &Option<Placed<ThresholdNumbers>>| {
-                at.as_ref().is_none_or(|at| {
-                    let at = &at.value;
-                    at.block_at.is_none() && at.per.is_none() && at.block.is_none()
-                })
-            };
-            !given.value.climbs() && blank(temp) && blank(long)
-        }
+    /// These numbers, completed with the usual ones of their limit; `None` if they are of different
+    /// shapes. A period and its fields are taken together from one of the two, and so are the way of
+    /// counting and its backoff, and the manner of blocks.
+    pub(super) fn filled(self, usual: &Self) -> Option<Self> {
+        Some(match (self, usual) {
+            (Self::Bucket(mut given), Self::Bucket(usual)) => {
+                fill(&mut given.rate, &usual.rate);
+                fill(&mut given.burst, &usual.burst);
+                Self::Bucket(given)
+            }
+            (Self::Window(mut given), Self::Window(usual)) => {
+                fill(&mut given.count, &usual.count);
+                fill(&mut given.per, &usual.per);
+                if given.counts.is_none() {
+                    fill(&mut given.backoff, &usual.backoff);
+                }
+                fill(&mut given.counts, &usual.counts);
+                Self::Window(given)
+            }
+            (Self::Quota(mut given), Self::Quota(usual)) => {
+                fill(&mut given.count, &usual.count);
+                if given.per.is_none() {
+                    fill(&mut given.zone, &usual.zone);
+                    fill(&mut given.billing_day, &usual.billing_day);
+                    fill(&mut given.starts, &usual.starts);
+                }
+                fill(&mut given.per, &usual.per);
+                if given.counts.is_none() {
+                    fill(&mut given.backoff, &usual.backoff);
+                }
+                fill(&mut given.counts, &usual.counts);
+                Self::Quota(given)
+            }
+            (Self::Attempts(mut given), Self::Attempts(usual)) => {
+                if given.has_windows() {
+                    fill_threshold(&mut given.temp, &usual.temp);
+                    fill_threshold(&mut given.long, &usual.long);
+                } else {
+                    fill(&mut given.block_at, &usual.block_at);
+                    fill(&mut given.per, &usual.per);
+                    fill(&mut given.ladder, &usual.ladder);
+                }
+                Self::Attempts(given)
+            }
+            _ => return None,
+        })
     }
-}
-
-/// The given numbers, completed with the usual ones of their limit; `None` if they are of different
-/// shapes. A period and its fields are taken together from one of the two, and so are the way of
-/// counting and its backoff, and the manner of blocks.
-pub(super) fn filled(given: Numbers<'_>, usual: Numbers<'_>) -> Option<Filled> {
-    Some(match (given, usual) {
-        (Numbers::Bucket(given), Numbers::Bucket(usual)) => {
-            let mut bucket = given.clone();
-            fill(&mut bucket.value.rate, &usual.value.rate);
-            fill(&mut bucket.value.burst, &usual.value.burst);
-            Filled::Bucket(bucket)
-        }
-        (Numbers::Window(given), Numbers::Window(usual)) => {
-            let mut window = given.clone();
-            let (numbers, usual) = (&mut window.value, &usual.value);
-            fill(&mut numbers.count, &usual.count);
-            fill(&mut numbers.per, &usual.per);
-            if numbers.counts.is_none() {
-                fill(&mut numbers.backoff, &usual.backoff);
-            }
-            fill(&mut numbers.counts, &usual.counts);
-            Filled::Window(window)
-        }
-        (Numbers::Quota(given), Numbers::Quota(usual)) => {
-            let mut quota = given.clone();
-            let (numbers, usual) = (&mut quota.value, &usual.value);
-            fill(&mut numbers.count, &usual.count);
-            if numbers.per.is_none() {
-                fill(&mut numbers.zone, &usual.zone);
-                fill(&mut numbers.billing_day, &usual.billing_day);
-                fill(&mut numbers.starts, &usual.starts);
-            }
-            fill(&mut numbers.per, &usual.per);
-            if numbers.counts.is_none() {
-                fill(&mut numbers.backoff, &usual.backoff);
-            }
-            fill(&mut numbers.counts, &usual.counts);
-            Filled::Quota(quota)
-        }
-        (Numbers::Attempts(given), Numbers::Attempts(usual)) => {
-            let mut attempts = given.clone();
-            fill_attempts(&mut attempts.value, &usual.value);
-            Filled::Attempts(attempts)
-        }
-        _ => return None,
-    })
 }
 
 fn fill<T: Clone>(given: &mut Option<T>, usual: &Option<T>) {
     if given.is_none() {
         given.clone_from(usual);
-    }
-}
-
-fn fill_attempts(given: &mut AttemptsNumbers, usual: &AttemptsNumbers) {
-    if given.has_windows() {
-        fill_threshold(&mut given.temp, &usual.temp);
-        fill_threshold(&mut given.long, &usual.long);
-    } else {
-        fill(&mut given.block_at, &usual.block_at);
-        fill(&mut given.per, &usual.per);
-        fill(&mut given.ladder, &usual.ladder);
     }
 }
 
@@ -246,16 +142,17 @@ fn fill_threshold(
 
 impl Check {
     /// The shape of these numbers; whether distinct values are counted matters for attempts only.
-    pub(super) fn shape(&mut self, numbers: Numbers<'_>, is_distinct: bool) -> Option<Shape> {
-        match numbers {
-            Numbers::Bucket(bucket) => self.bucket(&bucket.value, bucket.place),
-            Numbers::Window(window) => self.window(&window.value, window.place),
-            Numbers::Quota(quota) => self.quota(&quota.value, quota.place),
-            Numbers::Attempts(attempts) => self.attempts(attempts, is_distinct),
+    pub(super) fn shape(&mut self, numbers: &Placed<Numbers>, is_distinct: bool) -> Option<Shape> {
+        let place = numbers.place;
+        match &numbers.value {
+            Numbers::Bucket(bucket) => self.bucket(bucket, place),
+            Numbers::Window(window) => self.window(window, place),
+            Numbers::Quota(quota) => self.quota(quota, place),
+            Numbers::Attempts(attempts) => self.attempts(attempts, place, is_distinct),
         }
     }
 
-    fn bucket(&mut self, bucket: &written::Bucket, place: Place) -> Option<Shape> {
+    fn bucket(&mut self, bucket: &written::WrittenBucket, place: FilePlace) -> Option<Shape> {
         let owner = ("a bucket", place);
         let rate = self.required(bucket.rate.as_ref(), owner, "rate", "rate: 10/s");
         let burst = self.required(bucket.burst.as_ref(), owner, "burst", "burst: 20");
@@ -263,28 +160,19 @@ impl Check {
         let number = burst.and_then(|burst| self.number(burst, "burst"))?;
         // Without a rate, the burst is still checked.
         let usual = Rate::per_second(1).ok()?;
-        match Bucket::try_new(rate.unwrap_or(usual), number) {
-            Ok(bucket) => rate.map(|_| Shape::Bucket(bucket)),
-            Err(error) => {
-                self.say(burst?.place, error);
-                None
-            }
-        }
+        let made = Bucket::try_new(rate.unwrap_or(usual), number);
+        let bucket = self.right(burst?.place, made)?;
+        rate.map(|_| Shape::Bucket(bucket))
     }
 
     fn rate(&mut self, rate: &Placed<RateText>) -> Option<Rate> {
         let text = &rate.value.0;
-        let (tokens, per) = match units::rate(text) {
-            Ok(rate) => rate,
-            Err(advice) => {
-                self.say(rate.place, Wrong::BadRate { text: short(text), advice });
-                return None;
-            }
-        };
+        let parsed = rate::parse(text).map_err(|advice| Wrong::bad_rate(text, &advice));
+        let (tokens, per) = self.right(rate.place, parsed)?;
         self.right(rate.place, Rate::try_new(tokens, per))
     }
 
-    fn window(&mut self, window: &WindowNumbers, place: Place) -> Option<Shape> {
+    fn window(&mut self, window: &WindowNumbers, place: FilePlace) -> Option<Shape> {
         let owner = ("a window", place);
         let count = self.required(window.count.as_ref(), owner, "count", "count: 100");
         let per = self.required(window.per.as_ref(), owner, "per", "per: 10min");
@@ -302,7 +190,7 @@ impl Check {
         self.right(place, window).map(Shape::Window)
     }
 
-    fn quota(&mut self, quota: &QuotaNumbers, place: Place) -> Option<Shape> {
+    fn quota(&mut self, quota: &QuotaNumbers, place: FilePlace) -> Option<Shape> {
         let owner = ("a quota", place);
         let count = self.required(quota.count.as_ref(), owner, "count", "count: 1000");
         let per = self.required(quota.per.as_ref(), owner, "per", "per: day");
@@ -318,10 +206,5 @@ impl Check {
         });
         let quota = Quota::try_new(count?.count(), period?.period().clone(), counts?);
         self.right(place, quota).map(Shape::Quota)
-    }
-
-    /// The result, or `None` after its error has been reported.
-    fn right<T>(&mut self, place: Place, made: Result<T, ShapeError>) -> Option<T> {
-        made.map_err(|error| self.say(place, error)).ok()
     }
 }

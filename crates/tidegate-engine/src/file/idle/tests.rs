@@ -28,8 +28,8 @@ fn limit(name: &str, scope: Scope, shape: &Shape) -> Limit {
 fn is_idle(idle: &Limit, other: &Limit) -> bool {
     let shapes = |limit: &Limit| vec![limit.shape().clone()];
     let (b, a) = (shapes(idle), shapes(other));
-    let idle = Ruled { limit: idle, shapes: &b };
-    is_idle_beside(idle, Ruled { limit: other, shapes: &a }, Scope::GLOBAL)
+    let idle = RuledLimit { limit: idle, shapes: &b };
+    is_idle_beside(idle, RuledLimit { limit: other, shapes: &a }, Scope::GLOBAL)
 }
 
 /// Whether the second limit ever refuses what the first does not, in a policy with both.

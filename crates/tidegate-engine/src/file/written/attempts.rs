@@ -2,24 +2,23 @@
 //! ladder.
 
 use core::fmt;
-use std::borrow::Cow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use tidegate_core::{Level, MAX_BLOCK_AT};
 
 use super::present;
-use super::scalar::{DurationText, Number};
-use super::schemas::one_manner;
-use super::word::{AllLevels, Word};
+use super::scalar::{DurationText, WrittenNumber};
+use super::schemas::{inlined, one_manner};
+use super::word::Word;
 use crate::file::place::Placed;
 
 /// A count of tries, and a block when there are too many. Either `temp`, and `long` if wanted:
 /// every try counts, and blocks have a fixed length. Or `block_at`, `per` and `ladder`: tries that
 /// are refused leave no trace, and blocks that come often grow longer.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Attempts", transform = one_manner)]
 pub(in crate::file) struct AttemptsNumbers {
@@ -32,7 +31,7 @@ pub(in crate::file) struct AttemptsNumbers {
     /// The attempt that is refused and begins a block: 5 lets 4 pass.
     #[serde(default, deserialize_with = "present")]
     #[schemars(range(min = 2, max = MAX_BLOCK_AT))]
-    pub(in crate::file) block_at: Option<Placed<Number>>,
+    pub(in crate::file) block_at: Option<Placed<WrittenNumber>>,
     /// The length of the window.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) per: Option<Placed<DurationText>>,
@@ -43,13 +42,13 @@ pub(in crate::file) struct AttemptsNumbers {
 }
 
 /// When attempts become too many, and for how long that blocks.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Threshold", extend("minProperties" = 1))]
 pub(in crate::file) struct ThresholdNumbers {
     /// The attempt that is refused and begins the block: 5 lets 4 pass.
     #[schemars(range(min = 2, max = MAX_BLOCK_AT))]
-    pub(in crate::file) block_at: Option<Placed<Number>>,
+    pub(in crate::file) block_at: Option<Placed<WrittenNumber>>,
     /// The length of the window.
     pub(in crate::file) per: Option<Placed<DurationText>>,
     /// How long the block lasts.
@@ -57,16 +56,16 @@ pub(in crate::file) struct ThresholdNumbers {
 }
 
 /// The levels of a ladder.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::file) enum LadderText {
-    /// The word `all`.
-    All(Word<AllLevels>),
+    /// A word, which has to be `all`.
+    Word(String),
     /// The levels from one to another.
     Some(Levels),
 }
 
 /// The level at which blocks begin, and the level they rise to.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::file) struct Levels {
     /// The level of the first block; `L1` unless given.
@@ -90,20 +89,10 @@ impl<'de> Deserialize<'de> for LadderText {
     }
 }
 
-impl JsonSchema for LadderText {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Ladder".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let all = Word::<AllLevels>::json_schema(generator);
-        json_schema!({ "anyOf": [all, generator.subschema_for::<Levels>()] })
-    }
-}
+inlined!(LadderText, "Ladder", |generator| {
+    let all = json_schema!({ "const": "all", "description": "All six levels, L1 to L6." });
+    json_schema!({ "anyOf": [{ "oneOf": [all] }, generator.subschema_for::<Levels>()] })
+});
 
 impl<'de> Visitor<'de> for LadderVisitor {
     type Value = LadderText;
@@ -113,7 +102,7 @@ impl<'de> Visitor<'de> for LadderVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<LadderText, E> {
-        Ok(LadderText::All(text.to_owned().into()))
+        Ok(LadderText::Word(text.to_owned()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LadderText, A::Error> {
@@ -125,7 +114,7 @@ impl<'de> Visitor<'de> for LadderVisitor {
 
 impl AttemptsNumbers {
     /// The number that says how many attempts pass, and where it stands.
-    pub(in crate::file) fn block_at(&self) -> Option<&Placed<Number>> {
+    pub(in crate::file) fn block_at(&self) -> Option<&Placed<WrittenNumber>> {
         let of_temp = || self.temp.as_ref().and_then(|temp| temp.value.block_at.as_ref());
         self.block_at.as_ref().or_else(of_temp)
     }

@@ -1,19 +1,20 @@
 //! Limits and overrides as they are written.
 
 use core::fmt;
+use core::marker::PhantomData;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::MapAccessDeserializer;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use tidegate_core::{Dimension, Quota, Stage, Window};
 
 use super::attempts::AttemptsNumbers;
-use super::elsewhere::In;
 use super::present;
-use super::scalar::{DurationText, NameText, Number, PeriodText, RateText};
-use super::schemas::{exactly_one_shape, limit_in_policy};
+use super::scalar::{DurationText, NameText, PeriodText, RateText, WrittenNumber};
+use super::schemas::{exactly_one_shape, inlined, limit_in_policy};
 use super::word::{Counted, CountedBy, Only, Starts, Word, Words};
 use crate::file::place::Placed;
 
@@ -22,16 +23,16 @@ use crate::file::place::Placed;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = limit_in_policy)]
-pub(in crate::file) struct Limit {
+pub(in crate::file) struct WrittenLimit {
     /// The name of a limit of the list `shared`. Nothing else stands beside it.
     pub(in crate::file) shared: Option<Placed<NameText>>,
     /// The name of the limit in answers and metrics; unique within its policy.
     pub(in crate::file) name: Option<Placed<NameText>>,
     /// What the limit counts by: a dimension, a list of them, or `global`. It applies to requests
     /// of which all of these are known.
-    pub(in crate::file) by: Option<Placed<By>>,
+    pub(in crate::file) by: Option<Placed<WrittenScope>>,
     /// A smooth rate with a burst.
-    pub(in crate::file) bucket: Option<Placed<Bucket>>,
+    pub(in crate::file) bucket: Option<Placed<WrittenBucket>>,
     /// A count in any span of a given length.
     pub(in crate::file) window: Option<Placed<WindowNumbers>>,
     /// A budget per period.
@@ -56,11 +57,11 @@ pub(in crate::file) struct Limit {
     /// when it begins, and given back if its answer has none of these codes.
     #[serde(default, deserialize_with = "present")]
     #[schemars(length(min = 1), inner(range(min = 100, max = 599)))]
-    pub(in crate::file) outcome: Option<Placed<Vec<Placed<Number>>>>,
+    pub(in crate::file) outcome: Option<Placed<Vec<Placed<WrittenNumber>>>>,
     /// What a request takes: units for each unit of its weight, or for each request; 1 unless
     /// given.
     #[serde(default, deserialize_with = "present")]
-    pub(in crate::file) cost: Option<Placed<Cost>>,
+    pub(in crate::file) cost: Option<Placed<WrittenCost>>,
     /// When the limit is asked; `action` unless given.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) stage: Option<Placed<Word<Stage>>>,
@@ -81,7 +82,7 @@ pub(in crate::file) struct Limit {
     /// Other numbers for some requests: exact values are tried first, then patterns in the order of
     /// the list.
     #[serde(default, deserialize_with = "present")]
-    pub(in crate::file) overrides: Option<Placed<Vec<Placed<Override>>>>,
+    pub(in crate::file) overrides: Option<Placed<Vec<Placed<WrittenOverride>>>>,
 }
 
 /// Other numbers for the requests that it matches, in the shape of its limit. What is left out is
@@ -89,47 +90,49 @@ pub(in crate::file) struct Limit {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = exactly_one_shape)]
-pub(in crate::file) struct Override {
+pub(in crate::file) struct WrittenOverride {
     /// The requests that the override is for: one dimension of the limit, or `plan`, and its value.
     /// A `*` in the value stands for any text.
     #[serde(rename = "match")]
     #[schemars(required)]
     pub(in crate::file) matches: Option<Placed<Match>>,
     /// The numbers, if the limit is a bucket.
-    pub(in crate::file) bucket: Option<Placed<Partly<Bucket>>>,
+    #[schemars(with = "Option<Partly<WrittenBucket>>")]
+    pub(in crate::file) bucket: Option<Placed<WrittenBucket>>,
     /// The numbers, if the limit is a window.
-    pub(in crate::file) window: Option<Placed<Partly<WindowNumbers>>>,
+    #[schemars(with = "Option<Partly<WindowNumbers>>")]
+    pub(in crate::file) window: Option<Placed<WindowNumbers>>,
     /// The numbers, if the limit is a quota.
-    pub(in crate::file) quota: Option<Placed<Partly<QuotaNumbers>>>,
+    #[schemars(with = "Option<Partly<QuotaNumbers>>")]
+    pub(in crate::file) quota: Option<Placed<QuotaNumbers>>,
     /// The numbers, if the limit counts attempts.
-    pub(in crate::file) attempts: Option<Placed<Partly<AttemptsNumbers>>>,
+    #[schemars(with = "Option<Partly<AttemptsNumbers>>")]
+    pub(in crate::file) attempts: Option<Placed<AttemptsNumbers>>,
 }
 
-/// Some of the numbers of a shape: at least one.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(transparent)]
-pub(in crate::file) struct Partly<T>(pub(in crate::file) T);
+/// Stands in a schema for some of the numbers of a shape: at least one.
+struct Partly<T>(PhantomData<T>);
 
 /// A smooth rate, and how much of it may come at once.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::file) struct Bucket {
+pub(in crate::file) struct WrittenBucket {
     /// How fast it refills: `10/s`, `600/min`, `100/10s`.
     #[schemars(required)]
     pub(in crate::file) rate: Option<Placed<RateText>>,
     /// How much may come at once.
     #[schemars(required)]
-    pub(in crate::file) burst: Option<Placed<Number>>,
+    pub(in crate::file) burst: Option<Placed<WrittenNumber>>,
 }
 
 /// At most a count of units in any span of a given length.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Window")]
 pub(in crate::file) struct WindowNumbers {
     /// The most units in any such span.
     #[schemars(required, range(min = 1, max = Window::MAX_COUNT))]
-    pub(in crate::file) count: Option<Placed<Number>>,
+    pub(in crate::file) count: Option<Placed<WrittenNumber>>,
     /// The length of the span.
     #[schemars(required)]
     pub(in crate::file) per: Option<Placed<DurationText>>,
@@ -138,17 +141,17 @@ pub(in crate::file) struct WindowNumbers {
     pub(in crate::file) counts: Option<Placed<Word<Counted>>>,
     /// The delay after attempts over the count; for `counts: attempts`.
     #[serde(default, deserialize_with = "present")]
-    pub(in crate::file) backoff: Option<Placed<Backoff>>,
+    pub(in crate::file) backoff: Option<Placed<WrittenBackoff>>,
 }
 
 /// A budget of units for each period.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Quota")]
 pub(in crate::file) struct QuotaNumbers {
     /// The most units in a period.
     #[schemars(required, range(min = 1, max = Quota::MAX_COUNT))]
-    pub(in crate::file) count: Option<Placed<Number>>,
+    pub(in crate::file) count: Option<Placed<WrittenNumber>>,
     /// `hour`, `day`, `week` or `month` of a calendar, or a duration.
     #[schemars(required)]
     pub(in crate::file) per: Option<Placed<PeriodText>>,
@@ -158,7 +161,7 @@ pub(in crate::file) struct QuotaNumbers {
     /// The day on which months start, 1 unless given. A month that lacks it starts on its last day.
     #[serde(default, deserialize_with = "present")]
     #[schemars(range(min = 1, max = 31))]
-    pub(in crate::file) billing_day: Option<Placed<Number>>,
+    pub(in crate::file) billing_day: Option<Placed<WrittenNumber>>,
     /// When a period of a fixed length starts; `epoch` unless given.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) starts: Option<Placed<Word<Starts>>>,
@@ -167,18 +170,18 @@ pub(in crate::file) struct QuotaNumbers {
     pub(in crate::file) counts: Option<Placed<Word<Counted>>>,
     /// The delay after attempts over the count; for `counts: attempts`.
     #[serde(default, deserialize_with = "present")]
-    pub(in crate::file) backoff: Option<Placed<Backoff>>,
+    pub(in crate::file) backoff: Option<Placed<WrittenBackoff>>,
 }
 
 /// A delay that grows with every attempt over the count.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::file) struct Backoff {
+pub(in crate::file) struct WrittenBackoff {
     /// The delay after the first attempt too many.
     #[schemars(required)]
     pub(in crate::file) base: Option<Placed<DurationText>>,
     /// How many times as long each further delay is; 2 unless given.
-    pub(in crate::file) factor: Option<Placed<Number>>,
+    pub(in crate::file) factor: Option<Placed<WrittenNumber>>,
     /// The longest delay.
     #[schemars(required)]
     pub(in crate::file) cap: Option<Placed<DurationText>>,
@@ -186,7 +189,7 @@ pub(in crate::file) struct Backoff {
 
 /// What a limit counts by.
 #[derive(Clone, Debug)]
-pub(in crate::file) enum By {
+pub(in crate::file) enum WrittenScope {
     /// One word.
     One(String),
     /// A list of words.
@@ -195,22 +198,22 @@ pub(in crate::file) enum By {
 
 /// What a request takes.
 #[derive(Clone, Debug)]
-pub(in crate::file) enum Cost {
+pub(in crate::file) enum WrittenCost {
     /// Units for each unit of its weight.
-    Plain(Number),
+    Plain(WrittenNumber),
     /// A rule: per request, or per unit of weight.
-    Rule(CostRule),
+    Rule(WrittenCostRule),
 }
 
 /// What a request takes, either for each request or for each unit of its weight.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
-pub(in crate::file) struct CostRule {
+pub(in crate::file) struct WrittenCostRule {
     /// Units for each request, whatever it weighs.
-    pub(in crate::file) per_request: Option<Placed<Number>>,
+    pub(in crate::file) per_request: Option<Placed<WrittenNumber>>,
     /// Units for each unit of the request's weight.
-    pub(in crate::file) per_unit: Option<Placed<Number>>,
+    pub(in crate::file) per_unit: Option<Placed<WrittenNumber>>,
 }
 
 /// The numbers of one environment, in the shape of their limit. What is left out is as the limit says.
@@ -219,22 +222,31 @@ pub(in crate::file) struct CostRule {
 #[schemars(transform = exactly_one_shape)]
 pub(in crate::file) struct Elsewhere {
     /// The numbers, if the limit is a bucket.
-    pub(in crate::file) bucket: Option<Placed<Partly<Bucket>>>,
+    #[schemars(with = "Option<Partly<WrittenBucket>>")]
+    pub(in crate::file) bucket: Option<Placed<WrittenBucket>>,
     /// The numbers, if the limit is a window.
-    pub(in crate::file) window: Option<Placed<Partly<WindowNumbers>>>,
+    #[schemars(with = "Option<Partly<WindowNumbers>>")]
+    pub(in crate::file) window: Option<Placed<WindowNumbers>>,
     /// The numbers, if the limit is a quota.
-    pub(in crate::file) quota: Option<Placed<Partly<QuotaNumbers>>>,
+    #[schemars(with = "Option<Partly<QuotaNumbers>>")]
+    pub(in crate::file) quota: Option<Placed<QuotaNumbers>>,
     /// The numbers, if the limit counts attempts.
-    pub(in crate::file) attempts: Option<Placed<Partly<AttemptsNumbers>>>,
+    #[schemars(with = "Option<Partly<AttemptsNumbers>>")]
+    pub(in crate::file) attempts: Option<Placed<AttemptsNumbers>>,
 }
 
+/// Environments, each with the numbers that hold there.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub(in crate::file) struct In(pub(in crate::file) BTreeMap<Placed<String>, Placed<Elsewhere>>);
+
 /// Dimensions and their values. Only one pair is accepted.
-#[derive(Clone, Debug)]
-pub(in crate::file) struct Match(pub(in crate::file) Vec<(Placed<String>, Placed<String>)>);
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub(in crate::file) struct Match(pub(in crate::file) BTreeMap<Placed<String>, Placed<String>>);
 
 struct ByVisitor;
 struct CostVisitor;
-struct MatchVisitor;
 
 // === impl Partly ===
 
@@ -252,147 +264,102 @@ impl<T: JsonSchema> JsonSchema for Partly<T> {
     }
 }
 
-// === impl By ===
+// === impl WrittenScope ===
 
-impl<'de> Deserialize<'de> for By {
+impl<'de> Deserialize<'de> for WrittenScope {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ByVisitor)
     }
 }
 
-impl JsonSchema for By {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "By".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let one = Word::<CountedBy>::json_schema(generator);
-        let dimensions = CountedBy::ALL.iter().map(|(word, ..)| *word);
-        let listed: Vec<&str> = dimensions.filter(|word| *word != "global").collect();
-        let list = json_schema!({
-            "type": "array", "items": { "enum": listed }, "minItems": 1, "uniqueItems": true,
-        });
-        json_schema!({ "anyOf": [one, list] })
-    }
-}
+inlined!(WrittenScope, "By", |generator| {
+    let one = Word::<CountedBy>::json_schema(generator);
+    let dimensions = CountedBy::all().into_iter().map(|(word, ..)| word);
+    let listed: Vec<&str> = dimensions.filter(|word| *word != "global").collect();
+    let list = json_schema!({
+        "type": "array", "items": { "enum": listed }, "minItems": 1, "uniqueItems": true,
+    });
+    json_schema!({ "anyOf": [one, list] })
+});
 
 impl<'de> Visitor<'de> for ByVisitor {
-    type Value = By;
+    type Value = WrittenScope;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a dimension, a list of dimensions, or `global`")
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<By, E> {
-        Ok(By::One(text.to_owned()))
+    fn visit_str<E: Error>(self, text: &str) -> Result<WrittenScope, E> {
+        Ok(WrittenScope::One(text.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<By, A::Error> {
-        let mut many = Vec::new();
-        while let Some(one) = list.next_element()? {
-            many.push(one);
-        }
-        Ok(By::Many(many))
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<WrittenScope, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(WrittenScope::Many)
     }
 }
 
-// === impl Cost ===
+// === impl WrittenCost ===
 
-impl<'de> Deserialize<'de> for Cost {
+impl<'de> Deserialize<'de> for WrittenCost {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(CostVisitor)
     }
 }
 
-impl JsonSchema for Cost {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Cost".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let plain = Number::json_schema(generator);
-        json_schema!({ "anyOf": [plain, generator.subschema_for::<CostRule>()] })
-    }
-}
+inlined!(WrittenCost, "Cost", |generator| {
+    let plain = WrittenNumber::json_schema(generator);
+    json_schema!({ "anyOf": [plain, generator.subschema_for::<WrittenCostRule>()] })
+});
 
 impl<'de> Visitor<'de> for CostVisitor {
-    type Value = Cost;
+    type Value = WrittenCost;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a whole number, `{ per_request: N }` or `{ per_unit: N }`")
     }
 
-    fn visit_u64<E: Error>(self, units: u64) -> Result<Cost, E> {
-        Ok(Cost::Plain(Number::Whole(units)))
+    fn visit_u64<E: Error>(self, units: u64) -> Result<WrittenCost, E> {
+        Ok(WrittenCost::Plain(WrittenNumber::Whole(units)))
     }
 
-    fn visit_i64<E: Error>(self, units: i64) -> Result<Cost, E> {
-        Ok(Cost::Plain(u64::try_from(units).map_or(Number::Other, Number::Whole)))
+    fn visit_i64<E: Error>(self, units: i64) -> Result<WrittenCost, E> {
+        Ok(WrittenCost::Plain(
+            u64::try_from(units).map_or(WrittenNumber::Other, WrittenNumber::Whole),
+        ))
     }
 
-    fn visit_f64<E: Error>(self, _: f64) -> Result<Cost, E> {
-        Ok(Cost::Plain(Number::Other))
+    fn visit_f64<E: Error>(self, _: f64) -> Result<WrittenCost, E> {
+        Ok(WrittenCost::Plain(WrittenNumber::Other))
     }
 
-    fn visit_str<E: Error>(self, _: &str) -> Result<Cost, E> {
-        Ok(Cost::Plain(Number::Other))
+    fn visit_str<E: Error>(self, _: &str) -> Result<WrittenCost, E> {
+        Ok(WrittenCost::Plain(WrittenNumber::Other))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Cost, A::Error> {
-        CostRule::deserialize(MapAccessDeserializer::new(map)).map(Cost::Rule)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WrittenCost, A::Error> {
+        WrittenCostRule::deserialize(MapAccessDeserializer::new(map)).map(WrittenCost::Rule)
     }
 }
+
+// === impl In ===
+
+inlined!(In, "In", |generator| json_schema!({
+    "type": "object",
+    "propertyNames": NameText::json_schema(generator),
+    "additionalProperties": generator.subschema_for::<Elsewhere>(),
+    "minProperties": 1,
+}));
 
 // === impl Match ===
 
-impl<'de> Deserialize<'de> for Match {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MatchVisitor)
-    }
-}
-
-impl JsonSchema for Match {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Match".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let named: Vec<&str> = <Dimension as Words>::ALL.iter().map(|(word, ..)| *word).collect();
-        json_schema!({
-            "type": "object",
-            "propertyNames": { "enum": named },
-            "additionalProperties": { "type": ["string", "number", "boolean"] },
-            "minProperties": 1,
-            "maxProperties": 1,
-            "examples": [{ "org": "acme" }, { "org": "trial-*" }],
-        })
-    }
-}
-
-impl<'de> Visitor<'de> for MatchVisitor {
-    type Value = Match;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a dimension and its value, such as `{ org: acme }`")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Match, A::Error> {
-        let mut pairs = Vec::new();
-        while let Some(pair) = map.next_entry()? {
-            pairs.push(pair);
-        }
-        Ok(Match(pairs))
-    }
-}
+inlined!(Match, "Match", |_| {
+    let named: Vec<&str> = <Dimension as Words>::all().into_iter().map(|(word, ..)| word).collect();
+    json_schema!({
+        "type": "object",
+        "propertyNames": { "enum": named },
+        "additionalProperties": { "type": ["string", "number", "boolean"] },
+        "minProperties": 1,
+        "maxProperties": 1,
+        "examples": [{ "org": "acme" }, { "org": "trial-*" }],
+    })
+});

@@ -5,7 +5,6 @@
 //! fields that are required are optional here, and words and numbers are taken as they come.
 
 pub(super) mod attempts;
-pub(super) mod elsewhere;
 pub(super) mod limit;
 pub(super) mod scalar;
 pub(super) mod schemas;
@@ -18,14 +17,18 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 use tidegate_core::{FailureMode, Overflow, Preset, Protects};
 
-use self::limit::Limit;
-use self::scalar::{DurationText, NameText, Number};
+use self::limit::WrittenLimit;
+use self::scalar::{DurationText, NameText, WrittenNumber};
 use self::word::Word;
 use super::place::Placed;
 
 /// Reads a field that may be left out, but not left blank: a blank one is more likely forgotten than
 /// meant, and silence is no answer to what a policy protects.
-pub(super) fn present<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+///
+/// # Errors
+///
+/// If the value is not one of the field's type.
+pub fn present<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: Deserialize<'de>,
     D: Deserializer<'de>,
@@ -39,7 +42,7 @@ where
 pub(super) struct Ours {
     /// The version of this format: 1.
     #[schemars(required, extend("const" = 1))]
-    pub(super) version: Option<Placed<Number>>,
+    pub(super) version: Option<Placed<WrittenNumber>>,
     /// The environments in which these policies are in force, such as `production` and `staging`. A
     /// limit may have other numbers in some of them.
     #[schemars(length(max = super::MAX_ENVIRONMENTS))]
@@ -48,21 +51,21 @@ pub(super) struct Ours {
     pub(super) shared: Option<Vec<Placed<SharedLimit>>>,
     /// The policies, in any order; at least one.
     #[schemars(required, length(min = 1))]
-    pub(super) policies: Option<Placed<Vec<Placed<Policy>>>>,
+    pub(super) policies: Option<Placed<Vec<Placed<WrittenPolicy>>>>,
     /// How many keys the in-memory store counts exactly at the same time.
-    pub(super) memory: Option<Placed<Memory>>,
+    pub(super) memory: Option<Placed<WrittenMemory>>,
 }
 
 /// A limit of the list `shared`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
-pub(super) struct SharedLimit(pub(super) Limit);
+pub(super) struct SharedLimit(pub(super) WrittenLimit);
 
 /// Named limits, and what happens past them or without a store.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = schemas::limits_or_preset)]
-pub(super) struct Policy {
+pub(super) struct WrittenPolicy {
     /// The name by which requests select the policy.
     #[schemars(required)]
     pub(super) name: Option<Placed<NameText>>,
@@ -91,22 +94,22 @@ pub(super) struct Policy {
     pub(super) deadline: Option<Placed<DurationText>>,
     /// The limits of the policy. A request is admitted if all of them have room.
     #[schemars(length(min = 1, max = tidegate_core::MAX_LIMITS))]
-    pub(super) limits: Option<Placed<Vec<Placed<Limit>>>>,
+    pub(super) limits: Option<Placed<Vec<Placed<WrittenLimit>>>>,
 }
 
 /// How many keys in use are counted exactly, for each shape. Keys that do not fit are counted
 /// coarsely.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Memory {
+pub(super) struct WrittenMemory {
     /// Buckets: about 60 bytes each.
-    pub(super) buckets: Option<Placed<Number>>,
+    pub(super) buckets: Option<Placed<WrittenNumber>>,
     /// Quotas: about 60 bytes each.
-    pub(super) quotas: Option<Placed<Number>>,
+    pub(super) quotas: Option<Placed<WrittenNumber>>,
     /// Windows: about 1,080 bytes each.
-    pub(super) windows: Option<Placed<Number>>,
+    pub(super) windows: Option<Placed<WrittenNumber>>,
     /// Attempts: about 150 bytes each.
-    pub(super) attempts: Option<Placed<Number>>,
+    pub(super) attempts: Option<Placed<WrittenNumber>>,
 }
 
 // === impl SharedLimit ===
@@ -117,7 +120,7 @@ impl JsonSchema for SharedLimit {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut schema = Limit::json_schema(generator);
+        let mut schema = WrittenLimit::json_schema(generator);
         schemas::limit_of_its_own(&mut schema);
         schema.insert(
             "description".into(),

@@ -3,11 +3,31 @@
 use schemars::transform::RecursiveTransform;
 use schemars::{Schema, transform::Transform};
 use serde_json::{Value, json};
-use tidegate_core::Kind;
+use tidegate_core::ShapeKind;
+
+/// Gives a type a schema that is inlined wherever the type is used.
+macro_rules! inlined {
+    ($type:ty, $name:literal, |$generator:pat_param| $schema:expr) => {
+        impl schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema($generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $schema
+            }
+        }
+    };
+}
+pub(in crate::file) use inlined;
 
 /// The fields of which a limit or an override has exactly one: the names of the shapes.
-fn shapes() -> [&'static str; Kind::ALL.len()] {
-    Kind::ALL.map(Kind::name)
+fn shapes() -> [&'static str; ShapeKind::ALL.len()] {
+    ShapeKind::ALL.map(ShapeKind::name)
 }
 
 /// Makes the schema of a limit in a policy require `shared` alone, or a name, dimensions and one

@@ -18,7 +18,9 @@ use crate::file::place::Placed;
 #[derive(Clone, Debug)]
 pub(in crate::file) struct Top<D> {
     pub(in crate::file) ours: Ours,
-    pub(in crate::file) door: D,
+    /// The sections of the door; `None` if one is missing, perhaps because its name is misspelt and it
+    /// is among the strangers.
+    pub(in crate::file) door: Option<D>,
     /// The names of all sections that are known.
     pub(in crate::file) sections: Vec<&'static str>,
     /// Sections that are not known.
@@ -30,13 +32,28 @@ struct TopVisitor<D>(PhantomData<D>);
 /// The map of the file without the engine's sections, which are taken out on the way.
 struct Rest<'o, A> {
     map: A,
-    ours: &'o mut Ours,
-    strangers: &'o mut Vec<Placed<String>>,
-    sections: &'o mut Vec<&'static str>,
+    aside: &'o mut Aside,
+}
+
+/// What is taken out of the file's map on the way to the door.
+struct Aside {
+    ours: Ours,
+    sections: Vec<&'static str>,
+    strangers: Vec<Placed<String>>,
+    /// Whether all sections have been read.
+    is_read: bool,
 }
 
 /// The names of the sections of the engine.
 const OURS: [&str; 5] = ["version", "environments", "shared", "policies", "memory"];
+
+/// The names of the sections that belong to the doors of Tidegate.
+///
+/// One file serves all doors, so a program passes the sections of doors that it does not have unread,
+/// and refuses every other section that it does not know. The binary has all doors; a test of it holds
+/// this list to the types of its sections.
+pub const SECTIONS: [&str; 6] =
+    ["http", "server", "log", "store", "secret_file", "previous_secret_file"];
 
 // === impl Top ===
 
@@ -54,11 +71,15 @@ impl<'de, D: Deserialize<'de>> Visitor<'de> for TopVisitor<D> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Top<D>, A::Error> {
-        let (mut ours, mut strangers) = (Ours::default(), Vec::new());
-        let mut sections = OURS.to_vec();
-        let rest =
-            Rest { map, ours: &mut ours, strangers: &mut strangers, sections: &mut sections };
-        let door = D::deserialize(rest)?;
+        let (ours, sections, strangers) = (Ours::default(), OURS.to_vec(), Vec::new());
+        let mut aside = Aside { ours, sections, strangers, is_read: false };
+        let door = match D::deserialize(Rest { map, aside: &mut aside }) {
+            Err(_) if aside.is_read && !aside.strangers.is_empty() => None,
+            door => Some(door?),
+        };
+        let Aside { ours, mut sections, strangers, .. } = aside;
+        let elsewhere = SECTIONS.into_iter().filter(|name| !sections.contains(name));
+        sections.extend(elsewhere.collect::<Vec<_>>());
         Ok(Top { ours, door, sections, strangers })
     }
 }
@@ -74,7 +95,7 @@ impl<'de, A: MapAccess<'de>> Deserializer<'de> for Rest<'_, A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        self.sections.extend(fields);
+        self.aside.sections.extend(fields);
         visitor.visit_map(self)
     }
 
@@ -96,22 +117,25 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
         seed: K,
     ) -> Result<Option<K::Value>, A::Error> {
         while let Some(key) = self.map.next_key::<Placed<String>>()? {
-            let value = &mut self.map;
+            let (value, ours) = (&mut self.map, &mut self.aside.ours);
             match key.value.as_str() {
-                "version" => self.ours.version = value.next_value()?,
-                "environments" => self.ours.environments = value.next_value()?,
-                "shared" => self.ours.shared = value.next_value()?,
-                "policies" => self.ours.policies = value.next_value()?,
-                "memory" => self.ours.memory = value.next_value()?,
-                theirs if self.sections.contains(&theirs) => {
+                "version" => ours.version = value.next_value()?,
+                "environments" => ours.environments = value.next_value()?,
+                "shared" => ours.shared = value.next_value()?,
+                "policies" => ours.policies = value.next_value()?,
+                "memory" => ours.memory = value.next_value()?,
+                theirs if self.aside.sections.contains(&theirs) => {
                     return seed.deserialize(StrDeserializer::<A::Error>::new(theirs)).map(Some);
                 }
-                _ => {
+                name => {
                     value.next_value::<IgnoredAny>()?;
-                    self.strangers.push(key);
+                    if !SECTIONS.contains(&name) {
+                        self.aside.strangers.push(key);
+                    }
                 }
             }
         }
+        self.aside.is_read = true;
         Ok(None)
     }
 

@@ -13,12 +13,13 @@ use tidegate_core::{Dimension, FailureMode, Level, Overflow, Preset, Protects, S
 pub(in crate::file) trait Words: Copy + 'static {
     /// What a word of the set is called in errors.
     const WHAT: &'static str;
+
     /// All words of the set: the word, the value it stands for, and a description.
-    const ALL: &'static [(&'static str, Self, &'static str)];
+    fn all() -> Vec<(&'static str, Self, &'static str)>;
 }
 
 /// A word as it was written, perhaps none of its set.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::file) struct Word<W> {
     pub(in crate::file) text: String,
     set: PhantomData<W>,
@@ -51,17 +52,13 @@ pub(in crate::file) enum Only {
     Ipv6,
 }
 
-/// The word `all` for a ladder: every level of blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::file) struct AllLevels;
-
 // === impl Word ===
 
 impl<W: Words> Word<W> {
     /// What the word stands for, if it is one of the set.
     pub(in crate::file) fn meaning(&self) -> Option<W> {
-        let known = W::ALL.iter().find(|(word, ..)| *word == self.text);
-        known.map(|(_, meaning, _)| *meaning)
+        let known = W::all().into_iter().find(|(word, ..)| *word == self.text);
+        known.map(|(_, meaning, _)| meaning)
     }
 }
 
@@ -87,8 +84,8 @@ impl<W: Words> JsonSchema for Word<W> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let words = W::ALL
-            .iter()
+        let words = W::all()
+            .into_iter()
             .map(|(word, _, meaning)| json_schema!({ "const": word, "description": meaning }));
         json_schema!({ "oneOf": words.collect::<Vec<_>>() })
     }
@@ -96,143 +93,92 @@ impl<W: Words> JsonSchema for Word<W> {
 
 // === impl Words ===
 
-impl Words for FailureMode {
-    const WHAT: &'static str = "a value of `failure_mode`";
-    const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "fail_closed",
-            Self::FailClosed,
-            "Deny at the first failure. For entrances, and for `protects: spend`.",
-        ),
-        ("fail_open", Self::FailOpen, "Admit, within local guardrails."),
-        (
-            "degraded",
-            Self::Degraded,
-            "Decide by local guardrails, and by ceilings at a tenth of the limits.",
-        ),
-    ];
+/// Makes sets of words from a table: each word with the value it stands for and a description.
+macro_rules! words {
+    ($($set:ident is $what:literal { $($word:literal = $value:ident, $meaning:literal;)* })*) => {
+        $(
+            impl Words for $set {
+                const WHAT: &'static str = $what;
+
+                fn all() -> Vec<(&'static str, Self, &'static str)> {
+                    vec![$(($word, Self::$value, $meaning)),*]
+                }
+            }
+        )*
+    };
 }
 
-impl Words for Protects {
-    const WHAT: &'static str = "a value of `protects`";
-    const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("login", Self::Login, "Logging in."),
-        ("otp", Self::Otp, "Entering a one-time password."),
-        ("auth", Self::Auth, "Any other kind of authentication."),
-        ("step_up", Self::StepUp, "Authenticating again for a sensitive action."),
-        ("admin", Self::Admin, "What only administrators may do."),
-        ("api_heavy", Self::ApiHeavy, "An interface whose use costs, but lets nobody in."),
-        ("read", Self::Read, "Reading."),
-        ("write", Self::Write, "Writing."),
-        ("bulk", Self::Bulk, "Reading or writing much at once."),
-        ("health", Self::Health, "Asking whether all is well, or for metadata."),
-        ("spend", Self::Spend, "What is paid for or cannot be undone: a language model, money."),
-    ];
-}
-
-impl Words for Preset {
-    const WHAT: &'static str = "a value of `preset`";
-    const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("login", Self::Login, "For logins: by account, device, address and agent."),
-        ("otp", Self::Otp, "For one-time passwords: the same, with fewer tries."),
-    ];
-}
-
-impl Words for Overflow {
-    const WHAT: &'static str = "a value of `overflow`";
-    const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("reject", Self::Reject, "Deny, and tell when to come back."),
-        ("queue", Self::Queue, "Let it wait for room."),
-        ("degrade", Self::Degrade, "Pass with a lower quality of service, uncounted."),
-    ];
-}
-
-impl Words for Stage {
-    const WHAT: &'static str = "a value of `stage`";
-    const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "global",
-            Self::Global,
-            "Before any action's limits; if it refuses, those are not charged.",
-        ),
-        ("action", Self::Action, "With the limits of the action."),
-    ];
-}
-
-impl Words for Counted {
-    const WHAT: &'static str = "a value of `counts`";
-    const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("admitted", Self::Admitted, "Only requests that were admitted."),
-        ("attempts", Self::Attempts, "Refused requests too."),
-    ];
-}
-
-impl Words for Starts {
-    const WHAT: &'static str = "a value of `starts`";
-    const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("epoch", Self::Epoch, "Counted from the Unix epoch: all keys start anew together."),
-        ("first_use", Self::FirstUse, "With the first request of each key."),
-    ];
+words! {
+    FailureMode is "a value of `failure_mode`" {
+        "fail_closed" = FailClosed, "Deny at the first failure. For entrances, and for `protects: \
+                                     spend`.";
+        "fail_open" = FailOpen, "Admit, within local guardrails.";
+        "degraded" = Degraded, "Decide by local guardrails, and by ceilings at a tenth of the \
+                                limits.";
+    }
+    Protects is "a value of `protects`" {
+        "login" = Login, "Logging in.";
+        "otp" = Otp, "Entering a one-time password.";
+        "auth" = Auth, "Any other kind of authentication.";
+        "step_up" = StepUp, "Authenticating again for a sensitive action.";
+        "admin" = Admin, "What only administrators may do.";
+        "api_heavy" = ApiHeavy, "An interface whose use costs, but lets nobody in.";
+        "read" = Read, "Reading.";
+        "write" = Write, "Writing.";
+        "bulk" = Bulk, "Reading or writing much at once.";
+        "health" = Health, "Asking whether all is well, or for metadata.";
+        "spend" = Spend, "What is paid for or cannot be undone: a language model, money.";
+    }
+    Preset is "a value of `preset`" {
+        "login" = Login, "For logins: by account, device, address and agent.";
+        "otp" = Otp, "For one-time passwords: the same, with fewer tries.";
+    }
+    Overflow is "a value of `overflow`" {
+        "reject" = Reject, "Deny, and tell when to come back.";
+        "queue" = Queue, "Let it wait for room.";
+        "degrade" = Degrade, "Pass with a lower quality of service, uncounted.";
+    }
+    Stage is "a value of `stage`" {
+        "global" = Global, "Before any action's limits; if it refuses, those are not charged.";
+        "action" = Action, "With the limits of the action.";
+    }
+    Counted is "a value of `counts`" {
+        "admitted" = Admitted, "Only requests that were admitted.";
+        "attempts" = Attempts, "Refused requests too.";
+    }
+    Starts is "a value of `starts`" {
+        "epoch" = Epoch, "Counted from the Unix epoch: all keys start anew together.";
+        "first_use" = FirstUse, "With the first request of each key.";
+    }
+    Only is "a value of `only`" {
+        "ipv6" = Ipv6, "IPv6 addresses; those of IPv4 are left alone.";
+    }
+    Level is "a level" {
+        "L1" = L1, "15 seconds.";
+        "L2" = L2, "A minute.";
+        "L3" = L3, "Five minutes.";
+        "L4" = L4, "Half an hour.";
+        "L5" = L5, "Six hours.";
+        "L6" = L6, "A day.";
+    }
 }
 
 impl Words for Dimension {
     const WHAT: &'static str = "a dimension";
-    const ALL: &'static [(&'static str, Self, &'static str)] = &{
-        let mut all = [("", Self::Org, ""); Self::COUNT];
-        let mut index = 0;
-        while index < Self::COUNT {
-            let dimension = Self::ALL[index];
-            all[index] = (dimension.name(), dimension, dimension.meaning());
-            index += 1;
-        }
-        all
-    };
+
+    fn all() -> Vec<(&'static str, Self, &'static str)> {
+        Self::ALL.map(|dimension| (dimension.name(), dimension, dimension.meaning())).to_vec()
+    }
 }
 
 impl Words for CountedBy {
     const WHAT: &'static str = Dimension::WHAT;
-    const ALL: &'static [(&'static str, Self, &'static str)] = {
-        const EVERYBODY: (&str, CountedBy, &str) =
-            ("global", CountedBy::Everybody, "Everybody together: one counter.");
-        const BY: ([(&str, CountedBy, &str); Dimension::COUNT + 1], usize) = {
-            let (mut all, mut counted, mut index) = ([EVERYBODY; Dimension::COUNT + 1], 0, 0);
-            while index < Dimension::COUNT {
-                let dimension = Dimension::ALL[index];
-                if dimension.is_counted() {
-                    all[counted] =
-                        (dimension.name(), CountedBy::One(dimension), dimension.meaning());
-                    counted += 1;
-                }
-                index += 1;
-            }
-            (all, counted + 1)
-        };
-        BY.0.split_at(BY.1).0
-    };
-}
 
-impl Words for Only {
-    const WHAT: &'static str = "a value of `only`";
-    const ALL: &'static [(&'static str, Self, &'static str)] =
-        &[("ipv6", Self::Ipv6, "IPv6 addresses; those of IPv4 are left alone.")];
-}
-
-impl Words for AllLevels {
-    const WHAT: &'static str = "a value of `ladder`";
-    const ALL: &'static [(&'static str, Self, &'static str)] =
-        &[("all", Self, "All six levels, L1 to L6.")];
-}
-
-impl Words for Level {
-    const WHAT: &'static str = "a level";
-    const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("L1", Self::L1, "15 seconds."),
-        ("L2", Self::L2, "A minute."),
-        ("L3", Self::L3, "Five minutes."),
-        ("L4", Self::L4, "Half an hour."),
-        ("L5", Self::L5, "Six hours."),
-        ("L6", Self::L6, "A day."),
-    ];
+    fn all() -> Vec<(&'static str, Self, &'static str)> {
+        let counted = Dimension::all().into_iter().filter(|(_, one, _)| one.is_counted());
+        let by = counted.map(|(word, one, meaning)| (word, Self::One(one), meaning));
+        by.chain([("global", Self::Everybody, "Everybody together: one counter.")]).collect()
+    }
 }
 
 #[cfg(test)]
@@ -242,7 +188,7 @@ mod tests {
     use super::*;
 
     fn words<W: Words>() -> Vec<&'static str> {
-        W::ALL.iter().map(|(word, ..)| *word).collect()
+        W::all().into_iter().map(|(word, ..)| word).collect()
     }
 
     #[test]

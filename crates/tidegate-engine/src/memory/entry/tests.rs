@@ -23,7 +23,7 @@ proptest! {
         anchor in 0..1_u64 << 50, stamp in 0..1_u16 << 14, amount in 0..1_u64 << 53, life in 0..1_u64 << 50,
     ) {
         let anchor = EPOCH.0.after(Span::from_micros(anchor));
-        let head = Head { anchor, stamp, amount };
+        let head = EntryHead { anchor, stamp, amount };
         let fresh_at = anchor.after(Span::from_micros(life));
         let words = EPOCH.pack(head, fresh_at);
         prop_assert_eq!(EPOCH.unpack(words), head);
@@ -34,7 +34,7 @@ proptest! {
     fn what_began_before_the_store_lives_until_its_own_end(before in 0..1_u64 << 50, life in 0..1_u64 << 50) {
         let anchor = Timestamp::from_micros(EPOCH.0.as_micros() - before);
         let fresh_at = EPOCH.0.after(Span::from_micros(life));
-        let words = EPOCH.pack(Head { anchor, stamp: 1, amount: 1 }, fresh_at);
+        let words = EPOCH.pack(EntryHead { anchor, stamp: 1, amount: 1 }, fresh_at);
         let kept = EPOCH.fresh_at(words);
         prop_assert!(kept >= fresh_at, "{kept:?} < {fresh_at:?}");
         prop_assert!(kept.since(fresh_at).as_micros() <= life / 32, "{kept:?} is too late for {fresh_at:?}");

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn field<T: fmt::Debug>(read: Result<T, Problem>) -> String {
+fn field<T: std::fmt::Debug>(read: Result<T, Problem>) -> String {
     let problem = serde_json::to_value(read.unwrap_err()).unwrap();
     assert_eq!(problem["status"], 400, "{problem}");
     problem["field"].as_str().unwrap_or_default().to_owned()
@@ -66,7 +66,7 @@ fn a_block_is_lifted_by_its_subject_or_by_its_key() {
 
 #[test]
 fn a_page_is_bounded() {
-    assert_eq!(listing("").unwrap(), Listing { after: None, at_most: MOST_ON_A_PAGE });
+    assert_eq!(listing("").unwrap(), BlocksQuery { after: None, at_most: MOST_ON_A_PAGE });
     let second = listing("at_most=7&after=a%2Fb").unwrap();
     assert_eq!((second.after.as_deref(), second.at_most), (Some("a/b"), 7));
     let long = format!("after={}", "x".repeat(LONGEST_NAME + 1));

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn hosts(written: &[&str]) -> Hosts {
-    let parsed: Vec<Host> = written.iter().map(|text| text.parse().unwrap()).collect();
+    let parsed: Vec<WrittenHost> = written.iter().map(|text| text.parse().unwrap()).collect();
     Hosts::written(&parsed)
 }
 
@@ -19,7 +19,7 @@ fn names_and_addresses_may_be_written_with_or_without_a_port() {
         ("[2001:DB8::7]", "[2001:db8::7]"),
         ("[::ffff:192.0.2.7]:1", "192.0.2.7:1"),
     ] {
-        assert_eq!(text.parse::<Host>().unwrap().to_string(), shown);
+        assert_eq!(text.parse::<WrittenHost>().unwrap().to_string(), shown);
     }
     for wrong in [
         "",
@@ -42,10 +42,10 @@ fn names_and_addresses_may_be_written_with_or_without_a_port() {
         "127.1",
         "gezeiten-tür",
     ] {
-        let error = wrong.parse::<Host>().unwrap_err().to_string();
+        let error = wrong.parse::<WrittenHost>().unwrap_err().to_string();
         assert!(error.contains("write one such as `tidegate`"), "{wrong}");
     }
-    assert!("x".repeat(254).parse::<Host>().is_err());
+    assert!("x".repeat(254).parse::<WrittenHost>().is_err());
 }
 
 #[test]
@@ -127,7 +127,7 @@ proptest! {
 
     #[test]
     fn whatever_may_be_written_is_accepted_as_it_is_written(text in "[a-zA-Z0-9._-]{1,20}(:[0-9]{1,5})?") {
-        if let Ok(host) = text.parse::<Host>() {
+        if let Ok(host) = text.parse::<WrittenHost>() {
             let hosts = Hosts::written(std::slice::from_ref(&host));
             prop_assert!(hosts.accept(text.as_bytes(), None), "{}", text);
             prop_assert!(hosts.accept(host.to_string().as_bytes(), None), "{}", host);

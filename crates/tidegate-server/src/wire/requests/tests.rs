@@ -52,7 +52,7 @@ fn t17_every_spelling_of_a_login_name_is_one_account() {
 #[test]
 fn subject_and_cost_may_be_left_out() {
     let ask = ask(br#"{"policy":"api"}"#).unwrap();
-    assert_eq!((ask.cost, ask.facts), (Cost::ONE, Facts::default()));
+    assert_eq!((ask.cost, ask.facts), (Cost::ONE, AskedFacts::default()));
 }
 
 #[test]
@@ -107,6 +107,8 @@ fn wrong_types_are_named() {
         ("null", ""),
         ("7", ""),
         (r#""api""#, ""),
+        (r#"["api",{},1]"#, ""),
+        (r#" ["api"]"#, ""),
         (r#"{"policy":7}"#, "/policy"),
         (r#"{"policy":null}"#, "/policy"),
         (r#"{"policy":["api"]}"#, "/policy"),
@@ -273,6 +275,7 @@ fn a_batch_has_one_to_a_hundred_requests() {
     assert_eq!(refused(batch(br#"{"requests":{}}"#)).1, "/requests");
     assert_eq!(refused(batch(br#"{"requests":[1],"requests":[1]}"#)).1, "/requests");
     assert_eq!(refused(batch(br#"{"request":[]}"#)).1, "/request");
+    assert_eq!(refused(batch(br#"{"requests":[["api"]]}"#)).1, "/requests/0");
     let one_is_wrong = br#"{"requests":[{"policy":"api"},{"policy":"api","subject":{"ip":"x"}}]}"#;
     assert_eq!(refused(batch(one_is_wrong)).1, "/requests/1/subject/ip");
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use tidegate_core::{Attempts, Charge, Level, Threshold};
 
-use crate::redis::args::Args;
+use crate::redis::args::ScriptArgs;
 use crate::redis::parts::Parts;
 
 pub(crate) static ATTEMPTS: LazyLock<Parts> =
@@ -16,7 +16,7 @@ const UNLESS_LONG: &str = "if not held$ or scope$ ~= 2 then\n";
 
 /// The form of an abuse log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Log {
+pub(crate) struct LogForm {
     pub(crate) manner: Manner,
     /// Whether the charge names a member, each of which counts once.
     pub(crate) distinct: bool,
@@ -33,32 +33,26 @@ pub(crate) enum Manner {
     Ladder,
 }
 
-// === impl Log ===
+// === impl LogForm ===
 
-impl Log {
+impl LogForm {
     /// The form of the abuse log that a charge is about.
     pub(super) const fn of(attempts: &Attempts, distinct: bool) -> Self {
-        Self { manner: Manner::of(attempts), distinct }
+        let manner = match (attempts.ladder(), attempts.long()) {
+            (Some(_), _) => Manner::Ladder,
+            (None, Some(_)) => Manner::Dual,
+            (None, None) => Manner::Temp,
+        };
+        Self { manner, distinct }
     }
 
     /// The arguments of a charge beside its cost and the most that fits: their names, and how they are
     /// packed.
     pub(super) const fn arguments(self) -> (&'static [&'static str], &'static str) {
-        match (self.manner, self.distinct) {
-            (Manner::Temp, false) => (&["id", "per", "block"], "c8LL"),
-            (Manner::Temp, true) => (&["id", "per", "block", "member"], "c8LLc8"),
-            (Manner::Dual, false) => {
-                (&["id", "per", "block", "fulls", "pers", "blocks"], "c8LLLLL")
-            }
-            (Manner::Dual, true) => {
-                (&["id", "per", "block", "fulls", "pers", "blocks", "member"], "c8LLLLLc8")
-            }
-            (Manner::Ladder, false) => {
-                (&["id", "per", "from", "to", "decay", "lasts"], "c8LBBLc48")
-            }
-            (Manner::Ladder, true) => {
-                (&["id", "per", "from", "to", "decay", "lasts", "member"], "c8LBBLc48c8")
-            }
+        match self.manner {
+            Manner::Temp => (&["id", "per", "block"], "c8LL"),
+            Manner::Dual => (&["id", "per", "block", "fulls", "pers", "blocks"], "c8LLLLL"),
+            Manner::Ladder => (&["id", "per", "from", "to", "decay", "lasts"], "c8LBBLc48"),
         }
     }
 
@@ -83,13 +77,11 @@ impl Log {
         // one.
         text += &match self.manner {
             Manner::Ladder => ["if not held$ then\n", mine, get("reach"), "end\n"].concat(),
-            Manner::Temp => [mine, "if not held$ then\n", get("reach"), "end\n"].concat(),
-            Manner::Dual => {
-                let temp = ["if not held$ then\n", get("reach"), "end\n"].concat();
-                let long = [UNLESS_LONG, get("reach long"), "end\n"];
-                [mine, &temp, &long.concat()].concat()
-            }
+            _ => [mine, "if not held$ then\n", get("reach"), "end\n"].concat(),
         };
+        if self.manner == Manner::Dual {
+            text += &[UNLESS_LONG, &long(get("reach")), "end\n"].concat();
+        }
         text + get("room")
     }
 
@@ -103,12 +95,12 @@ impl Log {
             Manner::Temp | Manner::Dual => {
                 let long = if self.manner == Manner::Dual { get("begin long") } else { "" };
                 let begin = [get("begin"), long].concat();
-                [UNLESS_LONG, self.bounds(), &begin, push, &write, "end\n"].concat()
+                [UNLESS_LONG, &self.bounds(), &begin, push, &write, "end\n"].concat()
             }
             Manner::Ladder => {
                 let climb =
                     ["if reach$ > 0 then\n", get("climb"), "else\n", push, "end\n"].concat();
-                ["if not held$ then\n", self.bounds(), &climb, &write, "end\n"].concat()
+                ["if not held$ then\n", &self.bounds(), &climb, &write, "end\n"].concat()
             }
         }
     }
@@ -124,12 +116,12 @@ impl Log {
 
     /// The text that takes one attempt out.
     pub(super) fn back(self) -> String {
-        [self.bounds(), ATTEMPTS.get("back")].concat()
+        self.bounds() + ATTEMPTS.get("back")
     }
 
     /// The text that takes all attempts out; a block stays.
     pub(super) fn forgive(self) -> String {
-        [self.bounds(), ATTEMPTS.get("forgive")].concat()
+        self.bounds() + ATTEMPTS.get("forgive")
     }
 
     /// The text that writes the log, with a time to live that covers all it has to remember.
@@ -141,28 +133,20 @@ impl Log {
         [forgets, ATTEMPTS.get("write")].concat()
     }
 
-    fn bounds(self) -> &'static str {
-        match self.manner {
-            Manner::Temp | Manner::Ladder => ATTEMPTS.get("bounds"),
-            Manner::Dual => ATTEMPTS.get("bounds long"),
-        }
+    fn bounds(self) -> String {
+        let bounds = ATTEMPTS.get("bounds");
+        if self.manner == Manner::Dual { long(bounds) } else { bounds.to_owned() }
     }
 }
 
-// === impl Manner ===
-
-impl Manner {
-    const fn of(attempts: &Attempts) -> Self {
-        match (attempts.ladder(), attempts.long()) {
-            (Some(_), _) => Self::Ladder,
-            (None, Some(_)) => Self::Dual,
-            (None, None) => Self::Temp,
-        }
-    }
+/// A text about the short window, turned into one about the long window.
+fn long(text: &str) -> String {
+    let numbers = text.replace("full$", "fulls$").replace("per$", "pers$");
+    numbers.replace("reach$ = 1", "reach$ = 2")
 }
 
-/// Packs the arguments of a charge, in the order of [`Log::arguments`].
-pub(super) fn pack(charge: &Charge<'_>, attempts: &Attempts, args: &mut Args) {
+/// Packs the arguments of a charge, in the order of [`LogForm::arguments`].
+pub(super) fn pack(charge: &Charge<'_>, attempts: &Attempts, args: &mut ScriptArgs) {
     args.put(charge.limit().id());
     let Threshold { per, block, .. } = attempts.temp();
     args.span(*per);

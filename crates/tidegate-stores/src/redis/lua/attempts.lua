@@ -62,6 +62,7 @@ if pairs$ == 1 then
   end
 end
 --# reach
+-- And in the same way by the long window, with its own numbers (form/attempts.rs).
 do
   local place = count$ - full$ + 1
   if mine$ >= place then place = place - 1 end
@@ -71,22 +72,10 @@ do
     if now$ - leaver < per$ then reach$ = 1 end
   end
 end
---# reach long
-do
-  local place = count$ - fulls$ + 1
-  if mine$ >= place then place = place - 1 end
-  if place >= 1 then
-    local leaver = unpack('<L', v$, 23 + 8 * place)
-    if not (leaver <= newest$) then @corrupt end
-    if now$ - leaver < pers$ then reach$ = 2 end
-  end
-end
 --# room
 local room$ = not held$ and reach$ == 0
 --# bounds
 local most, span, log = full$, per$, ''
---# bounds long
-local most, span, log = fulls$, pers$, ''
 --# begin
 if reach$ == 1 and not held$ then
   ends$, scope$, level$ = now$ + block$, 1, 0

@@ -54,8 +54,7 @@ end
 local room$ = need$ <= level$
 --# take
 level$ = level$ - need$
---# there
-level$ = level$ - need$
+--# most
 if not (level$ > 0) then level$ = 0 end
 --# back
 local kept$ = keeps$ >= 0

@@ -52,8 +52,7 @@ end
 local room$ = used$ + cost$ <= full$
 --# take
 used$ = used$ + cost$
---# there
-used$ = used$ + cost$
+--# most
 if used$ > full$ + OVER then used$ = full$ + OVER end
 --# back
 local start$, finish$, used$ = begun$, keeps$ * 1000, kept$

@@ -9,13 +9,14 @@ use super::link::Link;
 use super::live::Live;
 use super::slot::slot_of;
 use super::watch::watch;
-use crate::redis::script::Script;
+use crate::redis::scripts::Script;
 use crate::redis::url::Address;
 
 /// A script with its keys and its argument, ready to send.
-pub(super) struct Call<'a> {
+pub(super) struct ServerCall<'a> {
     script: &'a Script,
-    by_hash: Cmd,
+    /// The command as it is sent first, by hash: the server is expected to know the script.
+    pub(super) by_hash: Cmd,
 }
 
 /// What is known about a call when its time is over.
@@ -35,24 +36,19 @@ struct Sent {
     answers: Option<u64>,
 }
 
-// === impl Call ===
+// === impl ServerCall ===
 
-impl<'a> Call<'a> {
+impl<'a> ServerCall<'a> {
     pub(super) fn new(script: &'a Script, keys: &[impl AsRef<[u8]>], arg: &[u8]) -> Self {
         let bytes = keys.iter().map(|key| key.as_ref().len()).sum::<usize>();
         // Room for the command, the hash and the count, so that it is allocated once.
         let mut by_hash = Cmd::with_capacity(keys.len() + 4, bytes + arg.len() + 64);
-        by_hash.arg("EVALSHA").arg(script.hash()).arg(keys.len());
+        by_hash.arg("EVALSHA").arg(&script.hash).arg(keys.len());
         for key in keys {
             by_hash.arg(key.as_ref());
         }
         by_hash.arg(arg);
         Self { script, by_hash }
-    }
-
-    /// The command as it is sent first, by hash: the server is expected to know the script.
-    pub(super) const fn by_hash(&self) -> &Cmd {
-        &self.by_hash
     }
 
     /// The slot of the first key, which is that of all keys; any slot if there is no key.
@@ -66,7 +62,7 @@ impl<'a> Call<'a> {
     /// The command with the whole script, for a server that does not know it, and then does.
     pub(super) fn by_text(&self) -> Cmd {
         let mut by_text = Cmd::new();
-        by_text.arg("EVAL").arg(self.script.text());
+        by_text.arg("EVAL").arg(&self.script.text);
         for arg in self.by_hash.args_iter().skip(2) {
             if let Arg::Simple(bytes) = arg {
                 by_text.arg(bytes);

@@ -8,14 +8,14 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use tidegate_core::Changes;
 
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct ChangeTally {
     restarts: AtomicU32,
     failovers: AtomicU32,
 }
 
-// === impl Tally ===
+// === impl ChangeTally ===
 
-impl Tally {
+impl ChangeTally {
     pub(super) fn restarted(&self) {
         self.restarts.fetch_add(1, Ordering::Relaxed);
     }

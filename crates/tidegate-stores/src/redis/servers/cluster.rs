@@ -1,6 +1,7 @@
 //! A cluster: finds the owner of a slot, follows one redirect, and learns from both.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
@@ -9,10 +10,10 @@ use tidegate_core::StoreError;
 use tokio::task::JoinSet;
 
 use super::Shared;
-use super::call::{Call, Progress};
+use super::call::{Progress, ServerCall};
 use super::flight::Flight;
 use super::layout::Layout;
-use super::link::{Door, Link};
+use super::link::Link;
 use super::live::{command, refused};
 use super::map::Map;
 use super::refresh::Refresh;
@@ -38,12 +39,10 @@ pub(super) struct Cluster {
 
 impl Cluster {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let link = |address: &Address| {
-            Arc::new(Link::new(Door::Node(address.clone()), Arc::clone(&shared)))
-        };
-        let seeds = shared.target.hosts.iter().map(|host| (host.clone(), link(host))).collect();
+        let seeds =
+            shared.target.hosts.iter().map(|host| (host.clone(), Link::node(host, &shared)));
         Self {
-            seeds,
+            seeds: seeds.collect(),
             shared,
             map: ArcSwapOption::empty(),
             flight: Flight::default(),
@@ -55,7 +54,7 @@ impl Cluster {
     /// Runs the call on the owner of its slot, following one redirect if the slot is elsewhere.
     pub(super) async fn answer(
         self: &Arc<Self>,
-        call: &Call<'_>,
+        call: &ServerCall<'_>,
         progress: &mut Progress,
     ) -> Result<Value, StoreError> {
         let slot = call.slot();
@@ -65,13 +64,13 @@ impl Cluster {
             self.look_again();
             return Err(StoreError::Unavailable);
         };
-        let reply = self.ask(link, call, false, progress).await?;
+        let reply = link.ask(call, false, progress).await.inspect_err(|_| self.look_again())?;
         let Value::ServerError(error) = reply else { return Ok(reply) };
         let reply = match self.redirect(slot, &error, progress) {
-            Some((link, asking)) => self.ask(&link, call, asking, progress).await?,
+            Some((link, asking)) => link.ask(call, asking, progress).await,
             None => return Err(self.refused(&error, progress)),
         };
-        match reply {
+        match reply.inspect_err(|_| self.look_again())? {
             // Redirected twice: no node has the slot for now.
             Value::ServerError(error) => Err(self.refused(&error, progress)),
             reply => Ok(reply),
@@ -81,16 +80,14 @@ impl Cluster {
     /// The owners of slots with their identities, in the order of the identities and each once.
     pub(super) async fn owners(self: &Arc<Self>) -> Result<Vec<(String, Arc<Link>)>, StoreError> {
         let map = self.known().await?;
-        let owners = map.layout.ranges.iter().map(|range| &range.owner);
-        let owners = owners.map(|owner| (owner.id.as_str(), owner));
-        let owners: std::collections::BTreeMap<_, _> = owners.collect();
+        let owners = map.layout.ranges.iter().map(|range| (&range.owner.id, &range.owner.address));
         let link = |address| map.link_at(address).cloned();
-        let found = owners.into_values().map(|owner| (owner.id.clone(), link(&owner.address)));
-        Ok(found.filter_map(|(id, link)| Some((id, link?))).collect())
+        let owners = BTreeMap::from_iter(owners).into_iter();
+        Ok(owners.filter_map(|(id, address)| Some((id.clone(), link(address)?))).collect())
     }
 
     /// The layout as it was last heard, or else as it is heard now for the first time.
-    async fn known(self: &Arc<Self>) -> Result<Arc<Map>, StoreError> {
+    pub(super) async fn known(self: &Arc<Self>) -> Result<Arc<Map>, StoreError> {
         match self.map.load_full() {
             Some(map) => Ok(map),
             None => self.learn().await.map_err(|trouble| self.shared.note(&trouble)),
@@ -101,18 +98,11 @@ impl Cluster {
     pub(super) fn look_again(self: &Arc<Self>) {
         if let Some(looking) = self.refresh.begin() {
             let cluster = Arc::clone(self);
-            self.shared.home.spawn(async move {
-                let look = || async {
-                    let _ = cluster.look_in_time().await;
-                };
-                looking.run(look).await;
-            });
+            self.shared.home.spawn(looking.run(move || {
+                let cluster = Arc::clone(&cluster);
+                async move { drop(cluster.look_in_time().await) }
+            }));
         }
-    }
-
-    /// One hash tag for each owner, in a slot of that owner.
-    pub(super) async fn tag_for_each(self: &Arc<Self>) -> Result<Vec<String>, StoreError> {
-        Ok(self.known().await?.tag_for_each())
     }
 
     /// Connects to every owner, for the check at start-up.
@@ -132,20 +122,6 @@ impl Cluster {
             }
         }
         trouble.map_or(Ok(()), Err)
-    }
-
-    async fn ask(
-        self: &Arc<Self>,
-        link: &Arc<Link>,
-        call: &Call<'_>,
-        asking: bool,
-        progress: &mut Progress,
-    ) -> Result<Value, StoreError> {
-        let reply = link.ask(call, asking, progress).await;
-        if reply.is_err() {
-            self.look_again();
-        }
-        reply
     }
 
     /// Where an error reply sends the call, and whether the call needs `ASKING` there.
@@ -241,9 +217,7 @@ impl Cluster {
         let seed = || self.seeds.iter().find(|(seed, _)| seed == address).map(|(_, link)| link);
         let map = self.map.load();
         let known = map.as_ref().and_then(|map| map.link_at(address)).or_else(seed).cloned();
-        known.unwrap_or_else(|| {
-            Arc::new(Link::new(Door::Node(address.clone()), Arc::clone(&self.shared)))
-        })
+        known.unwrap_or_else(|| Link::node(address, &self.shared))
     }
 }
 

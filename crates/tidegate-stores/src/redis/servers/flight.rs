@@ -42,7 +42,8 @@ impl<T: Clone + Send + Sync + 'static> Flight<T> {
                     if let Some(ready) = ready() {
                         return Ok(ready);
                     }
-                    let outcome = start(home, attempt());
+                    let ((tell, outcome), attempt) = (watch::channel(None), attempt());
+                    home.spawn(async move { drop(tell.send_replace(Some(attempt.await))) });
                     *current = Some(outcome.clone());
                     outcome
                 }
@@ -65,15 +66,4 @@ impl<T> Default for Flight<T> {
 fn is_under_way<T>(outcome: &watch::Receiver<Option<T>>) -> bool {
     // A channel closed without an outcome means that the runtime which ran the attempt is gone.
     outcome.borrow().is_none() && outcome.has_changed().is_ok()
-}
-
-fn start<T: Send + Sync + 'static>(
-    home: &Home,
-    attempt: impl Future<Output = Outcome<T>> + Send + 'static,
-) -> watch::Receiver<Option<Outcome<T>>> {
-    let (tell, outcome) = watch::channel(None);
-    home.spawn(async move {
-        tell.send_replace(Some(attempt.await));
-    });
-    outcome
 }

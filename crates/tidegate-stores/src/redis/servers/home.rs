@@ -33,12 +33,15 @@ impl Home {
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         match &self.0 {
             Some((runtime, witness)) if !witness.0.is_finished() => drop(runtime.spawn(task)),
-            _ => {
-                if let Ok(runtime) = Handle::try_current() {
-                    drop(runtime.spawn(task));
-                }
-            }
+            _ => spawn_here(task),
         }
+    }
+}
+
+/// Runs the task in the caller's runtime; does nothing without one.
+pub(crate) fn spawn_here(task: impl Future<Output = ()> + Send + 'static) {
+    if let Ok(runtime) = Handle::try_current() {
+        drop(runtime.spawn(task));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use redis::Value;
 
+use super::live::text_of;
 use super::slot::SLOTS;
 use crate::redis::url::Address;
 
@@ -101,22 +102,17 @@ impl Member {
     fn read(node: &Value, asked: &Address) -> Option<Self> {
         let Value::Array(parts) = node else { return None };
         let [host, Value::Int(port), id, ..] = parts.as_slice() else { return None };
-        let text = |value: &Value| match value {
-            Value::BulkString(bytes) => String::from_utf8(bytes.clone()).ok(),
-            Value::SimpleString(text) => Some(text.clone()),
-            _ => None,
+        let host = match host {
+            Value::Nil => "",
+            host => text_of(host)?,
         };
         let host = match host {
-            Value::Nil => asked.host.clone(),
-            host => {
-                text(host).map(|host| if host.is_empty() { asked.host.clone() } else { host })?
-            }
+            "" => &asked.host,
+            // The node was not given a host name.
+            "?" => return None,
+            host => host,
         };
-        // A question mark stands for a host name that was not given to the node.
-        if host == "?" {
-            return None;
-        }
         let port = u16::try_from(*port).ok().filter(|port| *port != 0)?;
-        Some(Self { id: text(id)?, address: Address::new(host, port) })
+        Some(Self { id: text_of(id)?.to_owned(), address: Address::new(host, port) })
     }
 }

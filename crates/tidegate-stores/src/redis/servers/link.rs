@@ -1,6 +1,7 @@
 //! The way to one server: a live connection, or the attempt to get one.
 
 use core::fmt;
+use core::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
@@ -8,34 +9,34 @@ use redis::{ServerErrorKind, Value};
 use tidegate_core::StoreError;
 
 use super::Shared;
-use super::call::{Call, Progress};
+use super::call::{Progress, ServerCall};
 use super::flight::Flight;
 use super::live::Live;
-use super::node_info::Mode;
-use super::sentinel::Sentinels;
-use super::watch::Watched;
+use super::node_info::NodeMode;
+use super::sentinel;
 use crate::redis::trouble::Trouble;
-use crate::redis::url::Address;
+use crate::redis::url::{Address, Credentials};
 
 /// One place in the topology, and the connection to the server there.
 #[derive(Debug)]
 pub(super) struct Link {
-    door: Door,
+    door: Lookup,
     pub(super) shared: Arc<Shared>,
     live: ArcSwapOption<Live>,
     flight: Flight<Arc<Live>>,
-    pub(super) watched: Watched,
+    /// Whether the connection is being watched.
+    pub(super) watched: AtomicBool,
     /// The server that was there last: its address, and the identity of its process.
     seen: Mutex<Option<(Address, String)>>,
 }
 
 /// How the server is found.
 #[derive(Debug)]
-pub(super) enum Door {
+pub(super) enum Lookup {
     /// At this address, where a primary must be.
     At(Address),
-    /// Wherever the primary is that these sentinels name.
-    Named(Sentinels),
+    /// Wherever the primary of this name is, which the sentinels name if we log in like this.
+    Named(String, Credentials),
     /// At this address, as a node of a cluster. It may be a replica, which redirects us by itself.
     Node(Address),
 }
@@ -43,13 +44,18 @@ pub(super) enum Door {
 // === impl Link ===
 
 impl Link {
-    pub(super) fn new(door: Door, shared: Arc<Shared>) -> Self {
+    /// The link to a node of a cluster.
+    pub(super) fn node(address: &Address, shared: &Arc<Shared>) -> Arc<Self> {
+        Arc::new(Self::new(Lookup::Node(address.clone()), Arc::clone(shared)))
+    }
+
+    pub(super) fn new(door: Lookup, shared: Arc<Shared>) -> Self {
         Self {
             door,
             shared,
             live: ArcSwapOption::empty(),
             flight: Flight::default(),
-            watched: Watched::default(),
+            watched: AtomicBool::new(false),
             seen: Mutex::new(None),
         }
     }
@@ -76,13 +82,13 @@ impl Link {
     /// Sends the call to this server and waits for its reply, which may be an error reply.
     pub(super) async fn ask(
         self: &Arc<Self>,
-        call: &Call<'_>,
+        call: &ServerCall<'_>,
         asking: bool,
         progress: &mut Progress,
     ) -> Result<Value, StoreError> {
         let (live, was_ready) = self.ready_or_new().await?;
         progress.sent(self, &live, was_ready);
-        let mut reply = live.call(call.by_hash(), asking).await;
+        let mut reply = live.call(&call.by_hash, asking).await;
         if let Ok(Value::ServerError(error)) = &reply
             && error.kind() == Some(ServerErrorKind::NoScript)
         {
@@ -109,9 +115,9 @@ impl Link {
 
     async fn open(&self) -> Result<Arc<Live>, Trouble> {
         let live = match &self.door {
-            Door::At(address) => self.open_primary(address).await?,
-            Door::Named(sentinels) => self.open_named(sentinels).await?,
-            Door::Node(address) => self.open_at(address, Mode::Cluster).await?,
+            Lookup::At(address) => self.open_primary(address).await?,
+            Lookup::Named(master, login) => self.open_named(master, login).await?,
+            Lookup::Node(address) => self.open_at(address, NodeMode::Cluster).await?,
         };
         self.recognise(&live);
         let live = Arc::new(live);
@@ -120,9 +126,9 @@ impl Link {
     }
 
     /// The first of the servers named by the sentinels that says itself that it is a primary.
-    async fn open_named(&self, sentinels: &Sentinels) -> Result<Live, Trouble> {
+    async fn open_named(&self, master: &str, login: &Credentials) -> Result<Live, Trouble> {
         let mut trouble = Trouble::passing("no sentinel has named the primary");
-        for address in sentinels.named().await? {
+        for address in sentinel::named(&self.shared, master, login).await? {
             match self.open_primary(&address).await {
                 Ok(live) => return Ok(live),
                 Err(why) => trouble = why,
@@ -132,7 +138,7 @@ impl Link {
     }
 
     async fn open_primary(&self, address: &Address) -> Result<Live, Trouble> {
-        let live = self.open_at(address, Mode::Standalone).await?;
+        let live = self.open_at(address, NodeMode::Standalone).await?;
         if live.info.is_primary {
             Ok(live)
         } else {
@@ -140,7 +146,7 @@ impl Link {
         }
     }
 
-    async fn open_at(&self, address: &Address, mode: Mode) -> Result<Live, Trouble> {
+    async fn open_at(&self, address: &Address, mode: NodeMode) -> Result<Live, Trouble> {
         let Shared { target, tls, .. } = &*self.shared;
         let live = Live::open(address, tls.as_ref(), &target.login, target.db, mode).await;
         live.map_err(|trouble| trouble.at(address))
@@ -160,13 +166,13 @@ impl Link {
     }
 }
 
-// === impl Door ===
+// === impl Lookup ===
 
-impl fmt::Display for Door {
+impl fmt::Display for Lookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::At(address) | Self::Node(address) => address.fmt(f),
-            Self::Named(_) => f.write_str("the sentinels and the primary they name"),
+            Self::Named(..) => f.write_str("the sentinels and the primary they name"),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use redis::{Arg, Cmd, Pipeline, RedisResult, ServerError, Value};
 
-use super::node_info::{Mode, NodeInfo};
+use super::node_info::{NodeInfo, NodeMode};
 use super::tls::{self, Tls};
 use super::wire::Wire;
 use crate::redis::trouble::Trouble;
-use crate::redis::url::{Address, Login, Secret};
+use crate::redis::url::{Address, Credentials, HiddenText};
 
 #[derive(Debug)]
 pub(super) struct Live {
@@ -22,9 +22,9 @@ impl Live {
     pub(super) async fn open(
         address: &Address,
         tls: Option<&Tls>,
-        login: &Login,
+        login: &Credentials,
         db: u32,
-        mode: Mode,
+        mode: NodeMode,
     ) -> Result<Self, Trouble> {
         let wire = Wire::open(address, tls).await?;
         let mut hello = greeting(login);
@@ -53,8 +53,8 @@ impl Live {
 }
 
 /// The first commands to a server: our login, if there is one.
-pub(super) fn greeting(login: &Login) -> Vec<Cmd> {
-    let password = login.password.as_ref().map(Secret::reveal);
+pub(super) fn greeting(login: &Credentials) -> Vec<Cmd> {
+    let password = login.password.as_ref().map(HiddenText::reveal);
     match (login.user.as_deref(), password) {
         (None, None) => Vec::new(),
         (None, Some(password)) => vec![command(&["AUTH", password])],
@@ -69,6 +69,15 @@ pub(super) fn command(words: &[&str]) -> Cmd {
         command.arg(word);
     }
     command
+}
+
+/// The text of a reply, if it is text.
+pub(crate) fn text_of(reply: &Value) -> Option<&str> {
+    match reply {
+        Value::BulkString(bytes) => str::from_utf8(bytes).ok(),
+        Value::SimpleString(text) => Some(text),
+        _ => None,
+    }
 }
 
 /// Fails with the first error among the replies to the first commands. The reply to `AUTH` is not

@@ -35,19 +35,20 @@ use arc_swap::ArcSwapOption;
 use redis::{ServerError, Value};
 use tidegate_core::{Changes, StoreError};
 
-use self::call::{Call, Progress};
-use self::changes::Tally;
+use self::call::{Progress, ServerCall};
+use self::changes::ChangeTally;
 use self::cluster::Cluster;
 use self::home::Home;
-use self::link::{Door, Link};
+pub(crate) use self::home::spawn_here;
+use self::link::{Link, Lookup};
+pub(crate) use self::live::text_of;
 pub(crate) use self::look::Keeper;
-use self::sentinel::{Question, Sentinels};
 pub(crate) use self::slot::tag_of;
 use self::tls::Tls;
-use crate::redis::script::Script;
+use crate::redis::scripts::Script;
 use crate::redis::trouble::Trouble;
 use crate::redis::turn::within;
-use crate::redis::url::{Kind, Target, TargetError};
+use crate::redis::url::{ServersKind, Target, TargetError};
 
 /// The servers of one target.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ enum Topology {
 struct Shared {
     target: Target,
     tls: Option<Tls>,
-    changes: Tally,
+    changes: ChangeTally,
     trouble: ArcSwapOption<Trouble>,
     home: Home,
 }
@@ -85,21 +86,13 @@ impl Servers {
     /// calls are made.
     pub(crate) fn new(target: Target) -> Result<Self, TargetError> {
         let tls = target.tls.as_ref().map(Tls::new).transpose()?;
-        let (changes, trouble) = (Tally::default(), ArcSwapOption::empty());
+        let (changes, trouble) = (ChangeTally::default(), ArcSwapOption::empty());
         let shared = Arc::new(Shared { target, tls, changes, trouble, home: Home::here() });
         let Target { kind, hosts, .. } = &shared.target;
         let door = match kind {
-            Kind::Single => Door::At(hosts.first().cloned().ok_or(TargetError::Host)?),
-            Kind::Sentinel { master, login } => Door::Named(Sentinels {
-                hosts: hosts.clone(),
-                question: Arc::new(Question {
-                    master: master.clone(),
-                    login: login.clone(),
-                    tls: shared.tls.clone(),
-                }),
-                patience: shared.target.timeout() / 2,
-            }),
-            Kind::Cluster => {
+            ServersKind::Single => Lookup::At(hosts.first().cloned().ok_or(TargetError::Host)?),
+            ServersKind::Sentinel { master, login } => Lookup::Named(master.clone(), login.clone()),
+            ServersKind::Cluster => {
                 let topology = Topology::Cluster(Arc::new(Cluster::new(Arc::clone(&shared))));
                 return Ok(Self { shared, topology });
             }
@@ -128,7 +121,7 @@ impl Servers {
         arg: &[u8],
         decode: impl FnOnce(Value) -> Result<T, Garbled>,
     ) -> Result<T, StoreError> {
-        let call = Call::new(script, keys, arg);
+        let call = ServerCall::new(script, keys, arg);
         let mut progress = Progress::default();
         let timeout = self.shared.target.timeout();
         let reply = match within(timeout, self.answer(&call, &mut progress)).await {
@@ -157,7 +150,7 @@ impl Servers {
     pub(crate) async fn tag_for_each(&self) -> Result<Vec<String>, StoreError> {
         match &self.topology {
             Topology::One(_) => Ok(vec![map::probe_tag(0)]),
-            Topology::Cluster(cluster) => cluster.tag_for_each().await,
+            Topology::Cluster(cluster) => Ok(cluster.known().await?.tag_for_each()),
         }
     }
 
@@ -172,9 +165,7 @@ impl Servers {
     pub(crate) fn late(&self, deadline: Duration) -> StoreError {
         let target = &self.shared.target;
         self.shared.note_text(|| format!("{target}: no answer within {deadline:?}"));
-        if let Topology::Cluster(cluster) = &self.topology {
-            cluster.look_again();
-        }
+        self.look_again();
         StoreError::Timeout
     }
 
@@ -188,7 +179,11 @@ impl Servers {
         self.shared.trouble.load_full()
     }
 
-    async fn answer(&self, call: &Call<'_>, progress: &mut Progress) -> Result<Value, StoreError> {
+    async fn answer(
+        &self,
+        call: &ServerCall<'_>,
+        progress: &mut Progress,
+    ) -> Result<Value, StoreError> {
         let link = match &self.topology {
             Topology::One(link) => link,
             Topology::Cluster(cluster) => return cluster.answer(call, progress).await,
@@ -211,9 +206,7 @@ impl Servers {
             Some(address) => format!("{address}: no answer within {timeout:?}"),
             None => format!("{target}: no connection within {timeout:?}"),
         });
-        if let Topology::Cluster(cluster) = &self.topology {
-            cluster.look_again();
-        }
+        self.look_again();
         progress.elapsed()
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct NodeInfo {
 
 /// The kind of server that is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum NodeMode {
     Standalone,
     Cluster,
 }
@@ -60,18 +60,18 @@ impl NodeInfo {
 
     /// Whether this server may hold counters at all. A server that evicts counters forgets what was
     /// used up exactly when there are most of them, and nobody is told.
-    pub(super) fn judge(&self, expected: Mode) -> Result<(), Trouble> {
-        let hint = match (self.mode.as_str(), expected) {
-            ("sentinel", _) => Some("it is a sentinel: write redis+sentinel://"),
-            ("cluster", Mode::Standalone) => {
-                Some("it is part of a cluster: write redis+cluster://")
+    pub(super) fn judge(&self, expected: NodeMode) -> Result<(), Trouble> {
+        let is_other = |hint| Err(Trouble::refusal(hint));
+        match (self.mode.as_str(), expected) {
+            ("sentinel", _) => is_other("it is a sentinel: write redis+sentinel://"),
+            ("cluster", NodeMode::Standalone) => {
+                is_other("it is part of a cluster: write redis+cluster://")
             }
-            ("standalone", Mode::Cluster) => Some("it is not part of a cluster: write redis://"),
-            _ => None,
-        };
-        if let Some(hint) = hint {
-            return Err(Trouble::refusal(hint));
-        }
+            ("standalone", NodeMode::Cluster) => {
+                is_other("it is not part of a cluster: write redis://")
+            }
+            _ => Ok(()),
+        }?;
         if self.run_id.is_empty() || self.policy.is_empty() {
             return Err(Trouble::passing(
                 "it answers INFO without run_id or maxmemory_policy: is it Redis or Valkey?",

@@ -45,6 +45,10 @@ impl Looking {
         while !self.is_done {
             self.state.store(LOOKING, Ordering::Release);
             look().await;
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "servers are asked no more often in real time"
+            )]
             tokio::time::sleep(PAUSE).await;
             let end = (Ordering::AcqRel, Ordering::Acquire);
             self.is_done = self.state.compare_exchange(LOOKING, IDLE, end.0, end.1).is_ok();

@@ -13,9 +13,10 @@ use core::time::Duration;
 
 use redis::Value;
 use tidegate_core::StoreError;
+use tidegate_test::servers::wait;
 
 use super::{Garbled, Servers};
-use crate::redis::script::Script;
+use crate::redis::scripts::Script;
 use crate::redis::url::Target;
 
 /// Long beside what a healthy server on loopback takes on a busy machine.
@@ -45,17 +46,8 @@ async fn count(servers: &Servers, key: &str) -> Result<i64, StoreError> {
 
 /// Until it works again; how long that takes is not what is asked.
 async fn count_at_last(servers: &Servers, key: &str) -> i64 {
-    let tries = async {
-        loop {
-            match count(servers, key).await {
-                Ok(count) => return count,
-                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
-            }
-        }
-    };
-    let limit = Duration::from_secs(20);
-    let found = tokio::time::timeout(limit, tries).await;
-    found.unwrap_or_else(|_| panic!("never again: {:?}", servers.trouble()))
+    let found = wait::until_some(async || count(servers, key).await.ok()).await;
+    found.unwrap_or_else(|| panic!("never again: {:?}", servers.trouble()))
 }
 
 fn trouble(servers: &Servers) -> String {

@@ -4,15 +4,11 @@
 //! connection is silent. If all callers are cancelled, the connection would stay in use until the
 //! kernel gives it up.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use super::link::Link;
 use super::live::{Live, command};
-
-/// Whether a link is being watched.
-#[derive(Debug, Default)]
-pub(super) struct Watched(AtomicBool);
 
 /// The task that watches a link; there is one at a time.
 struct Watch {
@@ -22,7 +18,7 @@ struct Watch {
 
 /// Watches a connection, and takes it out of use if it is silent.
 pub(super) fn watch(link: &Arc<Link>, live: &Arc<Live>) {
-    if !link.watched.0.swap(true, Ordering::AcqRel) {
+    if !link.watched.swap(true, Ordering::AcqRel) {
         let watch = Watch { link: Arc::clone(link), live: Arc::clone(live) };
         link.shared.home.spawn(async move { watch.run().await });
     }
@@ -43,6 +39,10 @@ impl Watch {
             link.leave(live);
         } else {
             // However many callers hang up, the server is asked no more often than this.
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "servers are asked no more often in real time"
+            )]
             tokio::time::sleep(timeout).await;
         }
     }
@@ -51,6 +51,6 @@ impl Watch {
 impl Drop for Watch {
     /// Runs when the watch ends, by itself or with its runtime: another one may begin.
     fn drop(&mut self) {
-        self.link.watched.0.store(false, Ordering::Release);
+        self.link.watched.store(false, Ordering::Release);
     }
 }

@@ -5,17 +5,16 @@
 //! twice. So the stream is opened here, and the task that drives it is ours: when it ends, the
 //! connection is known to be dead before anything more is sent on it.
 
+use core::fmt;
 use core::future::{Future, poll_fn};
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::Poll;
-use std::io;
-use std::sync::Arc;
 
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Cmd, Pipeline, RedisConnectionInfo, RedisResult, Value};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 
 use tidegate_core::Headroom;
 
@@ -32,23 +31,19 @@ pub(super) struct Wire {
     /// The number of replies that somebody was still there to take. A caller that got no reply in time,
     /// while nobody else got one either, knows that the connection is at fault and not only its call.
     answers: AtomicU64,
-    dead: Arc<AtomicBool>,
-    driver: AbortHandle,
+    /// The task that drives the connection, which is dead once this has ended, by itself or with the
+    /// runtime that ran it.
+    driver: JoinHandle<()>,
 }
-
-/// Marks the connection as dead when the driver is gone: at its end, or with the runtime that ran it.
-struct Ended(Arc<AtomicBool>);
 
 // === impl Wire ===
 
 impl Wire {
     /// Connects, without a handshake: that is the caller's first message.
     pub(super) async fn open(address: &Address, tls: Option<&Tls>) -> Result<Self, Trouble> {
-        let stream = TcpStream::connect((address.host.as_str(), address.port))
-            .await
-            .map_err(|error| Trouble::passing(format!("cannot connect: {error}")))?;
-        let io = |error: io::Error| Trouble::passing(format!("cannot connect: {error}"));
-        stream.set_nodelay(true).map_err(io)?;
+        let stream = TcpStream::connect((address.host.as_str(), address.port)).await;
+        let stream = stream.map_err(not_connected)?;
+        stream.set_nodelay(true).map_err(not_connected)?;
         match tls {
             None => Self::over(stream).await,
             Some(tls) => Self::over(tls.wrap(address, stream).await?).await,
@@ -65,22 +60,14 @@ impl Wire {
             .set_connection_timeout(None)
             .set_response_timeout(None)
             .set_pipeline_buffer_size(QUEUE);
-        let (connection, driver) = MultiplexedConnection::new_with_config(&silent, stream, config)
-            .await
-            .map_err(|error| Trouble::passing(format!("cannot connect: {error}")))?;
-        let dead = Arc::new(AtomicBool::new(false));
-        let ended = Ended(Arc::clone(&dead));
-        let driver = tokio::spawn(async move {
-            let _ended = ended;
-            driver.await;
-        });
-        let driver = driver.abort_handle();
-        Ok(Self { connection, answers: AtomicU64::new(0), dead, driver })
+        let opened = MultiplexedConnection::new_with_config(&silent, stream, config).await;
+        let (connection, driver) = opened.map_err(not_connected)?;
+        Ok(Self { connection, answers: AtomicU64::new(0), driver: tokio::spawn(driver) })
     }
 
     /// Whether nothing can be sent any more.
     pub(super) fn is_dead(&self) -> bool {
-        self.dead.load(Ordering::Acquire)
+        self.driver.is_finished()
     }
 
     /// How many replies there have been so far.
@@ -137,10 +124,6 @@ impl Drop for Wire {
     }
 }
 
-// === impl Ended ===
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Release);
-    }
+fn not_connected(error: impl fmt::Display) -> Trouble {
+    Trouble::passing(format!("cannot connect: {error}"))
 }

@@ -5,11 +5,11 @@
 use core::ops::Range;
 
 use super::super::form::Form;
-use super::super::signature::{Ask, Part, Signature};
+use super::super::signature::{Part, ScriptVerb, Signature};
 
 /// The places of a counter's former names in `KEYS`.
 #[derive(Clone, Debug)]
-pub(super) struct Former {
+pub(super) struct FormerKeys {
     /// Former names that are looked at before the present one.
     newer: Range<usize>,
     /// Former names that are looked at after the present one.
@@ -17,14 +17,14 @@ pub(super) struct Former {
 }
 
 /// The places of the former names of each part. They follow all present names, and the ticket.
-pub(super) fn places(signature: &Signature) -> Vec<Former> {
-    let mut next = 1 + signature.parts.len() + usize::from(signature.ask == Ask::Settle);
+pub(super) fn places(signature: &Signature) -> Vec<FormerKeys> {
+    let mut next = 1 + signature.parts.len() + usize::from(signature.ask == ScriptVerb::Settle);
     let mut take = |count: u8| {
         let first = next;
         next += usize::from(count);
         first..next
     };
-    let former = |part: &Part| Former { newer: take(part.newer), older: take(part.older) };
+    let former = |part: &Part| FormerKeys { newer: take(part.newer), older: take(part.older) };
     signature.parts.iter().map(former).collect()
 }
 
@@ -39,9 +39,9 @@ pub(super) const fn has_former(part: &Part) -> bool {
     part.newer + part.older > 0
 }
 
-// === impl Former ===
+// === impl FormerKeys ===
 
-impl Former {
+impl FormerKeys {
     /// The text `read`, which looks under the present name, changed to look for the counter under all
     /// its names.
     pub(super) fn read(&self, read: &str) -> String {

@@ -14,7 +14,7 @@ const ROOM: usize = 160;
 
 /// Where one counter is in a script, and how its numbers are named there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ScriptPlace {
     /// The number of the counter, which begins with one as those of `KEYS` do.
     pub(super) number: usize,
     /// Whether the counter's numbers are local variables; otherwise they are fields of a table.
@@ -22,14 +22,14 @@ pub(super) struct Place {
 }
 
 /// The parts with their places.
-pub(super) fn places(parts: &[Part]) -> impl Iterator<Item = (Place, &Part)> {
+pub(super) fn places(parts: &[Part]) -> impl Iterator<Item = (ScriptPlace, &Part)> {
     // Former names need a table of their own, and a variable where a counter is written.
     let mut room = if parts.iter().any(has_former) { ROOM - 2 } else { ROOM };
     parts.iter().zip(1..).map(move |(part, number)| {
         // Once a part does not fit, none after it has local variables, because arguments are taken in
         // order.
         room = room.saturating_sub(names(part));
-        (Place { number, is_local: room > 0 }, part)
+        (ScriptPlace { number, is_local: room > 0 }, part)
     })
 }
 
@@ -53,9 +53,9 @@ fn name_at_end(text: &str) -> usize {
     text.trim_end_matches(|letter: char| letter.is_ascii_alphanumeric()).len()
 }
 
-// === impl Place ===
+// === impl ScriptPlace ===
 
-impl Place {
+impl ScriptPlace {
     /// Puts the text of a part at this place: `$` becomes its number, and `name$` a variable of its
     /// own.
     pub(super) fn put(self, text: &str) -> String {
@@ -76,11 +76,6 @@ impl Place {
             true => expanded.replace('$', &self.number.to_string()),
             false => self.fields(&expanded),
         }
-    }
-
-    /// The declaration of the table of a counter without local variables.
-    pub(super) fn table(self) -> String {
-        format!("local t{}", self.number)
     }
 
     /// The text with fields in place of local variables; fields are not declared.
@@ -127,7 +122,7 @@ mod tests {
     fn a_place_names_variables_or_fields() {
         let text = "local v$ = pcall('GET', keys[$])\n  local start$, finish$\nif #v$ > 1 then\n\
                     local tag, x = 0, cost$\nend\n";
-        let place = |is_local| Place { number: 11, is_local };
+        let place = |is_local| ScriptPlace { number: 11, is_local };
         assert_eq!(
             place(true).put(text),
             "local v11 = pcall('GET', keys[11])\n  local start11, finish11\nif #v11 > 1 then\n\

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::net::Ipv6Addr;
+use core::num::NonZeroU16;
 
 use super::TargetError;
 
@@ -26,16 +27,10 @@ impl Address {
             Some(rest) => {
                 let (host, port) = rest.split_once(']').ok_or(TargetError::Host)?;
                 host.parse::<Ipv6Addr>().map_err(|_| TargetError::Host)?;
-                match port {
-                    "" => (host, None),
-                    port => (host, Some(port.strip_prefix(':').ok_or(TargetError::Host)?)),
-                }
+                (host, port)
             }
             None => {
-                let (host, port) = match text.split_once(':') {
-                    Some((host, port)) => (host, Some(port)),
-                    None => (text, None),
-                };
+                let (host, port) = text.split_at(text.find(':').unwrap_or(text.len()));
                 // Only the characters of a name or an IPv4 address: anything else is a mistake that
                 // would be looked up and reported as a name nobody knows.
                 let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -45,14 +40,12 @@ impl Address {
                 (host, port)
             }
         };
-        let port = match port {
-            None => default_port,
-            Some(port) => match port.parse() {
-                Ok(0) | Err(_) => return Err(TargetError::Port),
-                Ok(port) => port,
-            },
-        };
-        Ok(Self::new(host, port))
+        if port.is_empty() {
+            return Ok(Self::new(host, default_port));
+        }
+        let port = port.strip_prefix(':').ok_or(TargetError::Host)?;
+        let port: NonZeroU16 = port.parse().map_err(|_| TargetError::Port)?;
+        Ok(Self::new(host, port.get()))
     }
 
     /// Reads an address to which a cluster redirects: everything before the last colon is the host,

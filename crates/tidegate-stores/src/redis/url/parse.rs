@@ -4,9 +4,12 @@
 //! errors quote what they read.
 
 use core::time::Duration;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::{Address, Kind, Login, Secret, Target, TargetError, TlsFiles};
+use tidegate_core::Span;
+
+use super::{Address, Credentials, HiddenText, ServersKind, Target, TargetError, TlsFiles};
 
 pub(super) const SHORTEST: Duration = Duration::from_millis(1);
 pub(super) const LONGEST: Duration = Duration::from_secs(60);
@@ -14,16 +17,8 @@ pub(super) const LONGEST: Duration = Duration::from_secs(60);
 const PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
-/// The settings that follow the question mark, as written.
-#[derive(Default)]
-struct Settings {
-    timeout: Option<Duration>,
-    ca: Option<PathBuf>,
-    cert: Option<PathBuf>,
-    key: Option<PathBuf>,
-    sentinel_user: Option<String>,
-    sentinel_password: Option<String>,
-}
+/// The names of the settings that may follow the question mark.
+const SETTINGS: [&str; 6] = ["timeout", "ca", "cert", "key", "sentinel_user", "sentinel_password"];
 
 pub(super) fn parse(text: &str) -> Result<Target, TargetError> {
     let (scheme, rest) = text.split_once("://").ok_or(TargetError::Scheme)?;
@@ -40,116 +35,90 @@ pub(super) fn parse(text: &str) -> Result<Target, TargetError> {
     }
     let (login, hosts) = match authority.rsplit_once('@') {
         Some((login, hosts)) => (login_of(login)?, hosts),
-        None => (Login::default(), authority),
+        None => (Credentials::default(), authority),
     };
     let hosts = hosts
         .split(',')
         .map(|host| Address::parse(host, default_port))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut settings = Settings::parse(query)?;
+    let mut settings = settings_of(query)?;
+    let timeout = settings.remove("timeout").map(|text| timeout(&text)).transpose()?;
     let (kind, db) = match scheme {
         "redis" | "rediss" if hosts.len() > 1 => return Err(TargetError::Hosts),
-        "redis" | "rediss" => (Kind::Single, database(path)?),
+        "redis" | "rediss" => (ServersKind::Single, database(path)?),
         "redis+sentinel" | "rediss+sentinel" => {
             let (master, db) = path.split_once('/').unwrap_or((path, ""));
             if master.is_empty() {
                 return Err(TargetError::Master);
             }
-            let login = settings.sentinel_login();
-            (Kind::Sentinel { master: decode(master)?, login }, database(db)?)
+            let password = settings.remove("sentinel_password").map(HiddenText::new);
+            let login = Credentials { user: settings.remove("sentinel_user"), password };
+            (ServersKind::Sentinel { master: decode(master)?, login }, database(db)?)
         }
         "redis+cluster" | "rediss+cluster" => match path {
-            "" | "0" => (Kind::Cluster, 0),
+            "" | "0" => (ServersKind::Cluster, 0),
             _ => return Err(TargetError::ClusterDatabase),
         },
         _ => return Err(TargetError::Scheme),
     };
-    if settings.sentinel_user.is_some() || settings.sentinel_password.is_some() {
+    if settings.keys().any(|name| name.starts_with("sentinel")) {
         return Err(TargetError::WithoutSentinel);
     }
-    let timeout = settings.timeout.unwrap_or(Target::DEFAULT_TIMEOUT);
-    Ok(Target { kind, hosts, login, db, tls: settings.tls(tls)?, timeout })
+    let timeout = timeout.unwrap_or(Target::DEFAULT_TIMEOUT);
+    Ok(Target { kind, hosts, login, db, tls: tls_of(tls, &mut settings)?, timeout })
 }
 
-// === impl Settings ===
-
-impl Settings {
-    fn parse(query: &str) -> Result<Self, TargetError> {
-        let mut settings = Self::default();
-        for setting in query.split('&').filter(|setting| !setting.is_empty()) {
-            let (name, value) = setting.split_once('=').ok_or(TargetError::Setting)?;
-            let value = decode(value)?;
-            if value.is_empty() {
-                return Err(TargetError::Setting);
-            }
-            let again = match name {
-                "timeout" => settings.timeout.replace(timeout(&value)?).is_some(),
-                "ca" => settings.ca.replace(value.into()).is_some(),
-                "cert" => settings.cert.replace(value.into()).is_some(),
-                "key" => settings.key.replace(value.into()).is_some(),
-                "sentinel_user" => settings.sentinel_user.replace(value).is_some(),
-                "sentinel_password" => settings.sentinel_password.replace(value).is_some(),
-                _ => return Err(TargetError::Setting),
-            };
-            if again {
-                return Err(TargetError::Setting);
-            }
+/// Reads the settings that follow the question mark, by name.
+fn settings_of(query: &str) -> Result<HashMap<&str, String>, TargetError> {
+    let mut settings = HashMap::new();
+    for setting in query.split('&').filter(|setting| !setting.is_empty()) {
+        let (name, value) = setting.split_once('=').ok_or(TargetError::Setting)?;
+        let value = decode(value)?;
+        let is_good = SETTINGS.contains(&name) && !value.is_empty();
+        if !is_good || settings.insert(name, value).is_some() {
+            return Err(TargetError::Setting);
         }
-        Ok(settings)
     }
+    Ok(settings)
+}
 
-    /// Takes the Sentinel login out of the settings, so that one left over belongs to another scheme.
-    fn sentinel_login(&mut self) -> Login {
-        let password = self.sentinel_password.take().map(Secret::new);
-        Login { user: self.sentinel_user.take(), password }
-    }
-
-    fn tls(self, wanted: bool) -> Result<Option<TlsFiles>, TargetError> {
-        let identity = match (self.cert, self.key) {
-            (None, None) => None,
-            (Some(cert), Some(key)) => Some((cert, key)),
-            _ => return Err(TargetError::Identity),
-        };
-        match (wanted, self.ca, identity) {
-            (false, None, None) => Ok(None),
-            (false, ..) => Err(TargetError::WithoutTls),
-            (true, ca, identity) => Ok(Some(TlsFiles { ca, identity })),
-        }
+/// The files that TLS reads; `None` if TLS is not wanted.
+fn tls_of(
+    wanted: bool,
+    settings: &mut HashMap<&str, String>,
+) -> Result<Option<TlsFiles>, TargetError> {
+    let mut file = |name| settings.remove(name).map(PathBuf::from);
+    let identity = match (file("cert"), file("key")) {
+        (None, None) => None,
+        (Some(cert), Some(key)) => Some((cert, key)),
+        _ => return Err(TargetError::Identity),
+    };
+    match (wanted, file("ca"), identity) {
+        (false, None, None) => Ok(None),
+        (false, ..) => Err(TargetError::WithoutTls),
+        (true, ca, identity) => Ok(Some(TlsFiles { ca, identity })),
     }
 }
 
-fn login_of(text: &str) -> Result<Login, TargetError> {
+fn login_of(text: &str) -> Result<Credentials, TargetError> {
     let (user, password) = match text.split_once(':') {
         Some((user, password)) => (user, Some(password)),
         None => (text, None),
     };
     let user = Some(decode(user)?).filter(|user| !user.is_empty());
     let password = password.map(decode).transpose()?.filter(|password| !password.is_empty());
-    Ok(Login { user, password: password.map(Secret::new) })
+    Ok(Credentials { user, password: password.map(HiddenText::new) })
 }
 
 fn database(text: &str) -> Result<u32, TargetError> {
-    match text {
-        "" => Ok(0),
-        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-            digits.parse().map_err(|_| TargetError::Database)
-        }
-        _ => Err(TargetError::Database),
-    }
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    let text = if text.is_empty() { "0" } else { text };
+    text.parse().ok().filter(|_| is_number).ok_or(TargetError::Database)
 }
 
 fn timeout(text: &str) -> Result<Duration, TargetError> {
-    let of = |digits: &str, unit_ms: u64| -> Option<Duration> {
-        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-        let count: u64 = digits.parse().ok().filter(|_| plain)?;
-        Some(Duration::from_millis(count.checked_mul(unit_ms)?))
-    };
-    match text.strip_suffix("ms") {
-        Some(digits) => of(digits, 1),
-        None => text.strip_suffix('s').and_then(|digits| of(digits, 1000)),
-    }
-    .filter(|timeout| (SHORTEST..=LONGEST).contains(timeout))
-    .ok_or(TargetError::Timeout)
+    let timeout = text.parse().map(|span: Span| Duration::from(span)).ok();
+    timeout.filter(|timeout| (SHORTEST..=LONGEST).contains(timeout)).ok_or(TargetError::Timeout)
 }
 
 /// Percent-decodes a text. A `+` stands for itself: passwords have them.

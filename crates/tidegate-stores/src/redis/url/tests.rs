@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Address, Kind, Target, TargetError, TlsFiles};
+use super::{Address, ServersKind, Target, TargetError, TlsFiles};
 
 fn parse(text: &str) -> Target {
     Target::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -57,7 +57,7 @@ fn settings_are_read() {
     assert_eq!(parse("redis://h").tls, None);
 
     let target = parse("redis+sentinel://h/main?sentinel_user=s&sentinel_password=p%26w");
-    let Kind::Sentinel { master, login } = target.kind else { panic!("not Sentinel") };
+    let ServersKind::Sentinel { master, login } = target.kind else { panic!("not Sentinel") };
     assert_eq!((master.as_str(), login.user.as_deref()), ("main", Some("s")));
     assert_eq!(login.password.unwrap().reveal(), "p&w");
 }

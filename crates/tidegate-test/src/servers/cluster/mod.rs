@@ -7,7 +7,7 @@ mod view;
 
 use super::flavour::Flavour;
 use super::port::Port;
-use super::server::{Builder, Server, field_of};
+use super::server::{Builder, RunningServer, field_of};
 use super::wait;
 use view::View;
 
@@ -17,9 +17,9 @@ const NODE_TIMEOUT: &str = "1500";
 const SLOTS: usize = 16_384;
 
 /// A running cluster, whose nodes end when this is dropped.
-pub struct Cluster {
+pub struct RunningCluster {
     /// The masters that the cluster was started with, then their replicas.
-    nodes: Vec<Server>,
+    nodes: Vec<RunningServer>,
     /// The cluster ids of the nodes, by the index in `nodes`.
     ids: Vec<String>,
     masters: usize,
@@ -27,9 +27,9 @@ pub struct Cluster {
     buses: Vec<Port>,
 }
 
-// === impl Cluster ===
+// === impl RunningCluster ===
 
-impl Cluster {
+impl RunningCluster {
     /// Starts `masters` masters with equal shares of the slots, and `replicas_per_master` replicas
     /// for each. Returns when every node knows all of them and says that the cluster is well.
     ///
@@ -37,14 +37,15 @@ impl Cluster {
     ///
     /// If the cluster does not get that far in time.
     pub async fn start(masters: usize, replicas_per_master: usize, flavour: Flavour) -> Self {
-        Self::start_from(masters, replicas_per_master, &Server::builder().flavour(flavour)).await
+        Self::start_from(masters, replicas_per_master, &RunningServer::builder().flavour(flavour))
+            .await
     }
 
-    /// Starts a cluster as [`Cluster::start`] does, of nodes with the options of `node`.
+    /// Starts a cluster as [`RunningCluster::start`] does, of nodes with the options of `node`.
     ///
     /// # Panics
     ///
-    /// As [`Cluster::start`].
+    /// As [`RunningCluster::start`].
     pub async fn start_from(masters: usize, replicas_per_master: usize, node: &Builder) -> Self {
         let (mut nodes, mut ids, mut buses) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..masters * (1 + replicas_per_master) {
@@ -64,13 +65,13 @@ impl Cluster {
     /// Every node: the masters that the cluster was started with, then the replicas (of the first
     /// master, of the second, …, of the first again).
     #[must_use]
-    pub fn nodes(&self) -> &[Server] {
+    pub fn nodes(&self) -> &[RunningServer] {
         &self.nodes
     }
 
     /// The masters that the cluster was started with, even if they have other roles now.
     #[must_use]
-    pub fn masters(&self) -> &[Server] {
+    pub fn masters(&self) -> &[RunningServer] {
         &self.nodes[..self.masters]
     }
 
@@ -80,7 +81,7 @@ impl Cluster {
     ///
     /// If `master` has no replica.
     #[must_use]
-    pub fn replica_of(&self, master: &Server) -> &Server {
+    pub fn replica_of(&self, master: &RunningServer) -> &RunningServer {
         &self.nodes[self.masters + self.index_of(master)]
     }
 
@@ -99,7 +100,7 @@ impl Cluster {
     /// # Panics
     ///
     /// If nobody serves the slot.
-    pub async fn node_of_slot(&self, slot: u16) -> &Server {
+    pub async fn node_of_slot(&self, slot: u16) -> &RunningServer {
         let found = self.served_by(self.any(), slot).await;
         found.unwrap_or_else(|| panic!("nobody serves slot {slot}"))
     }
@@ -109,7 +110,7 @@ impl Cluster {
     /// # Panics
     ///
     /// If nobody serves that slot.
-    pub async fn master_of_key(&self, key: &str) -> &Server {
+    pub async fn master_of_key(&self, key: &str) -> &RunningServer {
         self.node_of_slot(self.slot_of(key).await).await
     }
 
@@ -119,18 +120,18 @@ impl Cluster {
     /// # Panics
     ///
     /// If a node refuses.
-    pub async fn move_slot_begin(&self, slot: u16, to: &Server) {
+    pub async fn move_slot_begin(&self, slot: u16, to: &RunningServer) {
         let from = self.node_of_slot(slot).await;
         self.set_slot(to, slot, &["IMPORTING", self.id_of(from)]).await;
         self.set_slot(from, slot, &["MIGRATING", self.id_of(to)]).await;
     }
 
-    /// Moves one key, between [`Cluster::move_slot_begin`] and [`Cluster::move_slot_end`].
+    /// Moves one key, between [`RunningCluster::move_slot_begin`] and [`RunningCluster::move_slot_end`].
     ///
     /// # Panics
     ///
     /// If a node refuses, or the key does not exist.
-    pub async fn migrate_key(&self, key: &str, to: &Server) {
+    pub async fn migrate_key(&self, key: &str, to: &RunningServer) {
         let from = self.master_of_key(key).await;
         let port = to.port().to_string();
         let answer = from.command(&["MIGRATE", "127.0.0.1", &port, key, "0", "5000"]).await;
@@ -142,7 +143,7 @@ impl Cluster {
     /// # Panics
     ///
     /// If a node refuses, or not all nodes learn of it in time.
-    pub async fn move_slot_end(&self, slot: u16, to: &Server) {
+    pub async fn move_slot_end(&self, slot: u16, to: &RunningServer) {
         let from = self.node_of_slot(slot).await;
         let asked = ["CLUSTER", "GETKEYSINSLOT", &slot.to_string(), "100000"];
         let keys: Vec<String> =
@@ -163,7 +164,7 @@ impl Cluster {
     /// # Panics
     ///
     /// If that does not happen in time.
-    pub async fn successor(&self, slot: u16, old: &Server) -> &Server {
+    pub async fn successor(&self, slot: u16, old: &RunningServer) -> &RunningServer {
         self.until_served(slot, |master| master.port() != old.port()).await;
         self.node_of_slot(slot).await
     }
@@ -173,7 +174,7 @@ impl Cluster {
     /// # Panics
     ///
     /// If the node cannot be asked.
-    pub async fn is_well(&self, node: &Server) -> bool {
+    pub async fn is_well(&self, node: &RunningServer) -> bool {
         let info = node.text(&["CLUSTER", "INFO"]).await;
         field_of(&info, "cluster_state").as_deref() == Some("ok")
     }
@@ -228,7 +229,7 @@ impl Cluster {
         self.is_whole(self.masters).await
     }
 
-    async fn until_served(&self, slot: u16, by: impl Fn(&Server) -> bool) {
+    async fn until_served(&self, slot: u16, by: impl Fn(&RunningServer) -> bool) {
         let by = &by;
         let agreed = || async move {
             for node in self.nodes.iter().filter(|node| node.is_up()) {
@@ -242,29 +243,29 @@ impl Cluster {
         wait::until(&format!("all agree on who serves slot {slot}"), agreed).await;
     }
 
-    async fn served_by(&self, told_by: &Server, slot: u16) -> Option<&Server> {
+    async fn served_by(&self, told_by: &RunningServer, slot: u16) -> Option<&RunningServer> {
         let port = view(told_by).await.master_of(slot)?;
         self.nodes.iter().find(|node| node.port() == port)
     }
 
-    async fn set_slot(&self, node: &Server, slot: u16, how: &[&str]) {
+    async fn set_slot(&self, node: &RunningServer, slot: u16, how: &[&str]) {
         node.command(&[&["CLUSTER", "SETSLOT", &slot.to_string()], how].concat()).await;
     }
 
-    fn any(&self) -> &Server {
+    fn any(&self) -> &RunningServer {
         self.nodes.iter().find(|node| node.is_up()).expect("a node that is up")
     }
 
-    fn id_of(&self, node: &Server) -> &str {
+    fn id_of(&self, node: &RunningServer) -> &str {
         &self.ids[self.index_of(node)]
     }
 
-    fn index_of(&self, node: &Server) -> usize {
+    fn index_of(&self, node: &RunningServer) -> usize {
         let index = self.nodes.iter().position(|one| one.port() == node.port());
         index.expect("a node of this cluster")
     }
 }
 
-async fn view(node: &Server) -> View {
+async fn view(node: &RunningServer) -> View {
     View::parse(&node.text(&["CLUSTER", "NODES"]).await)
 }

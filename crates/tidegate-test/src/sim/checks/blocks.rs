@@ -3,20 +3,20 @@
 use std::collections::HashMap;
 
 use super::{Holds, holds};
-use crate::sim::trace::{Answer, Counters};
+use crate::sim::trace::{Counters, RequestAnswer};
 
 /// Counters that the store has reported as blocked, and until when.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Blocks {
+pub(super) struct BlockCheck {
     known: HashMap<u64, u64>,
 }
 
 /// Blocks that a node has to remember; it may forget further ones.
 const MOST: usize = 16_384;
 
-// === impl Blocks ===
+// === impl BlockCheck ===
 
-impl Blocks {
+impl BlockCheck {
     /// Takes note of the state of these counters, as the store has reported it.
     pub(super) fn learn(&mut self, at: u64, counters: &Counters) {
         counters.iter().for_each(|(counter, blocked)| self.learn_one(at, counter, blocked));
@@ -44,7 +44,7 @@ impl Blocks {
     pub(super) fn p47_known_blocks_hold_until_they_end(
         &self,
         at: u64,
-        answer: &Answer,
+        answer: &RequestAnswer,
         slack: u64,
     ) -> Holds {
         if self.known.len() >= MOST {

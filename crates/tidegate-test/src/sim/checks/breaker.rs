@@ -1,8 +1,8 @@
 //! When the store is no longer asked: after three failures within ten seconds, by the definition.
 
-use super::lane::{Expected, Lane, Sent, Stand};
+use super::lane::{Expected, PolicyLane, Sent, Stand};
 use super::{Holds, SECOND, guard, holds};
-use crate::sim::trace::{Outcome, Truth};
+use crate::sim::trace::{StoreOutcome, Truth};
 
 /// Failures that trip the breaker, counted over [`WITHIN`].
 const FAILURES: usize = 3;
@@ -13,19 +13,19 @@ const CORRUPT: usize = 3;
 
 /// Takes note of the outcome of a request at the store. An operation that was sent before the store
 /// ceased or began to be asked says nothing any more.
-pub(super) fn answered(lane: &mut Lane, at: u64, sent: Sent, outcome: Outcome) {
+pub(super) fn answered(lane: &mut PolicyLane, at: u64, sent: Sent, outcome: StoreOutcome) {
     if sent.generation != lane.generation {
         return;
     }
     match outcome {
-        Outcome::Good => prove(lane),
+        StoreOutcome::Good => prove(lane),
         _ => fail(lane, at, outcome),
     }
 }
 
 /// Takes note of the outcome of a probe.
-pub(super) fn probed(lane: &mut Lane, at: u64, sent: Sent, outcome: Outcome) -> Holds {
-    let good = outcome == Outcome::Good;
+pub(super) fn probed(lane: &mut PolicyLane, at: u64, sent: Sent, outcome: StoreOutcome) -> Holds {
+    let good = outcome == StoreOutcome::Good;
     if sent.generation != lane.generation {
         return Ok(());
     }
@@ -37,13 +37,13 @@ pub(super) fn probed(lane: &mut Lane, at: u64, sent: Sent, outcome: Outcome) -> 
         return Ok(());
     }
     lane.probes.push_back((at, good));
-    if outcome == Outcome::Refused {
+    if outcome == StoreOutcome::Refused {
         expect_refusal(lane, at);
     }
     Ok(())
 }
 
-fn prove(lane: &mut Lane) {
+fn prove(lane: &mut PolicyLane) {
     lane.only_bad_since = None;
     match lane.stand {
         Stand::Unproven => lane.expected.push(Expected::Proven),
@@ -56,32 +56,32 @@ fn prove(lane: &mut Lane) {
 }
 
 /// Counts a failure, and notes the signal that has to follow from it.
-pub(super) fn fail(lane: &mut Lane, at: u64, outcome: Outcome) {
+pub(super) fn fail(lane: &mut PolicyLane, at: u64, outcome: StoreOutcome) {
     if !lane.asks() {
         return;
     }
     match outcome {
-        Outcome::Good | Outcome::Stale => return,
+        StoreOutcome::Good | StoreOutcome::Stale => return,
         // The store has answered, and is not to blame.
-        Outcome::Version | Outcome::Shed => {
+        StoreOutcome::Version | StoreOutcome::Shed => {
             lane.only_bad_since = None;
             return;
         }
-        Outcome::Corrupt(counter) => {
+        StoreOutcome::Corrupt(counter) => {
             lane.only_bad_since = None;
             if !blames_store(lane, at, counter) {
                 return;
             }
         }
-        Outcome::Refused => {
+        StoreOutcome::Refused => {
             lane.only_bad_since.get_or_insert(at);
             expect_refusal(lane, at);
         }
-        Outcome::Failed => {
+        StoreOutcome::Failed => {
             lane.only_bad_since.get_or_insert(at);
         }
     }
-    let heard = matches!(outcome, Outcome::Failed | Outcome::Refused);
+    let heard = matches!(outcome, StoreOutcome::Failed | StoreOutcome::Refused);
     if heard && lane.stand == Stand::Normal && !lane.suspected {
         lane.suspected = true;
         lane.expected.push(Expected::Suspected);
@@ -90,7 +90,7 @@ pub(super) fn fail(lane: &mut Lane, at: u64, outcome: Outcome) {
 }
 
 /// Counts a failure of any kind.
-pub(super) fn count(lane: &mut Lane, at: u64) {
+pub(super) fn count(lane: &mut PolicyLane, at: u64) {
     lane.failures.retain(|failed| at - failed <= WITHIN);
     lane.failures.push_back(at);
     if lane.failures.len() >= FAILURES {
@@ -99,7 +99,7 @@ pub(super) fn count(lane: &mut Lane, at: u64) {
 }
 
 /// Whether this is at least the third different counter within ten seconds that cannot be read.
-fn blames_store(lane: &mut Lane, at: u64, counter: u64) -> bool {
+fn blames_store(lane: &mut PolicyLane, at: u64, counter: u64) -> bool {
     lane.corrupt.retain(|(_, seen)| at - seen <= WITHIN);
     let before = lane.corrupt.len();
     lane.corrupt.retain(|(known, _)| *known != counter);
@@ -108,7 +108,7 @@ fn blames_store(lane: &mut Lane, at: u64, counter: u64) -> bool {
     new && lane.corrupt.len() >= CORRUPT
 }
 
-fn expect_refusal(lane: &mut Lane, at: u64) {
+fn expect_refusal(lane: &mut PolicyLane, at: u64) {
     if lane.refused_at.is_none_or(|told| at - told >= 60 * SECOND) {
         lane.refused_at = Some(at);
         lane.expected.push(Expected::Refused);
@@ -117,7 +117,10 @@ fn expect_refusal(lane: &mut Lane, at: u64) {
 
 /// A policy changes course only for a reason: a trip needs three failures within ten seconds, of
 /// this policy on this node, none of them a late answer or somebody else's fault.
-pub(super) fn p48_p49_p50_p51_p58_trips_have_their_cause(lane: &mut Lane, to: Expected) -> Holds {
+pub(super) fn p48_p49_p50_p51_p58_trips_have_their_cause(
+    lane: &mut PolicyLane,
+    to: Expected,
+) -> Holds {
     let failures = lane.failures.len();
     holds!(
         lane.expects(to),
@@ -128,7 +131,7 @@ pub(super) fn p48_p49_p50_p51_p58_trips_have_their_cause(lane: &mut Lane, to: Ex
 }
 
 /// If an outage goes on, one request is enough for local caps to take over within ten seconds.
-pub(super) fn p57_an_outage_is_noticed_at_any_rate(lane: &Lane, now: u64) -> Holds {
+pub(super) fn p57_an_outage_is_noticed_at_any_rate(lane: &PolicyLane, now: u64) -> Holds {
     let Some(since) = lane.only_bad_since.filter(|_| lane.asks()) else { return Ok(()) };
     let bad = lane.truth == Truth::Bad && lane.truth_since <= since;
     let from = since.max(lane.in_force_since);
@@ -138,6 +141,6 @@ pub(super) fn p57_an_outage_is_noticed_at_any_rate(lane: &Lane, now: u64) -> Hol
 }
 
 /// Number of failures that count at `now`.
-pub(super) fn counted(lane: &Lane, now: u64) -> usize {
+pub(super) fn counted(lane: &PolicyLane, now: u64) -> usize {
     lane.failures.iter().filter(|failed| now - **failed <= WITHIN).count()
 }

@@ -3,14 +3,14 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::lane::Lane;
-use super::{Holds, Kind, SECOND, holds};
-use crate::sim::trace::{Answer, Who};
+use super::lane::PolicyLane;
+use super::{FallbackKind, Holds, SECOND, holds};
+use crate::sim::trace::{RequestAnswer, SimClient};
 
 /// The local caps of one policy on one node, by the definitions.
 #[derive(Clone, Debug)]
 pub(super) struct Caps {
-    kind: Kind,
+    kind: FallbackKind,
     caps: Vec<Cap>,
     /// Times of the requests admitted for each account in the last hour, for logins.
     hours: HashMap<u64, VecDeque<u64>>,
@@ -56,7 +56,7 @@ const AN_HOUR: usize = 3 * 6 + 3;
 // === impl Caps ===
 
 impl Caps {
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(super) fn new(kind: FallbackKind) -> Self {
         let cap = |property, most, minutes: u64| Cap {
             property,
             most,
@@ -66,30 +66,32 @@ impl Caps {
             crowded: None,
         };
         let caps = match kind {
-            Kind::Login => vec![cap("P24", 3, 10), cap("P25", 20, 10)],
-            Kind::Otp | Kind::Closed => vec![cap("P26", 2, 15), cap("P27", 10, 15)],
-            Kind::Guarded => vec![cap("P17", 120, 1), cap("P17", 60, 1)],
-            Kind::Ceilings { per_second } => {
+            FallbackKind::Login => vec![cap("P24", 3, 10), cap("P25", 20, 10)],
+            FallbackKind::Otp | FallbackKind::Closed => vec![cap("P26", 2, 15), cap("P27", 10, 15)],
+            FallbackKind::Guarded => vec![cap("P17", 120, 1), cap("P17", 60, 1)],
+            FallbackKind::Ceilings { per_second } => {
                 let mut ceiling = cap("P86", 2 * per_second, 1);
                 ceiling.per = SECOND;
                 vec![cap("P17", 120, 1), cap("P17", 60, 1), ceiling]
             }
-            Kind::Spend { per_minute } => vec![cap("A35", per_minute, 1)],
+            FallbackKind::Spend { per_minute } => vec![cap("A35", per_minute, 1)],
         };
         Self { kind, caps, hours: HashMap::new(), last: [None; 2] }
     }
 
     /// The keys of a request: one for each cap that applies.
-    fn keys(&self, who: &Who) -> [Option<u64>; 3] {
+    fn keys(&self, who: &SimClient) -> [Option<u64>; 3] {
         let prefix = who.prefix.unwrap_or(NOBODY);
         match self.kind {
-            Kind::Login | Kind::Otp | Kind::Closed => [who.account, Some(prefix), None],
-            Kind::Guarded | Kind::Ceilings { .. } => {
+            FallbackKind::Login | FallbackKind::Otp | FallbackKind::Closed => {
+                [who.account, Some(prefix), None]
+            }
+            FallbackKind::Guarded | FallbackKind::Ceilings { .. } => {
                 // Guardrails of interfaces do not count by account.
                 let agent = who.agent.map_or(0, |agent| agent + 1);
                 [Some(prefix), Some(prefix << 16 | agent), who.prefix]
             }
-            Kind::Spend { .. } => [who.prefix, None, None],
+            FallbackKind::Spend { .. } => [who.prefix, None, None],
         }
     }
 
@@ -99,7 +101,13 @@ impl Caps {
     }
 
     /// Checks a request that local caps have decided.
-    pub(super) fn decided(&mut self, at: u64, who: &Who, counted: bool, answer: &Answer) -> Holds {
+    pub(super) fn decided(
+        &mut self,
+        at: u64,
+        who: &SimClient,
+        counted: bool,
+        answer: &RequestAnswer,
+    ) -> Holds {
         let keys = self.keys(who);
         let mut rooms = Vec::with_capacity(keys.len());
         for (cap, key) in self.caps.iter_mut().zip(keys) {
@@ -111,7 +119,7 @@ impl Caps {
             // Only a limit applies that is too large to be reached here.
             return Ok(());
         }
-        let has_ceiling = matches!(self.kind, Kind::Ceilings { .. });
+        let has_ceiling = matches!(self.kind, FallbackKind::Ceilings { .. });
         if answer.admitted {
             p17_p23_p24_p25_p26_p27_p29_caps_hold(&rooms)?;
             if counted {
@@ -135,8 +143,8 @@ impl Caps {
 
     /// However the store is made to fail and recover, attempts at one account in an hour stay
     /// bounded.
-    fn p66_harvest_is_bounded(&mut self, at: u64, who: &Who) -> Holds {
-        let (Kind::Login, Some(account)) = (self.kind, who.account) else { return Ok(()) };
+    fn p66_harvest_is_bounded(&mut self, at: u64, who: &SimClient) -> Holds {
+        let (FallbackKind::Login, Some(account)) = (self.kind, who.account) else { return Ok(()) };
         let admitted = self.hours.entry(account).or_default();
         while admitted.front().is_some_and(|first| at - first >= HOUR) {
             admitted.pop_front();
@@ -217,7 +225,7 @@ fn p28_p33_p34_p46_counts_are_exact(
     rooms: &[(&'static str, Room)],
     has_ceiling: bool,
     counted: bool,
-    answer: &Answer,
+    answer: &RequestAnswer,
 ) -> Holds {
     let guardrails = &rooms[..rooms.len() - usize::from(has_ceiling && rooms.len() == 3)];
     if guardrails.iter().any(|(_, room)| !room.exact) {
@@ -234,7 +242,7 @@ fn p28_p33_p34_p46_counts_are_exact(
 fn p18_p20_p28_p39_p40_p44_refused_only_if_full(
     rooms: &[(&'static str, Room)],
     has_ceiling: bool,
-    answer: &Answer,
+    answer: &RequestAnswer,
 ) -> Holds {
     let full = |(property, room): &(&str, Room)| match (*property, has_ceiling) {
         // Ceilings refill in the course of a second.
@@ -251,7 +259,7 @@ fn p18_p20_p28_p39_p40_p44_refused_only_if_full(
 fn p38_refusals_take_nothing(
     rooms: &[(&'static str, Room)],
     has_ceiling: bool,
-    answer: &Answer,
+    answer: &RequestAnswer,
 ) -> Holds {
     if has_ceiling || rooms.iter().any(|(_, room)| !room.exact) {
         return Ok(());
@@ -264,14 +272,14 @@ fn p38_refusals_take_nothing(
 /// All nodes together admit at most the cap times their number; checked for the last request that
 /// one of them has admitted.
 pub(super) fn p31_the_fleet_admits_so_many_times_as_much(
-    nodes: &[Vec<Lane>],
+    nodes: &[Vec<PolicyLane>],
     node: usize,
     policy: usize,
 ) -> Holds {
     let caps = &nodes[node][policy].caps;
     for (place, key) in caps.last.iter().enumerate() {
         let (Some(key), Some(cap)) = (key, caps.caps.get(place)) else { continue };
-        let of = |lanes: &Vec<Lane>| lanes[policy].caps.caps[place].used(*key);
+        let of = |lanes: &Vec<PolicyLane>| lanes[policy].caps.caps[place].used(*key);
         let (sum, most) = (nodes.iter().map(of).sum::<u64>(), cap.most * nodes.len() as u64);
         holds!(sum <= most, "P31", "{sum} admitted by all nodes, where {most} may be");
     }

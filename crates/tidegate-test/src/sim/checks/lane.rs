@@ -4,16 +4,16 @@ use std::collections::{HashMap, VecDeque};
 
 use tidegate_core::{FailureMode, Mode, Signal};
 
-use super::blocks::Blocks;
+use super::blocks::BlockCheck;
 use super::caps::Caps;
-use super::outage::Outage;
+use super::outage::OutageTimes;
 use super::request::Request;
-use super::{Holds, Kind, Law, breaker, guard, outage, recovery, request, told};
-use crate::sim::trace::{By, OpKind, Outcome, Truth, What};
+use super::{FallbackKind, Holds, Law, breaker, guard, outage, recovery, request, told};
+use crate::sim::trace::{OpKind, StoreErrand, StoreOutcome, Truth, What};
 
 /// The state of one policy on one node, derived from the trace alone.
 #[derive(Clone, Debug)]
-pub(super) struct Lane {
+pub(super) struct PolicyLane {
     pub(super) law: Law,
     pub(super) slack: u64,
     pub(super) in_force: bool,
@@ -42,7 +42,7 @@ pub(super) struct Lane {
     /// Times of all entries into local caps since the last completed backoff.
     pub(super) entries: Vec<u64>,
     pub(super) last_flap: Option<u64>,
-    pub(super) outage: Outage,
+    pub(super) outage: OutageTimes,
     /// The recent probes: when they ended, and whether they were good.
     pub(super) probes: VecDeque<(u64, bool)>,
     pub(super) last_probe: Option<u64>,
@@ -52,7 +52,7 @@ pub(super) struct Lane {
     pub(super) ops: HashMap<u32, Sent>,
     pub(super) requests: HashMap<u32, Request>,
     pub(super) caps: Caps,
-    pub(super) blocks: Blocks,
+    pub(super) blocks: BlockCheck,
     /// The last decision that observers were told of and that has not yet been given as an answer.
     pub(super) observed: Option<(Mode, bool)>,
 }
@@ -83,14 +83,14 @@ pub(super) enum Expected {
 /// A store operation under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
-    pub(super) by: By,
+    pub(super) by: StoreErrand,
     pub(super) kind: OpKind,
     pub(super) generation: u64,
 }
 
-// === impl Lane ===
+// === impl PolicyLane ===
 
-impl Lane {
+impl PolicyLane {
     pub(super) fn new(law: Law, slack: u64) -> Self {
         let primary = primary(law.kind);
         Self {
@@ -111,7 +111,7 @@ impl Lane {
             only_bad_since: None,
             entries: Vec::new(),
             last_flap: None,
-            outage: Outage::default(),
+            outage: OutageTimes::default(),
             probes: VecDeque::new(),
             last_probe: None,
             refused_at: None,
@@ -120,7 +120,7 @@ impl Lane {
             ops: HashMap::new(),
             requests: HashMap::new(),
             caps: Caps::new(law.kind),
-            blocks: Blocks::default(),
+            blocks: BlockCheck::default(),
             observed: None,
         }
     }
@@ -211,17 +211,17 @@ impl Lane {
         }
     }
 
-    fn done(&mut self, at: u64, op: u32, outcome: Outcome) -> Holds {
+    fn done(&mut self, at: u64, op: u32, outcome: StoreOutcome) -> Holds {
         let Some(sent) = self.ops.remove(&op) else { return Ok(()) };
         match sent.by {
-            By::Probe => breaker::probed(self, at, sent, outcome),
-            By::Request(request) => {
+            StoreErrand::Probe => breaker::probed(self, at, sent, outcome),
+            StoreErrand::Request(request) => {
                 if let Some(input) = request::answered(self, at, request, sent, outcome) {
                     breaker::answered(self, at, sent, input);
                 }
                 Ok(())
             }
-            By::Host | By::Operator => Ok(()),
+            StoreErrand::Host | StoreErrand::Operator => Ok(()),
         }
     }
 
@@ -277,10 +277,13 @@ impl Lane {
     }
 }
 
-const fn primary(kind: Kind) -> FailureMode {
+const fn primary(kind: FallbackKind) -> FailureMode {
     match kind {
-        Kind::Login | Kind::Otp | Kind::Closed | Kind::Spend { .. } => FailureMode::FailClosed,
-        Kind::Guarded => FailureMode::FailOpen,
-        Kind::Ceilings { .. } => FailureMode::Degraded,
+        FallbackKind::Login
+        | FallbackKind::Otp
+        | FallbackKind::Closed
+        | FallbackKind::Spend { .. } => FailureMode::FailClosed,
+        FallbackKind::Guarded => FailureMode::FailOpen,
+        FallbackKind::Ceilings { .. } => FailureMode::Degraded,
     }
 }

@@ -33,9 +33,9 @@ use core::fmt;
 
 use tidegate_core::Mode;
 
-use self::lane::Lane;
-use self::quota::Quotas;
-use super::trace::{OpKind, Record, What};
+use self::lane::PolicyLane;
+use self::quota::QuotaCheck;
+use super::trace::{Observation, OpKind, What};
 
 /// The facts about a policy that the checks know in advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,14 +43,14 @@ pub struct Law {
     /// The name of the policy.
     pub name: &'static str,
     /// What decides while the policy's store is not trusted.
-    pub kind: Kind,
+    pub kind: FallbackKind,
     /// How long the policy's store may take, in microseconds.
     pub deadline: u64,
 }
 
 /// What decides while the store of a policy is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FallbackKind {
     /// The locked caps of logins, after a while in which nothing passes.
     Login,
     /// The locked caps of one-time passwords, after a while in which nothing passes.
@@ -79,7 +79,7 @@ pub struct Broken {
     /// What is wrong.
     pub why: String,
     /// The record at which it was noticed.
-    pub at: Option<Box<Record>>,
+    pub at: Option<Box<Observation>>,
 }
 
 /// All checks over one trace.
@@ -87,8 +87,8 @@ pub struct Broken {
 pub struct Checks {
     laws: Vec<Law>,
     slack: u64,
-    nodes: Vec<Vec<Lane>>,
-    quotas: Option<Quotas>,
+    nodes: Vec<Vec<PolicyLane>>,
+    quotas: Option<QuotaCheck>,
     now: u64,
 }
 
@@ -118,7 +118,7 @@ impl Checks {
     /// Checks for some policies on `nodes` nodes. Times may be off by `slack` microseconds.
     #[must_use]
     pub fn new(laws: Vec<Law>, nodes: usize, slack: u64) -> Self {
-        let lanes = || laws.iter().map(|law| Lane::new(*law, slack)).collect();
+        let lanes = || laws.iter().map(|law| PolicyLane::new(*law, slack)).collect();
         let nodes = (0..nodes).map(|_| lanes()).collect();
         Self { laws, slack, nodes, quotas: None, now: 0 }
     }
@@ -126,7 +126,7 @@ impl Checks {
     /// Also counts what a policy with a quota for each account and hour admits.
     #[must_use]
     pub fn counting(mut self, (policy, hourly): (u8, u64)) -> Self {
-        self.quotas = Some(Quotas::new(policy, hourly));
+        self.quotas = Some(QuotaCheck::new(policy, hourly));
         self
     }
 
@@ -135,7 +135,7 @@ impl Checks {
     /// # Errors
     ///
     /// The property that the record breaks.
-    pub fn push(&mut self, record: &Record) -> Result<(), Broken> {
+    pub fn push(&mut self, record: &Observation) -> Result<(), Broken> {
         self.look(record).map_err(|mut broken| {
             broken.at.get_or_insert_with(|| Box::new(*record));
             broken
@@ -156,11 +156,11 @@ impl Checks {
         Ok(())
     }
 
-    fn look(&mut self, record: &Record) -> Holds {
+    fn look(&mut self, record: &Observation) -> Holds {
         if record.at > self.now {
             self.advance(record.at)?;
         }
-        let Record { at, node, policy, what } = *record;
+        let Observation { at, node, policy, what } = *record;
         let Some(lanes) = self.nodes.get_mut(usize::from(node)) else { return Ok(()) };
         if let Some(quotas) = &mut self.quotas {
             let lane = lanes.get(usize::from(policy));
@@ -169,7 +169,7 @@ impl Checks {
         match what {
             What::Started => {
                 for (lane, law) in lanes.iter_mut().zip(&self.laws) {
-                    *lane = Lane::started(*law, self.slack, at);
+                    *lane = PolicyLane::started(*law, self.slack, at);
                 }
                 return Ok(());
             }
@@ -184,7 +184,9 @@ impl Checks {
             }
             // A list concerns every policy whose counters may be blocked.
             What::Sent { kind: OpKind::List, .. } => {
-                let logs = |lane: &&Lane| matches!(lane.law.kind, Kind::Login | Kind::Otp);
+                let logs = |lane: &&PolicyLane| {
+                    matches!(lane.law.kind, FallbackKind::Login | FallbackKind::Otp)
+                };
                 return lanes.iter().filter(logs).filter(|lane| lane.in_force).try_for_each(
                     |lane| recovery::p19_p52_p63_only_probes_are_sent(lane, OpKind::List),
                 );
@@ -230,9 +232,9 @@ impl fmt::Display for Broken {
     }
 }
 
-// === impl Kind ===
+// === impl FallbackKind ===
 
-impl Kind {
+impl FallbackKind {
     /// Whether nothing passes from the first failure on.
     pub(super) const fn is_closed_at_first(self) -> bool {
         self.is_entrance() || matches!(self, Self::Spend { .. })

@@ -2,9 +2,9 @@
 
 use tidegate_core::{Alarm, Mode};
 
-use super::lane::{Lane, Stand};
-use super::{Holds, Kind, SECOND, holds};
-use crate::sim::trace::Answer;
+use super::lane::{PolicyLane, Stand};
+use super::{FallbackKind, Holds, SECOND, holds};
+use crate::sim::trace::RequestAnswer;
 
 /// How long a policy without caps of its own is closed, and how long a store has to be trusted for
 /// an outage to be over.
@@ -12,15 +12,15 @@ const HALF_AN_HOUR: u64 = 1_800 * SECOND;
 
 /// The times of the last outage at which the store ceased to be trusted, or was trusted again.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outage {
+pub(super) struct OutageTimes {
     changes: Vec<(u64, bool)>,
     /// When the end of the closure was signalled.
     told: Option<u64>,
 }
 
-// === impl Outage ===
+// === impl OutageTimes ===
 
-impl Outage {
+impl OutageTimes {
     /// Takes note that the store is trusted from now on, or is not.
     pub(super) fn changed(&mut self, at: u64, trusted: bool) {
         if !trusted && self.is_over(at) {
@@ -48,10 +48,10 @@ impl Outage {
 /// `auth` and `admin` answer that they are unavailable in the first half hour of an outage and not
 /// a moment longer. Requests that pass after that carry the critical condition, which was signalled
 /// before. The wait in an answer never goes beyond that half hour.
-pub(super) fn a35_closed_is_bounded(lane: &Lane, at: u64, answer: &Answer) -> Holds {
+pub(super) fn a35_closed_is_bounded(lane: &PolicyLane, at: u64, answer: &RequestAnswer) -> Holds {
     let Stand::Degraded(..) = lane.stand else { return Ok(()) };
     let (ends, mode, alarm) = (lane.outage.ends(), answer.mode, answer.alarm);
-    if lane.law.kind != Kind::Closed {
+    if lane.law.kind != FallbackKind::Closed {
         holds!(alarm != Some(Alarm::Reopened), "A35", "reopened, and never was closed");
         return Ok(());
     }
@@ -69,8 +69,8 @@ pub(super) fn a35_closed_is_bounded(lane: &Lane, at: u64, answer: &Answer) -> Ho
 }
 
 /// Whether a policy is closed at `at`; `None` if `at` is too close to the end to say.
-pub(super) fn is_closed(lane: &Lane, at: u64) -> Option<bool> {
-    let stays = matches!(lane.stand, Stand::Degraded(..)) && lane.law.kind == Kind::Closed;
+pub(super) fn is_closed(lane: &PolicyLane, at: u64) -> Option<bool> {
+    let stays = matches!(lane.stand, Stand::Degraded(..)) && lane.law.kind == FallbackKind::Closed;
     let ends = lane.outage.ends();
     match stays {
         false => Some(false),
@@ -81,13 +81,13 @@ pub(super) fn is_closed(lane: &Lane, at: u64) -> Option<bool> {
 
 /// The end of a closure is signalled once in an outage, when its half hour is over.
 pub(super) fn a35_the_end_of_a_closure_is_told_once(
-    lane: &mut Lane,
+    lane: &mut PolicyLane,
     at: u64,
     since: u64,
     epoch: u64,
 ) -> Holds {
     let stays = matches!(lane.stand, Stand::Degraded(..));
-    holds!(stays && lane.law.kind == Kind::Closed, "A35", "nothing was closed");
+    holds!(stays && lane.law.kind == FallbackKind::Closed, "A35", "nothing was closed");
     let (ends, told) = (lane.outage.ends(), lane.outage.told.replace(at));
     holds!(told.is_none(), "A35", "told at {told:?} already");
     holds!(at + lane.slack >= ends, "A35", "told at {at}, and {ends} is its end");

@@ -13,14 +13,14 @@ use tidegate_core::Mode;
 
 use super::request::Request;
 use super::{Holds, holds};
-use crate::sim::trace::{OpKind, Record, What};
+use crate::sim::trace::{Observation, OpKind, What};
 
 /// Microseconds of an hour.
 const HOUR: u64 = 3_600_000_000;
 
 /// Requests that a policy with a quota for each account and hour has admitted, in the whole fleet.
 #[derive(Clone, Debug)]
-pub(super) struct Quotas {
+pub(super) struct QuotaCheck {
     policy: u8,
     hourly: u64,
     /// How far the clock of the store is ahead of the trace.
@@ -36,9 +36,9 @@ pub(super) struct Quotas {
     admitted: HashMap<(u64, u64), (u64, u64)>,
 }
 
-// === impl Quotas ===
+// === impl QuotaCheck ===
 
-impl Quotas {
+impl QuotaCheck {
     pub(super) fn new(policy: u8, hourly: u64) -> Self {
         Self {
             policy,
@@ -54,7 +54,7 @@ impl Quotas {
     /// Takes note of a trace record; `request` finds the state of a request.
     pub(super) fn push<'r>(
         &mut self,
-        record: &Record,
+        record: &Observation,
         request: impl Fn(u32) -> Option<&'r Request>,
     ) -> Holds {
         match record.what {

@@ -1,7 +1,7 @@
 //! When the store is asked again: after five minutes, the last two of them healthy, and without any
 //! request.
 
-use super::lane::{Lane, Stand};
+use super::lane::{PolicyLane, Stand};
 use super::{Holds, SECOND, holds};
 use crate::sim::trace::{OpKind, Truth};
 
@@ -20,7 +20,7 @@ const LATE: u64 = 10 * SECOND;
 
 /// The health of the store over the last two minutes, according to its probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Health {
+pub(super) enum ProbedHealth {
     Good,
     /// Good by one reading of the definition and not by the other: the last probe was some time
     /// ago.
@@ -29,7 +29,7 @@ pub(super) enum Health {
 }
 
 /// While the store is not asked, nothing is sent to it but probes.
-pub(super) fn p19_p52_p63_only_probes_are_sent(lane: &Lane, kind: OpKind) -> Holds {
+pub(super) fn p19_p52_p63_only_probes_are_sent(lane: &PolicyLane, kind: OpKind) -> Holds {
     let (stand, probe) = (lane.stand, kind == OpKind::Probe);
     holds!(lane.asks() || probe, "P52", "{kind:?} is sent while the policy is {stand:?}");
     Ok(())
@@ -37,7 +37,7 @@ pub(super) fn p19_p52_p63_only_probes_are_sent(lane: &Lane, kind: OpKind) -> Hol
 
 /// While the store is not asked, probes are at least five seconds apart. One that was due at the
 /// very instant at which the store ceased to be asked had begun before.
-pub(super) fn p52_probes_keep_their_distance(lane: &Lane, at: u64) -> Holds {
+pub(super) fn p52_probes_keep_their_distance(lane: &PolicyLane, at: u64) -> Holds {
     let apart = lane.last_probe.map(|last| at - last);
     let far = apart.is_none_or(|apart| apart + lane.slack >= EVERY);
     holds!(
@@ -50,12 +50,12 @@ pub(super) fn p52_probes_keep_their_distance(lane: &Lane, at: u64) -> Holds {
 
 /// Whether a probe that is sent now had begun before the store ceased to be asked at this same
 /// instant: otherwise the next one is due five seconds later.
-pub(super) fn begun_before(lane: &Lane, at: u64) -> bool {
+pub(super) fn begun_before(lane: &PolicyLane, at: u64) -> bool {
     !lane.asks() && lane.halted_at.is_some_and(|halted| at <= halted + lane.slack)
 }
 
 /// Checks how long local caps have decided, at the time they cease to.
-pub(super) fn p53_a_stay_lasts_five_minutes(lane: &Lane, at: u64) -> Holds {
+pub(super) fn p53_a_stay_lasts_five_minutes(lane: &PolicyLane, at: u64) -> Holds {
     let Stand::Degraded(since, _) = lane.stand else { return Ok(()) };
     let stayed = at - since;
     holds!(stayed + lane.slack >= STAY, "P53", "local caps have decided for {stayed} µs only");
@@ -63,22 +63,27 @@ pub(super) fn p53_a_stay_lasts_five_minutes(lane: &Lane, at: u64) -> Holds {
 }
 
 /// Checks that a store that is asked again had been healthy for long enough.
-pub(super) fn p54_p64_health_was_sustained(lane: &Lane, at: u64) -> Holds {
+pub(super) fn p54_p64_health_was_sustained(lane: &PolicyLane, at: u64) -> Holds {
     let health = health(lane, at);
-    holds!(health != Health::Bad, "P54", "asked again at {at} with probes {:?}", lane.probes);
+    holds!(health != ProbedHealth::Bad, "P54", "asked again at {at} with probes {:?}", lane.probes);
     Ok(())
 }
 
 /// Checks that a store that is not asked again after a backoff of ten minutes had not been healthy
 /// for long enough.
-pub(super) fn p64_health_was_not_sustained(lane: &Lane, at: u64) -> Holds {
+pub(super) fn p64_health_was_not_sustained(lane: &PolicyLane, at: u64) -> Holds {
     let health = health(lane, at);
-    holds!(health != Health::Good, "P64", "not asked again at {at} with probes {:?}", lane.probes);
+    holds!(
+        health != ProbedHealth::Good,
+        "P64",
+        "not asked again at {at} with probes {:?}",
+        lane.probes
+    );
     Ok(())
 }
 
 /// A store that is well is asked again, even without any traffic.
-pub(super) fn p55_a_healthy_store_is_asked_again(lane: &Lane, now: u64) -> Holds {
+pub(super) fn p55_a_healthy_store_is_asked_again(lane: &PolicyLane, now: u64) -> Holds {
     let Stand::Degraded(since, _) = lane.stand else { return Ok(()) };
     if lane.truth != Truth::Good {
         return Ok(());
@@ -94,7 +99,7 @@ pub(super) fn p55_a_healthy_store_is_asked_again(lane: &Lane, now: u64) -> Holds
 }
 
 /// The health of the store by the definition.
-fn health(lane: &Lane, at: u64) -> Health {
+fn health(lane: &PolicyLane, at: u64) -> ProbedHealth {
     let from = at.saturating_sub(HEALTHY);
     let recent = || lane.probes.iter().filter(|(ended, _)| *ended >= from);
     let ends = recent().map(|(ended, _)| *ended);
@@ -106,19 +111,19 @@ fn health(lane: &Lane, at: u64) -> Health {
     let before = lane.probes.iter().rev().find(|(ended, _)| *ended <= from);
     let begun = before.is_some_and(|(ended, good)| *good && first - ended <= GAP);
     if !(gapless && all_good && begun) {
-        return Health::Bad;
+        return ProbedHealth::Bad;
     }
     let last = lane.probes.back().map_or(at, |(ended, _)| *ended);
     let from_last = last.saturating_sub(HEALTHY);
     let since = lane.probes.iter().rev().take_while(|(_, good)| *good);
     match since.last() {
-        Some((since, _)) if *since <= from_last => Health::Good,
-        _ => Health::Nearly,
+        Some((since, _)) if *since <= from_last => ProbedHealth::Good,
+        _ => ProbedHealth::Nearly,
     }
 }
 
 /// Forgets probes that no longer matter.
-pub(super) fn forget(lane: &mut Lane, now: u64) {
+pub(super) fn forget(lane: &mut PolicyLane, now: u64) {
     while lane.probes.len() > 1 && now - lane.probes[0].0 > 2 * HEALTHY {
         lane.probes.pop_front();
     }

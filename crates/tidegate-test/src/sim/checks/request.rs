@@ -2,9 +2,9 @@
 
 use tidegate_core::{Alarm, Level, Mode};
 
-use super::lane::{Lane, Sent, Stand};
-use super::{Holds, Kind, SECOND, guard, holds, outage};
-use crate::sim::trace::{Answer, By, OpKind, Outcome, Who};
+use super::lane::{PolicyLane, Sent, Stand};
+use super::{FallbackKind, Holds, SECOND, guard, holds, outage};
+use crate::sim::trace::{OpKind, RequestAnswer, SimClient, StoreErrand, StoreOutcome};
 
 /// How much longer than the store's deadline an answer may take, in microseconds.
 const EXTRA: u64 = 50_000;
@@ -17,7 +17,7 @@ const STALE: usize = 5;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     at: u64,
-    pub(super) who: Who,
+    pub(super) who: SimClient,
     pub(super) counted: bool,
     /// How the policy stood when the request came in.
     stand: Stand,
@@ -48,13 +48,13 @@ enum Progress {
     /// The store has answered, after a counter was created anew.
     AnsweredAnew,
     /// The request has failed at the store, with this outcome.
-    Failed(Outcome),
+    Failed(StoreOutcome),
 }
 
 // === impl Request ===
 
 impl Request {
-    pub(super) const fn new(at: u64, who: Who, counted: bool, stand: Stand) -> Self {
+    pub(super) const fn new(at: u64, who: SimClient, counted: bool, stand: Stand) -> Self {
         Self { at, who, counted, stand, progress: Progress::New, stale: 0 }
     }
 }
@@ -62,8 +62,12 @@ impl Request {
 /// The store is asked once for a decision. It may be asked again with the calendar periods that it
 /// needs; a counter that cannot be read is created anew, and then the store is asked once more.
 /// After any other failure nothing follows.
-pub(super) fn p12_p16_one_call_for_one_decision(lane: &mut Lane, by: By, kind: OpKind) -> Holds {
-    let By::Request(number) = by else { return Ok(()) };
+pub(super) fn p12_p16_one_call_for_one_decision(
+    lane: &mut PolicyLane,
+    by: StoreErrand,
+    kind: OpKind,
+) -> Holds {
+    let StoreErrand::Request(number) = by else { return Ok(()) };
     let Some(request) = lane.requests.get_mut(&number) else { return Ok(()) };
     let before = request.progress;
     request.progress = match (before, kind) {
@@ -83,35 +87,37 @@ pub(super) fn p12_p16_one_call_for_one_decision(lane: &mut Lane, by: By, kind: O
 /// Takes note of the store's answer. Returns the outcome that it means for the store, once that is
 /// known.
 pub(super) fn answered(
-    lane: &mut Lane,
+    lane: &mut PolicyLane,
     at: u64,
     number: u32,
     sent: Sent,
-    outcome: Outcome,
-) -> Option<Outcome> {
+    outcome: StoreOutcome,
+) -> Option<StoreOutcome> {
     let deadline = lane.law.deadline;
     let request = lane.requests.get_mut(&number)?;
-    request.stale += usize::from(outcome == Outcome::Stale);
+    request.stale += usize::from(outcome == StoreOutcome::Stale);
     let late = at - request.at >= deadline;
     let (progress, input) = match (request.progress, outcome) {
         // All calls together have taken longer than the deadline: the store is not in time.
-        (_, Outcome::Stale) if late => (Progress::Failed(Outcome::Failed), Some(Outcome::Failed)),
-        (Progress::Asked, Outcome::Stale) => (Progress::Stale, None),
-        (Progress::AskedAgain(counter), Outcome::Stale) => (Progress::AskAgain(counter), None),
-        (Progress::Asked, Outcome::Good) => (Progress::Answered, Some(Outcome::Good)),
-        (Progress::Asked, Outcome::Corrupt(counter)) if sent.kind == OpKind::Charge => {
+        (_, StoreOutcome::Stale) if late => {
+            (Progress::Failed(StoreOutcome::Failed), Some(StoreOutcome::Failed))
+        }
+        (Progress::Asked, StoreOutcome::Stale) => (Progress::Stale, None),
+        (Progress::AskedAgain(counter), StoreOutcome::Stale) => (Progress::AskAgain(counter), None),
+        (Progress::Asked, StoreOutcome::Good) => (Progress::Answered, Some(StoreOutcome::Good)),
+        (Progress::Asked, StoreOutcome::Corrupt(counter)) if sent.kind == OpKind::Charge => {
             (Progress::Corrupt(counter), None)
         }
-        (Progress::Anew(_), Outcome::Good) if late => {
-            (Progress::Failed(Outcome::Failed), Some(Outcome::Failed))
+        (Progress::Anew(_), StoreOutcome::Good) if late => {
+            (Progress::Failed(StoreOutcome::Failed), Some(StoreOutcome::Failed))
         }
-        (Progress::Anew(counter), Outcome::Good) => (Progress::AskAgain(counter), None),
-        (Progress::AskedAgain(counter), Outcome::Good) => {
-            (Progress::AnsweredAnew, Some(Outcome::Corrupt(counter)))
+        (Progress::Anew(counter), StoreOutcome::Good) => (Progress::AskAgain(counter), None),
+        (Progress::AskedAgain(counter), StoreOutcome::Good) => {
+            (Progress::AnsweredAnew, Some(StoreOutcome::Corrupt(counter)))
         }
         // The unreadable counter is what failed the request.
-        (Progress::Anew(counter) | Progress::AskedAgain(counter), Outcome::Shed) => {
-            (Progress::Failed(Outcome::Corrupt(counter)), Some(Outcome::Corrupt(counter)))
+        (Progress::Anew(counter) | Progress::AskedAgain(counter), StoreOutcome::Shed) => {
+            (Progress::Failed(StoreOutcome::Corrupt(counter)), Some(StoreOutcome::Corrupt(counter)))
         }
         (_, failed) => (Progress::Failed(failed), Some(failed)),
     };
@@ -120,7 +126,7 @@ pub(super) fn answered(
 }
 
 /// The client has gone, or was turned away without a decision: that must happen in time, too.
-pub(super) fn gone(lane: &mut Lane, at: u64, number: u32) -> Holds {
+pub(super) fn gone(lane: &mut PolicyLane, at: u64, number: u32) -> Holds {
     match lane.requests.remove(&number) {
         Some(request) => p09_decisions_come_in_time(lane, &request, at),
         None => Ok(()),
@@ -128,7 +134,12 @@ pub(super) fn gone(lane: &mut Lane, at: u64, number: u32) -> Holds {
 }
 
 /// Checks a request that has been decided.
-pub(super) fn decided(lane: &mut Lane, at: u64, number: u32, answer: &Answer) -> Holds {
+pub(super) fn decided(
+    lane: &mut PolicyLane,
+    at: u64,
+    number: u32,
+    answer: &RequestAnswer,
+) -> Holds {
     let Some(request) = lane.requests.remove(&number) else { return Ok(()) };
     p09_decisions_come_in_time(lane, &request, at)?;
     p22_the_decision_is_the_one_observed(lane, &request, answer)?;
@@ -151,9 +162,9 @@ pub(super) fn decided(lane: &mut Lane, at: u64, number: u32, answer: &Answer) ->
     }
     let local = request.progress == Progress::New;
     let by_caps = match lane.law.kind {
-        Kind::Login | Kind::Otp | Kind::Spend { .. } => local,
-        Kind::Guarded | Kind::Ceilings { .. } => true,
-        Kind::Closed => local && answer.mode == Mode::Degraded,
+        FallbackKind::Login | FallbackKind::Otp | FallbackKind::Spend { .. } => local,
+        FallbackKind::Guarded | FallbackKind::Ceilings { .. } => true,
+        FallbackKind::Closed => local && answer.mode == Mode::Degraded,
     };
     if !by_caps {
         return Ok(());
@@ -166,7 +177,7 @@ pub(super) fn decided(lane: &mut Lane, at: u64, number: u32, answer: &Answer) ->
 }
 
 /// Every request is decided within its deadline and a little more.
-fn p09_decisions_come_in_time(lane: &Lane, request: &Request, at: u64) -> Holds {
+fn p09_decisions_come_in_time(lane: &PolicyLane, request: &Request, at: u64) -> Holds {
     let (took, deadline) = (at - request.at, lane.law.deadline);
     holds!(
         took <= deadline + EXTRA + lane.slack,
@@ -178,7 +189,7 @@ fn p09_decisions_come_in_time(lane: &Lane, request: &Request, at: u64) -> Holds 
 }
 
 /// No request stays undecided beyond its deadline.
-pub(super) fn p09_nobody_waits_for_ever(lane: &Lane, now: u64) -> Holds {
+pub(super) fn p09_nobody_waits_for_ever(lane: &PolicyLane, now: u64) -> Holds {
     for request in lane.requests.values() {
         p09_decisions_come_in_time(lane, request, now)?;
     }
@@ -188,9 +199,9 @@ pub(super) fn p09_nobody_waits_for_ever(lane: &Lane, now: u64) -> Holds {
 /// The decision that observers were told of is the one that was answered, once; peeks are not
 /// reported.
 fn p22_the_decision_is_the_one_observed(
-    lane: &mut Lane,
+    lane: &mut PolicyLane,
     request: &Request,
-    answer: &Answer,
+    answer: &RequestAnswer,
 ) -> Holds {
     let observed = lane.observed.take();
     let expected = request.counted.then_some((answer.mode, answer.admitted));
@@ -200,7 +211,7 @@ fn p22_the_decision_is_the_one_observed(
 
 /// A request is decided in one mode: that of the store if the store answered, the primary one if
 /// the store failed, and otherwise the one that the policy was in.
-fn p01_p08_a31_one_mode(lane: &Lane, request: &Request, answer: &Answer) -> Holds {
+fn p01_p08_a31_one_mode(lane: &PolicyLane, request: &Request, answer: &RequestAnswer) -> Holds {
     let recreated = if lane.law.kind.is_closed_at_first() { lane.primary() } else { Mode::Normal };
     let expected = match request.progress {
         Progress::Answered => Mode::Normal,
@@ -208,7 +219,9 @@ fn p01_p08_a31_one_mode(lane: &Lane, request: &Request, answer: &Answer) -> Hold
         Progress::New => match (lane.stand, lane.law.kind) {
             (Stand::Backoff(_), _) => Mode::FailClosed,
             // A35 checks which of the two modes it has to be.
-            (Stand::Degraded(..), Kind::Closed) if answer.mode == Mode::FailClosed => answer.mode,
+            (Stand::Degraded(..), FallbackKind::Closed) if answer.mode == Mode::FailClosed => {
+                answer.mode
+            }
             (Stand::Degraded(..), _) => Mode::Degraded,
             (Stand::Unproven | Stand::Normal, _) => {
                 holds!(false, "P01", "decided without the store, which is to be asked");
@@ -224,7 +237,11 @@ fn p01_p08_a31_one_mode(lane: &Lane, request: &Request, answer: &Answer) -> Hold
 
 /// Where somebody could get in, a request that the store has failed does not pass, and in a backoff
 /// nothing passes anywhere; such a denial is an answer like any other, with a time to come back.
-fn p10_p11_p13_closed_is_closed(lane: &Lane, request: &Request, answer: &Answer) -> Holds {
+fn p10_p11_p13_closed_is_closed(
+    lane: &PolicyLane,
+    request: &Request,
+    answer: &RequestAnswer,
+) -> Holds {
     let answered = request.progress == Progress::Answered;
     let local = request.progress == Progress::New;
     let entrance = lane.law.kind.is_closed_at_first();
@@ -239,9 +256,16 @@ fn p10_p11_p13_closed_is_closed(lane: &Lane, request: &Request, answer: &Answer)
 }
 
 /// A store that only fails closes a login for ten seconds at most, before local caps decide.
-fn p14_closed_is_not_for_ever(lane: &Lane, request: &Request, answer: &Answer) -> Holds {
+fn p14_closed_is_not_for_ever(
+    lane: &PolicyLane,
+    request: &Request,
+    answer: &RequestAnswer,
+) -> Holds {
     let by_failure = matches!(request.progress, Progress::Failed(failed) if failed.blames_store());
-    let entrance = matches!(lane.law.kind, Kind::Login | Kind::Otp | Kind::Spend { .. });
+    let entrance = matches!(
+        lane.law.kind,
+        FallbackKind::Login | FallbackKind::Otp | FallbackKind::Spend { .. }
+    );
     if answer.mode == Mode::FailClosed && by_failure && entrance {
         let since = lane.only_bad_since.unwrap_or(request.at).max(lane.in_force_since);
         let lasted = request.at.saturating_sub(since);
@@ -251,7 +275,7 @@ fn p14_closed_is_not_for_ever(lane: &Lane, request: &Request, answer: &Answer) -
 }
 
 /// Without a store, no block above the second level is reported.
-fn p41_levels_are_low(answer: &Answer) -> Holds {
+fn p41_levels_are_low(answer: &RequestAnswer) -> Holds {
     let level = answer.block.flatten();
     let low = level.is_none_or(|level| level <= Level::L2);
     holds!(answer.mode == Mode::Normal || low, "P41", "a block of {level:?}");
@@ -259,7 +283,7 @@ fn p41_levels_are_low(answer: &Answer) -> Holds {
 }
 
 /// Every denial in a backoff carries the critical condition.
-fn p62_denials_carry_the_alarm(answer: &Answer) -> Holds {
+fn p62_denials_carry_the_alarm(answer: &RequestAnswer) -> Holds {
     let alarm = answer.alarm;
     holds!(alarm == Some(Alarm::Flapped), "P62", "denied with the alarm {alarm:?}");
     Ok(())

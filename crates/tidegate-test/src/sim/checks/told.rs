@@ -2,13 +2,13 @@
 
 use tidegate_core::{Cause, Mode, Signal, Standing, Transition};
 
-use super::lane::{Expected, Lane, Stand};
+use super::lane::{Expected, PolicyLane, Stand};
 use super::{Holds, SECOND, breaker, guard, holds, outage, recovery};
 
 /// Interval between two signals that local caps still decide.
 const PROLONGED: u64 = 1_800 * SECOND;
 
-impl Lane {
+impl PolicyLane {
     /// Every signal that was due has been given.
     pub(super) fn p79_everything_is_told(&self) -> Holds {
         let missing = &self.expected;
@@ -18,14 +18,18 @@ impl Lane {
 }
 
 /// A signal carries the time at which it was given.
-pub(super) fn p59_times_are_those_of_the_node(lane: &Lane, at: u64, signal: &Signal) -> Holds {
+pub(super) fn p59_times_are_those_of_the_node(
+    lane: &PolicyLane,
+    at: u64,
+    signal: &Signal,
+) -> Holds {
     let told = signal.at().as_micros();
     holds!(told.abs_diff(at) <= lane.slack, "P59", "told at {at} as of {told}");
     Ok(())
 }
 
 /// The first failure in a while is signalled, with the mode in which its request is decided.
-pub(super) fn p22_the_first_failure_is_told(lane: &mut Lane, mode: Mode) -> Holds {
+pub(super) fn p22_the_first_failure_is_told(lane: &mut PolicyLane, mode: Mode) -> Holds {
     let primary = lane.primary();
     holds!(lane.expects(Expected::Suspected), "P22", "suspected without a first failure");
     holds!(mode == primary, "P22", "suspected in {mode:?}, and the policy is {primary:?}");
@@ -33,26 +37,26 @@ pub(super) fn p22_the_first_failure_is_told(lane: &mut Lane, mode: Mode) -> Hold
 }
 
 /// The end of a suspicion is signalled when the store has answered again, and only then.
-pub(super) fn p79_an_end_of_suspicion_is_told(lane: &mut Lane, at: u64) -> Holds {
+pub(super) fn p79_an_end_of_suspicion_is_told(lane: &mut PolicyLane, at: u64) -> Holds {
     holds!(lane.expects(Expected::Cleared), "P79", "cleared at {at}, and nothing was answered");
     Ok(())
 }
 
 /// Observers are told of each decision once, before it is answered.
-pub(super) fn p22_each_decision_is_told_once(lane: &Lane) -> Holds {
+pub(super) fn p22_each_decision_is_told_once(lane: &PolicyLane) -> Holds {
     let before = lane.observed;
     holds!(before.is_none(), "P22", "{before:?} was told and nobody answered with it");
     Ok(())
 }
 
 /// A store that refuses us is signalled at once, and at most once a minute.
-pub(super) fn p79_refusals_are_told_once_a_minute(lane: &mut Lane, at: u64) -> Holds {
+pub(super) fn p79_refusals_are_told_once_a_minute(lane: &mut PolicyLane, at: u64) -> Holds {
     holds!(lane.expects(Expected::Refused), "P79", "a refusal told at {at} without one");
     Ok(())
 }
 
 /// While local caps go on deciding, that is signalled every half hour.
-pub(super) fn p79_long_stays_are_told(lane: &mut Lane, at: u64, epoch: u64) -> Holds {
+pub(super) fn p79_long_stays_are_told(lane: &mut PolicyLane, at: u64, epoch: u64) -> Holds {
     let Stand::Degraded(since, tell) = lane.stand else {
         holds!(false, "P79", "a long stay told at {at} without a stay");
         return Ok(());
@@ -64,7 +68,7 @@ pub(super) fn p79_long_stays_are_told(lane: &mut Lane, at: u64, epoch: u64) -> H
 }
 
 /// The half-hourly signal of a long stay is not missing.
-pub(super) fn p79_long_stays_are_told_in_time(lane: &Lane, now: u64) -> Holds {
+pub(super) fn p79_long_stays_are_told_in_time(lane: &PolicyLane, now: u64) -> Holds {
     let Stand::Degraded(_, tell) = lane.stand else { return Ok(()) };
     let due = tell.max(lane.in_force_since);
     holds!(now <= due + lane.slack, "P79", "a long stay was to be told at {due}");
@@ -72,7 +76,7 @@ pub(super) fn p79_long_stays_are_told_in_time(lane: &Lane, now: u64) -> Holds {
 }
 
 /// Checks a change of mode, and takes note of it.
-pub(super) fn changed(lane: &mut Lane, at: u64, transition: &Transition) -> Holds {
+pub(super) fn changed(lane: &mut PolicyLane, at: u64, transition: &Transition) -> Holds {
     p01_p79_transitions_join(lane, transition)?;
     lane.suspected = false;
     let stand = match transition.cause {
@@ -113,7 +117,7 @@ pub(super) fn changed(lane: &mut Lane, at: u64, transition: &Transition) -> Hold
 }
 
 /// Updates the records after a change of mode.
-fn enter(lane: &mut Lane, at: u64, stand: Stand, transition: &Transition) {
+fn enter(lane: &mut PolicyLane, at: u64, stand: Stand, transition: &Transition) {
     let asked = lane.asks();
     lane.stand = stand;
     (lane.mode, lane.epoch) = (transition.to, transition.epoch);
@@ -130,7 +134,7 @@ fn enter(lane: &mut Lane, at: u64, stand: Stand, transition: &Transition) {
 }
 
 /// A policy that trips too often gives one critical signal.
-fn p61_p62_a_violation_is_told_once(lane: &mut Lane) -> Holds {
+fn p61_p62_a_violation_is_told_once(lane: &mut PolicyLane) -> Holds {
     let entries = lane.entries.len();
     holds!(lane.expects(Expected::Flapped), "P61", "nothing passes after {entries} entries");
     Ok(())
@@ -138,7 +142,7 @@ fn p61_p62_a_violation_is_told_once(lane: &mut Lane) -> Holds {
 
 /// Each change begins in the mode in which the last one ended, and its cause fits both of its
 /// modes.
-fn p01_p79_transitions_join(lane: &Lane, transition: &Transition) -> Holds {
+fn p01_p79_transitions_join(lane: &PolicyLane, transition: &Transition) -> Holds {
     let Transition { from, to, cause, epoch, .. } = *transition;
     let (mode, primary) = (lane.mode, lane.primary());
     holds!(from == mode, "P79", "from {from:?}, and it was {mode:?}");
@@ -158,7 +162,11 @@ fn p01_p79_transitions_join(lane: &Lane, transition: &Transition) -> Holds {
 }
 
 /// A host that asks how the policy stands gets what the signals have said.
-pub(super) fn p80_the_host_sees_what_was_told(lane: &Lane, at: u64, said: &Standing) -> Holds {
+pub(super) fn p80_the_host_sees_what_was_told(
+    lane: &PolicyLane,
+    at: u64,
+    said: &Standing,
+) -> Holds {
     let closed = outage::is_closed(lane, at);
     let mode = match closed {
         Some(true) => Mode::FailClosed,

@@ -4,7 +4,7 @@
 use super::Writer;
 use crate::sim::fault::{Fault, Reach, Way};
 use crate::sim::hub::{NODES, POLICIES};
-use crate::sim::step::{Client, Verb};
+use crate::sim::step::{Client, OperatorVerb};
 
 // === impl Writer ===
 
@@ -39,16 +39,16 @@ impl Writer {
         Fault { way, reach, turns }
     }
 
-    pub(super) fn verb(&mut self) -> Verb {
+    pub(super) fn verb(&mut self) -> OperatorVerb {
         match self.rng.below(6) {
             0 | 1 => {
                 let lasts = self.rng.pick(&[1_000, 60_000_000, 900_000_000, 7_200_000_000]);
-                Verb::Block(lasts, self.rng.one_in(2))
+                OperatorVerb::Block(lasts, self.rng.one_in(2))
             }
-            2 => Verb::Unblock,
-            3 => Verb::Reset,
-            4 => Verb::List,
-            _ => Verb::Lift,
+            2 => OperatorVerb::Unblock,
+            3 => OperatorVerb::Reset,
+            4 => OperatorVerb::List,
+            _ => OperatorVerb::Lift,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::sim::hub;
 use crate::sim::node::{self, Node};
 use crate::sim::policies;
 use crate::sim::step::Landmark;
-use crate::sim::trace::By;
+use crate::sim::trace::StoreErrand;
 
 // === impl World ===
 
@@ -77,7 +77,7 @@ impl World {
                 None
             };
             let policy = u8::try_from(policy).unwrap_or(0);
-            self.spawn(number, policy, By::Probe, Box::pin(future))?;
+            self.spawn(number, policy, StoreErrand::Probe, Box::pin(future))?;
         }
         Ok(())
     }
@@ -86,7 +86,7 @@ impl World {
         &mut self,
         node: u8,
         policy: u8,
-        by: By,
+        by: StoreErrand,
         future: Pin<Box<dyn Future<Output = Option<String>>>>,
     ) -> Holds {
         let task = self.free.pop().unwrap_or_else(|| {

@@ -7,7 +7,7 @@ use tidegate_core::{
     PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Stage, Threshold, Unit, Window,
 };
 
-use super::super::time::Length;
+use super::super::time::VectorSpan;
 use super::super::written::{
     AttemptsText, BlockText, BucketText, CountsText, FromText, LimitText, QuotaText, StageText,
     Vector,
@@ -110,7 +110,7 @@ fn period_of(quota: &QuotaText) -> Result<Period, String> {
         "week" => Unit::Week,
         "month" => Unit::Month,
         _ => {
-            let Length(length) = Length::try_from(per.clone())?;
+            let VectorSpan(length) = VectorSpan::try_from(per.clone())?;
             return match (from, zone, anchor_day) {
                 (Some(FromText::FirstUse), None, None) => Ok(Period::FirstUse(length)),
                 (None, None, None) => Ok(Period::Fixed(length)),

@@ -13,7 +13,7 @@ use tidegate_engine::{Engine, ready};
 use tidegate_stores::redis::RedisStore;
 use tidegate_test::lua::{self, Expired, secret};
 use tidegate_test::proxy::Proxy;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 
 use crate::node::{Node, PATIENT, three};
 use crate::place;
@@ -118,7 +118,7 @@ fn r41_the_clock_of_the_server_jumps() {
 }
 
 /// The time of the server, in microseconds.
-async fn time_of(server: &Server) -> u64 {
+async fn time_of(server: &RunningServer) -> u64 {
     let time: (u64, u64) = redis::from_redis_value(server.command(&["TIME"]).await).unwrap();
     time.0 * 1_000_000 + time.1
 }

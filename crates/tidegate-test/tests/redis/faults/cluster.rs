@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use redis::Value;
 use tidegate_core::{Changes, Store as _, StoreError};
-use tidegate_test::servers::{Cluster, Flavour, Server, wait};
+use tidegate_test::servers::{Flavour, RunningCluster, RunningServer, wait};
 
 use crate::node::{Node, PATIENT, policies, quota};
 use crate::place;
@@ -12,7 +12,7 @@ use crate::table::Row;
 use crate::trial::{ORG, Trial};
 
 /// The slot of all counters of [`ORG`].
-async fn slot(cluster: &Cluster) -> u16 {
+async fn slot(cluster: &RunningCluster) -> u16 {
     cluster.slot_of(&format!("{{{ORG}}}")).await
 }
 
@@ -50,7 +50,7 @@ async fn r25_p74_a_slot_moves() {
     let redirects = from.text(&["INFO", "errorstats"]).await;
     assert!(redirects.contains("errorstat_MOVED:count=1\r\n"), "noted at once: {redirects}");
     assert_eq!(trial.node.store().changes(), Changes::default(), "nobody has failed");
-    let nodes: Vec<&Server> = cluster.nodes().iter().collect();
+    let nodes: Vec<&RunningServer> = cluster.nodes().iter().collect();
     trial.balances(&url, &nodes).await;
     assert_eq!(from.command(&["DBSIZE"]).await, Value::Int(0), "nothing is left behind");
     Row {
@@ -79,7 +79,7 @@ async fn r25b_a_cluster_that_is_down() {
     assert!(trial.node.trouble().contains("CLUSTERDOWN"), "{}", trial.node.trouble());
     other.restart().await;
     let back = trial.recovers().await;
-    let nodes: Vec<&Server> = cluster.nodes().iter().collect();
+    let nodes: Vec<&RunningServer> = cluster.nodes().iter().collect();
     wait::until("every node is well", async || {
         for node in &nodes {
             if !cluster.is_well(node).await {

@@ -2,7 +2,7 @@
 
 use redis::Value;
 use tidegate_core::StoreError;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 
 use crate::node::{Node, PATIENT};
 use crate::place;
@@ -14,7 +14,7 @@ const KEYS: [&str; 3] =
     ["rl:{acme}:limit:bucket:w1h", "rl:{acme}:limit:window:sw1d", "rq:{acme}:limit:quota:w1d"];
 
 /// Every key with its content and its expiry.
-async fn everything(server: &Server) -> Vec<(String, Value, Value)> {
+async fn everything(server: &RunningServer) -> Vec<(String, Value, Value)> {
     let keys = server.command(&["KEYS", "*"]).await;
     let mut keys: Vec<String> = redis::from_redis_value(keys).unwrap();
     keys.sort();
@@ -28,7 +28,7 @@ async fn everything(server: &Server) -> Vec<(String, Value, Value)> {
 }
 
 /// Puts a value in the place of a counter; says what comes of it. Nothing may change by that.
-async fn meets(server: &Server, trial: &mut Trial, write: &[&[u8]]) -> StoreError {
+async fn meets(server: &RunningServer, trial: &mut Trial, write: &[&[u8]]) -> StoreError {
     let mut connection = server.connection().await;
     let key = KEYS.iter().find(|key| write[1] == key.as_bytes()).unwrap();
     let before = server.command(&["DUMP", key]).await;
@@ -49,7 +49,7 @@ async fn meets(server: &Server, trial: &mut Trial, write: &[&[u8]]) -> StoreErro
     outcome.unwrap_err()
 }
 
-async fn begin() -> (Server, String, Trial) {
+async fn begin() -> (RunningServer, String, Trial) {
     let server = place::server().await;
     let url = place::url(server.addr());
     let mut trial = Trial::begin(Node::new(&url, PATIENT)).await;

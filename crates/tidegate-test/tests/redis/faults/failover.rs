@@ -84,12 +84,12 @@ async fn r23_p75_two_primaries_for_a_while() {
     awake.until_it_fails().await;
     assert_eq!(set.successor(old).await.port(), new.port());
     awake.recovers().await;
-    set.sentinels().iter().for_each(tidegate_test::servers::Server::pause);
+    set.sentinels().iter().for_each(tidegate_test::servers::RunningServer::pause);
     old.resume();
     let twice = spend(&mut asleep).await;
     assert!((1..=LIMIT).contains(&twice), "{twice}: one fresh limit");
     assert_eq!(old.info("role").await.as_deref(), Some("master"), "it does not know better");
-    set.sentinels().iter().for_each(tidegate_test::servers::Server::resume);
+    set.sentinels().iter().for_each(tidegate_test::servers::RunningServer::resume);
     wait::until("the old primary is demoted", async || {
         old.info("role").await.as_deref() == Some("slave")
     })
@@ -132,7 +132,7 @@ async fn r24_an_old_primary_without_replicas_does_not_write() {
         new.info("connected_slaves").await.as_deref() == Some("1")
     })
     .await;
-    set.sentinels().iter().for_each(tidegate_test::servers::Server::pause);
+    set.sentinels().iter().for_each(tidegate_test::servers::RunningServer::pause);
     old.resume();
     let begin = trial.now();
     trial.until_it_fails().await;
@@ -141,7 +141,7 @@ async fn r24_an_old_primary_without_replicas_does_not_write() {
     assert!(trial.node.trouble().contains("NOREPLICAS"), "{}", trial.node.trouble());
     println!("the old primary counted for {until:?}");
     assert!(until < Duration::from_secs(5), "{until:?}");
-    set.sentinels().iter().for_each(tidegate_test::servers::Server::resume);
+    set.sentinels().iter().for_each(tidegate_test::servers::RunningServer::resume);
     let back = trial.recovers().await;
     assert_eq!(trial.node.store().changes().failovers, 1);
     let data: Vec<_> = set.data().iter().collect();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tidegate_core::{Clock as _, Store as _};
 use tidegate_engine::SystemClock;
-use tidegate_test::servers::{Cluster, Flavour, Server, wait};
+use tidegate_test::servers::{Flavour, RunningCluster, RunningServer, wait};
 
 use crate::node::{Node, three};
 use crate::place;
@@ -33,13 +33,13 @@ async fn load(node: Arc<Node>, books: Arc<Books>) {
             if let Ok(true) = node.decide(&org(number)).await {
                 books.admitted[number].fetch_add(1, Ordering::Relaxed);
             }
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            wait::pause(Duration::from_millis(1)).await;
         }
     }
 }
 
 /// Which organisations a master counts.
-async fn counted_by(cluster: &Cluster, master: &Server) -> Vec<usize> {
+async fn counted_by(cluster: &RunningCluster, master: &RunningServer) -> Vec<usize> {
     let mut found = Vec::new();
     for number in 0..ORGS {
         let owner = cluster.master_of_key(&format!("{{{}}}", org(number))).await;
@@ -95,7 +95,7 @@ async fn r25c_p75_a_master_dies_under_the_load_of_two_nodes() {
     for node in &nodes {
         wait::until("noticed", async || node.store().changes().failovers == 1).await;
     }
-    let left: Vec<&Server> = cluster.nodes().iter().collect();
+    let left: Vec<&RunningServer> = cluster.nodes().iter().collect();
     assert_eq!(place::left_for_ever(&left).await, Vec::<String>::new());
     println!("two nodes, a master killed: decided again after {back:?}");
     Row {

@@ -3,14 +3,14 @@
 use core::time::Duration;
 
 use tidegate_core::StoreError;
-use tidegate_test::servers::{Server, wait};
+use tidegate_test::servers::{RunningServer, wait};
 
 use crate::node::{Node, PATIENT};
 use crate::place;
 use crate::table::Row;
 use crate::trial::{ORG, Trial};
 
-async fn started(more: &[&str]) -> (Server, String, Trial) {
+async fn started(more: &[&str]) -> (RunningServer, String, Trial) {
     let server = place::builder().args(more.iter().copied()).start().await;
     let url = place::url(server.addr());
     let trial = Trial::begin(Node::new(&url, PATIENT)).await;
@@ -19,7 +19,7 @@ async fn started(more: &[&str]) -> (Server, String, Trial) {
 
 /// Fails with a word of the server's own, and works again when the setting is as it was.
 async fn refused_until(
-    server: &Server,
+    server: &RunningServer,
     trial: &mut Trial,
     word: &str,
     [setting, value, back]: [&str; 3],

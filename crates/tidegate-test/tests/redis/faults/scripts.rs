@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tidegate_test::servers::wait;
+
 use crate::node::{Node, PATIENT};
 use crate::place;
 use crate::table::Row;
@@ -29,7 +31,7 @@ async fn r12_p73_scripts_are_flushed_under_load() {
             server.command(&["SCRIPT", "FLUSH"]).await;
             flushed += 1;
             while nodes.try_join_next().is_some_and(|ended| ended.is_ok()) {}
-            tokio::time::sleep(core::time::Duration::from_millis(1)).await;
+            wait::pause(core::time::Duration::from_millis(1)).await;
         }
         flushed
     };

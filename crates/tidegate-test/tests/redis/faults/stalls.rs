@@ -3,14 +3,14 @@
 use core::time::Duration;
 
 use tidegate_core::StoreError;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 
 use crate::node::{Node, SHORT};
 use crate::place;
 use crate::table::Row;
 use crate::trial::Trial;
 
-async fn stalled() -> (Server, String, Trial) {
+async fn stalled() -> (RunningServer, String, Trial) {
     let server = place::server().await;
     let url = place::url(server.addr());
     let trial = Trial::begin(Node::new(&url, SHORT)).await;

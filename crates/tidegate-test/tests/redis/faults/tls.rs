@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tidegate_stores::redis::Trouble;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 use tidegate_test::servers::tls::{Certificates, Shown};
 
 use crate::node::{Node, PATIENT};
@@ -11,7 +11,7 @@ use crate::place;
 use crate::table::Row;
 use crate::trial::Trial;
 
-fn url(server: &Server, ca: &Path) -> String {
+fn url(server: &RunningServer, ca: &Path) -> String {
     format!("rediss://{}{}?ca={}", place::login(), server.addr(), ca.display())
 }
 

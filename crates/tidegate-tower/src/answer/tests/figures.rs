@@ -57,7 +57,7 @@ fn fields_that_are_there_already_are_replaced_and_others_stay() {
 #[test]
 fn a_wait_is_told_for_bursts_and_for_quotas_on_request_and_never_where_none_helps() {
     let told = |scene, retry_after| {
-        let profile = Profile::default().retry_after(retry_after);
+        let profile = Profile { retry_after, ..Profile::default() };
         let told = written(&profile, scene).get("retry-after").cloned();
         told.map(|value| value.to_str().unwrap().parse::<u64>().unwrap())
     };
@@ -83,7 +83,8 @@ fn a_layer_around_a_refusal_finds_its_figures() {
 
 #[test]
 fn nothing_is_invented_where_nobody_has_counted() {
-    let all = Profile::default().headers(HeaderProfile::ALL);
+    let headers = HeaderProfile::ALL.into_iter().collect();
+    let all = Profile { headers, ..Profile::default() };
     let shadows = [Scene::ShadowOnly, Scene::EntranceShadow];
     for scene in shadows.into_iter().chain([Scene::Unavailable, Scene::EntranceUnavailable]) {
         let told = written(&all, scene);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::scenes::Scene;
 use super::{lines, refused, refused_unasked, written};
-use crate::answer::{BodyProfile, Code, HeaderProfile, Profile, Reset, RetryAfter};
+use crate::answer::{BodyProfile, Code, HeaderProfile, Headers, Profile, Reset, RetryAfter};
 
 pub(super) const HEADERS: &str = "headers.txt";
 pub(super) const REFUSALS: &str = "refusals.txt";
@@ -35,17 +35,21 @@ fn compare(found: &str, file: &str) {
 
 /// Each family alone, all of them, none; and each setting that changes what they say.
 fn header_profiles() -> Vec<(String, Profile)> {
-    let only = |family: HeaderProfile| Profile::default().headers([family]);
+    let only = |family: HeaderProfile| {
+        let headers = [family].into_iter().collect();
+        Profile { headers, ..Profile::default() }
+    };
+    let none = Profile { headers: Headers::NONE, ..Profile::default() };
     let mut profiles = vec![
         ("default".to_owned(), Profile::default()),
-        ("none".to_owned(), Profile::default().headers([])),
+        ("none".to_owned(), none),
         ("none, retry-after always".to_owned(), {
-            Profile::default().headers([]).retry_after(RetryAfter::Always)
+            Profile { retry_after: RetryAfter::Always, ..none }
         }),
     ];
     for family in HeaderProfile::ALL {
         profiles.push((family.name().to_owned(), only(family)));
-        let delta = only(family).reset(Reset::Delta);
+        let delta = Profile { reset: Reset::Delta, ..only(family) };
         profiles.push((format!("{}, reset delta", family.name()), delta));
     }
     profiles
@@ -73,13 +77,13 @@ fn refusals_are_as_committed() {
         writeln!(found, "== {title}\nHTTP/1.1 {status}\n{fields}\n{body}\n").unwrap();
     };
     for body in BodyProfile::ALL {
-        let profile = Profile::default().body(body);
+        let profile = Profile { body, ..Profile::default() };
         for scene in Scene::ALL {
             if let Some(response) = refused(&profile, scene, false) {
                 tell(format!("{}: {}", scene.name(), body.name()), response);
             }
         }
-        for code in Code::ALL {
+        for code in Code::OF_LAYERS.iter().copied() {
             let response = refused_unasked(&profile, code, false);
             tell(format!("{}: {}", code.name(), body.name()), response);
         }
@@ -89,7 +93,7 @@ fn refusals_are_as_committed() {
             tell(format!("{}: grpc", scene.name()), response);
         }
     }
-    for code in Code::ALL {
+    for code in Code::OF_LAYERS.iter().copied() {
         let response = refused_unasked(&Profile::default(), code, true);
         tell(format!("{}: grpc", code.name()), response);
     }

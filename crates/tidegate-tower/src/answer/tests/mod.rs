@@ -28,15 +28,15 @@ fn refused(profile: &Profile, scene: Scene, grpc: bool) -> Option<Response<Bytes
     let request_id = request_id();
     scene.decided(|decision, code| {
         let (code, decision) = (code?, Some(*decision));
-        let at = NOW;
-        Some(profile.refusal(&Refused { code, decision, request_id: &request_id, at, grpc }))
+        let refused = Refused::new(code, &request_id, NOW);
+        Some(profile.refusal(&Refused { decision, grpc, ..refused }))
     })
 }
 
 /// The response to a refusal that no limit was asked about.
 fn refused_unasked(profile: &Profile, code: Code, grpc: bool) -> Response<Bytes> {
     let request_id = request_id();
-    profile.refusal(&Refused { code, decision: None, request_id: &request_id, at: NOW, grpc })
+    profile.refusal(&Refused { grpc, ..Refused::new(code, &request_id, NOW) })
 }
 
 /// The header fields that a response to this gets.
@@ -57,7 +57,9 @@ fn lines(headers: &HeaderMap) -> String {
 }
 
 fn profiles() -> impl Iterator<Item = Profile> {
-    BodyProfile::ALL
-        .into_iter()
-        .map(|body| Profile::default().headers(HeaderProfile::ALL).body(body))
+    BodyProfile::ALL.into_iter().map(|body| Profile {
+        headers: HeaderProfile::ALL.into_iter().collect(),
+        body,
+        ..Profile::default()
+    })
 }

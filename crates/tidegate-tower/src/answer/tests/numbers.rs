@@ -137,8 +137,10 @@ proptest! {
         let decision = fold(&mut case);
 
         let reset = if delta { Reset::Delta } else { Reset::Epoch };
-        let profile = Profile::default().headers(HeaderProfile::ALL).reset(reset)
-            .retry_after(RetryAfter::Always);
+        let all = HeaderProfile::ALL.into_iter().collect();
+        let profile = Profile {
+            headers: all, reset, retry_after: RetryAfter::Always, ..Profile::default()
+        };
         let mut headers = HeaderMap::new();
         let listings = Listings::default();
         // The second time, in the words that were kept.

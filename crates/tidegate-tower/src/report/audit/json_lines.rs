@@ -9,7 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::record::Record;
+use super::record::AuditRecord;
 use super::sink::Sink;
 
 /// Writes records to a file, and renames it when it is long. Only one process may write to a file.
@@ -100,7 +100,7 @@ impl JsonLines {
 }
 
 impl Sink for JsonLines {
-    fn append(&mut self, record: &Record) -> io::Result<()> {
+    fn append(&mut self, record: &AuditRecord) -> io::Result<()> {
         let mut line = serde_json::to_vec(record)?;
         line.push(b'\n');
         let max_bytes = self.max_bytes;

@@ -15,7 +15,7 @@ mod sink;
 mod writer;
 
 pub use json_lines::JsonLines;
-pub use record::{Kind, Record};
+pub use record::{AuditRecord, RecordKind};
 pub use sink::Sink;
 
 use std::fmt;
@@ -30,16 +30,16 @@ use tidegate_core::{Decision, Prefix, Protects};
 use super::Ruled;
 use crate::answer::Code;
 use crate::identity::Identity;
-use pending::Event;
-use runs::{Run, Runs};
+use pending::AuditEvent;
+use runs::Runs;
 use writer::Writer;
 
 /// The audit. Clones are the same audit; when the last one is dropped, it writes what it can.
 ///
 /// ```
-/// use tidegate_tower::report::{Audit, Record};
+/// use tidegate_tower::report::{Audit, AuditRecord};
 ///
-/// let audit = Audit::builder().start(|record: &Record| {
+/// let audit = Audit::builder().start(|record: &AuditRecord| {
 ///     println!("{}", record.kind.name());
 ///     Ok(())
 /// })?;
@@ -60,9 +60,14 @@ struct Inner {
 /// The settings of an audit before it is started.
 #[derive(Clone, Debug)]
 pub struct AuditBuilder {
-    threshold: NonZeroU32,
-    most_waiting: NonZeroUsize,
-    most_runs: NonZeroUsize,
+    /// The number of refusals in a row after which there is a record, and again after as many more.
+    /// Default: 10.
+    pub threshold: NonZeroU32,
+    /// How many distinct records wait at most; beyond that, events are counted together. Default: 1,024.
+    pub most_waiting: NonZeroUsize,
+    /// How many actors can have a row of refusals at once; beyond that, actors are counted together.
+    /// Default: 16,384.
+    pub most_runs: NonZeroUsize,
 }
 
 // === impl Audit ===
@@ -121,14 +126,15 @@ impl Audit {
 
     /// Counts one more refusal of a known caller, and records it each time the threshold is reached.
     fn throttled(&self, identity: &Identity, ruled: &Ruled<'_>) {
-        let actor = self.actor(identity);
-        let (length, key) = match self.0.runs.extend(actor, ruled.at()) {
-            Run::Own(length) => (length, Some(actor)),
-            Run::Other(length) => (length, None),
-        };
+        let (length, key) = self.0.runs.extend(self.actor(identity), ruled.at());
         if length.is_multiple_of(self.0.threshold.get().into()) {
-            let event = Event { kind: Kind::RepeatedThrottling, key, at: ruled.at(), run: length };
-            self.0.writer.add(event, || Record::of(&event, ruled));
+            let event = AuditEvent {
+                kind: RecordKind::RepeatedThrottling,
+                key,
+                at: ruled.at(),
+                run: length,
+            };
+            self.0.writer.add(event, || AuditRecord::of(&event, ruled));
         }
     }
 
@@ -136,8 +142,9 @@ impl Audit {
     fn kept_away(&self, decision: &Decision<'_>, ruled: &Ruled<'_>) {
         let prefix = Prefix::of(ruled.visit.client);
         let key = self.0.hashes.hash_one(("address", prefix.to_bytes(), decision.policy().name()));
-        let event = Event { kind: Kind::AddressBlocked, key: Some(key), at: ruled.at(), run: 0 };
-        self.0.writer.add(event, || Record::of(&event, ruled));
+        let event =
+            AuditEvent { kind: RecordKind::AddressBlocked, key: Some(key), at: ruled.at(), run: 0 };
+        self.0.writer.add(event, || AuditRecord::of(&event, ruled));
     }
 
     fn actor(&self, identity: &Identity) -> u64 {
@@ -173,30 +180,6 @@ fn by_address(decision: &Decision<'_>) -> bool {
 // === impl AuditBuilder ===
 
 impl AuditBuilder {
-    /// Sets the number of refusals in a row after which there is a record, and again after as many more;
-    /// 10 unless this is called.
-    #[must_use]
-    pub const fn threshold(mut self, refusals: NonZeroU32) -> Self {
-        self.threshold = refusals;
-        self
-    }
-
-    /// Sets how many distinct records wait at most; 1,024 unless this is called. Beyond that, events are
-    /// counted together.
-    #[must_use]
-    pub const fn most_waiting(mut self, records: NonZeroUsize) -> Self {
-        self.most_waiting = records;
-        self
-    }
-
-    /// Sets how many actors can have a row of refusals at once; 16,384 unless this is called. Beyond
-    /// that, actors are counted together.
-    #[must_use]
-    pub const fn most_runs(mut self, actors: NonZeroUsize) -> Self {
-        self.most_runs = actors;
-        self
-    }
-
     /// Starts the thread that writes records to this sink.
     ///
     /// # Errors
@@ -214,13 +197,10 @@ impl AuditBuilder {
 
 impl Default for AuditBuilder {
     fn default() -> Self {
-        const fn count(count: usize) -> NonZeroUsize {
-            NonZeroUsize::MIN.saturating_add(count - 1)
-        }
         Self {
             threshold: NonZeroU32::MIN.saturating_add(9),
-            most_waiting: count(1_024),
-            most_runs: count(16_384),
+            most_waiting: NonZeroUsize::MIN.saturating_add(1_023),
+            most_runs: NonZeroUsize::MIN.saturating_add(16_383),
         }
     }
 }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use tidegate_core::Timestamp;
 
-use super::record::{Kind, Record};
+use super::record::{AuditRecord, RecordKind};
 
 /// An event to be recorded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
-    pub(super) kind: Kind,
+pub(super) struct AuditEvent {
+    pub(super) kind: RecordKind,
     /// A keyed hash of the actor or address; events with the same key are equal. None for several.
     pub(super) key: Option<u64>,
     pub(super) at: Timestamp,
@@ -18,23 +18,23 @@ pub(super) struct Event {
 }
 
 /// A record that waits, with the key of its events.
-pub(super) type Waiting = (Option<u64>, Record);
+pub(super) type WaitingRecord = (Option<u64>, AuditRecord);
 
 /// The records that wait, in the order of their first events.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingRecords {
     /// The records: at most `most`, and one more for each kind.
-    records: Vec<Waiting>,
+    records: Vec<WaitingRecord>,
     /// The index of the record of each key.
     places: HashMap<u64, usize>,
     /// For each kind, the index of the record that stands for all other events of that kind.
-    others: [Option<usize>; Kind::ALL.len()],
+    others: [Option<usize>; RecordKind::ALL.len()],
     most: usize,
 }
 
-// === impl Pending ===
+// === impl PendingRecords ===
 
-impl Pending {
+impl PendingRecords {
     pub(super) fn new(most: usize) -> Self {
         let (records, places) = (Vec::new(), HashMap::new());
         Self { records, places, others: [None; _], most }
@@ -49,7 +49,7 @@ impl Pending {
     }
 
     /// Adds an event. `describe` is called only if the event gets a new record of its own.
-    pub(super) fn add(&mut self, event: Event, describe: impl FnOnce() -> Record) {
+    pub(super) fn add(&mut self, event: AuditEvent, describe: impl FnOnce() -> AuditRecord) {
         let place = self.place(event.key, event.kind, event.at, describe);
         if let Some((key, record)) = self.records.get_mut(place) {
             record.absorb(1, event.at, event.at);
@@ -60,19 +60,19 @@ impl Pending {
     }
 
     /// Takes all records that wait.
-    pub(super) fn take(&mut self) -> Vec<Waiting> {
+    pub(super) fn take(&mut self) -> Vec<WaitingRecord> {
         self.places.clear();
         self.others = [None; _];
         core::mem::take(&mut self.records)
     }
 
     /// Puts back records that could not be written, before those that have come since.
-    pub(super) fn put_back(&mut self, earlier: Vec<Waiting>) {
+    pub(super) fn put_back(&mut self, earlier: Vec<WaitingRecord>) {
         let later = self.take();
         for (key, record) in earlier.into_iter().chain(later) {
             let (kind, count, run) = (record.kind, record.count, record.run);
             let (first_at, last_at) = (record.first_at, record.last_at);
-            let describe = || Record { count: 0, ..record };
+            let describe = || AuditRecord { count: 0, ..record };
             let place = self.place(key, kind, first_at, describe);
             if let Some((key, record)) = self.records.get_mut(place) {
                 record.absorb(count, first_at, last_at);
@@ -88,9 +88,9 @@ impl Pending {
     fn place(
         &mut self,
         key: Option<u64>,
-        kind: Kind,
+        kind: RecordKind,
         at: Timestamp,
-        describe: impl FnOnce() -> Record,
+        describe: impl FnOnce() -> AuditRecord,
     ) -> usize {
         let next = self.records.len();
         if let Some(key) = key {
@@ -105,7 +105,7 @@ impl Pending {
         }
         let other = &mut self.others[kind as usize];
         if other.is_none() {
-            self.records.push((None, Record::other(kind, at)));
+            self.records.push((None, AuditRecord::other(kind, at)));
         }
         *other.get_or_insert(next)
     }

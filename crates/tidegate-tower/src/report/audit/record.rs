@@ -3,26 +3,28 @@
 use serde::{Serialize, Serializer};
 use tidegate_core::{Decision, Name, Prefix, Timestamp};
 
-use super::pending::Event;
+use super::pending::AuditEvent;
 use crate::report::Ruled;
 use crate::report::escape::escaped;
 
 /// The kind of event that a record tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum RecordKind {
     /// A known caller was refused many times in a row.
     RepeatedThrottling,
     /// An address was refused at an entrance, such as a login.
     AddressBlocked,
 }
 
+named!(RecordKind: RepeatedThrottling = "repeated_throttling", AddressBlocked = "address_blocked");
+
 /// One record of the audit. It describes the first of the events it stands for; text that a client can
 /// choose is escaped and cut as in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Record {
+pub struct AuditRecord {
     /// The kind of event.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// When the first event was decided, by the clock of the store.
     #[serde(serialize_with = "time")]
     pub at: Timestamp,
@@ -63,27 +65,11 @@ pub struct Record {
     pub last_at: Timestamp,
 }
 
-// === impl Kind ===
+// === impl AuditRecord ===
 
-impl Kind {
-    /// All kinds.
-    pub const ALL: [Self; 2] = [Self::RepeatedThrottling, Self::AddressBlocked];
-
-    /// The name used in records.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RepeatedThrottling => "repeated_throttling",
-            Self::AddressBlocked => "address_blocked",
-        }
-    }
-}
-
-// === impl Record ===
-
-impl Record {
+impl AuditRecord {
     /// The record of one event.
-    pub(super) fn of(event: &Event, ruled: &Ruled<'_>) -> Self {
+    pub(super) fn of(event: &AuditEvent, ruled: &Ruled<'_>) -> Self {
         let (visit, identity, decision) = (ruled.visit, ruled.identity, ruled.decision);
         let binding = decision.as_ref().and_then(Decision::binding);
         let shown = |text: &str| Some(Box::from(&*escaped(text)));
@@ -98,15 +84,15 @@ impl Record {
             route: shown(&visit.endpoint.template),
             policy: decision.map(|decision| decision.policy().name().clone()),
             limit: binding.map(|binding| binding.limit.name().clone()),
-            client: (event.kind == Kind::AddressBlocked).then(client),
-            run: (event.kind == Kind::RepeatedThrottling).then_some(event.run),
+            client: (event.kind == RecordKind::AddressBlocked).then(client),
+            run: (event.kind == RecordKind::RepeatedThrottling).then_some(event.run),
             other: false,
             ..Self::other(event.kind, event.at)
         }
     }
 
     /// A record that stands for all events for which there is no room.
-    pub(super) const fn other(kind: Kind, at: Timestamp) -> Self {
+    pub(super) const fn other(kind: RecordKind, at: Timestamp) -> Self {
         Self {
             kind,
             at,

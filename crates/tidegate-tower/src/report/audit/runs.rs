@@ -39,15 +39,6 @@ struct Row {
     last: Timestamp,
 }
 
-/// The length of a row, with the refusal that was just added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Run {
-    /// The actor's own row.
-    Own(u64),
-    /// The row of all actors that have none of their own.
-    Other(u64),
-}
-
 /// The number of shards, so that actors do not wait for one another.
 const SHARDS: usize = 16;
 /// The number of counters in the filter; all those of one shard are next to each other.
@@ -80,23 +71,24 @@ impl Runs {
         self.live.load(Relaxed) == 0
     }
 
-    /// Adds a refusal to the row of an actor.
-    pub(super) fn extend(&self, actor: u64, at: Timestamp) -> Run {
+    /// Adds a refusal to the row of an actor. Returns the length of the row and the actor; no actor if the
+    /// row is that of all actors that have none of their own.
+    pub(super) fn extend(&self, actor: u64, at: Timestamp) -> (u64, Option<u64>) {
         let mut shard = self.shard(actor);
         if let Some(row) = shard.rows.get_mut(&actor) {
             *row = Row { length: row.length.saturating_add(1), last: row.last.max(at) };
-            return Run::Own(row.length);
+            return (row.length, Some(actor));
         }
         if shard.rows.len() >= self.most {
             self.sweep(&mut shard, at);
         }
         if shard.rows.len() >= self.most {
-            return Run::Other(self.beyond.fetch_add(1, Relaxed).saturating_add(1));
+            return (self.beyond.fetch_add(1, Relaxed).saturating_add(1), None);
         }
         shard.rows.insert(actor, Row { length: 1, last: at });
         self.slot(actor).fetch_add(1, Relaxed);
         self.live.fetch_add(1, Relaxed);
-        Run::Own(1)
+        (1, Some(actor))
     }
 
     /// Ends the row of an actor, if there is one.

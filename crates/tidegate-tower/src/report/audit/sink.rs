@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::record::Record;
+use super::record::AuditRecord;
 
 /// The destination of audit records: a [file](super::JsonLines), or whatever the host has.
 ///
@@ -14,7 +14,7 @@ pub trait Sink: Send {
     /// # Errors
     ///
     /// If the record could not be added.
-    fn append(&mut self, record: &Record) -> io::Result<()>;
+    fn append(&mut self, record: &AuditRecord) -> io::Result<()>;
 
     /// Makes sure that the records added so far survive a crash of the machine.
     ///
@@ -26,8 +26,8 @@ pub trait Sink: Send {
     }
 }
 
-impl<F: FnMut(&Record) -> io::Result<()> + Send> Sink for F {
-    fn append(&mut self, record: &Record) -> io::Result<()> {
+impl<F: FnMut(&AuditRecord) -> io::Result<()> + Send> Sink for F {
+    fn append(&mut self, record: &AuditRecord) -> io::Result<()> {
         self(record)
     }
 }

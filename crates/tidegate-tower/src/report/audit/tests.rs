@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use tidegate_core::Span;
 
-use super::pending::{Event, Pending};
-use super::{Audit, AuditBuilder, Kind, Record, Sink};
+use super::pending::{AuditEvent, PendingRecords};
+use super::{Audit, AuditBuilder, AuditRecord, RecordKind, Sink};
 use crate::answer::Code;
 use crate::identity::Identity;
 use crate::report::tests::{Ask, CORRELATION, NOW, World};
@@ -24,12 +24,12 @@ use crate::report::{Reporter, Ruled};
 const LONG: Duration = Duration::from_secs(60);
 
 /// What was written.
-type Written = Arc<Mutex<Vec<Record>>>;
+type Written = Arc<Mutex<Vec<AuditRecord>>>;
 
 fn start(builder: &AuditBuilder) -> (Reporter, Audit, Written) {
     let written = Written::default();
     let theirs = Arc::clone(&written);
-    let audit = builder.clone().start(move |record: &Record| {
+    let audit = builder.clone().start(move |record: &AuditRecord| {
         theirs.lock().unwrap().push(record.clone());
         Ok(())
     });
@@ -37,17 +37,17 @@ fn start(builder: &AuditBuilder) -> (Reporter, Audit, Written) {
     (Reporter::default().auditing(audit.clone()), audit, written)
 }
 
-fn records(audit: &Audit, written: &Written) -> Vec<Record> {
+fn records(audit: &Audit, written: &Written) -> Vec<AuditRecord> {
     assert!(audit.finish(LONG));
     std::mem::take(&mut written.lock().unwrap())
 }
 
-fn count(records: &[Record]) -> u64 {
+fn count(records: &[AuditRecord]) -> u64 {
     records.iter().map(|record| record.count).sum()
 }
 
 fn every(refusals: u32) -> AuditBuilder {
-    Audit::builder().threshold(NonZeroU32::new(refusals).unwrap())
+    AuditBuilder { threshold: NonZeroU32::new(refusals).unwrap(), ..Audit::builder() }
 }
 
 fn user(id: impl std::fmt::Display) -> Ask {
@@ -76,7 +76,7 @@ fn a_record_at_the_threshold_and_at_each_multiple() {
     world.ask(&reporter, &ask);
     let told = records(&audit, &written);
     let [record] = told.as_slice() else { panic!("{told:?}") };
-    assert_eq!(record.kind, Kind::RepeatedThrottling);
+    assert_eq!(record.kind, RecordKind::RepeatedThrottling);
     assert_eq!(record.org_id.as_deref(), Some("acme"));
     assert_eq!(record.actor_id.as_deref(), Some("7"));
     assert_eq!(record.token_id.as_deref(), Some("tok_3"));
@@ -139,7 +139,7 @@ fn an_address_that_is_kept_from_an_entrance_is_recorded_by_its_prefix() {
     }
     let told = records(&audit, &written);
     assert_eq!(count(&told), 3, "{told:?}");
-    assert_eq!(told[0].kind, Kind::AddressBlocked);
+    assert_eq!(told[0].kind, RecordKind::AddressBlocked);
     assert_eq!(told[0].client.as_deref(), Some("2001:db8:1:2::/64"));
     assert_eq!(told[0].policy.as_ref().unwrap().as_str(), "login");
     assert_eq!((told[0].org_id.as_ref(), told[0].run), (None, None));
@@ -184,7 +184,7 @@ struct Held {
 // === impl Held ===
 
 impl Sink for Held {
-    fn append(&mut self, record: &Record) -> io::Result<()> {
+    fn append(&mut self, record: &AuditRecord) -> io::Result<()> {
         // Fails once nobody holds it any more, which lets it go on too.
         let _ = self.go.recv();
         self.written.lock().unwrap().push(record.clone());
@@ -198,7 +198,7 @@ fn p81_beyond_so_many_distinct_actors_the_rest_is_counted_together() {
     const MOST: usize = 64;
     let (held, go) = sync_channel(0);
     let written = Written::default();
-    let builder = every(1).most_waiting(NonZeroUsize::new(MOST).unwrap());
+    let builder = AuditBuilder { most_waiting: NonZeroUsize::new(MOST).unwrap(), ..every(1) };
     let audit = builder.start(Held { go, written: Arc::clone(&written) }).unwrap();
     let reporter = Reporter::default().auditing(audit.clone());
     let world = exhausted();
@@ -218,7 +218,7 @@ fn p81_beyond_so_many_distinct_actors_the_rest_is_counted_together() {
 
 #[test]
 fn actors_beyond_the_table_of_runs_are_counted_together() {
-    let builder = every(10).most_runs(NonZeroUsize::new(16).unwrap());
+    let builder = AuditBuilder { most_runs: NonZeroUsize::new(16).unwrap(), ..every(10) };
     let (world, (reporter, audit, written)) = (exhausted(), start(&builder));
     for id in 0..1_016 {
         world.ask(&reporter, &user(id));
@@ -240,7 +240,7 @@ fn p81_what_a_sink_could_not_write_is_written_once_it_can() {
     let broken = Arc::new(AtomicBool::new(true));
     let (written, theirs) = (Written::default(), Arc::clone(&broken));
     let to = Arc::clone(&written);
-    let audit = every(1).start(move |record: &Record| {
+    let audit = every(1).start(move |record: &AuditRecord| {
         if theirs.load(Ordering::SeqCst) {
             // One that panics is a failure as well.
             assert_ne!(record.actor_id.as_deref(), Some("3"), "as asked for");
@@ -266,11 +266,15 @@ fn p81_what_a_sink_could_not_write_is_written_once_it_can() {
 
 #[test]
 fn what_comes_back_goes_before_what_came_since_and_stays_bounded() {
-    let mut pending = Pending::new(2);
-    let kind = Kind::RepeatedThrottling;
-    let add = |pending: &mut Pending, key, run| {
-        let event = Event { kind, key: Some(key), at: NOW, run };
-        pending.add(event, || Record { other: false, run: Some(run), ..Record::other(kind, NOW) });
+    let mut pending = PendingRecords::new(2);
+    let kind = RecordKind::RepeatedThrottling;
+    let add = |pending: &mut PendingRecords, key, run| {
+        let event = AuditEvent { kind, key: Some(key), at: NOW, run };
+        pending.add(event, || AuditRecord {
+            other: false,
+            run: Some(run),
+            ..AuditRecord::other(kind, NOW)
+        });
     };
     add(&mut pending, 1, 10);
     let earlier = pending.take();

@@ -8,165 +8,143 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::pending::{Event, Pending, Waiting};
-use super::record::Record;
+use tidegate_engine::handoff::{Handoff, Item, Items};
+
+use super::pending::{AuditEvent, PendingRecords, WaitingRecord};
+use super::record::AuditRecord;
 use super::sink::Sink;
 use crate::report::escape::escaped;
 
 /// The handle to the thread that writes. When it is dropped, the thread finishes.
-pub(super) struct Writer(Arc<Shared>);
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    /// Tells the thread that there are records where there were none.
+    news: Handoff<()>,
+}
 
 struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
+    pending: Mutex<PendingRecords>,
     failures: AtomicU64,
-}
-
-struct State {
-    pending: Pending,
-    /// The callers that wait until everything is written; at most one for each waiting thread.
-    marks: Vec<SyncSender<bool>>,
-    /// Whether no more events come.
-    closing: bool,
-}
-
-/// The work that the thread has to do next.
-struct Round {
-    batch: Vec<Waiting>,
-    marks: Vec<SyncSender<bool>>,
-    closing: bool,
 }
 
 /// How long equal records wait for one another.
 const LINGER: Duration = Duration::from_secs(1);
 /// How long dropping the last audit waits for the records that are left to be written.
 const PARTING: Duration = Duration::from_secs(1);
+/// The most threads that wait for [`Writer::finish`] at once, with one place for news.
+const MOST_WAITING: usize = 1_024;
 
 // === impl Writer ===
 
 impl Writer {
-    pub(super) fn start(mut sink: Box<dyn Sink>, most: usize) -> io::Result<Self> {
-        let state = State { pending: Pending::new(most), marks: Vec::new(), closing: false };
-        let shared = Arc::new(Shared {
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-            failures: AtomicU64::new(0),
-        });
+    pub(super) fn start(sink: Box<dyn Sink>, most: usize) -> io::Result<Self> {
+        let (pending, failures) = (Mutex::new(PendingRecords::new(most)), AtomicU64::new(0));
+        let shared = Arc::new(Shared { pending, failures });
         let theirs = Arc::clone(&shared);
-        thread::Builder::new()
-            .name("tidegate-audit".into())
-            .spawn(move || write_all(&theirs, &mut *sink))?;
-        Ok(Self(shared))
+        let work = move |news: &Items<()>| write_all(&theirs, sink, news);
+        Ok(Self { shared, news: Handoff::start("tidegate-audit", MOST_WAITING, work)? })
     }
 
     /// Leaves an event for the thread to write.
-    pub(super) fn add(&self, event: Event, describe: impl FnOnce() -> Record) {
-        let mut state = self.0.lock();
-        let was_empty = state.pending.is_empty();
-        state.pending.add(event, describe);
-        drop(state);
+    pub(super) fn add(&self, event: AuditEvent, describe: impl FnOnce() -> AuditRecord) {
+        let mut pending = self.shared.lock();
+        let was_empty = pending.is_empty();
+        pending.add(event, describe);
+        drop(pending);
         if was_empty {
-            self.0.changed.notify_one();
+            // If there is no room, the marks in the queue make the thread look.
+            self.news.offer(());
         }
     }
 
     pub(super) fn finish(&self, within: Duration) -> bool {
-        self.mark(false, within)
-    }
-
-    fn mark(&self, closing: bool, within: Duration) -> bool {
-        let (mark, done) = sync_channel(1);
-        let mut state = self.0.lock();
-        state.marks.push(mark);
-        state.closing = closing;
-        drop(state);
-        self.0.changed.notify_one();
-        done.recv_timeout(within).unwrap_or(false)
+        self.news.finish(within)
     }
 
     pub(super) fn failures(&self) -> u64 {
-        self.0.failures.load(Relaxed)
+        self.shared.failures.load(Relaxed)
     }
 
     pub(super) fn waiting(&self) -> usize {
-        self.0.lock().pending.len()
+        self.shared.lock().len()
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.mark(true, PARTING);
+        // Records that cannot be written by then are lost with the process.
+        let _ = self.finish(PARTING);
     }
 }
 
 // === impl Shared ===
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, PendingRecords> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for work; if `lingers`, it waits [`LINGER`] first, unless something is urgent.
-    fn next(&self, lingers: bool) -> Round {
-        let mut state = self.lock();
-        if lingers {
-            let idle = |state: &mut State| !state.is_urgent();
-            let waited = self.changed.wait_timeout_while(state, LINGER, idle);
-            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        }
-        let idle = |state: &mut State| !state.is_urgent() && state.pending.is_empty();
-        state = self.changed.wait_while(state, idle).unwrap_or_else(PoisonError::into_inner);
-        Round {
-            batch: state.pending.take(),
-            marks: core::mem::take(&mut state.marks),
-            closing: state.closing,
-        }
-    }
-}
-
-// === impl State ===
-
-impl State {
-    const fn is_urgent(&self) -> bool {
-        self.closing || !self.marks.is_empty()
-    }
-}
-
-fn write_all(shared: &Shared, sink: &mut dyn Sink) {
-    let mut lingers = false;
-    loop {
-        let Round { batch, marks, closing } = shared.next(lingers);
-        let (unwritten, mut result) = write(sink, batch);
+    /// Writes all records that wait.
+    fn write(&self, sink: &mut dyn Sink) -> io::Result<()> {
+        let batch = self.lock().take();
+        let (unwritten, result) = write(sink, batch);
         if !unwritten.is_empty() {
-            shared.lock().pending.put_back(unwritten);
+            self.lock().put_back(unwritten);
         }
-        if result.is_ok() && (closing || !marks.is_empty()) {
-            result = caught(|| sink.flush());
+        result
+    }
+
+    /// Counts and logs a failure. Returns whether there was none.
+    fn note(&self, result: io::Result<()>) -> bool {
+        let Err(error) = result else { return true };
+        self.failures.fetch_add(1, Relaxed);
+        let error = error.to_string();
+        let error = &*escaped(&error);
+        tracing::error!(error, "the audit could not be written; it is kept and tried again");
+        false
+    }
+}
+
+fn write_all(shared: &Shared, mut sink: Box<dyn Sink>, news: &Items<()>) {
+    let mut next = news.next();
+    while let Some(item) = next {
+        let written = shared.write(&mut *sink);
+        match item {
+            Item::One(()) => {
+                shared.note(written);
+            }
+            Item::Mark(mark) => {
+                let flushed = written.and_then(|()| caught(|| sink.flush()));
+                mark.reached(shared.note(flushed));
+            }
         }
-        if let Err(error) = &result {
-            shared.failures.fetch_add(1, Relaxed);
-            let error = error.to_string();
-            let error = &*escaped(&error);
-            tracing::error!(error, "the audit could not be written; it is kept and tried again");
+        next = linger(shared, news);
+    }
+}
+
+/// Waits for more records, and then for [`LINGER`], in which equal ones become one; or until a caller
+/// wants everything written.
+fn linger(shared: &Shared, news: &Items<()>) -> Option<Item<()>> {
+    loop {
+        match news.next_within(LINGER) {
+            Ok(Item::One(())) => {}
+            Ok(mark @ Item::Mark(_)) => return Some(mark),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            // Also what could not be written before: that is no news.
+            Err(RecvTimeoutError::Timeout) if !shared.lock().is_empty() => {
+                return Some(Item::One(()));
+            }
+            Err(RecvTimeoutError::Timeout) => return news.next(),
         }
-        for mark in marks {
-            // The caller that waited may have given up.
-            let _ = mark.try_send(result.is_ok());
-        }
-        if closing {
-            return;
-        }
-        lingers = true;
     }
 }
 
 /// Writes records until one fails. Returns that one and those after it.
-fn write(sink: &mut dyn Sink, batch: Vec<Waiting>) -> (Vec<Waiting>, io::Result<()>) {
+fn write(sink: &mut dyn Sink, batch: Vec<WaitingRecord>) -> (Vec<WaitingRecord>, io::Result<()>) {
     let mut left = batch.into_iter();
     while let Some(next) = left.as_slice().first() {
         if let Err(error) = caught(|| sink.append(&next.1)) {

@@ -35,7 +35,7 @@ struct Org {
 
 /// The place at which an organisation is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum OrgPlace {
     /// The place that the organisation had before.
     Kept(usize),
     /// A place that the organisation has just got, which was free or another's.
@@ -66,14 +66,14 @@ impl Busiest {
     }
 
     /// Counts a request of an organisation, and returns its place.
-    pub(super) fn place(&mut self, org: &str) -> Place {
+    pub(super) fn place(&mut self, org: &str) -> OrgPlace {
         if let Some(place) = self.places.get(org) {
             let place = *place;
             self.orgs[place].count += 1;
             self.grow_older();
-            return Place::Kept(place);
+            return OrgPlace::Kept(place);
         }
-        if self.named { Place::Other } else { self.admit(org) }
+        if self.named { OrgPlace::Other } else { self.admit(org) }
     }
 
     /// The id of the organisation at a place.
@@ -81,10 +81,10 @@ impl Busiest {
         self.orgs.get(place).map(|org| &*org.id)
     }
 
-    fn admit(&mut self, org: &str) -> Place {
+    fn admit(&mut self, org: &str) -> OrgPlace {
         // An id that cannot be shown as it is could look like another.
         if org.is_empty() || org == OTHER || !is_harmless(org) || self.places.contains_key(org) {
-            return Place::Other;
+            return OrgPlace::Other;
         }
         let place = if self.orgs.len() < self.most {
             self.orgs.push(Org { id: org.into(), count: 0 });
@@ -94,11 +94,11 @@ impl Busiest {
             place
         } else {
             self.floor += 1;
-            return Place::Other;
+            return OrgPlace::Other;
         };
         self.orgs[place] = Org { id: org.into(), count: self.floor + 1 };
         self.places.insert(org.into(), place);
-        Place::Taken(place)
+        OrgPlace::Taken(place)
     }
 
     /// Halves all counts when it is time: who was busy last year need not be busy now.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use arc_swap::Guard;
 use tidegate_core::{PolicySet, Standing, Store};
-use tidegate_engine::{Engine, Record};
+use tidegate_engine::{Engine, StoreHistory};
 
 use crate::gate::Gate;
 use crate::report::Audit;
@@ -15,11 +14,8 @@ pub trait Enforcement: Send + Sync + 'static {
     /// The policies in force.
     fn policies(&self) -> Arc<PolicySet>;
 
-    /// How a policy stands with its store.
-    fn standing(&self, policy: &str) -> Standing;
-
-    /// What has happened between a policy and its store.
-    fn record(&self, policy: &str) -> Record;
+    /// How a policy stands with its store, and what has happened between them.
+    fn standing(&self, policy: &str) -> (Standing, StoreHistory);
 
     /// The audit, if one is kept.
     fn audit(&self) -> Option<&Audit> {
@@ -27,52 +23,27 @@ pub trait Enforcement: Send + Sync + 'static {
     }
 }
 
-impl<S: Store + 'static> Enforcement for Engine<S> {
+impl<S: Store + 'static> Enforcement for Arc<Engine<S>> {
     fn policies(&self) -> Arc<PolicySet> {
-        Guard::into_inner(Engine::policies(self))
+        Engine::policies(self).into_arc()
     }
 
-    fn standing(&self, policy: &str) -> Standing {
-        Engine::standing(self, policy).unwrap_or(Standing::NORMAL)
-    }
-
-    fn record(&self, policy: &str) -> Record {
-        Engine::record(self, policy).unwrap_or_default()
+    fn standing(&self, policy: &str) -> (Standing, StoreHistory) {
+        let standing = Engine::standing(self, policy).unwrap_or(Standing::NORMAL);
+        (standing, self.record(policy).unwrap_or_default())
     }
 }
 
 impl<S: Store + 'static> Enforcement for Gate<S> {
     fn policies(&self) -> Arc<PolicySet> {
-        Enforcement::policies(&**self.engine())
+        Enforcement::policies(self.engine())
     }
 
-    fn standing(&self, policy: &str) -> Standing {
-        Enforcement::standing(&**self.engine(), policy)
-    }
-
-    fn record(&self, policy: &str) -> Record {
-        Enforcement::record(&**self.engine(), policy)
+    fn standing(&self, policy: &str) -> (Standing, StoreHistory) {
+        Enforcement::standing(self.engine(), policy)
     }
 
     fn audit(&self) -> Option<&Audit> {
         self.reporter().audit()
-    }
-}
-
-impl<T: Enforcement + ?Sized> Enforcement for Arc<T> {
-    fn policies(&self) -> Arc<PolicySet> {
-        (**self).policies()
-    }
-
-    fn standing(&self, policy: &str) -> Standing {
-        (**self).standing(policy)
-    }
-
-    fn record(&self, policy: &str) -> Record {
-        (**self).record(policy)
-    }
-
-    fn audit(&self) -> Option<&Audit> {
-        (**self).audit()
     }
 }

@@ -4,15 +4,16 @@
 //! next free place when it is first seen, and keeps it; beyond the last place there is `other`.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tidegate_core::{Decision, Name, Scope};
+
+use crate::metrics::Counter;
 
 /// The counters: a row for each scope, a column for each class, and one more of each for `other`.
 pub(super) struct Exceeded {
     scopes: Seen<Scope, SCOPES>,
     classes: Seen<Name, CLASSES>,
-    counts: Box<[AtomicU64]>,
+    counts: Box<[Counter]>,
 }
 
 /// Values in the order in which they were first seen.
@@ -27,22 +28,22 @@ const COLUMNS: usize = CLASSES + 1;
 impl Exceeded {
     pub(super) fn add_one(&self, decision: &Decision<'_>, class: &Name) {
         let scope = scope(decision).map_or(SCOPES, |scope| self.scopes.place(&scope));
-        super::add_one(&self.counts[scope * COLUMNS + self.classes.place(class)]);
+        self.counts[scope * COLUMNS + self.classes.place(class)].add_one();
     }
 
     /// Every count that is not zero, with its labels.
-    pub(super) fn counts(&self) -> impl Iterator<Item = (String, String, u64)> {
-        let counts = self.counts.iter().map(|count| count.load(Relaxed)).enumerate();
+    pub(super) fn counts(&self) -> impl Iterator<Item = ([String; 2], u64)> {
+        let counts = self.counts.iter().map(Counter::get).enumerate();
         counts.filter(|(_, count)| *count > 0).map(|(place, count)| {
             let scope = self.scopes.label(place / COLUMNS);
-            (scope, self.classes.label(place % COLUMNS), count)
+            ([scope, self.classes.label(place % COLUMNS)], count)
         })
     }
 }
 
 impl Default for Exceeded {
     fn default() -> Self {
-        let counts = (0..(SCOPES + 1) * COLUMNS).map(|_| AtomicU64::new(0));
+        let counts = (0..(SCOPES + 1) * COLUMNS).map(|_| Counter::default());
         Self { scopes: Seen::default(), classes: Seen::default(), counts: counts.collect() }
     }
 }

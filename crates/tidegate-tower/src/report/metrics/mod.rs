@@ -11,26 +11,25 @@ mod collect;
 mod enforcement;
 mod exceeded;
 mod quotas;
-mod stripes;
+mod rulings;
 
 pub use enforcement::Enforcement;
 
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use prometheus_client::collector::Collector;
-use prometheus_client::registry::Registry;
 use tidegate_core::BlockScope;
 
 use super::Ruled;
 use crate::answer::Code;
+use crate::metrics::{self, Counter, Stripes};
 use busiest::Busiest;
 use collect::Collected;
 use exceeded::Exceeded;
 use quotas::Quotas;
-use stripes::Stripes;
+use rulings::Rulings;
 
 /// Counts rulings. Clones are the same counters.
 ///
@@ -47,16 +46,19 @@ use stripes::Stripes;
 pub struct Metrics(Arc<Inner>);
 
 struct Inner {
-    stripes: Stripes,
+    rulings: Stripes<Rulings>,
     exceeded: Exceeded,
     /// Requests that a block kept out, by its scope.
-    blocked: [AtomicU64; BlockScope::ALL.len()],
-    refusals: [AtomicU64; Code::ALL.len()],
+    blocked: [Counter; BlockScope::ALL.len()],
+    refusals: [Counter; Code::ALL.len()],
     quotas: Quotas,
 }
 
 /// The number of organisations that have gauges of their own by default.
 const BUSIEST: NonZeroUsize = NonZeroUsize::MIN.saturating_add(31);
+
+/// The number of threads that count rulings without sharing a cache line.
+const STRIPES: usize = 16;
 
 // === impl Metrics ===
 
@@ -76,7 +78,7 @@ impl Metrics {
 
     fn of(orgs: Busiest) -> Self {
         Self(Arc::new(Inner {
-            stripes: Stripes::default(),
+            rulings: Stripes::new(STRIPES),
             exceeded: Exceeded::default(),
             blocked: Default::default(),
             refusals: Default::default(),
@@ -91,24 +93,20 @@ impl Metrics {
         Collected { metrics: self.clone(), of }
     }
 
-    /// All metrics as `OpenMetrics` text; [`exposition`](super::exposition) has the older format.
+    /// All metrics as `OpenMetrics` text; [`Format`](crate::metrics::Format) has the older format.
     ///
     /// # Errors
     ///
     /// If the text cannot be written, which does not happen.
     pub fn encode(&self, of: impl Enforcement) -> Result<String, fmt::Error> {
-        let mut registry = Registry::default();
-        registry.register_collector(Box::new(self.collector(of)));
-        let mut text = String::with_capacity(8 << 10);
-        prometheus_client::encoding::text::encode(&mut text, &registry)?;
-        Ok(text)
+        metrics::encode(self.collector(of))
     }
 
     /// Counts a ruling.
     #[inline]
     pub(super) fn ruled(&self, ruled: &Ruled<'_>) {
         let inner = &*self.0;
-        inner.stripes.ruled(ruled);
+        inner.rulings.mine().add(ruled);
         if let Some(code) = ruled.code {
             inner.refused(code, ruled);
         }
@@ -120,12 +118,12 @@ impl Metrics {
     /// Counts a request that a block kept out, for a guard of the host's own beside the layers: it is
     /// added to `limiter_blocked_total`.
     pub fn blocked(&self, scope: BlockScope) {
-        add_one(&self.0.blocked[scope as usize]);
+        self.0.blocked[scope as usize].add_one();
     }
 
     /// Counts a refused request of which only the code is known.
     pub(super) fn unseen(&self, code: Code) {
-        add_one(&self.0.refusals[code as usize]);
+        self.0.refusals[code as usize].add_one();
     }
 }
 
@@ -146,20 +144,15 @@ impl fmt::Debug for Metrics {
 impl Inner {
     #[cold]
     fn refused(&self, code: Code, ruled: &Ruled<'_>) {
-        add_one(&self.refusals[code as usize]);
+        self.refusals[code as usize].add_one();
         let Some(decision) = &ruled.decision else { return };
         if matches!(code, Code::RateLimitExceeded | Code::EnforcementDegraded) {
             self.exceeded.add_one(decision, ruled.class());
         }
         if let Some(block) = decision.block() {
-            add_one(&self.blocked[block.scope as usize]);
+            self.blocked[block.scope as usize].add_one();
         }
     }
-}
-
-#[inline]
-fn add_one(counter: &AtomicU64) {
-    counter.fetch_add(1, Relaxed);
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::{
-    Decision, Dimension, Explanation, Kind, Name, Policy, PolicySet, Scope, Timestamp,
+    Decision, Dimension, Explanation, Name, Policy, PolicySet, Scope, ShapeKind, Timestamp,
 };
 
-use super::busiest::{Busiest, Place};
+use super::busiest::{Busiest, OrgPlace};
 use super::collect::OTHER;
 
 /// The gauges of quotas.
@@ -18,16 +18,10 @@ pub(super) struct Quotas(Mutex<Board>);
 /// The gauges: a row for each organisation with a place and one for all others, a column for each quota.
 struct Board {
     orgs: Busiest,
-    /// The quotas by column; at most [`MOST`].
-    quotas: Vec<Quota>,
+    /// The policy and the limit of each quota, by column; at most [`MOST`].
+    quotas: Vec<(Name, Name)>,
     rows: Vec<Vec<Option<u64>>>,
     others: Vec<Option<Least>>,
-}
-
-/// One quota of one policy.
-struct Quota {
-    policy: Name,
-    limit: Name,
 }
 
 /// The least value that was seen in this minute, and in the one before.
@@ -36,15 +30,6 @@ struct Least {
     minute: u64,
     now: u64,
     before: Option<u64>,
-}
-
-/// The labels and the value of one gauge.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Left {
-    pub(super) org: Box<str>,
-    pub(super) policy: Name,
-    pub(super) limit: Name,
-    pub(super) remaining: u64,
 }
 
 /// The most quotas that are shown.
@@ -71,7 +56,7 @@ impl Quotas {
     fn note(&self, decision: &Decision<'_>, org: &str) {
         let Ok(mut board) = self.0.try_lock() else { return };
         let place = board.orgs.place(org);
-        if let Place::Taken(place) = place {
+        if let OrgPlace::Taken(place) = place {
             board.clear(place);
         }
         let policy = decision.policy();
@@ -79,10 +64,10 @@ impl Quotas {
             let remaining = said.reading.remaining.max(0).unsigned_abs();
             let Some(column) = board.column(policy.name(), said.limit.name()) else { continue };
             match place {
-                Place::Kept(place) | Place::Taken(place) => {
+                OrgPlace::Kept(place) | OrgPlace::Taken(place) => {
                     *cell(cell(&mut board.rows, place), column) = Some(remaining);
                 }
-                Place::Other => {
+                OrgPlace::Other => {
                     let least = cell(&mut board.others, column);
                     *least = Some(Least::and(*least, remaining, decision.decided_at()));
                 }
@@ -90,8 +75,9 @@ impl Quotas {
         }
     }
 
-    /// All gauges of the quotas in this set; those of other quotas are forgotten.
-    pub(super) fn left(&self, set: &PolicySet) -> Vec<Left> {
+    /// All gauges of the quotas in this set, each with its organisation, policy and limit; those of other
+    /// quotas are forgotten.
+    pub(super) fn left(&self, set: &PolicySet) -> Vec<([String; 3], u64)> {
         let mut board = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         board.keep(set);
         let named = board.rows.iter().enumerate().flat_map(|(place, row)| {
@@ -101,9 +87,8 @@ impl Quotas {
         let others = board.others.iter().map(|least| least.map(Least::least));
         let others = others.enumerate().map(|(column, left)| (OTHER, column, left));
         let all = named.chain(others).filter_map(|(org, column, left)| {
-            let Quota { policy, limit } = board.quotas.get(column)?;
-            let (org, policy, limit) = (org.into(), policy.clone(), limit.clone());
-            Some(Left { org, policy, limit, remaining: left? })
+            let (policy, limit) = board.quotas.get(column)?;
+            Some(([org.to_owned(), policy.to_string(), limit.to_string()], left?))
         });
         all.collect()
     }
@@ -112,7 +97,7 @@ impl Quotas {
 /// Whether this is a quota that an organisation has once: not one for each user, say.
 #[inline]
 fn is_shown(policy: &Policy, said: &Explanation<'_>) -> bool {
-    said.shape.kind() == Kind::Quota && is_of_org(policy, said.limit.scope())
+    said.shape.kind() == ShapeKind::Quota && is_of_org(policy, said.limit.scope())
 }
 
 fn is_of_org(policy: &Policy, scope: Scope) -> bool {
@@ -130,10 +115,10 @@ fn is_of_org(policy: &Policy, scope: Scope) -> bool {
 impl Board {
     /// The column of a quota, if there is room for it.
     fn column(&mut self, policy: &Name, limit: &Name) -> Option<usize> {
-        let is_it = |quota: &Quota| quota.limit == *limit && quota.policy == *policy;
+        let is_it = |quota: &(Name, Name)| quota.1 == *limit && quota.0 == *policy;
         let found = self.quotas.iter().position(is_it);
         if found.is_none() && self.quotas.len() < MOST {
-            self.quotas.push(Quota { policy: policy.clone(), limit: limit.clone() });
+            self.quotas.push((policy.clone(), limit.clone()));
             return Some(self.quotas.len() - 1);
         }
         found
@@ -146,9 +131,9 @@ impl Board {
 
     /// Forgets the quotas that are not in this set.
     fn keep(&mut self, set: &PolicySet) {
-        let is_there = |quota: &Quota| {
-            let policy = set.get(quota.policy.as_str());
-            policy.is_some_and(|policy| policy.limits().iter().any(|it| *it.name() == quota.limit))
+        let is_there = |(policy, limit): &(Name, Name)| {
+            let policy = set.get(policy.as_str());
+            policy.is_some_and(|policy| policy.limits().iter().any(|it| it.name() == limit))
         };
         for column in (0..self.quotas.len()).rev() {
             if !is_there(&self.quotas[column]) {

@@ -18,9 +18,9 @@ use tidegate_test::openmetrics;
 use super::{Enforcement, Metrics};
 use crate::answer::Code;
 use crate::identity::Identity;
-use crate::report::exposition::Format;
+use crate::metrics::Format;
 use crate::report::tests::{Ask, World, name, policies};
-use crate::report::{Audit, Record, Reporter, Ruled, Stage};
+use crate::report::{Audit, AuditRecord, Reporter, Ruled, RulingStage};
 use crate::request_id::RequestId;
 
 const ATTACKER: [u8; 4] = [198, 51, 100, 7];
@@ -65,7 +65,7 @@ fn busy() -> (World, Metrics) {
         world.ask(&reporter, &Ask { policy: "soft", ..Ask::of(Identity::new("globex")) });
     }
     world.rule(&Ask::of(Identity::new("initech")), |ruled| {
-        let (code, stage) = (Some(Code::InsufficientScope), Stage::Enqueue);
+        let (code, stage) = (Some(Code::InsufficientScope), RulingStage::Enqueue);
         reporter.ruled(&Ruled { code, stage, decision: None, took: Span::ZERO, ..*ruled });
     });
     reporter.unseen(Code::InvalidPath, &RequestId::generate());
@@ -113,7 +113,7 @@ fn promtool_has_nothing_to_say() {
     for hostile in ["\"} 1\nforged 2", "a\\b", "back\\", "ESC\u{1b}", "other", "日本", "a b"] {
         world.ask(&reporter, &Ask::of(Identity::new(hostile)));
     }
-    let text = Format::Prometheus.of(&metrics.encode(Arc::clone(&world.engine)).unwrap());
+    let text = Format::Prometheus.of(metrics.encode(Arc::clone(&world.engine)).unwrap());
     assert!(text.contains("日本") && !text.contains("forged"), "{text}");
     openmetrics::lint(&text);
 }
@@ -223,12 +223,9 @@ impl Enforcement for Elsewhere {
         Arc::clone(&self.0)
     }
 
-    fn standing(&self, _policy: &str) -> Standing {
-        Standing { mode: Mode::Degraded, ..Standing::NORMAL }
-    }
-
-    fn record(&self, _policy: &str) -> tidegate_engine::Record {
-        tidegate_engine::Record { fail_open_admitted: 7, ..Default::default() }
+    fn standing(&self, _policy: &str) -> (Standing, tidegate_engine::StoreHistory) {
+        let record = tidegate_engine::StoreHistory { fail_open_admitted: 7, ..Default::default() };
+        (Standing { mode: Mode::Degraded, ..Standing::NORMAL }, record)
     }
 }
 
@@ -262,12 +259,8 @@ impl Enforcement for Audited {
         Enforcement::policies(&self.0)
     }
 
-    fn standing(&self, policy: &str) -> Standing {
+    fn standing(&self, policy: &str) -> (Standing, tidegate_engine::StoreHistory) {
         Enforcement::standing(&self.0, policy)
-    }
-
-    fn record(&self, policy: &str) -> tidegate_engine::Record {
-        Enforcement::record(&self.0, policy)
     }
 
     fn audit(&self) -> Option<&Audit> {
@@ -278,7 +271,7 @@ impl Enforcement for Audited {
 #[test]
 fn an_audit_that_cannot_be_written_is_told() {
     let (world, metrics, reporter) = measured();
-    let full = |_: &Record| Err(std::io::ErrorKind::StorageFull.into());
+    let full = |_: &AuditRecord| Err(std::io::ErrorKind::StorageFull.into());
     let audit = Audit::builder().start(full).unwrap();
     let reporter = reporter.auditing(audit.clone());
     for _ in 0..25 {

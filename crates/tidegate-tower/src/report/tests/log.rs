@@ -11,7 +11,7 @@ use http_body_util::Empty;
 use serde_json::Value;
 use tidegate_core::{ManualClock, StoreError};
 use tidegate_engine::Engine;
-use tidegate_test::page::Page;
+use tidegate_test::page::SharedBuffer;
 use tidegate_test::stub::Failing;
 use tower::ServiceExt as _;
 use tower_layer::Layer as _;
@@ -29,8 +29,8 @@ use crate::{Gate, report};
 
 /// What is logged meanwhile, as JSON and as text for people.
 pub(super) fn logged(level: Level, during: impl Fn()) -> (Vec<Value>, String) {
-    let (json, text) = (Page::default(), Page::default());
-    let on = |page: &Page| {
+    let (json, text) = (SharedBuffer::default(), SharedBuffer::default());
+    let on = |page: &SharedBuffer| {
         let page = page.clone();
         move || page.clone()
     };

@@ -6,7 +6,7 @@
 use super::head::FieldsOf;
 use super::malformed::Malformed;
 use super::scan;
-use super::{Guard, RequestPart, StepResult};
+use super::{HeadGuard, RequestPart, StepResult};
 
 /// The most digits of a chunk size; 16 fill 64 bits.
 const DIGITS: u8 = 16;
@@ -14,9 +14,9 @@ const DIGITS: u8 = 16;
 /// The longest extension of a chunk, with its semicolon. Signatures of chunks have about 90 bytes.
 const EXTENSION: u8 = u8::MAX;
 
-// === impl Guard ===
+// === impl HeadGuard ===
 
-impl Guard {
+impl HeadGuard {
     /// Takes bytes of a body of known length.
     pub(super) fn sized(&mut self, bytes: &[u8]) -> usize {
         let taken = self.take(bytes);

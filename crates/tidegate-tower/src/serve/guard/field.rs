@@ -6,7 +6,7 @@
 use super::head::FieldsOf;
 use super::malformed::Malformed;
 use super::scan;
-use super::{Guard, RequestPart, StepResult};
+use super::{HeadGuard, RequestPart, StepResult};
 
 /// The longest name of interest, `transfer-encoding`.
 const LONGEST: u8 = 17;
@@ -15,9 +15,10 @@ const LONGEST: u8 = 17;
 const CHUNKED: &[u8] = b"chunked";
 
 /// The fields that frame or route a request, and all others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FieldKind {
     /// A field that neither frames nor routes a request.
+    #[default]
     Other,
     /// Host.
     Host,
@@ -30,7 +31,7 @@ pub(super) enum FieldKind {
 }
 
 /// A method or field name that comes in pieces: its first bytes, as many as are of interest.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Token {
     bytes: [u8; LONGEST as usize],
     /// Number of bytes that have come; `LONGEST + 1` stands for all words that are longer.
@@ -41,26 +42,31 @@ pub(super) struct Token {
 
 impl FieldKind {
     /// The field of a name, in whatever case.
-    fn of(name: &[u8]) -> Self {
-        let (known, whole): (Self, &[u8]) = match name.len() {
-            4 => (Self::Host, b"host"),
-            7 => (Self::Upgrade, b"upgrade"),
-            14 => (Self::Length, b"content-length"),
-            17 => (Self::Coding, b"transfer-encoding"),
-            _ => return Self::Other,
-        };
-        if name.eq_ignore_ascii_case(whole) { known } else { Self::Other }
+    #[inline]
+    pub(super) fn of(name: &[u8]) -> Self {
+        match name.len() {
+            4 if is(name, b"host") => Self::Host,
+            7 if is(name, b"upgrade") => Self::Upgrade,
+            14 if is(name, b"content-length") => Self::Length,
+            17 if is(name, b"transfer-encoding") => Self::Coding,
+            _ => Self::Other,
+        }
     }
+}
+
+/// Whether a token is this name, which is in lower case, of letters and dashes. The bit that is set in
+/// lower case is set in a dash too, and no other byte of a token becomes a dash by it. All bytes are
+/// compared at once.
+#[inline]
+fn is<const N: usize>(token: &[u8], name: &[u8; N]) -> bool {
+    let Some((token, _)) = token.split_first_chunk::<N>() else { return false };
+    let differences = (0..N).fold(0, |all, at| all | ((token[at] | 0x20) ^ name[at]));
+    differences == 0
 }
 
 // === impl Token ===
 
 impl Token {
-    /// A word of which nothing has come.
-    pub(super) const fn new() -> Self {
-        Self { bytes: [0; LONGEST as usize], len: 0 }
-    }
-
     /// Whether nothing of the word has come.
     pub(super) const fn is_empty(&self) -> bool {
         self.len == 0
@@ -94,9 +100,9 @@ impl Token {
     }
 }
 
-// === impl Guard ===
+// === impl HeadGuard ===
 
-impl Guard {
+impl HeadGuard {
     /// Takes the beginning of a field line, or of the empty line after all fields.
     pub(super) fn line(&mut self, first: u8, bytes: &[u8]) -> StepResult {
         match first {

@@ -2,24 +2,25 @@
 
 use super::malformed::Malformed;
 use super::scan;
-use super::{Guard, RequestPart, StepResult};
+use super::{HeadGuard, RequestPart, StepResult};
 
 /// The beginning of every version; its last digit follows.
 const VERSION: &[u8] = b"HTTP/1.";
 
 /// The end of almost every request line.
-const LINE_END: &[u8] = b"HTTP/1.1\r\n";
+pub(super) const LINE_END: &[u8] = b"HTTP/1.1\r\n";
 
 /// The part of a request to which field lines belong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FieldsOf {
     /// The head.
+    #[default]
     Head,
     /// The trailer of a chunked body.
     Trailer,
 }
 
-/// The facts of a head that decide how its body is framed.
+/// The facts of a head that decide how its body is framed; by default nothing of it has come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeadFacts {
     /// The method is CONNECT.
@@ -36,25 +37,9 @@ pub(super) struct HeadFacts {
     pub(super) upgrade: bool,
 }
 
-// === impl HeadFacts ===
+// === impl HeadGuard ===
 
-impl HeadFacts {
-    /// The facts of a head of which nothing has come.
-    pub(super) const fn new() -> Self {
-        Self {
-            connect: false,
-            old: false,
-            host: false,
-            length: false,
-            coding: false,
-            upgrade: false,
-        }
-    }
-}
-
-// === impl Guard ===
-
-impl Guard {
+impl HeadGuard {
     /// Takes the empty line before a request, or begins the request without taking a byte.
     pub(super) fn start(&mut self, first: u8) -> StepResult {
         match (self.part, first) {
@@ -65,7 +50,7 @@ impl Guard {
             (_, b'\r') => return Err(Malformed::EmptyLines),
             _ if scan::token(&[first]) == 0 => return Err(Malformed::Method),
             _ => {
-                self.facts = HeadFacts::new();
+                self.facts = HeadFacts::default();
                 self.fields_of = FieldsOf::Head;
                 self.token.clear();
                 self.count = 0;

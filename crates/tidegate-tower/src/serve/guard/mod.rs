@@ -5,7 +5,7 @@
 //! proxy in front and the server behind it. hyper is careful, yet lenient where RFC 9112 lets it be:
 //! a line may end in a bare line feed, `Content-Length` may be repeated or stand beside
 //! `Transfer-Encoding`, codings may come before `chunked`, HTTP/1.1 may come without Host. A limit
-//! must not be passed by a request that nobody else saw. So the bytes go through a [`Guard`] first,
+//! must not be passed by a request that nobody else saw. So the bytes go through a [`HeadGuard`] first,
 //! which knows one way to write a request and refuses all others. hyper has no settings for this, and
 //! a check of the parsed request would come too late: by then the bytes are divided.
 //!
@@ -18,15 +18,16 @@ mod field;
 mod head;
 mod malformed;
 mod scan;
+mod whole;
 
 pub(super) use malformed::Malformed;
 
 use field::{FieldKind, Token};
 use head::{FieldsOf, HeadFacts};
 
-/// The reader that goes ahead of hyper on an HTTP/1 connection.
-#[derive(Clone, Debug)]
-pub(super) struct Guard {
+/// The reader that goes ahead of hyper on an HTTP/1 connection; by default nothing was read yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HeadGuard {
     /// The part of a request to which the next byte belongs.
     part: RequestPart,
     /// The fault that ended the reading, if there was one.
@@ -54,24 +55,25 @@ pub(super) struct Passed {
     pub(super) then: Then,
 }
 
-/// The reason why a [`Guard`] lets no more bytes pass.
+/// The reason why a [`HeadGuard`] lets no more bytes pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     /// All bytes passed; more may come.
     More,
     /// A request that asks for another protocol, by an Upgrade field or CONNECT, ends here, with its
     /// body. The bytes that follow are HTTP only if the service does not switch. The caller keeps
-    /// them until that is clear, calls [`Guard::upgraded`] if it does, and then [`Guard::read`].
+    /// them until that is clear, calls [`HeadGuard::upgraded`] if it does, and then [`HeadGuard::read`].
     Upgrade,
     /// The byte after those that passed makes the request malformed. The connection must end with a
-    /// 400, and every further [`Guard::read`] passes nothing and says the same.
+    /// 400, and every further [`HeadGuard::read`] passes nothing and says the same.
     Malformed(Malformed),
 }
 
 /// The part of a request to which the next byte belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum RequestPart {
     /// The beginning of a request line, or one empty line before it.
+    #[default]
     Start,
     /// The line feed of the empty line before a request line.
     StartFeed,
@@ -120,23 +122,9 @@ enum RequestPart {
 /// Bytes of one step that pass, or the fault of the first byte.
 type StepResult = Result<usize, Malformed>;
 
-// === impl Guard ===
+// === impl HeadGuard ===
 
-impl Guard {
-    /// A guard of a connection on which nothing was read yet.
-    pub(super) const fn new() -> Self {
-        Self {
-            part: RequestPart::Start,
-            refused: None,
-            fields_of: FieldsOf::Head,
-            known: FieldKind::Other,
-            at: 0,
-            facts: HeadFacts::new(),
-            token: Token::new(),
-            count: 0,
-        }
-    }
-
+impl HeadGuard {
     /// Looks at the next bytes the client sent, in order: how many of them hyper may be given, and
     /// why no more. The bytes that may not pass are the first ones of the next call, if there is one.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Passed {
@@ -145,6 +133,13 @@ impl Guard {
         }
         let mut count = 0;
         while let Some(&first) = bytes.get(count) {
+            if self.part == RequestPart::Start {
+                let taken = self.whole_head(&bytes[count..]);
+                count += taken;
+                if taken > 0 {
+                    continue;
+                }
+            }
             match self.step(first, &bytes[count..]) {
                 Ok(passed) => count += passed,
                 Err(malformed) => {
@@ -158,6 +153,11 @@ impl Guard {
             }
         }
         Passed { count, then: Then::More }
+    }
+
+    /// Whether all bytes so far belong to requests that are complete.
+    pub(super) const fn is_between_requests(&self) -> bool {
+        matches!(self.part, RequestPart::Start)
     }
 
     /// Whether a head has begun and not ended. After a fault: whether the fault was inside a head.

@@ -5,6 +5,8 @@
 //! for targets and values, which are not. The sums below never carry from one byte into the next, so
 //! every byte of a word is judged exactly.
 
+use crate::path::table;
+
 /// The top bit of each byte in a word.
 const TOPS: u64 = every(0x80);
 
@@ -23,6 +25,11 @@ pub(super) fn token(bytes: &[u8]) -> usize {
 /// Length of the host that `bytes` begins with; 0 if it begins with none.
 pub(super) fn host(bytes: &[u8]) -> usize {
     run(bytes, |byte| HOST[usize::from(byte)])
+}
+
+/// Length of the decimal number that `bytes` begins with; 0 if it begins with none.
+pub(super) fn digits(bytes: &[u8]) -> usize {
+    run(bytes, |byte| byte.is_ascii_digit())
 }
 
 /// Length of the printable ASCII that `bytes` begins with, spaces included.
@@ -77,20 +84,4 @@ fn words(bytes: &[u8], wrong: impl Fn(u64) -> u64, fits: impl Fn(u8) -> bool) ->
 /// A word in which each byte is `byte`.
 const fn every(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
-}
-
-/// A table that holds for ASCII letters, digits and `others`.
-const fn table(others: &[u8]) -> [bool; 256] {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 0x80_u8 {
-        table[byte as usize] = byte.is_ascii_alphanumeric();
-        byte += 1;
-    }
-    let mut at = 0;
-    while at < others.len() {
-        table[others[at] as usize] = true;
-        at += 1;
-    }
-    table
 }

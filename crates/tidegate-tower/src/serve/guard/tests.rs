@@ -8,7 +8,7 @@ mod model;
 mod scan;
 mod tables;
 
-use super::{Guard, Malformed, Then};
+use super::{HeadGuard, Malformed, Then};
 
 /// All faults there are.
 const ALL: [Malformed; 25] = [
@@ -56,7 +56,7 @@ struct Division {
 
 /// Reads pieces of a connection; no protocol is ever switched.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Division {
-    let mut guard = Guard::new();
+    let mut guard = HeadGuard::default();
     let mut read = Division {
         passed: 0,
         upgrades: Vec::new(),
@@ -96,12 +96,12 @@ fn read_bytewise(bytes: &[u8]) -> Division {
 
 #[test]
 fn the_guard_is_small() {
-    assert!(size_of::<Guard>() <= 64, "{}", size_of::<Guard>());
+    assert!(size_of::<HeadGuard>() <= 64, "{}", size_of::<HeadGuard>());
 }
 
 #[test]
 fn nothing_to_read_changes_nothing() {
-    let mut guard = Guard::new();
+    let mut guard = HeadGuard::default();
     assert_eq!(guard.read(b"").then, Then::More);
     guard.read(b"GET / HTTP/1.1\r\n\n");
     let passed = guard.read(b"");
@@ -112,7 +112,7 @@ fn nothing_to_read_changes_nothing() {
 fn a_head_is_known_from_its_first_byte_to_its_last() {
     let (empty, head, body) =
         ("\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n", "hello");
-    let mut guard = Guard::new();
+    let mut guard = HeadGuard::default();
     for (at, byte) in [empty, head, body].concat().bytes().enumerate() {
         let begun = at > empty.len();
         let ended = at >= empty.len() + head.len();
@@ -136,7 +136,7 @@ fn bytes_pass_unread_once_the_protocol_is_switched() {
         "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
         "CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n",
     ] {
-        let mut guard = Guard::new();
+        let mut guard = HeadGuard::default();
         let bytes = [head.as_bytes(), b"\0\n\xff not HTTP"].concat();
         let passed = guard.read(&bytes);
         assert_eq!((passed.count, passed.then), (head.len(), Then::Upgrade), "{head}");
@@ -159,7 +159,7 @@ fn bytes_are_http_if_the_protocol_is_not_switched() {
 
 #[test]
 fn a_fault_lasts_even_if_the_protocol_is_switched_late() {
-    let mut guard = Guard::new();
+    let mut guard = HeadGuard::default();
     guard.read(b"GET\n");
     guard.upgraded();
     assert_eq!(guard.read(b"more").then, Then::Malformed(Malformed::BareLineFeed));

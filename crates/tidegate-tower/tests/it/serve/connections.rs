@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tidegate_tower::serve::{Bounds, Refused, Serve, Stopped};
+use tidegate_tower::serve::{Bounds, NotServed, Serve, Stopped};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -53,7 +53,7 @@ async fn first(stream: &mut TcpStream) -> String {
 
 #[tokio::test]
 async fn t34_one_address_does_not_take_all_connections() {
-    let site = Site::start(Bounds::default().connections_of_one(2)).await;
+    let site = Site::start(Bounds { connections_of_one: 2, ..Bounds::default() }).await;
     let mut kept = Vec::new();
     for _ in 0..2 {
         let mut stream = site.visit("/").await;
@@ -61,7 +61,7 @@ async fn t34_one_address_does_not_take_all_connections() {
         kept.push(stream);
     }
     assert_eq!(first(&mut site.visit("/").await).await, "", "closed at once");
-    assert_eq!((site.serve.open(), site.serve.refused(Refused::Address)), (2, 1));
+    assert_eq!((site.serve.open(), site.serve.refused(NotServed::Address)), (2, 1));
     drop(kept.pop());
     while site.serve.open() > 1 {
         tokio::task::yield_now().await;
@@ -71,7 +71,7 @@ async fn t34_one_address_does_not_take_all_connections() {
 
 #[tokio::test]
 async fn there_are_never_more_connections_than_there_may_be() {
-    let site = Site::start(Bounds::default().connections(3)).await;
+    let site = Site::start(Bounds { connections: 3, ..Bounds::default() }).await;
     let mut kept = Vec::new();
     for _ in 0..10 {
         let mut stream = site.visit("/").await;
@@ -79,7 +79,7 @@ async fn there_are_never_more_connections_than_there_may_be() {
         kept.push((stream, answer.starts_with("HTTP/1.1 200")));
     }
     assert_eq!(kept.iter().filter(|(_, served)| *served).count(), 3);
-    assert_eq!((site.serve.open(), site.serve.refused(Refused::Total)), (3, 7));
+    assert_eq!((site.serve.open(), site.serve.refused(NotServed::Total)), (3, 7));
 }
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn what_is_under_way_is_finished_when_the_listener_stops_and_what_is_idle_
 
 #[tokio::test]
 async fn what_does_not_finish_in_time_is_cut_off() {
-    let site = Site::start(Bounds::default().drain(Duration::from_millis(50))).await;
+    let site = Site::start(Bounds { drain: Duration::from_millis(50), ..Bounds::default() }).await;
     let mut never = site.visit("/never").await;
     while site.serve.open() < 1 {
         tokio::task::yield_now().await;

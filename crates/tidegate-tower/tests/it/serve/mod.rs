@@ -2,13 +2,13 @@
 //! connections are pipes in memory then, and an hour takes no longer than a second.
 
 mod connections;
+mod parked;
 mod readiness;
 mod smuggling;
 mod streams;
 mod timeouts;
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -24,6 +24,7 @@ use tower::service_fn;
 const PEER: &str = "198.51.100.7:5000";
 
 /// Answers with the peer; or with the length of the body, or much, or never, as the path says.
+#[expect(clippy::disallowed_methods, reason = "time is virtual where it is asked for this")]
 async fn answer(request: Request<Upload>) -> Result<Response<Full<Bytes>>, Infallible> {
     let peer = request.extensions().get::<Peer>().unwrap().0;
     let mut response = Response::new(Full::from(format!("{peer} {:?}", request.version())));
@@ -50,16 +51,22 @@ struct Piped {
 }
 
 fn piped(bounds: Bounds) -> Piped {
-    let (stream, served) = tokio::io::duplex(16 << 10);
-    let serving = tokio::spawn(async move {
-        let peer: SocketAddr = PEER.parse().unwrap();
-        let stop = std::future::pending();
+    Piped::to(async move |served| {
+        let (peer, stop) = (PEER.parse().unwrap(), std::future::pending());
         Serve::new(bounds).connection(served, peer, service_fn(answer), stop).await;
-    });
-    Piped { stream, serving }
+    })
 }
 
 impl Piped {
+    /// A client of what serves the other end.
+    fn to<F>(serve: impl FnOnce(DuplexStream) -> F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (stream, served) = tokio::io::duplex(16 << 10);
+        Self { stream, serving: tokio::spawn(serve(served)) }
+    }
+
     async fn say(&mut self, text: &str) {
         self.stream.write_all(text.as_bytes()).await.unwrap();
     }

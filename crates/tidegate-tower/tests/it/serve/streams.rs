@@ -1,4 +1,5 @@
 //! What goes on for long: streams, upgrades, and clients that leave meanwhile.
+#![expect(clippy::disallowed_methods, reason = "time is virtual here: nobody waits for it")]
 
 use core::convert::Infallible;
 use core::pin::Pin;
@@ -14,12 +15,11 @@ use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tidegate_tower::serve::{Bounds, Serve, Upload};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
-use tokio::task::JoinHandle;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Sleep, sleep, timeout};
 use tower::service_fn;
 
-use super::PEER;
+use super::{PEER, Piped};
 
 /// A body that says something every 50 seconds, without an end; or 16 KiB at once, again and again, and
 /// then trailers.
@@ -73,23 +73,21 @@ impl Body for Events {
     }
 }
 
-/// A client at the other end of a pipe, and what is alive at ours.
-struct Piped {
-    stream: DuplexStream,
-    serving: JoinHandle<()>,
-    alive: Arc<AtomicUsize>,
+/// A client at the other end of a pipe.
+fn piped(bounds: Bounds) -> Piped {
+    counted(bounds).0
 }
 
-fn piped(bounds: Bounds) -> Piped {
-    let (stream, served) = tokio::io::duplex(16 << 10);
+/// A client at the other end of a pipe, and how many requests are alive at ours.
+fn counted(bounds: Bounds) -> (Piped, Arc<AtomicUsize>) {
     let alive = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&alive);
-    let serving = tokio::spawn(async move {
+    let client = Piped::to(async move |served| {
         let service = service_fn(move |request| answer(request, Arc::clone(&count)));
         let stop = std::future::pending();
         Serve::new(bounds).connection(served, PEER.parse().unwrap(), service, stop).await;
     });
-    Piped { stream, serving, alive }
+    (client, alive)
 }
 
 async fn answer(
@@ -134,28 +132,14 @@ async fn answer(
     Ok(response)
 }
 
-impl Piped {
-    async fn say(&mut self, text: &str) {
-        self.stream.write_all(text.as_bytes()).await.unwrap();
-    }
-
-    /// Everything that comes for so long; and whether that was the end.
-    async fn hear(&mut self, seconds: u64) -> (String, bool) {
-        let mut heard = Vec::new();
-        let reading = self.stream.read_to_end(&mut heard);
-        let ended = timeout(Duration::from_secs(seconds), reading).await.is_ok();
-        (String::from_utf8(heard).unwrap(), ended)
-    }
-
-    /// Whether nothing is alive any more within so many seconds.
-    async fn is_given_up_within(&self, seconds: u64) -> bool {
-        let given_up = async {
-            while self.alive.load(SeqCst) > 0 {
-                sleep(Duration::from_millis(10)).await;
-            }
-        };
-        timeout(Duration::from_secs(seconds), given_up).await.is_ok()
-    }
+/// Whether nothing is alive any more within so many seconds.
+async fn is_given_up_within(alive: &AtomicUsize, seconds: u64) -> bool {
+    let given_up = async {
+        while alive.load(SeqCst) > 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(Duration::from_secs(seconds), given_up).await.is_ok()
 }
 
 #[tokio::test(start_paused = true)]
@@ -170,12 +154,12 @@ async fn events_that_come_now_and_then_are_sent_for_as_long_as_they_come() {
 #[tokio::test(start_paused = true)]
 async fn who_leaves_while_it_waits_or_is_sent_something_is_gone() {
     for path in ["/never", "/events"] {
-        let mut client = piped(Bounds::default());
+        let (mut client, alive) = counted(Bounds::default());
         client.say(&format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n")).await;
         client.hear(120).await;
-        assert_eq!(client.alive.load(SeqCst), 1);
+        assert_eq!(alive.load(SeqCst), 1);
         client.stream.shutdown().await.unwrap();
-        assert!(client.is_given_up_within(2).await, "{path}: nobody is there to be answered");
+        assert!(is_given_up_within(&alive, 2).await, "{path}: nobody is there to be answered");
     }
 }
 

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::routing::post;
 use http::Request;
 use serde_json::{Value, json};
-use tidegate_test::page::Page;
+use tidegate_test::page::SharedBuffer;
 use tower::ServiceExt as _;
 use tracing::subscriber::with_default;
 
@@ -50,7 +50,7 @@ async fn a_handler_of_axum_returns_the_refusal_as_it_is() {
 
 /// The fields of what is logged about attempts meanwhile.
 fn logged(during: impl FnOnce()) -> Vec<Value> {
-    let page = Page::default();
+    let page = SharedBuffer::default();
     let writer = page.clone();
     let to = tracing_subscriber::fmt().json().with_max_level(tracing::Level::DEBUG);
     with_default(to.with_writer(move || writer.clone()).finish(), during);

@@ -1,14 +1,12 @@
 //! The outcome of an operator's command: read from the server's JSON, and shown to people.
 
-use std::fmt::{self, Write};
-
 use serde::Deserialize;
 
 use crate::text::{escaped, in_words};
 
 /// What a command of an operator does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Verb {
+pub(super) enum Verb {
     Block,
     Unblock,
     Reset,
@@ -16,7 +14,7 @@ pub(in crate::cli) enum Verb {
 
 /// The part of the server's JSON that is shown.
 #[derive(Debug, Deserialize)]
-pub(super) struct Told {
+pub(super) struct ShownChange {
     policy: Option<String>,
     changes: Vec<Change>,
 }
@@ -26,65 +24,56 @@ pub(super) struct Told {
 struct Change {
     limit: Option<String>,
     changed: bool,
-    block: Option<Block>,
+    block: Option<ShownBlock>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Block {
+struct ShownBlock {
     until: String,
     ends_in_us: u64,
 }
 
-/// The outcome as text, with a line for each counter.
-pub(super) struct Lines<'t>(&'t Told, Verb);
-
 // === impl Verb ===
 
 impl Verb {
-    pub(super) const fn path(self) -> &'static str {
+    /// The path of the verb, the word for a counter that was changed, what that means, and what it means
+    /// if nothing was.
+    pub(super) const fn words(self) -> [&'static str; 4] {
         match self {
-            Self::Block => "/admin/block",
-            Self::Unblock => "/admin/unblock",
-            Self::Reset => "/admin/reset",
+            Self::Block => ["/admin/block", "BLOCKED", "", ": a block holds that ends later"],
+            Self::Unblock => {
+                ["/admin/unblock", "UNBLOCKED", "", ": there was no block, and no attempt"]
+            }
+            Self::Reset => {
+                let forgotten = ": what was counted is forgotten";
+                ["/admin/reset", "RESET", forgotten, ": nothing was counted"]
+            }
         }
     }
 }
 
-// === impl Told ===
+// === impl ShownChange ===
 
-impl Told {
-    pub(super) const fn of(&self, verb: Verb) -> Lines<'_> {
-        Lines(self, verb)
-    }
-}
-
-// === impl Lines ===
-
-impl fmt::Display for Lines<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(told, verb) = self;
-        for Change { limit, changed, block } in &told.changes {
-            let (word, what) = match (verb, changed) {
-                (Verb::Block, true) => ("BLOCKED", ""),
-                (Verb::Block, false) => ("UNCHANGED", ": a block holds that ends later"),
-                (Verb::Unblock, true) => ("UNBLOCKED", ""),
-                (Verb::Unblock, false) => ("UNCHANGED", ": there was no block, and no attempt"),
-                (Verb::Reset, true) => ("RESET", ": what was counted is forgotten"),
-                (Verb::Reset, false) => ("UNCHANGED", ": nothing was counted"),
-            };
-            let mut line = word.to_owned();
-            match (&told.policy, limit) {
+impl ShownChange {
+    /// The outcome of a verb as text, with a line for each counter.
+    pub(super) fn of(&self, verb: Verb) -> String {
+        let [_, done, changed_means, else_means] = verb.words();
+        let mut lines = String::new();
+        for Change { limit, changed, block } in &self.changes {
+            let (word, what) =
+                if *changed { (done, changed_means) } else { ("UNCHANGED", else_means) };
+            let mut line = match (&self.policy, limit) {
                 (Some(policy), Some(limit)) => {
-                    write!(line, "  policy `{policy}`, limit `{limit}`{what}")?;
+                    format!("{word}  policy `{policy}`, limit `{limit}`{what}")
                 }
-                _ => write!(line, "  the counter of this key{what}")?,
+                _ => format!("{word}  the counter of this key{what}"),
+            };
+            if let Some(ShownBlock { until, ends_in_us }) = block {
+                line += &format!(", for {} until {until}", in_words(*ends_in_us));
             }
-            if let Some(block) = block {
-                write!(line, ", for {} until {}", in_words(block.ends_in_us), block.until)?;
-            }
-            writeln!(f, "{}", escaped(&line))?;
+            lines += &(escaped(&line) + "\n");
         }
-        Ok(())
+        lines
     }
 }
 
@@ -101,7 +90,7 @@ mod tests {
             let told = json!({"policy": "login", "changes": [
                 {"limit": "tries", "changed": changed, "block": block},
             ]});
-            serde_json::from_value::<Told>(told).unwrap().of(verb).to_string()
+            serde_json::from_value::<ShownChange>(told).unwrap().of(verb).to_string()
         };
         assert_eq!(
             line(Verb::Block, true, block.clone()),
@@ -120,7 +109,7 @@ mod tests {
         let told = json!({"policy": "\u{1b}[2J", "changes": [
             {"limit": "a\nb", "changed": true, "block": null},
         ]});
-        let text = serde_json::from_value::<Told>(told).unwrap().of(Verb::Reset).to_string();
+        let text = serde_json::from_value::<ShownChange>(told).unwrap().of(Verb::Reset).to_string();
         assert!(!text.contains('\u{1b}') && text.lines().count() == 1, "{text:?}");
     }
 }

@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use crate::cli::blocked::{Attempts, Block};
-use crate::text::{Table, escaped, in_words};
+use crate::cli::reading::ShownReading;
+use crate::text::{TextTable, escaped, in_words};
 
 /// The part of a decision's JSON that is shown.
 #[derive(Debug, Deserialize)]
-pub(super) struct Told {
+pub(super) struct ShownDecision {
     policy: String,
     verdict: String,
     mode: String,
@@ -24,7 +24,7 @@ pub(super) struct Told {
     guardrail: Option<Guardrail>,
     alarm: Option<String>,
     trouble: Option<String>,
-    readings: Vec<Reading>,
+    readings: Vec<ShownReading>,
 }
 
 /// The local cap that decided in the place of the store.
@@ -36,25 +36,9 @@ struct Guardrail {
     remaining: u64,
 }
 
-/// What one limit said.
-#[derive(Debug, Deserialize)]
-struct Reading {
-    name: String,
-    scope: String,
-    shape: String,
-    capacity: u64,
-    remaining: i64,
-    room: String,
-    retry_after_us: Option<u64>,
-    reset_after_us: u64,
-    shadow: bool,
-    /// `None` if the limit is of another shape.
-    attempts: Option<Attempts>,
-}
+// === impl ShownDecision ===
 
-// === impl Told ===
-
-impl Told {
+impl ShownDecision {
     pub(super) const fn is_blocked(&self) -> bool {
         self.blocked
     }
@@ -64,12 +48,13 @@ impl Told {
         let Self { verdict, policy, source, .. } = self;
         let binding = self.binding.as_deref().filter(|binding| !binding.is_empty());
         let by = match (binding, &self.guardrail) {
-            (Some(binding), _) => format!("policy `{policy}`, decided by `{binding}`"),
-            (None, Some(_)) => format!("policy `{policy}`, decided by a guardrail"),
-            (None, None) => format!("policy `{policy}`, decided by no limit"),
+            (Some(binding), _) => format!("`{binding}`"),
+            (None, Some(_)) => "a guardrail".to_owned(),
+            (None, None) => "no limit".to_owned(),
         };
+        let by = format!("policy `{policy}`, decided by {by}");
         let mode = if self.mode == "normal" { String::new() } else { format!(" ({})", self.mode) };
-        let line = match (verdict.as_str(), self.wait()) {
+        let line = match (verdict.as_str(), self.retry_after_us.map(in_words)) {
             ("admit", _) => format!("ADMIT  {by}"),
             ("degrade", _) => format!("DEGRADE  {by}: let it pass with less"),
             ("queue", Some(wait)) => format!("QUEUE  {by}: it has room in {wait}"),
@@ -79,13 +64,6 @@ impl Told {
             }
         };
         escaped(&(line + &mode))
-    }
-
-    /// The names of the limits under a block, each with its block.
-    fn blocks(&self) -> impl Iterator<Item = (&str, &Block)> {
-        self.readings.iter().filter_map(|reading| {
-            Some((reading.name.as_str(), reading.attempts.as_ref()?.block.as_ref()?))
-        })
     }
 
     /// A line about what decided in the place of the store; `None` if the store decided.
@@ -105,31 +83,29 @@ impl Told {
         }
         Some(lines)
     }
-
-    fn wait(&self) -> Option<String> {
-        self.retry_after_us.map(in_words)
-    }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for ShownDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}\n", self.headline())?;
         if let Some(failsafe) = self.failsafe() {
             writeln!(f, "  {}\n", escaped(&failsafe))?;
         }
-        let mut table = Table::headed(["", "limit", "by", "shape", "left", "room", "fresh in"]);
+        let mut table = TextTable::headed(["", "limit", "by", "shape", "left", "room", "fresh in"]);
         for reading in &self.readings {
             let binds = self.binding.as_ref() == Some(&reading.name);
-            table.row(&reading.cells(binds));
+            table.row(&cells(reading, binds));
         }
         write!(f, "{table}")?;
-        for (place, (name, block)) in self.blocks().enumerate() {
-            let gap = if place == 0 { "\n" } else { "" };
-            writeln!(f, "{gap}  {}", escaped(&format!("`{name}` is {block}")))?;
+        let mut gap = "\n";
+        for reading in &self.readings {
+            if let Some(block) = reading.block() {
+                writeln!(f, "{gap}  {}", escaped(&format!("`{}` is {block}", reading.name)))?;
+                gap = "";
+            }
         }
-        match &self.next_allowed_at {
-            Some(at) if self.blocked => writeln!(f, "\n  Allowed again at {}", escaped(at))?,
-            Some(_) | None => {}
+        if let Some(at) = self.next_allowed_at.as_ref().filter(|_| self.blocked) {
+            writeln!(f, "\n  Allowed again at {}", escaped(at))?;
         }
         match &self.ticket {
             Some(ticket) => writeln!(f, "\n  Settle it with the ticket {}", escaped(ticket)),
@@ -138,25 +114,18 @@ impl fmt::Display for Told {
     }
 }
 
-// === impl Reading ===
-
-impl Reading {
-    fn cells(&self, binds: bool) -> [String; 7] {
-        let room = match (self.room.as_str(), self.retry_after_us) {
-            ("now", _) => "yes".to_owned(),
-            ("after", Some(wait)) => format!("in {}", in_words(wait)),
-            _ => "never".to_owned(),
-        };
-        [
-            if binds { "*" } else { "" }.to_owned(),
-            if self.shadow { format!("{} (shadow)", self.name) } else { self.name.clone() },
-            self.scope.clone(),
-            self.shape.clone(),
-            format!("{} of {}", self.remaining, self.capacity),
-            room,
-            in_words(self.reset_after_us),
-        ]
-    }
+/// The row of a limit; `binds` says whether it is the one that decided.
+fn cells(reading: &ShownReading, binds: bool) -> [String; 7] {
+    let ShownReading { name, scope, shape, reset_after_us, shadow, .. } = reading;
+    [
+        if binds { "*" } else { "" }.to_owned(),
+        if *shadow { format!("{name} (shadow)") } else { name.clone() },
+        scope.clone(),
+        shape.clone(),
+        reading.left(),
+        reading.room(["yes", "in", "never"]),
+        in_words(*reset_after_us),
+    ]
 }
 
 #[cfg(test)]
@@ -165,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    fn decision(verdict: &str, wait: Option<u64>) -> Told {
+    fn decision(verdict: &str, wait: Option<u64>) -> ShownDecision {
         serde_json::from_value(json!({
             "policy": "api", "verdict": verdict, "mode": "normal", "source": "action",
             "blocked": verdict == "deny", "binding": "burst", "retry_after_us": wait,

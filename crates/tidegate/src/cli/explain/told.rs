@@ -3,14 +3,15 @@
 use std::fmt;
 
 use serde::Deserialize;
+use serde_json::Value;
 use tidegate_core::Span;
 
-use crate::cli::blocked::Attempts;
-use crate::text::{Table, escaped, in_words};
+use crate::cli::reading::ShownReading;
+use crate::text::{TextTable, escaped, in_words};
 
 /// The part of an explanation's JSON that is shown.
 #[derive(Debug, Deserialize)]
-pub(super) struct Told {
+pub(super) struct ShownExplanation {
     policy: String,
     /// `None` if no limit applies.
     verdict: Option<String>,
@@ -24,7 +25,7 @@ struct Explained {
     limit: Limit,
     applies: bool,
     missing: Vec<String>,
-    reading: Option<Reading>,
+    reading: Option<ShownReading>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -38,11 +39,10 @@ struct Limit {
     #[serde(default)]
     outcome: Vec<u16>,
     unless: Option<String>,
-    #[serde(default)]
     only: Option<String>,
     distinct: Option<String>,
     cost: Cost,
-    shape: Shape,
+    shape: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -52,89 +52,24 @@ enum Cost {
     PerUnit(u64),
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-enum Shape {
-    Bucket {
-        units: u64,
-        per_us: u64,
-        burst: u64,
-    },
-    Window {
-        count: u64,
-        per_us: u64,
-        counts_attempts: bool,
-    },
-    Quota {
-        count: u64,
-        period: Period,
-        counts_attempts: bool,
-    },
-    Attempts {
-        temp: Threshold,
-        long: Option<Threshold>,
-        ladder: Option<Ladder>,
-    },
-    /// A shape that this command does not know: its fields are shown as they are.
-    #[serde(untagged)]
-    Other(serde_json::Map<String, serde_json::Value>),
-}
+// === impl ShownExplanation ===
 
-#[derive(Debug, Deserialize)]
-struct Threshold {
-    block_at: u64,
-    per_us: u64,
-    block_us: u64,
-}
-
-#[derive(Debug, Deserialize)]
-struct Ladder {
-    from: String,
-    to: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-enum Period {
-    Fixed { per_us: u64 },
-    FirstUse { per_us: u64 },
-    Calendar { unit: String, zone: String, anchor_day: u8 },
-}
-
-#[derive(Debug, Deserialize)]
-struct Reading {
-    capacity: u64,
-    remaining: i64,
-    room: String,
-    retry_after_us: Option<u64>,
-    /// `None` if the limit is of another shape.
-    attempts: Option<Attempts>,
-}
-
-// === impl Told ===
-
-impl fmt::Display for Told {
+impl fmt::Display for ShownExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mode = match self.mode.as_deref() {
+            None | Some("normal") => String::new(),
+            Some(mode) => format!(" ({mode}: the store does not decide)"),
+        };
         let verdict = match self.verdict.as_deref() {
-            Some(verdict) => format!("such a request would get: {verdict}{}", self.mode()),
+            Some(verdict) => format!("such a request would get: {verdict}{mode}"),
             None => "no limit applies, so such a request could not be decided".to_owned(),
         };
         writeln!(f, "{}\n", escaped(&format!("policy `{}`: {verdict}", self.policy)))?;
-        let mut table = Table::headed(["", "limit", "by", "numbers", "now"]);
+        let mut table = TextTable::headed(["", "limit", "by", "numbers", "now"]);
         for explained in &self.limits {
             table.row(&explained.cells());
         }
         write!(f, "{table}")
-    }
-}
-
-impl Told {
-    /// The mode in words; empty if it is `normal` or not known.
-    fn mode(&self) -> String {
-        match self.mode.as_deref() {
-            None | Some("normal") => String::new(),
-            Some(mode) => format!(" ({mode}: the store does not decide)"),
-        }
     }
 }
 
@@ -149,7 +84,13 @@ impl Explained {
 
     fn now(&self) -> String {
         match &self.reading {
-            Some(reading) => reading.to_string(),
+            Some(reading) => match reading.block() {
+                Some(block) => format!("{} left; {block}", reading.left()),
+                None => {
+                    let room = reading.room(["", "; room in", "; never room for this much"]);
+                    format!("{} left{room}", reading.left())
+                }
+            },
             None if self.applies => "not known".to_owned(),
             None => format!("does not apply; {}", self.why_not()),
         }
@@ -189,60 +130,58 @@ impl Limit {
             (false, false) => String::new(),
         };
         let shadow = if self.shadow { "; shadow" } else { "" };
-        format!("{}{who}{cost}{settles}{shadow}", self.shape)
+        // The fields of a shape that is not known are shown as they are.
+        let shape = numbers(&self.shape).unwrap_or_else(|| {
+            let fields = self.shape.as_object().into_iter().flatten();
+            let told: Vec<_> = fields.map(|(name, value)| format!("{name} {value}")).collect();
+            told.join(", ")
+        });
+        format!("{shape}{who}{cost}{settles}{shadow}")
     }
 }
 
-// === impl Shape ===
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let attempts = match self {
-            Self::Window { counts_attempts: true, .. }
-            | Self::Quota { counts_attempts: true, .. } => ", refused attempts too",
-            _ => "",
-        };
-        match self {
-            Self::Bucket { units, per_us, burst } => {
-                write!(f, "{units}/{}, burst {burst}", unit(*per_us))
-            }
-            Self::Window { count, per_us, .. } => {
-                write!(f, "{count} in any {}{attempts}", in_words(*per_us))
-            }
-            Self::Quota { count, period, .. } => write!(f, "{count} {period}{attempts}"),
-            Self::Attempts { temp, ladder: Some(Ladder { from, to }), .. } => {
-                let Threshold { block_at, per_us, .. } = temp;
-                write!(f, "block at {block_at} in any {}, {from} to {to}", in_words(*per_us))
-            }
-            Self::Attempts { temp, long: Some(long), .. } => write!(f, "block {temp}, {long}"),
-            Self::Attempts { temp, .. } => write!(f, "block {temp}"),
-            Self::Other(fields) => {
-                let told: Vec<String> =
-                    fields.iter().map(|(name, value)| format!("{name} {value}")).collect();
-                f.write_str(&told.join(", "))
+/// The numbers of a shape; `None` if it is one that this command does not know.
+fn numbers(shape: &Value) -> Option<String> {
+    let number = |name: &str| shape[name].as_u64();
+    let length = |of: &Value, name: &str| of[name].as_u64().map(in_words);
+    let reached = |of: &Value| {
+        Some(format!("at {} in any {}", of["block_at"].as_u64()?, length(of, "per_us")?))
+    };
+    let blocks = |of: &Value| Some(format!("{} for {}", reached(of)?, length(of, "block_us")?));
+    let attempts = if shape["counts_attempts"] == true { ", refused attempts too" } else { "" };
+    Some(match shape["kind"].as_str()? {
+        "bucket" => {
+            let (units, per, burst) = (number("units")?, unit(number("per_us")?), number("burst")?);
+            format!("{units}/{per}, burst {burst}")
+        }
+        "window" => format!("{} in any {}{attempts}", number("count")?, length(shape, "per_us")?),
+        "quota" => format!("{} {}{attempts}", number("count")?, period(&shape["period"])?),
+        "attempts" => {
+            let [temp, long, ladder] = ["temp", "long", "ladder"].map(|name| &shape[name]);
+            match (ladder["from"].as_str(), ladder["to"].as_str()) {
+                (Some(from), Some(to)) => format!("block {}, {from} to {to}", reached(temp)?),
+                _ if long.is_null() => format!("block {}", blocks(temp)?),
+                _ => format!("block {}, {}", blocks(temp)?, blocks(long)?),
             }
         }
-    }
+        _ => return None,
+    })
 }
 
-impl fmt::Display for Threshold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (per, block) = (in_words(self.per_us), in_words(self.block_us));
-        write!(f, "at {} in any {per} for {block}", self.block_at)
-    }
-}
-
-impl fmt::Display for Period {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fixed { per_us } => write!(f, "every {}", in_words(*per_us)),
-            Self::FirstUse { per_us } => write!(f, "within {} of the first", in_words(*per_us)),
-            Self::Calendar { unit, zone, anchor_day } if unit == "month" && *anchor_day != 1 => {
-                write!(f, "per month from day {anchor_day}, {zone}")
-            }
-            Self::Calendar { unit, zone, .. } => write!(f, "per {unit}, {zone}"),
-        }
-    }
+/// The period of a quota; `None` if it is one that this command does not know.
+fn period(period: &Value) -> Option<String> {
+    let length = || period["per_us"].as_u64().map(in_words);
+    let text = |name: &str| period[name].as_str();
+    Some(match text("kind")? {
+        "fixed" => format!("every {}", length()?),
+        "first_use" => format!("within {} of the first", length()?),
+        "calendar" => match (text("unit")?, text("zone")?, period["anchor_day"].as_u64()?) {
+            (unit, zone, 1) => format!("per {unit}, {zone}"),
+            ("month", zone, day) => format!("per month from day {day}, {zone}"),
+            (unit, zone, _) => format!("per {unit}, {zone}"),
+        },
+        _ => return None,
+    })
 }
 
 /// The unit after the slash of a rate, as it is written in a policy file.
@@ -253,21 +192,5 @@ fn unit(micros: u64) -> String {
         Span::HOUR => "h".to_owned(),
         Span::DAY => "d".to_owned(),
         other => other.to_string(),
-    }
-}
-
-// === impl Reading ===
-
-impl fmt::Display for Reading {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} left", self.remaining, self.capacity)?;
-        if let Some(block) = self.attempts.as_ref().and_then(|attempts| attempts.block.as_ref()) {
-            return write!(f, "; {block}");
-        }
-        match (self.room.as_str(), self.retry_after_us) {
-            ("now", _) => Ok(()),
-            ("after", Some(wait)) => write!(f, "; room in {}", in_words(wait)),
-            _ => f.write_str("; never room for this much"),
-        }
     }
 }

@@ -16,52 +16,61 @@ use tidegate_engine::memory::MemoryStore;
 use tidegate_engine::{Engine, Event, Observer, SystemClock};
 use tidegate_server::{Server, Settings, WrittenAdmin};
 use tidegate_stores::redis::{RedisStore, Target};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 use tracing::{debug, error, info, warn};
 
-use super::stop::Stops;
 use super::welcome;
-use crate::cli::Source;
-use crate::cli::failure::{self, Failure};
-use crate::config::{Config, Overlay};
-use crate::log::Level;
+use crate::cli::PolicySource;
+use crate::cli::failure::{self, ExitFailure};
+use crate::config::Config;
+use crate::log::LogLevel;
 use crate::reload::Reloader;
-use crate::store::{self, Choice, Watch};
+use crate::store::{self, StoreChoice};
 
 /// Everything that a node is made of, except its store.
-pub(super) struct Node<'a> {
-    pub(super) source: &'a Source,
+pub(super) struct NodeParts<'a> {
+    pub(super) source: &'a PolicySource,
     pub(super) config: &'a Config,
-    pub(super) overlay: &'a Overlay,
     pub(super) settings: Settings,
     pub(super) clock: SystemClock,
 }
 
-// === impl Node ===
+/// A listener for SIGTERM and SIGINT.
+pub(super) struct Stops {
+    terminate: Signal,
+    interrupt: Signal,
+}
 
-impl Node<'_> {
+// === impl NodeParts ===
+
+impl NodeParts<'_> {
     /// Serves with counters in memory.
-    pub(super) async fn on_memory(self, stops: Stops) -> Result<ExitCode, Failure> {
-        let store = MemoryStore::try_new(self.config.budget(), self.clock.clone())?;
+    pub(super) async fn on_memory(self, stops: Stops) -> Result<ExitCode, ExitFailure> {
+        let store = MemoryStore::try_new(self.config.file.budget(), self.clock.clone())?;
         let engine = Engine::new(store, self.config.policies().clone());
         // Nothing to watch: nobody else changes this store, and it never fails.
-        self.serve(engine, stops, Choice::MEMORY, |_| std::future::pending::<Infallible>()).await
+        self.serve(engine, stops, StoreChoice::MEMORY, |_| std::future::pending::<Infallible>())
+            .await
     }
 
     /// Serves with counters that the fleet shares.
-    pub(super) async fn on_redis(self, target: Target, stops: Stops) -> Result<ExitCode, Failure> {
-        let secret = self.config.secret(self.overlay).map_err(Failure::misconfigured)?;
+    pub(super) async fn on_redis(
+        self,
+        target: Target,
+        stops: Stops,
+    ) -> Result<ExitCode, ExitFailure> {
+        let [current, previous] = self.config.secrets();
+        let secret = store::secret(current, previous).map_err(ExitFailure::misconfigured)?;
         let shown = target.to_string();
         let store = store::connected(target, &secret).await?;
         let engine = Engine::new(store, self.config.policies().clone()).sharing(&secret);
         let told: Vec<Box<dyn Observer>> = vec![Box::new(tidegate_tower::report::signals::log)];
         let engine = engine.signalled_to(told).context("starting the observers")?;
         let watch = |engine: Arc<Engine<RedisStore>>| async {
-            let (tending, watching) =
-                (tidegate::tend(Arc::clone(&engine)), Watch::new(engine).run());
             tokio::select! {
-                never = tending => never,
-                never = watching => never,
+                never = tidegate::tend(Arc::clone(&engine)) => never,
+                never = store::watch(engine) => never,
             }
         };
         self.serve(engine, stops, &shown, watch).await
@@ -73,34 +82,59 @@ impl Node<'_> {
         stops: Stops,
         store: &str,
         watch: impl FnOnce(Arc<Engine<S>>) -> W,
-    ) -> Result<ExitCode, Failure> {
-        let Self { source, config, overlay, settings, clock } = self;
-        let (format, level) = config.log(overlay);
+    ) -> Result<ExitCode, ExitFailure> {
+        let Self { source, config, settings, clock } = self;
+        let (_, level) = config.log();
         let engine = Arc::new(observed(engine, level)?);
         let (listen, admin) = (settings.listen(), settings.admin_listen());
-        let token = config.admin_token(overlay).map_err(Failure::misconfigured)?;
+        let token = config.admin_token().map_err(ExitFailure::misconfigured)?;
         let server = Server::bind(settings, Arc::clone(&engine), clock)
             .map_err(|error| cannot_listen(listen, "--listen", &error))?;
         let server = match token {
-            Some(token) => server
-                .with_admin(token)
-                .map_err(|error| cannot_listen(admin, "--admin-listen", &error))?,
+            Some(token) => {
+                let taken = server.local_addr().port() == admin.port();
+                server.with_admin(token).map_err(|error| match error.kind() {
+                    io::ErrorKind::AddrInUse if taken => anyhow!(
+                        "cannot listen for operators on {admin}: decisions are served at this port; \
+                         choose another one with --admin-listen 127.0.0.1:{}",
+                        Settings::ADMIN_PORT
+                    ),
+                    _ => cannot_listen(admin, "--admin-listen", &error),
+                })?
+            }
             None => server,
         };
         let watch = watch(Arc::clone(&engine));
-        let reloader = Reloader::start(source, config, overlay, engine, server.handle())?;
-        let environment = overlay.environment.as_deref();
-        welcome::say(format, source, environment, config.policies(), server.local_addr(), store);
-        tell_operators(&server, config, overlay);
+        let reloader = Reloader::start(source, config, engine, server.handle())?;
+        welcome::say(source, config, server.local_addr(), store);
+        tell_operators(&server, config);
         Ok(run(server, stops, reloader, watch).await?)
     }
 }
 
+// === impl Stops ===
+
+impl Stops {
+    /// Begins to listen: from now on these signals do not kill the process.
+    pub(super) fn listen() -> io::Result<Self> {
+        let terminate = signal(SignalKind::terminate())?;
+        Ok(Self { terminate, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// Waits for one of the signals, and returns its name.
+    pub(super) async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
 /// Logs where the admin listener is; warns if it is off although it was configured.
-fn tell_operators<S: Store + 'static>(server: &Server<S>, config: &Config, overlay: &Overlay) {
+fn tell_operators<S: Store + 'static>(server: &Server<S>, config: &Config) {
     match server.admin_addr() {
         Some(address) => info!(%address, "the admin listener is on"),
-        None if config.server(overlay).admin != WrittenAdmin::default() => warn!(
+        None if config.server().admin != WrittenAdmin::default() => warn!(
             "the admin listener is off: it needs a token, in TIDEGATE_ADMIN_TOKEN or in a file named \
              by --admin-token-file or `server.admin.token_file`"
         ),
@@ -112,7 +146,7 @@ fn tell_operators<S: Store + 'static>(server: &Server<S>, config: &Config, overl
 async fn run<S: Store + 'static>(
     server: Server<S>,
     mut stops: Stops,
-    mut reloader: Reloader<S>,
+    mut reloader: Reloader<'_, S>,
     watch: impl Future<Output = Infallible>,
 ) -> Result<ExitCode> {
     let stop = Notify::new();
@@ -149,13 +183,13 @@ async fn run<S: Store + 'static>(
 
 /// An engine whose events are logged. That has its price for every decision, so it is done only at the
 /// levels that show them.
-fn observed<S: Store + 'static>(engine: Engine<S>, level: Level) -> Result<Engine<S>> {
+fn observed<S: Store + 'static>(engine: Engine<S>, level: LogLevel) -> Result<Engine<S>> {
     match level {
-        Level::Debug | Level::Trace => {
+        LogLevel::Debug | LogLevel::Trace => {
             let observers: Vec<Box<dyn Observer>> = vec![Box::new(log_event)];
             engine.observed_by(observers).context("starting the observers")
         }
-        Level::Error | Level::Warn | Level::Info => Ok(engine),
+        LogLevel::Error | LogLevel::Warn | LogLevel::Info => Ok(engine),
     }
 }
 

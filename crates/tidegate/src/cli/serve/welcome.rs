@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use tidegate_core::PolicySet;
 use tracing::info;
 
-use crate::cli::source::Source;
-use crate::log::Format;
+use crate::cli::source::PolicySource;
+use crate::config::Config;
+use crate::log::LogFormat;
 use crate::text::{counted, escaped};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -20,24 +20,18 @@ const ADMITTED: &str = r#"{"policy":"api","subject":{"org":"acme","user":"u7"}}"
 const TWO_REPORTS: &str = r#"{"requests":[{"policy":"report","subject":{"org":"acme"}},{"policy":"report","subject":{"org":"acme"}}]}"#;
 
 /// Says where the server listens: in the log, and to people also on standard output.
-pub(super) fn say(
-    format: Format,
-    source: &Source,
-    environment: Option<&str>,
-    set: &PolicySet,
-    address: SocketAddr,
-    store: &str,
-) {
-    let policies = set.policies().len();
+pub(super) fn say(source: &PolicySource, config: &Config, address: SocketAddr, store: &str) {
+    let environment = config.overlay.environment.as_deref();
+    let policies = config.policies().policies().len();
     info!(version = VERSION, %address, policies, source = %source, environment, store, "listening");
-    if format == Format::Json {
+    if config.log().0 == LogFormat::Json {
         return;
     }
     let url = format!("http://{}", reachable(address));
     let policies = counted(policies, "policy", "policies");
     let text = match source {
-        Source::BuiltIn => invitation(&url, &policies),
-        Source::File(_) | Source::Stdin => {
+        PolicySource::BuiltIn => invitation(&url, &policies),
+        PolicySource::File(_) | PolicySource::Stdin => {
             let source = escaped(&source.to_string());
             let environment = environment.map(|name| format!(" in {}", escaped(name)));
             let environment = environment.unwrap_or_default();

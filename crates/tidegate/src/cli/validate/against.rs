@@ -6,27 +6,20 @@
 
 use std::collections::HashSet;
 
-use tidegate_core::{Dimension, Kind, Limit, Policy, PolicySet};
+use tidegate_core::{Dimension, Limit, Policy, PolicySet, ShapeKind};
 
-/// A limit whose counters a restarted node would not find.
-pub(super) struct Anew {
-    /// The policy and the limit, as `api/burst`.
-    pub(super) limit: String,
-    /// Why the counters are not found, and whether a reload would help.
-    pub(super) why: String,
-}
-
-/// The limits of `new` that begin anew if nodes that served `old` are restarted with it.
-pub(super) fn begin_anew(old: &PolicySet, new: &PolicySet) -> Vec<Anew> {
+/// The limits of `new` that begin anew if nodes that served `old` are restarted with it: each as
+/// `api/burst`, and why its counters are not found, and whether a reload would help.
+pub(super) fn begin_anew(old: &PolicySet, new: &PolicySet) -> Vec<(String, String)> {
     let counters: HashSet<_> = limits(old).map(|(policy, limit)| counter(policy, limit)).collect();
     let mut told = HashSet::new();
     limits(new)
         .filter(|(policy, limit)| !counters.contains(&counter(policy, limit)))
         // A limit that several policies share is listed once.
         .filter(|(_, limit)| told.insert(limit.id()))
-        .map(|(policy, limit)| Anew {
-            limit: format!("{}/{}", policy.name(), limit.name()),
-            why: why(old.get(policy.name().as_str()), limit),
+        .map(|(policy, limit)| {
+            let name = format!("{}/{}", policy.name(), limit.name());
+            (name, why(old.get(policy.name().as_str()), limit))
         })
         .collect()
 }
@@ -38,7 +31,7 @@ fn limits(set: &PolicySet) -> impl Iterator<Item = (&Policy, &Limit)> {
 }
 
 /// What a store finds the counters of a limit by: the form of their keys, their shape, and the class.
-fn counter(policy: &Policy, limit: &Limit) -> (String, Kind, Option<String>) {
+fn counter(policy: &Policy, limit: &Limit) -> (String, ShapeKind, Option<String>) {
     let class = policy.class().filter(|_| limit.scope().contains(Dimension::Class));
     (limit.key_form(), limit.shape().kind(), class.map(ToString::to_string))
 }

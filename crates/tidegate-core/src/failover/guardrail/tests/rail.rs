@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::super::rail::{Rail, Whose};
-use super::super::shares::Network;
+use super::super::keyed::Whose;
+use super::super::rail::Rail;
+use super::super::shares::CallerNetwork;
 use super::*;
 
 const CAP: Cap = Cap { count: 3, per: Span::from_secs(10), ..LOGIN[0] };
@@ -35,7 +36,7 @@ impl Oracle {
 
 /// A key from a network of its own.
 fn of(key: u64) -> Whose {
-    Whose { key, network: Network(Some(key)) }
+    Whose { key, network: CallerNetwork(Some(key)), limit: 0 }
 }
 
 fn left(rail: &mut Rail, key: u64, now: Timestamp) -> (u64, Span, Span) {

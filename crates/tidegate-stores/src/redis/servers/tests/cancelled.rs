@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use tidegate_core::StoreError;
 use tidegate_test::proxy::Proxy;
-use tidegate_test::servers::{Server, wait};
+use tidegate_test::servers::{RunningServer, wait};
 use tokio::runtime::{Builder, Runtime};
 
 use super::super::{Servers, Topology};
@@ -29,7 +29,7 @@ async fn hasty(servers: &Servers) -> Option<Result<i64, StoreError>> {
 
 #[tokio::test]
 async fn a_silent_connection_is_left_although_every_caller_hangs_up_early() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let servers = servers(&format!("redis://{}", proxy.addr()), DEADLINE);
     assert_eq!(count(&servers, "k").await, Ok(1));
@@ -46,24 +46,26 @@ async fn a_silent_connection_is_left_although_every_caller_hangs_up_early() {
 
 #[tokio::test]
 async fn a_connection_that_answers_is_kept_whoever_hangs_up() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let servers = servers(&format!("redis://{}", proxy.addr()), DEADLINE);
     assert_eq!(count(&servers, "k").await, Ok(1));
     proxy.delay_down(HASTE * 2);
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
     for _ in 0..20 {
         assert_eq!(hasty(&servers).await, None);
     }
     proxy.delay_down(Duration::ZERO);
     // Nobody asks meanwhile, so that nobody else gets an answer either.
-    tokio::time::sleep(DEADLINE * 2).await;
+    wait::until("nobody watches the connection any more", async || tasks() <= before).await;
     assert!(count(&servers, "k").await.is_ok());
     assert_eq!(proxy.connections(), 1);
 }
 
 #[tokio::test]
 async fn however_many_hang_up_one_looks_after_them() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let servers = servers(&server.url(), PATIENT);
     assert_eq!(count(&servers, "k").await, Ok(1));
     server.pause();
@@ -81,7 +83,7 @@ async fn however_many_hang_up_one_looks_after_them() {
 fn a_runtime_that_ends_takes_no_connection_of_others_along() {
     let main = lasting();
     let (server, proxy, servers) = main.block_on(async {
-        let server = Server::start().await;
+        let server = RunningServer::start().await;
         let proxy = Proxy::start(server.addr()).await;
         let servers = servers(&format!("redis://{}", proxy.addr()), PATIENT);
         (server, proxy, servers)
@@ -97,7 +99,7 @@ fn a_runtime_that_ends_takes_no_connection_of_others_along() {
 #[test]
 fn a_runtime_that_the_store_outlives_is_missed_by_nobody() {
     let main = lasting();
-    let server = main.block_on(Server::start());
+    let server = main.block_on(RunningServer::start());
     let url = server.url();
     // Made where it was only looked whether it works.
     let servers = {
@@ -116,7 +118,7 @@ fn a_runtime_that_the_store_outlives_is_missed_by_nobody() {
 #[test]
 fn what_is_done_in_the_background_outlives_who_asked_for_it() {
     let main = lasting();
-    let server = main.block_on(Server::start());
+    let server = main.block_on(RunningServer::start());
     let servers = main.block_on(async { std::sync::Arc::new(servers(&server.url(), PATIENT)) });
     let lane = runtime();
     lane.block_on(async {

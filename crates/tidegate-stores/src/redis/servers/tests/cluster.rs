@@ -4,14 +4,14 @@ use core::time::Duration;
 
 use redis::Value;
 use tidegate_core::StoreError;
-use tidegate_test::servers::{Cluster, Flavour, wait};
+use tidegate_test::servers::{Flavour, RunningCluster, wait};
 
 use super::super::{Changes, Servers, Topology};
 use super::{PATIENT, count, count_at_last, integer, servers, trouble};
-use crate::redis::script::Script;
+use crate::redis::scripts::Script;
 
-async fn start(replicas: usize, timeout: Duration) -> (Cluster, Servers) {
-    let cluster = Cluster::start(3, replicas, Flavour::Redis).await;
+async fn start(replicas: usize, timeout: Duration) -> (RunningCluster, Servers) {
+    let cluster = RunningCluster::start(3, replicas, Flavour::Redis).await;
     let servers = servers(&format!("redis+cluster://{}", cluster.nodes()[0].addr()), timeout);
     (cluster, servers)
 }
@@ -26,7 +26,7 @@ async fn pair(servers: &Servers) -> Result<i64, StoreError> {
 }
 
 /// Commands that ran a script, by the word of the server itself.
-async fn scripts_run(cluster: &Cluster) -> u64 {
+async fn scripts_run(cluster: &RunningCluster) -> u64 {
     let mut total = 0;
     for node in cluster.masters() {
         let stats = node.text(&["INFO", "commandstats"]).await;
@@ -101,7 +101,7 @@ async fn a_master_that_is_killed_is_followed_by_its_replica() {
         count(&servers, KEY).await.unwrap();
         let Topology::Cluster(cluster) = &servers.topology else { unreachable!("a cluster") };
         cluster.look_again();
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        wait::pause(Duration::from_millis(50)).await;
     }
     assert_eq!(servers.changes().failovers, 1);
 }
@@ -171,7 +171,7 @@ async fn a_node_that_was_restarted_is_noticed() {
 
 #[tokio::test]
 async fn a_server_that_is_no_cluster_is_a_mistake() {
-    let server = tidegate_test::servers::Server::start().await;
+    let server = tidegate_test::servers::RunningServer::start().await;
     let servers = servers(&format!("redis+cluster://{}", server.addr()), PATIENT);
     assert_eq!(count(&servers, "k").await, Err(StoreError::Refused));
     assert!(trouble(&servers).contains("write redis://"), "{}", trouble(&servers));

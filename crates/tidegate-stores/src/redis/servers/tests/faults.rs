@@ -3,13 +3,13 @@
 use core::time::Duration;
 
 use tidegate_core::StoreError;
-use tidegate_test::servers::{Server, wait};
+use tidegate_test::servers::{RunningServer, wait};
 
 use super::{PATIENT, count, count_at_last, servers, trouble};
 
 #[tokio::test]
 async fn a_full_server_refuses_before_it_writes() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let servers = servers(&server.url(), PATIENT);
     assert_eq!(count(&servers, "k").await, Ok(1));
     server.command(&["CONFIG", "SET", "maxmemory", "1"]).await;
@@ -21,7 +21,7 @@ async fn a_full_server_refuses_before_it_writes() {
 
 #[tokio::test]
 async fn a_primary_without_enough_replicas_refuses() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let servers = servers(&server.url(), PATIENT);
     server.command(&["CONFIG", "SET", "min-replicas-to-write", "2"]).await;
     assert_eq!(count(&servers, "k").await, Err(StoreError::Unavailable));
@@ -30,7 +30,7 @@ async fn a_primary_without_enough_replicas_refuses() {
 
 #[tokio::test]
 async fn a_server_that_cannot_save_refuses() {
-    let server = Server::builder().args(["--dbfilename", "folder.rdb"]).start().await;
+    let server = RunningServer::builder().args(["--dbfilename", "folder.rdb"]).start().await;
     let servers = servers(&server.url(), PATIENT);
     assert_eq!(count(&servers, "k").await, Ok(1));
     std::fs::create_dir_all(server.folder().join("folder.rdb/within")).unwrap();
@@ -46,7 +46,7 @@ async fn a_server_that_cannot_save_refuses() {
 
 #[tokio::test]
 async fn a_server_with_too_many_clients_is_unavailable_until_one_goes() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     server.command(&["CONFIG", "SET", "maxclients", "1"]).await;
     let servers = servers(&server.url(), PATIENT);
     assert_eq!(count(&servers, "k").await, Err(StoreError::Unavailable));
@@ -56,7 +56,7 @@ async fn a_server_with_too_many_clients_is_unavailable_until_one_goes() {
 
 #[tokio::test]
 async fn a_server_that_is_busy_with_another_script_says_so() {
-    let server = Server::builder().args(["--busy-reply-threshold", "50"]).start().await;
+    let server = RunningServer::builder().args(["--busy-reply-threshold", "50"]).start().await;
     let servers = servers(&server.url(), Duration::from_millis(500));
     assert_eq!(count(&servers, "k").await, Ok(1));
     let forever = server.try_command(&["EVAL", "while true do end", "0"]);
@@ -78,7 +78,7 @@ async fn a_server_that_is_busy_with_another_script_says_so() {
 
 #[tokio::test]
 async fn a_pause_for_writes_only_is_no_answer() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let servers = servers(&server.url(), Duration::from_millis(300));
     assert_eq!(count(&servers, "k").await, Ok(1));
     server.command(&["CLIENT", "PAUSE", "1500", "WRITE"]).await;

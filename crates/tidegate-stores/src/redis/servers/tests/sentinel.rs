@@ -60,7 +60,7 @@ async fn sentinels_that_are_gone_or_hang_do_not_matter() {
 
 #[tokio::test]
 async fn the_majority_is_believed_and_a_replica_is_not() {
-    let primary = tidegate_test::servers::Server::start().await;
+    let primary = tidegate_test::servers::RunningServer::start().await;
     let named = |port: u16| async move {
         let answer = format!("*2\r\n$9\r\n127.0.0.1\r\n${}\r\n{port}\r\n", port.to_string().len());
         Canned::start(move |command| match &*command[0] {
@@ -69,7 +69,7 @@ async fn the_majority_is_believed_and_a_replica_is_not() {
         })
         .await
     };
-    let (gone, replica) = (Port::free(), tidegate_test::servers::Server::start().await);
+    let (gone, replica) = (Port::free(), tidegate_test::servers::RunningServer::start().await);
     replica.command(&["REPLICAOF", "127.0.0.1", "1"]).await;
     for other in [gone.number(), replica.port()] {
         let (late, first, second) =

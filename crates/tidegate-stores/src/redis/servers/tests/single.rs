@@ -6,18 +6,18 @@ use std::sync::Arc;
 use tidegate_core::StoreError;
 use tidegate_test::proxy::{Canned, Proxy, plausible};
 use tidegate_test::servers::port::Port;
-use tidegate_test::servers::{Flavour, Server};
+use tidegate_test::servers::{Flavour, RunningServer};
 
 use super::super::{Changes, Topology};
 use super::{PATIENT, count, count_at_last, integer, servers, trouble};
-use crate::redis::script::Script;
+use crate::redis::scripts::Script;
 
 /// Short beside the stalls of these tests, long beside a loopback.
 const DEADLINE: Duration = Duration::from_millis(400);
 
 #[tokio::test]
 async fn p73_a_script_the_server_does_not_know_runs_exactly_once() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let servers = servers(&server.url(), PATIENT);
     for round in 1..=5 {
         server.command(&["SCRIPT", "FLUSH"]).await;
@@ -30,7 +30,7 @@ async fn p73_a_script_the_server_does_not_know_runs_exactly_once() {
 #[tokio::test]
 async fn every_flavour_is_let_in() {
     for flavour in Flavour::ALL {
-        let server = Server::builder().flavour(flavour).start().await;
+        let server = RunningServer::builder().flavour(flavour).start().await;
         let servers = servers(&server.url(), PATIENT);
         assert_eq!(servers.check().await, Ok(()), "{flavour:?}");
         assert_eq!(count(&servers, "k").await, Ok(1), "{flavour:?}");
@@ -39,7 +39,7 @@ async fn every_flavour_is_let_in() {
 
 #[tokio::test]
 async fn keys_and_argument_arrive_as_bytes() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let servers = servers(&server.url(), PATIENT);
     let script = Script::new("redis.call('SET', KEYS[2], ARGV[1]) return #KEYS * 1000 + #ARGV[1]");
     let keys: [&[u8]; 3] = [b"a\xff", b"b\0\r\n", b""];
@@ -49,7 +49,7 @@ async fn keys_and_argument_arrive_as_bytes() {
 
 #[tokio::test]
 async fn a_connection_that_died_while_idle_is_replaced_without_an_error() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let servers = servers(&server.url(), PATIENT);
     for round in 1..=20 {
         assert_eq!(count(&servers, "k").await, Ok(round));
@@ -66,7 +66,7 @@ async fn a_connection_that_died_while_idle_is_replaced_without_an_error() {
 
 #[tokio::test]
 async fn a_restart_is_noticed() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let servers = servers(&server.url(), DEADLINE);
     assert_eq!(count(&servers, "k").await, Ok(1));
     server.restart().await;
@@ -86,7 +86,7 @@ async fn nobody_listening_is_unavailable_at_once() {
 
 #[tokio::test]
 async fn a_stopped_server_is_left_within_a_deadline_and_found_again() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let servers = servers(&server.url(), DEADLINE);
     assert_eq!(count(&servers, "k").await, Ok(1));
     server.pause();
@@ -106,7 +106,7 @@ async fn a_stopped_server_is_left_within_a_deadline_and_found_again() {
 
 #[tokio::test]
 async fn a_blackhole_is_left_and_nothing_is_sent_twice() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let servers = servers(&format!("redis://{}", proxy.addr()), DEADLINE);
     assert_eq!(count(&servers, "k").await, Ok(1));
@@ -119,7 +119,7 @@ async fn a_blackhole_is_left_and_nothing_is_sent_twice() {
 
 #[tokio::test]
 async fn cut_after_any_byte_nothing_is_counted_twice_and_nothing_told_is_lost() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let servers = servers(&format!("redis://{}", proxy.addr()), PATIENT);
     assert_eq!(count(&servers, "k").await, Ok(1));
@@ -147,7 +147,7 @@ async fn cut_after_any_byte_nothing_is_counted_twice_and_nothing_told_is_lost() 
 fn a_runtime_that_is_gone_takes_no_connection_along() {
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let server_runtime = runtime();
-    let server = server_runtime.block_on(Server::start());
+    let server = server_runtime.block_on(RunningServer::start());
     let servers = servers(&server.url(), PATIENT);
     // A check at start-up, say, under a runtime of its own.
     assert_eq!(runtime().block_on(servers.check()), Ok(()));
@@ -170,7 +170,7 @@ async fn a_server_that_repeats_the_password_is_not_repeated() {
 
 #[tokio::test]
 async fn a_thousand_callers_share_one_attempt_and_its_failure() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let servers = Arc::new(servers(&format!("redis://{}", proxy.addr()), DEADLINE));
     proxy.blackhole(true);
@@ -189,7 +189,7 @@ async fn a_thousand_callers_share_one_attempt_and_its_failure() {
 
 #[tokio::test]
 async fn callers_at_once_are_each_counted_once_on_one_connection() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let proxy = Proxy::start(server.addr()).await;
     let servers = Arc::new(servers(&format!("redis://{}", proxy.addr()), PATIENT));
     let mut callers = tokio::task::JoinSet::new();
@@ -211,7 +211,7 @@ async fn a_server_that_may_not_hold_counters_is_refused() {
         (["--requirepass", "other"], "password"),
         (["--cluster-enabled", "yes"], "write redis+cluster://"),
     ] {
-        let server = Server::builder().args(args).start().await;
+        let server = RunningServer::builder().args(args).start().await;
         let url = format!("redis://:hunter2@{}", server.addr());
         let url = if args[0] == "--requirepass" { url } else { server.url() };
         let servers = servers(&url, PATIENT);
@@ -224,7 +224,7 @@ async fn a_server_that_may_not_hold_counters_is_refused() {
 
 #[tokio::test]
 async fn a_missing_password_is_refused_and_the_right_one_works() {
-    let server = Server::builder().password("hunter2").start().await;
+    let server = RunningServer::builder().password("hunter2").start().await;
     let without = servers(&format!("redis://{}", server.addr()), PATIENT);
     assert_eq!(count(&without, "k").await, Err(StoreError::Refused));
     assert!(trouble(&without).contains("it wants a password"), "{}", trouble(&without));
@@ -235,7 +235,7 @@ async fn a_missing_password_is_refused_and_the_right_one_works() {
 
 #[tokio::test]
 async fn the_fewest_permissions_that_do() {
-    let server = Server::start().await;
+    let server = RunningServer::start().await;
     let rules = ["on", ">pw", "~k", "+evalsha", "+eval", "+info", "+incrby"];
     server.command(&[&["ACL", "SETUSER", "lim"], &rules[..]].concat()).await;
     let url = format!("redis://lim:pw@{}", server.addr());
@@ -254,9 +254,9 @@ async fn the_fewest_permissions_that_do() {
 
 #[tokio::test]
 async fn a_replica_is_never_written() {
-    let primary = Server::start().await;
+    let primary = RunningServer::start().await;
     let to = ["--replicaof".to_owned(), format!("127.0.0.1 {}", primary.port())];
-    let replica = Server::builder().args(to).start().await;
+    let replica = RunningServer::builder().args(to).start().await;
     let at_once = servers(&replica.url(), PATIENT);
     assert_eq!(count(&at_once, "k").await, Err(StoreError::Unavailable));
     assert!(trouble(&at_once).contains("it is a replica"), "{}", trouble(&at_once));

@@ -3,21 +3,21 @@
 use std::path::Path;
 
 use tidegate_core::StoreError;
-use tidegate_test::servers::Server;
+use tidegate_test::servers::RunningServer;
 use tidegate_test::servers::tls::{Certificates, Shown};
 
 use super::super::Servers;
 use super::{PATIENT, count, servers, trouble};
 use crate::redis::url::{Target, TargetError};
 
-fn url(host: &str, server: &Server, ca: &Path) -> String {
+fn url(host: &str, server: &RunningServer, ca: &Path) -> String {
     format!("rediss://{host}:{}?ca={}", server.port(), ca.display())
 }
 
 #[tokio::test]
 async fn the_right_authority_is_believed() {
     let made = Certificates::make();
-    let server = Server::builder().tls(&made, Shown::Good).start().await;
+    let server = RunningServer::builder().tls(&made, Shown::Good).start().await;
     for (host, expected) in [("127.0.0.1", 1), ("localhost", 2)] {
         let servers = servers(&url(host, &server, &made.ca()), PATIENT);
         assert_eq!(servers.check().await, Ok(()));
@@ -33,7 +33,7 @@ async fn whoever_cannot_prove_its_name_is_refused() {
         (Shown::Expired, made.ca(), "expired"),
         (Shown::OtherHost, made.ca(), "not valid for"),
     ] {
-        let server = Server::builder().tls(&made, shown).start().await;
+        let server = RunningServer::builder().tls(&made, shown).start().await;
         let servers = servers(&url("127.0.0.1", &server, &ca), PATIENT);
         assert_eq!(count(&servers, "k").await, Err(StoreError::Refused), "{words}");
         let trouble = servers.check().await.unwrap_err();
@@ -46,7 +46,7 @@ async fn whoever_cannot_prove_its_name_is_refused() {
 #[tokio::test]
 async fn the_systems_authorities_do_not_know_ours() {
     let made = Certificates::make();
-    let server = Server::builder().tls(&made, Shown::Good).start().await;
+    let server = RunningServer::builder().tls(&made, Shown::Good).start().await;
     // Without any authority on this machine, it is refused before connecting.
     let target = Target::parse(&format!("rediss://{}", server.addr())).unwrap();
     match Servers::new(target.with_timeout(PATIENT)) {
@@ -58,13 +58,13 @@ async fn the_systems_authorities_do_not_know_ours() {
 #[tokio::test]
 async fn neither_side_falls_back_to_plain_text() {
     let made = Certificates::make();
-    let plain = Server::start().await;
+    let plain = RunningServer::start().await;
     let wanted = servers(&url("127.0.0.1", &plain, &made.ca()), PATIENT / 10);
     let error = count(&wanted, "k").await.unwrap_err();
     assert!(matches!(error, StoreError::Unavailable | StoreError::Refused), "{error:?}");
     assert_eq!(plain.command(&["EXISTS", "k"]).await, redis::Value::Int(0));
 
-    let secret = Server::builder().tls(&made, Shown::Good).start().await;
+    let secret = RunningServer::builder().tls(&made, Shown::Good).start().await;
     let unaware = servers(&format!("redis://127.0.0.1:{}", secret.port()), PATIENT / 10);
     assert_eq!(count(&unaware, "k").await, Err(StoreError::Unavailable));
 }
@@ -72,7 +72,8 @@ async fn neither_side_falls_back_to_plain_text() {
 #[tokio::test]
 async fn a_server_may_want_to_know_who_we_are() {
     let made = Certificates::make();
-    let builder = Server::builder().tls(&made, Shown::Good).args(["--tls-auth-clients", "yes"]);
+    let builder =
+        RunningServer::builder().tls(&made, Shown::Good).args(["--tls-auth-clients", "yes"]);
     let server = builder.start().await;
     let nobody = servers(&url("127.0.0.1", &server, &made.ca()), PATIENT);
     let refused = count(&nobody, "k").await;

@@ -3,11 +3,11 @@
 use super::*;
 use crate::sim::checks::Law;
 
-const WHO: Who = Who { account: Some(1), prefix: Some(1), agent: None };
+const WHO: SimClient = SimClient { account: Some(1), prefix: Some(1), agent: None };
 
 #[test]
 fn p66_one_attempt_too_many_in_an_hour_is_noticed() {
-    let mut caps = Caps::new(Kind::Login);
+    let mut caps = Caps::new(FallbackKind::Login);
     let minutes = |count: u64| count * 60 * SECOND;
     for attempt in 0..21 {
         caps.p66_harvest_is_bounded(minutes(attempt), &WHO).unwrap();
@@ -20,8 +20,8 @@ fn p66_one_attempt_too_many_in_an_hour_is_noticed() {
 
 #[test]
 fn p31_one_node_that_admits_what_two_may_is_noticed() {
-    let law = Law { name: "login", kind: Kind::Login, deadline: 250_000 };
-    let mut nodes = vec![vec![Lane::new(law, 0)], vec![Lane::new(law, 0)]];
+    let law = Law { name: "login", kind: FallbackKind::Login, deadline: 250_000 };
+    let mut nodes = vec![vec![PolicyLane::new(law, 0)], vec![PolicyLane::new(law, 0)]];
     for admitted in 1..=7 {
         let caps = &mut nodes[0][0].caps;
         let keys = caps.keys(&WHO);

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use proptest::prelude::*;
 
-use crate::report::metrics::busiest::{Busiest, Place};
+use crate::report::metrics::busiest::{Busiest, OrgPlace};
 
 fn places(count: usize) -> Busiest {
     Busiest::new(NonZeroUsize::new(count).unwrap())
@@ -13,13 +13,13 @@ fn places(count: usize) -> Busiest {
 #[test]
 fn a_place_is_taken_once_and_kept() {
     let mut orgs = places(2);
-    assert_eq!(orgs.place("a"), Place::Taken(0));
-    assert_eq!(orgs.place("b"), Place::Taken(1));
-    assert_eq!(orgs.place("a"), Place::Kept(0));
-    assert_eq!(orgs.place("c"), Place::Other, "nobody gives way at once");
-    assert_eq!(orgs.place("c"), Place::Taken(1), "but whoever asks less does");
+    assert_eq!(orgs.place("a"), OrgPlace::Taken(0));
+    assert_eq!(orgs.place("b"), OrgPlace::Taken(1));
+    assert_eq!(orgs.place("a"), OrgPlace::Kept(0));
+    assert_eq!(orgs.place("c"), OrgPlace::Other, "nobody gives way at once");
+    assert_eq!(orgs.place("c"), OrgPlace::Taken(1), "but whoever asks less does");
     assert_eq!((orgs.id(0), orgs.id(1)), (Some("a"), Some("c")));
-    assert_eq!(orgs.place("b"), Place::Other);
+    assert_eq!(orgs.place("b"), OrgPlace::Other);
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn those_who_come_once_push_nobody_out() {
     for round in 0..100_000 {
         for busy in ["a", "b", "c"] {
             let place = orgs.place(busy);
-            assert!(round == 0 || matches!(place, Place::Kept(_)), "{busy} in round {round}");
+            assert!(round == 0 || matches!(place, OrgPlace::Kept(_)), "{busy} in round {round}");
         }
         orgs.place(&format!("once-{round}"));
     }
@@ -40,7 +40,7 @@ fn who_was_busy_long_ago_gives_way() {
     for _ in 0..3 << 20 {
         orgs.place("old");
     }
-    let waited = (0..3_u64 << 20).take_while(|_| orgs.place("new") == Place::Other).count();
+    let waited = (0..3_u64 << 20).take_while(|_| orgs.place("new") == OrgPlace::Other).count();
     assert!(waited <= 2 << 20, "{waited}");
 }
 
@@ -48,7 +48,7 @@ fn who_was_busy_long_ago_gives_way() {
 fn what_could_look_like_another_has_no_place() {
     let mut orgs = places(10);
     for id in ["", "other", "a\n", "\u{202e}a", &"a".repeat(129)] {
-        assert_eq!(orgs.place(id), Place::Other);
+        assert_eq!(orgs.place(id), OrgPlace::Other);
     }
 }
 
