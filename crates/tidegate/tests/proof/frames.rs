@@ -5,6 +5,8 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use socket2::{Domain, Socket, Type};
+
 /// The connection preface of HTTP/2, with settings.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -14,14 +16,24 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
+/// A connection from one of many addresses of this machine, none of which others use: an address has a share
+/// of the places, and attackers must not use up that of the clients who are measured.
+pub(crate) fn connect_from(number: u8, server: SocketAddr) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 1, number], 0)).into()).unwrap();
+    socket.connect(&server.into()).unwrap();
+    socket.into()
+}
+
 /// A connection of HTTP/2 whose client never opens a window, and reads nothing.
 pub(crate) fn shut(server: SocketAddr) -> TcpStream {
-    let mut stream = TcpStream::connect(server).unwrap();
+    let mut stream = connect_from(0, server);
     stream.set_nodelay(true).unwrap();
     stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
     // SETTINGS_INITIAL_WINDOW_SIZE is 4.
     let settings = frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]);
-    stream.write_all(&[PREFACE, &settings].concat()).unwrap();
+    // A server that has no place for it closes.
+    let _ = stream.write_all(&[PREFACE, &settings].concat());
     stream
 }
 

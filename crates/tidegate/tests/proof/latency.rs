@@ -62,7 +62,9 @@ pub(crate) fn decide(body: &str) -> String {
 }
 
 /// Asserts that the 99th percentile of a server under an attack is within twice that of a calm one: the
-/// medians of rounds in turns, so that what else happens on the machine happens to both.
+/// medians of rounds in turns, so that what else happens on the machine happens to both. What happens to one
+/// of them alone, such as a neighbour that wakes up, does not happen in three sets of rounds; an attack that
+/// slows others down does.
 ///
 /// Several clients ask at once. A single one would measure the scheduler: on an idle machine an answer takes
 /// 30 µs if client and server happen to share a core and 80 µs if they do not, for as long as they live.
@@ -72,15 +74,26 @@ pub(crate) fn assert_within_twice(
     attacked: SocketAddr,
     request: &str,
 ) {
+    const SETS: usize = 3;
+    let within_twice = |_| {
+        let (without, with) = medians(calm, attacked, request);
+        println!("{attack}: p99 without {without:?}, with {with:?}");
+        with <= 2 * without
+    };
+    assert!(
+        (0..SETS).any(within_twice),
+        "{attack}: p99 is more than twice that without, {SETS} times"
+    );
+}
+
+/// The medians of the 99th percentiles of both servers, asked in turns.
+fn medians(calm: SocketAddr, attacked: SocketAddr, request: &str) -> (Duration, Duration) {
     const ROUNDS: usize = 11;
     let rounds = (0..ROUNDS).map(|_| (p99(calm, request), p99(attacked, request)));
-    let (without, with): (Vec<_>, Vec<_>) = rounds.unzip();
-    let [without, with] = [without, with].map(|mut figures| {
-        figures.sort_unstable();
-        figures[ROUNDS / 2]
-    });
-    println!("{attack}: p99 without {without:?}, with {with:?}");
-    assert!(with <= 2 * without, "{attack}: p99 {with:?} instead of {without:?}");
+    let (mut without, mut with): (Vec<_>, Vec<_>) = rounds.unzip();
+    without.sort_unstable();
+    with.sort_unstable();
+    (without[ROUNDS / 2], with[ROUNDS / 2])
 }
 
 /// The 99th percentile of what some clients see who ask at once.

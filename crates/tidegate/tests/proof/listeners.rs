@@ -6,11 +6,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use socket2::{Domain, Socket, Type};
 use tempfile::TempDir;
 
 use crate::example;
-use crate::frames::{GET, drain, frame, head, literal, many_fields, shut};
+use crate::frames::{GET, connect_from, drain, frame, head, literal, many_fields, shut};
 use crate::latency::{assert_within_twice, decide};
 use crate::process::{Server, address_in};
 
@@ -101,14 +100,6 @@ fn org_api_as_a_process() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let production = Some("production".to_owned());
     runtime.block_on(example::run(&policies, production, None, "127.0.0.1:0")).unwrap();
-}
-
-/// A connection from one of many addresses of this machine, none of which others use.
-fn connect_from(number: u8, server: SocketAddr) -> TcpStream {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    socket.bind(&SocketAddr::from(([127, 0, 1, number], 0)).into()).unwrap();
-    socket.connect(&server.into()).unwrap();
-    socket.into()
 }
 
 impl Site {
