@@ -38,6 +38,8 @@ pub(crate) enum BenchRequest {
     Attempts(Rounds),
     /// Measure what gets done under more requests than a Redis it starts can answer.
     Overload(Rounds),
+    /// Measure limits that are rows: decisions while rows change, and a million of them.
+    Rows(Rounds),
     /// Show what peers get wrong, by asking them.
     Defects,
     /// Let Tidegate alone make this many decisions: for perf, or valgrind --tool=callgrind.

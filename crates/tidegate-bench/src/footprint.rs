@@ -86,7 +86,7 @@ fn growth(contender: &mut dyn Contender, keys: u32, before: u64) -> Fallible<u64
 
 /// The resident memory of this process in bytes. Read from `smaps_rollup`, which counts pages;
 /// `statm` adds up counters that may lag behind.
-fn resident() -> Fallible<u64> {
+pub(crate) fn resident() -> Fallible<u64> {
     let path = "/proc/self/smaps_rollup";
     let text = fs::read_to_string(path)?;
     let kilobytes = text

@@ -24,6 +24,7 @@ mod middleware;
 mod policy;
 mod redis;
 mod report;
+mod rows;
 mod scenarios;
 mod server;
 mod workload;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         BenchRequest::Overload(options) => redis::overload(options),
         BenchRequest::RedisProfile { workload, decisions } => redis::profile(workload, decisions),
         BenchRequest::Hello { listen } => server::hello(&listen),
+        BenchRequest::Rows(options) => rows::run(options),
         BenchRequest::Defects => defects::show(),
         BenchRequest::Profile { scenario, decisions } => scenario.profile(decisions),
         BenchRequest::Footprint { who, keys } => footprint::child(&who, keys),

@@ -4,6 +4,7 @@
 //! wherever it likes. Nothing is allocated, and nothing large is handed around by value: that alone
 //! costs more than the arithmetic.
 
+use crate::bundle::Bundle;
 use crate::charge::{Batch, Charge, Readings};
 use crate::cost::Cost;
 use crate::decision::{Decision, Verdict};
@@ -46,6 +47,7 @@ use crate::time::Span;
 #[derive(Clone, Debug)]
 pub struct Case<'a> {
     policy: &'a Policy,
+    bundle: &'a Bundle,
     weight: Cost,
     batch: Batch<'a>,
     readings: Readings,
@@ -68,8 +70,17 @@ impl<'a> Case<'a> {
     #[must_use]
     #[inline]
     pub fn new(policy: &'a Policy, subject: &'a Subject<'a>) -> Self {
+        Self::over(policy, policy.bundle(), subject)
+    }
+
+    /// A request of this subject that is charged to the rows of a bundle, in place of the limits of the
+    /// policy; the policy says what happens if the store fails.
+    #[must_use]
+    #[inline]
+    pub fn over(policy: &'a Policy, bundle: &'a Bundle, subject: &'a Subject<'a>) -> Self {
         Self {
             policy,
+            bundle,
             weight: Cost::ONE,
             batch: Batch::new(subject, policy.class_fact(), policy.deadline()),
             readings: Readings::new(),
@@ -101,11 +112,18 @@ impl<'a> Case<'a> {
         self
     }
 
-    /// The policy whose limits decide.
+    /// The policy under which the request is decided.
     #[must_use]
     #[inline]
     pub const fn policy(&self) -> &'a Policy {
         self.policy
+    }
+
+    /// The limits that decide: those of the policy, or rows.
+    #[must_use]
+    #[inline]
+    pub const fn bundle(&self) -> &'a Bundle {
+        self.bundle
     }
 
     /// What the request weighs; each limit derives its own cost from it.
@@ -130,7 +148,7 @@ impl<'a> Case<'a> {
     }
 
     /// Sets the number of the request's [ticket](crate::Ticket), which no other ticket may have. An
-    /// engine does this for admitted requests under a policy that [settles](Policy::settles), so that
+    /// engine does this for requests that pass and whose limits [settle](Bundle::settles), so that
     /// asking for the ticket again gives the same one.
     pub const fn number(&mut self, number: u64) {
         self.number = Some(number);
@@ -170,7 +188,7 @@ impl<'a> Case<'a> {
     #[inline(always)]
     pub fn resolve(&mut self, digests: &Digests) {
         let facts = self.batch.facts_under(self.policy.class_fact());
-        let (weight, limits) = (self.weight, self.policy.limits());
+        let (weight, limits) = (self.weight, self.bundle.limits());
         self.batch.charges.clear();
         self.batch.deadline = self.policy.deadline();
         self.readings.clear();

@@ -62,10 +62,10 @@ pub struct WritePlan {
 /// Decides a batch from what each of its charges met. Every store follows this rule, in this form or
 /// translated; an example is in [chapter 5](crate::book::ch5_several_limits).
 ///
-/// * The batch is admitted if every limit that is not a shadow has room. Then all of those are
-///   written, and shadows that have room.
-/// * Otherwise it is refused. Then only limits that count attempts are written, without shadows, and
-///   without those of the action if a global limit refused. A cost that never fits is never counted.
+/// * The batch passes if every [firm](Limit::is_firm) limit has room. Then all of those are written, and
+///   of shadows and soft limits those that have room.
+/// * Otherwise it is refused. Then only firm limits that count attempts are written, and of these none of
+///   the action if a global limit refused. A cost that never fits is never counted.
 ///   An abuse log on a ladder is written if it refuses itself: that begins the block.
 #[must_use]
 #[inline]
@@ -75,7 +75,7 @@ pub fn plan<'c, 'a: 'c>(met: impl Iterator<Item = (&'c Charge<'a>, Room)> + Clon
         asked = true;
         if room.is_now() {
             fits |= 1_u16.wrapping_shl(index);
-        } else if !charge.limit.is_shadow() {
+        } else if charge.limit.is_firm() {
             refused = true;
             global_refused |= charge.limit.stage() == Stage::Global;
         }
@@ -96,7 +96,7 @@ pub fn plan_after<'c, 'a: 'c>(
 ) -> WritePlan {
     let refuses = |(charge, room): (&Charge<'_>, Room)| {
         let limit = charge.limit;
-        !room.is_now() && !limit.is_shadow() && limit.stage() == Stage::Global
+        !room.is_now() && limit.is_firm() && limit.stage() == Stage::Global
     };
     let global_refused = globally || met.clone().any(refuses);
     WritePlan { admitted: false, writes: attempts(met, global_refused) }
@@ -110,7 +110,7 @@ fn attempts<'c, 'a: 'c>(
     let written = |charge: &Charge<'_>, room: Room| {
         let shape = charge.shape();
         (shape.counts_attempts() || shape.counts_own_refusals() && !room.is_now())
-            && !charge.limit.is_shadow()
+            && charge.limit.is_firm()
             && room != Room::Never
             && (charge.limit.stage() == Stage::Global || !global_refused)
     };
@@ -214,7 +214,14 @@ impl<'a> Charge<'a> {
     /// [chapter 8](crate::book::ch8_changing_numbers) says.
     #[must_use]
     pub fn written_under(&self, stamp: u16) -> Option<&'a Shape> {
-        self.limit.shapes.get(usize::from(stamp))
+        self.limit.known_shape(stamp)
+    }
+
+    /// The numbers under which stored state is to be read that was written under unknown ones: those of a
+    /// row which has forgotten some. `None` for any other limit.
+    #[must_use]
+    pub fn strictest(&self) -> Option<&'a Shape> {
+        self.limit.strictest()
     }
 
     /// Where the periods of a calendar quota lie; `None` for every other shape. Ask once per
@@ -355,7 +362,7 @@ impl WritePlan {
         Self { writes: 0, ..self }
     }
 
-    /// Whether every limit that is not a shadow has room.
+    /// Whether every firm limit has room, so that the request passes.
     #[must_use]
     pub const fn is_admitted(self) -> bool {
         self.admitted

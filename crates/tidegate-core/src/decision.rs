@@ -4,6 +4,8 @@
 //! of all, so that one retry is enough, and every limit's reading comes along, so that nobody has
 //! to guess which one it was.
 
+use core::cmp::Reverse;
+
 use crate::block::Block;
 use crate::case::Case;
 use crate::failover::{Alarm, Failsafe, Guarded};
@@ -20,15 +22,16 @@ use crate::time::{Span, Timestamp};
 #[derive(Clone, Copy, Debug)]
 pub struct Decision<'d>(pub(crate) &'d Case<'d>);
 
-/// What to do with the request. If it exceeds a limit, the policy's [`Overflow`] chooses one of the
-/// last three.
+/// What to do with the request. If it exceeds a limit, the [`Overflow`] of that limit chooses one of the
+/// last three; if it exceeds several, the strictest: deny over queue over degrade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Let the request pass; it has been counted.
     Admit,
     /// Let the request wait: after this long there is room for it, if nobody else takes it.
     Queue(Span),
-    /// Let the request pass with a lower quality of service; it has not been counted.
+    /// Let the request pass with a lower quality of service: only soft limits have no room for it. All
+    /// other limits have counted it.
     Degrade,
     /// Refuse the request, and say when to come back.
     Deny(Denial),
@@ -94,7 +97,7 @@ pub struct Explanation<'d> {
 
 /// Folds the readings of a case into the answer. A case without a reading for each charge is denied.
 ///
-/// A request is admitted if every limit except shadows has room for it. An example in which two
+/// A request passes if every [firm](Limit::is_firm) limit has room for it. An example in which two
 /// limits refuse is in [chapter 5](crate::book::ch5_several_limits).
 #[inline(always)]
 pub fn fold<'d>(case: &'d mut Case<'_>) -> Decision<'d> {
@@ -125,25 +128,36 @@ fn fold_all(case: &Case<'_>) -> (Verdict, u8) {
     for (index, (charge, reading)) in (0..).zip(charges.iter().zip(readings)) {
         if !charge.limit().is_shadow() {
             if refused {
-                refusal.consider(index, charge.limit().stage(), reading);
+                refusal.consider(index, charge.limit(), reading);
             }
             scarcest.consider(index, charge.shape().capacity(), reading);
         }
     }
     match refusal.by {
         None => (Verdict::Admit, scarcest.index),
-        Some((source, binding, _)) => (refusal.verdict(case.policy().overflow(), source), binding),
+        Some(by) => (refusal.verdict(by), by.index),
     }
 }
 
-/// The refusals among the readings: which limit binds, and the longest wait.
+/// The limits without room among the readings: which one binds, and the longest wait.
 #[derive(Default)]
 struct Refusal {
-    /// The first stage that refused, the index of its limit with the longest wait, and that wait.
-    by: Option<(Stage, u8, Room)>,
-    /// The longest wait of all limits, including those that had room: a refused attempt may have
+    by: Option<RefusedLimit>,
+    /// The first stage in which a limit had no room.
+    source: Option<Stage>,
+    /// The longest wait of all firm limits, including those that had room: a refused attempt may have
     /// taken that room.
     longest: Option<Room>,
+}
+
+/// A limit without room. Of several, the one that sorts first binds: the strictest overflow, then the
+/// first stage, then the longest wait.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct RefusedLimit {
+    overflow: Overflow,
+    stage: Stage,
+    wait: Reverse<Room>,
+    index: u8,
 }
 
 /// The limit with the smallest share of its capacity left.
@@ -163,6 +177,13 @@ impl Verdict {
 
     /// The names of all verdicts.
     pub const NAMES: [&'static str; 4] = ["admit", "queue", "degrade", "deny"];
+
+    /// Whether the request may pass, perhaps with a lower quality of service.
+    #[must_use]
+    #[inline]
+    pub const fn passes(self) -> bool {
+        matches!(self, Self::Admit | Self::Degrade)
+    }
 
     /// The name used in answers and metrics.
     #[must_use]
@@ -200,27 +221,30 @@ impl TooManyRequests {
 
 impl Refusal {
     #[inline]
-    fn consider(&mut self, index: u8, stage: Stage, reading: &Reading) {
-        let wait = left_with(reading);
-        self.longest = self.longest.max(Some(wait));
+    fn consider(&mut self, index: u8, limit: &Limit, reading: &Reading) {
+        let (wait, overflow, stage) = (left_with(reading), limit.overflow(), limit.stage());
+        let is_firm = overflow != Overflow::Degrade;
+        if is_firm {
+            self.longest = self.longest.max(Some(wait));
+        }
         if reading.room.is_now() {
             return;
         }
-        let binds = self.by.is_none_or(|(source, _, longest)| {
-            stage < source || (stage == source && wait > longest)
-        });
-        if binds {
-            self.by = Some((stage, index, wait));
+        if is_firm {
+            self.source = Some(self.source.map_or(stage, |source| source.min(stage)));
         }
+        let refused = RefusedLimit { overflow, stage, wait: Reverse(wait), index };
+        self.by = Some(self.by.map_or(refused, |by| by.min(refused)));
     }
 
-    fn verdict(&self, overflow: Overflow, source: Stage) -> Verdict {
+    fn verdict(&self, by: RefusedLimit) -> Verdict {
         let retry = match self.longest {
             Some(Room::After(wait)) => Retry::After(wait),
             // A limit refused, so this is not `Now`; if it were, `Never` would still admit nothing.
             Some(Room::Never | Room::Now) | None => Retry::Never,
         };
-        match (overflow, retry) {
+        let source = self.source.unwrap_or(by.stage);
+        match (by.overflow, retry) {
             (Overflow::Queue, Retry::After(wait)) => Verdict::Queue(wait),
             (Overflow::Degrade, _) => Verdict::Degrade,
             (Overflow::Queue | Overflow::Reject, _) => Verdict::Deny(Denial { retry, source }),
@@ -264,7 +288,7 @@ impl<'d> Decision<'d> {
         self.0.verdict
     }
 
-    /// Whether the request may pass and has been counted.
+    /// Whether the request may pass and every limit has counted it.
     #[must_use]
     #[inline]
     pub const fn is_admitted(&self) -> bool {
@@ -277,9 +301,9 @@ impl<'d> Decision<'d> {
         self.0.policy()
     }
 
-    /// The limit that decided. On refusal, that is the limit with the longest wait in the first stage
-    /// that refused; otherwise the one with the smallest share left. It is a shadow only if all limits
-    /// are.
+    /// The limit that decided. If limits have no room, that is the one with the strictest
+    /// [`Overflow`], and of several the one with the longest wait in the first stage; otherwise the one
+    /// with the smallest share left. It is a shadow only if all limits are.
     ///
     /// The wait of a [`Denial`] may be longer than that of this limit: it is the longest of all.
     ///

@@ -96,13 +96,14 @@ impl KeyNames {
     ) -> fmt::Result {
         let mut dimensions = limit.scope().dimensions();
         write!(out, "{}:{{", limit.family())?;
-        match dimensions.next() {
+        let first = if limit.row.is_some() { None } else { dimensions.next() };
+        match first {
             Some(Dimension::Org) => self.part(Dimension::Org, fact(Dimension::Org), out)?,
             Some(first) => {
                 write!(out, "{}:", first.name())?;
                 self.part(first, fact(first), out)?;
             }
-            None => out.write_char('*')?,
+            None => out.write_str(limit.row.as_ref().map_or("*", |row| row.tag()))?,
         }
         out.write_char('}')?;
         for dimension in dimensions {
@@ -153,7 +154,11 @@ impl KeyNames {
         const SHOWN: [Dimension; 2] = [Dimension::Device, Dimension::Agent];
         let Key { limit, facts } = key;
         let later = limit.dimensions.get(1..)?;
-        if limit.trial.is_some() || !later.iter().any(|by| SHOWN.contains(by)) {
+        // Rows are younger than the change.
+        if limit.trial.is_some()
+            || limit.row.is_some()
+            || !later.iter().any(|by| SHOWN.contains(by))
+        {
             return None;
         }
         let fact = |by: Dimension| match facts.get(by)? {

@@ -84,6 +84,7 @@ mod amendment;
 mod block;
 pub mod book;
 mod breaker;
+mod bundle;
 mod case;
 mod charge;
 mod cost;
@@ -102,6 +103,7 @@ mod preset;
 mod queue;
 mod record;
 mod rfc3339;
+mod row;
 mod secret;
 mod settlement;
 mod shape;
@@ -123,6 +125,7 @@ pub use breaker::{
     BreakerSettingsError, BreakerSignal, BreakerState, CallOutcome, Clearance, FleetCall,
     LEASE_SLACK, Pass, ProbePass,
 };
+pub use bundle::{Bundle, BundleError};
 pub use case::Case;
 pub use charge::{Batch, Charge, MAX_LIMITS, Readings, WritePlan, plan, plan_after};
 pub use cost::{Cost, CostError, CostRule};
@@ -138,13 +141,13 @@ pub use fleet::{
 };
 pub use kept::{AttemptsHead, Kept};
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
-pub use limit::{Limit, LimitError, MAX_FORMER, Names, Stage, Stamp};
+pub use limit::{Limit, LimitError, MAX_FORMER, MAX_ROW_NUMBERS, Names, Stage, Stamp};
 pub use name::{Name, NameError};
 pub use outcome::{Outcomes, OutcomesError};
 pub use overrides::{Override, OverrideError};
 pub use policy::{
-    FailureMode, Fallback, Mode, Overflow, Policy, PolicyError, PolicySet, PolicySetBuilder,
-    PolicySpec, Protects,
+    FailureMode, Fallback, FleetSize, Mode, Overflow, Policy, PolicyError, PolicySet,
+    PolicySetBuilder, PolicySpec, Protects,
 };
 pub use preset::Preset;
 pub use queue::{
@@ -153,6 +156,7 @@ pub use queue::{
 };
 pub use record::{Flaw, Record};
 pub use rfc3339::Rfc3339;
+pub use row::{RowId, RowIdError};
 pub use secret::{Secret, SecretError};
 pub use settlement::{Move, MoveDirection, Receipt, Settled, Settlement};
 pub use shape::*;

@@ -2,11 +2,13 @@
 
 mod error;
 mod former;
+mod row;
 mod special;
 mod trial;
 
 pub use error::LimitError;
 pub use former::{MAX_FORMER, Names};
+pub use row::MAX_ROW_NUMBERS;
 
 use core::fmt;
 
@@ -17,10 +19,12 @@ use crate::name::Name;
 use crate::named::names;
 use crate::outcome::Outcomes;
 use crate::overrides::{Applies, Override, Overrides};
+use crate::policy::Overflow;
 use crate::shape::Shape;
 use crate::subject::{Dimension, Facts, Scope};
 use crate::time::Timestamp;
 use former::Former;
+use row::Row;
 use special::Special;
 
 /// One rule of a policy: who is counted ([`Scope`]), how much and how fast ([`Shape`]).
@@ -43,20 +47,26 @@ pub struct Limit {
     pub(crate) dimensions: Box<[Dimension]>,
     stage: Stage,
     shadow: bool,
+    /// What happens past the limit; `None` until the limit or its policy says so.
+    overflow: Option<Overflow>,
     cost: CostRule,
     settles: bool,
     named_key: bool,
     forgives: bool,
     outcomes: Option<Outcomes>,
     pub(crate) special: Option<Special>,
-    /// Every shape this limit has had, so that state written under an earlier one can be read.
-    /// Stored state names its shape by its place here; the places never change.
+    /// Every shape this limit has had, so that state written under an earlier one can be read; of a row
+    /// the later ones. Stored state names its shape by a stamp, and the stamp of a shape never changes.
     pub(crate) shapes: Vec<Shape>,
+    /// The stamp of the first shape: above zero only for a row that has forgotten some.
+    base: Stamp,
     current: Stamp,
     overrides: Overrides,
     /// How the names of the limit's counters ended before reloads.
     former: Former,
     id: u64,
+    /// What makes the limit a row; `None` for a limit of a policy.
+    pub(crate) row: Option<Box<Row>>,
     /// The node whose probes this limit is for; `None` for every limit of a policy.
     pub(crate) trial: Option<u64>,
 }
@@ -92,6 +102,7 @@ impl Limit {
             dimensions: scope.dimensions().collect(),
             stage: Stage::default(),
             shadow: false,
+            overflow: None,
             cost: CostRule::default(),
             settles: false,
             named_key: false,
@@ -99,10 +110,12 @@ impl Limit {
             outcomes: None,
             special: None,
             shapes: vec![shape],
+            base: Stamp(0),
             current: Stamp(0),
             overrides: Overrides::default(),
             former: Former::default(),
             id: 0,
+            row: None,
             trial: None,
         }
     }
@@ -119,6 +132,17 @@ impl Limit {
     #[must_use]
     pub const fn in_shadow(mut self) -> Self {
         self.shadow = true;
+        self
+    }
+
+    /// Sets what happens to a request that exceeds this limit; unless this is called, what its policy says.
+    ///
+    /// A limit that degrades is *soft*: it never refuses. It is charged for requests that pass and that it
+    /// has room for; one that it has no room for passes with a lower quality of service, and is charged to
+    /// all other limits.
+    #[must_use]
+    pub const fn on_overflow(mut self, overflow: Overflow) -> Self {
+        self.overflow = Some(overflow);
         self
     }
 
@@ -235,6 +259,32 @@ impl Limit {
         self.shadow
     }
 
+    /// What happens to a request that exceeds this limit: what the limit says, or else its policy.
+    #[must_use]
+    #[inline]
+    pub fn overflow(&self) -> Overflow {
+        self.overflow.unwrap_or_default()
+    }
+
+    /// Whether the limit can refuse a request: it is neither a shadow nor soft.
+    #[must_use]
+    #[inline]
+    pub fn is_firm(&self) -> bool {
+        !self.shadow && self.overflow != Some(Overflow::Degrade)
+    }
+
+    /// The limit as a policy with this overflow uses it.
+    pub(crate) fn under_overflow(mut self, policy: Overflow) -> Self {
+        self.overflow.get_or_insert(policy);
+        self
+    }
+
+    /// What the limit itself says about requests that exceed it; `None` if it leaves that to its policy.
+    #[must_use]
+    pub const fn own_overflow(&self) -> Option<Overflow> {
+        self.overflow
+    }
+
     /// The rule by which a request takes units, given its weight.
     #[must_use]
     pub const fn cost(&self) -> CostRule {
@@ -295,7 +345,12 @@ impl Limit {
 
     #[inline]
     pub(crate) fn shape_at(&self, stamp: Stamp) -> &Shape {
-        &self.shapes[usize::from(stamp.0)]
+        &self.shapes[usize::from(stamp.since(self.base))]
+    }
+
+    /// The shape with this stamp, if it is known.
+    pub(crate) fn known_shape(&self, stamp: u16) -> Option<&Shape> {
+        self.shapes.get(usize::from(Stamp(stamp).since(self.base)))
     }
 
     /// The numbers that hold for a subject: exact overrides, then patterns, then the usual ones.
@@ -388,16 +443,23 @@ impl Limit {
     /// The form that the limit's keys would have if it counted by `scope` and they ended with `ending`.
     pub(crate) fn key_form_of(&self, scope: Scope, ending: &str) -> String {
         let mut names = scope.dimensions().map(Dimension::name);
-        let mut form = format!("{}:{{{}}}", self.family(), names.next().unwrap_or("*"));
+        let tag = match &self.row {
+            Some(row) => row.tag(),
+            None => names.next().unwrap_or("*"),
+        };
+        let mut form = format!("{}:{{{tag}}}", self.family());
         for name in names {
             form.extend([":", name]);
         }
         form + ending
     }
 
-    /// Writes the part of a key that follows the subject: the limit's name where no length tells it from
-    /// others of its kind, and the length.
+    /// Writes the part of a key that follows the subject: the id of a row; otherwise the limit's name
+    /// where no length tells it from others of its kind, and the length.
     pub(crate) fn write_key_suffix(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        if let Some(row) = &self.row {
+            return row.write_suffix(out);
+        }
         if self.named_key || matches!(self.shape(), Shape::Attempts(_)) {
             write!(out, ":limit:{}", self.name)?;
         }

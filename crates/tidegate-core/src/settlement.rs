@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use crate::address::Prefix;
 use crate::charge::{Charge, MAX_LIMITS};
 use crate::cost::Cost;
-use crate::limit::Names;
+use crate::limit::{Limit, Names};
 use crate::policy::{PolicySet, PolicySpec};
 use crate::ticket::{Claim, Hold, TicketId};
 use crate::time::{Span, Timestamp};
@@ -84,7 +84,18 @@ impl<'a> Settlement<'a> {
     /// was.
     #[must_use]
     pub fn new(claim: &'a Claim, policies: &'a PolicySet, weight: Option<Cost>) -> Self {
-        let of = |hold: &'a Hold| Move::of(hold, policies, weight);
+        Self::of(claim, |hold| policies.limit(hold.limit).map(|limit| &**limit), weight)
+    }
+
+    /// The moves after which the request has cost what it really weighed, where `limit` finds the limit of
+    /// each hold; what it does not find is not moved.
+    #[must_use]
+    pub fn of(
+        claim: &'a Claim,
+        limit: impl Fn(&Hold) -> Option<&'a Limit>,
+        weight: Option<Cost>,
+    ) -> Self {
+        let of = |hold: &'a Hold| Move::of(hold, limit(hold)?, weight);
         Self {
             id: claim.id,
             decided_at: claim.decided_at,
@@ -164,8 +175,7 @@ impl<'a> Move<'a> {
         }
     }
 
-    fn of(hold: &'a Hold, policies: &'a PolicySet, weight: Option<Cost>) -> Option<Self> {
-        let limit = policies.limit(hold.limit)?;
+    fn of(hold: &'a Hold, limit: &'a Limit, weight: Option<Cost>) -> Option<Self> {
         let cost = weight.map_or(0, |weight| limit.units(weight).get());
         let (units, way) = match cost.checked_sub(hold.taken.get()) {
             Some(more) => (more, MoveDirection::There),

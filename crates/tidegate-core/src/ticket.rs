@@ -148,7 +148,7 @@ debug_as!(Ticket, "Ticket(sealed)");
 // === impl Claim ===
 
 impl Claim {
-    /// What was taken for a request; `None` unless the request was admitted, was charged to a limit that
+    /// What was taken for a request; `None` unless the request may pass, was charged to a limit that
     /// settles, and has been given a [number](crate::Case::number).
     #[must_use]
     pub fn of(decision: &Decision<'_>, maker: u64, names: Option<&KeyNames>) -> Option<Self> {
@@ -156,7 +156,7 @@ impl Claim {
         let mut holds = ArrayVec::new();
         let batch = decision.case().batch();
         let settling = |(_, said): &(_, crate::Explanation<'_>)| {
-            // A shadow is charged only if it has room.
+            // A shadow or a soft limit is charged only if it has room.
             said.limit.settles() && said.reading.room.is_now()
         };
         for (charge, _) in batch.charges().iter().zip(decision.explain()).filter(settling) {
@@ -171,7 +171,7 @@ impl Claim {
         }
         let (decided_at, mode) = (decision.decided_at(), decision.mode());
         let network = if names.is_none() { batch.network() } else { None };
-        let taken = decision.is_admitted() && !holds.is_empty();
+        let taken = decision.verdict().passes() && !holds.is_empty();
         taken.then_some(Self { id, decided_at, mode, network, holds })
     }
 

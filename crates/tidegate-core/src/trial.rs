@@ -12,8 +12,10 @@
 
 use crate::charge::{Batch, Charge};
 use crate::limit::Limit;
+use crate::name::Name;
 use crate::policy::Policy;
-use crate::subject::Subject;
+use crate::shape::{Bucket, Counts, Period, Quota, Rate, Shape, Window};
+use crate::subject::{Scope, Subject};
 use crate::time::{Span, Timestamp};
 
 /// A probe: the charges with which one node tests the store of one policy.
@@ -35,13 +37,17 @@ impl Trial {
     #[must_use]
     pub fn new(policy: &Policy, node: u64, now: Timestamp) -> Self {
         Self {
-            limits: policy.limits().iter().map(|limit| limit.on_trial(node, now)).collect(),
+            limits: match policy.is_stance() {
+                true => samples(policy, node, now),
+                false => policy.limits().iter().map(|limit| limit.on_trial(node, now)).collect(),
+            },
             subject: Subject::new(),
             deadline: policy.deadline(),
         }
     }
 
-    /// The batch to send to the store: one charge for each limit of the policy, in its order, within the
+    /// The batch to send to the store: one charge for each limit of the policy, in its order, or of each
+    /// shape of a row if the policy is a [stance](crate::PolicySpec::stance), within the
     /// deadline of the policy. Limits that exempt some subjects or need optional facts are included.
     #[must_use]
     pub fn batch(&self) -> Batch<'_> {
@@ -49,6 +55,21 @@ impl Trial {
         self.limits.iter().for_each(|limit| batch.push(Charge::of_trial(limit)));
         batch
     }
+}
+
+/// A limit of each shape that a row can have, in place of the limits of a policy without any.
+fn samples(policy: &Policy, node: u64, now: Timestamp) -> Vec<Limit> {
+    let bucket = Rate::per_second(1).and_then(|rate| Bucket::try_new(rate, 1)).map(Shape::Bucket);
+    let exact = Window::try_new(1, Span::SECOND, Counts::Admitted).map(Shape::Window);
+    let counted = Window::try_new(1_000, Span::SECOND, Counts::Admitted).map(Shape::Window);
+    let quota = Quota::try_new(1, Period::Fixed(Span::SECOND), Counts::Admitted).map(Shape::Quota);
+    let shapes = [("bucket", bucket), ("exact", exact), ("counted", counted), ("quota", quota)];
+    // All of these are names and shapes; a test checks that.
+    let samples = shapes.into_iter().filter_map(|(name, shape)| {
+        let limit = Limit::new(Name::try_new(name).ok()?, Scope::GLOBAL, shape.ok()?);
+        Some(limit.owned_by(policy.name().as_str()).on_trial(node, now))
+    });
+    samples.collect()
 }
 
 #[cfg(test)]

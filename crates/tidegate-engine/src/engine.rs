@@ -282,7 +282,7 @@ impl<S: Store> Engine<S> {
     #[inline(always)]
     pub(crate) fn decided<'d>(&self, case: &'d mut Case<'_>, post: Option<&Post>) -> Decision<'d> {
         let policy = case.policy();
-        if policy.settles() {
+        if case.bundle().settles() {
             self.number(case);
         }
         if S::SHARED {
@@ -339,11 +339,11 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// Numbers the ticket of a case, if it is admitted. Refused requests would only use up numbers
+    /// Numbers the ticket of a case, if it passes. Refused requests would only use up numbers
     /// that the store has to remember.
     #[cold]
     fn number(&self, case: &mut Case<'_>) {
-        if fold(case).is_admitted() {
+        if fold(case).verdict().passes() {
             case.number(self.tickets.number());
         }
     }

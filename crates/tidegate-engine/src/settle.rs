@@ -1,8 +1,8 @@
 //! Settling: correcting a charge once it is known what the request really weighed.
 
 use tidegate_core::{
-    Claim, Cost, CostError, Limit, Policy, PolicySet, Receipt, Settled, Settlement, Span, Store,
-    StoreError, TicketError, Timestamp,
+    Claim, Cost, CostError, Hold, Limit, Policy, PolicySet, Receipt, Settled, Settlement, Span,
+    Store, StoreError, TicketError, Timestamp,
 };
 
 use crate::engine::Engine;
@@ -38,21 +38,32 @@ impl<S: Store> Engine<S> {
     /// after [`StoreError::Timeout`]. A ticket from before an outage has expired.
     pub async fn settle(&self, ticket: &str, weight: u64) -> Result<Settled, SettleError> {
         let claim = self.tickets.open(ticket)?;
-        let weight = match weight {
-            0 => None,
-            _ => Some(Cost::try_new(weight)?),
-        };
+        let weight = weight_of(weight)?;
         let policies = self.policies.load_full();
-        let mut settlement = Settlement::new(&claim, &policies, weight);
+        let concerned = concerned(&claim, &policies);
+        let limit = |hold: &Hold| policies.limit(hold.limit).map(|limit| &**limit);
+        self.settle_claim(&claim, limit, concerned, weight).await
+    }
+
+    /// Settles a claim that concerns these policies; `limit` finds the limits of its holds.
+    pub(crate) async fn settle_claim<'p>(
+        &self,
+        claim: &'p Claim,
+        limit: impl Fn(&Hold) -> Option<&'p Limit>,
+        concerned: impl IntoIterator<Item = &'p Policy, IntoIter: Clone>,
+        weight: Option<Cost>,
+    ) -> Result<Settled, SettleError> {
+        let concerned = concerned.into_iter();
+        let mut settlement = Settlement::of(claim, limit, weight);
         // Read only where it matters: next to a store that answers at once, reading the clock is slow.
         let began = if S::FALLIBLE || S::WAITS { self.now() } else { Timestamp::ZERO };
         let deadline = match S::FALLIBLE {
-            true => match self.may_settle(&claim, &policies)? {
+            true => match self.may_settle(claim, concerned.clone())? {
                 Some(deadline) => deadline,
                 None => return Ok(Settled::default()),
             },
             false if S::WAITS => {
-                let deadlines = concerned(&claim, &policies).map(Policy::deadline);
+                let deadlines = concerned.clone().map(Policy::deadline);
                 deadlines.min().unwrap_or(settlement.deadline())
             }
             false => settlement.deadline(),
@@ -60,7 +71,7 @@ impl<S: Store> Engine<S> {
         settlement.hurry(deadline);
         let underway = match S::FALLIBLE {
             true => match self.traffic.enter_settling(began) {
-                None => return Err(self.settlement_shed(&claim, &policies)),
+                None => return Err(self.settlement_shed(concerned)),
                 entered => entered,
             },
             false => None,
@@ -85,7 +96,7 @@ impl<S: Store> Engine<S> {
                     }
                 }
                 Err(StoreError::Contended) if S::FALLIBLE => {
-                    return Err(self.settlement_shed(&claim, &policies));
+                    return Err(self.settlement_shed(concerned));
                 }
                 other => break other?,
             }
@@ -103,8 +114,8 @@ impl<S: Store> Engine<S> {
 
     /// Notes that a settlement was shed, for the policies that it concerns.
     #[cold]
-    fn settlement_shed(&self, claim: &Claim, policies: &PolicySet) -> SettleError {
-        for policy in concerned(claim, policies) {
+    fn settlement_shed<'p>(&self, concerned: impl Iterator<Item = &'p Policy>) -> SettleError {
+        for policy in concerned {
             let _ = self.shed(policy, &self.post(policy));
         }
         StoreError::Contended.into()
@@ -114,9 +125,13 @@ impl<S: Store> Engine<S> {
     /// it concerns. `None` if no such policy is in force any more: nothing would be moved, so the
     /// store is not asked. An error if the store is not trusted for one of them, or if the ticket
     /// was made before the last change of its mode.
-    fn may_settle(&self, claim: &Claim, policies: &PolicySet) -> Result<Option<Span>, SettleError> {
+    fn may_settle<'p>(
+        &self,
+        claim: &Claim,
+        concerned: impl Iterator<Item = &'p Policy>,
+    ) -> Result<Option<Span>, SettleError> {
         let mut deadline: Option<Span> = None;
-        for policy in concerned(claim, policies) {
+        for policy in concerned {
             deadline = Some(deadline.map_or(policy.deadline(), |it| it.min(policy.deadline())));
             let post = self.post(policy);
             if post.route() == Decider::Local {
@@ -130,8 +145,19 @@ impl<S: Store> Engine<S> {
     }
 }
 
+/// The weight that a request is settled at; zero is none.
+pub(crate) fn weight_of(weight: u64) -> Result<Option<Cost>, CostError> {
+    match weight {
+        0 => Ok(None),
+        _ => Cost::try_new(weight).map(Some),
+    }
+}
+
 /// The policies that have a limit on the ticket.
-fn concerned<'p>(claim: &'p Claim, policies: &'p PolicySet) -> impl Iterator<Item = &'p Policy> {
+fn concerned<'p>(
+    claim: &'p Claim,
+    policies: &'p PolicySet,
+) -> impl Iterator<Item = &'p Policy> + Clone {
     let is_held = |limit: &Limit| claim.holds.iter().any(|hold| hold.limit == limit.id());
     policies.policies().iter().filter(move |policy| policy.limits().iter().any(|it| is_held(it)))
 }

@@ -64,8 +64,13 @@ impl Tickets {
         claim.id.maker == self.maker
     }
 
+    /// What was taken for a request that may pass, if there is anything to settle.
+    pub(crate) fn claim(&self, decision: &Decision<'_>) -> Option<Claim> {
+        Claim::of(decision, self.maker, self.names.as_ref())
+    }
+
     pub(crate) fn issue(&self, decision: &Decision<'_>) -> Option<Ticket> {
-        Claim::of(decision, self.maker, self.names.as_ref()).map(|claim| self.seal.seal(&claim))
+        self.claim(decision).map(|claim| self.seal.seal(&claim))
     }
 
     pub(crate) fn open(&self, text: &str) -> Result<Claim, TicketError> {

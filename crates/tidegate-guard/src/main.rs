@@ -15,11 +15,13 @@
 use std::error::Error;
 use std::hint::black_box;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tidegate_core::{
-    Bucket, Case, Clock, Counts, Digests, Dimension, FailureMode, Limit, ManualClock, Name, Period,
-    PolicySet, PolicySpec, Quota, Rate, Scope, Shape, Span, Subject, Timestamp, Window,
+    Bucket, Bundle, Case, Clock, Counts, Digests, Dimension, FailureMode, Limit, ManualClock, Name,
+    Period, PolicySet, PolicySpec, Protects, Quota, Rate, RowId, Scope, Shape, Span, Subject,
+    Timestamp, Window,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, SystemClock, ready};
@@ -29,8 +31,9 @@ type Fallible<T> = Result<T, Box<dyn Error>>;
 /// A scenario: its name, its limits, and how far time moves between two decisions.
 type Scenario = (&'static str, fn() -> Fallible<Vec<Limit>>, Span);
 
-/// An engine that counts in memory, and the index of its only policy.
-type Host<C> = (Engine<MemoryStore<C>>, usize);
+/// An engine that counts in memory, the index of its only policy, and the rows that are charged in place
+/// of the limits of that policy, if it has none.
+type Host<C> = (Engine<MemoryStore<C>>, usize, Bundle);
 
 /// How a program asks for a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,13 +52,17 @@ struct Floor {
     clock: SystemClock,
 }
 
-const SCENARIOS: [Scenario; 5] = [
+const SCENARIOS: [Scenario; 6] = [
     ("one_bucket_admitted", one_bucket, Span::SECOND),
     ("one_bucket_denied", one_bucket, Span::ZERO),
     ("five_buckets_admitted", five_buckets, Span::SECOND),
     ("bucket_and_quota_admitted", bucket_and_quota, Span::SECOND),
     ("sliding_window_admitted", sliding_window, Span::SECOND),
+    (ROWS, bucket_and_quota, Span::SECOND),
 ];
+
+/// The scenario whose limits are rows: it is to take what the same limits of a policy take.
+const ROWS: &str = "bucket_and_quota_as_rows_admitted";
 
 /// Decisions in one timed turn: enough for a clock of microseconds, and few enough that most turns
 /// are not interrupted.
@@ -88,14 +95,16 @@ fn main() -> Fallible<()> {
     }
 }
 
-fn count((_, limits, step): &Scenario, way: Way, decisions: u32) -> Fallible<()> {
+fn count((name, limits, step): &Scenario, way: Way, decisions: u32) -> Fallible<()> {
     let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000));
-    let host = host(limits()?, &clock)?;
     let subject = Subject::new().org("acme").user("u7").token("t-123456").class("read");
+    let is_rows = *name == ROWS;
+    let host = if is_rows { host_of_rows(limits()?, &clock)? } else { host(limits()?, &clock)? };
     warm_up(&host, &subject).ok_or("not decided")?;
+    let decide = if is_rows { Way::decide::<_, true> } else { Way::decide::<_, false> };
     for _ in 0..decisions {
         clock.advance(*step);
-        way.decide(&host, black_box(&subject)).ok_or("not decided")?;
+        decide(way, &host, black_box(&subject)).ok_or("not decided")?;
     }
     Ok(())
 }
@@ -123,7 +132,7 @@ fn time(rounds: usize) -> Fallible<()> {
     for _ in 0..rounds {
         times[0].push(turn(FLOOR_TURN, &|| Some(floor.admits(&subject)))?);
         for (way, times) in Way::ALL.into_iter().zip(&mut times[1..]) {
-            times.push(turn(TURN, &|| way.decide(&host, black_box(&subject)))?);
+            times.push(turn(TURN, &|| way.decide::<_, false>(&host, black_box(&subject)))?);
         }
     }
     let names = ["floor"].into_iter().chain(Way::ALL.map(Way::name));
@@ -141,24 +150,56 @@ fn host<C: Clock>(limits: Vec<Limit>, clock: C) -> Fallible<Host<C>> {
     let spec = limits.into_iter().fold(spec, PolicySpec::limit);
     let policies = PolicySet::builder().policy(spec).build(None)?;
     let place = policies.place("guard").ok_or("the policy is there")?;
+    let bundle = policies.policies()[place].bundle().clone();
+    Ok((engine(policies, clock), place, bundle))
+}
+
+/// The host of a policy without limits, and the same limits as rows.
+fn host_of_rows<C: Clock>(limits: Vec<Limit>, clock: C) -> Fallible<Host<C>> {
+    let stance = PolicySpec::stance(Name::try_new("guard")?, FailureMode::Degraded);
+    let stance = stance.protecting(Protects::Outbound);
+    let policies = PolicySet::builder().policy(stance).build(None)?;
+    let place = policies.place("guard").ok_or("the policy is there")?;
+    let rows = limits.into_iter().zip(1..).map(|(limit, id)| {
+        limit.as_row(RowId::from_u128(id), &Arc::from("top")).map(Arc::new)
+    });
+    let bundle = Bundle::try_new(rows.collect::<Result<_, _>>()?)?;
+    Ok((engine(policies, clock), place, bundle))
+}
+
+fn engine<C: Clock>(policies: PolicySet, clock: C) -> Engine<MemoryStore<C>> {
     let budget = Budget { buckets: 1_000, quotas: 1_000, windows: 100, attempts: 16 };
-    let store = MemoryStore::new(budget, clock);
-    Ok((Engine::with_digests(store, policies, Digests::new([1, 2])), place))
+    Engine::with_digests(MemoryStore::new(budget, clock), policies, Digests::new([1, 2]))
+}
+
+/// The case of a request, over the rows of the host or the limits of its policy.
+#[inline(always)]
+fn case<'c, const ROWS: bool>(
+    policies: &'c PolicySet,
+    place: usize,
+    bundle: &'c Bundle,
+    subject: &'c Subject<'c>,
+) -> Case<'c> {
+    let policy = &policies.policies()[place];
+    if ROWS { Case::over(policy, bundle, subject) } else { Case::new(policy, subject) }
 }
 
 /// Decides once in each way. This is the second caller of the engine, which most programs have.
 #[inline(never)]
-fn warm_up<C: Clock>((engine, place): &Host<C>, subject: &Subject<'_>) -> Option<()> {
+fn warm_up<C: Clock>((engine, place, bundle): &Host<C>, subject: &Subject<'_>) -> Option<()> {
     let policies = engine.policies();
-    let mut case = Case::new(&policies.policies()[*place], subject);
+    let mut case = case::<true>(&policies, *place, bundle, subject);
     ready(engine.decide(&mut case))?.ok().map(drop)?;
     engine.decide_now(&mut case).ok().map(drop)
 }
 
 /// A handler of a program that is `async`, which awaits the decision.
-async fn awaited<C: Clock>((engine, place): &Host<C>, subject: &Subject<'_>) -> Option<bool> {
+async fn awaited<C: Clock, const ROWS: bool>(
+    (engine, place, bundle): &Host<C>,
+    subject: &Subject<'_>,
+) -> Option<bool> {
     let policies = engine.policies();
-    let mut case = Case::new(&policies.policies()[*place], subject);
+    let mut case = case::<ROWS>(&policies, *place, bundle, subject);
     let decision = engine.decide(&mut case).await.ok()?;
     black_box(decision.binding().map(|binding| binding.reading.remaining));
     Some(decision.is_admitted())
@@ -172,9 +213,12 @@ fn poll(handler: Pin<&mut dyn Future<Output = Option<bool>>>) -> Option<bool> {
 
 /// A function of a program that is not `async`, which calls for the decision.
 #[inline(never)]
-fn called<C: Clock>((engine, place): &Host<C>, subject: &Subject<'_>) -> Option<bool> {
+fn called<C: Clock, const ROWS: bool>(
+    (engine, place, bundle): &Host<C>,
+    subject: &Subject<'_>,
+) -> Option<bool> {
     let policies = engine.policies();
-    let mut case = Case::new(&policies.policies()[*place], subject);
+    let mut case = case::<ROWS>(&policies, *place, bundle, subject);
     let decision = engine.decide_now(&mut case).ok()?;
     black_box(decision.binding().map(|binding| binding.reading.remaining));
     Some(decision.is_admitted())
@@ -194,10 +238,14 @@ impl Way {
 
     /// Whether the request is admitted; `None` if it was not decided.
     #[inline]
-    fn decide<C: Clock>(self, host: &Host<C>, subject: &Subject<'_>) -> Option<bool> {
+    fn decide<C: Clock, const ROWS: bool>(
+        self,
+        host: &Host<C>,
+        subject: &Subject<'_>,
+    ) -> Option<bool> {
         match self {
-            Self::Awaited => poll(pin!(awaited(host, subject))),
-            Self::Called => called(host, subject),
+            Self::Awaited => poll(pin!(awaited::<C, ROWS>(host, subject))),
+            Self::Called => called::<C, ROWS>(host, subject),
         }
     }
 }

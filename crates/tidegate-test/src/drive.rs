@@ -53,24 +53,20 @@ pub fn ask<S: Store>(
     weight: Cost,
     ask: ChargeOrPeek,
 ) -> Option<PlainDecision> {
-    ready(ask_remote(store, policy, subject, weight, ask))
+    ready(ask_remote(store, Case::new(policy, subject).weighing(weight), ask))
 }
 
-/// Asks a store that has to be waited for about one request. `None` if no limit of the policy
-/// applies to the subject.
+/// Asks a store that has to be waited for about one request. `None` if no limit applies to its subject.
 ///
 /// # Panics
 ///
 /// If the store fails.
 pub async fn ask_remote<S: Store>(
     store: &S,
-    policy: &Policy,
-    subject: &Subject<'_>,
-    weight: Cost,
+    mut case: Case<'_>,
     ask: ChargeOrPeek,
 ) -> Option<PlainDecision> {
     let digests = digests();
-    let mut case = Case::new(policy, subject).weighing(weight);
     for _ in 0..=RESENDS {
         case.resolve(&digests);
         if case.batch().charges().is_empty() {

@@ -6,6 +6,7 @@
 //! are steps of their own, because chance would not hit them.
 
 mod attempts;
+mod limits;
 mod plan;
 mod strategy;
 
@@ -13,13 +14,15 @@ pub use attempts::{MannerPlan, WindowPlan};
 pub use plan::{
     CountsPlan, LimitPlan, OverridePlan, PeriodPlan, PolicyPlan, ScopePlan, ShapePlan, StagePlan,
 };
-pub use strategy::{attempts, policies, shapes, traces, traces_of, with_reloads};
+pub use strategy::{attempts, overflowing, policies, shapes, traces, traces_of, with_reloads};
 
 use std::sync::Arc;
 
-use tidegate_core::{Clock, Cost, ManualClock, PolicySet, Retry, Span, Store, Timestamp, Verdict};
+use tidegate_core::{Clock, Cost, ManualClock, Retry, Span, Store, Timestamp, Verdict};
 
-use crate::drive::{ChargeOrPeek, PlainDecision, ask, ask_remote};
+use crate::drive::{ChargeOrPeek, PlainDecision, ask_remote};
+use crate::ready;
+use limits::LimitsInForce;
 
 /// The start of every trace, 2026-03-28T22:59:57.123457Z: three seconds before a day in Berlin
 /// that has 23 hours, and on no round tick.
@@ -35,6 +38,8 @@ pub struct Trace {
     pub policy: PolicyPlan,
     /// The steps, in order.
     pub steps: Vec<TraceStep>,
+    /// Whether the limits are rows, which are replaced one by one, and not those of a policy.
+    pub rows: bool,
 }
 
 /// One step of a trace.
@@ -80,7 +85,7 @@ pub struct Moment<'m, S> {
     pub answer: &'m PlainDecision,
     /// The policy in force, as plain data.
     pub policy: &'m PolicyPlan,
-    set: &'m PolicySet,
+    limits: &'m LimitsInForce,
     clock: &'m ManualClock,
     store: &'m S,
 }
@@ -93,7 +98,7 @@ pub fn walk<S: Store>(
     mut see: impl FnMut(&Moment<'_, S>),
 ) {
     let mut policy = trace.policy.clone();
-    let mut set = policy.build(None);
+    let mut limits = LimitsInForce::of(&policy, trace.rows);
     let mut told = Span::from_micros(1);
     for step in &trace.steps {
         match step {
@@ -109,19 +114,19 @@ pub fn walk<S: Store>(
             }
             TraceStep::Reload(plan) => {
                 policy = plan.clone();
-                set = policy.build(Some(&set));
+                limits = limits.replaced_by(&policy);
             }
             TraceStep::Renumber(shapes) => {
                 policy.renumber(shapes);
-                set = policy.build(Some(&set));
+                limits = limits.replaced_by(&policy);
             }
             TraceStep::Ask(who, weight, how) => {
                 let (who, how) = (*who, *how);
                 let weight = Cost::try_new(*weight).expect("traces have costs from 1 on");
-                let Some(answer) = who.ask(store, &set, weight, how) else { continue };
+                let Some(answer) = who.ask(store, &limits, weight, how) else { continue };
                 told = told_wait(&answer).unwrap_or(told);
-                let (policy, set, answer) = (&policy, &set, &answer);
-                see(&Moment { who, weight, how, answer, policy, set, clock, store });
+                let (policy, limits, answer) = (&policy, &limits, &answer);
+                see(&Moment { who, weight, how, answer, policy, limits, clock, store });
             }
         }
     }
@@ -153,18 +158,18 @@ pub async fn judged<S: Store, J: Store>(
 ) -> Vec<(PlainDecision, PlainDecision)> {
     let mut answers = Vec::new();
     let mut policy = trace.policy.clone();
-    let mut set = policy.build(None);
+    let mut limits = LimitsInForce::of(&policy, trace.rows);
     for step in &trace.steps {
         match step {
             TraceStep::Reload(plan) => policy = plan.clone(),
             TraceStep::Renumber(shapes) => policy.renumber(shapes),
             TraceStep::Ask(who, weight, how) => {
                 let weight = Cost::try_new(*weight).expect("traces have costs from 1 on");
-                let (policy, subject) = (&set.policies()[0], plan::subject(who));
-                let asked = ask_remote(store, policy, &subject, weight, *how).await;
+                let subject = plan::subject(who);
+                let asked = ask_remote(store, limits.case(&subject, weight), *how).await;
                 let Some(answer) = asked else { continue };
                 clock.set(Timestamp::from_micros(answer.decided_at));
-                let expected = who.ask(judge, &set, weight, *how);
+                let expected = who.ask(judge, &limits, weight, *how);
                 answers.extend(expected.map(|expected| (answer, expected)));
                 continue;
             }
@@ -173,7 +178,7 @@ pub async fn judged<S: Store, J: Store>(
             | TraceStep::ToldWait(_)
             | TraceStep::Back(_) => continue,
         }
-        set = policy.build(Some(&set));
+        limits = limits.replaced_by(&policy);
     }
     answers
 }
@@ -239,6 +244,30 @@ impl Trace {
         self.policy.limits.iter().flat_map(LimitPlan::shapes).chain(later)
     }
 
+    /// This trace over rows. An abuse log cannot be a row, and a row has no overrides: such limits and
+    /// overrides are left out.
+    #[must_use]
+    pub fn over_rows(mut self) -> Self {
+        self.rows = true;
+        for policy in self.policies_mut() {
+            policy.limits.retain(|limit| !limit.shape.is_attempts());
+            policy.limits.iter_mut().for_each(|limit| limit.other = None);
+            if policy.limits.is_empty() {
+                policy.limits.push(LimitPlan::plain(0, ShapePlan::Bucket(1, 1_000_000, 3)));
+            }
+        }
+        self
+    }
+
+    /// The policies of the trace: the first one, and those that replace it.
+    pub(crate) fn policies_mut(&mut self) -> impl Iterator<Item = &mut PolicyPlan> {
+        let later = self.steps.iter_mut().filter_map(|step| match step {
+            TraceStep::Reload(policy) => Some(policy),
+            _ => None,
+        });
+        later.chain([&mut self.policy])
+    }
+
     /// This trace with no overrides in its first policy, so that the usual numbers hold for
     /// everybody.
     #[must_use]
@@ -291,7 +320,7 @@ impl<S: Store> Moment<'_, S> {
     fn at(&self, then: Timestamp) -> PlainDecision {
         let now = self.clock.now();
         self.clock.set(then);
-        let answer = self.who.ask(self.store, self.set, self.weight, ChargeOrPeek::Peek);
+        let answer = self.who.ask(self.store, self.limits, self.weight, ChargeOrPeek::Peek);
         self.clock.set(now);
         answer.expect("the limits that applied still do")
     }
@@ -304,10 +333,10 @@ impl Who {
     fn ask<S: Store>(
         &self,
         store: &S,
-        set: &PolicySet,
+        limits: &LimitsInForce,
         weight: Cost,
         how: ChargeOrPeek,
     ) -> Option<PlainDecision> {
-        ask(store, &set.policies()[0], &plan::subject(self), weight, how)
+        ready(ask_remote(store, limits.case(&plan::subject(self), weight), how))
     }
 }

@@ -5,6 +5,7 @@ use crate::cost::Cost;
 use crate::name::Name;
 use crate::overrides::OverrideError;
 use crate::shape::MAX_DISTINCT;
+use crate::time::Timestamp;
 
 /// Why a limit cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +39,51 @@ pub enum LimitError {
     /// The limit counts distinct values or forgives, which only an abuse log can do, and is none.
     #[error("limit `{0}`: only an abuse log (`attempts`) can count distinct values or forgive")]
     NotAttempts(Name),
+    /// The limit is an abuse log and degrades, so that it would never begin a block.
+    #[error(
+        "limit `{0}` counts attempts and cannot `degrade` those past it: it would never block anybody; \
+         write `overflow: reject`"
+    )]
+    DegradedAttempts(Name),
+    /// The limit cannot be a row, or is none.
+    #[error(
+        "limit `{0}` cannot be a row: a row is a bucket, window or quota without overrides, and does not \
+         count by outcome"
+    )]
+    NoRow(Name),
+    /// The hash tag of a row is not allowed.
+    #[error(
+        "row `{0}`: its hash tag must be 1 to 128 printable characters without spaces and braces"
+    )]
+    RowTag(Name),
+    /// A row would succeed another row, or itself under another hash tag.
+    #[error("row `{0}` cannot succeed a row with another id or hash tag")]
+    OtherRow(Name),
+    /// A row would succeed itself with another kind of shape.
+    #[error(
+        "row `{limit}` is a {expected} and cannot become a {found}, because its counters could not be \
+         carried over; create another row"
+    )]
+    OtherKind {
+        /// The row.
+        limit: Name,
+        /// The name of the [`ShapeKind`](crate::ShapeKind) that it has.
+        expected: &'static str,
+        /// The name of the [`ShapeKind`](crate::ShapeKind) that it would get.
+        found: &'static str,
+    },
+    /// The numbers of a row were changed so often that no stamp is left for new ones.
+    #[error(
+        "row `{limit}` was changed too often while earlier counters still count; its numbers stay as \
+         they are until {}",
+        .until.rfc3339()
+    )]
+    TooManyChanges {
+        /// The row.
+        limit: Name,
+        /// When the change can be made.
+        until: Timestamp,
+    },
     /// The limit counts distinct values of a dimension that is in its keys, so each key has only one.
     #[error(
         "limit `{limit}` counts distinct values of `{dimension}` but also counts by `{dimension}`, so \

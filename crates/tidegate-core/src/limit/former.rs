@@ -262,7 +262,7 @@ impl Limit {
     /// A span that no counter of the numbers in force is kept for longer than. It is three times the
     /// longest of their spans: a backoff may hold for as long as the window it is about, and a calendar's
     /// clocks may change.
-    fn longest(&self) -> Span {
+    pub(super) fn longest(&self) -> Span {
         let longest = self.in_force().map(Shape::span).max().unwrap_or(Span::ZERO);
         Span::from_micros(longest.as_micros().saturating_mul(3))
     }

@@ -12,6 +12,7 @@ impl Limit {
     pub(crate) fn on_trial(&self, node: u64, now: Timestamp) -> Self {
         Self {
             shapes: vec![self.shape().brief(now)],
+            base: Stamp(0),
             current: Stamp(0),
             overrides: Overrides::default(),
             trial: Some(node),

@@ -29,7 +29,8 @@ impl Protects {
             | Self::Write
             | Self::Bulk
             | Self::Health
-            | Self::Spend => &[],
+            | Self::Spend
+            | Self::Outbound => &[],
         }
     }
 }
@@ -37,14 +38,14 @@ impl Protects {
 /// Refuses limits that admit less than the locked caps of logins and one-time passwords do.
 ///
 /// Every set of numbers is compared, including that of each override, because it holds for somebody.
-/// Shadow limits are not compared, because they refuse nothing.
+/// Limits that refuse nothing are not compared.
 pub(super) fn check(
     policy: &Name,
     protects: Option<Protects>,
     limits: &[Arc<Limit>],
 ) -> Result<(), PolicyError> {
     let Some(protects) = protects else { return Ok(()) };
-    for limit in limits.iter().filter(|limit| !limit.is_shadow()) {
+    for limit in limits.iter().filter(|limit| limit.is_firm()) {
         let Some(cap) = bounding(protects.locked_caps(), limit.scope()) else { continue };
         // A limit that counts exactly as the cap does has to be above it. Any other limit may equal the
         // cap, which then refuses no later than the limit.

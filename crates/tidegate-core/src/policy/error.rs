@@ -26,6 +26,9 @@ pub enum PolicyError {
     /// A policy has no limits.
     #[error("policy `{0}` has no limits, so it would admit everything; give it one")]
     NoLimits(Name),
+    /// A policy was made without limits of its own, and has some.
+    #[error("policy `{0}` is a stance, whose limits are rows; give it no limits of its own")]
+    StanceWithLimits(Name),
     /// A policy has more limits than one decision can charge.
     #[error("policy `{0}` has more than {MAX_LIMITS} limits, the most one decision can charge")]
     TooManyLimits(Name),
@@ -62,6 +65,13 @@ pub enum PolicyError {
          `protects: api_heavy` if that may happen"
     )]
     OpenSpend(Name),
+    /// A policy guards calls to other services, and is not to be decided by local ceilings.
+    #[error(
+        "policy `{0}` protects `outbound` and must be `degraded`: other services limit our calls, so an \
+         outage of the store must neither let all of them pass nor none; write `protects: spend` if they \
+         are paid for and may be closed"
+    )]
+    NotDegraded(Name),
     /// An outage would close a policy, although nothing critical is behind it.
     #[error(
         "policy `{policy}` is `fail_closed` and protects {}: only an entrance (`login`, `otp`, `auth`, \

@@ -30,17 +30,49 @@ pub enum Fallback {
     /// shape, except that an abuse log becomes a window: for what is paid for or cannot be undone. A
     /// policy that fails closed denies until the failures have persisted.
     Spend,
+    /// A part of the count, rate and burst of each limit decides, on the limit's own keys and in its own
+    /// shape: one part in so many as the fleet has nodes. For calls to other services.
+    Outbound(FleetSize),
+}
+
+/// How many nodes share the limits of a policy, at least one: the part of each limit that one node has
+/// while it cannot ask the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FleetSize(u32);
+
+// === impl FleetSize ===
+
+impl FleetSize {
+    /// The size of a fleet that does not say how large it is.
+    pub const USUAL: Self = Self(10);
+
+    /// A fleet of so many nodes; `None` if that is none.
+    #[must_use]
+    pub const fn new(nodes: u32) -> Option<Self> {
+        if nodes == 0 { None } else { Some(Self(nodes)) }
+    }
+
+    /// The number of nodes.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
 }
 
 // === impl Fallback ===
 
 impl Fallback {
-    /// The fallback that follows from what a policy guards and from its failure mode.
+    /// The fallback that follows from what a policy guards, from its failure mode, and where it guards
+    /// calls to other services from the size of the fleet.
     #[must_use]
-    pub const fn of(guarded: Option<Protects>, failure: FailureMode) -> Self {
+    pub const fn of(
+        guarded: Option<Protects>,
+        failure: FailureMode,
+        fleet_size: FleetSize,
+    ) -> Self {
         use FailureMode::{Degraded, FailClosed, FailOpen};
         use Protects::{
-            Admin, ApiHeavy, Auth, Bulk, Health, Login, Otp, Read, Spend, StepUp, Write,
+            Admin, ApiHeavy, Auth, Bulk, Health, Login, Otp, Outbound, Read, Spend, StepUp, Write,
         };
         match (guarded, failure) {
             (Some(Login), _) => Self::Login,
@@ -48,6 +80,7 @@ impl Fallback {
             // A set refuses `Spend` that fails open, and anything milder that fails closed.
             (Some(Spend), _) => Self::Spend,
             (Some(Auth | Admin), _) | (_, FailClosed) => Self::Closed,
+            (Some(Outbound), FailOpen | Degraded) => Self::Outbound(fleet_size),
             (Some(Health), FailOpen | Degraded) => Self::Health,
             (Some(Read | Write | Bulk), FailOpen | Degraded)
             | (Some(ApiHeavy) | None, Degraded) => Self::Ceilings,
@@ -60,6 +93,7 @@ impl Fallback {
         match self {
             Self::Ceilings => Self::Guarded,
             Self::Closed => Self::Otp,
+            Self::Outbound(_) => Self::Outbound(FleetSize::USUAL),
             other => other,
         }
     }
@@ -72,6 +106,6 @@ impl Policy {
     #[must_use]
     #[inline]
     pub const fn fallback(&self) -> Fallback {
-        Fallback::of(self.protects, self.failure)
+        Fallback::of(self.protects, self.failure, self.fleet_size)
     }
 }

@@ -15,13 +15,14 @@ mod set;
 mod tests;
 
 pub use error::PolicyError;
-pub use fallback::Fallback;
+pub use fallback::{Fallback, FleetSize};
 pub use protects::Protects;
 pub use set::{PolicySet, PolicySetBuilder};
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;
 
+use crate::bundle::Bundle;
 use crate::charge::MAX_LIMITS;
 use crate::limit::Limit;
 use crate::name::Name;
@@ -39,9 +40,8 @@ pub struct Policy {
     failure: FailureMode,
     overflow: Overflow,
     deadline: Span,
-    limits: Vec<Arc<Limit>>,
-    /// Whether any limit settles: worked out in advance, because every request asks for it.
-    settles: bool,
+    fleet_size: FleetSize,
+    bundle: Bundle,
     counts_attempts: bool,
     outcomes: Option<Outcomes>,
 }
@@ -58,6 +58,8 @@ pub struct PolicySpec {
     overflow: Overflow,
     /// The deadline of the store; `None` for the usual one of what is guarded.
     deadline: Option<Span>,
+    fleet_size: FleetSize,
+    is_stance: bool,
     limits: Vec<LimitUse>,
 }
 
@@ -88,15 +90,16 @@ pub enum Mode {
     Degraded,
 }
 
-/// What happens to a request that exceeds a limit: which [`Verdict`](crate::Verdict) it gets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// What happens to a request that exceeds a limit: which [`Verdict`](crate::Verdict) it gets. The
+/// strictest comes first: if several limits have no room, that one decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Overflow {
     /// The request is denied, and told when to come back.
     #[default]
     Reject,
     /// The request waits for room. One that can never fit is denied all the same.
     Queue,
-    /// The request passes with a lower quality of service, and is not counted.
+    /// The request passes with a lower quality of service, and is counted by all limits that have room.
     Degrade,
 }
 
@@ -131,8 +134,28 @@ impl PolicySpec {
             failure,
             overflow: Overflow::Reject,
             deadline: None,
+            fleet_size: FleetSize::USUAL,
+            is_stance: false,
             limits: Vec::new(),
         }
+    }
+
+    /// A policy that has no limits of its own, and says only what happens while its store fails. Requests
+    /// under it are charged to a [`Bundle`] of rows ([`Case::over`](crate::Case::over)).
+    #[must_use]
+    pub const fn stance(name: Name, failure: FailureMode) -> Self {
+        let mut stance = Self::new(name, failure);
+        stance.is_stance = true;
+        stance
+    }
+
+    /// Sets how many nodes share the limits of a policy that protects
+    /// [`outbound`](Protects::Outbound) calls: while the store is not trusted, each of them has that part
+    /// of every limit. Ten unless this is called.
+    #[must_use]
+    pub const fn fleet_size(mut self, nodes: FleetSize) -> Self {
+        self.fleet_size = nodes;
+        self
     }
 
     /// Adds a limit of the policy's own: no other policy uses its counters.
@@ -175,7 +198,8 @@ impl PolicySpec {
         self
     }
 
-    /// Sets what happens to requests that exceed a limit; [`Overflow::Reject`] unless this is called.
+    /// Sets what happens to requests that exceed a limit which does not [say](Limit::on_overflow) so
+    /// itself; [`Overflow::Reject`] unless this is called.
     #[must_use]
     pub const fn overflow(mut self, overflow: Overflow) -> Self {
         self.overflow = overflow;
@@ -230,7 +254,7 @@ impl Policy {
         self.failure
     }
 
-    /// What happens to a request that one of the policy's limits refuses.
+    /// What happens to a request that exceeds a limit which does not say so itself.
     #[must_use]
     pub const fn overflow(&self) -> Overflow {
         self.overflow
@@ -247,7 +271,7 @@ impl Policy {
     #[must_use]
     #[inline]
     pub const fn settles(&self) -> bool {
-        self.settles
+        self.bundle.settles()
     }
 
     /// Whether any limit of the policy is an abuse log, so that requests may begin blocks.
@@ -273,12 +297,25 @@ impl Policy {
         self.outcomes.as_ref()
     }
 
-    /// The limits of the policy, in the order they were written. Charges, readings and explanations have
-    /// the same order.
+    /// The limits of the policy, in the order they were written; empty for a
+    /// [stance](PolicySpec::stance).
     #[must_use]
     #[inline]
     pub fn limits(&self) -> &[Arc<Limit>] {
-        &self.limits
+        self.bundle.limits()
+    }
+
+    /// The limits of the policy, as requests are charged to them.
+    #[must_use]
+    #[inline]
+    pub const fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+
+    /// Whether the policy has no limits of its own, and is for [`Case::over`](crate::Case::over).
+    #[must_use]
+    pub fn is_stance(&self) -> bool {
+        self.limits().is_empty()
     }
 
     /// The endpoint class that the policy is bound to, as a fact.

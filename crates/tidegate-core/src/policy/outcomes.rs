@@ -32,7 +32,7 @@ pub(super) fn check(policy: &Name, limits: &[Arc<Limit>]) -> Result<Option<Outco
     }
     // A request that another limit refuses has no such outcome, and no ticket to give it back by.
     let of_attempts = |limit: &&&Arc<Limit>| limit.in_force().any(Shape::counts_attempts);
-    let refusing = others.iter().find(|limit| !limit.is_shadow());
+    let refusing = others.iter().find(|limit| limit.is_firm());
     if let Some((counting, limit)) = counting.iter().find(of_attempts).zip(refusing) {
         let (counting, limit) = (counting.name().clone(), limit.name().clone());
         return Err(PolicyError::RefusalsAsOutcomes { policy, counting, limit });

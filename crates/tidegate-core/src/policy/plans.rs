@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::set::PolicySet;
-use super::{PolicyError, caps, outcomes};
+use super::{Policy, PolicyError, caps, outcomes};
 use crate::limit::Limit;
 use crate::name::Name;
 use crate::overrides::Override;
@@ -113,7 +113,7 @@ impl PolicySet {
     ) -> Result<HashMap<u64, Arc<Limit>>, PolicyError> {
         let mut taught: HashMap<u64, Arc<Limit>> = HashMap::new();
         for policy in &self.policies {
-            for limit in &policy.limits {
+            for limit in policy.limits() {
                 if !taught.contains_key(&limit.id())
                     && let Some(with_plan) = with_plan(limit, plan, numbers)?
                 {
@@ -121,8 +121,8 @@ impl PolicySet {
                 }
             }
             let limit = |limit: &Arc<Limit>| taught.get(&limit.id()).unwrap_or(limit).clone();
-            if policy.limits.iter().any(|limit| taught.contains_key(&limit.id())) {
-                let limits: Vec<_> = policy.limits.iter().map(limit).collect();
+            if policy.limits().iter().any(|limit| taught.contains_key(&limit.id())) {
+                let limits: Vec<_> = policy.limits().iter().map(limit).collect();
                 caps::check(&policy.name, policy.protects, &limits)?;
                 outcomes::check(&policy.name, &limits)?;
             }
@@ -133,7 +133,7 @@ impl PolicySet {
     /// Refuses numbers for which there is no limit of that name and kind of shape.
     fn all_matched(&self, plan: &str, numbers: &[(Name, Shape)]) -> Result<(), PolicyError> {
         let takes = |name: &Name, kind: ShapeKind| {
-            let mut limits = self.policies.iter().flat_map(|policy| &policy.limits);
+            let mut limits = self.policies.iter().flat_map(Policy::limits);
             limits.any(|limit| limit.name() == name && limit.shape().kind() == kind)
         };
         let named = numbers.iter().map(|(name, shape)| (name.clone(), shape.kind()));

@@ -36,6 +36,8 @@ pub enum Protects {
     /// Operations that are paid for or cannot be undone, such as calling a language model or
     /// moving money.
     Spend,
+    /// Calls to other services, which come from services behind few addresses.
+    Outbound,
 }
 
 // === impl Protects ===
@@ -52,6 +54,7 @@ names!(Protects {
     Bulk: "bulk",
     Health: "health",
     Spend: "spend",
+    Outbound: "outbound",
 });
 
 impl Protects {
@@ -79,9 +82,13 @@ impl Protects {
     pub const fn is_entrance(self) -> bool {
         match self {
             Self::Login | Self::Otp | Self::Auth | Self::StepUp | Self::Admin => true,
-            Self::ApiHeavy | Self::Read | Self::Write | Self::Bulk | Self::Health | Self::Spend => {
-                false
-            }
+            Self::ApiHeavy
+            | Self::Read
+            | Self::Write
+            | Self::Bulk
+            | Self::Health
+            | Self::Spend
+            | Self::Outbound => false,
         }
     }
 
@@ -90,6 +97,7 @@ impl Protects {
     ///
     /// | guarded | admitted while the store is not trusted |
     /// |---|---|
+    /// | `outbound` | on each node a part of each limit: one in so many as there are nodes |
     /// | `api_heavy` | 120 a minute for each address prefix |
     /// | `read`, `write`, `bulk` | the same, and no more than a ceiling for each limit |
     /// | `health` | 60 a minute for each address prefix |
@@ -107,24 +115,26 @@ impl Protects {
     /// The place in the order of strictness of [`is_milder_than`](Self::is_milder_than).
     const fn strictness(self) -> u8 {
         match self {
-            Self::ApiHeavy => 0,
-            Self::Read | Self::Write | Self::Bulk => 1,
-            Self::Health => 2,
-            Self::Spend => 3,
-            Self::Login => 4,
-            Self::Otp | Self::StepUp => 5,
-            Self::Auth | Self::Admin => 6,
+            Self::Outbound => 0,
+            Self::ApiHeavy => 1,
+            Self::Read | Self::Write | Self::Bulk => 2,
+            Self::Health => 3,
+            Self::Spend => 4,
+            Self::Login => 5,
+            Self::Otp | Self::StepUp => 6,
+            Self::Auth | Self::Admin => 7,
         }
     }
 
     /// Whether a policy that guards this may have that failure mode. An entrance has to fail closed: it
     /// must deny from the first failure on. An outage must not close what is
-    /// [not critical](Self::is_critical), nor let pass uncounted what is paid for.
+    /// [not critical](Self::is_critical), nor let pass uncounted what is paid for or what other services
+    /// count.
     #[must_use]
     pub const fn allows(self, failure: FailureMode) -> bool {
         match failure {
             FailureMode::FailClosed => self.is_critical(),
-            FailureMode::FailOpen => !self.is_critical(),
+            FailureMode::FailOpen => !self.is_critical() && !matches!(self, Self::Outbound),
             FailureMode::Degraded => !self.is_entrance(),
         }
     }

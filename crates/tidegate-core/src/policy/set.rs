@@ -8,6 +8,7 @@ use super::{
     FailureMode, LimitUse, MAX_LIMITS, Overflow, Policy, PolicyError, PolicySpec, Protects, caps,
     outcomes,
 };
+use crate::bundle::Bundle;
 use crate::limit::Limit;
 use crate::name::Name;
 use crate::shape::ShapeKind;
@@ -97,7 +98,7 @@ impl PolicySetBuilder {
             return Err(PolicyError::TooManyIdentities);
         }
         building.leave_names_to_others();
-        let in_force = building.set.policies.iter().flat_map(|policy| &policy.limits);
+        let in_force = building.set.policies.iter().flat_map(Policy::limits);
         building.set.plans = Plans::written(in_force);
         building.set.policies.sort_by(|a, b| a.name.cmp(&b.name));
         match building.set.policies.array_windows().find(|[a, b]| a.name == b.name) {
@@ -158,9 +159,11 @@ impl PolicySet {
 
     /// Replaces limits, given by their identities, wherever they are used.
     pub(super) fn replace(&mut self, limits: HashMap<u64, Arc<Limit>>) {
-        for limit in self.policies.iter_mut().flat_map(|policy| &mut policy.limits) {
-            if let Some(next) = limits.get(&limit.id()) {
-                *limit = Arc::clone(next);
+        for policy in &mut self.policies {
+            for limit in policy.bundle.limits_mut() {
+                if let Some(next) = limits.get(&limit.id()) {
+                    *limit = as_used(Arc::clone(next), policy.overflow);
+                }
             }
         }
         self.limits.extend(limits);
@@ -170,6 +173,15 @@ impl PolicySet {
     #[must_use]
     pub fn policies(&self) -> &[Policy] {
         &self.policies
+    }
+}
+
+/// The limit as a policy with this overflow uses it. A limit that policies share may differ between them
+/// in nothing else.
+fn as_used(limit: Arc<Limit>, overflow: Overflow) -> Arc<Limit> {
+    match limit.own_overflow().is_some() || overflow == Overflow::default() {
+        true => limit,
+        false => Arc::new(Limit::clone(&limit).under_overflow(overflow)),
     }
 }
 
@@ -187,6 +199,7 @@ fn check_failure(
             Err(PolicyError::NotFailClosed { policy: policy(), protects, failure })
         }
         Some(Protects::Spend) => Err(PolicyError::OpenSpend(policy())),
+        Some(Protects::Outbound) => Err(PolicyError::NotDegraded(policy())),
         None if failure != FailureMode::FailClosed => Ok(()),
         protects => Err(PolicyError::NotCritical { policy: policy(), protects }),
     }
@@ -223,18 +236,18 @@ impl Building {
     ) -> Result<(), PolicyError> {
         let protects = spec.guarded()?;
         let deadline = spec.deadline.unwrap_or(Protects::usual_deadline(protects));
-        let PolicySpec { name, class, failure, overflow, limits: uses, .. } = spec;
+        let PolicySpec {
+            name, class, failure, overflow, fleet_size, is_stance, limits: uses, ..
+        } = spec;
         check_failure(&name, protects, failure)?;
-        if let Some(protects) = protects.filter(|what| what.is_entrance())
-            && overflow == Overflow::Degrade
-        {
-            return Err(PolicyError::DegradedEntrance { policy: name, protects });
-        }
         if !PolicySpec::DEADLINES.contains(&deadline) {
             return Err(PolicyError::Deadline { policy: name, deadline });
         }
-        if uses.is_empty() {
-            return Err(PolicyError::NoLimits(name));
+        if uses.is_empty() != is_stance {
+            return Err(match is_stance {
+                true => PolicyError::StanceWithLimits(name),
+                false => PolicyError::NoLimits(name),
+            });
         }
         if uses.len() > MAX_LIMITS {
             return Err(PolicyError::TooManyLimits(name));
@@ -248,6 +261,13 @@ impl Building {
                     .cloned()
                     .ok_or(PolicyError::UnknownShared { policy: name.clone(), limit })?,
             };
+            let limit = as_used(limit, overflow);
+            if let Some(protects) = protects.filter(|what| what.is_entrance())
+                && limit.overflow() == Overflow::Degrade
+            {
+                return Err(PolicyError::DegradedEntrance { policy: name, protects });
+            }
+            limit.check_overflow()?;
             if limits.iter().any(|other| other.name() == limit.name()) {
                 let (policy, limit) = (name.to_string(), limit.name().clone());
                 return Err(PolicyError::DuplicateLimit { policy, limit });
@@ -257,7 +277,6 @@ impl Building {
         }
         caps::check(&name, protects, &limits)?;
         let outcomes = outcomes::check(&name, &limits)?;
-        let settles = limits.iter().any(|limit| limit.settles());
         let counts_attempts =
             limits.iter().any(|limit| limit.shape().kind() == ShapeKind::Attempts);
         self.set.policies.push(Policy {
@@ -267,8 +286,8 @@ impl Building {
             failure,
             overflow,
             deadline,
-            limits,
-            settles,
+            fleet_size,
+            bundle: Bundle::of(limits),
             counts_attempts,
             outcomes,
         });

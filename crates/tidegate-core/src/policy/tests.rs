@@ -58,6 +58,7 @@ fn a35_only_entrances_and_spend_may_fail_closed() {
         (Some(Protects::Write), false),
         (Some(Protects::Bulk), false),
         (Some(Protects::Health), false),
+        (Some(Protects::Outbound), false),
         (None, false),
     ];
     assert_eq!(rows.len(), Protects::ALL.len() + 1);
@@ -66,7 +67,11 @@ fn a35_only_entrances_and_spend_may_fail_closed() {
             Ok(policy) => assert!(allowed, "{:?}", policy.protects()),
             Err(error) => {
                 assert!(!allowed, "{error}");
-                assert_eq!(error, PolicyError::NotCritical { policy: name("p"), protects });
+                let expected = match protects {
+                    Some(Protects::Outbound) => PolicyError::NotDegraded(name("p")),
+                    _ => PolicyError::NotCritical { policy: name("p"), protects },
+                };
+                assert_eq!(error, expected);
             }
         }
     }
@@ -95,6 +100,16 @@ fn p04_an_entrance_never_lets_pass_what_is_past_its_limits() {
     degrading(Protects::Spend, FailureMode::FailClosed).unwrap();
     let waiting = spec(FailureMode::FailClosed).protecting(Protects::Login);
     built(waiting.overflow(Overflow::Queue)).unwrap();
+    // A limit that says so itself is refused as well; one that says otherwise is not.
+    let soft = |overflow| {
+        let bucket = Bucket::try_new(Rate::per_second(1).unwrap(), 100).unwrap();
+        Limit::new(name("l"), Scope::GLOBAL, Shape::Bucket(bucket)).on_overflow(overflow)
+    };
+    let login = || PolicySpec::new(name("p"), FailureMode::FailClosed).protecting(Protects::Login);
+    let refused = built(login().limit(soft(Overflow::Degrade))).unwrap_err();
+    let protects = Protects::Login;
+    assert_eq!(refused, PolicyError::DegradedEntrance { policy: name("p"), protects });
+    built(login().overflow(Overflow::Degrade).limit(soft(Overflow::Reject))).unwrap();
 }
 
 #[test]
@@ -158,6 +173,7 @@ fn what_decides_without_a_store_follows_from_the_kind_and_the_mode() {
             Protects::Read | Protects::Write | Protects::Bulk => [none, ceilings, ceilings],
             Protects::Health => [none, Some(Fallback::Health), Some(Fallback::Health)],
             Protects::Spend => [Some(Fallback::Spend), none, Some(Fallback::Spend)],
+            Protects::Outbound => [none, none, Some(Fallback::Outbound(FleetSize::USUAL))],
         };
         assert_eq!(fallbacks(Some(protects)), expected, "{protects:?}");
     }

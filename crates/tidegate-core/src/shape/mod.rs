@@ -301,6 +301,29 @@ impl Shape {
         }
     }
 
+    /// Whether state that was written under this shape can be read under `other` as it is. The units that
+    /// a quota has used are a fact, whatever its count was.
+    pub(crate) fn counts_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Quota(one), Self::Quota(other)) => one.period() == other.period(),
+            _ => self == other,
+        }
+    }
+
+    /// Numbers under which a state recovers no sooner than under either of two shapes of one kind: the
+    /// slower and smaller bucket, or the longer period. Other shapes recover by their own numbers alone.
+    pub(crate) fn stricter(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Bucket(one), Self::Bucket(other)) => Self::Bucket(one.stricter(other)),
+            (Self::Quota(one), Self::Quota(longer))
+                if longer.period().length() > one.period().length() =>
+            {
+                Self::Quota(longer.clone())
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// A number that identifies the period of a quota, the same in every process; zero for other
     /// shapes.
     pub(crate) fn period_print(&self) -> u64 {

@@ -124,3 +124,24 @@ fn a37_nothing_of_a_probe_has_to_be_kept_for_five_seconds() {
         assert!(reading.reset_after <= Span::from_secs(5), "{what}: {:?}", reading.reset_after);
     }
 }
+
+#[test]
+fn a37_the_probe_of_a_stance_charges_every_shape_that_a_row_can_have() {
+    let stance = PolicySpec::stance(Name::try_new("calls").unwrap(), FailureMode::Degraded);
+    let stance = stance.protecting(crate::policy::Protects::Outbound);
+    let set = PolicySet::builder().policy(stance).build(None).unwrap();
+    let trial = Trial::new(set.get("calls").unwrap(), 7, NOW);
+    let batch = trial.batch();
+    let kinds: Vec<_> = batch.charges().iter().map(|charge| charge.shape().kind().name()).collect();
+    assert_eq!(kinds, ["bucket", "window", "window", "quota"]);
+    let is_exact =
+        |charge: &Charge<'_>| matches!(charge.shape(), Shape::Window(it) if it.is_exact());
+    let exact: Vec<_> = batch.charges().iter().map(is_exact).collect();
+    assert_eq!(exact, [false, true, false, false], "both forms of a window");
+    let names = KeyNames::new(&[7; 32]);
+    let mut keys: Vec<_> = batch.charges().iter().map(|it| names.text(&batch.key(it))).collect();
+    assert!(keys.iter().all(|key| key.contains("{!*}")), "no subject has such a key: {keys:?}");
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), 4);
+}

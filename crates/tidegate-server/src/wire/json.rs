@@ -256,9 +256,9 @@ mod tests {
     use proptest::prelude::*;
     use tidegate_core::{
         Asked, Attempts, Bucket, Case, Cost, Counts, Course, Digests, Dimension, Failure,
-        FailureMode, Fallback, Generation, Input, Ladder, Limit, ManualClock, Name, Overflow,
-        PolicySet, PolicySpec, Protects, Rate, Scope, Shape, Span, Stage, Standby, StoreError,
-        Threshold, Timestamp, Window,
+        FailureMode, Fallback, FleetSize, Generation, Input, Ladder, Limit, ManualClock, Name,
+        Overflow, PolicySet, PolicySpec, Protects, Rate, Scope, Shape, Span, Stage, Standby,
+        StoreError, Threshold, Timestamp, Window,
     };
     use tidegate_engine::memory::{Budget, MemoryStore};
     use tidegate_engine::{Engine, ready};
@@ -327,8 +327,8 @@ mod tests {
             let now = Timestamp::from_micros(1_800_000_000_000_000);
             let protects = [Protects::Login, Protects::ApiHeavy, Protects::Read][kind];
             let failure = [FailureMode::FailClosed, FailureMode::FailOpen, FailureMode::Degraded];
-            let mut standby =
-                Standby::new(failure[kind], Fallback::of(Some(protects), failure[kind]), now);
+            let fallback = Fallback::of(Some(protects), failure[kind], FleetSize::USUAL);
+            let mut standby = Standby::new(failure[kind], fallback, now);
             let set = policies(Overflow::Reject);
             let subject = tidegate_core::Subject::new().org("o").user("u").class("c");
             let digests = Digests::new([1, 2]);

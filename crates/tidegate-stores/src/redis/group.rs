@@ -217,7 +217,7 @@ impl<'a, 'k> Group<'a, 'k> {
         let refusing = |place: &usize| {
             let limit = batch.charges()[*place].limit();
             let no_room = met[*place].is_some_and(|met| !met.looked.room.is_now());
-            (no_room && !limit.is_shadow()).then(|| match limit.stage() {
+            (no_room && limit.is_firm()).then(|| match limit.stage() {
                 Stage::Global => RefusedBy::Globally,
                 Stage::Action => RefusedBy::Here,
             })

@@ -89,7 +89,7 @@ impl Signature {
         charges: impl Iterator<Item = &'c Charge<'a>>,
     ) -> Self {
         let part = |charge: &Charge<'_>| Part {
-            shadow: charge.limit().is_shadow(),
+            shadow: !charge.limit().is_firm(),
             global: charge.limit().stage() == Stage::Global,
             attempts: charge.shape().counts_attempts(),
             own: charge.shape().counts_own_refusals(),

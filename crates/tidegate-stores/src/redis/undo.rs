@@ -112,6 +112,7 @@ pub(super) fn is_for_good(charge: &Charge<'_>, room: Room) -> bool {
 /// Whether a charge that was written stays so although the decision was refused.
 pub(super) fn stays_counted(charge: &Charge<'_>, refused: RefusedBy) -> bool {
     let global = charge.limit().stage() == Stage::Global;
-    let firm = !charge.limit().is_shadow();
-    firm && charge.shape().counts_attempts() && (global || refused == RefusedBy::Here)
+    charge.limit().is_firm()
+        && charge.shape().counts_attempts()
+        && (global || refused == RefusedBy::Here)
 }

@@ -1,6 +1,6 @@
 //! All or nothing: which charges of a decision are recorded, and what each limit then reads.
 
-use tidegate_core::{Batch, Charge, Reading, Room, Shape, Stage};
+use tidegate_core::{Batch, Charge, Limit, Overflow, Reading, Room, Shape, Stage};
 
 use super::counter::{ModelCounter, ModelRecord};
 use super::log::Demand;
@@ -46,6 +46,10 @@ fn asked(charge: &Charge<'_>) -> Demand {
     Demand { cost: charge.cost().get(), member: charge.member() }
 }
 
+fn refuses_nothing(limit: &Limit) -> bool {
+    limit.is_shadow() || limit.overflow() == Overflow::Degrade
+}
+
 /// How the request was decided, as far as counters are concerned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -61,7 +65,7 @@ impl Verdict {
         let mut verdict = Self::Admitted;
         for (charge, room) in batch.charges().iter().zip(rooms) {
             let limit = charge.limit();
-            if limit.is_shadow() || *room == Room::Now {
+            if refuses_nothing(limit) || *room == Room::Now {
                 continue;
             }
             match limit.stage() {
@@ -80,7 +84,7 @@ impl Verdict {
             Shape::Attempts(attempts) if attempts.ladder().is_some() => room != Room::Now,
             shape => shape.counts_attempts(),
         };
-        let attempt = counts && !limit.is_shadow() && room != Room::Never;
+        let attempt = counts && !refuses_nothing(limit) && room != Room::Never;
         match self {
             Self::Admitted => room == Room::Now,
             Self::RefusedByAction => attempt,

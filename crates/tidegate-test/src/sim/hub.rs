@@ -8,23 +8,24 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tidegate_core::{Amended, Changes, Clock, Timestamp};
+use tidegate_core::{Amended, Bundle, Changes, Clock, Timestamp};
 
 use super::counters::{Damage, StoreCounters};
 use super::fault::{Fate, Fault, Way};
+use super::policies;
 use super::rng::mix;
 use super::trace::{Observation, OpKind, StoreErrand, StoreOutcome, What};
 
 /// The largest number of nodes.
 pub(super) const NODES: usize = 3;
 /// The number of policies.
-pub(super) const POLICIES: usize = 6;
+pub(super) const POLICIES: usize = 7;
 /// The index of the last policy.
-pub(super) const LAST_POLICY: u8 = 5;
+pub(super) const LAST_POLICY: u8 = 6;
 const _: () = assert!(LAST_POLICY as usize + 1 == POLICIES);
 /// The deadline of the store for each policy, in microseconds.
 pub(super) const DEADLINES: [u64; POLICIES] =
-    [250_000, 250_000, 100_000, 250_000, 100_000, 100_000];
+    [250_000, 250_000, 100_000, 250_000, 100_000, 100_000, 100_000];
 /// The time at which clocks begin: some time in 2027.
 pub(super) const EPOCH: u64 = 1_800_000_000_000_000;
 
@@ -34,6 +35,7 @@ pub(super) struct Hub {
     /// The time by which everything is recorded, in microseconds since the beginning.
     now: AtomicU64,
     state: Mutex<State>,
+    rows: Bundle,
 }
 
 /// The mutable part of [`Hub`].
@@ -118,7 +120,12 @@ impl Hub {
             restarts: 0,
             store_ahead: EPOCH + mix(seed) % 1_000_000_000,
         };
-        Self { now: AtomicU64::new(0), state: Mutex::new(state) }
+        Self { now: AtomicU64::new(0), state: Mutex::new(state), rows: policies::rows() }
+    }
+
+    /// The rows that requests under a policy without limits are charged to.
+    pub(super) const fn rows(&self) -> &Bundle {
+        &self.rows
     }
 
     pub(super) fn now(&self) -> u64 {

@@ -85,7 +85,10 @@ pub(super) async fn request(
     let agent = client.agent.map(|agent| [b'a', agent]);
     let subject = subject(account.as_ref(), agent.as_ref(), &client, request);
     hub.record(number, policy, What::Asked { request, who: who(&client), counted: !peek });
-    let mut case = Case::new(found, &subject);
+    let mut case = match found.is_stance() {
+        true => Case::over(found, hub.rows(), &subject),
+        false => Case::new(found, &subject),
+    };
     let decided = match peek {
         true => engine.peek(&mut case).await,
         false => engine.decide(&mut case).await,

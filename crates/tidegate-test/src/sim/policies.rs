@@ -1,15 +1,19 @@
 //! The policies of the simulated fleet: one of each kind that the failure contract distinguishes.
 
+use std::sync::Arc;
+
 use tidegate_core::{
-    Bucket, Calendar, Counts, Dimension, FailureMode, Limit, Name, Period, PolicySet,
-    PolicySetBuilder, PolicySpec, Preset, Protects, Quota, Rate, Scope, Shape, Span, Unit, Window,
+    Bucket, Bundle, Calendar, Counts, Dimension, FailureMode, FleetSize, Limit, Name, Period,
+    PolicySet, PolicySetBuilder, PolicySpec, Preset, Protects, Quota, Rate, RowId, Scope, Shape,
+    Span, Unit, Window,
 };
 
 use super::checks::{FallbackKind, Law};
 use super::hub::{DEADLINES, POLICIES};
 
 /// The names of the policies, by index.
-pub(super) const NAMES: [&str; POLICIES] = ["login", "otp", "api", "admin", "read", "spend"];
+pub(super) const NAMES: [&str; POLICIES] =
+    ["login", "otp", "api", "admin", "read", "spend", "outbound"];
 
 /// The bits of all policies.
 pub(super) const ALL: u32 = (1 << POLICIES) - 1;
@@ -26,6 +30,11 @@ pub const QUOTA: (u8, u64) = (2, HOURLY);
 /// The share of the window of `spend` that is left to one node, for each address prefix: a tenth.
 const SPEND_TENTH: u64 = 4;
 
+/// The share of the row of `outbound` that is left to one node, for each address prefix: one part in as
+/// many as the fleet is said to have nodes.
+const OUTBOUND_PART: u64 = 5;
+const FLEET_SIZE: u32 = 6;
+
 /// The facts about the policies that the checks need.
 #[must_use]
 pub fn laws() -> Vec<Law> {
@@ -36,6 +45,7 @@ pub fn laws() -> Vec<Law> {
         FallbackKind::Closed,
         FallbackKind::Ceilings { per_second: READ_CEILING },
         FallbackKind::Spend { per_minute: SPEND_TENTH },
+        FallbackKind::Outbound { per_minute: OUTBOUND_PART },
     ];
     let law = |place| Law { name: NAMES[place], kind: kinds[place], deadline: DEADLINES[place] };
     (0..POLICIES).map(law).collect()
@@ -74,11 +84,24 @@ fn spec(place: usize) -> PolicySpec {
             .protecting(Protects::Read)
             .limit(limit("read-prefix", &[Dimension::Ip], 10 * READ_CEILING))
             .limit(limit("read-account", &[Dimension::Account], 10)),
+        6 => PolicySpec::stance(name, FailureMode::Degraded)
+            .protecting(Protects::Outbound)
+            .fleet_size(FleetSize::new(FLEET_SIZE).expect("it has nodes")),
         _ => PolicySpec::new(name, FailureMode::FailClosed)
             .protecting(Protects::Spend)
             .limit(window("spend-prefix", &[Dimension::Ip], 10 * SPEND_TENTH + 9))
             .limit(limit("spend-all", &[], 100_000)),
     }
+}
+
+/// The rows that requests under `outbound`, which has no limits of its own, are charged to.
+pub(super) fn rows() -> Bundle {
+    let most = OUTBOUND_PART * u64::from(FLEET_SIZE) + 3;
+    let limits = [window("prefix", &[Dimension::Ip], most), limit("all", &[], 100_000)];
+    let row = |(limit, id): (Limit, u128)| {
+        Arc::new(limit.as_row(RowId::from_u128(id), &"top".into()).expect("a row"))
+    };
+    Bundle::try_new(limits.into_iter().zip(1..).map(row).collect()).expect("two rows")
 }
 
 fn limit(text: &str, by: &[Dimension], per_second: u64) -> Limit {

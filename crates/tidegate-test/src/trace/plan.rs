@@ -5,8 +5,8 @@ use core::mem::discriminant;
 
 use tidegate_core::{
     Backoff, Bucket, Calendar, Cost, CostRule, Counts, Dimension, FailureMode, Limit, MAX_BLOCK_AT,
-    MAX_DISTINCT, Name, Override, Period, PolicySet, PolicySpec, Quota, Rate, Scope, Shape,
-    ShapeError, Span, Stage, Subject, Unit, Window,
+    MAX_DISTINCT, Name, Overflow, Override, Period, PolicySet, PolicySpec, Quota, Rate, Scope,
+    Shape, ShapeError, Span, Stage, Subject, Unit, Window,
 };
 
 use super::Who;
@@ -30,6 +30,8 @@ pub struct LimitPlan {
     pub stage: StagePlan,
     /// Whether the limit is in shadow, so that it only reports.
     pub shadow: bool,
+    /// What happens past the limit.
+    pub overflow: Overflow,
     /// The units that a request takes: a fixed number per request if true, or else a multiple of
     /// its weight.
     pub cost: (bool, u64),
@@ -156,6 +158,7 @@ impl LimitPlan {
             scope,
             stage,
             shadow: false,
+            overflow: Overflow::Reject,
             cost: (false, 1),
             shape,
             distinct: false,
@@ -231,7 +234,8 @@ impl LimitPlan {
         }
     }
 
-    fn build(&self) -> Limit {
+    /// The limit of this plan.
+    pub(super) fn build(&self) -> Limit {
         let stage = match self.stage {
             StagePlan::Global => Stage::Global,
             StagePlan::Action => Stage::Action,
@@ -254,6 +258,10 @@ impl LimitPlan {
         let units = Cost::try_new(self.cost.1.clamp(1, capacity)).expect("at least one");
         let rule = if self.cost.0 { CostRule::PerRequest(units) } else { CostRule::PerUnit(units) };
         let limit = limit.costing(rule);
+        // An abuse log cannot degrade.
+        let is_soft = self.overflow == Overflow::Degrade && self.shape.is_attempts();
+        let overflow = if is_soft { Overflow::Reject } else { self.overflow };
+        let limit = limit.on_overflow(overflow);
         if self.shadow { limit.in_shadow() } else { limit }
     }
 

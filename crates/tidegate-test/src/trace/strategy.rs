@@ -5,6 +5,8 @@ use proptest::option;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 
+use tidegate_core::Overflow;
+
 use super::plan::CountsPlan;
 use super::{
     LimitPlan, MannerPlan, OverridePlan, PeriodPlan, PolicyPlan, ScopePlan, ShapePlan, StagePlan,
@@ -23,7 +25,11 @@ const FURTHEST_BACK: u64 = 50 * MINUTE;
 
 /// Traces of one policy without reloads.
 pub fn traces(steps: usize) -> impl Strategy<Value = Trace> {
-    (policies(), vec(step(), 1..=steps)).prop_map(|(policy, steps)| Trace { policy, steps })
+    (policies(), vec(step(), 1..=steps)).prop_map(|(policy, steps)| Trace {
+        policy,
+        steps,
+        rows: false,
+    })
 }
 
 /// Traces of a policy with one limit of these shapes, on all requests together.
@@ -33,7 +39,7 @@ pub fn traces_of(
 ) -> impl Strategy<Value = Trace> {
     (shapes, any::<bool>(), vec(step(), 1..=steps)).prop_map(|(shape, distinct, steps)| {
         let limit = LimitPlan { distinct, ..LimitPlan::plain(0, shape) };
-        Trace { policy: PolicyPlan { limits: vec![limit] }, steps }
+        Trace { policy: PolicyPlan { limits: vec![limit] }, steps, rows: false }
     })
 }
 
@@ -44,7 +50,11 @@ pub fn with_reloads(steps: usize) -> impl Strategy<Value = Trace> {
         1 => policies().prop_map(TraceStep::Reload),
         2 => vec(shapes(), 1..6).prop_map(TraceStep::Renumber),
     ];
-    (policies(), vec(step, 1..=steps)).prop_map(|(policy, steps)| Trace { policy, steps })
+    (policies(), vec(step, 1..=steps)).prop_map(|(policy, steps)| Trace {
+        policy,
+        steps,
+        rows: false,
+    })
 }
 
 /// Policies of one to five limits.
@@ -55,6 +65,19 @@ pub fn policies() -> impl Strategy<Value = PolicyPlan> {
         limits.sort_by_key(|limit| limit.name);
         limits.dedup_by_key(|limit| limit.name);
         PolicyPlan { limits }
+    })
+}
+
+/// The traces of a strategy, in which each limit may reject, queue or degrade what is past it.
+pub fn overflowing(traces: impl Strategy<Value = Trace>) -> impl Strategy<Value = Trace> {
+    let overflows = vec(select(Overflow::ALL.to_vec()), 5);
+    (traces, overflows).prop_map(|(mut trace, overflows)| {
+        for policy in trace.policies_mut() {
+            for (limit, overflow) in policy.limits.iter_mut().zip(&overflows) {
+                limit.overflow = *overflow;
+            }
+        }
+        trace
     })
 }
 
@@ -77,6 +100,7 @@ fn limit() -> impl Strategy<Value = LimitPlan> {
             scope,
             stage,
             shadow,
+            overflow: Overflow::Reject,
             cost,
             shape,
             distinct,

@@ -246,7 +246,7 @@ proptest! {
         let steps = bursts.into_iter().flat_map(|(pause, attempts)| {
             core::iter::once(TraceStep::Wait(pause)).chain(vec![ask.clone(); attempts])
         });
-        let trace = Trace { policy: PolicyPlan { limits: vec![limit] }, steps: steps.collect() };
+        let trace = Trace { policy: PolicyPlan { limits: vec![limit] }, steps: steps.collect(), rows: false };
         let model = answers(&trace, ModelStore::new);
         same(&answers(&trace, PlainStore::new), &model)?;
         same(&answers(&trace, memory::roomy), &model)?;

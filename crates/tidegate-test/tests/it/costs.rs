@@ -41,7 +41,7 @@ proptest! {
             TraceStep::Ask(..) => Vec::new(),
             other => vec![other],
         });
-        let trace = Trace { steps: steps.collect(), policy: trace.policy };
+        let trace = Trace { steps: steps.collect(), ..trace };
         let (mut before, mut between) = (None, false);
         walk_new(&trace, memory::roomy, |moment| match (moment.how, between) {
             (ChargeOrPeek::Peek, true) => {
@@ -87,7 +87,7 @@ fn p89_a_product_of_costs_is_refused_rather_than_wrapped() {
     let who = Who { org: 0, user: None, address: 0 };
     // The product of both is 2⁶⁴ + 1, which wraps to 1.
     let steps = vec![TraceStep::Ask(who, 67_280_421_310_721, ChargeOrPeek::Charge)];
-    let trace = Trace { policy: PolicyPlan { limits: vec![many] }, steps };
+    let trace = Trace { policy: PolicyPlan { limits: vec![many] }, steps, rows: false };
     let mut asked = 0;
     walk_new(&trace, memory::roomy, |moment| {
         assert!(!moment.answer.is_admitted());

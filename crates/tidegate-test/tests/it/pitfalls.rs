@@ -22,7 +22,7 @@ const ANYONE: Who = Who { org: 0, user: Some(0), address: 0 };
 /// The number of requests of cost 1 that a policy admits at once.
 fn admits(limits: Vec<LimitPlan>, requests: usize) -> usize {
     let steps = vec![TraceStep::Ask(ANYONE, 1, ChargeOrPeek::Charge); requests];
-    let trace = Trace { policy: PolicyPlan { limits }, steps };
+    let trace = Trace { policy: PolicyPlan { limits }, steps, rows: false };
     let mut admitted = 0;
     walk_new(&trace, memory::roomy, |moment| admitted += usize::from(moment.answer.is_admitted()));
     admitted
@@ -68,7 +68,7 @@ fn pitfall_b_a_cost_fits_only_if_all_of_it_fits() {
             .collect();
         let policy = PolicyPlan { limits: vec![limit] };
         let mut verdicts = Vec::new();
-        walk_new(&Trace { policy, steps }, memory::roomy, |moment| {
+        walk_new(&Trace { policy, steps, rows: false }, memory::roomy, |moment| {
             verdicts.push(moment.answer.is_admitted());
         });
         let expected = [true, false, !counting, false];
@@ -89,7 +89,7 @@ fn pitfall_e_a_store_without_room_still_enforces() {
         let steps =
             who.flat_map(|who| vec![TraceStep::Ask(who, 1, ChargeOrPeek::Charge); 10]).collect();
         let mut admitted = std::collections::BTreeMap::new();
-        walk(&Trace { policy, steps }, &clock, &store, |moment| {
+        walk(&Trace { policy, steps, rows: false }, &clock, &store, |moment| {
             let key = (moment.who.org, moment.who.user);
             *admitted.entry(key).or_insert(0) += usize::from(moment.answer.is_admitted());
         });
@@ -122,7 +122,7 @@ fn pitfall_v_a_reload_is_no_free_burst_and_keeps_no_tokens_too_many() {
             TraceStep::Ask(ANYONE, 1, ChargeOrPeek::Peek),
         ];
         let mut left = Vec::new();
-        let trace = Trace { policy: PolicyPlan { limits: vec![limit] }, steps };
+        let trace = Trace { policy: PolicyPlan { limits: vec![limit] }, steps, rows: false };
         walk_new(&trace, memory::roomy, |moment| left.push(moment.answer.of("l0").remaining));
         left[1]
     };

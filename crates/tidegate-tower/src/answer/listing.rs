@@ -80,7 +80,7 @@ impl Listings {
         let (mut applied, mut place, mut at, mut told, mut usual) = (0_u16, 0, 0, 0, true);
         for said in decision.explain() {
             // Explanations come in the order of the limits, so each search begins at the last hit.
-            let limits = &decision.policy().limits()[at..];
+            let limits = &decision.case().bundle().limits()[at..];
             at += limits.iter().position(|limit| core::ptr::eq(&**limit, said.limit)).unwrap_or(0);
             let binds = core::ptr::eq(said.limit, binding.limit);
             if !said.limit.is_shadow() && (binds || !hides) {

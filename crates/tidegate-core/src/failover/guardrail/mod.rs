@@ -5,22 +5,22 @@
 //! mode resets them, which makes it worthless to provoke one outage after the other.
 
 mod ceiling;
+mod fraction;
 mod keyed;
 mod overflowed;
 mod rail;
 mod shares;
-mod tenth;
 #[cfg(test)]
 mod tests;
 
 use arrayvec::ArrayVec;
 
 use self::ceiling::Ceilings;
+use self::fraction::Fractions;
 use self::keyed::Whose;
 use self::rail::{MOST_KEYS, Rail};
 use self::shares::CallerNetwork;
-use self::tenth::Tenths;
-use super::contract::{API, Cap, HEALTH, LOGIN, MIN_DEGRADED, OTP};
+use super::contract::{API, Cap, HEALTH, LOGIN, MIN_DEGRADED, OTP, SPEND_SHARE};
 use super::failsafe::Guarded;
 use crate::charge::{Batch, Charge};
 use crate::key::Digests;
@@ -36,8 +36,9 @@ const MOST_RAILS: usize = 4;
 pub struct Guardrails {
     rails: ArrayVec<Rail, MOST_RAILS>,
     ceilings: Option<Ceilings>,
-    /// A tenth of each limit, in the place of everything else, for a policy that guards `spend`.
-    tenths: Option<Tenths>,
+    /// A part of each limit, in the place of everything else, for a policy that guards `spend` or
+    /// `outbound` calls.
+    fractions: Option<Fractions>,
 }
 
 /// A request, as local caps see it.
@@ -62,7 +63,7 @@ impl<'a> Asked<'a> {
         self.bounded().filter(|charge| !charge.limit().scope().contains(Dimension::Account))
     }
 
-    /// The charges that a tenth of their limit bounds: all but those of shadow limits.
+    /// The charges that a part of their limit bounds: all but those of shadow limits.
     fn bounded(&self) -> impl Iterator<Item = &'a Charge<'a>> {
         self.batch.charges().iter().filter(|charge| !charge.limit().is_shadow())
     }
@@ -102,7 +103,7 @@ impl Guardrails {
         let (caps, has_ceilings): (&[Cap], bool) = match fallback {
             Fallback::Login => (&LOGIN, false),
             Fallback::Otp | Fallback::Closed => (&OTP, false),
-            Fallback::Spend => (&[], false),
+            Fallback::Spend | Fallback::Outbound(_) => (&[], false),
             Fallback::Guarded => (&API, false),
             Fallback::Ceilings => (&API, true),
             Fallback::Health => (&HEALTH, false),
@@ -110,15 +111,18 @@ impl Guardrails {
         Self {
             rails: caps.iter().flat_map(Cap::widened).map(|cap| Rail::new(cap, keys)).collect(),
             ceilings: has_ceilings.then(Ceilings::default),
-            tenths: (fallback == Fallback::Spend).then(|| Tenths::with_room_for(keys)),
+            fractions: part(fallback).map(|of| Fractions::with_room_for(keys, of)),
         }
     }
 
-    /// Adds or removes the ceilings, for a policy whose fallback has been changed. The caps stay the
-    /// same.
+    /// Adds or removes the ceilings, or changes the part of each limit, for a policy whose fallback has
+    /// been changed. The caps stay the same.
     pub(super) fn follow(&mut self, fallback: Fallback) {
         let ceilings = self.ceilings.take();
         self.ceilings = (fallback == Fallback::Ceilings).then(|| ceilings.unwrap_or_default());
+        if let (Some(fractions), Some(of)) = (&mut self.fractions, part(fallback)) {
+            fractions.follow(of);
+        }
     }
 
     /// Whether a request may pass at `now`. If it may, and is to be counted, it is counted under every
@@ -136,8 +140,8 @@ impl Guardrails {
         counted: bool,
         now: Timestamp,
     ) -> Guarded {
-        if let Some(tenths) = &mut self.tenths {
-            return take_tenths(tenths, leaves, asked, counted, now);
+        if let Some(fractions) = &mut self.fractions {
+            return take_fractions(fractions, leaves, asked, counted, now);
         }
         let network = asked.network();
         let mut keys: ArrayVec<(usize, Whose), MOST_RAILS> = ArrayVec::new();
@@ -182,13 +186,22 @@ impl Guardrails {
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         self.rails.iter().all(|rail| rail.is_fresh(now))
             && self.ceilings.as_ref().is_none_or(|ceilings| ceilings.is_fresh(now))
-            && self.tenths.as_ref().is_none_or(|tenths| tenths.is_fresh(now))
+            && self.fractions.as_ref().is_none_or(|fractions| fractions.is_fresh(now))
     }
 }
 
-/// Decides by a tenth of each limit alone. A request that no limit bounds does not pass.
-fn take_tenths(
-    tenths: &mut Tenths,
+/// The part of each limit that a node has under this fallback, if parts of limits decide: one in so many.
+fn part(fallback: Fallback) -> Option<u64> {
+    match fallback {
+        Fallback::Spend => Some(SPEND_SHARE),
+        Fallback::Outbound(size) => Some(u64::from(size.get())),
+        _ => None,
+    }
+}
+
+/// Decides by a part of each limit alone. A request that no limit bounds does not pass.
+fn take_fractions(
+    fractions: &mut Fractions,
     leaves: Span,
     asked: &Asked<'_>,
     counted: bool,
@@ -199,7 +212,7 @@ fn take_tenths(
     let leaves = leaves.max(Span::from_micros(1));
     let mut tightest: Option<Guarded> = None;
     for charge in asked.bounded() {
-        match tenths.left(charge, network, now) {
+        match fractions.left(charge, network, now) {
             Ok(left) => tightest = Some(tightest.map_or(left, |other| other.tighter(left))),
             Err(never) => return Guarded { wait: leaves, ..never },
         }
@@ -208,6 +221,6 @@ fn take_tenths(
     if !guarded.admits() || !counted {
         return guarded;
     }
-    let left = asked.bounded().map(|charge| tenths.take(charge, network, now));
+    let left = asked.bounded().map(|charge| fractions.take(charge, network, now));
     left.reduce(Guarded::tighter).map_or(guarded, |left| Guarded { wait: Span::ZERO, ..left })
 }

@@ -3,9 +3,9 @@
 mod caps;
 mod ceiling;
 mod floods;
+mod fraction;
 mod keys;
 mod rail;
-mod tenth;
 
 use super::super::contract::{API, Cap, HEALTH, LOGIN, OTP};
 use super::shares::CallerNetwork;

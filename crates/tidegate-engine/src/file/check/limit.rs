@@ -42,6 +42,7 @@ impl Check {
         let scope = by.and_then(|by| self.scope(by));
         let cost = self.cost(written.cost.as_ref());
         let stage = self.word_or(written.stage.as_ref(), Stage::Action);
+        let overflow = written.overflow.as_ref().map(|overflow| self.word(overflow));
         let numbers = self.one_shape((&called, place), numbers_of!(written));
         let goes_together = self.goes_together(written, scope, numbers.as_ref());
         let numbers = self.numbers_here(written, numbers);
@@ -54,7 +55,11 @@ impl Check {
             (Some(name), Some(scope), Some(shape), Some(cost), Some(stage), Some(outcomes)) => {
                 let limit = Limit::new(name, scope, shape).costing(cost).at_stage(stage);
                 let limit = outcomes.into_iter().fold(limit, Limit::counting_outcomes);
-                goes_together.then(|| with_settings(limit, written))
+                let limit = match overflow {
+                    Some(overflow) => overflow.map(|overflow| limit.on_overflow(overflow)),
+                    None => Some(limit),
+                };
+                limit.filter(|_| goes_together).map(|limit| with_settings(limit, written))
             }
             _ => None,
         };

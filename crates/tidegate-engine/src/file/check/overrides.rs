@@ -170,5 +170,12 @@ fn of_override(error: LimitError) -> Wrong {
         LimitError::Ipv6OfNoAddress { .. } => Wrong::ipv6_of_no_address(),
         LimitError::CountsByPlan { .. } => Wrong::counts_by_plan(),
         LimitError::ForgivesOutcomes { .. } => Wrong::outcome_settled("forgiving"),
+        LimitError::DegradedAttempts(name) => Wrong::degraded_attempts(&name),
+        // A limit of a file is no row.
+        row @ (LimitError::NoRow(_)
+        | LimitError::RowTag(_)
+        | LimitError::OtherRow(_)
+        | LimitError::OtherKind { .. }
+        | LimitError::TooManyChanges { .. }) => Wrong::same_counters(&row.into()),
     }
 }

@@ -1,6 +1,9 @@
 //! Policies: a name, what happens past their limits or without a store, and the limits.
 
-use tidegate_core::{FailureMode, MAX_LIMITS, Name, Overflow, PolicySpec, Preset, Protects, Span};
+use tidegate_core::{
+    FailureMode, FleetSize, MAX_LIMITS, Name, Overflow, PolicySpec, Preset, Protects, ShapeKind,
+    Span,
+};
 
 use super::Check;
 use super::limit::Sound;
@@ -31,6 +34,7 @@ struct Ways {
     protects: Option<Protects>,
     overflow: Overflow,
     deadline: Option<Span>,
+    fleet_size: Option<FleetSize>,
 }
 
 /// A limit of a policy.
@@ -67,6 +71,9 @@ impl Check {
         let ways = ways.filter(|_| class.as_ref().is_none_or(Option::is_some));
         let ways = ways.filter(|_| preset.is_some() == written.preset.is_some());
         let at_protects = at_protects(written);
+        if let Some(ways) = ways {
+            self.soft_limits(&ways, &limits, &called);
+        }
         CheckedPolicy { name, place, class: class.flatten(), at_protects, preset, ways, limits }
     }
 
@@ -117,8 +124,43 @@ impl Check {
             self.note(place, guards(at_protects(written)), wrong);
             return None;
         }
-        let ways = Ways { failure, protects, overflow: overflow?, deadline: deadline? };
+        let fleet_size = self.fleet_size(written, protects, called)?;
+        let (overflow, deadline) = (overflow?, deadline?);
+        let ways = Ways { failure, protects, overflow, deadline, fleet_size };
         (!is_milder).then_some(ways)
+    }
+
+    /// Reports limits that degrade where that would let guesses pass, or never block anybody.
+    fn soft_limits(&mut self, ways: &Ways, limits: &[Use], called: &str) {
+        let entrance = ways.protects.filter(|protects| protects.is_entrance());
+        for limit in limits {
+            let Use::Own(Sound { limit, place, .. }) = limit else { continue };
+            if limit.own_overflow().unwrap_or(ways.overflow) != Overflow::Degrade {
+                continue;
+            }
+            if let Some(protects) = entrance {
+                self.say(*place, Wrong::degraded_entrance(called, protects));
+            } else if limit.shape().kind() == ShapeKind::Attempts {
+                self.say(*place, Wrong::degraded_attempts(limit.name()));
+            }
+        }
+    }
+
+    /// The size of the fleet: `Some(None)` if the policy gives none, `None` if it is wrong.
+    fn fleet_size(
+        &mut self,
+        written: &Written,
+        protects: Option<Protects>,
+        called: &str,
+    ) -> Option<Option<FleetSize>> {
+        const MOST: u64 = 1_000_000;
+        let Some(nodes) = &written.fleet_size else { return Some(None) };
+        let size = self.number(nodes, "fleet_size").filter(|nodes| *nodes <= MOST);
+        let size = size.and_then(|nodes| FleetSize::new(u32::try_from(nodes).ok()?));
+        match (protects, size) {
+            (Some(Protects::Outbound), Some(size)) => Some(Some(size)),
+            _ => self.refuse(nodes.place, Wrong::bad_fleet_size(called)),
+        }
     }
 
     /// Whether a policy, or its preset, says that it guards something milder than its class stands
@@ -234,6 +276,9 @@ impl CheckedPolicy {
         if let Some(deadline) = ways.deadline {
             spec = spec.deadline(deadline);
         }
+        if let Some(nodes) = ways.fleet_size {
+            spec = spec.fleet_size(nodes);
+        }
         let spec = self.limits.iter().fold(spec, |spec, used| match used {
             Use::Own(sound) => spec.limit(sound.limit.clone()),
             Use::Shared(name) => spec.shared_limit(name.value.clone()),
@@ -283,6 +328,7 @@ impl WrittenLimit {
             at("cost", &self.cost),
             at("stage", &self.stage),
             at("shadow", &self.shadow),
+            at("overflow", &self.overflow),
             at("settles", &self.settles),
             at("named_key", &self.named_key),
             at("in", &self.elsewhere),
@@ -302,6 +348,7 @@ fn not_allowed(called: &str, protects: Option<Protects>, failure: FailureMode) -
             Some(Wrong::not_fail_closed(called, protects, failure))
         }
         Some(Protects::Spend) => Some(Wrong::open_spend(called)),
+        Some(Protects::Outbound) => Some(Wrong::not_degraded(called)),
         _ => Some(Wrong::not_critical(called, protects)),
     }
 }

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use tidegate_core::{Dimension, Quota, Stage, Window};
+use tidegate_core::{Dimension, Overflow, Quota, Stage, Window};
 
 use super::attempts::AttemptsNumbers;
 use super::present;
@@ -68,6 +68,11 @@ pub(in crate::file) struct WrittenLimit {
     /// Report what the limit would say, and never refuse.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) shadow: Option<Placed<bool>>,
+    /// What happens past the limit; what the policy says unless given. A limit that says `degrade` never
+    /// refuses: a request that it has no room for passes with a lower quality of service, and counts for
+    /// the other limits.
+    #[serde(default, deserialize_with = "present")]
+    pub(in crate::file) overflow: Option<Placed<Word<Overflow>>>,
     /// Put what the limit takes on a ticket, so that the real cost can be settled later.
     #[serde(default, deserialize_with = "present")]
     pub(in crate::file) settles: Option<Placed<bool>>,

@@ -92,6 +92,11 @@ pub(super) struct WrittenPolicy {
     /// Unless given, 250ms where somebody could get in and 100ms elsewhere.
     #[serde(default, deserialize_with = "present")]
     pub(super) deadline: Option<Placed<DurationText>>,
+    /// How many nodes share the limits of a policy that protects `outbound` calls: in an outage of the
+    /// store each node has that part of every limit. 10 unless given.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub(super) fleet_size: Option<Placed<WrittenNumber>>,
     /// The limits of the policy. A request is admitted if all of them have room.
     #[schemars(length(min = 1, max = tidegate_core::MAX_LIMITS))]
     pub(super) limits: Option<Placed<Vec<Placed<WrittenLimit>>>>,

@@ -128,6 +128,7 @@ words! {
         "bulk" = Bulk, "Reading or writing much at once.";
         "health" = Health, "Asking whether all is well, or for metadata.";
         "spend" = Spend, "What is paid for or cannot be undone: a language model, money.";
+        "outbound" = Outbound, "Calls to other services, from services behind few addresses.";
     }
     Preset is "a value of `preset`" {
         "login" = Login, "For logins: by account, device, address and agent.";
@@ -136,7 +137,7 @@ words! {
     Overflow is "a value of `overflow`" {
         "reject" = Reject, "Deny, and tell when to come back.";
         "queue" = Queue, "Let it wait for room.";
-        "degrade" = Degrade, "Pass with a lower quality of service, uncounted.";
+        "degrade" = Degrade, "Pass with a lower quality of service; the other limits count it.";
     }
     Stage is "a value of `stage`" {
         "global" = Global, "Before any action's limits; if it refuses, those are not charged.";

@@ -153,6 +153,22 @@ wrongs! {
             protects.name();
         advises "write `reject`, or leave `overflow` out: otherwise every guess passes, and what \
                  an operator has blocked does as well";
+    /// A limit that counts attempts, and would let pass those past it.
+    "degraded-attempts" degraded_attempts(limit: &Name)
+        says "limit `{limit}` counts attempts and cannot `degrade` those past it";
+        advises "write `overflow: reject` beside it: otherwise it would never block anybody";
+    /// A policy for calls to other services that is not decided by local ceilings in an outage.
+    "not-degraded" not_degraded(policy: &str)
+        says "{policy} protects `outbound` and must be `degraded`";
+        advises "write `failure_mode: degraded`: other services limit our calls, so an outage of the \
+                 store must neither let all of them pass nor none. If they are paid for and may be \
+                 closed, write `protects: spend`";
+    /// A size of the fleet where nothing depends on it, or that is none.
+    "bad-fleet-size" bad_fleet_size(policy: &str)
+        says "{policy} has a `fleet_size`, but does not protect `outbound`, or it is not from 1 to \
+              1000000";
+        advises "leave it out, or write `protects: outbound` and the number of nodes that share its \
+                 limits";
     /// A policy for what is paid for, or cannot be undone, that an outage would open.
     "open-spend" open_spend(policy: &str)
         says "{policy} protects `spend` and must not be `fail_open`";

@@ -75,6 +75,7 @@ impl Caps {
                 vec![cap("P17", 120, 1), cap("P17", 60, 1), ceiling]
             }
             FallbackKind::Spend { per_minute } => vec![cap("A35", per_minute, 1)],
+            FallbackKind::Outbound { per_minute } => vec![cap("P28", per_minute, 1)],
         };
         Self { kind, caps, hours: HashMap::new(), last: [None; 2] }
     }
@@ -91,7 +92,7 @@ impl Caps {
                 let agent = who.agent.map_or(0, |agent| agent + 1);
                 [Some(prefix), Some(prefix << 16 | agent), who.prefix]
             }
-            FallbackKind::Spend { .. } => [who.prefix, None, None],
+            FallbackKind::Spend { .. } | FallbackKind::Outbound { .. } => [who.prefix, None, None],
         }
     }
 

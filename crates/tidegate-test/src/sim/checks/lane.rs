@@ -284,6 +284,6 @@ const fn primary(kind: FallbackKind) -> FailureMode {
         | FallbackKind::Closed
         | FallbackKind::Spend { .. } => FailureMode::FailClosed,
         FallbackKind::Guarded => FailureMode::FailOpen,
-        FallbackKind::Ceilings { .. } => FailureMode::Degraded,
+        FallbackKind::Ceilings { .. } | FallbackKind::Outbound { .. } => FailureMode::Degraded,
     }
 }

@@ -69,6 +69,11 @@ pub enum FallbackKind {
         /// Requests that one prefix may make in any minute.
         per_minute: u64,
     },
+    /// A part of a window by address prefix.
+    Outbound {
+        /// Requests that one prefix may make in any minute.
+        per_minute: u64,
+    },
 }
 
 /// A property that does not hold.

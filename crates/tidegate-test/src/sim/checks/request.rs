@@ -163,7 +163,9 @@ pub(super) fn decided(
     let local = request.progress == Progress::New;
     let by_caps = match lane.law.kind {
         FallbackKind::Login | FallbackKind::Otp | FallbackKind::Spend { .. } => local,
-        FallbackKind::Guarded | FallbackKind::Ceilings { .. } => true,
+        FallbackKind::Guarded | FallbackKind::Ceilings { .. } | FallbackKind::Outbound { .. } => {
+            true
+        }
         FallbackKind::Closed => local && answer.mode == Mode::Degraded,
     };
     if !by_caps {

@@ -1,17 +1,17 @@
-//! A tenth of each limit, in its own shape.
+//! A fraction of each limit, in its own shape.
 
 use proptest::prelude::*;
 
-use super::super::tenth::Tenths;
+use super::super::fraction::Fractions;
 use super::*;
 use crate::cost::CostRule;
 use crate::policy::Protects;
 use crate::shape::{Attempts, Calendar, Counts, Period, Quota, Threshold, Unit, Window};
 
-/// The tenths of one policy with one limit by organisation.
+/// The fractions of one policy with one limit by organisation.
 #[derive(Clone)]
 struct Rack {
-    tenths: Tenths,
+    fractions: Fractions,
     policies: PolicySet,
 }
 
@@ -26,7 +26,7 @@ fn spending(shape: Shape, earlier: Option<&PolicySet>) -> PolicySet {
 
 impl Rack {
     fn new(shape: Shape) -> Self {
-        Self { tenths: Tenths::with_room_for(16_384), policies: spending(shape, None) }
+        Self { fractions: Fractions::with_room_for(16_384, 10), policies: spending(shape, None) }
     }
 
     /// The same limit with other numbers.
@@ -41,8 +41,11 @@ impl Rack {
         let mut case = case.weighing(Cost::try_new(cost).unwrap());
         case.resolve(&digests);
         let [charge] = case.batch().charges() else { panic!("one limit") };
-        let left = self.tenths.left(charge, of_its_own(charge), now)?;
-        if left.admits() { Ok(self.tenths.take(charge, of_its_own(charge), now)) } else { Ok(left) }
+        let left = self.fractions.left(charge, of_its_own(charge), now)?;
+        match left.admits() {
+            true => Ok(self.fractions.take(charge, of_its_own(charge), now)),
+            false => Ok(left),
+        }
     }
 
     fn admits(&mut self, org: &str, now: Timestamp) -> bool {
@@ -151,22 +154,22 @@ fn p44_keys_beyond_the_most_share_cells_and_nobody_else_notices() {
     };
     // Two for each cell, and one for each key that has a place; then one more for each of those.
     assert_eq!(flood(&mut rack, at(1)), 16_284 + 2 * 1_024);
-    assert_eq!(rack.tenths.places(), 16_384);
+    assert_eq!(rack.fractions.places(), 16_384);
     assert_eq!(flood(&mut rack, at(2)), 16_284);
     assert_eq!(flood(&mut rack, at(3)), 0);
     assert!(early.iter().all(|org| rack.admits(org, at(3_599))), "as if there were no flood");
     assert!(early.iter().all(|org| !rack.admits(org, at(3_599))));
-    assert!(!rack.tenths.is_fresh(at(7_198)) && rack.tenths.is_fresh(at(7_199)));
+    assert!(!rack.fractions.is_fresh(at(7_198)) && rack.fractions.is_fresh(at(7_199)));
     for nth in 0..10_000 {
         rack.ask(&format!("late {nth}"), 200, at(7_200)).unwrap_err();
     }
-    assert_eq!(rack.tenths.places(), 0, "whoever comes later makes room");
+    assert_eq!(rack.fractions.places(), 0, "whoever comes later makes room");
 }
 
 #[test]
 fn p44_a_cell_shared_under_other_numbers_grants_nothing() {
     let mut rack = Rack::new(window(10, Span::HOUR));
-    rack.tenths = Tenths::with_room_for(0);
+    rack.fractions = Fractions::with_room_for(0, 10);
     assert!(rack.admits("acme", at(0)));
     rack.reload(window(600, Span::HOUR));
     assert!(!rack.admits("acme", before(at(3_600))), "of a cell nothing is known but its last use");
@@ -236,5 +239,31 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_node_has_its_part_of_each_limit_and_one_in_each_period_at_least() {
+    let bucket =
+        |count| Shape::Bucket(Bucket::try_new(Rate::per_minute(count).unwrap(), count).unwrap());
+    for (nodes, burst) in [(1, 60), (3, 20), (7, 8), (60, 1), (1_000, 1)] {
+        let mut rack = Rack::new(bucket(60));
+        rack.fractions = Fractions::with_room_for(16_384, nodes);
+        assert_eq!(rack.burst("acme", at(1_000)), burst, "{nodes} nodes");
+        let wait = Span::from_micros(60_000_000 / burst);
+        assert_eq!(rack.wait("acme", at(1_000)), wait, "{nodes} nodes");
+        assert!(!rack.admits("acme", at(1_000).after(Span::from_micros(wait.as_micros() - 1))));
+        assert!(rack.admits("acme", at(1_000).after(wait)));
+    }
+}
+
+#[test]
+fn p34_another_size_of_the_fleet_grants_nothing() {
+    let bucket = Shape::Bucket(Bucket::try_new(Rate::per_minute(60).unwrap(), 60).unwrap());
+    let mut rack = Rack::new(bucket);
+    assert_eq!(rack.burst("acme", at(1_000)), 6);
+    for nodes in [1, 2, 60, 10] {
+        rack.fractions.follow(nodes);
+        assert_eq!(rack.burst("acme", at(1_000)), 0, "{nodes} nodes");
     }
 }
