@@ -90,6 +90,7 @@ mod cost;
 mod decision;
 pub mod failover;
 mod fleet;
+mod hierarchy;
 mod kept;
 mod key;
 mod limit;
@@ -102,6 +103,7 @@ mod preset;
 mod queue;
 mod record;
 mod rfc3339;
+mod row;
 mod secret;
 mod settlement;
 mod shape;
@@ -110,7 +112,6 @@ mod store;
 mod subject;
 pub mod text;
 mod ticket;
-mod tighten;
 mod time;
 mod trial;
 
@@ -136,6 +137,12 @@ pub use fleet::{
     Fleet, FleetError, FleetStep, Forced, Holder, Lease, MAX_CHANGED, MAX_FLEET_NAME, Motion,
     agree, is_fleet_name,
 };
+pub use hierarchy::{
+    Allowance, Branches, Charged, ChargedAs, ChargedRow, Effective, Hierarchy, HierarchyError,
+    LimitRow, MAX_DEPTH, Misfit, NeverPasses, Pinned, Provenance, RouteView, RowKind, RowOwner,
+    RowScope, Sharing, TenantView, Terms, UpstreamView, charges, check_fit, effective,
+    effective_for, never_passing, tighten, upstream_for,
+};
 pub use kept::{AttemptsHead, Kept};
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
 pub use limit::{Limit, LimitError, MAX_FORMER, Names, Stage, Stamp};
@@ -153,6 +160,7 @@ pub use queue::{
 };
 pub use record::{Flaw, Record};
 pub use rfc3339::Rfc3339;
+pub use row::{RowId, RowIdError};
 pub use secret::{Secret, SecretError};
 pub use settlement::{Move, MoveDirection, Receipt, Settled, Settlement};
 pub use shape::*;
@@ -160,6 +168,5 @@ pub use step::{Met, Step, Stepped, Write, carry_over};
 pub use store::{Changes, Store, StoreError, Usage};
 pub use subject::{Dimension, Fact, Scope, Subject, Values};
 pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
-pub use tighten::{Allowance, Sharing, effective, tighten};
 pub use time::{Clock, MAX_EXACT, ManualClock, Span, SpanError, Timestamp};
 pub use trial::Trial;
