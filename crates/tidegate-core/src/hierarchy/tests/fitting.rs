@@ -58,7 +58,7 @@ impl Flat {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(6_000))]
+    #![proptest_config(ProptestConfig { cases: 6_000, max_global_rejects: 60_000, ..ProptestConfig::default() })]
 
     /// A hierarchy that fits, and one more record: the check refuses it if and only if it is too much.
     #[test]

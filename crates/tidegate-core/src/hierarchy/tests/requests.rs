@@ -122,6 +122,14 @@ impl Enforcer {
 }
 
 impl Flat {
+    /// The tenants that reach a route.
+    fn callers(&self, route: &FlatRoute) -> Vec<RowId> {
+        let upstream = self.upstreams.iter().find(|it| it.id == route.upstream).unwrap();
+        let tenants = self.tenants.iter().map(|it| it.id);
+        let is_near = |it: &RowId| self.depth(*it) <= MAX_DEPTH && self.reaches(*it, upstream);
+        tenants.filter(is_near).collect()
+    }
+
     /// The firm rows that enforce above a request, found in the flat lists: those of tenants above the
     /// caller, and of upstreams with the same alias above the owner.
     fn enforcers(&self, caller: RowId, route: &FlatRoute) -> Vec<&LimitRow> {
@@ -145,8 +153,10 @@ fn run(tree: &Flat, requests: &[Request], is_even: bool) -> Result<usize, TestCa
     let (mut now, mut passed) = (1_800_000_000_000_000, 0);
     for request in requests {
         now += request.after * 1_000;
-        let caller = tree.tenants[request.caller % tree.tenants.len()].id;
         let route = &tree.routes[request.route % tree.routes.len()];
+        let callers = tree.callers(route);
+        let Some(place) = request.caller.checked_rem(callers.len()) else { continue };
+        let caller = callers[place];
         let Ok(charged) = charges(tree, caller, route.id) else { continue };
         let is_admitted = buckets.admit(&charged, request, Timestamp::from_micros(now));
         for row in tree.enforcers(caller, route) {
@@ -172,7 +182,7 @@ proptest! {
     /// Whatever passes, passes each enforcing row by itself as well, at the numbers it was written with.
     #[test]
     fn g6_nothing_passes_that_an_enforcing_row_would_refuse(
-        tree in trees(Bias::Any), requests in requests(1..4),
+        tree in prop_oneof![trees(Bias::Any), trees(Bias::Full)], requests in requests(1..4),
     ) {
         run(&tree, &requests, false)?;
     }
@@ -181,13 +191,13 @@ proptest! {
     /// (Of different weights it may be more: a row that refuses a heavy one has room for two light ones.)
     #[test]
     fn g6_no_child_admits_more_than_an_enforcing_ancestor_alone(
-        tree in trees(Bias::Full), requests in requests(1..2),
+        tree in prop_oneof![trees(Bias::Any), trees(Bias::Full)], requests in requests(1..2),
     ) {
         run(&tree, &requests, true)?;
     }
 }
 
-/// The properties above are about something: in most traces requests pass below rows that enforce.
+/// The properties above are about something: in many traces requests pass below rows that enforce.
 #[test]
 fn traces_meet_rows_that_enforce() {
     use proptest::strategy::ValueTree as _;
@@ -197,8 +207,9 @@ fn traces_meet_rows_that_enforce() {
         let (tree, requests) = both.current();
         run(&tree, &requests, true).unwrap()
     };
-    for bias in [Bias::Any, Bias::Full] {
-        let with_some = (0..300).filter(|_| passed(bias) > 0).count();
-        assert!(with_some > 60, "{with_some} of 300");
+    for (bias, least) in [(Bias::Any, 40), (Bias::Full, 100)] {
+        let traces: Vec<usize> = (0..300).map(|_| passed(bias)).collect();
+        let with_some = traces.iter().filter(|passed| **passed > 0).count();
+        assert!(with_some >= least, "{with_some} of 300");
     }
 }

@@ -20,8 +20,10 @@ type Written = Vec<(Terms, Sharing, RowScope, Overflow)>;
 pub(super) fn allowances() -> impl Strategy<Value = Allowance> {
     let per = prop_oneof![Just(Span::SECOND), Just(Span::from_secs(2)), Just(Span::MINUTE)];
     let rate = (prop_oneof![1..4_u64, Just(60_u64)], per);
-    let cost = (any::<bool>(), 1..4_u64);
-    (rate, 1..7_u64, cost).prop_map(|((tokens, per), burst, (by_weight, units))| {
+    // Mostly cheap and roomy: of many rows merged, the dearest and the smallest count.
+    let cost = (any::<bool>(), prop_oneof![6 => Just(1_u64), 1 => 1..4_u64]);
+    let burst = prop_oneof![1 => 1..7_u64, 3 => 4..12_u64];
+    (rate, burst, cost).prop_map(|((tokens, per), burst, (by_weight, units))| {
         let bucket = Bucket::try_new(Rate::try_new(tokens, per).unwrap(), burst).unwrap();
         let units = Cost::try_new(units).unwrap();
         let cost = if by_weight { CostRule::PerUnit(units) } else { CostRule::PerRequest(units) };
