@@ -24,6 +24,7 @@
 //! 12. [When the store fails](book::ch12_when_the_store_fails): three modes, a breaker, exact local caps
 //! 13. [Waiting in line](book::ch13_waiting_in_line): a bounded queue, fair between tenants
 //! 14. [When an upstream fails](book::ch14_when_an_upstream_fails): one call of a whole fleet tries again
+//! 15. [Tenants above tenants](book::ch15_tenants_above_tenants): which limits a request meets there
 //!
 //! # The path of a request
 //!
@@ -44,6 +45,7 @@
 //! | go on without a store | [`Standby`]: [`Failover`], [`Guardrails`], [`Mirror`]; [`Failsafe`], [`Signal`] |
 //! | wait in line | [`FairQueue`], [`QueueBounds`]; [`Arrival`], [`Seat`], [`Armed`], [`Aftermath`] |
 //! | leave a failing upstream alone | [`Breaker`], [`BreakerSettings`], [`Clearance`]; [`Fleet`], [`Accord`], [`agree`] |
+//! | find the rows of tenants, upstreams and routes | [`Hierarchy`], [`LimitRow`], [`charges`], [`Effective`]; [`check_fit`], [`never_passing`] |
 //!
 //! An engine does all of this in one call. Here are the same steps by hand; the loop plays the part of a
 //! store that has never seen this bucket:

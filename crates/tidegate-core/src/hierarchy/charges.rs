@@ -19,7 +19,7 @@ use super::effective::Effective;
 use super::limit_row::{LimitRow, Pinned, RowKind};
 use super::numbers::merged;
 use super::tighten::Sharing;
-use super::{Hierarchy, HierarchyError, RouteView, TenantView, UpstreamView, chain};
+use super::{Hierarchy, HierarchyError, MAX_CHAIN, RouteView, TenantView, UpstreamView, chain};
 use crate::charge::MAX_LIMITS;
 use crate::row::RowId;
 
@@ -64,6 +64,9 @@ pub enum ChargedAs {
     Default,
 }
 
+/// What each tenant of a chain has under one alias.
+pub(super) type Named<'a> = ArrayVec<Option<UpstreamView<'a>>, MAX_CHAIN>;
+
 /// A row that a request meets.
 #[derive(Clone, Copy)]
 pub(super) struct MetRow<'a, 'c> {
@@ -87,11 +90,13 @@ pub fn charges<H: Hierarchy + ?Sized>(
     let view = tree.route(route).ok_or(HierarchyError::NoRoute(route))?;
     let upstream = tree.upstream(view.upstream).ok_or(HierarchyError::NoUpstream(view.upstream))?;
     let tenants = chain(tree, caller)?;
-    let owners = owner(tree, &tenants, upstream.alias)
-        .filter(|(_, found)| found.id == upstream.id)
-        .and_then(|(place, _)| tenants.get(place..))
+    let named = named(tree, &tenants, upstream.alias);
+    let nearest = named.iter().position(Option::is_some);
+    let owners = nearest.and_then(|place| tenants.get(place..).zip(named.get(place..)));
+    let (owners, named) = owners
+        .filter(|(_, named)| named.iter().flatten().next().is_some_and(|it| it.id == upstream.id))
         .ok_or(HierarchyError::OutOfReach { caller, route })?;
-    let way = Way { tree, caller, tenants: &tenants, owners, upstream, route: view };
+    let way = Way { caller, tenants: &tenants, owners, named, upstream, route: view };
     let top = tenants.last().map_or(caller, |tenant| tenant.id);
     let mut charged = Charged { rows: ArrayVec::new(), top };
     let default = MetRow { row: tree.default_row(), charged_as: ChargedAs::Default, above: &[] };
@@ -116,17 +121,17 @@ pub fn upstream_for<'a, H: Hierarchy + ?Sized>(
     alias: &str,
 ) -> Result<Option<UpstreamView<'a>>, HierarchyError> {
     let tenants = chain(tree, caller)?;
-    Ok(owner(tree, &tenants, alias).map(|(_, upstream)| upstream))
+    Ok(tenants.iter().find_map(|tenant| tree.upstream_of(tenant.id, alias)))
 }
 
-/// The first tenant of a chain that has the alias, by its place in the chain, and its upstream.
-fn owner<'a, H: Hierarchy + ?Sized>(
+/// What each tenant of a chain has under an alias.
+pub(super) fn named<'a, H: Hierarchy + ?Sized>(
     tree: &'a H,
     tenants: &[TenantView<'a>],
     alias: &str,
-) -> Option<(usize, UpstreamView<'a>)> {
-    let upstreams = tenants.iter().map(|tenant| tree.upstream_of(tenant.id, alias));
-    upstreams.enumerate().find_map(|(place, found)| Some((place, found?)))
+) -> Named<'a> {
+    // A chain is never longer than this list.
+    tenants.iter().take(MAX_CHAIN).map(|tenant| tree.upstream_of(tenant.id, alias)).collect()
 }
 
 /// The rows of one kind that a request meets because of who calls. `tenants` is the chain of the caller.
@@ -148,44 +153,44 @@ pub(super) fn of_tenants<'a, 'c>(
 }
 
 /// The rows of one kind that a request meets because of what it calls, but for the route. `owners` is
-/// the chain of the upstream's owner.
-pub(super) fn of_upstream<'a, 'c, H: Hierarchy + ?Sized>(
-    tree: &'a H,
+/// the chain of the upstream's owner, and `named` is what each of them has under the alias.
+pub(super) fn of_upstream<'a, 'c>(
     owners: &'c [TenantView<'a>],
-    upstream: UpstreamView<'a>,
+    named: &'c [Option<UpstreamView<'a>>],
     kind: RowKind,
 ) -> impl Iterator<Item = MetRow<'a, 'c>> {
-    let own = kind.of(upstream.rows);
-    let own = own.map(|row| MetRow { row, charged_as: ChargedAs::Upstream, above: owners });
-    let shadowed = (1..owners.len()).filter_map(move |place| {
-        let above = owners.get(place..)?;
-        let row = kind.of(tree.upstream_of(above.first()?.id, upstream.alias)?.rows)?;
-        let met = MetRow { row, charged_as: ChargedAs::Shadowed, above };
-        (row.sharing == Sharing::Enforce).then_some(met)
-    });
-    own.into_iter().chain(shadowed)
+    named.iter().enumerate().filter_map(move |(place, upstream)| {
+        let row = kind.of(upstream.as_ref()?.rows)?;
+        let charged_as = match place {
+            0 => ChargedAs::Upstream,
+            _ if row.sharing == Sharing::Enforce => ChargedAs::Shadowed,
+            _ => return None,
+        };
+        Some(MetRow { row, charged_as, above: owners.get(place..)? })
+    })
 }
 
 /// The way of one request through a hierarchy.
-struct Way<'a, 'c, H: ?Sized> {
-    tree: &'a H,
+struct Way<'a, 'c> {
     caller: RowId,
     /// The chain of the caller.
     tenants: &'c [TenantView<'a>],
     /// The chain of the upstream's owner, which is the end of the caller's.
     owners: &'c [TenantView<'a>],
+    /// What each tenant of the owner's chain has under the alias; the first is the upstream.
+    named: &'c [Option<UpstreamView<'a>>],
     upstream: UpstreamView<'a>,
     route: RouteView<'a>,
 }
 
 // === impl Way ===
 
-impl<'a, 'c, H: Hierarchy + ?Sized> Way<'a, 'c, H> {
-    fn met(&self, kind: RowKind) -> impl Iterator<Item = MetRow<'a, 'c>> + use<'a, 'c, H> {
+impl<'a, 'c> Way<'a, 'c> {
+    fn met(&self, kind: RowKind) -> impl Iterator<Item = MetRow<'a, 'c>> + use<'a, 'c> {
         let route = kind.of(self.route.rows);
         let above = self.owners;
         let route = route.map(|row| MetRow { row, charged_as: ChargedAs::Route, above });
-        let upstream = of_upstream(self.tree, self.owners, self.upstream, kind);
+        let upstream = of_upstream(self.owners, self.named, kind);
         route.into_iter().chain(upstream).chain(of_tenants(self.tenants, kind))
     }
 

@@ -69,12 +69,6 @@ impl Effective {
         Some(Self { allowance, provenance })
     }
 
-    /// The numbers of one row, unmerged.
-    #[must_use]
-    pub const fn of(row: RowId, allowance: Allowance) -> Self {
-        Self { allowance, provenance: Provenance { rate: row, burst: row, cost: row } }
-    }
-
     /// Whether even the lightest request costs more than the bucket ever holds, so that all are
     /// refused. Rows that are each sensible can be merged to that: the cost of one, the burst of
     /// another.

@@ -8,7 +8,7 @@
 //! The check looks at every upstream that stands above a tenant, also at those that a nearer alias hides
 //! from it. So no deletion has to be refused: whatever it uncovers was counted before.
 
-use super::charges::{ChargedAs, of_tenants, of_upstream};
+use super::charges::{ChargedAs, named, of_tenants, of_upstream};
 use super::error::{HierarchyError, Misfit};
 use super::limit_row::{LimitRow, RowKind};
 use super::{Branches, Chain, RowOwner, TenantView, UpstreamView, chain};
@@ -39,7 +39,7 @@ pub fn check_fit<B: Branches>(tree: &B, changed: RowOwner) -> Result<(), Misfit>
         RowOwner::Tenant(id) => {
             let tenants = chain(tree, id)?;
             single(tenants.first().map_or(&[], |tenant| tenant.rows))?;
-            let heaviest = visit(tree, &tenants, Look::AtAll)?;
+            let heaviest = visit(tree, &tenants, Which::All)?;
             let above = (1..tenants.len()).filter_map(|place| tenants.get(place..));
             above
                 .flat_map(|owners| of_owner(tree, owners))
@@ -49,7 +49,7 @@ pub fn check_fit<B: Branches>(tree: &B, changed: RowOwner) -> Result<(), Misfit>
             let upstream = tree.upstream(id).ok_or(HierarchyError::NoUpstream(id))?;
             single(upstream.rows)?;
             let owners = chain(tree, upstream.owner)?;
-            visit(tree, &owners, Look::AtAlias(upstream.alias)).map(|_| ())
+            visit(tree, &owners, Which::Called(upstream.alias)).map(|_| ())
         }
         RowOwner::Route(id) => {
             let route = tree.route(id).ok_or(HierarchyError::NoRoute(id))?;
@@ -57,25 +57,25 @@ pub fn check_fit<B: Branches>(tree: &B, changed: RowOwner) -> Result<(), Misfit>
             let id = route.upstream;
             let upstream = tree.upstream(id).ok_or(HierarchyError::NoUpstream(id))?;
             let owners = chain(tree, upstream.owner)?;
-            let heaviest = visit(tree, &owners, Look::AtTenants)?;
-            let mut kinds = RowKind::ALL.into_iter();
-            kinds.try_for_each(|kind| {
-                let met = met_beside(tree, &owners, upstream, kind);
+            let heaviest = visit(tree, &owners, Which::None)?;
+            let named = named(tree, &owners, upstream.alias);
+            RowKind::ALL.into_iter().try_for_each(|kind| {
+                let met = met_beside(&owners, &named, kind);
                 heaviest.with(kind, met.chain(kind.beside(route.rows)))
             })
         }
     }
 }
 
-/// Which upstreams a [`visit`] holds against the tenants that can call them.
+/// The upstreams that a [`visit`] holds against the tenants that can call them.
 #[derive(Clone, Copy)]
-enum Look<'a> {
+enum Which<'a> {
     /// All upstreams of the tenants that are visited.
-    AtAll,
-    /// Those with this alias.
-    AtAlias(&'a str),
-    /// None; only the tenants themselves are looked at.
-    AtTenants,
+    All,
+    /// The upstreams with this alias.
+    Called(&'a str),
+    /// No upstream; only the tenants themselves are looked at.
+    None,
 }
 
 /// For each kind of row, the tenant that meets the most of them whatever it calls, and these rows.
@@ -86,22 +86,22 @@ struct Heaviest([(RowId, Vec<RowId>); 3]);
 fn visit<'a, B: Branches>(
     tree: &'a B,
     tenants: &Chain<'a>,
-    look: Look<'_>,
+    which: Which<'_>,
 ) -> Result<Heaviest, Misfit> {
     let Some(tenant) = tenants.first() else { return Ok(Heaviest::none()) };
     let mut heaviest = Heaviest::of(tenant.id, tenants);
     for child in tree.children(tenant.id) {
         let mut below = Chain::from_iter([child]);
         below.try_extend_from_slice(tenants).map_err(|_| HierarchyError::TooDeep(child.id))?;
-        heaviest.raise(visit(tree, &below, look)?);
+        heaviest.raise(visit(tree, &below, which)?);
     }
-    match look {
-        Look::AtAll => of_owner(tree, tenants)
+    match which {
+        Which::All => of_owner(tree, tenants)
             .try_for_each(|(owners, upstream)| heaviest.with_upstream(tree, owners, upstream))?,
-        Look::AtAlias(alias) => tree
+        Which::Called(alias) => tree
             .upstream_of(tenant.id, alias)
             .map_or(Ok(()), |upstream| heaviest.with_upstream(tree, tenants, upstream))?,
-        Look::AtTenants => {}
+        Which::None => {}
     }
     Ok(heaviest)
 }
@@ -118,13 +118,12 @@ fn of_owner<'a, 'c, B: Branches>(
 
 /// The rows of an upstream, and of those that it shadows, that take up a share. The upstream's own rate
 /// has a place for itself.
-fn met_beside<'a, B: Branches>(
-    tree: &'a B,
-    owners: &[TenantView<'a>],
-    upstream: UpstreamView<'a>,
+fn met_beside<'a, 'c>(
+    owners: &'c [TenantView<'a>],
+    named: &'c [Option<UpstreamView<'a>>],
     kind: RowKind,
 ) -> impl Iterator<Item = &'a LimitRow> {
-    of_upstream(tree, owners, upstream, kind)
+    of_upstream(owners, named, kind)
         .filter(move |met| kind != RowKind::Rate || met.charged_as == ChargedAs::Shadowed)
         .map(|met| met.row)
 }
@@ -168,8 +167,9 @@ impl Heaviest {
         owners: &[TenantView<'a>],
         upstream: UpstreamView<'a>,
     ) -> Result<(), Misfit> {
+        let named = named(tree, owners, upstream.alias);
         RowKind::ALL.into_iter().try_for_each(|kind| {
-            let met = || met_beside(tree, owners, upstream, kind);
+            let met = || met_beside(owners, &named, kind);
             self.with(kind, met())?;
             let of_routes = tree.routes(upstream.id).filter_map(|route| kind.beside(route.rows));
             of_routes.into_iter().try_for_each(|row| self.with(kind, met().chain([row])))

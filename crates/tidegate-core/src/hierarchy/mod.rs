@@ -3,8 +3,8 @@
 //! Which rows are charged is a pure function of the hierarchy, the tenant that calls and the route. The
 //! hierarchy itself is a trait of look-ups over borrowed views and no map of its own: a gateway keeps
 //! its records in shards that are swapped one by one, a test in a flat list, and both are asked alike.
-//! Nothing here searches: a request costs a look-up or two for each tenant above its own, however many
-//! routes there are.
+//! Nothing here searches: a request costs two look-ups for each tenant from its own to the top, and two
+//! more, however many routes there are.
 
 mod charges;
 mod effective;

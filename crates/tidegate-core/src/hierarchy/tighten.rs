@@ -23,9 +23,9 @@ pub enum Sharing {
     Private,
     /// Descendants without an allowance use this one; for the others it is merged with theirs.
     Inherit,
-    /// The allowance is always merged with that of descendants. The tenant's own bucket is to be charged
-    /// too, so that it caps the sum of its descendants; that takes a limit of its own in the policy,
-    /// because merging cannot do it.
+    /// The allowance is always merged with that of descendants. The tenant's own bucket is
+    /// [charged](crate::charges) too, so that it caps the sum of its descendants, which merging cannot
+    /// do.
     Enforce,
 }
 

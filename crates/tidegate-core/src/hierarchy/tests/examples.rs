@@ -1,5 +1,7 @@
 //! Small hierarchies with what is charged in them, written out.
 
+use core::cell::Cell;
+
 use super::*;
 use crate::subject::Dimension;
 
@@ -236,4 +238,54 @@ fn what_is_not_there_is_named() {
     for (caller, route, error) in cases {
         assert_eq!(charges(&tree, id(caller), id(route)), Err(error));
     }
+}
+
+/// A hierarchy that counts how often it is asked.
+struct Asked(Flat, Cell<usize>);
+
+impl Asked {
+    fn flat(&self) -> &Flat {
+        self.1.set(self.1.get() + 1);
+        &self.0
+    }
+}
+
+impl Hierarchy for Asked {
+    fn tenant(&self, id: RowId) -> Option<TenantView<'_>> {
+        self.flat().tenant(id)
+    }
+
+    fn upstream(&self, id: RowId) -> Option<UpstreamView<'_>> {
+        self.flat().upstream(id)
+    }
+
+    fn route(&self, id: RowId) -> Option<RouteView<'_>> {
+        self.flat().route(id)
+    }
+
+    fn upstream_of(&self, tenant: RowId, alias: &str) -> Option<UpstreamView<'_>> {
+        self.flat().upstream_of(tenant, alias)
+    }
+
+    fn default_row(&self) -> &LimitRow {
+        &self.0.default
+    }
+}
+
+#[test]
+fn a_request_asks_twice_for_each_tenant_however_many_routes_there_are() {
+    let asked = |levels: u128, routes: u128| {
+        let tree = (0..levels).fold(Flat::new(), |tree, number| {
+            let rows = vec![rate(10 + number, Sharing::Enforce, 9, 9)];
+            tree.with_tenant(number, number.checked_sub(1), rows)
+        });
+        let tree = tree.with_upstream(20, 0, "search", vec![]);
+        let tree =
+            (0..routes).fold(tree, |tree, number| tree.with_route(1_000 + number, 20, vec![]));
+        let tree = Asked(tree, Cell::new(0));
+        charges(&tree, id(levels - 1), id(1_000)).unwrap();
+        tree.1.get()
+    };
+    assert_eq!([asked(1, 1), asked(3, 1), asked(6, 1)], [4, 8, 14]);
+    assert_eq!(asked(6, 100_000), 14);
 }

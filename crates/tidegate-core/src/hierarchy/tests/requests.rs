@@ -197,6 +197,40 @@ proptest! {
     }
 }
 
+/// Ten requests at once, of tenants 2 and 3 in turn: how many of each pass.
+fn passed(tree: &Flat) -> [usize; 2] {
+    let request = Request { after: 0, caller: 0, route: 0, weight: 1, user: 0, ip: 0 };
+    let now = Timestamp::from_micros(1_800_000_000_000_000);
+    let (mut buckets, mut passed) = (Buckets::default(), [0, 0]);
+    for turn in 0..10 {
+        let charged = charges(tree, id(2 + turn % 2), id(30)).unwrap();
+        let is_admitted = buckets.admit(&charged, &request, now);
+        passed[usize::from(turn % 2 == 1)] += usize::from(is_admitted);
+    }
+    passed
+}
+
+#[test]
+fn g6_a_row_that_enforces_caps_the_sum_and_one_to_inherit_each_tenant() {
+    let tree = |sharing, own: Vec<LimitRow>| {
+        Flat::new()
+            .with_tenant(1, None, vec![rate(11, sharing, 1, 4)])
+            .with_tenant(2, Some(1), own)
+            .with_tenant(3, Some(1), vec![])
+            .with_upstream(20, 1, "search", vec![])
+            .with_route(30, 20, vec![])
+    };
+    let more = |overflow| vec![LimitRow { overflow, ..rate(12, Sharing::Private, 1_000, 1_000) }];
+    assert_eq!(passed(&tree(Sharing::Enforce, vec![])), [2, 2]);
+    assert_eq!(passed(&tree(Sharing::Inherit, vec![])), [4, 4]);
+    for overflow in [Overflow::Reject, Overflow::Queue, Overflow::Degrade] {
+        assert_eq!(passed(&tree(Sharing::Enforce, more(overflow))), [2, 2], "{overflow:?}");
+    }
+    // What a child refuses is left for the others.
+    let less = vec![rate(12, Sharing::Private, 1, 1)];
+    assert_eq!(passed(&tree(Sharing::Enforce, less)), [1, 3]);
+}
+
 /// The properties above are about something: in many traces requests pass below rows that enforce.
 #[test]
 fn traces_meet_rows_that_enforce() {
