@@ -41,10 +41,11 @@
 //!     RowScope, Sharing, TenantView, Terms, UpstreamView, charges,
 //! };
 //!
-//! const [PLATFORM, RESELLER, BAKERY, SEARCH, FIND]: [RowId; 5] = [
-//!     RowId::from_u128(1), RowId::from_u128(2), RowId::from_u128(3),
-//!     RowId::from_u128(4), RowId::from_u128(5),
-//! ];
+//! const PLATFORM: RowId = RowId::from_u128(1);
+//! const RESELLER: RowId = RowId::from_u128(2);
+//! const BAKERY: RowId = RowId::from_u128(3);
+//! const SEARCH: RowId = RowId::from_u128(4);
+//! const FIND: RowId = RowId::from_u128(5);
 //!
 //! /// The rows of the platform, of its upstream, of the route, and the default.
 //! struct Small([LimitRow; 4]);
