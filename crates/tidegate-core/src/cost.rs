@@ -120,6 +120,13 @@ impl CostRule {
             Self::PerUnit(units) => units.times(weight),
         }
     }
+
+    /// The units that the rule names, for a request or for a unit of its weight.
+    pub(crate) const fn factor(self) -> Cost {
+        match self {
+            Self::PerRequest(units) | Self::PerUnit(units) => units,
+        }
+    }
 }
 
 impl Default for CostRule {

@@ -24,6 +24,7 @@
 //! 12. [When the store fails](book::ch12_when_the_store_fails): three modes, a breaker, exact local caps
 //! 13. [Waiting in line](book::ch13_waiting_in_line): a bounded queue, fair between tenants
 //! 14. [When an upstream fails](book::ch14_when_an_upstream_fails): one call of a whole fleet tries again
+//! 15. [Tenants above tenants](book::ch15_tenants_above_tenants): which limits a request meets there
 //!
 //! # The path of a request
 //!
@@ -44,6 +45,7 @@
 //! | go on without a store | [`Standby`]: [`Failover`], [`Guardrails`], [`Mirror`]; [`Failsafe`], [`Signal`] |
 //! | wait in line | [`FairQueue`], [`QueueBounds`]; [`Arrival`], [`Seat`], [`Armed`], [`Aftermath`] |
 //! | leave a failing upstream alone | [`Breaker`], [`BreakerSettings`], [`Clearance`]; [`Fleet`], [`Accord`], [`agree`] |
+//! | find the rows of tenants, upstreams and routes | [`Hierarchy`], [`LimitRow`], [`charges`], [`Effective`]; [`check_fit`], [`never_passing`] |
 //!
 //! An engine does all of this in one call. Here are the same steps by hand; the loop plays the part of a
 //! store that has never seen this bucket:
@@ -91,6 +93,7 @@ mod cost;
 mod decision;
 pub mod failover;
 mod fleet;
+mod hierarchy;
 mod kept;
 mod key;
 mod limit;
@@ -112,7 +115,6 @@ mod store;
 mod subject;
 pub mod text;
 mod ticket;
-mod tighten;
 mod time;
 mod trial;
 
@@ -139,6 +141,12 @@ pub use fleet::{
     Fleet, FleetError, FleetStep, Forced, Holder, Lease, MAX_CHANGED, MAX_FLEET_NAME, Motion,
     agree, is_fleet_name,
 };
+pub use hierarchy::{
+    Allowance, Branches, Charged, ChargedAs, ChargedRow, Effective, Hierarchy, HierarchyError,
+    LimitRow, MAX_DEPTH, Misfit, NeverPasses, Pinned, Provenance, RouteView, RowKind, RowOwner,
+    RowScope, Sharing, TenantView, Terms, UpstreamView, charges, check_fit, effective,
+    effective_for, never_passing, tighten, upstream_for,
+};
 pub use kept::{AttemptsHead, Kept};
 pub use key::{Digests, Key, KeyNames, MAX_KEY, MAX_PART};
 pub use limit::{Limit, LimitError, MAX_FORMER, MAX_ROW_NUMBERS, Names, Stage, Stamp};
@@ -164,6 +172,5 @@ pub use step::{Met, Step, Stepped, Write, carry_over};
 pub use store::{Changes, Store, StoreError, Usage};
 pub use subject::{Dimension, Fact, Scope, Subject, Values};
 pub use ticket::{Claim, Hold, Seal, Ticket, TicketError, TicketId};
-pub use tighten::{Allowance, Sharing, effective, tighten};
 pub use time::{Clock, MAX_EXACT, ManualClock, Span, SpanError, Timestamp};
 pub use trial::Trial;

@@ -34,6 +34,12 @@ impl Name {
         Ok(Self(Arc::from(text)))
     }
 
+    /// The name with this text, which is known to be one.
+    pub(crate) fn known(text: &'static str) -> Self {
+        debug_assert!(Self::try_new(text).is_ok(), "{text}");
+        Self(Arc::from(text))
+    }
+
     /// The text of the name.
     #[must_use]
     pub fn as_str(&self) -> &str {

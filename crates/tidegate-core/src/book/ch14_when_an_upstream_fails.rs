@@ -110,4 +110,4 @@
 //! give the state at any time. An operator can [force](crate::Motion::Force) a state. One that was forced
 //! open and is lifted tries before it trusts.
 //!
-//! Back to the [table of contents](super).
+//! Next: [tenants above tenants](super::ch15_tenants_above_tenants).

@@ -91,7 +91,8 @@
 //!
 //! Merged numbers alone would not be enough to enforce anything: ten routes that are each held to
 //! 100 per second are a thousand per second together. That is why an enforcing ancestor's own
-//! bucket is charged too, in the same decision, and caps the sum.
+//! bucket is charged too, in the same decision, and caps the sum. Which rows a request meets is told in
+//! [chapter 15](super::ch15_tenants_above_tenants).
 //!
 //! ```
 //! use tidegate_core::{Allowance, Bucket, CostRule, Rate, Sharing, effective};

@@ -20,6 +20,8 @@
 //! | 12 | [When the store fails](ch12_when_the_store_fails) | who decides then, for how long, and how strictly |
 //! | 13 | [Waiting in line](ch13_waiting_in_line) | who goes next, and who need not wait in vain |
 //! | 14 | [When an upstream fails](ch14_when_an_upstream_fails) | when calls are refused, and which one tries again |
+//! | 15 | [Tenants above tenants](ch15_tenants_above_tenants) | which limits a request meets, and whose numbers they have |
+//! | 16 | [A hundred thousand limits](ch16_a_hundred_thousand_limits) | limits that are rows, and change one at a time |
 //!
 //! Three conventions hold throughout. Time is an argument: no rule reads a clock, so every example
 //! can say what happens one microsecond earlier. Numbers are whole: waits round up, what remains
@@ -31,6 +33,8 @@ pub mod ch11_too_many_tries;
 pub mod ch12_when_the_store_fails;
 pub mod ch13_waiting_in_line;
 pub mod ch14_when_an_upstream_fails;
+pub mod ch15_tenants_above_tenants;
+pub mod ch16_a_hundred_thousand_limits;
 pub mod ch1_what_a_limit_is;
 pub mod ch2_the_bucket;
 pub mod ch3_the_window;

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use proptest::strategy::{Strategy, ValueTree};
+use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tidegate_core::{
     FailureMode, ManualClock, Name, PolicySet, Preset, Span, Store, Timestamp, Trial,
@@ -20,7 +20,8 @@ use tidegate_test::plain::PlainStore;
 use tidegate_test::servers::{Flavour, RunningCluster, RunningServer};
 use tidegate_test::stub::Waiting;
 use tidegate_test::trace::{
-    PeriodPlan, ScopePlan, ShapePlan, StagePlan, Trace, TraceStep, judged, traces, with_reloads,
+    PeriodPlan, ScopePlan, ShapePlan, StagePlan, Trace, TraceStep, judged, overflowing, traces,
+    with_reloads,
 };
 
 const TRACES: usize = 400;
@@ -29,17 +30,24 @@ const TRACES: usize = 400;
 fn some_traces() -> Vec<Trace> {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    let mut make = |strategy: proptest::strategy::BoxedStrategy<Trace>| {
+    let mut make = |strategy: BoxedStrategy<Trace>| {
         strategy.new_tree(&mut runner).unwrap().current()
     };
     let mut some = Vec::with_capacity(TRACES);
-    for _ in 0..TRACES / 2 {
-        some.push(make(traces(30).boxed()));
-        some.push(loop {
-            let trace = make(with_reloads(30).boxed());
-            if trace.shapes().all(lasts) {
-                break trace;
-            }
+    let lasting = |make: &mut dyn FnMut(BoxedStrategy<Trace>) -> Trace, over_rows: bool| loop {
+        let trace = make(overflowing(with_reloads(30)).boxed());
+        let trace = if over_rows { trace.over_rows() } else { trace };
+        if trace.shapes().all(lasts) {
+            break trace;
+        }
+    };
+    // Every other one is reloaded, or is over rows that are replaced, deleted and created again.
+    for place in 0..TRACES {
+        some.push(match place % 4 {
+            0 => make(traces(30).boxed()),
+            1 => lasting(&mut make, false),
+            2 => make(overflowing(traces(30)).boxed()),
+            _ => lasting(&mut make, true),
         });
     }
     some

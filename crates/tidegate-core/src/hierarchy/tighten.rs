@@ -4,7 +4,7 @@
 //! at the merged numbers; the others keep their own, so that an upstream caps the sum of its
 //! routes and an enforcing tenant the sum of its descendants, not each of them.
 
-use crate::cost::{Cost, CostRule};
+use crate::cost::CostRule;
 use crate::shape::Bucket;
 
 /// A rate, a burst and what a request takes: what [`tighten`] merges.
@@ -23,9 +23,9 @@ pub enum Sharing {
     Private,
     /// Descendants without an allowance use this one; for the others it is merged with theirs.
     Inherit,
-    /// The allowance is always merged with that of descendants. The tenant's own bucket is to be charged
-    /// too, so that it caps the sum of its descendants; that takes a limit of its own in the policy,
-    /// because merging cannot do it.
+    /// The allowance is always merged with that of descendants. The tenant's own bucket is
+    /// [charged](crate::charges) too, so that it caps the sum of its descendants, which merging cannot
+    /// do.
     Enforce,
 }
 
@@ -63,10 +63,7 @@ pub fn effective(
 
 fn dearer(a: CostRule, b: CostRule) -> CostRule {
     use CostRule::{PerRequest, PerUnit};
-    let units = |rule| match rule {
-        PerRequest(units) | PerUnit(units) => units,
-    };
-    let most: Cost = units(a).max(units(b));
+    let most = a.factor().max(b.factor());
     match (a, b) {
         (PerRequest(_), PerRequest(_)) => PerRequest(most),
         // A request weighs at least one, so counting by weight is never the cheaper rule.
