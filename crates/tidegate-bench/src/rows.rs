@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tidegate_core::{
-    Bucket, Case, Dimension, FailureMode, Limit, Name, PolicySet, PolicySpec, Protects, Rate, RowId,
-    Scope, Shape, Span, Subject,
+    Bucket, Case, Dimension, FailureMode, Limit, Name, PolicySet, PolicySpec, Protects, Rate,
+    RowId, Scope, Shape, Span, Subject,
 };
 use tidegate_engine::memory::{Budget, MemoryStore};
 use tidegate_engine::{Engine, Rows, SystemClock};
@@ -112,7 +112,7 @@ fn turn(engine: &Host, rows: &Rows, changing: bool) -> Fallible<(f64, f64)> {
         let askers = [ask(1), ask(2)];
         start.wait();
         let began = Instant::now();
-        let mut number = 0;
+        let mut number = 0_u32;
         while began.elapsed() < TURN {
             thread::sleep(Duration::from_millis(500));
             // Half a second into each second, one row gets other numbers.
@@ -179,4 +179,3 @@ fn id(number: u32) -> RowId {
     // Spread as the ids of a database are.
     RowId::from_u128(u128::from(number) << 64 | u128::from(number.wrapping_mul(0x9E37_79B9)))
 }
-

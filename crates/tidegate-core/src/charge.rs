@@ -220,8 +220,8 @@ impl<'a> Charge<'a> {
     /// The numbers under which stored state is to be read that was written under unknown ones: those of a
     /// row which has forgotten some. `None` for any other limit.
     #[must_use]
-    pub fn strictest(&self) -> Option<&'a Shape> {
-        self.limit.strictest()
+    pub fn slowest(&self) -> Option<&'a Shape> {
+        self.limit.slowest()
     }
 
     /// Where the periods of a calendar quota lie; `None` for every other shape. Ask once per

@@ -160,9 +160,10 @@ fn host_of_rows<C: Clock>(limits: Vec<Limit>, clock: C) -> Fallible<Host<C>> {
     let stance = stance.protecting(Protects::Outbound);
     let policies = PolicySet::builder().policy(stance).build(None)?;
     let place = policies.place("guard").ok_or("the policy is there")?;
-    let rows = limits.into_iter().zip(1..).map(|(limit, id)| {
-        limit.as_row(RowId::from_u128(id), &Arc::from("top")).map(Arc::new)
-    });
+    let rows = limits
+        .into_iter()
+        .zip(1..)
+        .map(|(limit, id)| limit.as_row(RowId::from_u128(id), &Arc::from("top")).map(Arc::new));
     let bundle = Bundle::try_new(rows.collect::<Result<_, _>>()?)?;
     Ok((engine(policies, clock), place, bundle))
 }

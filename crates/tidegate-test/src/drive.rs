@@ -96,10 +96,10 @@ async fn send<S: Store>(
 
 fn answer(case: &mut Case<'_>) -> PlainDecision {
     let decision = fold(case);
-    let admitted = decision.is_admitted();
+    let passes = decision.verdict().passes();
     let readings = decision.explain().map(|said| {
-        // A reading's wait is the wait of a refused request; an admitted request has none.
-        let wait = if admitted { Span::ZERO } else { said.reading.wait };
+        // A reading's wait is the wait of a refused request; one that passes has none.
+        let wait = if passes { Span::ZERO } else { said.reading.wait };
         (said.limit.name().to_string(), Reading { wait, ..*said.reading })
     });
     PlainDecision {

@@ -58,8 +58,9 @@
 //! A shared store keeps the numbers beside the state. The one in memory has room for a stamp of 14 bits, so
 //! a row remembers what its stamps mean, and must not remember for ever. What was in force so long ago that
 //! every counter of it is fresh is forgotten. If numbers change so often that more than
-//! [`MAX_ROW_NUMBERS`](crate::MAX_ROW_NUMBERS) would have to be remembered, the oldest go, and the strictest
-//! of them stays: what was written under them is taken to be used up, and to recover as slowly as that.
+//! [`MAX_ROW_NUMBERS`](crate::MAX_ROW_NUMBERS) would have to be remembered, the oldest go, and the slowest rate
+//! and largest burst of them stay: what was written under them is taken to be used up, and to recover no
+//! sooner than under those.
 //!
 //! # What happens past a limit belongs to the limit
 //!

@@ -54,10 +54,8 @@ impl ChargedRow<'_> {
     }
 
     fn is_inherited_by_tenants(&self) -> bool {
-        let of_tenant = matches!(
-            self.charged_as,
-            ChargedAs::Own | ChargedAs::Inherited | ChargedAs::Enforced
-        );
+        let of_tenant =
+            matches!(self.charged_as, ChargedAs::Own | ChargedAs::Inherited | ChargedAs::Enforced);
         of_tenant && self.row.sharing == Sharing::Inherit
     }
 

@@ -12,8 +12,8 @@
 //!   those of the numbers that some state may still be written under are remembered, from the *base* on.
 //!   Equal numbers have one stamp. What was in force so long ago that every counter is fresh again is
 //!   forgotten. If numbers change so often that too many would have to be remembered, the oldest are
-//!   forgotten too, but for the strictest of them (the *floor*): state from below the base is taken to
-//!   have been used up, and to recover as slowly as the floor says. So no change refills anything.
+//!   forgotten too, but for the slowest of them (the *floor*): state from below the base is taken to have
+//!   been used up, and to recover no sooner than under any of them. So no change refills anything.
 //! * A row that was deleted and is created again has to [succeed](Limit::replacing) its former self, as
 //!   long as that is not [forgettable](Limit::forgettable_at).
 
@@ -51,10 +51,10 @@ struct History {
     /// When no counter is left that was written under each of the limit's shapes, in their order;
     /// [`Timestamp::MAX`] for the one in force.
     ends: Vec<Timestamp>,
-    /// The strictest of the numbers that were forgotten early, and when no counter is left of them.
+    /// The slowest of the numbers that were forgotten early, and when no counter is left of them.
     floor: Option<(Shape, Timestamp)>,
-    /// The strictest of the floor and of all numbers that are remembered.
-    strictest: Shape,
+    /// The slowest of the floor and of all numbers that are remembered.
+    slowest: Shape,
     /// When no counter is left that was written under a stamp of each half.
     half_ends: [Timestamp; 2],
 }
@@ -116,7 +116,7 @@ impl Limit {
         history.retire(self.place(), self.current, at.after(earlier.longest()));
         self.forget(&mut history, at);
         self.put_in_force(&mut history, shape, at)?;
-        history.strictest = self.strictest_of(&history);
+        history.slowest = self.slowest_of(&history);
         if let Some(row) = &mut self.row {
             row.history = Some(history);
         }
@@ -140,9 +140,9 @@ impl Limit {
 
     /// The numbers under which state is to be read whose own numbers are not known. Only a row that has
     /// been changed has them.
-    pub(crate) fn strictest(&self) -> Option<&Shape> {
+    pub(crate) fn slowest(&self) -> Option<&Shape> {
         let history = self.row.as_ref()?.history.as_ref()?;
-        Some(&history.strictest)
+        Some(&history.slowest)
     }
 
     /// The place of the numbers in force among the shapes.
@@ -159,7 +159,7 @@ impl Limit {
             self.base = self.base.next();
             if end > at {
                 *floor = Some(match floor.take() {
-                    Some((other, until)) => (other.stricter(&shape), until.max(end)),
+                    Some((other, until)) => (other.slower(&shape), until.max(end)),
                     None => (shape, end),
                 });
             }
@@ -189,10 +189,10 @@ impl Limit {
         Ok(())
     }
 
-    fn strictest_of(&self, history: &History) -> Shape {
+    fn slowest_of(&self, history: &History) -> Shape {
         let floor = history.floor.iter().map(|(shape, _)| shape);
         let others = self.shapes.iter().chain(floor);
-        others.fold(self.shape().clone(), |strictest, shape| strictest.stricter(shape))
+        others.fold(self.shape().clone(), |slowest, shape| slowest.slower(shape))
     }
 }
 
@@ -216,7 +216,7 @@ impl History {
         Self {
             ends: vec![Timestamp::MAX],
             floor: None,
-            strictest: shape.clone(),
+            slowest: shape.clone(),
             half_ends: [Timestamp::ZERO; 2],
         }
     }

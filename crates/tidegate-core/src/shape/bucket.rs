@@ -313,6 +313,14 @@ impl Bucket {
         Self { burst, capacity: burst * slower.p, ..*slower }
     }
 
+    /// A bucket with the slower rate and the larger burst of the two, as far as that is exact: an empty one
+    /// takes no less time to fill than either.
+    pub(crate) fn slower(&self, other: &Self) -> Self {
+        let slower = if other.rate.is_slower_than(self.rate) { other } else { self };
+        let burst = self.burst.max(other.burst).min(MAX_EXACT / slower.p);
+        Self { burst, capacity: burst * slower.p, ..*slower }
+    }
+
     /// Converts a level in the units of `from` to the units of this bucket, in whole tokens if they
     /// differ.
     fn converted(&self, from: &Self, state: BucketState) -> BucketState {

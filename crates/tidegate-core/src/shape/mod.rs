@@ -311,10 +311,11 @@ impl Shape {
     }
 
     /// Numbers under which a state recovers no sooner than under either of two shapes of one kind: the
-    /// slower and smaller bucket, or the longer period. Other shapes recover by their own numbers alone.
-    pub(crate) fn stricter(&self, other: &Self) -> Self {
+    /// slower rate with the larger burst, or the longer period. Other shapes recover by their own numbers
+    /// alone.
+    pub(crate) fn slower(&self, other: &Self) -> Self {
         match (self, other) {
-            (Self::Bucket(one), Self::Bucket(other)) => Self::Bucket(one.stricter(other)),
+            (Self::Bucket(one), Self::Bucket(other)) => Self::Bucket(one.slower(other)),
             (Self::Quota(one), Self::Quota(longer))
                 if longer.period().length() > one.period().length() =>
             {

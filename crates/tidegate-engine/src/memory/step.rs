@@ -266,7 +266,7 @@ impl On<'_, Pairs, Bucket> {
         match here.written_under(head) {
             None => Held::Current(Some(head.bucket())),
             Some(Some(Shape::Bucket(old))) => Held::Inherited(old, head.bucket()),
-            Some(_) => match here.charge.strictest() {
+            Some(_) => match here.charge.slowest() {
                 Some(Shape::Bucket(floor)) => Held::Inherited(floor, floor.exhausted(head.anchor)),
                 _ => Held::Current(Some(self.numbers.exhausted(head.anchor))),
             },
@@ -342,7 +342,7 @@ impl On<'_, Pairs, Quota> {
         let state = match here.written_under(head) {
             None => head.quota(),
             Some(Some(Shape::Quota(old))) => old.ending(head.quota()),
-            Some(_) => match here.charge.strictest() {
+            Some(_) => match here.charge.slowest() {
                 // How much was used is known, but not until when it counts.
                 Some(Shape::Quota(longest)) => longest.ending(head.quota()),
                 _ => self.numbers.exhausted(head.anchor),

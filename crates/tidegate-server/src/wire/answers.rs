@@ -258,10 +258,10 @@ impl GuardrailAnswer {
 
 impl<'a> ReadingAnswer<'a> {
     #[inline]
-    pub(crate) fn new(said: Explanation<'a>, admitted: bool, decided_at: Timestamp) -> Self {
+    pub(crate) fn new(said: Explanation<'a>, passes: bool, decided_at: Timestamp) -> Self {
         let Explanation { limit, shape, reading } = said;
         let (room, wait) = match reading.room {
-            Room::Now if admitted => ("now", Some(Span::ZERO)),
+            Room::Now if passes => ("now", Some(Span::ZERO)),
             // A refused attempt may itself have been counted.
             Room::Now => ("now", Some(reading.wait)),
             Room::After(_) => ("after", Some(reading.wait)),
@@ -329,8 +329,8 @@ impl BlockAnswer {
 impl<'a> ReadingAnswers<'a> {
     #[inline]
     pub(super) fn each(&self) -> impl Iterator<Item = ReadingAnswer<'a>> {
-        let (admitted, decided_at) = (self.0.is_admitted(), self.0.decided_at());
-        self.0.explain().map(move |said| ReadingAnswer::new(said, admitted, decided_at))
+        let (passes, decided_at) = (self.0.verdict().passes(), self.0.decided_at());
+        self.0.explain().map(move |said| ReadingAnswer::new(said, passes, decided_at))
     }
 }
 

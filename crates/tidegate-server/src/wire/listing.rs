@@ -370,7 +370,7 @@ impl<'a> ExplainAnswer<'a> {
             let mut said = decision.iter().flat_map(Decision::explain);
             let said = said.find(|said| std::ptr::eq(said.limit, &raw const **limit));
             let reading = said.zip(decision).map(|(said, decision)| {
-                ReadingAnswer::new(said, decision.is_admitted(), decision.decided_at())
+                ReadingAnswer::new(said, decision.verdict().passes(), decision.decided_at())
             });
             // Without the store there is no reading, but the limit applies all the same.
             let mut charges = decision.iter().flat_map(|it| it.case().batch().charges());

@@ -30,9 +30,8 @@ const TRACES: usize = 400;
 fn some_traces() -> Vec<Trace> {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    let mut make = |strategy: BoxedStrategy<Trace>| {
-        strategy.new_tree(&mut runner).unwrap().current()
-    };
+    let mut make =
+        |strategy: BoxedStrategy<Trace>| strategy.new_tree(&mut runner).unwrap().current();
     let mut some = Vec::with_capacity(TRACES);
     let lasting = |make: &mut dyn FnMut(BoxedStrategy<Trace>) -> Trace, over_rows: bool| loop {
         let trace = make(overflowing(with_reloads(30)).boxed());

@@ -126,53 +126,71 @@ impl World {
         self.rows.put(row(ID, shape), self.clock.now()).unwrap();
     }
 
-    fn ask(&self, weight: u64) {
-        self.reading(Some(weight));
-    }
-
-    /// What the row says: to a request of this weight, or to nobody.
-    fn reading(&self, weight: Option<u64>) -> Reading {
+    /// What the row says to a request of this weight, and whether it passes.
+    fn ask(&self, weight: u64) -> (Reading, bool) {
         let bundle = self.rows.bundle(&[ID]).unwrap();
         let (set, subject) = (self.engine.policies(), Subject::new().org("acme"));
         let case = Case::over(set.get("calls").unwrap(), &bundle, &subject);
-        let mut case = case.weighing(Cost::try_new(weight.unwrap_or(1)).unwrap());
-        let decision = match weight {
-            Some(_) => ready(self.engine.decide(&mut case)).unwrap().unwrap(),
-            None => ready(self.engine.peek(&mut case)).unwrap().unwrap(),
-        };
-        *decision.explain().next().unwrap().reading
+        let mut case = case.weighing(Cost::try_new(weight).unwrap());
+        let decision = ready(self.engine.decide(&mut case)).unwrap().unwrap();
+        (*decision.explain().next().unwrap().reading, decision.is_admitted())
+    }
+
+    /// What the row has left.
+    fn left(&self) -> u64 {
+        let bundle = self.rows.bundle(&[ID]).unwrap();
+        let (set, subject) = (self.engine.policies(), Subject::new().org("acme"));
+        let mut case = Case::over(set.get("calls").unwrap(), &bundle, &subject);
+        let decision = ready(self.engine.peek(&mut case)).unwrap().unwrap();
+        decision.explain().next().unwrap().reading.remaining.unsigned_abs()
     }
 }
 
-/// Plays what happens to a row, and hands what is left before and after each change to `check`.
+/// The last time that something was counted: under which numbers, what was left of them, and when.
+#[derive(Clone, Copy, Debug)]
+struct LastCharge {
+    count: u64,
+    secs: u64,
+    left: u64,
+    at: u64,
+}
+
+/// Plays what happens to a row. After each change, `check` is told what was counted last, the count from
+/// now on, what is left of it, and the time.
 fn play(
     happenings: &[Happening],
     shape: fn(u64, u64) -> Shape,
-    mut check: impl FnMut((Reading, u64), (Reading, u64)) -> Result<(), TestCaseError>,
+    mut check: impl FnMut(LastCharge, u64, u64, u64) -> Result<(), TestCaseError>,
 ) -> Result<(), TestCaseError> {
     let world = World::new();
-    let mut capacity = 5;
+    let (mut numbers, mut last) = ((5, 10), None);
     world.put(shape(5, 10));
     for happening in happenings {
-        let (count, secs, renew) = match happening {
+        let now = || world.clock.now().as_micros();
+        match happening {
             Happening::Ask(weight) => {
-                world.ask(*weight);
+                let (reading, admitted) = world.ask(*weight);
+                if admitted {
+                    let (count, secs) = numbers;
+                    let left = reading.remaining.unsigned_abs();
+                    last = Some(LastCharge { count, secs, left, at: now() });
+                }
                 continue;
             }
             Happening::Wait(micros) => {
                 world.clock.advance(Span::from_micros(*micros));
                 continue;
             }
-            Happening::Change(count, secs) => (*count, *secs, false),
-            Happening::Renew(count, secs) => (*count, *secs, true),
-        };
-        let before = world.reading(None);
-        if renew {
-            assert!(world.rows.delete(ID, world.clock.now()));
+            Happening::Change(count, secs) => numbers = (*count, *secs),
+            Happening::Renew(count, secs) => {
+                assert!(world.rows.delete(ID, world.clock.now()));
+                numbers = (*count, *secs);
+            }
         }
-        world.put(shape(count, secs));
-        check((before, capacity), (world.reading(None), count))?;
-        capacity = count;
+        world.put(shape(numbers.0, numbers.1));
+        if let Some(last) = last {
+            check(last, numbers.0, world.left(), now())?;
+        }
     }
     Ok(())
 }
@@ -180,25 +198,26 @@ fn play(
 proptest! {
     #![proptest_config(cases(1_500))]
 
-    /// A bucket that is full is as good as new, whatever its numbers; any other has no more after a
-    /// change than before it.
+    /// However numbers change, a bucket has no more than what was left after the last charge and what has
+    /// run in since at the rate of that time; unless it is full by now, and so as good as new.
     #[test]
     fn p86_no_change_of_a_row_refills_its_bucket(all in happenings()) {
-        play(&all, bucket, |(before, capacity), (after, _)| {
-            let was_full = before.remaining.unsigned_abs() == capacity;
-            prop_assert!(was_full || after.remaining <= before.remaining, "{before:?} {after:?}");
+        play(&all, bucket, |last, _, left, now| {
+            let run_in = (now - last.at) * last.count / (last.secs * 1_000_000);
+            // A part of a token may have been left.
+            let most = last.left + run_in + 1;
+            prop_assert!(most >= last.count || left <= most, "{left} after {last:?}");
             Ok(())
         })?;
     }
 
-    /// What was used of a quota stays used.
+    /// What was used of a quota stays used at least to the end of the period it was used in.
     #[test]
     fn p86_no_change_of_a_row_gives_back_what_was_used_of_its_quota(all in happenings()) {
-        play(&all, quota, |(before, capacity), (after, next)| {
-            let used = |reading: Reading, of: u64| of.saturating_sub(reading.remaining.unsigned_abs());
-            // A count that was lowered below what was used shows no more than itself.
-            let was = used(before, capacity).min(next);
-            prop_assert!(used(after, next) >= was, "{before:?} {after:?}");
+        play(&all, quota, |last, count, left, now| {
+            let period = last.secs * 1_000_000;
+            let (used, ends) = (last.count - last.left, (last.at / period + 1) * period);
+            prop_assert!(now >= ends || count - left >= used.min(count), "{left} after {last:?}");
             Ok(())
         })?;
     }

@@ -159,7 +159,10 @@ impl Check {
         let size = size.and_then(|nodes| FleetSize::new(u32::try_from(nodes).ok()?));
         match (protects, size) {
             (Some(Protects::Outbound), Some(size)) => Some(Some(size)),
-            _ => self.refuse(nodes.place, Wrong::bad_fleet_size(called)),
+            (Some(Protects::Outbound), None) => {
+                self.refuse(nodes.place, Wrong::bad_fleet_size(called))
+            }
+            _ => self.refuse(nodes.place, Wrong::idle_fleet_size(called)),
         }
     }
 

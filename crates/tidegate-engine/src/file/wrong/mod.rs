@@ -163,12 +163,14 @@ wrongs! {
         advises "write `failure_mode: degraded`: other services limit our calls, so an outage of the \
                  store must neither let all of them pass nor none. If they are paid for and may be \
                  closed, write `protects: spend`";
-    /// A size of the fleet where nothing depends on it, or that is none.
+    /// A size of the fleet that is none.
     "bad-fleet-size" bad_fleet_size(policy: &str)
-        says "{policy} has a `fleet_size`, but does not protect `outbound`, or it is not from 1 to \
-              1000000";
-        advises "leave it out, or write `protects: outbound` and the number of nodes that share its \
-                 limits";
+        says "{policy} has a `fleet_size` that is not from 1 to 1000000";
+        advises "write the number of nodes that share its limits, for example `fleet_size: 3`";
+    /// A size of the fleet where nothing depends on it.
+    "idle-fleet-size" idle_fleet_size(policy: &str)
+        says "{policy} has a `fleet_size`, but does not protect `outbound`";
+        advises "leave it out: the caps of other policies do not depend on the number of nodes";
     /// A policy for what is paid for, or cannot be undone, that an outage would open.
     "open-spend" open_spend(policy: &str)
         says "{policy} protects `spend` and must not be `fail_open`";
