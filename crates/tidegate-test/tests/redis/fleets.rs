@@ -227,7 +227,7 @@ async fn g4_the_primary_fails_over_and_the_fleet_goes_on() {
     let fleet = fleet(&place::sentinel_url(&set), LONG);
     let open = surely(&fleet, "up", trip(0)).await.accord;
     let cursor = changes(&fleet, Cursor::START).await.cursor;
-    set.master().kill();
+    set.primary().kill();
     let answer = surely(&fleet, "up", trip(open.generation)).await;
     assert!(matches!(answer.accord.state, AccordState::Open { .. }));
     assert!(answer.accord.generation >= open.generation);
