@@ -15,7 +15,7 @@
 //! use tidegate_core::{
 //!     BreakerSettings, CallOutcome, Clock, ManualClock, Span, Timestamp,
 //! };
-//! use tidegate_engine::circuit::{Check, Circuits};
+//! use tidegate_engine::circuit::{CircuitCheck, Circuits};
 //! use tidegate_engine::{MemoryFleet, ready};
 //!
 //! let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
@@ -26,9 +26,9 @@
 //! let circuit = circuits.circuit("payments", settings, clock.now()).ok_or("a name")?;
 //!
 //! // A call passes, and fails: the circuit is open.
-//! let Check::Pass(call) = circuit.check(clock.now()) else { return Err("closed".into()) };
+//! let CircuitCheck::Pass(call) = circuit.check(clock.now()) else { return Err("closed".into()) };
 //! call.end(CallOutcome::Failure, clock.now());
-//! assert!(matches!(circuit.check(clock.now()), Check::Wait(_)));
+//! assert!(matches!(circuit.check(clock.now()), CircuitCheck::Wait(_)));
 //!
 //! // What the fleet has to know is sent by whoever polls.
 //! for duty in circuits.poll(clock.now()) {
@@ -37,22 +37,22 @@
 //!
 //! // After the window one call tries, and is given back if it is dropped.
 //! clock.advance(window);
-//! assert!(matches!(circuit.check(clock.now()), Check::Try));
+//! assert!(matches!(circuit.check(clock.now()), CircuitCheck::Try));
 //! let leased = ready(circuit.lease(circuits.fleet(), &clock)).ok_or("memory never waits")?;
-//! let Check::Pass(probe) = leased else { return Err("the lease is free".into()) };
+//! let CircuitCheck::Pass(probe) = leased else { return Err("the lease is free".into()) };
 //! assert!(probe.is_probe());
 //! probe.end(CallOutcome::Success, clock.now());
 //! for duty in circuits.poll(clock.now()) {
 //!     ready(circuits.perform(duty, &clock)).ok_or("memory never waits")?;
 //! }
-//! assert!(matches!(circuit.check(clock.now()), Check::Pass(_)));
+//! assert!(matches!(circuit.check(clock.now()), CircuitCheck::Pass(_)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod call;
 mod circuits;
 mod panel;
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;
 
 use core::fmt;
@@ -88,7 +88,7 @@ struct Held {
 
 /// What becomes of a request.
 #[derive(Debug)]
-pub enum Check<'c> {
+pub enum CircuitCheck<'c> {
     /// The request passes. Whoever makes it says how it [ended](CircuitCall::end).
     Pass(CircuitCall<'c>),
     /// The request may become the probe, if it gets the [lease](Circuit::lease).
@@ -126,35 +126,35 @@ impl Circuit {
 
     /// What becomes of a request at `now`. On a closed circuit that is one load.
     #[inline]
-    pub fn check(&self, now: Timestamp) -> Check<'_> {
+    pub fn check(&self, now: Timestamp) -> CircuitCheck<'_> {
         let word = self.word.load(Ordering::Acquire);
         match word & KINDS {
             SHUT => self.check_shut(now),
-            _ => Check::Pass(CircuitCall::pass(self, Pass::of_number(word >> 2))),
+            _ => CircuitCheck::Pass(CircuitCall::pass(self, Pass::of_number(word >> 2))),
         }
     }
 
     #[inline(never)]
-    fn check_shut(&self, now: Timestamp) -> Check<'_> {
+    fn check_shut(&self, now: Timestamp) -> CircuitCheck<'_> {
         self.cleared(self.look(|breaker| breaker.clearance(now)))
     }
 
-    const fn cleared(&self, clearance: Clearance) -> Check<'_> {
+    const fn cleared(&self, clearance: Clearance) -> CircuitCheck<'_> {
         match clearance {
-            Clearance::Pass(pass) => Check::Pass(CircuitCall::pass(self, pass)),
-            Clearance::Try => Check::Try,
-            Clearance::Wait(wait) => Check::Wait(wait),
+            Clearance::Pass(pass) => CircuitCheck::Pass(CircuitCall::pass(self, pass)),
+            Clearance::Try => CircuitCheck::Try,
+            Clearance::Wait(wait) => CircuitCheck::Wait(wait),
         }
     }
 
-    /// Begins to ask for the lease, for a request that may [try](Check::Try). `Ok` is the request that has
+    /// Begins to ask for the lease, for a request that may [try](CircuitCheck::Try). `Ok` is the request that has
     /// to be sent to the fleet, and answered; it is the only one of this circuit. Otherwise nobody has to
     /// be asked: the request passes or waits.
     ///
     /// # Errors
     ///
     /// What becomes of the request without a lease.
-    pub fn ask(&self, now: Timestamp) -> Result<LeaseRequest<'_>, Check<'_>> {
+    pub fn ask(&self, now: Timestamp) -> Result<LeaseRequest<'_>, CircuitCheck<'_>> {
         let (call, clearance) = self.change(|held| {
             let mut out = held.step(BreakerInput::Ask, now);
             ((out.call.take(), held.breaker.clearance(now)), out)
@@ -165,9 +165,9 @@ impl Circuit {
         }
     }
 
-    /// Asks the fleet for the lease, for a request that may [try](Check::Try). A request that is dropped
+    /// Asks the fleet for the lease, for a request that may [try](CircuitCheck::Try). A request that is dropped
     /// meanwhile gives back what it gets.
-    pub async fn lease(&self, fleet: &impl Fleet, clock: &impl Clock) -> Check<'_> {
+    pub async fn lease(&self, fleet: &impl Fleet, clock: &impl Clock) -> CircuitCheck<'_> {
         match self.ask(clock.now()) {
             Ok(request) => {
                 let answer = fleet.agree(&self.name, request.step()).await;
@@ -178,21 +178,26 @@ impl Circuit {
     }
 
     /// The answer to a lease request that somebody waits for.
-    fn leased(&self, number: u64, answer: Result<Agreed, FleetError>, now: Timestamp) -> Check<'_> {
+    fn leased(
+        &self,
+        number: u64,
+        answer: Result<Agreed, FleetError>,
+        now: Timestamp,
+    ) -> CircuitCheck<'_> {
         let (probe, clearance) = self.change(|held| {
             let mut out = held.step(BreakerInput::Answered { number, answer }, now);
             ((out.probe.take(), held.breaker.clearance(now)), out)
         });
         match probe {
-            Some(pass) => Check::Pass(CircuitCall::probe(self, pass)),
+            Some(pass) => CircuitCheck::Pass(CircuitCall::probe(self, pass)),
             None => self.without_lease(clearance),
         }
     }
 
     /// A request that has not got the lease passes or waits, and does not ask again.
-    const fn without_lease(&self, clearance: Clearance) -> Check<'_> {
+    const fn without_lease(&self, clearance: Clearance) -> CircuitCheck<'_> {
         match clearance {
-            Clearance::Try => Check::Wait(SOON),
+            Clearance::Try => CircuitCheck::Wait(SOON),
             known => self.cleared(known),
         }
     }

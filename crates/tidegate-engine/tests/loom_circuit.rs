@@ -15,7 +15,7 @@ use tidegate_core::{
     BreakerSettings, BreakerSignal, BreakerState, CallOutcome, Clock as _, Fleet as _, FleetStep,
     ManualClock, Motion, Span, Timestamp,
 };
-use tidegate_engine::circuit::{Check, Circuit, Circuits};
+use tidegate_engine::circuit::{Circuit, CircuitCheck, Circuits};
 use tidegate_engine::{MemoryFleet, ready};
 
 type Shared<T> = std::sync::Arc<T>;
@@ -40,7 +40,7 @@ impl Node {
             if let BreakerSignal::Changed(change) = signal
                 && change.to == BreakerState::Open
             {
-                counted.fetch_add(1, core::sync::atomic::Ordering::Relaxed);
+                counted.fetch_add(1, Ordering::Relaxed);
             }
         };
         let fleet = MemoryFleet::new(9, Shared::clone(&clock));
@@ -67,7 +67,7 @@ impl Node {
     /// A call that fails, if one passes.
     fn call(&self, outcome: CallOutcome) -> bool {
         match self.circuit.check(self.now()) {
-            Check::Pass(call) => {
+            CircuitCheck::Pass(call) => {
                 call.end(outcome, self.now());
                 true
             }
@@ -83,12 +83,12 @@ impl Node {
         }
     }
 
-    fn lease(&self) -> Check<'_> {
+    fn lease(&self) -> CircuitCheck<'_> {
         ready(self.circuit.lease(self.circuits.fleet(), &self.clock)).unwrap()
     }
 
     fn opened(&self) -> u64 {
-        self.opened.load(core::sync::atomic::Ordering::Relaxed)
+        self.opened.load(Ordering::Relaxed)
     }
 
     fn state(&self) -> BreakerState {
@@ -127,8 +127,12 @@ fn g4_of_two_results_at_once_the_late_one_is_ignored() {
         let node = Node::new(1);
         race(
             &node,
-            |node| drop(node.call(CallOutcome::Failure)),
-            |node| drop(node.call(CallOutcome::Failure)),
+            |node| {
+                let _ = node.call(CallOutcome::Failure);
+            },
+            |node| {
+                let _ = node.call(CallOutcome::Failure);
+            },
         );
         assert_eq!(node.opened(), 1, "the second has no bearing, or did not pass");
         assert_eq!(node.state(), BreakerState::Open);
@@ -142,8 +146,12 @@ fn g1_a_success_beside_a_failure_loses_neither() {
         assert!(node.call(CallOutcome::Failure));
         race(
             &node,
-            |node| drop(node.call(CallOutcome::Success)),
-            |node| drop(node.call(CallOutcome::Failure)),
+            |node| {
+                let _ = node.call(CallOutcome::Success);
+            },
+            |node| {
+                let _ = node.call(CallOutcome::Failure);
+            },
         );
         // In either order: reset and one counted, or tripped and then late.
         match node.state() {
@@ -163,7 +171,7 @@ fn g2_t26_of_two_that_ask_for_the_lease_one_gets_it() {
         let probes = Arc::new(AtomicU64::new(0));
         let theirs = Arc::clone(&probes);
         let ask = |node: &Node, probes: &AtomicU64| {
-            if let Check::Pass(call) = node.lease() {
+            if let CircuitCheck::Pass(call) = node.lease() {
                 assert!(call.is_probe());
                 probes.fetch_add(1, Ordering::Relaxed);
                 // It is under way until the end of the test.
@@ -188,7 +196,7 @@ fn g3_a_probe_that_is_cancelled_while_others_look_leaves_no_wedge() {
             },
         );
         node.drive();
-        assert!(matches!(node.circuit.check(node.now()), Check::Try));
+        assert!(matches!(node.circuit.check(node.now()), CircuitCheck::Try));
         assert_eq!(node.state(), BreakerState::HalfOpen);
     });
 }
@@ -209,7 +217,7 @@ fn g3_a_request_that_goes_before_its_answer_leaves_no_wedge() {
             Node::drive,
         );
         node.drive();
-        assert!(matches!(node.circuit.check(node.now()), Check::Try));
+        assert!(matches!(node.circuit.check(node.now()), CircuitCheck::Try));
     });
 }
 
@@ -217,7 +225,7 @@ fn g3_a_request_that_goes_before_its_answer_leaves_no_wedge() {
 fn g4_the_result_of_a_probe_whose_lease_is_over_is_ignored() {
     explore(|| {
         let node = Node::half_open();
-        let Check::Pass(late) = node.lease() else { panic!("the lease is free") };
+        let CircuitCheck::Pass(late) = node.lease() else { panic!("the lease is free") };
         // Another node has the lease by now, and its probe has failed: a trip in a later generation.
         node.clock.advance(Span::from_secs(9));
         let seen = node.circuit.generation();

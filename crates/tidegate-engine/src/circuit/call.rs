@@ -5,7 +5,7 @@ use tidegate_core::{
     Agreed, BreakerInput, CallOutcome, FleetCall, FleetError, FleetStep, Pass, ProbePass, Timestamp,
 };
 
-use super::{Check, Circuit};
+use super::{Circuit, CircuitCheck};
 
 /// A call that may be made. One that is dropped without a word is neutral: a probe gives its lease back.
 #[derive(Debug)]
@@ -92,7 +92,12 @@ impl<'c> LeaseRequest<'c> {
     }
 
     /// Hands in the answer of the fleet, and tells what becomes of the request.
-    pub fn answer(mut self, answer: Result<Agreed, FleetError>, now: Timestamp) -> Check<'c> {
+    #[must_use]
+    pub fn answer(
+        mut self,
+        answer: Result<Agreed, FleetError>,
+        now: Timestamp,
+    ) -> CircuitCheck<'c> {
         match self.call.take() {
             Some(call) => self.circuit.leased(call.number, answer, now),
             None => self.circuit.check(now),

@@ -15,7 +15,7 @@ use tidegate_core::{
     Motion, Span, Timestamp,
 };
 
-use super::{Check, Circuit, CircuitCall, Circuits};
+use super::{Circuit, CircuitCall, CircuitCheck, Circuits};
 use crate::{MemoryFleet, ready};
 
 const WINDOW: Span = Span::from_secs(10);
@@ -120,7 +120,7 @@ impl Node {
 
     fn pass(&self) -> CircuitCall<'_> {
         match self.circuit.check(self.now()) {
-            Check::Pass(call) => call,
+            CircuitCheck::Pass(call) => call,
             other => panic!("{other:?}"),
         }
     }
@@ -129,24 +129,24 @@ impl Node {
         self.pass().end(CallOutcome::Failure, self.now());
     }
 
-    fn lease(&self) -> Check<'_> {
+    fn lease(&self) -> CircuitCheck<'_> {
         ready(self.circuit.lease(self.circuits.fleet(), &self.clock)).expect("nothing waits here")
     }
 
     fn probe(&self) -> CircuitCall<'_> {
-        assert!(matches!(self.circuit.check(self.now()), Check::Try));
+        assert!(matches!(self.circuit.check(self.now()), CircuitCheck::Try));
         match self.lease() {
-            Check::Pass(call) if call.is_probe() => call,
+            CircuitCheck::Pass(call) if call.is_probe() => call,
             other => panic!("{other:?}"),
         }
     }
 
     fn is_try(&self) -> bool {
-        matches!(self.circuit.check(self.now()), Check::Try)
+        matches!(self.circuit.check(self.now()), CircuitCheck::Try)
     }
 
     fn is_wait(&self) -> bool {
-        matches!(self.circuit.check(self.now()), Check::Wait(_))
+        matches!(self.circuit.check(self.now()), CircuitCheck::Wait(_))
     }
 
     fn changes(&self) -> Vec<(BreakerState, BreakerState, BreakerCause)> {
@@ -237,7 +237,7 @@ fn g2_one_request_of_one_node_probes() {
     assert!(probe.lease().is_some_and(|lease| lease.is_agreed()));
     assert!(node.is_wait(), "the second of the same node");
     assert!(other.is_try(), "it has not heard of the lease");
-    assert!(matches!(other.lease(), Check::Wait(_)), "and now it has");
+    assert!(matches!(other.lease(), CircuitCheck::Wait(_)), "and now it has");
     assert!(other.is_wait());
     probe.end(CallOutcome::Success, node.now());
     node.drive();
@@ -321,7 +321,7 @@ fn g2_without_the_fleet_each_node_probes_alone_once_and_says_so_once() {
     assert!(probe.lease().is_some_and(|lease| !lease.is_agreed()));
     for _ in 0..20 {
         assert!(node.is_wait());
-        assert!(matches!(node.lease(), Check::Wait(_)));
+        assert!(matches!(node.lease(), CircuitCheck::Wait(_)));
         node.hear();
     }
     probe.end(CallOutcome::Success, node.now());
@@ -349,9 +349,9 @@ fn many_circuits_ask_for_changes_with_one_question() {
     node.circuits.remove("up");
     assert!(node.circuits.get("up").is_none());
     let anew = node.circuits.circuit("up", settings(1), node.now()).unwrap();
-    assert!(matches!(anew.check(node.now()), Check::Pass(_)), "it has heard nothing yet");
+    assert!(matches!(anew.check(node.now()), CircuitCheck::Pass(_)), "it has heard nothing yet");
     node.hear();
-    assert!(matches!(anew.check(node.now()), Check::Wait(_)));
+    assert!(matches!(anew.check(node.now()), CircuitCheck::Wait(_)));
     assert!(node.circuits.circuit("no name", settings(1), node.now()).is_none());
 }
 

@@ -169,12 +169,12 @@ impl Joined {
         read: impl FnOnce(&[u8]) -> Result<Result<T, FleetError>, Garbled>,
     ) -> Result<T, FleetError> {
         let call = self.runner.call(script, &KEYS, arg, read);
-        self.runner.in_time(self.deadline, call).await.map_err(error_of)?
+        self.runner.in_time(self.deadline, call).await.map_err(|error| error_of(&error))?
     }
 }
 
 /// What the error of a call means to a breaker.
-const fn error_of(error: StoreError) -> FleetError {
+const fn error_of(error: &StoreError) -> FleetError {
     match error {
         StoreError::Timeout => FleetError::Timeout,
         StoreError::Refused => FleetError::Refused,

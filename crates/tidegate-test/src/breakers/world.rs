@@ -14,27 +14,9 @@ use tidegate_engine::MemoryFleet;
 
 use super::checks::BreakerChecks;
 use super::node::BreakerNode;
+use super::tally::BreakerTally;
 use crate::ready;
 use crate::sim::Rng;
-
-/// What happened in one or more runs, so that a test can tell whether they were worth running.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BreakerTally {
-    /// Events.
-    pub events: u64,
-    /// Calls that passed a closed breaker.
-    pub calls: u64,
-    /// Probes that the fleet agreed to.
-    pub agreed: u64,
-    /// Probes of nodes that could not reach the fleet.
-    pub alone: u64,
-    /// Probes that ended with the process of their node.
-    pub crashed: u64,
-    /// Changes of state.
-    pub changes: u64,
-    /// Reports that the fleet has lost a generation.
-    pub lost: u64,
-}
 
 /// Something that happens at a certain time.
 #[derive(Clone, Debug)]
@@ -483,19 +465,5 @@ impl PartialOrd for Scheduled {
 impl Ord for Scheduled {
     fn cmp(&self, other: &Self) -> core::cmp::Ordering {
         (self.at, self.number).cmp(&(other.at, other.number))
-    }
-}
-
-// === impl BreakerTally ===
-
-impl core::ops::AddAssign for BreakerTally {
-    fn add_assign(&mut self, other: Self) {
-        self.events += other.events;
-        self.calls += other.calls;
-        self.agreed += other.agreed;
-        self.alone += other.alone;
-        self.crashed += other.crashed;
-        self.changes += other.changes;
-        self.lost += other.lost;
     }
 }

@@ -9,7 +9,7 @@ use tidegate_core::{
     Span,
 };
 use tidegate_engine::SystemClock;
-use tidegate_engine::circuit::{Check, Circuit, CircuitCall, Circuits};
+use tidegate_engine::circuit::{Circuit, CircuitCall, CircuitCheck, Circuits};
 use tidegate_stores::redis::{RedisFleet, Target};
 use tidegate_test::servers::wait;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -101,7 +101,7 @@ impl Node {
             ["tell"] => {}
             ["stop"] => self.is_stopped.store(true, Relaxed),
             ["trip"] => match self.circuit.check(self.clock.now()) {
-                Check::Pass(call) => call.end(CallOutcome::Failure, self.clock.now()),
+                CircuitCheck::Pass(call) => call.end(CallOutcome::Failure, self.clock.now()),
                 other => panic!("{other:?}"),
             },
             ["callers", count] => {
@@ -133,14 +133,14 @@ impl Node {
     async fn call(self: Arc<Self>) {
         while !self.is_stopped.load(Relaxed) {
             let check = match self.circuit.check(self.clock.now()) {
-                Check::Try => self.circuit.lease(self.circuits.fleet(), &self.clock).await,
+                CircuitCheck::Try => self.circuit.lease(self.circuits.fleet(), &self.clock).await,
                 other => other,
             };
             match check {
-                Check::Pass(call) if call.is_probe() => return self.probe(call).await,
-                Check::Pass(_) => return,
-                Check::Try => {}
-                Check::Wait(wait) => {
+                CircuitCheck::Pass(call) if call.is_probe() => return self.probe(call).await,
+                CircuitCheck::Pass(_) => return,
+                CircuitCheck::Try => {}
+                CircuitCheck::Wait(wait) => {
                     let is_half_open = self.circuit.state() == BreakerState::HalfOpen;
                     self.tally.refused.fetch_add(u64::from(is_half_open), Relaxed);
                     wait::pause(wait.into()).await;
@@ -166,11 +166,11 @@ impl Node {
     async fn cancel(self: Arc<Self>, count: u64) {
         while self.tally.cancelled.load(Relaxed) < count {
             let cancelled = self.tally.cancelled.load(Relaxed);
-            if !matches!(self.circuit.check(self.clock.now()), Check::Try) {
+            if !matches!(self.circuit.check(self.clock.now()), CircuitCheck::Try) {
                 tokio::task::yield_now().await;
                 continue;
             }
-            if cancelled % 4 == 0 {
+            if cancelled.is_multiple_of(4) {
                 // Sent and forgotten.
                 if let Ok(request) = self.circuit.ask(self.clock.now()) {
                     let mut asked = Box::pin(self.circuits.fleet().agree("up", request.step()));
@@ -181,7 +181,7 @@ impl Node {
                     once.await;
                     self.tally.cancelled.fetch_add(1, Relaxed);
                 }
-            } else if let Check::Pass(call) =
+            } else if let CircuitCheck::Pass(call) =
                 self.circuit.lease(self.circuits.fleet(), &self.clock).await
                 && call.is_probe()
             {

@@ -82,7 +82,7 @@ async fn judge(
 
 /// No trouble at all.
 async fn none(_: u32) {
-    core::future::pending().await
+    core::future::pending::<()>().await;
 }
 
 async fn a_server_agrees(flavour: Flavour) {
