@@ -40,15 +40,18 @@ const PLACES: u64 = 100_000;
 
 /// A fleet that agrees in Redis or Valkey.
 #[derive(Clone, Debug)]
-pub struct RedisFleet(Arc<Joined>);
+pub struct RedisFleet {
+    joined: Arc<Joined>,
+    /// The most records that are kept.
+    places: u64,
+}
 
+/// What all handles of a fleet share.
 #[derive(Debug)]
 struct Joined {
     runner: Runner,
     agree: Script,
     changes: Script,
-    /// The most records that are kept.
-    places: u64,
     /// The longest that a call may take.
     deadline: Span,
     calls: AtomicU32,
@@ -74,7 +77,7 @@ impl RedisFleet {
     /// If a certificate that the target names cannot be read.
     #[doc(hidden)]
     pub fn within(target: Target, deadline: Span) -> Result<Self, TargetError> {
-        Ok(Self::run_by(Runner::Servers(Servers::new(target)?), PLACES, deadline))
+        Ok(Self::run_by(Runner::Servers(Servers::new(target)?), deadline))
     }
 
     /// A fleet whose scripts are run by `run` instead of a server, for tests: with the same texts, keys
@@ -82,32 +85,23 @@ impl RedisFleet {
     #[doc(hidden)]
     #[must_use]
     pub fn scripted(run: RunScript) -> Self {
-        Self::run_by(Runner::Scripted { grouped: false, run }, PLACES, FLEET_DEADLINE)
+        Self::run_by(Runner::Scripted { grouped: false, run }, FLEET_DEADLINE)
     }
 
-    fn run_by(runner: Runner, places: u64, deadline: Span) -> Self {
+    fn run_by(runner: Runner, deadline: Span) -> Self {
         let agree = Script::new(include_str!("lua/fleet_agree.lua"));
         let changes = Script::new(include_str!("lua/fleet_changes.lua"));
-        Self(Arc::new(Joined {
-            runner,
-            agree,
-            changes,
-            places,
-            deadline,
-            calls: AtomicU32::new(0),
-        }))
+        let calls = AtomicU32::new(0);
+        Self {
+            joined: Arc::new(Joined { runner, agree, changes, deadline, calls }),
+            places: PLACES,
+        }
     }
 
-    /// The same fleet with another bound of its records, at least one. Nodes may have different bounds;
-    /// each goes by its own.
+    /// The same fleet with another bound of its records, at least one. Every node goes by its own bound.
     #[must_use]
     pub fn keeping(self, places: u64) -> Self {
-        let places = places.clamp(1, MAX_EXACT);
-        match Arc::try_unwrap(self.0) {
-            Ok(joined) => Self(Arc::new(Joined { places, ..joined })),
-            // Others use it already, by the bound that they know.
-            Err(shared) => Self(shared),
-        }
+        Self { places: places.clamp(1, MAX_EXACT), ..self }
     }
 
     /// Connects and checks whether the servers can be worked with, at start-up.
@@ -117,7 +111,7 @@ impl RedisFleet {
     /// Why the servers cannot be worked with, in words. [`Trouble::is_refusal`] tells trouble that an
     /// operator has to mend from trouble that may pass by itself.
     pub async fn check(&self) -> Result<(), Trouble> {
-        match self.0.runner.servers() {
+        match self.joined.runner.servers() {
             Some(servers) => servers.check().await,
             None => Ok(()),
         }
@@ -126,7 +120,7 @@ impl RedisFleet {
     /// Why the last failed call failed, in words for an operator and without secrets.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<Trouble>> {
-        self.0.runner.servers()?.trouble()
+        self.joined.runner.servers()?.trouble()
     }
 }
 
@@ -139,18 +133,18 @@ impl Fleet for RedisFleet {
         if !is_fleet_name(name) || step.seen > MAX_EXACT {
             return Err(FleetError::Refused);
         }
-        let nonce = self.0.nonce();
-        let arg = agree_arg(nonce, name, step, self.0.places);
+        let nonce = self.joined.nonce();
+        let arg = agree_arg(nonce, name, step, self.places);
         let read = |bytes: &[u8]| reply::agreed(bytes, nonce, &step);
-        self.0.call(&self.0.agree, &arg, read).await
+        self.joined.call(&self.joined.agree, &arg, read).await
     }
 
     async fn changed_since(&self, cursor: Cursor) -> Result<Changed, FleetError> {
-        let nonce = self.0.nonce();
+        let nonce = self.joined.nonce();
         let most = u64::try_from(MAX_CHANGED).unwrap_or(u64::MAX);
         let words = [cursor.life, cursor.change, most].map(u64::to_le_bytes);
         let arg = [&nonce[..], words.as_flattened()].concat();
-        self.0.call(&self.0.changes, &arg, |bytes| reply::changed(bytes, nonce)).await
+        self.joined.call(&self.joined.changes, &arg, |bytes| reply::changed(bytes, nonce)).await
     }
 }
 
