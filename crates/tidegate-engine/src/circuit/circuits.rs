@@ -40,10 +40,11 @@ struct Following {
     number: u64,
 }
 
-/// Something that has to be done for the circuits of a node, with [`Circuits::perform`].
+/// Something that has to be done for the circuits of a node, with [`Circuits::perform`]. One that is dropped
+/// before it is done is returned by the next poll.
 #[derive(Debug)]
 #[must_use = "nothing is done before it is performed"]
-pub struct Duty(Work);
+pub struct Duty(Option<Work>);
 
 #[derive(Debug)]
 enum Work {
@@ -136,11 +137,12 @@ impl<F: Fleet> Circuits<F> {
                 continue;
             };
             if let Some(call) = circuit.poll(now) {
-                duties.push(Duty(Work::Call(circuit, call)));
+                duties.push(Duty(Some(Work::Call(circuit, call))));
             }
         }
         let question = self.with_following(|following| following.ask(now));
-        duties.extend(question.filter(|_| F::SHARED).map(|number| Duty(Work::Follow { number })));
+        let question = question.filter(|_| F::SHARED);
+        duties.extend(question.map(|number| Duty(Some(Work::Follow { number }))));
         duties
     }
 
@@ -150,15 +152,16 @@ impl<F: Fleet> Circuits<F> {
     }
 
     /// Performs a duty: one call to the fleet, or as many as there are pages of changes. The fleet keeps
-    /// its deadline. A duty that is dropped before it is done is returned by the next poll.
-    pub async fn perform(&self, duty: Duty, clock: &impl Clock) {
-        match duty.0 {
-            Work::Call(circuit, call) => {
+    /// its deadline.
+    pub async fn perform(&self, mut duty: Duty, clock: &impl Clock) {
+        match duty.0.take() {
+            Some(Work::Call(circuit, call)) => {
                 let request = LeaseRequest::new(&circuit, call);
                 let answer = self.fleet.agree(circuit.name(), call.step).await;
                 request.note(answer, clock.now());
             }
-            Work::Follow { number } => self.follow(number, clock).await,
+            Some(Work::Follow { number }) => self.follow(number, clock).await,
+            None => {}
         }
     }
 
@@ -203,6 +206,16 @@ impl<F: Fleet> Circuits<F> {
 impl<F> fmt::Debug for Circuits<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Circuits").field("panel", &self.panel).finish_non_exhaustive()
+    }
+}
+
+// === impl Duty ===
+
+impl Drop for Duty {
+    fn drop(&mut self) {
+        if let Some(Work::Call(circuit, call)) = self.0.take() {
+            circuit.hand_over(call);
+        }
     }
 }
 
