@@ -51,7 +51,9 @@ pub(crate) const TEST: [CiStage; 12] = [
     }),
     stage("deny", "judge licences, duplicates and sources of what comes from outside", deny::run),
     stage("api", "let an independent client try the server by its OpenAPI description", api::run),
-    stage("loom", "search thread interleavings of the in-memory store", || loom().run()),
+    stage("loom", "search thread interleavings of the in-memory store and of circuits", || {
+        loom().run()
+    }),
     stage("sim", "simulate nodes whose store fails, from ten thousand seeds", || {
         sim::command(sim::FULL.split(' ')).run()
     }),
@@ -173,7 +175,10 @@ const FEATURES: &[(&str, &[&str])] = &[
 fn loom() -> Cmd {
     Cmd::cargo("test --profile search --locked --target-dir")
         .args([target_dir().join("loom").display().to_string()])
-        .args("--package tidegate-engine --no-default-features --test loom".split(' '))
+        .args(
+            "--package tidegate-engine --no-default-features --test loom --test loom_circuit"
+                .split(' '),
+        )
         .env("RUSTFLAGS", "--cfg loom")
         .env("LOOM_MAX_PREEMPTIONS", "3")
 }

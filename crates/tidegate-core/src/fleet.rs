@@ -69,7 +69,8 @@ pub trait Fleet: Send + Sync {
     ) -> impl Future<Output = Result<Agreed, FleetError>> + Send;
 
     /// The records that have changed since the cursor was handed out, each once and as it is now, at most
-    /// [`MAX_CHANGED`] of them. A cursor that is not known any more is one from the beginning.
+    /// [`MAX_CHANGED`] of them. A cursor that is not known any more is one from the beginning. A record that
+    /// cannot be read is left out, so that it keeps nobody from hearing of the others.
     ///
     /// # Errors
     ///

@@ -25,6 +25,7 @@
 //! ```
 
 mod attempt;
+pub mod circuit;
 mod clock;
 mod engine;
 mod event;

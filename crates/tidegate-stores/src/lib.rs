@@ -1,7 +1,8 @@
 //! Shared stores for Tidegate: they keep the counters of a whole fleet.
 //!
 //! Each is a feature and a module of its own, and implements [`Store`](tidegate_core::Store) for the
-//! core's rules. None knows a policy or the engine.
+//! core's rules. None knows a policy or the engine. A module may have a [`Fleet`](tidegate_core::Fleet) beside
+//! its store, in which the breakers of a fleet agree.
 //!
 //! | feature | servers | module |
 //! |---|---|---|

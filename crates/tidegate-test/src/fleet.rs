@@ -86,6 +86,8 @@ const NAMES: usize = 3;
 const SENDERS: usize = 4;
 /// Steps of a trace.
 const STEPS: usize = 150;
+/// How often a fleet that does not answer is asked for all changes at the end of a trace.
+const TRIES: u32 = 1_000;
 
 /// Plays the trace of one seed, and compares every answer with the core's rule. `pass` lets time pass.
 ///
@@ -104,12 +106,19 @@ pub async fn conform<F: Fleet>(
         pass(pause).await;
         trial.step().await.map_err(|why| format!("seed {seed}: {why}"))?;
     }
-    trial.follow().await.map_err(|why| format!("seed {seed}: {why}"))?;
-    trial.compare().map_err(|why| format!("seed {seed}: the follower: {why}"))?;
-    // Another one that begins now finds the same.
-    trial.follower = (Cursor::START, BTreeMap::new());
-    trial.follow().await.map_err(|why| format!("seed {seed}: {why}"))?;
-    trial.compare().map_err(|why| format!("seed {seed}: a new follower: {why}"))?;
+    // And another one that begins at the end finds the same.
+    for who in ["the follower", "a new follower"] {
+        let mut tries = 0;
+        while !trial.follow().await.map_err(|why| format!("seed {seed}: {why}"))? {
+            tries += 1;
+            if tries == TRIES {
+                return Err(format!("seed {seed}: {who} is never answered"));
+            }
+            pass(spans.pause).await;
+        }
+        trial.compare().map_err(|why| format!("seed {seed}: {who}: {why}"))?;
+        trial.follower = (Cursor::START, BTreeMap::new());
+    }
     Ok(trial.tally)
 }
 
@@ -149,7 +158,7 @@ impl<'a, F: Fleet> Trial<'a, F> {
                 self.senders[name][sender] = Sender { node, seen: 0, lease: None, last: None };
                 return Ok(());
             }
-            1..=3 => return self.follow().await,
+            1..=3 => return self.follow().await.map(|_| ()),
             _ => {}
         }
         let step = self.choose(name, sender);
@@ -162,7 +171,7 @@ impl<'a, F: Fleet> Trial<'a, F> {
             Ok(agreed) => agreed,
             Err(FleetError::Unavailable | FleetError::Timeout) => {
                 self.tally.failed += 1;
-                self.judged[name].record = None;
+                self.judged[name].doubt();
                 return Ok(());
             }
             Err(error) => return Err(format!("{step:?}: {error}")),
@@ -201,19 +210,23 @@ impl<'a, F: Fleet> Trial<'a, F> {
         }
     }
 
-    /// Asks for all changes, and remembers them.
-    async fn follow(&mut self) -> Result<(), String> {
+    /// Asks for all changes, and remembers them. False if the fleet has not answered.
+    async fn follow(&mut self) -> Result<bool, String> {
         // Changes of others may be among them, so the number of pages is not known; but it has a bound.
         for _ in 0..1_000 {
             let answer = self.fleet.changed_since(self.follower.0).await;
             let changed = match answer {
                 Ok(changed) => changed,
+                Err(FleetError::Unavailable | FleetError::Timeout) => {
+                    self.tally.failed += 1;
+                    return Ok(false);
+                }
                 Err(error) => return Err(format!("changes: {error}")),
             };
             self.follower.0 = changed.cursor;
             self.follower.1.extend(changed.accords);
             if !changed.more {
-                return Ok(());
+                return Ok(true);
             }
         }
         Err("the changes have no end".to_owned())
@@ -248,6 +261,12 @@ impl Sender {
 // === impl Judged ===
 
 impl Judged {
+    /// A step has failed, and nobody knows whether it was applied.
+    fn doubt(&mut self) {
+        self.record = None;
+        self.granted = None;
+    }
+
     fn hear(
         &mut self,
         step: FleetStep,
@@ -300,6 +319,7 @@ impl Judged {
         let Holder { node, number } = lease.holder;
         match self.generations.insert((node, number), accord.generation) {
             None => Ok(()),
+            Some(first) if first == accord.generation => Ok(()),
             Some(first) => Err(format!("{lease:?} is a second one for the attempt of {first}")),
         }
     }

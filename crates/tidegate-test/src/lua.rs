@@ -5,14 +5,17 @@
 //! traces take seconds. Behaviour that only a real server has is held to the same expectations by
 //! other tests.
 
+mod fleet;
 mod pack;
+
+pub use fleet::{FleetKeys, fleet};
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use tidegate_core::{Clock, Secret};
-use tidegate_stores::redis::RedisStore;
+use tidegate_stores::redis::{RedisStore, RunScript};
 
 /// What happens to a key whose time to live has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,12 +67,10 @@ pub fn store_over(
     grouped: bool,
     keys: &Keys,
 ) -> RedisStore {
-    let machine = Mutex::new(Machine::new(clock, expired, keys.clone()));
-    let run = move |text: &str, keys: &[&str], arg: &[u8]| {
-        let mut machine = machine.lock().unwrap_or_else(PoisonError::into_inner);
-        machine.run(text, keys, arg).unwrap_or_else(|error| panic!("{error}\n{text}"))
-    };
-    RedisStore::scripted(&secret(), grouped, Box::new(run))
+    let keys = keys.clone();
+    let call =
+        move |lua: &Lua, args: &[Vec<u8>]| keys.call(lua, args, clock.now().as_micros(), expired);
+    RedisStore::scripted(&secret(), grouped, Machine::new(call).into_run())
 }
 
 /// A Lua interpreter with the functions that a server gives a script.
@@ -81,11 +82,13 @@ struct Machine {
 // === impl Machine ===
 
 impl Machine {
-    fn new(clock: Arc<dyn Clock>, expired: Expired, keys: Keys) -> Self {
+    /// An interpreter whose scripts call `command`.
+    fn new(
+        command: impl Fn(&Lua, &[Vec<u8>]) -> mlua::Result<Value> + Send + Sync + 'static,
+    ) -> Self {
         let lua = Lua::new();
         let call = move |lua: &Lua, args: MultiValue| {
-            let args = args.iter().map(text_of).collect::<Vec<_>>();
-            keys.call(lua, &args, clock.now().as_micros(), expired)
+            command(lua, &args.iter().map(text_of).collect::<Vec<_>>())
         };
         let install = || -> mlua::Result<()> {
             let call = lua.create_function(call)?;
@@ -103,6 +106,15 @@ impl Machine {
         };
         install().expect("Lua takes a few functions");
         Self { lua, made: HashMap::new() }
+    }
+
+    /// What a store or fleet is made with, to run its scripts here.
+    fn into_run(self) -> RunScript {
+        let machine = Mutex::new(self);
+        Box::new(move |text: &str, keys: &[&str], arg: &[u8]| {
+            let mut machine = machine.lock().unwrap_or_else(PoisonError::into_inner);
+            machine.run(text, keys, arg).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        })
     }
 
     fn run(&mut self, text: &str, keys: &[&str], arg: &[u8]) -> mlua::Result<Vec<u8>> {

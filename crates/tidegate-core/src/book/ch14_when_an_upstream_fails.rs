@@ -104,6 +104,14 @@
 //! and gets no answer probes by itself, one call at a time, and says [once](crate::BreakerSignal::Alone)
 //! that it is alone. When it is back, what the fleet has agreed on counts.
 //!
+//! # On many threads
+//!
+//! A breaker is a value, and a node has many threads. The engine keeps one behind a lock, with a word before
+//! it that says whether calls pass (`tidegate_engine::circuit`): on a closed circuit a request reads that
+//! word and nothing else. What a request holds is a guard. One that is dropped, because its caller left or
+//! its thread panicked, is neutral, and a probe's lease goes back to the fleet. The fleet itself is in
+//! memory for one process, or in Redis for many (`tidegate_stores::redis::RedisFleet`).
+//!
 //! # What is reported
 //!
 //! Every change of state is one [`BreakerChange`](crate::BreakerChange) with its cause; all of them together

@@ -70,6 +70,22 @@ pub enum BreakerInput {
     },
 }
 
+// === impl Pass ===
+
+impl Pass {
+    /// The pass with this [number](Self::number), for a breaker whose passes are kept in a word.
+    #[must_use]
+    pub const fn of_number(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The number of this pass: how often its breaker had left the closed state.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+}
+
 // === impl ProbePass ===
 
 impl ProbePass {

@@ -17,6 +17,7 @@
 //! | whether the servers work | `probe.rs` |
 //! | what operators do to blocks | `amend.rs`, `blocks.rs` |
 //! | what happens when the secret is changed · whether it is that of the fleet | `carry.rs` · `secret.rs` |
+//! | what a fleet agrees on | `fleet.rs`, `fleet/` |
 //! | URLs and settings | `url.rs` |
 //! | connections, Sentinel, Cluster, TLS | `servers/` |
 
@@ -24,6 +25,7 @@ mod amend;
 mod args;
 mod blocks;
 mod carry;
+mod fleet;
 mod form;
 #[doc(hidden)]
 pub mod fuzz;
@@ -31,6 +33,7 @@ mod group;
 mod parts;
 mod probe;
 mod reply;
+mod runner;
 mod scripts;
 mod secret;
 mod servers;
@@ -43,8 +46,9 @@ mod turn;
 mod undo;
 mod url;
 
-pub use store::RedisStore;
+pub use fleet::RedisFleet;
 #[doc(hidden)]
-pub use store::RunScript;
+pub use runner::RunScript;
+pub use store::RedisStore;
 pub use trouble::Trouble;
 pub use url::{Target, TargetError};

@@ -20,12 +20,12 @@ use tidegate_core::{
 use super::args::{Nonce, ScriptArgs};
 use super::group::{self, Group, GroupPlaces, Groups, tag_of};
 use super::reply::Reply;
+use super::runner::{RunScript, Runner};
 use super::scripts::{Script, Scripts};
 use super::secret::{self, CheckValues};
 use super::servers::{Garbled, Servers, spawn_here};
 use super::signature::ScriptVerb;
 use super::trouble::Trouble;
-use super::turn;
 use super::url::{Target, TargetError};
 
 /// A store that keeps counters in Redis or Valkey.
@@ -42,16 +42,6 @@ pub(super) struct Connected {
     pub(super) check_values: CheckValues,
     calls: AtomicU32,
 }
-
-/// What runs the scripts.
-enum Runner {
-    Servers(Servers),
-    Scripted { grouped: bool, run: RunScript },
-}
-
-/// Runs the text of a script with its keys and its argument, and returns its answer.
-#[doc(hidden)]
-pub type RunScript = Box<dyn Fn(&str, &[&str], &[u8]) -> Vec<u8> + Send + Sync>;
 
 // === impl RedisStore ===
 
@@ -183,26 +173,12 @@ impl Store for RedisStore {
     }
 }
 
-// === impl Runner ===
-
-impl core::fmt::Debug for Runner {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Servers(servers) => servers.fmt(f),
-            Self::Scripted { .. } => f.write_str("Scripted"),
-        }
-    }
-}
-
 // === impl Connected ===
 
 impl Connected {
     /// The servers; `None` if a test runs the scripts instead.
     pub(super) const fn servers(&self) -> Option<&Servers> {
-        match &self.runner {
-            Runner::Servers(servers) => Some(servers),
-            Runner::Scripted { .. } => None,
-        }
+        self.runner.servers()
     }
 
     /// Waits for `asked`, however many calls it takes, for at most `within`, or the timeout of the
@@ -212,9 +188,7 @@ impl Connected {
         within: Span,
         asked: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let Some(servers) = self.servers() else { return asked.await };
-        let limit = servers.timeout().min(within.into());
-        turn::within(limit, asked).await.unwrap_or_else(|| Err(servers.late(limit)))
+        self.runner.in_time(within, asked).await
     }
 
     /// The bytes that come back with the answer: different for calls that can be under way together.
@@ -267,18 +241,6 @@ impl Connected {
         arg: &[u8],
         read: impl FnOnce(&[u8]) -> Result<T, Garbled>,
     ) -> Result<T, StoreError> {
-        match &self.runner {
-            Runner::Servers(servers) => {
-                let decode = |reply: redis::Value| match reply {
-                    redis::Value::BulkString(bytes) => read(&bytes),
-                    _ => Err(Garbled),
-                };
-                servers.run(script, keys, arg, decode).await
-            }
-            Runner::Scripted { run, .. } => {
-                let keys: Vec<&str> = keys.iter().map(AsRef::<str>::as_ref).collect();
-                read(&run(&script.text, &keys, arg)).map_err(|Garbled| StoreError::Timeout)
-            }
-        }
+        self.runner.call(script, keys, arg, read).await
     }
 }

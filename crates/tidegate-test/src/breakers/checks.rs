@@ -1,6 +1,6 @@
 //! What must hold in every run: the checks know the events of a run and nothing of how they came about.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use tidegate_core::{
     Accord, AccordState, Agreed, BreakerSignal, BreakerState, FleetStep, Holder, Lease, Motion,
@@ -11,6 +11,9 @@ use tidegate_core::{
 pub(super) struct BreakerChecks {
     /// The record as the fleet last showed it.
     record: Option<Accord>,
+    /// When the record got which generation, in real time, oldest first. Of those that are older than
+    /// [`ADOPTED_WITHIN`] only the latest is kept.
+    history: VecDeque<(u64, u64)>,
     /// The state of every node, put together from what it has reported.
     states: BTreeMap<usize, BreakerState>,
     /// The probes that the upstream is busy with: their ends in real time, whether they were agreed on, and
@@ -20,6 +23,9 @@ pub(super) struct BreakerChecks {
     /// or forcing a breaker makes it forgivable.
     pub(super) is_forgiving: bool,
 }
+
+/// How soon a node that reaches the fleet knows of a change, in microseconds.
+const ADOPTED_WITHIN: u64 = 1_000_000;
 
 impl BreakerChecks {
     /// A node has begun anew. The upstream does not notice that a probe has lost its node; but the new
@@ -32,17 +38,24 @@ impl BreakerChecks {
     /// The fleet has lost its memory.
     pub(super) fn lose(&mut self) {
         self.record = None;
+        self.history.clear();
         self.is_forgiving = true;
     }
 
     /// G2, G4: the fleet has answered a step. One lease at a time; a change is a generation; a lease ends by
     /// its time, by its holder or by an operator.
-    pub(super) fn agreed(&mut self, step: &FleetStep, agreed: &Agreed) -> Result<(), String> {
+    pub(super) fn agreed(
+        &mut self,
+        step: &FleetStep,
+        agreed: &Agreed,
+        now: u64,
+    ) -> Result<(), String> {
         let Agreed { accord, at, .. } = *agreed;
         let before = self.record.replace(accord).unwrap_or(Accord::FRESH);
         if accord == before {
             return Ok(());
         }
+        self.history.push_back((now, accord.generation));
         let is_same_lease = accord.generation == before.generation
             && lease(&accord).map(|it| it.holder) == lease(&before).map(|it| it.holder);
         if accord.generation <= before.generation && !is_same_lease {
@@ -56,7 +69,30 @@ impl BreakerChecks {
                 Ok(())
             }
             Motion::Force(_) => Ok(()),
+            // An operator lifts what he knows of, and the fleet has lost.
+            Motion::Lift if step.seen > before.generation && self.is_forgiving => Ok(()),
             _ => Err(format!("G2: {step:?} takes the lease of {before:?} away at {at:?}")),
+        }
+    }
+
+    /// A node that has reached the fleet since `reached`, with every message, knows of every change within a
+    /// second.
+    pub(super) fn adopted(
+        &mut self,
+        node: usize,
+        known: u64,
+        reached: u64,
+        now: u64,
+    ) -> Result<(), String> {
+        let Some(then) = now.checked_sub(ADOPTED_WITHIN) else { return Ok(()) };
+        while self.history.get(1).is_some_and(|(at, _)| *at <= then) {
+            self.history.pop_front();
+        }
+        match self.history.front() {
+            Some((at, generation)) if *at <= then && reached <= then && known < *generation => {
+                Err(format!("node {node} knows {known} at {now}; it was {generation} at {at}"))
+            }
+            _ => Ok(()),
         }
     }
 

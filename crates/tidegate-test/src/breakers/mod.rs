@@ -11,6 +11,8 @@
 
 mod checks;
 mod node;
+mod tally;
 mod world;
 
-pub use world::{BreakerTally, run};
+pub use tally::BreakerTally;
+pub use world::run;

@@ -21,6 +21,8 @@ pub(super) struct BreakerNode {
     pub(super) is_cut: bool,
     /// Until when the process stands still.
     pub(super) stands_until: u64,
+    /// Since when no message of the node was lost or late, nor the node itself.
+    pub(super) reached_since: u64,
 }
 
 impl BreakerNode {
@@ -35,6 +37,7 @@ impl BreakerNode {
             polled_at: None,
             is_cut: false,
             stands_until: 0,
+            reached_since: now,
         }
     }
 

@@ -14,27 +14,9 @@ use tidegate_engine::MemoryFleet;
 
 use super::checks::BreakerChecks;
 use super::node::BreakerNode;
+use super::tally::BreakerTally;
 use crate::ready;
 use crate::sim::Rng;
-
-/// What happened in one or more runs, so that a test can tell whether they were worth running.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BreakerTally {
-    /// Events.
-    pub events: u64,
-    /// Calls that passed a closed breaker.
-    pub calls: u64,
-    /// Probes that the fleet agreed to.
-    pub agreed: u64,
-    /// Probes of nodes that could not reach the fleet.
-    pub alone: u64,
-    /// Probes that ended with the process of their node.
-    pub crashed: u64,
-    /// Changes of state.
-    pub changes: u64,
-    /// Reports that the fleet has lost a generation.
-    pub lost: u64,
-}
 
 /// Something that happens at a certain time.
 #[derive(Clone, Debug)]
@@ -232,9 +214,20 @@ impl FleetWorld {
         let window = self.settings.recovery_window().as_micros();
         let lease = self.settings.lease().as_micros();
         let successes = u64::from(self.settings.success_threshold());
+        // One lease for a prober that crashed before, one for each success.
+        let promised = window + (1 + successes) * lease + SECOND;
         // A clock that went back may have each of them begin once more; so may a step that was late.
-        let bound = 2 * window + (2 + successes) * lease + SECOND;
-        self.until(self.now + last_failure + bound)?;
+        let bound = if self.checks.is_forgiving { promised + window + lease } else { promised };
+        self.until(self.now + last_failure)?;
+        // Once everybody has closed, nothing opens again: the upstream is well.
+        let end = self.now + bound;
+        while self.now < end && self.closed().is_err() {
+            self.until(end.min(self.now + SECOND))?;
+        }
+        self.closed()
+    }
+
+    fn closed(&self) -> Result<(), String> {
         let nodes = self.nodes.iter();
         let nodes = nodes.map(|node| (node.breaker.state(), node.breaker.known().generation));
         self.checks.closed(&nodes.collect::<Vec<_>>())
@@ -248,9 +241,12 @@ impl FleetWorld {
                 self.request(node)
             }
             Happening::Tick => {
-                self.after(node, 50_000, Happening::Tick);
+                self.after(node, 125_000, Happening::Tick);
                 self.poll(node);
-                self.step(node, BreakerInput::Poll)
+                self.step(node, BreakerInput::Poll)?;
+                let BreakerNode { breaker, reached_since, .. } = &self.nodes[node];
+                let known = breaker.known().generation;
+                self.checks.adopted(node, known, *reached_since, self.now)
             }
             Happening::Reaches(call) => self.reaches(node, call, is_awaited),
             Happening::Returns(number, agreed) => {
@@ -337,7 +333,7 @@ impl FleetWorld {
 
     fn agree(&mut self, step: FleetStep) -> Result<Agreed, String> {
         let agreed = ready(self.fleet.agree(NAME, step)).map_err(|error| error.to_string())?;
-        self.checks.agreed(&step, &agreed)?;
+        self.checks.agreed(&step, &agreed, self.now)?;
         Ok(agreed)
     }
 
@@ -391,7 +387,9 @@ impl FleetWorld {
             }
             Misfortune::Stand => {
                 let until = self.now + self.rng.below(20 * SECOND);
-                self.nodes[node].stands_until = until.min(START + ROUGH);
+                let it = &mut self.nodes[node];
+                it.stands_until = until.min(START + ROUGH).max(it.stands_until);
+                it.reached_since = it.stands_until.max(it.reached_since);
             }
             Misfortune::SetClock => {
                 self.ahead = self.rng.below(60 * SECOND);
@@ -418,12 +416,17 @@ impl FleetWorld {
         if self.is_calm {
             return Some(self.rng.between(100, 20_000));
         }
-        match self.rng.below(30) {
+        let delay = match self.rng.below(30) {
             _ if self.nodes[node].is_cut => None,
             0 => None,
             1 => Some(self.rng.below(12 * SECOND)),
             _ => Some(self.rng.between(100, 60_000)),
+        };
+        if delay.is_none_or(|delay| delay > 60_000) {
+            let reached = &mut self.nodes[node].reached_since;
+            *reached = self.now.max(*reached);
         }
+        delay
     }
 
     fn lasts(&mut self) -> u64 {
@@ -462,19 +465,5 @@ impl PartialOrd for Scheduled {
 impl Ord for Scheduled {
     fn cmp(&self, other: &Self) -> core::cmp::Ordering {
         (self.at, self.number).cmp(&(other.at, other.number))
-    }
-}
-
-// === impl BreakerTally ===
-
-impl core::ops::AddAssign for BreakerTally {
-    fn add_assign(&mut self, other: Self) {
-        self.events += other.events;
-        self.calls += other.calls;
-        self.agreed += other.agreed;
-        self.alone += other.alone;
-        self.crashed += other.crashed;
-        self.changes += other.changes;
-        self.lost += other.lost;
     }
 }

@@ -12,6 +12,7 @@ mod bounds;
 mod costs;
 mod differential;
 mod eviction;
+mod fleet_scripts;
 mod fleets;
 mod folding;
 mod keys;

@@ -17,6 +17,8 @@ mod cancel;
 mod deadline;
 mod exact;
 mod faults;
+mod fleet_rights;
+mod fleets;
 mod hostile;
 mod node;
 mod overload;

@@ -11,12 +11,12 @@ use tidegate_test::servers::{Flavour, RunningCluster, RunningServer, Sentinel, c
 /// How the line of the document begins.
 const LINE: &str = "ACL SETUSER tidegate ";
 
-/// The words of the lines after the name of the user: what is always needed, and what is needed while
-/// the secret is being changed.
-static RULES: LazyLock<[Vec<String>; 2]> = LazyLock::new(|| {
+/// The words of the lines after the name of the user: what is always needed, what is needed while the
+/// secret is being changed, and what a fleet needs.
+static RULES: LazyLock<[Vec<String>; 3]> = LazyLock::new(|| {
     let text = std::fs::read_to_string(document()).expect("the document about stores");
     let mut lines = text.lines().filter_map(|line| line.trim().strip_prefix(LINE));
-    [(); 2].map(|()| {
+    [(); 3].map(|()| {
         let line = lines.next();
         let line = line.unwrap_or_else(|| panic!("no line `{LINE}…` in {}", document().display()));
         line.split_whitespace().map(str::to_owned).collect()
@@ -36,6 +36,16 @@ pub(crate) fn rules() -> &'static [String] {
 /// What it may do besides, while the secret is being changed.
 pub(crate) fn more_rules() -> &'static [String] {
     &RULES[1]
+}
+
+/// What the user may do besides, where a fleet agrees.
+pub(crate) fn fleet_rules() -> &'static [String] {
+    &RULES[2]
+}
+
+/// A server whose user may do what a fleet needs.
+pub(crate) fn fleet_builder() -> Builder {
+    builder().args(fleet_rules().iter().cloned())
 }
 
 /// A server that knows the user, over all its lives.

@@ -5,16 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tidegate_core::{
-    Account, Attempts, Backoff, Calendar, Case, Counts, Dimension, Ladder, Limit, Period, Quota,
-    Shape, Span, Stage, Subject, Threshold, Unit, Window,
+    Account, Attempts, Backoff, Calendar, Case, Counts, Cursor, Dimension, Fleet as _, FleetStep,
+    Ladder, Limit, Motion, Period, Quota, Shape, Span, Stage, Subject, Threshold, Unit, Window,
 };
 use tidegate_test::document::is_update;
 use tidegate_test::proxy::Proxy;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
+use crate::fleets::fleet;
 use crate::node::{self, Node, PATIENT, bucket, quota, window};
-use crate::place;
+use crate::{fleet_rights, place};
 
 /// What is asked of a policy.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +116,7 @@ async fn ask(url: &str, limits: Vec<Limit>, what: Ask) {
 
 #[tokio::test]
 async fn t42_scripts_change_only_on_purpose() {
-    let server = place::server().await;
+    let server = place::fleet_builder().start().await;
     let proxy = Proxy::start(server.addr()).await;
     let url = place::url(proxy.addr());
     let hash = async || {
@@ -134,6 +135,12 @@ async fn t42_scripts_change_only_on_purpose() {
         ask(&url, limits, how).await;
         found += &format!("{} {what}\n", hash().await);
     }
+    let fleet = fleet(&url, Span::from_secs(10));
+    let lift = FleetStep { seen: 0, motion: Motion::Lift };
+    fleet.agree("up", lift).await.unwrap();
+    found += &format!("{} fleet, a step\n", hash().await);
+    fleet.changed_since(Cursor::START).await.unwrap();
+    found += &format!("{} fleet, changes\n", hash().await);
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/redis/scripts.txt");
     if is_update() {
         std::fs::write(&golden, &found).unwrap();
@@ -150,7 +157,7 @@ fn words(line: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn t42_scripts_touch_the_keys_they_are_given_and_no_others() {
-    let server = place::server().await;
+    let server = place::fleet_builder().start().await;
     let stream = TcpStream::connect(server.addr()).await.unwrap();
     let mut monitor = BufReader::new(stream);
     monitor.write_all(b"MONITOR\r\n").await.unwrap();
@@ -162,6 +169,7 @@ async fn t42_scripts_touch_the_keys_they_are_given_and_no_others() {
         ask(&url, limits, how).await;
     }
     Node::new(&url, PATIENT).probe().await.unwrap();
+    fleet_rights::forget(&server, &fleet(&url, Span::from_secs(10))).await.unwrap();
     server.command(&["ECHO", "that was all"]).await;
     let (mut given, mut touched, mut commands) = (BTreeSet::new(), 0, BTreeSet::new());
     while !line.contains("that was all") {
@@ -193,5 +201,11 @@ async fn t42_scripts_touch_the_keys_they_are_given_and_no_others() {
     }
     assert!(touched > 60, "{touched}");
     // Each of them is a right of the user, and the user has no other that scripts would need.
-    assert_eq!(commands.into_iter().collect::<Vec<_>>(), ["DEL", "GET", "SET", "SETRANGE"]);
+    let of_fleet = |command: &String| {
+        let right = format!("+{}", command.to_lowercase());
+        place::fleet_rules().contains(&right)
+    };
+    let (fleets, stores): (Vec<_>, Vec<_>) = commands.into_iter().partition(of_fleet);
+    assert_eq!(stores, ["DEL", "GET", "SET", "SETRANGE"]);
+    assert_eq!(fleets.len(), place::fleet_rules().len(), "{fleets:?}");
 }
