@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HeaderValue};
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode, Version};
+use http::{Method, Request, Response, Version};
 use http_body::Body;
 use tidegate_core::{Span, Store};
 use tidegate_engine::{Engine, ready};
@@ -110,13 +110,7 @@ impl<S: Store + 'static> Host for Desk<S> {
     }
 
     fn refuse(&self, refusal: ListenerRefusal) -> Response<Bytes> {
-        let kind = match refusal.status {
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Code::HeadTooLarge,
-            StatusCode::URI_TOO_LONG => Code::UriTooLong,
-            StatusCode::SERVICE_UNAVAILABLE => Code::Busy,
-            _ => Code::Malformed,
-        };
-        let answer = kind.problem(refusal.detail).response();
+        let answer = refusal.code.problem(refusal.detail).response();
         if let ListenerSide::Main = self.side {
             self.shared.tallies.mine().answered(ServerRoute::Other, answer.status(), Span::ZERO);
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, HeaderValue};
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use pin_project_lite::pin_project;
@@ -17,6 +17,7 @@ use super::bounds::Bounds;
 use super::host::{BoxError, Host, ListenerRefusal, Origin, PlaceKind, Protocol};
 use super::upload::Upload;
 use super::watch::{Open, Watch};
+use crate::answer::Code;
 use crate::body::Body;
 
 /// Hands the requests of one connection to its service.
@@ -71,14 +72,14 @@ impl<H: Host, V> Dispatch<H, V> {
     fn refusal<B>(&self, request: &Request<B>) -> Option<ListenerRefusal> {
         if request.headers().len() > self.bounds.headers {
             return Some(ListenerRefusal {
-                status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                code: Code::HeadTooLarge,
                 detail: "the request has too many header fields",
             });
         }
         let is_health = |path: &&str| *path == request.uri().path();
         if self.origin.place == PlaceKind::Reserved && !self.bounds.health.iter().any(is_health) {
             return Some(ListenerRefusal {
-                status: StatusCode::SERVICE_UNAVAILABLE,
+                code: Code::Busy,
                 detail: "all connections are taken; only health checks are answered on this one",
             });
         }

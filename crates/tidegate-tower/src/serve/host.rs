@@ -6,14 +6,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
 use super::admission::Voucher;
 use super::memory::Share;
 use super::upload::Upload;
-use crate::answer::{MEDIA_TYPE, whole};
+use crate::answer::Code;
 use crate::visit::Peer;
 
 /// The error of a service or a body.
@@ -57,8 +57,8 @@ pub enum PlaceKind {
 /// A request that the listener itself refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListenerRefusal {
-    /// The status of the answer.
-    pub status: StatusCode,
+    /// The reason, which has the status of the answer.
+    pub code: Code,
     /// What is wrong, in plain English; nothing of the request is in it.
     pub detail: &'static str,
 }
@@ -85,7 +85,7 @@ pub trait Host: Clone + Send + 'static {
 
     /// The answer to a request that the listener refuses: a problem document unless this is overridden.
     fn refuse(&self, refusal: ListenerRefusal) -> Response<Bytes> {
-        refusal.problem()
+        refusal.code.problem(refusal.detail).response()
     }
 }
 
@@ -110,18 +110,6 @@ impl Origin {
         if let Some(voucher) = &self.voucher {
             voucher.vouch();
         }
-    }
-}
-
-// === impl ListenerRefusal ===
-
-impl ListenerRefusal {
-    /// The refusal as a problem document (RFC 9457).
-    #[must_use]
-    pub fn problem(self) -> Response<Bytes> {
-        let title = self.status.canonical_reason().unwrap_or("Refused");
-        let document = serde_json::json!({"title": title, "status": self.status.as_u16(), "detail": self.detail});
-        whole(self.status, MEDIA_TYPE, document.to_string())
     }
 }
 
