@@ -140,7 +140,7 @@ impl<T: Ord + Clone> FairQueue<T> {
         self.waiters.len()
     }
 
-    /// The bytes that those who wait count for.
+    /// Memory counted for the waiting requests, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         u64::try_from(self.len()).unwrap_or(u64::MAX).saturating_mul(QueueBounds::EACH)

@@ -45,7 +45,7 @@ pub(crate) struct Desk<S> {
 }
 
 /// Answers the requests of one connection.
-struct Door<S> {
+struct ServedConnection<S> {
     shared: Arc<ServerState<S>>,
     side: ListenerSide,
     /// The address of the client; an IPv4 address mapped into IPv6 is kept as IPv4.
@@ -75,8 +75,8 @@ impl<S: Store + 'static> Desk<S> {
         Self { shared: Arc::clone(shared), side }
     }
 
-    fn door(&self, peer: IpAddr, local: LocalEnd, share: &Arc<Share>) -> Door<S> {
-        Door {
+    fn serve(&self, peer: IpAddr, local: LocalEnd, share: &Arc<Share>) -> ServedConnection<S> {
+        ServedConnection {
             shared: Arc::clone(&self.shared),
             side: self.side.clone(),
             peer: peer.to_canonical(),
@@ -104,9 +104,9 @@ impl<S: Store + 'static> Host for Desk<S> {
     + Send
     + 'static {
         let local = LocalEnd::at(origin.local);
-        let door = self.door(origin.peer.ip(), local, &origin.share);
-        let door = Arc::new(Door { origin: Some(Arc::clone(origin)), ..door });
-        Answers(move |request| Arc::clone(&door).answer(request))
+        let served = self.serve(origin.peer.ip(), local, &origin.share);
+        let served = Arc::new(ServedConnection { origin: Some(Arc::clone(origin)), ..served });
+        Answers(move |request| Arc::clone(&served).answer(request))
     }
 
     fn refuse(&self, refusal: ListenerRefusal) -> Response<Bytes> {
@@ -174,14 +174,14 @@ where
         // An unknown peer gets an address that nobody trusts.
         let peer = peer.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
         let share = self.desk.shared.serve.memory().share();
-        let door = self.desk.door(peer, LocalEnd::default(), &share);
-        Box::pin(Arc::new(door).answer(request))
+        let served = self.desk.serve(peer, LocalEnd::default(), &share);
+        Box::pin(Arc::new(served).answer(request))
     }
 }
 
-// === impl Door ===
+// === impl ServedConnection ===
 
-impl<S: Store + 'static> Door<S> {
+impl<S: Store + 'static> ServedConnection<S> {
     /// Answers one request, whatever it is.
     async fn answer<B>(self: Arc<Self>, request: Request<B>) -> Result<Answer, Infallible>
     where
@@ -232,17 +232,8 @@ impl<S: Store + 'static> Door<S> {
         if !self.is_open_to_pages(route) {
             self.check_browser(head, &fields)?;
         }
-        if !route.methods().contain(&head.method) {
-            return Err(match route {
-                ServerRoute::Other => Code::NotFound.problem("`/openapi.json` lists the endpoints"),
-                _ => Code::MethodNotAllowed.alone(),
-            });
-        }
         let shared = &self.shared;
-        let body = match route.methods() {
-            Methods::Post => self.json(&fields, body).await?,
-            Methods::Get | Methods::None => Bytes::new(),
-        };
+        let body = self.body(route.methods(), head, &fields, body).await?;
         match route {
             ServerRoute::Decide => asks::<S, _>(|| routes::decide(shared, &body)).await,
             ServerRoute::Peek => asks::<S, _>(|| routes::peek(shared, &body)).await,
@@ -257,7 +248,9 @@ impl<S: Store + 'static> Door<S> {
             ServerRoute::Openapi => Box::pin(routes::openapi(shared)).await,
             ServerRoute::Livez => Ok(routes::livez()),
             ServerRoute::Readyz => Ok(routes::readyz(shared)),
-            ServerRoute::Other => Err(Code::NotFound.alone()),
+            ServerRoute::Other => {
+                Err(Code::NotFound.problem("`/openapi.json` lists the endpoints"))
+            }
         }
     }
 
@@ -282,13 +275,7 @@ impl<S: Store + 'static> Door<S> {
             origin.vouch();
         }
         let route = AdminRoute::at(head.uri.path());
-        if route != AdminRoute::Other && !route.methods().contain(&head.method) {
-            return Err(Code::MethodNotAllowed.alone());
-        }
-        let body = match route.methods() {
-            Methods::Post => self.json(&fields, body).await?,
-            Methods::Get | Methods::None => Bytes::new(),
-        };
+        let body = self.body(route.methods(), head, &fields, body).await?;
         match route {
             AdminRoute::Blocks => admin::blocks(shared, query(head)).await,
             AdminRoute::Block => admin::block(shared, self.peer, &body).await,
@@ -337,15 +324,24 @@ impl<S: Store + 'static> Door<S> {
         })
     }
 
-    /// Reads the body, if it is declared as JSON.
-    async fn json(
+    /// Checks the method of a request, and reads its body if the endpoint takes one.
+    async fn body(
         &self,
+        methods: Methods,
+        head: &Parts,
         fields: &Fields<'_>,
         body: &mut (impl Body<Data = Bytes> + Unpin),
     ) -> Result<Bytes, Problem> {
-        body::is_json(fields)?;
-        let settings = &self.shared.settings;
-        body::read(body, settings.max_body, settings.timeouts.body, &self.share).await
+        match methods {
+            Methods::None => Ok(Bytes::new()),
+            _ if !methods.contain(&head.method) => Err(Code::MethodNotAllowed.alone()),
+            Methods::Get => Ok(Bytes::new()),
+            Methods::Post => {
+                body::is_json(fields)?;
+                let settings = &self.shared.settings;
+                body::read(body, settings.max_body, settings.timeouts.body, &self.share).await
+            }
+        }
     }
 }
 

@@ -25,7 +25,8 @@ const ECHO: usize = 64;
 /// If the bytes are not JSON, not an object, or have a field that is wrong; the problem points to it.
 #[inline]
 pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Problem> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Code::NotJson.problem("it is not UTF-8"))?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| Code::NotJson.problem("the body is not UTF-8"))?;
     // A derived reader takes a list of values for an object, too.
     let first = bytes.iter().find(|byte| !b" \t\r\n".contains(byte));
     if first != Some(&b'{') {

@@ -26,7 +26,6 @@
 //! | a listener that slow clients cannot take over | `serve` (feature `serve`) |
 
 #[macro_use]
-mod named;
 
 pub mod admin;
 pub mod answer;

@@ -68,12 +68,12 @@ pub struct Departure {
 /// Why a waiting request had to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parting {
-    /// It has waited for the age of the queue.
+    /// The request waited as long as the queue allows.
     Expired,
-    /// It was the head, and was told a wait that ends after its age.
+    /// The request was the head, and the store told it a wait that is longer than the queue allows.
     TooLong,
-    /// Its tenant had more than half of a full queue, it was the tenant's newest request, and another
-    /// tenant needed the place.
+    /// The request was the newest of a tenant that held more than half of a full queue, and another tenant
+    /// needed its place.
     Yielded,
     /// The queue was closed.
     Closed(Closing),
@@ -97,13 +97,14 @@ pub enum TurnedAway {
     /// All places are taken, and no other tenant has more than half of them.
     #[error("the queue is full")]
     Full,
-    /// Other tenants wait too, and this one has half of the places already.
-    #[error("the tenant has half of the queue, and others wait")]
+    /// This tenant already holds half of the places, and other tenants are waiting.
+    #[error("this tenant already holds half of the queue and other tenants are waiting")]
     Share,
-    /// The request could not go before it is too old, by what the store told and by who is ahead of it.
-    #[error("the request cannot be admitted within the age of the queue, but after {wait}")]
+    /// The request would have to wait for longer than the queue allows, by what the store told and by the
+    /// requests ahead of it.
+    #[error("would wait {wait}, longer than the queue's maximum age")]
     TooLong {
-        /// The shortest wait that would be true.
+        /// The shortest time after which the request could be admitted.
         wait: Span,
     },
     /// The queue is closed for good.

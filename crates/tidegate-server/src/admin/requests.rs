@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use tidegate_core::{Cost, Dimension, Level, Span};
+use tidegate_engine::file::present;
 use tidegate_tower::answer::{Code, Problem};
 use tidegate_tower::json::{read, text};
 
@@ -64,7 +65,7 @@ struct Blocking<'a> {
 struct Unblocking<'a> {
     #[serde(borrow, default, deserialize_with = "some_policy")]
     policy: Option<Cow<'a, str>>,
-    #[serde(borrow, default, rename = "subject", deserialize_with = "some_facts")]
+    #[serde(borrow, default, rename = "subject", deserialize_with = "present")]
     facts: Option<AskedFacts<'a>>,
     #[serde(borrow, default, deserialize_with = "limit")]
     limit: Option<Cow<'a, str>>,
@@ -173,10 +174,6 @@ type Optional<'de> = Option<Cow<'de, str>>;
 
 fn some_policy<'de, D: Deserializer<'de>>(from: D) -> Result<Optional<'de>, D::Error> {
     policy(from).map(Some)
-}
-
-fn some_facts<'de, D: Deserializer<'de>>(from: D) -> Result<Option<AskedFacts<'de>>, D::Error> {
-    AskedFacts::deserialize(from).map(Some)
 }
 
 fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Optional<'de>, D::Error> {

@@ -143,32 +143,14 @@ impl Write for bool {
 impl Write for u64 {
     #[inline]
     fn write(&self, out: &mut Vec<u8>) {
-        // Most numbers here are small.
-        if let digit @ 0..=9 = *self {
-            out.push(b'0' + (digit % 10) as u8);
-        } else {
-            write_long(*self, out);
-        }
+        out.extend_from_slice(itoa::Buffer::new().format(*self).as_bytes());
     }
-}
-
-fn write_long(mut number: u64, out: &mut Vec<u8>) {
-    let (mut digits, mut start) = ([0; 20], 20);
-    while number > 0 && start > 0 {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-    }
-    out.extend_from_slice(&digits[start..]);
 }
 
 impl Write for i64 {
     #[inline]
     fn write(&self, out: &mut Vec<u8>) {
-        if *self < 0 {
-            out.push(b'-');
-        }
-        self.unsigned_abs().write(out);
+        out.extend_from_slice(itoa::Buffer::new().format(*self).as_bytes());
     }
 }
 

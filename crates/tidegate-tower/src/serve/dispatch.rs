@@ -58,7 +58,7 @@ pin_project! {
 
 pin_project! {
     /// The body of a response, which keeps its request open until it is sent.
-    pub(super) struct Sent<B> {
+    pub(super) struct SentBody<B> {
         #[pin]
         body: Body<B>,
         open: Open,
@@ -92,7 +92,7 @@ where
     H: Host,
     V: Service<Request<Upload>, Response = Response<H::Body>, Error: Into<BoxError>> + Clone,
 {
-    type Response = Response<Sent<H::Body>>;
+    type Response = Response<SentBody<H::Body>>;
     type Error = BoxError;
     type Future = Answering<V>;
 
@@ -135,7 +135,7 @@ impl<V, B> Future for Answering<V>
 where
     V: Service<Request<Upload>, Response = Response<B>, Error: Into<BoxError>>,
 {
-    type Output = Result<Response<Sent<B>>, BoxError>;
+    type Output = Result<Response<SentBody<B>>, BoxError>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -163,13 +163,13 @@ where
             this.state.set(State::Working { future });
         };
         let Some(open) = this.open.take() else { return Poll::Pending };
-        Poll::Ready(Ok(response.map(|body| Sent { body, open })))
+        Poll::Ready(Ok(response.map(|body| SentBody { body, open })))
     }
 }
 
-// === impl Sent ===
+// === impl SentBody ===
 
-impl<B: HttpBody<Data = Bytes>> HttpBody for Sent<B> {
+impl<B: HttpBody<Data = Bytes>> HttpBody for SentBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
