@@ -38,6 +38,8 @@ pub(crate) enum BenchRequest {
     Attempts(Rounds),
     /// Measure what gets done under more requests than a Redis it starts can answer.
     Overload(Rounds),
+    /// Measure what it costs to read a policy file, and the body of a request.
+    Reading(Rounds),
     /// Show what peers get wrong, by asking them.
     Defects,
     /// Let Tidegate alone make this many decisions: for perf, or valgrind --tool=callgrind.

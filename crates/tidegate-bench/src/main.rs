@@ -22,6 +22,7 @@ mod machine;
 mod measure;
 mod middleware;
 mod policy;
+mod reading;
 mod redis;
 mod report;
 mod scenarios;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         BenchRequest::Overload(options) => redis::overload(options),
         BenchRequest::RedisProfile { workload, decisions } => redis::profile(workload, decisions),
         BenchRequest::Hello { listen } => server::hello(&listen),
+        BenchRequest::Reading(options) => reading::run(options),
         BenchRequest::Defects => defects::show(),
         BenchRequest::Profile { scenario, decisions } => scenario.profile(decisions),
         BenchRequest::Footprint { who, keys } => footprint::child(&who, keys),

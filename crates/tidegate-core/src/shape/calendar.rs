@@ -419,7 +419,9 @@ fn similar_zone(database: &TimeZoneDatabase, name: &str) -> Option<String> {
     let zones = || zones.iter().map(String::as_str);
     let is_city =
         |zone: &&str| zone.rsplit('/').next().is_some_and(|it| it.eq_ignore_ascii_case(name));
-    zones().find(is_city).or_else(|| nearest(name, zones())).map(str::to_owned)
+    // `UTC` is a place of its own, and one within `Etc`.
+    let city = zones().filter(is_city).min_by_key(|zone| zone.len());
+    city.or_else(|| nearest(name, zones())).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ async fn in_process<T>(
     tokio::select! {
         answer = question(&peer) => answer,
         ended = server.run(std::future::pending()) => {
-            ended.context("the server ended before it was asked")?;
+            let _stopped = ended.context("the server ended before it was asked")?;
             anyhow::bail!("the server ended before it was asked")
         }
     }

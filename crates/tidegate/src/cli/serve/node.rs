@@ -156,7 +156,7 @@ async fn run<S: Store + 'static>(
     loop {
         tokio::select! {
             drained = &mut serving => {
-                let cut_off = drained.context("serving")?.cut_off;
+                let cut_off = drained.context("serving")?.cut;
                 if cut_off > 0 {
                     warn!(
                         connections = cut_off,
