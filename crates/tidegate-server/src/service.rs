@@ -17,7 +17,7 @@ use tidegate_engine::{Engine, ready};
 use tidegate_tower::Peer;
 use tidegate_tower::admin::{AdminGuard, TokenRefusal};
 use tidegate_tower::serve::{BoxError, Host, ListenerRefusal, Origin, Share, Upload};
-use tower_service::Service;
+use tower::{Service, service_fn};
 
 use crate::admin;
 use crate::answer::{self, Answer, Payload};
@@ -60,9 +60,7 @@ struct ServedConnection<S> {
 /// The decision server as a tower service, for programs that serve it beside something else on one
 /// listener: [`Server::service`](crate::Server::service). The address of the client is the
 /// [`Peer`](tidegate_tower::Peer) in a request's extensions.
-pub struct Oracle<S> {
-    desk: Desk<S>,
-}
+pub struct Oracle<S>(Desk<S>);
 
 /// The most bytes of a request target. It is less than a whole head may have, so that a longer target can
 /// still be read and refused for what it is.
@@ -106,7 +104,7 @@ impl<S: Store + 'static> Host for Desk<S> {
         let local = LocalEnd::at(origin.local);
         let served = self.serve(origin.peer.ip(), local, &origin.share);
         let served = Arc::new(ServedConnection { origin: Some(Arc::clone(origin)), ..served });
-        Answers(move |request| Arc::clone(&served).answer(request))
+        service_fn(move |request| Arc::clone(&served).answer(request))
     }
 
     fn refuse(&self, refusal: ListenerRefusal) -> Response<Bytes> {
@@ -118,41 +116,17 @@ impl<S: Store + 'static> Host for Desk<S> {
     }
 }
 
-/// A service made of a function that is always ready.
-#[derive(Clone)]
-struct Answers<F>(F);
-
-impl<F, T, R> Service<R> for Answers<F>
-where
-    F: FnMut(R) -> T,
-    T: Future<Output = Result<Answer, Infallible>>,
-{
-    type Response = Answer;
-    type Error = Infallible;
-    type Future = T;
-
-    #[inline]
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    #[inline]
-    fn call(&mut self, request: R) -> T {
-        (self.0)(request)
-    }
-}
-
 // === impl Oracle ===
 
 impl<S: Store + 'static> Oracle<S> {
     pub(crate) fn new(shared: &Arc<ServerState<S>>) -> Self {
-        Self { desk: Desk::new(shared, ListenerSide::Main) }
+        Self(Desk::new(shared, ListenerSide::Main))
     }
 }
 
 impl<S> Clone for Oracle<S> {
     fn clone(&self) -> Self {
-        Self { desk: self.desk.clone() }
+        Self(self.0.clone())
     }
 }
 
@@ -173,8 +147,8 @@ where
         let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
         // An unknown peer gets an address that nobody trusts.
         let peer = peer.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
-        let share = self.desk.shared.serve.memory().share();
-        let served = self.desk.serve(peer, LocalEnd::default(), &share);
+        let share = self.0.shared.serve.memory().share();
+        let served = self.0.serve(peer, LocalEnd::default(), &share);
         Box::pin(Arc::new(served).answer(request))
     }
 }

@@ -1,13 +1,13 @@
 //! What a listener serves: a service for each connection.
 
 use core::error::Error;
-use core::task::{Context, Poll};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
+use tower::util::MapRequest;
 use tower_service::Service;
 
 use super::admission::Voucher;
@@ -94,13 +94,6 @@ pub trait Host: Clone + Send + 'static {
 #[derive(Clone, Debug)]
 pub struct Each<V>(pub V);
 
-/// Puts the peer of a connection into its requests.
-#[derive(Clone, Debug)]
-struct WithPeer<V> {
-    service: V,
-    peer: SocketAddr,
-}
-
 // === impl Origin ===
 
 impl Origin {
@@ -131,23 +124,10 @@ where
     + Clone
     + Send
     + 'static {
-        WithPeer { service: self.0.clone(), peer: origin.peer }
-    }
-}
-
-// === impl WithPeer ===
-
-impl<V: Service<Request<Upload>>> Service<Request<Upload>> for WithPeer<V> {
-    type Response = V::Response;
-    type Error = V::Error;
-    type Future = V::Future;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), V::Error>> {
-        self.service.poll_ready(context)
-    }
-
-    fn call(&mut self, mut request: Request<Upload>) -> V::Future {
-        request.extensions_mut().insert(Peer(self.peer));
-        self.service.call(request)
+        let peer = Peer(origin.peer);
+        MapRequest::new(self.0.clone(), move |mut request: Request<Upload>| {
+            request.extensions_mut().insert(peer);
+            request
+        })
     }
 }
