@@ -87,7 +87,7 @@ impl Asked<'_> {
     /// Looks at every field, so that none is left unread.
     fn sums(&self) -> bool {
         let Facts { org, user, ip } = self.subject;
-        self.policy.len() + org.len() + user.len() + ip.len() + self.cost as usize > 0
+        self.cost > 0 && self.policy.len() + org.len() + user.len() + ip.len() > 0
     }
 }
 
