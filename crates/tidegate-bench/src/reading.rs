@@ -18,7 +18,7 @@ use crate::measure::{median, on_processor, progress};
 use crate::report::{BenchReport, compared};
 
 /// The numbers of policies, classes and routes in the files. The largest file has 0.66 MB.
-const SIZES: [usize; 3] = [250, 1_000, 2_600];
+const SIZES: [usize; 3] = [250, 1_000, 2_000];
 
 /// The body of an ordinary request for a decision.
 const BODY: &str =
@@ -100,7 +100,7 @@ fn file(count: usize) -> Result<String, std::fmt::Error> {
         writeln!(text, "  - name: p{n}\n    failure_mode: fail_open\n    limits:")?;
         writeln!(
             text,
-            "      - {{ name: burst, by: [org, class], bucket: {{ rate: 9/s, burst: 9 }} }}"
+            "      - {{ name: b{n}, by: [org, class], named_key: true, bucket: {{ rate: 9/s, burst: 9 }} }}"
         )?;
         writeln!(
             text,
