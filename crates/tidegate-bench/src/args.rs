@@ -40,6 +40,8 @@ pub(crate) enum BenchRequest {
     Overload(Rounds),
     /// Measure limits that are rows: decisions while rows change, and a million of them.
     Rows(Rounds),
+    /// Measure what it costs to read a policy file, and the body of a request.
+    Reading(Rounds),
     /// Show what peers get wrong, by asking them.
     Defects,
     /// Let Tidegate alone make this many decisions: for perf, or valgrind --tool=callgrind.

@@ -22,6 +22,7 @@ mod machine;
 mod measure;
 mod middleware;
 mod policy;
+mod reading;
 mod redis;
 mod report;
 mod rows;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         BenchRequest::RedisProfile { workload, decisions } => redis::profile(workload, decisions),
         BenchRequest::Hello { listen } => server::hello(&listen),
         BenchRequest::Rows(options) => rows::run(options),
+        BenchRequest::Reading(options) => reading::run(options),
         BenchRequest::Defects => defects::show(),
         BenchRequest::Profile { scenario, decisions } => scenario.profile(decisions),
         BenchRequest::Footprint { who, keys } => footprint::child(&who, keys),

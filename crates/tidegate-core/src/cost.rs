@@ -76,14 +76,6 @@ impl Cost {
     };
 }
 
-impl TryFrom<u64> for Cost {
-    type Error = CostError;
-
-    fn try_from(units: u64) -> Result<Self, CostError> {
-        Self::try_new(units)
-    }
-}
-
 impl TryFrom<i64> for Cost {
     type Error = CostError;
 

@@ -48,7 +48,7 @@ pub const MAX_CHANGED: usize = 1_000;
 /// A record that says "closed" may be forgotten [`CLOSED_KEPT`] after its last change; no other record
 /// ever is.
 pub trait Fleet: Send + Sync {
-    /// Whether other processes agree here, too. If not, nobody has to ask for changes.
+    /// Whether other processes share this fleet. If none does, nobody has to ask for changes.
     const SHARED: bool = true;
 
     /// The name of this kind of fleet, for operators: `memory`, `redis`, …
@@ -69,7 +69,7 @@ pub trait Fleet: Send + Sync {
     ) -> impl Future<Output = Result<Agreed, FleetError>> + Send;
 
     /// The records that have changed since the cursor was handed out, each once and as it is now, at most
-    /// [`MAX_CHANGED`] of them. A cursor that is not known any more is one from the beginning. A record that
+    /// [`MAX_CHANGED`] of them. A cursor that is no longer known is read as the beginning. A record that
     /// cannot be read is left out, so that it keeps nobody from hearing of the others.
     ///
     /// # Errors

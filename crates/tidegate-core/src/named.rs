@@ -4,10 +4,12 @@
 //! made from the same table, so neither can lack one.
 
 /// Gives an enum without fields the list of its variants, `ALL`, and their names, `name`.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! names {
     ($enum:ident { $($variant:ident: $name:literal),+ $(,)? }) => {
         impl $enum {
-            /// Every variant, in the order in which they are declared.
+            /// Every variant, in order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
             /// The name used in configuration, answers, logs and metrics.

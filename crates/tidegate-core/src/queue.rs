@@ -101,11 +101,11 @@ struct Waiter<T> {
 /// What the head of a queue does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Head {
-    /// It sleeps until then, and without a time until something changes.
+    /// The head sleeps until this time; without a time, until something changes.
     Sleeps(Option<Timestamp>),
-    /// It is asking the store.
+    /// The head is asking the store.
     Asks,
-    /// It is asking the store, and something has changed since it began. The answer may not know of it.
+    /// The head is asking the store, and something has changed since: the answer may not reflect it.
     AsksInVain,
 }
 
@@ -140,7 +140,7 @@ impl<T: Ord + Clone> FairQueue<T> {
         self.waiters.len()
     }
 
-    /// The bytes that those who wait count for.
+    /// Memory counted for the waiting requests, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         u64::try_from(self.len()).unwrap_or(u64::MAX).saturating_mul(QueueBounds::EACH)
@@ -164,7 +164,7 @@ impl<T: Ord + Clone> FairQueue<T> {
         Some(Armed { seat, due: wakes.into_iter().chain(leaves).min() })
     }
 
-    /// A request comes and gets a seat, or is refused and leaves no trace.
+    /// Gives an arriving request a seat, or refuses it; a refused request leaves no trace.
     pub fn arrive(
         &mut self,
         arrival: Arrival<T>,
@@ -182,7 +182,7 @@ impl<T: Ord + Clone> FairQueue<T> {
         (seat, self.after(departed))
     }
 
-    /// The head may ask the store now, if its wait is over: then the head's seat is returned, and
+    /// Returns the seat of the head if its wait is over: the head then asks the store, and
     /// [`admitted`](Self::admitted), [`refused`](Self::refused) or [`cancel`](Self::cancel) has to
     /// follow. Meanwhile the head does not expire, because the answer may already have charged for it.
     pub fn ask(&mut self, now: Timestamp) -> (Option<Seat>, Aftermath) {
@@ -195,8 +195,8 @@ impl<T: Ord + Clone> FairQueue<T> {
         (asks, self.after(departed))
     }
 
-    /// The store has admitted the head, which goes. Any other seat says nothing: nobody goes before its
-    /// turn.
+    /// Takes the head out of the queue, because the store has admitted it. A seat that is not the head's
+    /// changes nothing: no request goes before its turn.
     pub fn admitted(&mut self, seat: Seat, now: Timestamp) -> Aftermath {
         let departed = self.pass(now);
         if self.is_head(seat) {
@@ -208,9 +208,9 @@ impl<T: Ord + Clone> FairQueue<T> {
         self.after(departed)
     }
 
-    /// The store has refused the head and told it another wait; without one, the head sleeps until
-    /// something changes. If the wait ends after the head's age, the head leaves at once. Any other seat
-    /// says nothing.
+    /// Notes that the store has refused the head and told it another wait; without one, the head sleeps
+    /// until something changes. If the wait is longer than the queue allows, the head leaves at once. A
+    /// seat that is not the head's changes nothing.
     pub fn refused(&mut self, seat: Seat, told: Option<Forecast>, now: Timestamp) -> Aftermath {
         let mut departed = self.pass(now);
         if self.is_head(seat) {
@@ -223,16 +223,16 @@ impl<T: Ord + Clone> FairQueue<T> {
         self.after(departed)
     }
 
-    /// A request leaves by itself, as when its client has gone. A seat that is not held any more says
-    /// nothing.
+    /// Takes out a request that gives up, as when its client has gone. A seat that is not held any more
+    /// changes nothing.
     pub fn cancel(&mut self, seat: Seat, now: Timestamp) -> Aftermath {
         let departed = self.pass(now);
         self.remove(seat);
         self.after(departed)
     }
 
-    /// Something has changed that the head's told wait does not know: units were given back, a permit
-    /// was freed, the limit has other numbers. The head asks at once, or once more if it is asking.
+    /// Notes a change that the wait of the head does not take into account: units were given back, a
+    /// permit was freed, the limit has other numbers. The head asks at once, or once more if it is asking.
     pub fn wake(&mut self, now: Timestamp) -> Aftermath {
         let departed = self.pass(now);
         self.outlook = None;
@@ -243,8 +243,8 @@ impl<T: Ord + Clone> FairQueue<T> {
         self.after(departed)
     }
 
-    /// All who wait have to leave, in the order in which they came, a head that is asking included.
-    /// Whether the queue takes arrivals afterwards is up to [the reason](Closing).
+    /// Makes all waiting requests leave, in the order in which they came, also a head that is asking. The
+    /// [reason](Closing) says whether the queue takes arrivals afterwards.
     pub fn close(&mut self, why: Closing, now: Timestamp) -> Aftermath {
         let mut departed = self.pass(now);
         self.closed = self.closed.or(Some(why).filter(|why| why.is_final()));

@@ -13,10 +13,13 @@ use sha2::{Digest as _, Sha256};
 use crate::key::KeyNames;
 use crate::ticket::Seal;
 
-/// Shows a type in debug output as this text and nothing else, because its contents are secret or private.
+/// Shows a type in debug output as this text and nothing else, because its contents are secret, private or
+/// of no use to a reader. The parameters of a generic type come last.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! debug_as {
-    ($type:ty, $text:literal) => {
-        impl core::fmt::Debug for $type {
+    ($type:ty, $text:literal $(, $($of:tt)+)?) => {
+        impl $(<$($of)+>)? core::fmt::Debug for $type {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.write_str($text)
             }

@@ -29,7 +29,7 @@ pub enum AttemptError {
     TooMany(Refusal),
     /// It cannot be decided at present whether the attempt may go on, so it may not. That says
     /// nothing about the one who tries.
-    #[error("not available at present")]
+    #[error("the attempt cannot be checked now; try again later")]
     Unavailable {
         /// How long to wait before the next attempt, if known.
         retry_after: Option<Span>,

@@ -40,8 +40,7 @@ pub(crate) async fn read(
             Some(waiting) => waiting,
             None => {
                 let Some(held) = share.hold(MemoryUse::Bodies, whole) else {
-                    let busy =
-                        "too many bodies are on their way; send this one again, in one piece";
+                    let busy = "the server is holding too many partly received bodies; retry";
                     return Poll::Ready(Err(Code::Busy.problem(busy)));
                 };
                 #[expect(clippy::disallowed_methods, reason = "a client is given real time")]

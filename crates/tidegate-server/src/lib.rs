@@ -40,10 +40,11 @@ mod wire;
 
 pub use answer::Payload;
 pub use openapi::openapi;
-pub use server::{Drained, Handle, Server};
+pub use server::{Handle, Server};
 pub use service::Oracle;
 pub use settings::{
     Header, HostError, Length, Network, Settings, SettingsError, Size, UnitError, WrittenAdmin,
     WrittenGate, WrittenHeaders, WrittenHost, WrittenSettings,
 };
 pub use tidegate_tower::admin::{AdminToken, AdminTokenError};
+pub use tidegate_tower::serve::Stopped;

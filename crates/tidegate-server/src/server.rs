@@ -47,13 +47,6 @@ struct AdminListener {
     guard: Arc<AdminGuard>,
 }
 
-/// How a server ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drained {
-    /// Connections that were still open after the time for draining, and were cut off.
-    pub cut_off: usize,
-}
-
 /// A handle by which a program reports to its server while it runs.
 pub struct Handle<S>(Arc<ServerState<S>>);
 
@@ -121,7 +114,7 @@ impl<S: Store + 'static> Server<S> {
     /// # Errors
     ///
     /// If the threads cannot be started.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<Drained> {
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<Stopped> {
         let Self { shared, listener, admin, .. } = self;
         let listener = TcpListener::from_std(listener)?;
         let (stopping, stopped) = watch::channel(());
@@ -141,7 +134,7 @@ impl<S: Store + 'static> Server<S> {
             let _ = stopping.send(());
         };
         let (serving, operators, ()) = tokio::join!(serving, operators, stopping);
-        Ok(Drained { cut_off: serving?.cut + operators?.cut })
+        Ok(Stopped { cut: serving?.cut + operators?.cut })
     }
 }
 

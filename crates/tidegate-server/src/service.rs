@@ -10,14 +10,14 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HeaderValue};
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode, Version};
+use http::{Method, Request, Response, Version};
 use http_body::Body;
 use tidegate_core::{Span, Store};
 use tidegate_engine::{Engine, ready};
 use tidegate_tower::Peer;
 use tidegate_tower::admin::{AdminGuard, TokenRefusal};
 use tidegate_tower::serve::{BoxError, Host, ListenerRefusal, Origin, Share, Upload};
-use tower_service::Service;
+use tower::{Service, service_fn};
 
 use crate::admin;
 use crate::answer::{self, Answer, Payload};
@@ -45,7 +45,7 @@ pub(crate) struct Desk<S> {
 }
 
 /// Answers the requests of one connection.
-struct Door<S> {
+struct ServedConnection<S> {
     shared: Arc<ServerState<S>>,
     side: ListenerSide,
     /// The address of the client; an IPv4 address mapped into IPv6 is kept as IPv4.
@@ -60,9 +60,7 @@ struct Door<S> {
 /// The decision server as a tower service, for programs that serve it beside something else on one
 /// listener: [`Server::service`](crate::Server::service). The address of the client is the
 /// [`Peer`](tidegate_tower::Peer) in a request's extensions.
-pub struct Oracle<S> {
-    desk: Desk<S>,
-}
+pub struct Oracle<S>(Desk<S>);
 
 /// The most bytes of a request target. It is less than a whole head may have, so that a longer target can
 /// still be read and refused for what it is.
@@ -75,8 +73,8 @@ impl<S: Store + 'static> Desk<S> {
         Self { shared: Arc::clone(shared), side }
     }
 
-    fn door(&self, peer: IpAddr, local: LocalEnd, share: &Arc<Share>) -> Door<S> {
-        Door {
+    fn serve(&self, peer: IpAddr, local: LocalEnd, share: &Arc<Share>) -> ServedConnection<S> {
+        ServedConnection {
             shared: Arc::clone(&self.shared),
             side: self.side.clone(),
             peer: peer.to_canonical(),
@@ -104,19 +102,13 @@ impl<S: Store + 'static> Host for Desk<S> {
     + Send
     + 'static {
         let local = LocalEnd::at(origin.local);
-        let door = self.door(origin.peer.ip(), local, &origin.share);
-        let door = Arc::new(Door { origin: Some(Arc::clone(origin)), ..door });
-        Answers(move |request| Arc::clone(&door).answer(request))
+        let served = self.serve(origin.peer.ip(), local, &origin.share);
+        let served = Arc::new(ServedConnection { origin: Some(Arc::clone(origin)), ..served });
+        service_fn(move |request| Arc::clone(&served).answer(request))
     }
 
     fn refuse(&self, refusal: ListenerRefusal) -> Response<Bytes> {
-        let kind = match refusal.status {
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Code::HeadTooLarge,
-            StatusCode::URI_TOO_LONG => Code::UriTooLong,
-            StatusCode::SERVICE_UNAVAILABLE => Code::Busy,
-            _ => Code::Malformed,
-        };
-        let answer = kind.problem(refusal.detail).response();
+        let answer = refusal.code.problem(refusal.detail).response();
         if let ListenerSide::Main = self.side {
             self.shared.tallies.mine().answered(ServerRoute::Other, answer.status(), Span::ZERO);
         }
@@ -124,41 +116,17 @@ impl<S: Store + 'static> Host for Desk<S> {
     }
 }
 
-/// A service made of a function that is always ready.
-#[derive(Clone)]
-struct Answers<F>(F);
-
-impl<F, T, R> Service<R> for Answers<F>
-where
-    F: FnMut(R) -> T,
-    T: Future<Output = Result<Answer, Infallible>>,
-{
-    type Response = Answer;
-    type Error = Infallible;
-    type Future = T;
-
-    #[inline]
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    #[inline]
-    fn call(&mut self, request: R) -> T {
-        (self.0)(request)
-    }
-}
-
 // === impl Oracle ===
 
 impl<S: Store + 'static> Oracle<S> {
     pub(crate) fn new(shared: &Arc<ServerState<S>>) -> Self {
-        Self { desk: Desk::new(shared, ListenerSide::Main) }
+        Self(Desk::new(shared, ListenerSide::Main))
     }
 }
 
 impl<S> Clone for Oracle<S> {
     fn clone(&self) -> Self {
-        Self { desk: self.desk.clone() }
+        Self(self.0.clone())
     }
 }
 
@@ -179,15 +147,15 @@ where
         let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
         // An unknown peer gets an address that nobody trusts.
         let peer = peer.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
-        let share = self.desk.shared.serve.memory().share();
-        let door = self.desk.door(peer, LocalEnd::default(), &share);
-        Box::pin(Arc::new(door).answer(request))
+        let share = self.0.shared.serve.memory().share();
+        let served = self.0.serve(peer, LocalEnd::default(), &share);
+        Box::pin(Arc::new(served).answer(request))
     }
 }
 
-// === impl Door ===
+// === impl ServedConnection ===
 
-impl<S: Store + 'static> Door<S> {
+impl<S: Store + 'static> ServedConnection<S> {
     /// Answers one request, whatever it is.
     async fn answer<B>(self: Arc<Self>, request: Request<B>) -> Result<Answer, Infallible>
     where
@@ -238,17 +206,8 @@ impl<S: Store + 'static> Door<S> {
         if !self.is_open_to_pages(route) {
             self.check_browser(head, &fields)?;
         }
-        if !route.methods().contain(&head.method) {
-            return Err(match route {
-                ServerRoute::Other => Code::NotFound.problem("`/openapi.json` lists the endpoints"),
-                _ => Code::MethodNotAllowed.alone(),
-            });
-        }
         let shared = &self.shared;
-        let body = match route.methods() {
-            Methods::Post => self.json(&fields, body).await?,
-            Methods::Get | Methods::None => Bytes::new(),
-        };
+        let body = self.body(route.methods(), head, &fields, body).await?;
         match route {
             ServerRoute::Decide => asks::<S, _>(|| routes::decide(shared, &body)).await,
             ServerRoute::Peek => asks::<S, _>(|| routes::peek(shared, &body)).await,
@@ -263,7 +222,9 @@ impl<S: Store + 'static> Door<S> {
             ServerRoute::Openapi => Box::pin(routes::openapi(shared)).await,
             ServerRoute::Livez => Ok(routes::livez()),
             ServerRoute::Readyz => Ok(routes::readyz(shared)),
-            ServerRoute::Other => Err(Code::NotFound.alone()),
+            ServerRoute::Other => {
+                Err(Code::NotFound.problem("`/openapi.json` lists the endpoints"))
+            }
         }
     }
 
@@ -288,13 +249,7 @@ impl<S: Store + 'static> Door<S> {
             origin.vouch();
         }
         let route = AdminRoute::at(head.uri.path());
-        if route != AdminRoute::Other && !route.methods().contain(&head.method) {
-            return Err(Code::MethodNotAllowed.alone());
-        }
-        let body = match route.methods() {
-            Methods::Post => self.json(&fields, body).await?,
-            Methods::Get | Methods::None => Bytes::new(),
-        };
+        let body = self.body(route.methods(), head, &fields, body).await?;
         match route {
             AdminRoute::Blocks => admin::blocks(shared, query(head)).await,
             AdminRoute::Block => admin::block(shared, self.peer, &body).await,
@@ -343,15 +298,24 @@ impl<S: Store + 'static> Door<S> {
         })
     }
 
-    /// Reads the body, if it is declared as JSON.
-    async fn json(
+    /// Checks the method of a request, and reads its body if the endpoint takes one.
+    async fn body(
         &self,
+        methods: Methods,
+        head: &Parts,
         fields: &Fields<'_>,
         body: &mut (impl Body<Data = Bytes> + Unpin),
     ) -> Result<Bytes, Problem> {
-        body::is_json(fields)?;
-        let settings = &self.shared.settings;
-        body::read(body, settings.max_body, settings.timeouts.body, &self.share).await
+        match methods {
+            Methods::None => Ok(Bytes::new()),
+            _ if !methods.contain(&head.method) => Err(Code::MethodNotAllowed.alone()),
+            Methods::Get => Ok(Bytes::new()),
+            Methods::Post => {
+                body::is_json(fields)?;
+                let settings = &self.shared.settings;
+                body::read(body, settings.max_body, settings.timeouts.body, &self.share).await
+            }
+        }
     }
 }
 

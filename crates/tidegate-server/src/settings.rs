@@ -162,12 +162,6 @@ impl Settings {
         self.max_connections
     }
 
-    /// How long requests in progress may take to finish when the server stops.
-    #[must_use]
-    pub const fn drain_timeout(&self) -> Duration {
-        self.timeouts.drain
-    }
-
     /// Lowers the number of connections to what so many file descriptors allow. Those of the process
     /// itself, of health checks and of operators are set aside, so that a flood cannot take them.
     #[must_use]

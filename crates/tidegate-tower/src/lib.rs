@@ -25,9 +25,6 @@
 //! | the token of operators, and its guard | [`admin`] |
 //! | a listener that slow clients cannot take over | `serve` (feature `serve`) |
 
-#[macro_use]
-mod named;
-
 pub mod admin;
 pub mod answer;
 #[cfg(feature = "axum")]

@@ -42,25 +42,25 @@ pub enum PathError {
     #[error("the path climbs above its root")]
     AboveRoot,
     /// A `%` is not followed by two hexadecimal digits.
-    #[error("a `%` is not followed by two hexadecimal digits")]
+    #[error("the path contains a `%` that is not followed by two hexadecimal digits")]
     BadEscape,
     /// Escaped bytes are not UTF-8.
-    #[error("escaped bytes are not UTF-8")]
+    #[error("the path contains escaped bytes that are not UTF-8")]
     NotUtf8,
     /// An escape is escaped again: a reader that decodes twice sees another path.
-    #[error("an escape is escaped again")]
+    #[error("the path contains an escape that is escaped again")]
     EscapedTwice,
     /// The path has `%2F`, or a backslash in any form: some readers take them for `/`.
-    #[error("a slash is escaped, or there is a backslash")]
+    #[error("the path contains an escaped slash or a backslash")]
     HiddenSlash,
     /// The path has `;` in any form: some readers cut a segment there.
-    #[error("there is a `;`")]
+    #[error("the path contains a `;`")]
     Parameter,
     /// The path has a control character in any form.
-    #[error("there is a control character")]
+    #[error("the path contains a control character")]
     Control,
     /// The text has `?` or `#`, which end a path.
-    #[error("there is a `?` or `#`, which are no part of a path")]
+    #[error("the path contains a `?` or `#`, which are no part of a path")]
     Delimiter,
 }
 

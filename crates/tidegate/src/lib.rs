@@ -54,6 +54,9 @@
 
 #[cfg(feature = "abuse-limiter")]
 pub mod abuse_limiter;
+#[cfg(feature = "latencies")]
+#[doc(hidden)]
+pub mod latencies;
 #[cfg(feature = "tend")]
 mod tend;
 

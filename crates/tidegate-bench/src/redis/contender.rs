@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
+use tidegate::latencies::Latencies;
 
 use super::asker::{Asker, DatabaseAddress};
 use super::load::{self, CallLoad, CallsDone};
@@ -45,8 +45,8 @@ pub(crate) struct StoreFigures {
     /// Microseconds of this process's processor time per request; empty if another process is the
     /// client.
     pub(crate) client: Vec<f64>,
-    /// Nanoseconds from request to answer, over all turns.
-    pub(crate) latencies: Histogram<u64>,
+    /// From request to answer, over all turns.
+    pub(crate) latencies: Latencies,
     pub(crate) asked: u64,
     /// Commands that the server ran, over all turns.
     pub(crate) commands: Commands,
@@ -56,9 +56,6 @@ pub(crate) struct StoreFigures {
 pub(crate) const CALLERS: usize = 64;
 /// Number of callers with a connection each.
 const UNPIPELINED: usize = 50;
-
-/// The longest latency that the histogram can hold, in nanoseconds: a minute.
-const LONGEST: u64 = 60_000_000_000;
 
 const TURN: Duration = Duration::from_millis(500);
 
@@ -167,7 +164,7 @@ impl StoreFigures {
             per_second: Vec::new(),
             server: Vec::new(),
             client: Vec::new(),
-            latencies: Histogram::new_with_bounds(1, LONGEST, 3)?,
+            latencies: Latencies::try_new()?,
             asked: 0,
             commands: Commands::new(),
         })
@@ -181,10 +178,7 @@ impl StoreFigures {
         self.server.push(micros(work.processor));
         // Without latencies, another process was the client.
         self.client.extend(work.client.filter(|_| !done.latencies.is_empty()).map(micros));
-        for latency in &done.latencies {
-            let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
-            self.latencies.saturating_record(nanos);
-        }
+        done.latencies.iter().for_each(|latency| self.latencies.record(*latency));
         self.asked += done.asked;
         for (name, (calls, micros)) in work.commands {
             let sum = self.commands.entry(name).or_default();
@@ -194,8 +188,7 @@ impl StoreFigures {
 
     /// Microseconds within which this share of the requests was answered.
     pub(crate) fn within(&self, share: f64) -> Option<f64> {
-        let known = !self.latencies.is_empty();
-        known.then(|| self.latencies.value_at_quantile(share) as f64 / 1e3)
+        Some(self.latencies.within(share)?.as_secs_f64() * 1e6)
     }
 
     /// Script calls that the clients sent, per request: by hash, or by text if the server did not

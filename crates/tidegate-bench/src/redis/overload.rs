@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
+use tidegate::latencies::Latencies;
 use tidegate_core::{
     Case, Dimension, FailureMode, Mode, Name, PolicySet, PolicySpec, Protects, Span, Subject,
 };
@@ -36,15 +36,12 @@ const TURN: Duration = Duration::from_secs(2);
 /// The bar for goodput under overload, as a share of its peak.
 const BAR: Bound = Bound::AtLeast(0.8);
 
-/// The longest latency that the histogram can hold, in microseconds: a minute.
-const LONGEST: u64 = 60_000_000;
-
 /// The result of one turn with some number of callers.
 struct Turn {
     decided: u64,
     shed: u64,
-    /// Microseconds from request to decision.
-    latencies: Histogram<u64>,
+    /// From request to decision.
+    latencies: Latencies,
     took: Duration,
 }
 
@@ -96,24 +93,23 @@ async fn turn(engine: &Arc<Engine<RedisStore>>, callers: usize) -> Fallible<Turn
     }
     tokio::time::sleep(TURN).await;
     stop.store(true, Relaxed);
-    let latencies = Histogram::new_with_bounds(1, LONGEST, 3)?;
+    let latencies = Latencies::try_new()?;
     let mut turn = Turn { decided: 0, shed: 0, latencies, took: began.elapsed() };
     while let Some(called) = running.join_next().await {
         let (latencies, shed) = called?;
         turn.shed += shed;
         turn.decided += latencies.len() as u64;
-        latencies.into_iter().for_each(|micros| turn.latencies.saturating_record(micros));
+        latencies.into_iter().for_each(|latency| turn.latencies.record(latency));
     }
     Ok(turn)
 }
 
-/// Asks until `stop` is set; returns the microseconds that each decision took, and the number of
-/// requests shed.
+/// Asks until `stop` is set; returns how long each decision took, and the number of requests shed.
 async fn call(
     engine: Arc<Engine<RedisStore>>,
     number: usize,
     stop: Arc<AtomicBool>,
-) -> (Vec<u64>, u64) {
+) -> (Vec<Duration>, u64) {
     let (mut latencies, mut shed) = (Vec::new(), 0);
     let org = format!("org{}", number % 1_000);
     while !stop.load(Relaxed) {
@@ -123,7 +119,7 @@ async fn call(
         let mut case = Case::new(&policies.policies()[0], &subject);
         match engine.decide(&mut case).await {
             Ok(decision) if decision.mode() == Mode::Normal => {
-                latencies.push(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX));
+                latencies.push(began.elapsed());
             }
             // Decided without the store, which is not goodput. Yield, because such a decision never
             // waits.
@@ -183,7 +179,8 @@ impl Row {
 
     /// Milliseconds that this share of the decisions took at most, in the median turn.
     fn quantile(&self, share: f64) -> f64 {
-        let of = |turn: &Turn| turn.latencies.value_at_quantile(share) as f64 / 1e3;
+        let of =
+            |turn: &Turn| turn.latencies.within(share).map_or(0.0, |it| it.as_secs_f64() * 1e3);
         median(&self.turns.iter().map(of).collect::<Vec<_>>())
     }
 }

@@ -48,7 +48,7 @@
 //! the holder of the lease and its end, and a generation. Every change raises the generation, and every
 //! lease is one of its own. That number is what makes lost and late messages harmless:
 //!
-//! * **The highest generation wins.** A node that hears of one takes it over, whatever its own word was.
+//! * **The highest generation wins.** A node that hears of one takes it over, whatever its local state was.
 //! * **A step names the generation that its sender has seen**, and counts only if nothing newer is on
 //!   record. A step whose answer got lost is sent again and is applied once.
 //! * **A result counts for the generation of its own lease.** A probe that comes back after its lease has
@@ -100,7 +100,7 @@
 //! # Without the fleet
 //!
 //! No call waits for the fleet but the one that wants to probe, and that one for a tenth of a second. A
-//! trip opens the own word at once, and is told again until the window is over. A node that wants a lease
+//! trip opens the local state at once, and is told again until the window is over. A node that wants a lease
 //! and gets no answer probes by itself, one call at a time, and says [once](crate::BreakerSignal::Alone)
 //! that it is alone. When it is back, what the fleet has agreed on counts.
 //!

@@ -49,7 +49,7 @@ impl Breaker {
         self.begin(motion, until, now, out);
     }
 
-    /// Tells the fleet that this node's word is open.
+    /// Tells the fleet that this node's local state is open.
     pub(super) fn trip(&mut self, now: Timestamp, out: &mut BreakerOutputs) {
         if let OwnWord::Open { until } = self.word {
             self.begin(Motion::Trip { window: until.since(now) }, until, now, out);
@@ -212,7 +212,7 @@ impl Breaker {
         self.report(lease.holder, CallOutcome::Neutral, until, now, out);
     }
 
-    /// The fleet has not answered an errand: this node goes by its own word.
+    /// The fleet has not answered an errand: this node goes by its local state.
     pub(super) fn unreached(
         &mut self,
         errand: Errand,

@@ -20,8 +20,8 @@ pub enum CallOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pass(pub(super) u64);
 
-/// The right of one call to pass a half-open breaker as its probe. Whoever has it reports how the call
-/// ended, and a call that was cancelled as [`CallOutcome::Neutral`].
+/// The right of one call to pass a half-open breaker as its probe. Its holder reports how the call
+/// ended; a call that was cancelled is [`CallOutcome::Neutral`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ProbePass {
     pub(super) holder: Holder,

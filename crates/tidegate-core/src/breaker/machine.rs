@@ -1,4 +1,4 @@
-//! The state machine of a breaker: its own word, and how it follows what the fleet agrees on.
+//! The state machine of a breaker: its local state, and how it follows what the fleet agrees on.
 
 use arrayvec::ArrayVec;
 
@@ -18,7 +18,7 @@ pub struct Breaker {
     /// The record with the highest generation that this node has heard of.
     pub(super) known: Accord,
     pub(super) word: OwnWord,
-    /// Whether the own word was closed while the record was not, because the fleet could not be told.
+    /// Whether the local state was closed while the record was not, because the fleet could not be told.
     pub(super) apart: bool,
     /// Why the fleet has not answered the last call, if it has not.
     pub(super) alone: Option<FleetError>,
@@ -41,7 +41,7 @@ pub struct Breaker {
     latest: Timestamp,
 }
 
-/// The word of this node. All times are by its own clock.
+/// The local state of a breaker. All times are by the clock of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OwnWord {
     Closed,
@@ -66,7 +66,7 @@ pub(super) enum Busy {
     Theirs { until: Timestamp },
 }
 
-/// What becomes of a request.
+/// Whether a request passes a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clearance {
     /// The request passes. How it ended is to be reported with this pass.
@@ -84,8 +84,8 @@ pub struct BreakerOutputs {
     pub signals: ArrayVec<BreakerSignal, 4>,
     /// The call to make to the fleet.
     pub call: Option<FleetCall>,
-    /// The pass for the request that asked to be the probe. If that request is gone, the probe has ended
-    /// and was neutral.
+    /// The pass for the request that asked to be the probe. If that request is gone, report
+    /// the probe as neutral.
     pub probe: Option<ProbePass>,
 }
 
@@ -189,7 +189,7 @@ impl Breaker {
         }
     }
 
-    /// Opens the own word for a window.
+    /// Opens the local state for a window.
     pub(super) fn open(
         &mut self,
         cause: BreakerCause,
@@ -201,7 +201,7 @@ impl Breaker {
         until
     }
 
-    /// Takes over a record, whatever the own word was.
+    /// Takes over a record, whatever the local state was.
     pub(super) fn adopt(
         &mut self,
         accord: Accord,
@@ -237,7 +237,7 @@ impl Breaker {
         self.let_time_pass(now, out);
     }
 
-    /// Changes the own word, and reports it if that is another state.
+    /// Changes the local state, and reports it if that is another state.
     pub(super) fn turn(
         &mut self,
         word: OwnWord,
@@ -262,7 +262,7 @@ impl Breaker {
         out.tell(BreakerSignal::Changed(change));
     }
 
-    /// What becomes of a request at `now`. An open breaker lets nothing pass.
+    /// Whether a request passes at `now`. An open breaker lets nothing pass.
     #[must_use]
     pub fn clearance(&self, now: Timestamp) -> Clearance {
         let now = now.max(self.latest);
@@ -282,7 +282,7 @@ impl Breaker {
         }
     }
 
-    /// The state of this node's own word, as of the last step.
+    /// The local state of this node, as of the last step.
     #[must_use]
     pub const fn state(&self) -> BreakerState {
         match self.word {

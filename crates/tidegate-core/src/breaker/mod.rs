@@ -13,12 +13,12 @@
 //!     └──────────────── enough probes succeeded ──────────────────┘
 //! ```
 //!
-//! Local are the count of failures, this node's own word, and its probe. [Agreed](crate::Accord) are the
-//! generation, the state, and the lease of the one who may probe. A trip opens this node's word at once and
-//! is agreed on in the background. A probe needs a lease first. What others have agreed on replaces the own
-//! word as soon as this node hears of it: the highest generation wins.
+//! Each node keeps to itself its count of failures, its local state and its probe. The fleet
+//! [agrees](crate::Accord) on the generation, the state, and the lease of the node that may probe. A trip
+//! opens the local state at once and is agreed on in the background. A probe needs a lease first. A record
+//! with a higher generation replaces the local state as soon as this node hears of it.
 //!
-//! While the fleet cannot be reached, a node goes by its own word alone: it trips, waits, and makes one
+//! While the fleet cannot be reached, a node goes by its local state alone: it trips, waits, and makes one
 //! probe at a time.
 //!
 //! [`Failover`]: crate::Failover

@@ -17,14 +17,14 @@ pub struct BreakerSettings {
     lease: Span,
 }
 
-/// Why numbers are no settings of a breaker.
+/// Why these numbers are refused as the settings of a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BreakerSettingsError {
     /// The recovery window is too short or too long.
-    #[error("a recovery window of {0} is not between 1s and 1d")]
+    #[error("a recovery window must last from 1s to 1d; {0} does not")]
     Window(Span),
     /// The lease leaves no time for a probe, or is too long.
-    #[error("a lease of {0} is not between 5s, which are needed beside the probe, and 1h")]
+    #[error("a lease must last from 5s to 1h; {0} does not")]
     Lease(Span),
 }
 

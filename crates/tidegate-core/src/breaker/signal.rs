@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 pub enum BreakerState {
     /// Calls pass.
     Closed,
-    /// One call at a time tries.
+    /// One call at a time probes the upstream.
     HalfOpen,
     /// No call passes.
     Open,
@@ -23,7 +23,7 @@ pub enum BreakerState {
 pub enum BreakerSignal {
     /// The state has changed.
     Changed(BreakerChange),
-    /// The fleet has not answered: this node goes by its own word. Sent once, until the fleet answers
+    /// The fleet has not answered: this node goes by its local state. Sent once, until the fleet answers
     /// again.
     Alone {
         /// Why the fleet did not answer.
@@ -32,7 +32,7 @@ pub enum BreakerSignal {
         at: Timestamp,
     },
     /// The fleet does not know a generation any more that it had acknowledged while the breaker was not
-    /// closed. A probe of before may still be under way beside the next one.
+    /// closed. A probe from before may still be under way beside the next one.
     Lost {
         /// The generation that this node had seen.
         generation: u64,

@@ -75,8 +75,8 @@ pub struct Agreed {
     pub at: Timestamp,
 }
 
-/// What a step makes of the record that was found, at `now` by the clock of the fleet. This is the truth
-/// that every [`Fleet`](super::Fleet) is held to.
+/// What a step makes of the record that was found, at `now` by the clock of the fleet. Every
+/// [`Fleet`](super::Fleet) has to do exactly this.
 ///
 /// | step | changes | to |
 /// |---|---|---|
@@ -170,7 +170,7 @@ fn nearer(record: &Accord, lease: Span, window: Span, now: Timestamp) -> Option<
 fn lend(record: &Accord, lease: Lease) -> Option<AccordState> {
     let lease = Some(lease);
     match record.state {
-        // The sender has seen this very record, or a later one, and its own word is open all the same: its
+        // The sender has seen this very record, or a later one, and its local state is open all the same: its
         // trip was never agreed on, or was lost.
         AccordState::Closed | AccordState::Open { .. } => {
             Some(AccordState::HalfOpen { successes: 0, lease })

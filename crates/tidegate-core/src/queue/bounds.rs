@@ -11,7 +11,7 @@ pub struct QueueBounds {
     age: Span,
 }
 
-/// Why numbers are no bounds of a queue.
+/// Why these numbers are refused as the bounds of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueueBoundsError {
     /// The length is zero.

@@ -18,38 +18,39 @@ pub struct Seat(pub(super) u64);
 pub struct Arrival<T> {
     /// The tenant that sends the request. Tenants take turns.
     pub tenant: T,
-    /// What the request will take once it goes. Tenants are equal by cost and not by number.
+    /// What the request will take once it goes. Tenants share by cost, not by number of requests.
     pub cost: Cost,
-    /// What the store told this request, if it has asked: only those who find the queue empty do.
+    /// The store's answer to this request, if it has asked: only a request that finds the queue empty asks
+    /// before it waits.
     pub told: Option<Forecast>,
 }
 
 /// When a refused request can be admitted, as the store told it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forecast {
-    /// The told wait. It is true: with nobody else there, the request is admitted after it.
+    /// The wait that the store told. If nobody else asks meanwhile, the request is admitted after it.
     pub wait: Span,
     /// How fast the limit that told the wait refills, in the units of [`Arrival::cost`]. `None` if it is
-    /// no bucket, or counts in other units: then nothing is foretold for those behind the head.
+    /// no bucket, or counts in other units: then nothing is known about the requests behind the head.
     pub pace: Option<Rate>,
 }
 
 /// The head of a queue, and when the queue has to be asked next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Armed {
-    /// The request whose turn it is. Nobody else of its queue asks the store.
+    /// The request whose turn it is: the only one of its queue that asks the store.
     pub seat: Seat,
-    /// When [`FairQueue::ask`](crate::FairQueue::ask) has to be called, unless another verb changes this
-    /// value before: the head may ask the store, or somebody has waited for too long. `None` while the
+    /// When [`FairQueue::ask`](crate::FairQueue::ask) has to be called, unless another call changes this
+    /// value first: then the head may ask the store, or a request has waited for too long. `None` while the
     /// head is asking and nobody waits behind it.
     pub due: Option<Timestamp>,
 }
 
-/// What a verb has changed: who had to leave, and who is the head now.
+/// What a call has changed: the requests that had to leave, and the head of the queue now.
 #[must_use]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aftermath {
-    /// Those who left without having been admitted and without having cancelled. They have to be told.
+    /// The requests that left without being admitted and without cancelling. They have to be answered.
     pub departed: Vec<Departure>,
     /// The head of the queue; `None` if nobody waits. If it differs from the one that was told before,
     /// the timer has to be set anew.
@@ -68,12 +69,12 @@ pub struct Departure {
 /// Why a waiting request had to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parting {
-    /// It has waited for the age of the queue.
+    /// The request waited as long as the queue allows.
     Expired,
-    /// It was the head, and was told a wait that ends after its age.
+    /// The request was the head, and the store told it a wait that is longer than the queue allows.
     TooLong,
-    /// Its tenant had more than half of a full queue, it was the tenant's newest request, and another
-    /// tenant needed the place.
+    /// The request was the newest of a tenant that held more than half of a full queue, and another tenant
+    /// needed its place.
     Yielded,
     /// The queue was closed.
     Closed(Closing),
@@ -97,13 +98,14 @@ pub enum TurnedAway {
     /// All places are taken, and no other tenant has more than half of them.
     #[error("the queue is full")]
     Full,
-    /// Other tenants wait too, and this one has half of the places already.
-    #[error("the tenant has half of the queue, and others wait")]
+    /// This tenant already holds half of the places, and other tenants are waiting.
+    #[error("this tenant already holds half of the queue and other tenants are waiting")]
     Share,
-    /// The request could not go before it is too old, by what the store told and by who is ahead of it.
-    #[error("the request cannot be admitted within the age of the queue, but after {wait}")]
+    /// The request would have to wait for longer than the queue allows, by what the store told and by the
+    /// requests ahead of it.
+    #[error("would wait {wait}, longer than the queue's maximum age")]
     TooLong {
-        /// The shortest wait that would be true.
+        /// The shortest time after which the request could be admitted.
         wait: Span,
     },
     /// The queue is closed for good.

@@ -29,6 +29,7 @@ use jiff::civil::{Date, Time};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
 
 use crate::named::names;
+use crate::text::nearest;
 use crate::time::{Span, Timestamp};
 
 /// Seconds in an hour. All boundaries are whole seconds, because offsets and changes of clocks are.
@@ -45,9 +46,6 @@ const MAX_STARTS: usize = 12;
 /// The length of a calendar period for probes, in seconds. The clocks of a node and its store may
 /// differ by a little more than this before the store has to ask for other periods.
 const BRIEF: i64 = 3;
-
-/// The most typing errors for which a zone is still suggested.
-const MAX_TYPOS: usize = 2;
 
 /// The length of one calendar period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -415,30 +413,15 @@ fn find_zone(name: &str) -> Result<TimeZone, CalendarError> {
     }
 }
 
-/// The zone that was most likely meant: the one the fewest typing errors away, where a difference in
-/// case is none; or else the zone of the city called `name`.
+/// The zone that was most likely meant: that of the city called `name`, or else the nearest name.
 fn similar_zone(database: &TimeZoneDatabase, name: &str) -> Option<String> {
-    let wanted = name.to_ascii_lowercase();
-    let distance = |known: &str| {
-        let known = known.to_ascii_lowercase();
-        let is_city = !wanted.is_empty() && known.rsplit('/').next() == Some(wanted.as_str());
-        typos(&known, &wanted).or(is_city.then_some(MAX_TYPOS + 1))
-    };
-    let (_, nearest) = database
-        .available()
-        .filter_map(|zone| Some((distance(zone.as_str())?, zone.as_str().to_owned())))
-        .min()?;
-    Some(nearest)
-}
-
-/// The edit distance of two names, if it is at most [`MAX_TYPOS`] and less than half the length of
-/// `known`.
-fn typos(known: &str, given: &str) -> Option<usize> {
-    if known.len().abs_diff(given.len()) > MAX_TYPOS {
-        return None;
-    }
-    let typos = strsim::levenshtein(known, given);
-    (typos <= MAX_TYPOS && 2 * typos < known.len()).then_some(typos)
+    let zones: Vec<String> = database.available().map(|zone| zone.as_str().to_owned()).collect();
+    let zones = || zones.iter().map(String::as_str);
+    let is_city =
+        |zone: &&str| zone.rsplit('/').next().is_some_and(|it| it.eq_ignore_ascii_case(name));
+    // `UTC` is a place of its own, and one within `Etc`.
+    let city = zones().filter(is_city).min_by_key(|zone| zone.len());
+    city.or_else(|| nearest(name, zones())).map(str::to_owned)
 }
 
 #[cfg(test)]

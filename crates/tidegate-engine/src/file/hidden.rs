@@ -1,7 +1,5 @@
 //! A text that nothing shows: a password is in it.
 
-use core::fmt;
-
 use schemars::json_schema;
 use serde::Deserialize;
 
@@ -30,11 +28,7 @@ impl From<String> for Hidden {
     }
 }
 
-impl fmt::Debug for Hidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+tidegate_core::debug_as!(Hidden, "***");
 
 // `writeOnly` says that the value is not to be shown, which is also how errors know.
 inlined!(Hidden, "Hidden", |_| json_schema!({ "type": "string", "writeOnly": true }));

@@ -191,12 +191,6 @@ impl<D: Door> File<D> {
     pub const fn door(&self) -> &D {
         &self.door
     }
-
-    /// The sections of the door, without the rest of the file.
-    #[must_use]
-    pub fn into_door(self) -> D {
-        self.door
-    }
 }
 
 // === impl NoDoor ===

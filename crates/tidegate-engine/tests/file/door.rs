@@ -56,7 +56,7 @@ fn sections_of_a_door_are_read_among_ours() {
     let text = with("server: { listen: 127.0.0.1:1, threads: 2 }\nlog: { level: info }");
     let file = File::<Sections>::parse("f.yaml", &text).unwrap();
     assert_eq!(file.door().server.threads, Some(2));
-    assert_eq!(file.into_door().log.unwrap().level.value, "info");
+    assert_eq!(file.door().log.as_ref().unwrap().level.value, "info");
 }
 
 #[test]

@@ -126,7 +126,7 @@ pub(crate) fn attempts(block_at: u16, per: Span) -> Shape {
     Shape::Attempts(Attempts::try_new(temp, None).unwrap())
 }
 
-/// Likewise, with blocks that grow.
+/// A limit of attempts with blocks that grow.
 pub(crate) fn ladder(block_at: u16, per: Span) -> Shape {
     Shape::Attempts(Attempts::climbing(block_at, per, Ladder::default()).unwrap())
 }

@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use tidegate_core::{Cost, Dimension, Level, Span};
+use tidegate_engine::file::present;
 use tidegate_tower::answer::{Code, Problem};
 use tidegate_tower::json::{read, text};
 
 use crate::settings::Length;
 use crate::wire::ask::AskedFacts;
-use crate::wire::query::pairs;
+use crate::wire::query::{once, pairs};
 use crate::wire::requests::{is_name, policy};
 
 /// The counters that an operator means: those of a subject under a policy.
@@ -64,7 +65,7 @@ struct Blocking<'a> {
 struct Unblocking<'a> {
     #[serde(borrow, default, deserialize_with = "some_policy")]
     policy: Option<Cow<'a, str>>,
-    #[serde(borrow, default, rename = "subject", deserialize_with = "some_facts")]
+    #[serde(borrow, default, rename = "subject", deserialize_with = "present")]
     facts: Option<AskedFacts<'a>>,
     #[serde(borrow, default, deserialize_with = "limit")]
     limit: Option<Cow<'a, str>>,
@@ -128,23 +129,20 @@ pub(crate) fn listing(query: &str) -> Result<BlocksQuery<'_>, Problem> {
     let (mut after, mut at_most) = (None, None);
     for pair in pairs(query) {
         let (name, value) = pair?;
-        let (field, first) = match &*name {
+        match &*name {
             "after" if value.len() > LONGEST_NAME => {
                 return Err(wrong("/after", "this is not the `next` of an earlier page"));
             }
-            "after" => ("/after", after.replace(value).is_none()),
+            "after" => once(&mut after, value, &name)?,
             "at_most" => {
                 let number = value.parse().ok();
                 let number = number.filter(|number| (1..=MOST_ON_A_PAGE).contains(number));
                 let number = number.ok_or_else(|| {
                     wrong("/at_most", format!("write a number from 1 to {MOST_ON_A_PAGE}"))
                 })?;
-                ("/at_most", at_most.replace(number).is_none())
+                once(&mut at_most, number, &name)?;
             }
             _ => return Err(wrong("", "the only parameters are `after` and `at_most`")),
-        };
-        if !first {
-            return Err(wrong(field, "this parameter is given twice"));
         }
     }
     Ok(BlocksQuery { after, at_most: at_most.unwrap_or(MOST_ON_A_PAGE) })
@@ -173,10 +171,6 @@ type Optional<'de> = Option<Cow<'de, str>>;
 
 fn some_policy<'de, D: Deserializer<'de>>(from: D) -> Result<Optional<'de>, D::Error> {
     policy(from).map(Some)
-}
-
-fn some_facts<'de, D: Deserializer<'de>>(from: D) -> Result<Option<AskedFacts<'de>>, D::Error> {
-    AskedFacts::deserialize(from).map(Some)
 }
 
 fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Optional<'de>, D::Error> {

@@ -29,11 +29,7 @@ pub(super) struct Scrape<'s> {
 
 // === impl ServerMetrics ===
 
-impl<S> fmt::Debug for ServerMetrics<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Metrics").finish_non_exhaustive()
-    }
-}
+tidegate_core::debug_as!(ServerMetrics<S>, "Metrics { .. }", S);
 
 impl<S: Store + 'static> Collector for ServerMetrics<S> {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {

@@ -3,8 +3,6 @@
 //! Counted for the whole process and not by thread: such requests do no other work, and are rare unless
 //! somebody attacks.
 
-use tidegate_tower::named;
-
 /// Why the head of a request was enough to refuse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum HeadRefusal {
@@ -16,4 +14,8 @@ pub(crate) enum HeadRefusal {
     WrongToken,
 }
 
-named!(HeadRefusal: Host = "host", CrossSite = "cross_site", WrongToken = "wrong_token");
+tidegate_core::names!(HeadRefusal {
+    Host: "host",
+    CrossSite: "cross_site",
+    WrongToken: "wrong_token"
+});

@@ -9,7 +9,6 @@ use tidegate_core::{
 };
 use tidegate_engine::DecideError;
 use tidegate_tower::metrics::{Counter, Histogram};
-use tidegate_tower::named;
 
 use crate::route::ServerRoute;
 
@@ -57,7 +56,10 @@ pub(super) enum DecideFailure {
     Overloaded,
 }
 
-named!(DecideFailure: NothingApplies = "nothing_applies", Overloaded = "overloaded");
+tidegate_core::names!(DecideFailure {
+    NothingApplies: "nothing_applies",
+    Overloaded: "overloaded"
+});
 
 /// The classes of HTTP status, as labels of metrics.
 pub(super) const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];

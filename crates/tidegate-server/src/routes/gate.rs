@@ -21,7 +21,7 @@ use crate::answer::{self, Answer, Payload};
 use crate::settings::GateSettings;
 use crate::state::ServerState;
 use crate::wire::ask::MAX_FACT;
-use crate::wire::query::pairs;
+use crate::wire::query::{once, pairs};
 
 /// The header that tells a proxy that the request passes, but with a lower quality of service.
 const VERDICT: HeaderName = HeaderName::from_static("tidegate-verdict");
@@ -33,32 +33,27 @@ pub(crate) async fn gate<S: Store + 'static>(
     peer: IpAddr,
     head: &Parts,
 ) -> Result<Answer, Problem> {
-    let decided = decide(shared, name, peer, head).await;
-    decided.map_err(|problem| problem.of_request(&request_id(&head.headers), shared.clock.now()))
-}
-
-async fn decide<S: Store + 'static>(
-    shared: &ServerState<S>,
-    name: &str,
-    peer: IpAddr,
-    head: &Parts,
-) -> Result<Answer, Problem> {
-    let gate = &shared.settings.gate;
-    let deny = deny_status(head.uri.query().unwrap_or_default(), gate.deny)?;
-    let (subject, account) = subject(gate, peer, &head.headers)?;
-    let subject = account.iter().fold(subject, Subject::account);
-    let set = shared.engine.policies();
-    let place = set.place(name).ok_or_else(|| Code::NotFound.alone())?;
-    let mut case = Case::new(&set.policies()[place], &subject);
-    match decided(shared, &set, place, &mut case).await {
-        Ok(decision) => Ok(told(&decision, deny, &head.headers)),
-        // It does not pass, and the client does not learn why.
-        Err(DecideError::NothingApplies { .. }) => Err(Code::Forbidden.alone()),
-        Err(DecideError::Overloaded) => {
-            let now = shared.clock.now();
-            Ok(refusal(Code::Overloaded, None, deny, now, &head.headers))
+    let decided = async {
+        let gate = &shared.settings.gate;
+        let deny = deny_status(head.uri.query().unwrap_or_default(), gate.deny)?;
+        let (subject, account) = subject(gate, peer, &head.headers)?;
+        let subject = account.iter().fold(subject, Subject::account);
+        let set = shared.engine.policies();
+        let place = set.place(name).ok_or_else(|| Code::NotFound.alone())?;
+        let mut case = Case::new(&set.policies()[place], &subject);
+        match decided(shared, &set, place, &mut case).await {
+            Ok(decision) => Ok(told(&decision, deny, &head.headers)),
+            // It does not pass, and the client does not learn why.
+            Err(DecideError::NothingApplies { .. }) => Err(Code::Forbidden.alone()),
+            Err(DecideError::Overloaded) => {
+                let now = shared.clock.now();
+                Ok(refusal(Code::Overloaded, None, deny, now, &head.headers))
+            }
         }
-    }
+    };
+    let of_request =
+        |problem: Problem| problem.of_request(&request_id(&head.headers), shared.clock.now());
+    decided.await.map_err(of_request)
 }
 
 /// The answer for a decision: everything in it may be shown to an end user.
@@ -118,9 +113,7 @@ fn deny_status(query: &str, usual: StatusCode) -> Result<StatusCode, Problem> {
             }
             _ => return Err(Code::InvalidField.problem("the only parameter is `deny`").about("")),
         };
-        if said.replace(status).is_some() {
-            return Err(Code::InvalidField.problem("this parameter is given twice").about("/deny"));
-        }
+        once(&mut said, status, &name)?;
     }
     Ok(said.unwrap_or(usual))
 }

@@ -74,7 +74,7 @@ async fn read<S: Store + 'static>(
                 Code::Busy.problem(detail).retry_after(Span::from_secs(1))
             }
             NoPage::Failed => {
-                Code::Unavailable.problem(format!("{what} not there: rendering failed"))
+                Code::Unavailable.problem(format!("{what} not available: rendering failed"))
             }
         })?;
     Ok(answer::typed(StatusCode::OK, content_type, page))

@@ -12,7 +12,7 @@ fn nothing_written_is_the_defaults() {
     let settings = check("{}").unwrap();
     assert_eq!(settings.listen().to_string(), "127.0.0.1:7700");
     assert_eq!(settings.max_connections(), 10_000);
-    assert_eq!(settings.drain_timeout(), Duration::from_secs(10));
+    assert_eq!(settings.timeouts.drain, Duration::from_secs(10));
     assert_eq!(settings.max_body, 65_536);
     assert_eq!(settings.gate.deny, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(settings.gate.trust, Trust::default(), "nobody is trusted unasked");

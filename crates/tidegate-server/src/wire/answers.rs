@@ -393,12 +393,12 @@ closed_sets! {
     failures = one_of(FailureMode::ALL.map(FailureMode::name));
     protections = one_or_none(Protects::ALL.map(Protects::name));
     overflows = one_of(Overflow::ALL.map(Overflow::name));
-    units = one_of([Unit::Hour, Unit::Day, Unit::Week, Unit::Month].map(Unit::name));
+    units = one_of(Unit::ALL.map(Unit::name));
     modes = one_of(Mode::ALL.map(Mode::name));
     maybe_modes = one_or_none(Mode::ALL.map(Mode::name));
     alarms = one_of(Alarm::ALL.map(Alarm::name));
     troubles = one_of(StoreError::NAMES);
-    stages = one_of([Stage::Global, Stage::Action].map(Stage::name));
+    stages = one_of(Stage::ALL.map(Stage::name));
     shapes = one_of(ShapeKind::ALL.map(ShapeKind::name));
     levels = one_of(Level::ALL.map(|level| level.to_string()));
     maybe_levels = one_or_none(Level::ALL.map(|level| level.to_string()));

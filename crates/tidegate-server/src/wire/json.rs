@@ -3,15 +3,13 @@
 //! A decision is the one answer that is written a hundred thousand times a second. serde looks for
 //! characters to escape in every name of a field; here they are constants, and the names of policies
 //! and limits need no escaping by what a [`Name`](tidegate_core::Name) may be. That makes it a tenth of
-//! the instructions, a quarter of a whole request. A test holds it to what serde writes.
+//! the instructions, a quarter of a whole request. What few decisions have is left to serde, and a test
+//! holds the rest to what serde writes.
 
-use std::io::Write as _;
+use serde::Serialize;
+use tidegate_core::{Rfc3339, Scope};
 
-use tidegate_core::{Level, Rfc3339, Scope};
-
-use super::answers::{
-    AttemptsAnswer, BlockAnswer, DecisionAnswer, Displayed, GuardrailAnswer, ReadingAnswer,
-};
+use super::answers::{AttemptsAnswer, BlockAnswer, DecisionAnswer, Displayed, ReadingAnswer};
 
 /// Writes one field after another: a constant with its name, then the value.
 macro_rules! fields {
@@ -23,6 +21,21 @@ macro_rules! fields {
 /// A value that is written as JSON without escapes.
 trait Write {
     fn write(&self, out: &mut Vec<u8>);
+}
+
+/// Writes a field that few decisions have, if this one has it.
+#[inline]
+fn seldom(out: &mut Vec<u8>, name: &str, value: Option<impl Serialize>) {
+    if let Some(value) = value {
+        fields! { out, ",\"" name; "\":" (); }
+        by_serde(out, &value);
+    }
+}
+
+#[cold]
+fn by_serde(out: &mut Vec<u8>, value: &impl Serialize) {
+    // Writing into memory cannot fail.
+    let _ = serde_json::to_writer(out, value);
 }
 
 // === impl DecisionAnswer ===
@@ -55,21 +68,12 @@ impl DecisionAnswer<'_> {
             ",\"decided_at\":" decided_at;
             ",\"retry_after_us\":" self.retry_after_us;
         }
-        if let Some(account) = self.account {
-            out.extend_from_slice(b",\"account\":");
-            // The account is whatever somebody typed, the one text that may need escapes. Writing into
-            // memory cannot fail.
-            let _ = serde_json::to_writer(&mut *out, account);
-        }
-        if let Some(ticket) = self.ticket {
-            fields! { out, ",\"ticket\":\"" ticket; "\"" (); }
-        }
-        if let Some(block) = self.block {
-            fields! { out, ",\"block\":" block; }
-        }
-        if self.mode != tidegate_core::Mode::Normal.name() {
-            self.write_failsafe(out);
-        }
+        seldom(out, "account", self.account);
+        seldom(out, "ticket", self.ticket);
+        seldom(out, "block", self.block);
+        seldom(out, "guardrail", self.guardrail);
+        seldom(out, "alarm", self.alarm);
+        seldom(out, "trouble", self.trouble);
         out.extend_from_slice(b",\"readings\":[");
         for (place, reading) in self.readings.each().enumerate() {
             if place > 0 {
@@ -78,20 +82,6 @@ impl DecisionAnswer<'_> {
             reading.write(out);
         }
         out.extend_from_slice(b"]}");
-    }
-
-    /// Writes the fields that there are only if the decision was made without the store.
-    #[cold]
-    fn write_failsafe(&self, out: &mut Vec<u8>) {
-        if let Some(guardrail) = self.guardrail {
-            fields! { out, ",\"guardrail\":" guardrail; }
-        }
-        if let Some(alarm) = self.alarm {
-            fields! { out, ",\"alarm\":\"" alarm; "\"" (); }
-        }
-        if let Some(trouble) = self.trouble {
-            fields! { out, ",\"trouble\":\"" trouble; "\"" (); }
-        }
     }
 }
 
@@ -143,32 +133,14 @@ impl Write for bool {
 impl Write for u64 {
     #[inline]
     fn write(&self, out: &mut Vec<u8>) {
-        // Most numbers here are small.
-        if let digit @ 0..=9 = *self {
-            out.push(b'0' + (digit % 10) as u8);
-        } else {
-            write_long(*self, out);
-        }
+        out.extend_from_slice(itoa::Buffer::new().format(*self).as_bytes());
     }
-}
-
-fn write_long(mut number: u64, out: &mut Vec<u8>) {
-    let (mut digits, mut start) = ([0; 20], 20);
-    while number > 0 && start > 0 {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-    }
-    out.extend_from_slice(&digits[start..]);
 }
 
 impl Write for i64 {
     #[inline]
     fn write(&self, out: &mut Vec<u8>) {
-        if *self < 0 {
-            out.push(b'-');
-        }
-        self.unsigned_abs().write(out);
+        out.extend_from_slice(itoa::Buffer::new().format(*self).as_bytes());
     }
 }
 
@@ -204,33 +176,7 @@ impl Write for AttemptsAnswer {
 
 impl Write for BlockAnswer {
     fn write(&self, out: &mut Vec<u8>) {
-        fields! { out,
-            "{\"scope\":\"" self.scope;
-            "\",\"level\":" self.level;
-            ",\"ends_at\":" self.ends_at.text();
-            ",\"ends_in_us\":" self.ends_in_us;
-            ",\"begins\":" self.begins;
-            "}" ();
-        }
-    }
-}
-
-impl Write for GuardrailAnswer {
-    fn write(&self, out: &mut Vec<u8>) {
-        fields! { out,
-            "{\"by\":\"" self.by;
-            "\",\"limit\":" self.limit;
-            ",\"per\":" self.per;
-            ",\"remaining\":" self.remaining;
-            "}" ();
-        }
-    }
-}
-
-impl Write for Displayed<Level> {
-    fn write(&self, out: &mut Vec<u8>) {
-        // Writing into memory cannot fail.
-        let _ = write!(out, "\"{}\"", self.0);
+        by_serde(out, self);
     }
 }
 

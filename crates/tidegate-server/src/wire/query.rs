@@ -15,9 +15,7 @@ pub(crate) fn facts(query: &str) -> Result<(AskedFacts<'_>, Cost), Problem> {
         let (name, value) = pair?;
         if name == "cost" {
             let units = value.parse::<Cost>().map_err(|error| wrong(&name, error.to_string()))?;
-            if cost.replace(units).is_some() {
-                return Err(wrong(&name, UnfitFact::Twice.detail("parameter")));
-            }
+            once(&mut cost, units, &name)?;
             continue;
         }
         let Some(fact) = Dimension::told_as(&name) else {
@@ -43,6 +41,14 @@ pub(crate) fn pairs(
             }
         }
     })
+}
+
+/// Keeps the value of a parameter, which must not have been there before.
+pub(crate) fn once<T>(kept: &mut Option<T>, value: T, name: &str) -> Result<(), Problem> {
+    match kept.replace(value) {
+        Some(_) => Err(wrong(name, UnfitFact::Twice.detail("parameter"))),
+        None => Ok(()),
+    }
 }
 
 fn wrong(name: &str, detail: impl Into<Cow<'static, str>>) -> Problem {

@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 
 use serde_json::json;
-use tidegate_server::Drained;
+use tidegate_server::Stopped;
 
 use crate::world::World;
 
@@ -31,7 +31,7 @@ fn requests_in_progress_are_finished() {
     assert_eq!(reply.header("connection"), Some("close"));
     assert!(busy.is_closed());
     let address = world.address;
-    assert_eq!(world.ended(), Drained { cut_off: 0 });
+    assert_eq!(world.ended(), Stopped { cut: 0 });
     assert!(TcpStream::connect(address).is_err());
 }
 
@@ -45,7 +45,7 @@ fn who_takes_too_long_is_cut_off() {
     assert_eq!(other.get("/livez").status, 200, "the first request has been taken up by now");
     world.stop();
     assert!(stuck.is_closed());
-    assert_eq!(world.ended(), Drained { cut_off: 1 });
+    assert_eq!(world.ended(), Stopped { cut: 1 });
 }
 
 #[test]
@@ -68,6 +68,6 @@ fn silent_connections_do_not_delay_the_end() {
     let world = World::new();
     let silent: Vec<_> = (0..50).map(|_| world.client()).collect();
     assert_eq!(world.get("/livez").status, 200);
-    assert_eq!(world.ended(), Drained { cut_off: 0 });
+    assert_eq!(world.ended(), Stopped { cut: 0 });
     drop(silent);
 }

@@ -218,7 +218,7 @@ fn stopping_says_goodbye() {
             tokio::task::yield_now().await;
         }
     });
-    assert_eq!(world.ended().cut_off, 0);
+    assert_eq!(world.ended().cut, 0);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn p84_no_text_of_a_client_is_logged() {
         let _ = client.try_reply(true);
     }
     crate::http2::send_canary(&world, CANARY);
-    assert_eq!(world.ended().cut_off, 0);
+    assert_eq!(world.ended().cut, 0);
     assert!(EVENTS.load(Relaxed) > 20, "something was logged");
     assert!(!SEEN.load(Relaxed), "the canary was logged");
 }

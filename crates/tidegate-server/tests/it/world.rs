@@ -12,7 +12,7 @@ use tidegate_core::{
 };
 use tidegate_engine::Engine;
 use tidegate_engine::memory::{Budget, MemoryStore};
-use tidegate_server::{AdminToken, Drained, Handle, Server, Settings, WrittenSettings};
+use tidegate_server::{AdminToken, Handle, Server, Settings, Stopped, WrittenSettings};
 use tokio::sync::oneshot;
 
 use crate::raw::{Client, Reply};
@@ -28,7 +28,7 @@ pub(crate) struct World<S: Store + 'static = Memory> {
     pub(crate) engine: Arc<Engine<S>>,
     pub(crate) handle: Handle<S>,
     stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<Drained>>,
+    thread: Option<JoinHandle<Stopped>>,
 }
 
 /// When the clock stands still.
@@ -121,7 +121,7 @@ impl<S: Store + 'static> World<S> {
     }
 
     /// How the server ended.
-    pub(crate) fn ended(mut self) -> Drained {
+    pub(crate) fn ended(mut self) -> Stopped {
         self.stop();
         self.thread.take().unwrap().join().unwrap()
     }

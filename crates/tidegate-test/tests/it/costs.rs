@@ -76,7 +76,7 @@ fn p89_costs_that_are_none_are_typed_errors() {
     assert_eq!("18446744073709551615".parse::<Cost>(), Err(CostError::TooLarge));
     assert_eq!("9007199254740992".parse::<Cost>(), Err(CostError::TooLarge));
     assert_eq!(Cost::try_from(-1_i64), Err(CostError::NotAWholeNumber));
-    assert_eq!(Cost::try_from(u64::MAX), Err(CostError::TooLarge));
+    assert_eq!(Cost::try_new(u64::MAX), Err(CostError::TooLarge));
     assert_eq!("9007199254740991".parse::<Cost>().map(Cost::get), Ok(HUGE));
 }
 

@@ -14,7 +14,7 @@ pub(crate) const LOGIN: u8 = 0;
 pub(crate) const OTP: u8 = 1;
 pub(crate) const API: u8 = 2;
 pub(crate) const ADMIN: u8 = 3;
-/// All of them.
+/// Every policy of these tests, in order.
 pub(crate) const ALL: [u8; 4] = [LOGIN, OTP, API, ADMIN];
 
 const KINDS: [FallbackKind; 4] =

@@ -3,7 +3,8 @@
 //! A guide that points at a file that has moved costs more trust than one that points at nothing.
 //! Checked are relative links, and words in backticks that can only be paths of this repository:
 //! they begin with one of its folders, or they have a folder and a known ending. Code blocks,
-//! patterns and placeholders are left alone.
+//! patterns and placeholders are left alone. In the table "Where is …" of ARCHITECTURE.md a file or folder
+//! may be named alone, if another path in its row says where it is.
 
 use crate::demand_none;
 use crate::tree::{self, File};
@@ -24,6 +25,43 @@ fn documents_name_paths_that_exist() {
         .flat_map(|document| dead_paths(&document, &|path| tree::root().join(path).exists()))
         .collect();
     demand_none(&complaints);
+}
+
+#[test]
+fn names_without_a_folder_are_in_a_folder_of_their_row() {
+    let document = tree::read("ARCHITECTURE.md").unwrap();
+    demand_none(&stray_names(&document, &|path| tree::root().join(path).exists()));
+}
+
+/// Every file or folder that a row of the table "Where is …" names alone, and that is in no folder of the
+/// same row.
+fn stray_names(document: &File, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let table = document.lines().skip_while(|(_, line)| !line.starts_with("### Where is"));
+    let rows = table.skip(1).take_while(|(_, line)| !line.starts_with('#'));
+    let mut complaints = Vec::new();
+    for (number, row) in rows {
+        let paths: Vec<&str> = backticked(row).filter(|word| is_path(word)).collect();
+        let is_there = |name: &str| {
+            paths.iter().any(|path| {
+                let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                exists(&join(folder, name)) || exists(&join(path.trim_end_matches('/'), name))
+            })
+        };
+        for name in backticked(row).filter(|word| is_name(word) && !is_there(word)) {
+            complaints.push(format!(
+                "{}:{number}: `{name}` is in no folder that its row names; name one, or its whole path",
+                document.path
+            ));
+        }
+    }
+    complaints
+}
+
+/// Whether a word is a file or a folder without the way to it.
+fn is_name(word: &str) -> bool {
+    let (stem, is_folder) = word.strip_suffix('/').map_or((word, false), |stem| (stem, true));
+    let is_plain = stem.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+    is_plain && !stem.is_empty() && (is_folder || ENDINGS.iter().any(|end| word.ends_with(end)))
 }
 
 /// Every path `document` names that is neither beside it nor at the root.
@@ -109,6 +147,27 @@ mod self_test {
             "`cargo run -p x crates/gone.rs`",
         ] {
             assert_eq!(said(text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_that_no_folder_of_the_row_has_are_found() {
+        let real = ["crates/a/src/lib.rs", "crates/a/src/b/c.rs", "crates/a/src/d"];
+        let exists = |path: &str| real.contains(&path.trim_end_matches('/'));
+        let said = |row: &str| {
+            let text = format!("`gone.rs`\n### Where is …\n|---|\n{row}\n## Next\n`gone.rs`");
+            stray_names(&File::new("ARCHITECTURE.md", &text), &exists)
+        };
+        assert!(
+            said("| `d/`, `lib.rs` in `crates/a/src` · `c.rs` in `crates/a/src/b/` |").is_empty()
+        );
+        assert!(
+            said("| `crates/a/src/lib.rs` · `d/` there, `Engine::decide`, `a.b-c` |").is_empty()
+        );
+        for row in ["| `lib.rs` there |", "| `crates/a/src/b/c.rs` · `lib.rs` there |"] {
+            let said = said(row);
+            assert_eq!(said.len(), 1, "{said:?}");
+            assert!(said[0].starts_with("ARCHITECTURE.md:4: `lib.rs` is in no folder"), "{said:?}");
         }
     }
 

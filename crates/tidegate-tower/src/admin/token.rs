@@ -1,7 +1,5 @@
 //! The admin token, which every request of an operator has to carry.
 
-use std::fmt;
-
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -59,11 +57,7 @@ impl AdminToken {
     }
 }
 
-impl fmt::Debug for AdminToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AdminToken")
-    }
-}
+tidegate_core::debug_as!(AdminToken, "AdminToken");
 
 #[cfg(test)]
 mod tests {

@@ -35,8 +35,6 @@ pub use profile::{BodyProfile, HeaderProfile, Headers, Profile, Reset, RetryAfte
 
 pub(crate) use figures::Figures;
 pub(crate) use listing::Listings;
-#[cfg(feature = "serve")]
-pub(crate) use problem::{MEDIA_TYPE, whole};
 pub use refusal::Refused;
 
 use tidegate_core::Protects;

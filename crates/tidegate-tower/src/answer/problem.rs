@@ -34,12 +34,12 @@ pub struct Problem {
 /// Bytes of a client's text that may be echoed; a detail may have twice as many.
 const ECHO: usize = 200;
 
-pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
+pub(super) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// A whole response that nobody may keep.
-pub(crate) fn whole<B>(
+pub(super) fn whole<B>(
     status: StatusCode,
     media_type: HeaderValue,
     body: impl Into<B>,
@@ -120,11 +120,8 @@ impl Problem {
     #[cold]
     #[must_use]
     pub fn response(&self) -> Response<Bytes> {
-        let mut response = Response::new(Bytes::from(self.to_json()));
-        *response.status_mut() = self.status;
+        let mut response = whole(self.status, MEDIA_TYPE, self.to_json());
         let headers = response.headers_mut();
-        headers.insert(CACHE_CONTROL, NO_STORE);
-        headers.insert(CONTENT_TYPE, MEDIA_TYPE);
         if let Some(seconds) = self.retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -45,7 +45,11 @@ pub enum HeaderProfile {
     XRatelimit,
 }
 
-named!(HeaderProfile: Ratelimit = "ratelimit", Triple = "triple", XRatelimit = "x-ratelimit");
+tidegate_core::names!(HeaderProfile {
+    Ratelimit: "ratelimit",
+    Triple: "triple",
+    XRatelimit: "x-ratelimit"
+});
 
 /// How `RateLimit-Reset` and `X-RateLimit-Reset` say when a limit starts anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
@@ -82,7 +86,7 @@ pub enum BodyProfile {
     Compact,
 }
 
-named!(BodyProfile: Problem = "problem", Envelope = "envelope", Compact = "compact");
+tidegate_core::names!(BodyProfile { Problem: "problem", Envelope: "envelope", Compact: "compact" });
 
 // === impl Headers ===
 

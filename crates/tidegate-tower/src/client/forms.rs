@@ -74,7 +74,7 @@ pub(super) const PLAIN: [(&str, &str); 62] = [
     ("\"203.0.113.7, 10.0.0.2\"", PROXY),
 ];
 
-/// `Forwarded`, likewise.
+/// Values of `Forwarded`, each with the client that it names.
 pub(super) const FORWARDED: [(&str, &str); 68] = [
     // One hop, in every form there is.
     ("for=203.0.113.7", "203.0.113.7"),

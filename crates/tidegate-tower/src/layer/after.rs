@@ -57,7 +57,7 @@ fn give_back<S: Store + 'static>(gate: Gate<S>, pending: PendingCharge) -> Optio
         match gate.engine().settle(pending.ticket.as_str(), 0).await {
             // The engine reports shed settlements once a second: a flood must not fill the log.
             Ok(_) | Err(SettleError::Store(StoreError::Contended)) => {}
-            Err(error) => warn!(%error, "an outcome that does not count could not be given back"),
+            Err(error) => warn!(%error, "could not refund a request whose status does not count"),
         }
     };
     if S::WAITS {

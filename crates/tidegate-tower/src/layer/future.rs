@@ -1,6 +1,5 @@
 //! The future of a response that goes through a layer.
 
-use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -27,14 +26,14 @@ pin_project! {
         V: Service<Request<B>>,
     {
         #[pin]
-        pub(super) state: State<S, V, V::Future, B, R>,
+        pub(super) state: CallState<S, V, V::Future, B, R>,
     }
 }
 
 pin_project! {
     /// The states of the future, in this order; but a refusal comes at once, or after the decision.
-    #[project = States]
-    pub(super) enum State<S, V, F, B, R> {
+    #[project = CallStates]
+    pub(super) enum CallState<S, V, F, B, R> {
         /// The store has been asked, and its decision is awaited.
         Deciding { judging: Judging, service: GateService<S, V>, body: Option<B> },
         /// The service within works on the request.
@@ -59,7 +58,7 @@ where
         let mut state = self.project().state;
         loop {
             let next = match state.as_mut().project() {
-                States::Deciding { judging, service, body } => {
+                CallStates::Deciding { judging, service, body } => {
                     let (head, ruling) = ready!(judging.as_mut().poll(context));
                     // The body is taken once, because this state is left at once.
                     let Some(body) = body.take() else { return Poll::Pending };
@@ -68,17 +67,17 @@ where
                         Ruling::Refuse(response) => refused(*response, head.version, &body),
                     }
                 }
-                States::Passing { future, after } => {
+                CallStates::Passing { future, after } => {
                     let response = ready!(future.poll(context))?.map(Body::passed);
                     let Some(after) = after.take() else { return Poll::Ready(Ok(response)) };
                     match after.finish(response) {
                         (response, None) => return Poll::Ready(Ok(response)),
                         (response, settling) => {
-                            State::Answered { settling, response: Some(response) }
+                            CallState::Answered { settling, response: Some(response) }
                         }
                     }
                 }
-                States::Answered { settling, response } => {
+                CallStates::Answered { settling, response } => {
                     if let Some(settling) = settling {
                         ready!(settling.as_mut().poll(context));
                     }
@@ -90,11 +89,4 @@ where
     }
 }
 
-impl<S, V, B, R> fmt::Debug for GateFuture<S, V, B, R>
-where
-    V: Service<Request<B>>,
-{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GateFuture").finish_non_exhaustive()
-    }
-}
+tidegate_core::debug_as!(GateFuture<S, V, B, R>, "GateFuture { .. }", S, V: Service<Request<B>>, B, R);

@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use super::Side;
 use super::after::After;
-use super::future::{GateFuture, State};
+use super::future::{CallState, GateFuture};
 use crate::body::Body;
 use crate::gate::{Gate, Passage, Ruling};
 use crate::visit::Degraded;
@@ -39,7 +39,7 @@ impl<S: Store + 'static, V: Clone> GateService<S, V> {
         head: Parts,
         body: B,
         passage: Passage,
-    ) -> State<S, V, V::Future, B, R>
+    ) -> CallState<S, V, V::Future, B, R>
     where
         V: Service<Request<B>, Response = Response<R>>,
     {
@@ -48,7 +48,7 @@ impl<S: Store + 'static, V: Clone> GateService<S, V> {
             request.extensions_mut().insert(Degraded);
         }
         let after = Some(After { gate: self.gate.clone(), passage });
-        State::Passing { future: self.inner.call(request), after }
+        CallState::Passing { future: self.inner.call(request), after }
     }
 
     /// Releases what the service within has set aside when it said it was ready. No request follows, and
@@ -110,7 +110,7 @@ where
             (head, ruling)
         });
         let service = Self { gate, side, inner };
-        GateFuture { state: State::Deciding { judging, service, body: Some(body) } }
+        GateFuture { state: CallState::Deciding { judging, service, body: Some(body) } }
     }
 }
 
@@ -128,7 +128,7 @@ pub(super) fn refused<S, V, F, B: HttpBody, R>(
     response: Response<Bytes>,
     version: Version,
     body: &B,
-) -> State<S, V, F, B, R> {
+) -> CallState<S, V, F, B, R> {
     let mut response = response.map(Body::refused);
     let unread = match body.size_hint().upper() {
         _ if body.is_end_stream() => false,
@@ -138,5 +138,5 @@ pub(super) fn refused<S, V, F, B: HttpBody, R>(
     if unread && version < Version::HTTP_2 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    State::Answered { settling: None, response: Some(response) }
+    CallState::Answered { settling: None, response: Some(response) }
 }

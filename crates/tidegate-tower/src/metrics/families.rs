@@ -150,11 +150,7 @@ impl<'e> Families<'e> {
     }
 }
 
-impl fmt::Debug for Families<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Families").finish_non_exhaustive()
-    }
-}
+tidegate_core::debug_as!(Families<'_>, "Families { .. }");
 
 /// Microseconds as seconds, the unit of Prometheus.
 #[expect(clippy::float_arithmetic, clippy::cast_precision_loss, reason = "metrics are floats")]

@@ -31,7 +31,7 @@ const SAME: &[Spelling] = &[
     |path, at| at_slash(path, at, "/\u{e9}/../"),
 ];
 
-/// Those that some reader takes for it and another does not, likewise.
+/// Spellings that some readers take for the path and others do not; each is refused.
 const REFUSED: &[Spelling] = &[
     |path, at| at_slash(path, at, "%2f"),
     |path, at| at_slash(path, at, "%2F"),

@@ -44,7 +44,7 @@ pub enum RulingStage {
     Enqueue,
 }
 
-named!(RulingStage: Early = "early", Org = "org", Enqueue = "enqueue");
+tidegate_core::names!(RulingStage { Early: "early", Org: "org", Enqueue: "enqueue" });
 
 /// One ruling and the request it is about: everything that can be reported.
 #[derive(Debug)]

@@ -29,7 +29,7 @@ pub fn log(event: &Event) {
         ),
         Event::Coalesced { count } => error!(
             target: TARGET, count,
-            "more signals than could be kept; see `/v1/policies` for the modes"
+            "signals were dropped; see `/v1/policies` for the modes"
         ),
         // These are logged with more detail where they are done or noticed.
         Event::Decided { .. }

@@ -1,11 +1,12 @@
 //! Routes as they are written, and what can be wrong with them.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use http::Method;
 use tidegate_core::{Cost, Name, NameError};
 
-use super::{Endpoint, Routes, Variant};
+use super::{Endpoint, Jobs, Routes, Variant};
 use crate::path;
 
 /// An endpoint class, and which policies decide about its requests.
@@ -135,12 +136,11 @@ impl Route {
         self
     }
 
-    fn endpoint(self, classes: &[Class]) -> Result<Endpoint, RoutesError> {
-        let place = classes.iter().position(|class| class.name.as_str() == &*self.class);
-        let Some(place) = place else {
+    fn endpoint(self, classes: &Declared<'_>) -> Result<Endpoint, RoutesError> {
+        let Some((place, class)) = classes.get(&*self.class) else {
             return Err(RoutesError::UnknownClass { route: self.path, class: self.class });
         };
-        let class = classes[place].name.clone();
+        let (class, place) = (class.name.clone(), *place);
         Ok(Endpoint { template: self.path, class, scope: self.scope, cost: self.cost, place })
     }
 }
@@ -179,19 +179,19 @@ impl RoutesBuilder {
     ///
     /// The first fault that is found.
     pub fn build(self) -> Result<Routes, RoutesError> {
-        let classes = self.classes;
+        let (classes, mut declared) = (self.classes, Declared::new());
         for (place, class) in classes.iter().enumerate() {
-            if classes[..place].iter().any(|earlier| earlier.name == class.name) {
+            if declared.insert(class.name.as_str(), (place, class)).is_some() {
                 return Err(RoutesError::ClassTwice(class.name.clone()));
             }
         }
         let (mut written, mut paths) = (Paths::new(), matchit::Router::new());
         for route in self.routes {
-            add(&mut written, route, &classes)?;
+            add(&mut written, route, &declared)?;
         }
-        let jobs = jobs(self.jobs, &classes)?;
+        let jobs = jobs(self.jobs, &declared)?;
         let unmatched = Route::new(Routes::UNMATCHED, classes[0].name.as_str());
-        let unmatched = Arc::new(unmatched.endpoint(&classes)?);
+        let unmatched = Arc::new(unmatched.endpoint(&declared)?);
         for (route, variants) in written {
             let inserted = paths.insert(&*route, variants.into_boxed_slice());
             inserted.map_err(|error| RoutesError::Conflict { route, reason: error.to_string() })?;
@@ -200,25 +200,29 @@ impl RoutesBuilder {
     }
 }
 
-fn jobs(jobs: Vec<Route>, classes: &[Class]) -> Result<Vec<Arc<Endpoint>>, RoutesError> {
-    let mut list: Vec<Arc<Endpoint>> = Vec::with_capacity(jobs.len());
+/// The classes by their names, each with its place.
+type Declared<'c> = HashMap<&'c str, (usize, &'c Class)>;
+
+fn jobs(jobs: Vec<Route>, classes: &Declared<'_>) -> Result<Jobs, RoutesError> {
+    let mut all = Jobs::with_capacity(jobs.len());
     for job in jobs {
+        let knows_nobody = classes.get(&*job.class).is_some_and(|(_, it)| it.policy.is_none());
         let job = job.endpoint(classes)?;
-        if list.iter().any(|earlier| earlier.template == job.template) {
+        if all.contains_key(&job.template) {
             return Err(RoutesError::JobTwice(job.template));
         }
-        if classes[job.place].policy.is_none() {
+        if knows_nobody {
             return Err(RoutesError::NobodyKnown { job: job.template, class: job.class });
         }
-        list.push(Arc::new(job));
+        all.insert(job.template.clone(), Arc::new(job));
     }
-    Ok(list)
+    Ok(all)
 }
 
 /// The templates, each with the routes that were written for it.
-type Paths = Vec<(Box<str>, Vec<Variant>)>;
+type Paths = BTreeMap<Box<str>, Vec<Variant>>;
 
-fn add(paths: &mut Paths, route: Route, classes: &[Class]) -> Result<(), RoutesError> {
+fn add(paths: &mut Paths, route: Route, classes: &Declared<'_>) -> Result<(), RoutesError> {
     let template = route.path.clone();
     // Braces and asterisks are no part of a canonical path, so they are left out of the check.
     let plain = template.replace(['{', '}', '*'], "");
@@ -227,10 +231,7 @@ fn add(paths: &mut Paths, route: Route, classes: &[Class]) -> Result<(), RoutesE
     }
     let methods = route.methods.clone().into_boxed_slice();
     let variant = Variant { methods, endpoint: Arc::new(route.endpoint(classes)?) };
-    let Some((_, variants)) = paths.iter_mut().find(|(known, _)| *known == template) else {
-        paths.push((template, vec![variant]));
-        return Ok(());
-    };
+    let variants = paths.entry(template.clone()).or_default();
     let clashes = |earlier: &Variant| {
         let both_any = earlier.methods.is_empty() && variant.methods.is_empty();
         both_any || earlier.methods.iter().any(|method| variant.methods.contains(method))

@@ -9,6 +9,7 @@ mod check;
 pub use builder::{Class, Route, RoutesBuilder, RoutesError};
 pub use check::Unfit;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use http::Method;
@@ -19,9 +20,12 @@ use tidegate_core::{Cost, Name};
 pub struct Routes {
     paths: matchit::Router<Box<[Variant]>>,
     unmatched: Arc<Endpoint>,
-    jobs: Vec<Arc<Endpoint>>,
+    jobs: Jobs,
     pub(crate) classes: Vec<Class>,
 }
+
+/// The kinds of jobs, by their names.
+type Jobs = HashMap<Box<str>, Arc<Endpoint>>;
 
 /// One endpoint for some methods of a path.
 #[derive(Clone, Debug)]
@@ -73,7 +77,7 @@ impl Routes {
 
     /// The endpoint of the job of this name, if it was declared.
     pub(crate) fn job(&self, name: &str) -> Option<&Arc<Endpoint>> {
-        self.jobs.iter().find(|job| &*job.template == name)
+        self.jobs.get(name)
     }
 }
 

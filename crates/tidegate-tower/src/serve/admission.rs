@@ -82,7 +82,7 @@ pub enum NotServed {
     System,
 }
 
-named!(NotServed: Total = "total", Address = "address", System = "system");
+tidegate_core::names!(NotServed { Total: "total", Address: "address", System: "system" });
 
 /// How long to leave the operating system alone after it could not hand over a connection. Asking
 /// again at once would only keep a core busy: the connection is still there.

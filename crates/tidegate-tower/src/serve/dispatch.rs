@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, HeaderValue};
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use pin_project_lite::pin_project;
@@ -17,6 +17,7 @@ use super::bounds::Bounds;
 use super::host::{BoxError, Host, ListenerRefusal, Origin, PlaceKind, Protocol};
 use super::upload::Upload;
 use super::watch::{Open, Watch};
+use crate::answer::Code;
 use crate::body::Body;
 
 /// Hands the requests of one connection to its service.
@@ -57,7 +58,7 @@ pin_project! {
 
 pin_project! {
     /// The body of a response, which keeps its request open until it is sent.
-    pub(super) struct Sent<B> {
+    pub(super) struct SentBody<B> {
         #[pin]
         body: Body<B>,
         open: Open,
@@ -71,14 +72,14 @@ impl<H: Host, V> Dispatch<H, V> {
     fn refusal<B>(&self, request: &Request<B>) -> Option<ListenerRefusal> {
         if request.headers().len() > self.bounds.headers {
             return Some(ListenerRefusal {
-                status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                code: Code::HeadTooLarge,
                 detail: "the request has too many header fields",
             });
         }
         let is_health = |path: &&str| *path == request.uri().path();
         if self.origin.place == PlaceKind::Reserved && !self.bounds.health.iter().any(is_health) {
             return Some(ListenerRefusal {
-                status: StatusCode::SERVICE_UNAVAILABLE,
+                code: Code::Busy,
                 detail: "all connections are taken; only health checks are answered on this one",
             });
         }
@@ -91,7 +92,7 @@ where
     H: Host,
     V: Service<Request<Upload>, Response = Response<H::Body>, Error: Into<BoxError>> + Clone,
 {
-    type Response = Response<Sent<H::Body>>;
+    type Response = Response<SentBody<H::Body>>;
     type Error = BoxError;
     type Future = Answering<V>;
 
@@ -134,7 +135,7 @@ impl<V, B> Future for Answering<V>
 where
     V: Service<Request<Upload>, Response = Response<B>, Error: Into<BoxError>>,
 {
-    type Output = Result<Response<Sent<B>>, BoxError>;
+    type Output = Result<Response<SentBody<B>>, BoxError>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -162,13 +163,13 @@ where
             this.state.set(State::Working { future });
         };
         let Some(open) = this.open.take() else { return Poll::Pending };
-        Poll::Ready(Ok(response.map(|body| Sent { body, open })))
+        Poll::Ready(Ok(response.map(|body| SentBody { body, open })))
     }
 }
 
-// === impl Sent ===
+// === impl SentBody ===
 
-impl<B: HttpBody<Data = Bytes>> HttpBody for Sent<B> {
+impl<B: HttpBody<Data = Bytes>> HttpBody for SentBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 

@@ -1,19 +1,19 @@
 //! What a listener serves: a service for each connection.
 
 use core::error::Error;
-use core::task::{Context, Poll};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body::Body;
+use tower::util::MapRequest;
 use tower_service::Service;
 
 use super::admission::Voucher;
 use super::memory::Share;
 use super::upload::Upload;
-use crate::answer::{MEDIA_TYPE, whole};
+use crate::answer::Code;
 use crate::visit::Peer;
 
 /// The error of a service or a body.
@@ -57,8 +57,8 @@ pub enum PlaceKind {
 /// A request that the listener itself refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListenerRefusal {
-    /// The status of the answer.
-    pub status: StatusCode,
+    /// The reason, which has the status of the answer.
+    pub code: Code,
     /// What is wrong, in plain English; nothing of the request is in it.
     pub detail: &'static str,
 }
@@ -85,7 +85,7 @@ pub trait Host: Clone + Send + 'static {
 
     /// The answer to a request that the listener refuses: a problem document unless this is overridden.
     fn refuse(&self, refusal: ListenerRefusal) -> Response<Bytes> {
-        refusal.problem()
+        refusal.code.problem(refusal.detail).response()
     }
 }
 
@@ -93,13 +93,6 @@ pub trait Host: Clone + Send + 'static {
 /// in its extensions.
 #[derive(Clone, Debug)]
 pub struct Each<V>(pub V);
-
-/// Puts the peer of a connection into its requests.
-#[derive(Clone, Debug)]
-struct WithPeer<V> {
-    service: V,
-    peer: SocketAddr,
-}
 
 // === impl Origin ===
 
@@ -110,18 +103,6 @@ impl Origin {
         if let Some(voucher) = &self.voucher {
             voucher.vouch();
         }
-    }
-}
-
-// === impl ListenerRefusal ===
-
-impl ListenerRefusal {
-    /// The refusal as a problem document (RFC 9457).
-    #[must_use]
-    pub fn problem(self) -> Response<Bytes> {
-        let title = self.status.canonical_reason().unwrap_or("Refused");
-        let document = serde_json::json!({"title": title, "status": self.status.as_u16(), "detail": self.detail});
-        whole(self.status, MEDIA_TYPE, document.to_string())
     }
 }
 
@@ -143,23 +124,10 @@ where
     + Clone
     + Send
     + 'static {
-        WithPeer { service: self.0.clone(), peer: origin.peer }
-    }
-}
-
-// === impl WithPeer ===
-
-impl<V: Service<Request<Upload>>> Service<Request<Upload>> for WithPeer<V> {
-    type Response = V::Response;
-    type Error = V::Error;
-    type Future = V::Future;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), V::Error>> {
-        self.service.poll_ready(context)
-    }
-
-    fn call(&mut self, mut request: Request<Upload>) -> V::Future {
-        request.extensions_mut().insert(Peer(self.peer));
-        self.service.call(request)
+        let peer = Peer(origin.peer);
+        MapRequest::new(self.0.clone(), move |mut request: Request<Upload>| {
+            request.extensions_mut().insert(peer);
+            request
+        })
     }
 }

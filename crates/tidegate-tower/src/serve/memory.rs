@@ -35,7 +35,7 @@ pub enum MemoryUse {
     Answers,
 }
 
-named!(MemoryUse: Heads = "heads", Bodies = "bodies", Answers = "answers");
+tidegate_core::names!(MemoryUse { Heads: "heads", Bodies: "bodies", Answers: "answers" });
 
 /// The bytes that one connection holds.
 #[derive(Debug)]

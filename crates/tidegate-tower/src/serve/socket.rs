@@ -14,7 +14,7 @@ use std::io::{self, IoSlice};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Response, StatusCode};
+use http::Response;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::admission::OpenConnection;
@@ -23,6 +23,7 @@ use super::guard::{HeadGuard, Malformed, Then};
 use super::host::{Host, ListenerRefusal, Protocol};
 use super::memory::{HeldBytes, MemoryUse, Share};
 use super::watch::{Wait, Watch};
+use crate::answer::Code;
 
 /// A connection's socket, watched and guarded.
 pub(super) struct Socket<I, H> {
@@ -241,21 +242,14 @@ impl<I, H: Host> Socket<I, H> {
     /// Puts the answer of the host in the place of hyper's own.
     #[cold]
     fn replace(&mut self, hypers: &[u8]) {
-        let status = match hypers.get(9..12) {
-            Some(b"431") => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            Some(b"414") => StatusCode::URI_TOO_LONG,
-            _ => StatusCode::BAD_REQUEST,
+        let (code, detail) = match (hypers.get(9..12), self.malformed) {
+            (Some(b"431"), _) => (Code::HeadTooLarge, "the head of the request is too large"),
+            (Some(b"414"), _) => (Code::UriTooLong, "the target of the request is too long"),
+            (_, Some(malformed)) => (Code::Malformed, malformed.text()),
+            (_, None) => (Code::Malformed, "this is not a request of HTTP/1.1"),
         };
-        let detail = match (status, self.malformed) {
-            (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, _) => {
-                "the head of the request is too large"
-            }
-            (StatusCode::URI_TOO_LONG, _) => "the target of the request is too long",
-            (_, Some(malformed)) => malformed.text(),
-            (_, None) => "this is not a request of HTTP/1.1",
-        };
-        self.instead =
-            plain(hypers, &self.fittings.host.refuse(ListenerRefusal { status, detail }));
+        let refusal = self.fittings.host.refuse(ListenerRefusal { code, detail });
+        self.instead = plain(hypers, &refusal);
     }
 
     /// Looks at bytes that hyper is about to write, and returns whether they are replaced.

@@ -40,8 +40,8 @@ pub enum UploadError {
     /// Too little of the body came in time.
     #[error("the body of the request did not come in time")]
     Stalled,
-    /// The body came in parts while too many others did.
-    #[error("too many bodies are on their way; send this one again")]
+    /// The server holds as many partly received bodies as it may.
+    #[error("the server is holding too many partly received bodies; retry")]
     Crowded,
     /// The connection failed, or what came was not a body.
     #[error(transparent)]

@@ -1,12 +1,13 @@
 //! The section `http`: what may be written, and what is said about the rest.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use http::{Method, StatusCode};
 use http_body_util::Full;
-use tidegate_core::{ManualClock, Timestamp};
-use tidegate_engine::Engine;
+use tidegate_core::{Clock as _, ManualClock, Timestamp};
 use tidegate_engine::file::File;
+use tidegate_engine::{Engine, SystemClock};
 use tidegate_tower::settings::HttpFile;
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -84,5 +85,51 @@ fn mistakes_are_shown_where_they_are() {
         let told = told(|http| http.replace(is, should));
         assert!(told.contains(&format!("policies.yaml:{place}\n")), "{place}: {told}");
         assert!(told.contains(problem), "{problem}: {told}");
+    }
+}
+
+/// A section `http` with this many classes, and a route for each.
+fn many_classes(count: usize) -> String {
+    let mut http = "\nhttp:\n  default: c0\n  classes:\n".to_owned();
+    for n in 0..count {
+        writeln!(http, "    c{n}: {{ early: address }}").unwrap();
+    }
+    http += "  routes:\n";
+    for n in 0..count {
+        writeln!(http, "    - {{ path: /{n}, class: c{n} }}").unwrap();
+    }
+    written(&http)
+}
+
+/// A section `http` with this many jobs.
+fn many_jobs(count: usize) -> String {
+    let class = "c: { early: address, policy: read }";
+    let mut http = format!("\nhttp:\n  default: c\n  classes: {{ {class} }}\n  jobs:\n");
+    for n in 0..count {
+        writeln!(http, "    - {{ name: {n}, class: c }}").unwrap();
+    }
+    written(&http)
+}
+
+/// The least time that reading a text has taken, of several tries.
+fn least(text: &str) -> u64 {
+    let clock = SystemClock::new();
+    let times = (0..4).map(|_| {
+        let start = clock.now();
+        File::<HttpFile>::parse("policies.yaml", text).unwrap();
+        clock.now().since(start).as_micros()
+    });
+    times.min().unwrap()
+}
+
+#[test]
+fn eight_times_the_classes_and_routes_take_about_eight_times_as_long() {
+    for (short, long) in
+        [(many_classes(1_600), many_classes(12_800)), (many_jobs(4_000), many_jobs(32_000))]
+    {
+        let (one, eight) = (least(&short), least(&long));
+        let told = format!("{} bytes in {one} µs, {} in {eight} µs", short.len(), long.len());
+        // Work that is quadratic in part takes 20 times as long, or more.
+        assert!(eight <= 16 * one, "{told}");
     }
 }

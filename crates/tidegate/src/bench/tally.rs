@@ -1,18 +1,16 @@
 //! The result of a load: counts, and how long answers took.
 
 use anyhow::{Context, Result};
-use hdrhistogram::Histogram;
 use serde_json::{Value, json};
+use tidegate::latencies::Latencies;
 use tidegate_core::{Span, Timestamp};
 
 use super::answer::AskOutcome;
 use crate::text::{TextTable, in_words};
 
-/// The longest latency that is recorded, in microseconds: a minute. Longer ones count as this long.
-const LONGEST: u64 = 60_000_000;
-
 /// The latencies that are shown, by the share of answers that took at most as long.
-const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
 /// The outcomes of requests that are counted, each with its name in a summary, and whether that shows the
 /// count even if it is zero. The order is that of [`LoadTally::counts`].
@@ -33,8 +31,7 @@ pub(crate) struct LoadTally {
     counts: [u64; OUTCOMES.len()],
     /// Why the last request without a decision got none.
     trouble: Option<String>,
-    /// Latencies, in microseconds.
-    latencies: Histogram<u64>,
+    latencies: Latencies,
     start: Timestamp,
     /// When the last answer came.
     last: Timestamp,
@@ -44,7 +41,7 @@ pub(crate) struct LoadTally {
 
 impl LoadTally {
     pub(super) fn new(start: Timestamp) -> Result<Self> {
-        let latencies = Histogram::new_with_bounds(1, LONGEST, 3).context("making a histogram")?;
+        let latencies = Latencies::try_new().context("making a histogram")?;
         Ok(Self { counts: [0; OUTCOMES.len()], trouble: None, latencies, start, last: start })
     }
 
@@ -63,7 +60,7 @@ impl LoadTally {
         if let AskOutcome::Problem(status) | AskOutcome::Failure(status) = outcome {
             self.trouble = Some(format!("the server answered with status {status}"));
         }
-        self.latencies.saturating_record(now.since(began).as_micros());
+        self.latencies.record(now.since(began).into());
         self.last = self.last.max(now);
     }
 
@@ -98,10 +95,12 @@ impl LoadTally {
         u64::try_from(u128::from(self.answers()) * 1_000_000 / micros).unwrap_or(u64::MAX)
     }
 
+    /// Each of the [`QUANTILES`] with its latency in microseconds.
     fn quantiles(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let quantiles = QUANTILES.iter();
-        let told = quantiles.map(|(name, share)| (*name, self.latencies.value_at_quantile(*share)));
-        told.chain([("max", self.latencies.max())])
+        QUANTILES.into_iter().map(|(name, share)| {
+            let latency = self.latencies.within(share).unwrap_or_default();
+            (name, u64::try_from(latency.as_micros()).unwrap_or(u64::MAX))
+        })
     }
 
     /// The result as a table, for people.

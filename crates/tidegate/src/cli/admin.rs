@@ -30,7 +30,7 @@ that the server was started with; without one it has no admin listener";
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(super) struct AdminArgs {
-    /// The admin listener of a running server
+    /// The admin listener of a running server, which has one only if it was started with a token
     #[arg(long, value_name = "URL", default_value = ADMIN)]
     admin: String,
     /// The file with the admin token [default: the token in `TIDEGATE_ADMIN_TOKEN`]
@@ -55,9 +55,6 @@ struct OrderArgs {
 /// Concerns one limit of the shape `attempts`; name it if several limits of the policy count the subject.
 /// A block that ends later stays as it is. On a ladder, a block with --level counts for the level of the
 /// next one.
-///
-/// Asks the admin listener of a running server, which is off unless the server was started with a
-/// token.
 #[derive(Debug, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("length").required(true).args(["lasts", "level"]),
@@ -92,18 +89,13 @@ pub(super) struct BlockArgs {
 /// The attempts that led to a block are forgotten with it. Its level stays, so that a subject that is
 /// blocked again soon is blocked for longer. Without --limit, all limits of the policy that count the
 /// subject are meant.
-///
-/// Asks the admin listener of a running server, which is off unless the server was started with a
-/// token.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   tidegate unblock login --account alice --token-file admin.token
   tidegate unblock login --ip 203.0.113.7 --limit spray
   tidegate blocks
-  tidegate unblock --key 00c0ffee00c0ffee         by its key in the list
-
-The token is in TIDEGATE_ADMIN_TOKEN, or in the file of --token-file.")]
+  tidegate unblock --key 00c0ffee00c0ffee         by its key in the list")]
 pub(super) struct UnblockArgs {
     /// The policy
     #[arg(value_name = "POLICY", required_unless_present = "key")]
@@ -122,16 +114,11 @@ pub(super) struct UnblockArgs {
 ///
 /// Concerns the limits of the action, whatever their shape. A global limit is reset only if it is named
 /// with --limit: to forgive one subject must not be to forgive all.
-///
-/// Asks the admin listener of a running server, which is off unless the server was started with a
-/// token.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   tidegate reset login --account alice --token-file admin.token
-  tidegate reset api --org acme --limit daily
-
-The token is in TIDEGATE_ADMIN_TOKEN, or in the file of --token-file.")]
+  tidegate reset api --org acme --limit daily")]
 pub(super) struct ResetArgs {
     /// The policy
     #[arg(value_name = "POLICY")]

@@ -16,17 +16,12 @@ use crate::text::{TextTable, escaped_json, in_words};
 ///
 /// Accounts and addresses do not show: a block is named by a key, which `tidegate unblock --key` takes.
 /// Up to 100 are listed, with --all up to 10000. Blocks that begin or end meanwhile may be missing.
-///
-/// Asks the admin listener of a running server, which is off unless the server was started with a
-/// token.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   tidegate blocks --token-file admin.token
   TIDEGATE_ADMIN_TOKEN=$(cat admin.token) tidegate blocks --all --json
-  tidegate blocks --admin http://127.0.0.1:7707
-
-The token is in TIDEGATE_ADMIN_TOKEN, or in the file of --token-file.")]
+  tidegate blocks --admin http://127.0.0.1:7707")]
 pub(super) struct BlocksArgs {
     /// List up to 10000 blocks, not 100
     #[arg(long)]

@@ -9,8 +9,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::failure::ExitFailure;
-use super::oracle::OracleArgs;
-use super::subject::SubjectArgs;
+use super::oracle::QuestionArgs;
 use crate::text::escaped_json;
 use told::ShownDecision;
 
@@ -32,12 +31,6 @@ Examples:
 
 Exit codes: 0 admitted, 3 refused, 1 not decided, 2 wrong command line or file.")]
 pub(super) struct CheckArgs {
-    /// The policy
-    #[arg(value_name = "POLICY")]
-    policy: String,
-    /// The cost of the request [default: 1]
-    #[arg(long, value_name = "N")]
-    cost: Option<u64>,
     /// How many such requests, one after another
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u16).range(1..=10_000))]
@@ -49,22 +42,21 @@ pub(super) struct CheckArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    oracle: OracleArgs,
-    #[command(flatten)]
-    subject: SubjectArgs,
+    question: QuestionArgs,
 }
 
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, ExitFailure> {
-    let mut request = json!({ "policy": args.policy, "subject": args.subject });
-    if let Some(cost) = args.cost {
+    let QuestionArgs { policy, cost, oracle, subject } = &args.question;
+    let mut request = json!({ "policy": policy, "subject": subject });
+    if let Some(cost) = *cost {
         request["cost"] = cost.into();
     }
     let path = if args.peek { "/v1/peek" } else { "/v1/decide" };
-    let refused = args.oracle.ask(async |server| {
+    let refused = oracle.ask(async |server| {
         let mut refused = false;
         for number in 1..=args.count {
             let decision = server.post(path, &request).await?.text();
-            let decision = decision.with_context(|| format!("policy `{}`", args.policy))?;
+            let decision = decision.with_context(|| format!("policy `{policy}`"))?;
             refused |= tell(args, number, &decision)?;
         }
         Ok(refused)

@@ -8,8 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use super::failure::ExitFailure;
-use super::oracle::OracleArgs;
-use super::subject::SubjectArgs;
+use super::oracle::QuestionArgs;
 use crate::client::encoded;
 use crate::text::escaped_json;
 use told::ShownExplanation;
@@ -25,28 +24,21 @@ Examples:
   tidegate explain login --account alice --server http://127.0.0.1:7700
   tidegate explain api --config policies.yaml --json")]
 pub(super) struct ExplainArgs {
-    /// The policy
-    #[arg(value_name = "POLICY")]
-    policy: String,
-    /// The cost of the request [default: 1]
-    #[arg(long, value_name = "N")]
-    cost: Option<u64>,
     /// Print the server's answer as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    oracle: OracleArgs,
-    #[command(flatten)]
-    subject: SubjectArgs,
+    question: QuestionArgs,
 }
 
 pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, ExitFailure> {
-    let facts = args.subject.facts().map(|(name, text)| format!("{name}={}", encoded(text)));
-    let query: Vec<_> = facts.chain(args.cost.map(|cost| format!("cost={cost}"))).collect();
-    let path = format!("/v1/explain/{}?{}", encoded(&args.policy), query.join("&"));
-    let explanation = args.oracle.ask(async |server| {
+    let QuestionArgs { policy, cost, oracle, subject } = &args.question;
+    let facts = subject.facts().map(|(name, text)| format!("{name}={}", encoded(text)));
+    let query: Vec<_> = facts.chain(cost.map(|cost| format!("cost={cost}"))).collect();
+    let path = format!("/v1/explain/{}?{}", encoded(policy), query.join("&"));
+    let explanation = oracle.ask(async |server| {
         let explanation = server.get(&path).await?.text();
-        explanation.with_context(|| format!("policy `{}`", args.policy))
+        explanation.with_context(|| format!("policy `{policy}`"))
     })?;
     let mut out = io::stdout().lock();
     if args.json {

@@ -16,6 +16,7 @@ use tidegate_server::{Server, Settings, WrittenSettings};
 use super::environment;
 use super::failure::ExitFailure;
 use super::source::PolicySource;
+use super::subject::SubjectArgs;
 use crate::client::ServerAddress;
 use crate::config::Config;
 
@@ -32,6 +33,21 @@ pub(super) struct OracleArgs {
     environment: Option<String>,
     #[arg(short, long, value_name = "URL", help = SERVER_HELP)]
     server: Option<String>,
+}
+
+/// A question about one subject under one policy
+#[derive(Debug, clap::Args)]
+pub(super) struct QuestionArgs {
+    /// The policy
+    #[arg(value_name = "POLICY")]
+    pub(super) policy: String,
+    /// The cost of the request [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(super) cost: Option<u64>,
+    #[command(flatten)]
+    pub(super) oracle: OracleArgs,
+    #[command(flatten)]
+    pub(super) subject: SubjectArgs,
 }
 
 // === impl OracleArgs ===
@@ -74,7 +90,7 @@ async fn in_process<T>(
     tokio::select! {
         answer = question(&peer) => answer,
         ended = server.run(std::future::pending()) => {
-            ended.context("the server ended before it was asked")?;
+            let _stopped = ended.context("the server ended before it was asked")?;
             anyhow::bail!("the server ended before it was asked")
         }
     }

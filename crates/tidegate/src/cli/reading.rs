@@ -33,8 +33,10 @@ pub(super) struct ShownAttempts {
 pub(super) struct ShownBlock {
     scope: String,
     level: Option<String>,
-    ends_at: String,
-    ends_in_us: u64,
+    /// The admin listener calls it `until`.
+    #[serde(alias = "until")]
+    pub(super) ends_at: String,
+    pub(super) ends_in_us: u64,
 }
 
 // === impl ShownReading ===

@@ -1,5 +1,4 @@
 //! Threat T34: five thousand clients that say little, and one that works.
-#![allow(clippy::disallowed_methods, reason = "latency is what it is about")]
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -61,6 +60,7 @@ fn slow(server: SocketAddr, number: usize) -> TcpStream {
 }
 
 /// The latencies of so many requests on one connection; of these the 99th percentile.
+#[expect(clippy::disallowed_methods, reason = "latency is of real time")]
 fn p99(stream: &mut TcpStream, count: usize) -> Duration {
     let mut latencies: Vec<Duration> = (0..count)
         .map(|_| {
@@ -75,6 +75,7 @@ fn p99(stream: &mut TcpStream, count: usize) -> Duration {
     latencies[latencies.len() * 99 / 100]
 }
 
+#[expect(clippy::disallowed_methods, reason = "another thread is given real time")]
 fn until_served(serve: &Serve, count: usize) {
     let start = Instant::now();
     while serve.open() < count {

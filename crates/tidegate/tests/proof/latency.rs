@@ -45,6 +45,7 @@ impl Client {
     }
 
     /// How long each of so many requests takes.
+    #[expect(clippy::disallowed_methods, reason = "latency is of real time")]
     fn latencies(&mut self, count: usize) -> Vec<Duration> {
         let ask = |_| {
             let start = Instant::now();

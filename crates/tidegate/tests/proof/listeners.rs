@@ -169,6 +169,7 @@ fn t12_half_bodies_are_bounded_at_the_other_listeners() {
 
 /// Idle connections cost their sockets and little else, although each has been answered once.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the allocator is given real time")]
 fn t12_nine_thousand_idle_connections_cost_little_memory() {
     const CONNECTIONS: usize = 9_000;
     const MOST_BYTES_EACH: u64 = 12 << 10;

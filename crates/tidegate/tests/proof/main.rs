@@ -6,8 +6,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
-    clippy::disallowed_methods,
-    reason = "a test: what cannot be done fails it, and latency is what one of them is about"
+    reason = "a test: what cannot be done fails it"
 )]
 
 mod chromium;

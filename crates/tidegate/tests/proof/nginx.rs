@@ -54,6 +54,7 @@ fn configuration(dir: &Path, port: u16, gate: SocketAddr) -> String {
 // === impl Nginx ===
 
 impl Nginx {
+    #[expect(clippy::disallowed_methods, reason = "another program is given real time to start")]
     fn start(dir: &Path, gate: SocketAddr) -> (Self, SocketAddr) {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let file = dir.join("nginx.conf");

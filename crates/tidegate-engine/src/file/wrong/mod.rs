@@ -92,7 +92,6 @@ from_core! {
 const _: () = assert!(MAX_BYTES == 1 << 20, "the advice on large files says 1 MiB");
 
 wrongs! {
-    /// More bytes than any policy file needs.
     "file-too-large" file_too_large(bytes: usize)
         says "the file has {bytes} bytes; at most {MAX_BYTES} are read";
         advises "1 MiB holds thousands of policies; give groups of customers an override by \
@@ -106,15 +105,12 @@ wrongs! {
         says "this YAML is not read: {what}";
         advises "write the policies out; what many have in common can be a limit of the list \
                  `shared`";
-    /// More than one document in the file.
     "several-documents" several_documents()
         says "the file holds more than one YAML document";
         advises "keep one of them; remove the line `---` and what follows";
-    /// A key that is written twice.
     "duplicate-key" duplicate_key(key: &str)
         says "`{}` is written twice", short(key);
         advises "keep one of them: which would count is anybody's guess";
-    /// A list where a text belongs, or the like.
     "other-type" other_type(expected: &str)
         says "this is not {expected}";
         advises format!("write {expected}");
@@ -129,55 +125,44 @@ wrongs! {
     "missing-field" missing_field(owner: &str, field: &str, example: &str)
         says "{owner} has no `{field}`";
         advises format!("add `{example}`");
-    /// A version of the format that this program does not read.
     "unknown-version" unknown_version()
         says "this version of the format is not known; version 1 is read";
         advises "write `version: 1`";
-    /// A file without policies.
     "no-policies" no_policies()
         says "there are no policies, so nothing could be decided";
         advises "add `policies:` with at least one policy";
-    /// A policy that does not say what to do without its store.
     "no-failure-mode" no_failure_mode(policy: &str)
         says "{policy} does not say what it does while its store fails";
         advises "add `failure_mode:` with `fail_closed` (deny: an outage is no way in), \
                  `fail_open` (admit: an outage of the limiter is nobody else's) or `degraded` \
                  (decide by local guardrails)";
-    /// An entrance that would not deny when its store fails.
     "not-fail-closed" not_fail_closed(policy: &str, protects: Protects, failure: FailureMode)
         says "{policy} protects `{}` and must not be `{}`", protects.name(), failure.name();
         advises "write `fail_closed`: otherwise an outage of the store is a way in";
-    /// An entrance that would admit requests beyond its limits.
     "degraded-entrance" degraded_entrance(policy: &str, protects: Protects)
         says "{policy} protects `{}` and must not `degrade` what is past its limits",
             protects.name();
         advises "write `reject`, or leave `overflow` out: otherwise every guess passes, and what \
                  an operator has blocked does as well";
-    /// A limit that counts attempts, and would let pass those past it.
     "degraded-attempts" degraded_attempts(limit: &Name)
         says "limit `{limit}` counts attempts and cannot `degrade` those past it";
         advises "write `overflow: reject` beside it: otherwise it would never block anybody";
-    /// A policy for calls to other services that is not decided by local ceilings in an outage.
     "not-degraded" not_degraded(policy: &str)
         says "{policy} protects `outbound` and must be `degraded`";
         advises "write `failure_mode: degraded`: other services limit our calls, so an outage of the \
                  store must neither let all of them pass nor none. If they are paid for and may be \
                  closed, write `protects: spend`";
-    /// A size of the fleet that is none.
     "bad-fleet-size" bad_fleet_size(policy: &str)
         says "{policy} has a `fleet_size` that is not from 1 to 1000000";
         advises "write the number of nodes that share its limits, for example `fleet_size: 3`";
-    /// A size of the fleet where nothing depends on it.
     "idle-fleet-size" idle_fleet_size(policy: &str)
         says "{policy} has a `fleet_size`, but does not protect `outbound`";
         advises "leave it out: the caps of other policies do not depend on the number of nodes";
-    /// A policy for what is paid for, or cannot be undone, that an outage would open.
     "open-spend" open_spend(policy: &str)
         says "{policy} protects `spend` and must not be `fail_open`";
         advises "write `fail_closed` or `degraded`: otherwise an outage of the store lets pass \
                  uncounted what is paid for or cannot be undone. If that may happen, write \
                  `protects: api_heavy`";
-    /// A policy that an outage would close, although nothing critical is behind it.
     "not-critical" not_critical(policy: &str, protects: Option<Protects>)
         says "{policy} is `fail_closed`, but protects {}", words::guarded(protects);
         advises "write `degraded` or `fail_open`: only an entrance (`login`, `otp`, `auth`, \
@@ -191,32 +176,26 @@ wrongs! {
             protects.name(), short(class), than.name();
         advises "protect something as strict, or name another `class`: a policy may be stricter \
                  than its class, never milder";
-    /// A deadline for the store that is no time at all, or so long that an outage is noticed too late.
     "bad-deadline" bad_deadline(policy: &str, deadline: Span)
         says "{policy} gives its store {deadline}; a deadline is at least {} and at most {}",
             PolicySpec::DEADLINES.start(), PolicySpec::DEADLINES.end();
         advises "write for example `100ms`: in less no store answers, with more an outage would \
                  not be noticed within 10s";
-    /// A policy without limits.
     "no-limits" no_limits(policy: &str)
         says "{policy} has no limits, so it would admit everything";
         advises "add `limits:` with at least one limit, or a `preset`";
-    /// More limits than one decision can charge.
     "too-many-limits" too_many_limits(policy: &str, count: usize)
         says "{policy} has {count} limits; one decision can charge {MAX_LIMITS}";
         advises "split the policy, or drop limits that others imply";
-    /// An environment that is not declared.
     "unknown-environment" unknown_environment(name: &str, suggestion: Option<&str>)
         says "the list `environments` has no `{}`", short(name);
         advises did_you_mean(
             suggestion,
             "declare it at the top, as in `environments: [production, staging]`",
         );
-    /// An environment declared twice.
     "duplicate-environment" duplicate_environment(name: &Name)
         says "environment `{name}` is written twice";
         advises "write it once";
-    /// More environments than a file may declare.
     "too-many-environments" too_many_environments()
         says "a file has at most {MAX_ENVIRONMENTS} environments; this is one more";
         advises "let those that have the same numbers be one, or give them files of their own";
@@ -232,15 +211,12 @@ wrongs! {
     "global-among-others" global_among_others()
         says "`global` counts everybody together; it cannot stand beside a dimension";
         advises "write `by: global`, or the dimensions alone";
-    /// A dimension twice in one scope.
     "repeated-dimension" repeated_dimension(dimension: Dimension)
         says "`{}` is written twice", dimension.name();
         advises "write it once";
-    /// An empty list of dimensions.
     "empty-scope" empty_scope()
         says "the list of dimensions is empty";
         advises "write `by: global` to count everybody together";
-    /// A shared limit that is not defined.
     "unknown-shared" unknown_shared(name: &Name, suggestion: Option<&str>)
         says "there is no shared limit `{name}`";
         advises did_you_mean(
@@ -251,29 +227,23 @@ wrongs! {
     "shared-with-more" shared_with_more(field: &str)
         says "`{field}` cannot be combined with `shared`";
         advises "write `shared: NAME` alone: its numbers stand in the list `shared`";
-    /// A shared limit that names another.
     "shared-in-shared" shared_in_shared()
         says "a limit of the list `shared` cannot be another shared one";
         advises "write its `name`, `by` and numbers here";
-    /// A shared limit that no policy uses.
     "unused-shared" unused_shared(name: &Name)
         says "no policy uses the shared limit `{name}`, so it never limits anything";
         advises format!("add `- shared: {name}` to the limits of a policy, or remove it here");
-    /// A limit or override without a shape.
     "no-shape" no_shape(owner: &str)
         says "{owner} has no shape";
         advises "add one of `bucket: { rate: 10/s, burst: 20 }`, `window: { count: 100, per: 10min \
                  }`, `quota: { count: 1000, per: day }` and `attempts: { block_at: 5, per: 10min, \
                  ladder: all }`";
-    /// A limit or override with two shapes.
     "two-shapes" two_shapes(owner: &str, first: &str, second: &str)
         says "{owner} has two shapes, `{first}` and `{second}`";
         advises "make two limits of it: both have to have room";
-    /// A scalar that is no whole number.
     "not-a-number" not_a_number(field: &str)
         says "`{field}` is a positive whole number";
         advises "write digits alone, without quotes, sign, point or unit: `1000`";
-    /// A whole number beyond every range.
     "number-too-large" number_too_large()
         says "this number is beyond what is counted exactly";
         advises "write a smaller one; nothing is counted beyond 2⁵³ − 1";
@@ -285,27 +255,21 @@ wrongs! {
     "bad-rate" bad_rate(text: &str, advice: &str)
         says "`{}` is not a rate", short(text);
         advises advice;
-    /// Numbers that no shape can have.
     "bad-numbers" bad_numbers(error: &ShapeError)
         says "{}", numbers(error);
         may advise words::of_numbers(error);
-    /// A number that is no cost.
     "bad-cost" bad_cost(error: &CostError)
         says "{error}";
         may advise matches!(error, CostError::TooLarge).then_some("write a smaller one");
-    /// A cost by both rules or by none.
     "cost-rules" cost_rules()
         says "a cost is either per request or per unit of weight";
         advises "write `cost: { per_request: 5 }` or `cost: { per_unit: 2 }`, not both";
-    /// A cost that is more than ever fits at once.
     "cost-above-capacity" cost_above_capacity(cost: Cost, capacity: u64)
         says "a request costs {cost}, but at most {capacity} fit at once, so it would never be \
               admitted";
         advises "raise the `burst` or `count`, or lower the `cost`";
-    /// A time zone that does not exist.
     "unknown-zone" unknown_zone(error: &CalendarError)
         says "{error}";
-    /// A day that no month has.
     "bad-billing-day" bad_billing_day()
         says "no month has such a day";
         advises "write a `billing_day` from 1 to 31; short months start on their last day";
@@ -314,29 +278,23 @@ wrongs! {
         says "`{field}` goes with {with}, but the period is `{}`", short(period);
         advises "a calendar's periods are `per: hour`, `day`, `week` and `month`; any other period \
                  is a duration, such as `per: 12h`";
-    /// A backoff where attempts are not counted.
     "backoff-without-attempts" backoff_without_attempts()
         says "a backoff grows with refused attempts, which are not counted here";
         advises "add `counts: attempts`, or remove the backoff";
-    /// A backoff that asks for no delay, or that is capped below its base.
     "bad-backoff" bad_backoff(why: &str)
         says "a backoff {why}";
         advises "write for example `backoff: { base: 1s, factor: 2, cap: 5min }`";
-    /// Attempts with fields of both manners of blocks: those of a fixed length and those on a ladder.
     "two-manners" two_manners(first: &str, second: &str)
         says "`{first}` and `{second}` cannot be combined: one is for blocks of fixed length, the \
               other for a ladder";
         advises "for blocks of a fixed length write `temp` and perhaps `long`; for blocks that \
                  grow with their frequency write `block_at`, `per` and `ladder`";
-    /// A ladder whose highest level is below its lowest.
     "bad-ladder" bad_ladder(error: &LadderError)
         says "{error}";
         advises "write the lower level first: `ladder: { from: L1, to: L4 }`";
-    /// A field that goes with attempts alone, in a limit that does not count them.
     "not-attempts" not_attempts(field: &str)
         says "`{field}` goes with `attempts`, which this limit does not count";
         advises "remove it, or count `attempts: { block_at: 5, per: 10min, ladder: all }`";
-    /// A cost of attempts, each of which counts once.
     "cost-of-attempts" cost_of_attempts()
         says "an attempt counts once, whatever a request costs";
         advises "remove `cost`";
@@ -345,34 +303,27 @@ wrongs! {
     "distinct-of-itself" distinct_of_itself(dimension: &str)
         says "each `{dimension}` has one `{dimension}`, so there is nothing to count";
         advises "count `by` another dimension, such as distinct accounts `by: ip`";
-    /// A limit for IPv6 addresses only that counts by no address.
     "ipv6-of-no-address" ipv6_of_no_address()
         says "the limit is for IPv6 addresses only, and counts by none";
         advises "remove `only`, or count by `ip`, `ip56` or `ip48`";
-    /// A count by plan, which only selects numbers.
     "counts-by-plan" counts_by_plan()
         says "a plan selects numbers and is not counted by: all who have it would share a counter";
         advises "count by `org`, `user` or `token`, and add an override with `match: { plan: gold \
                  }`";
-    /// More distinct values than can be told apart.
     "too-many-distinct" too_many_distinct()
         says "the limit counts too many distinct values; the most is {MAX_DISTINCT}";
         advises format!("write a `block_at` of at most {MAX_DISTINCT}");
-    /// A limit that exempts everybody whom it would count.
     "never-applies" never_applies(dimension: Dimension)
         says "the limit needs `{0}` and exempts every request that has `{0}`, so it never applies",
             dimension.name();
         advises "remove `unless`, or name another dimension";
-    /// Status codes that cannot be outcomes.
     "bad-outcome" bad_outcome(error: &OutcomesError)
         says "{}", words::outcome(error).0;
         advises words::outcome(error).1;
-    /// A limit by outcome that settles for another reason as well.
     "outcome-settled" outcome_settled(field: &str)
         says "`{field}` cannot be combined with `outcome`, which says in another way what is given \
               back";
         advises "remove it: what `outcome` takes is given back by the answer, and by nothing else";
-    /// A limit by outcome beside one that it cannot share a ticket with.
     "mixed-outcomes" mixed_outcomes(error: &PolicyError)
         says "{}", words::mixed_outcomes(error).0;
         advises words::mixed_outcomes(error).1;
@@ -388,56 +339,44 @@ wrongs! {
              request cost less; an outage must not be the better time to guess",
             cap.per
         );
-    /// A preset for something else than what the policy guards.
     "other-preset" other_preset(preset: Preset, protects: Protects)
         says "the preset `{}` protects `{}`, but the policy protects `{}`",
             preset.name(), preset.protects().name(), protects.name();
         advises "remove `protects`: the preset says it";
-    /// A preset in two policies, which would count on the same keys.
     "preset-twice" preset_twice(preset: Preset)
         says "two policies use the preset `{}`, whose limits count on the same keys", preset.name();
         advises "let one policy serve both, or give the other one limits with names of their own";
-    /// Two policies of one name.
     "duplicate-policy" duplicate_policy(name: &Name)
         says "two policies are named `{name}`";
         advises "requests select a policy by its name: rename one";
-    /// Two limits of one name in one policy, or among the shared ones.
     "duplicate-limit" duplicate_limit(owner: &str, name: &Name)
         says "two limits of {owner} are named `{name}`";
         advises "answers and metrics name the limit: rename one";
-    /// An override for no dimension, or for several.
     "match-not-one" match_not_one(count: usize)
         says "an override matches exactly one dimension, not {count}";
         advises "write for example `match: { org: acme }`";
-    /// An override that cannot apply.
     "bad-override" bad_override(error: &OverrideError)
         says "{error}";
         may advise words::of_override(error);
-    /// An override, or numbers of an environment, of another shape than the limit's.
     "other-shape" other_shape(expected: &str, found: &str)
         says "the shape of the limit is `{expected}`, but this gives `{found}`";
         advises "overrides and environments change numbers, not the shape; other shapes are other \
                  limits";
-    /// An override of an empty value, which nobody has.
     "empty-match" empty_match(dimension: Dimension)
         says "an empty {} counts as unknown, so this override never applies", dimension.name();
         advises "give a value, or remove the override";
-    /// More exact overrides than a limit has room for.
     "too-many-overrides" too_many_overrides()
         says "a limit has at most {MAX_EXACT_OVERRIDES} overrides of exact values; this is one \
               more";
         advises "give groups of values a pattern, such as `match: { org: gold-* }`";
-    /// A text longer than any that a request can have.
     "text-too-long" text_too_long(bytes: usize)
         says "this text has {bytes} bytes; at most {MAX_TEXT} are read";
         advises "write a shorter one: no request can match it";
-    /// A limit that another one makes pointless, which refuses first.
     "never-binds" never_binds(limit: &Name, stricter: &Name)
         says "limit `{limit}` can never bind: whatever it would refuse, `{stricter}` refuses \
               already";
         advises "remove it, make it stricter, or put it into `shadow` if it is only there to \
                  report";
-    /// A budget of memory beyond what a store may reserve.
     "bad-budget" bad_budget(error: &BudgetError)
         says "{error}";
     /// Two limits that would share their counters, or another reason why the policies do not make a

@@ -17,7 +17,10 @@ pub enum RecordKind {
     AddressBlocked,
 }
 
-named!(RecordKind: RepeatedThrottling = "repeated_throttling", AddressBlocked = "address_blocked");
+tidegate_core::names!(RecordKind {
+    RepeatedThrottling: "repeated_throttling",
+    AddressBlocked: "address_blocked"
+});
 
 /// One record of the audit. It describes the first of the events it stands for; text that a client can
 /// choose is escaped and cut as in the log.

@@ -23,11 +23,7 @@ pub(super) struct Collected<E> {
 
 // === impl Collected ===
 
-impl<E> fmt::Debug for Collected<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Collected").finish_non_exhaustive()
-    }
-}
+tidegate_core::debug_as!(Collected<E>, "Collected { .. }", E);
 
 impl<E: Enforcement> Collector for Collected<E> {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {

@@ -133,11 +133,7 @@ impl Default for Metrics {
     }
 }
 
-impl fmt::Debug for Metrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Metrics").finish_non_exhaustive()
-    }
-}
+tidegate_core::debug_as!(Metrics, "Metrics { .. }");
 
 // === impl Inner ===
 

@@ -119,17 +119,25 @@ async fn what_does_not_finish_in_time_is_cut_off() {
     assert_eq!(stopped, Stopped { cut: 1 });
 }
 
-/// The status that a request with so many header fields of this length gets.
-async fn status(count: usize, length: usize) -> String {
+/// The answer to a head.
+async fn answered(head: &str) -> String {
     let mut client = piped(Bounds::default());
+    // Whoever is refused may not be read to the end.
+    let _ = client.stream.write_all(head.as_bytes()).await;
+    client.hear(10).await.0
+}
+
+/// The answer to a request with so many header fields of this length.
+async fn with_fields(count: usize, length: usize) -> String {
     let mut head = "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n".to_owned();
     for number in 0..count {
         write!(head, "x{number}: {}\r\n", "v".repeat(length)).unwrap();
     }
-    // Whoever is refused may not be read to the end.
-    let _ = client.stream.write_all(format!("{head}\r\n").as_bytes()).await;
-    let (answer, _) = client.hear(10).await;
-    answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    answered(&format!("{head}\r\n")).await
+}
+
+async fn status(count: usize, length: usize) -> String {
+    with_fields(count, length).await.split(' ').nth(1).unwrap_or_default().to_owned()
 }
 
 #[tokio::test(start_paused = true)]
@@ -139,4 +147,21 @@ async fn t36_heads_have_a_hundred_fields_and_16_kib_at_most() {
     assert_eq!(status(1, 15 << 10).await, "200");
     assert_eq!(status(1, 17 << 10).await, "431");
     assert_eq!(status(90, 200).await, "431", "many that are large together");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_listener_refuses_has_the_code_and_the_type_of_every_problem() {
+    let refused = [
+        (with_fields(99, 1).await, "431", "request.head_too_large"),
+        (with_fields(1, 17 << 10).await, "431", "request.head_too_large"),
+        (answered("GET / HTTP/1.1\r\nno colon\r\n\r\n").await, "400", "request.malformed"),
+    ];
+    for (answer, status, code) in refused {
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(answer.contains("\r\ncontent-type: application/problem+json\r\n"), "{answer}");
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!((&problem["code"], &problem["type"]), (&code.into(), &"about:blank".into()));
+        assert_eq!(problem["status"].to_string(), status);
+    }
 }

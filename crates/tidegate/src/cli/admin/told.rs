@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::cli::reading::ShownBlock;
 use crate::text::{escaped, in_words};
 
 /// What a command of an operator does.
@@ -25,12 +26,6 @@ struct Change {
     limit: Option<String>,
     changed: bool,
     block: Option<ShownBlock>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ShownBlock {
-    until: String,
-    ends_in_us: u64,
 }
 
 // === impl Verb ===
@@ -68,8 +63,8 @@ impl ShownChange {
                 }
                 _ => format!("{word}  the counter of this key{what}"),
             };
-            if let Some(ShownBlock { until, ends_in_us }) = block {
-                line += &format!(", for {} until {until}", in_words(*ends_in_us));
+            if let Some(ShownBlock { ends_at, ends_in_us, .. }) = block {
+                line += &format!(", for {} until {ends_at}", in_words(*ends_in_us));
             }
             lines += &(escaped(&line) + "\n");
         }
@@ -85,7 +80,9 @@ mod tests {
 
     #[test]
     fn every_outcome_has_its_line() {
-        let block = json!({"until": "2026-11-15T11:00:00.000000Z", "ends_in_us": 900_000_000});
+        let block = json!({
+            "scope": "operator", "until": "2026-11-15T11:00:00.000000Z", "ends_in_us": 900_000_000,
+        });
         let line = |verb, changed: bool, block| {
             let told = json!({"policy": "login", "changes": [
                 {"limit": "tries", "changed": changed, "block": block},

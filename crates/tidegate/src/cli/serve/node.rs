@@ -156,7 +156,7 @@ async fn run<S: Store + 'static>(
     loop {
         tokio::select! {
             drained = &mut serving => {
-                let cut_off = drained.context("serving")?.cut_off;
+                let cut_off = drained.context("serving")?.cut;
                 if cut_off > 0 {
                     warn!(
                         connections = cut_off,
@@ -200,7 +200,7 @@ fn log_event(event: &Event) {
             let limit = limit.as_ref().map_or("", |limit| limit.as_str());
             debug!(%policy, limit, verdict = verdict.name(), mode = mode.name(), "decided");
         }
-        Event::Failed { policy, error } => error!(%policy, %error, "not decided"),
+        Event::Failed { policy, error } => error!(%policy, %error, "request could not be decided"),
         Event::Settled { settled } => {
             debug!(returned = settled.returned, added = settled.added, "settled");
         }
