@@ -123,8 +123,13 @@ fn attempts<'c, 'a: 'c>(
 
 impl<'a> Charge<'a> {
     #[inline]
-    pub(crate) fn new(limit: &'a Limit, digest: u64, cost: Cost, applies: Applies) -> Self {
-        Self { limit, shape: limit.shape_at(applies.stamp), digest, cost, applies, member: 0 }
+    pub(crate) fn new(
+        limit: &'a Limit,
+        digest: u64,
+        cost: Cost,
+        (applies, shape): (Applies, &'a Shape),
+    ) -> Self {
+        Self { limit, shape, digest, cost, applies, member: 0 }
     }
 
     /// The charge of one probe: a single unit, and always the same member if distinct values are counted.

@@ -8,6 +8,7 @@ use core::cmp::Reverse;
 
 use crate::block::Block;
 use crate::case::Case;
+use crate::charge::Charge;
 use crate::failover::{Alarm, Failsafe, Guarded};
 use crate::limit::{Limit, Stage};
 use crate::policy::{Mode, Overflow, Policy};
@@ -114,7 +115,16 @@ pub fn fold<'d>(case: &'d mut Case<'_>) -> Decision<'d> {
 
 #[inline(never)]
 fn fold_rest(case: &mut Case<'_>) {
-    (case.verdict, case.binding) = fold_all(case);
+    (case.verdict, case.binding) = match (case.batch().charges(), case.readings().list()) {
+        ([charge], [reading]) if !charge.limit().is_shadow() => (fold_one(charge, reading), 0),
+        _ => fold_all(case),
+    };
+}
+
+/// The verdict of the only limit, which has no room.
+fn fold_one(charge: &Charge<'_>, reading: &Reading) -> Verdict {
+    let (overflow, stage) = (charge.limit().overflow(), charge.limit().stage());
+    verdict(overflow, left_with(reading), stage)
 }
 
 fn fold_all(case: &Case<'_>) -> (Verdict, u8) {
@@ -238,17 +248,20 @@ impl Refusal {
     }
 
     fn verdict(&self, by: RefusedLimit) -> Verdict {
-        let retry = match self.longest {
-            Some(Room::After(wait)) => Retry::After(wait),
-            // A limit refused, so this is not `Now`; if it were, `Never` would still admit nothing.
-            Some(Room::Never | Room::Now) | None => Retry::Never,
-        };
-        let source = self.source.unwrap_or(by.stage);
-        match (by.overflow, retry) {
-            (Overflow::Queue, Retry::After(wait)) => Verdict::Queue(wait),
-            (Overflow::Degrade, _) => Verdict::Degrade,
-            (Overflow::Queue | Overflow::Reject, _) => Verdict::Deny(Denial { retry, source }),
-        }
+        // A limit refused, so this is not `Now`; if it were, `Never` would still admit nothing.
+        let longest = self.longest.unwrap_or(Room::Never);
+        verdict(by.overflow, longest, self.source.unwrap_or(by.stage))
+    }
+}
+
+/// The verdict on a request that limits have no room for: `overflow` is the strictest of theirs, `longest`
+/// the longest wait, and `source` the first stage that refused.
+fn verdict(overflow: Overflow, longest: Room, source: Stage) -> Verdict {
+    match (overflow, longest) {
+        (Overflow::Degrade, _) => Verdict::Degrade,
+        (Overflow::Queue, Room::After(wait)) => Verdict::Queue(wait),
+        (_, Room::After(wait)) => Verdict::Deny(Denial { retry: Retry::After(wait), source }),
+        (_, Room::Never | Room::Now) => Verdict::Deny(Denial { retry: Retry::Never, source }),
     }
 }
 

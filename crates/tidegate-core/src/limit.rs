@@ -61,6 +61,8 @@ pub struct Limit {
     /// The stamp of the first shape: above zero only for a row that has forgotten some.
     base: Stamp,
     current: Stamp,
+    /// The place of the current shape in the list.
+    place: u16,
     overrides: Overrides,
     /// How the names of the limit's counters ended before reloads.
     former: Former,
@@ -112,6 +114,7 @@ impl Limit {
             shapes: vec![shape],
             base: Stamp(0),
             current: Stamp(0),
+            place: 0,
             overrides: Overrides::default(),
             former: Former::default(),
             id: 0,
@@ -331,16 +334,18 @@ impl Limit {
     /// The units that a request takes. An attempt takes one, whatever it weighs.
     #[inline]
     pub(crate) fn units(&self, weight: Cost) -> Cost {
-        match self.shape() {
-            Shape::Attempts(_) => Cost::ONE,
+        // All shapes of a limit are of one kind.
+        match self.shapes.first() {
+            Some(Shape::Attempts(_)) => Cost::ONE,
             _ => self.cost.units(weight),
         }
     }
 
     /// The usual shape, which holds for subjects without an override.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> &Shape {
-        self.shape_at(self.current)
+        &self.shapes[usize::from(self.place)]
     }
 
     #[inline]
@@ -355,14 +360,19 @@ impl Limit {
 
     /// The numbers that hold for a subject: exact overrides, then patterns, then the usual ones.
     #[inline]
-    pub(crate) fn applies(&self, facts: Facts<'_>) -> Applies {
-        self.overrides.find(facts).unwrap_or(Applies { stamp: self.current, role: 0 })
+    pub(crate) fn applies(&self, facts: Facts<'_>) -> (Applies, &Shape) {
+        match self.overrides.find(facts) {
+            Some(applies) => (applies, self.shape_at(applies.stamp)),
+            None => (Applies { stamp: self.current, role: 0 }, self.shape()),
+        }
     }
 
     /// The numbers that hold for a subject whose [role](crate::Charge::role) was found before. If the
     /// override is gone, the usual ones hold.
-    pub(crate) fn applies_to(&self, role: u32) -> Applies {
-        self.overrides.of_role(role).unwrap_or(Applies { stamp: self.current, role: 0 })
+    pub(crate) fn applies_to(&self, role: u32) -> (Applies, &Shape) {
+        let usual = Applies { stamp: self.current, role: 0 };
+        let applies = self.overrides.of_role(role).unwrap_or(usual);
+        (applies, self.shape_at(applies.stamp))
     }
 
     /// The identity that tells this limit's counters from all others, made from its policy, name and
@@ -412,6 +422,7 @@ impl Limit {
             places.push(self.stamp_of(shape)?);
         }
         self.current = places[usize::from(self.current.0)];
+        self.place = self.current.0;
         self.overrides.renumber(|stamp| places[usize::from(stamp.0)]);
         Ok(self)
     }

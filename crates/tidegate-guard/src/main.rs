@@ -98,15 +98,34 @@ fn main() -> Fallible<()> {
 fn count((name, limits, step): &Scenario, way: Way, decisions: u32) -> Fallible<()> {
     let clock = ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000));
     let subject = Subject::new().org("acme").user("u7").token("t-123456").class("read");
-    let is_rows = *name == ROWS;
+    let (is_rows, mut left) = (*name == ROWS, decisions);
     let host = if is_rows { host_of_rows(limits()?, &clock)? } else { host(limits()?, &clock)? };
     warm_up(&host, &subject).ok_or("not decided")?;
-    let decide = if is_rows { Way::decide::<_, true> } else { Way::decide::<_, false> };
-    for _ in 0..decisions {
-        clock.advance(*step);
-        decide(way, &host, black_box(&subject)).ok_or("not decided")?;
+    let more = move || {
+        left = left.checked_sub(1)?;
+        Some(*step)
+    };
+    let decided = match is_rows {
+        true => repeat::<true>(&host, way, &subject, &clock, more),
+        false => repeat::<false>(&host, way, &subject, &clock, more),
+    };
+    decided.ok_or_else(|| "not decided".into())
+}
+
+/// Decides again and again, each time after the span that `more` returns, until it returns none.
+#[inline(always)]
+fn repeat<'c, const ROWS: bool>(
+    host: &Host<&'c ManualClock>,
+    way: Way,
+    subject: &Subject<'_>,
+    clock: &'c ManualClock,
+    mut more: impl FnMut() -> Option<Span>,
+) -> Option<()> {
+    while let Some(step) = more() {
+        clock.advance(step);
+        way.decide::<_, ROWS>(host, black_box(subject))?;
     }
-    Ok(())
+    Some(())
 }
 
 /// Prints the median and the least time of one decision in picoseconds, for the floor and for each

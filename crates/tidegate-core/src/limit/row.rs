@@ -33,7 +33,7 @@ pub const MAX_ROW_NUMBERS: usize = 32;
 
 /// Half of the stamps there are. They are given out in turn, and a half is entered only when no counter
 /// can be left that was written under its stamps the last time.
-const HALF: u16 = (Stamp::MAX + 1) / 2;
+const HALF: u16 = 1 << 13;
 
 /// What makes a limit a row.
 #[derive(Clone, Debug)]
@@ -113,7 +113,8 @@ impl Limit {
         };
         let shape = core::mem::replace(&mut self.shapes, earlier.shapes.clone()).remove(0);
         (self.base, self.current) = (earlier.base, earlier.current);
-        history.retire(self.place(), self.current, at.after(earlier.longest()));
+        self.place = earlier.place;
+        history.retire(usize::from(self.place), self.current, at.after(earlier.longest()));
         self.forget(&mut history, at);
         self.put_in_force(&mut history, shape, at)?;
         history.slowest = self.slowest_of(&history);
@@ -145,11 +146,6 @@ impl Limit {
         Some(&history.slowest)
     }
 
-    /// The place of the numbers in force among the shapes.
-    fn place(&self) -> usize {
-        usize::from(self.current.since(self.base))
-    }
-
     /// Forgets the oldest numbers: those whose counters are fresh by now, and as many as are too many.
     fn forget(&mut self, history: &mut History, at: Timestamp) {
         history.floor.take_if(|(_, end)| *end <= at);
@@ -176,6 +172,7 @@ impl Limit {
         let known = self.shapes.iter().position(|known| known.counts_like(&shape));
         let place = known.unwrap_or(self.shapes.len());
         self.current = self.base.plus(place);
+        self.place = self.current.since(self.base);
         if known.is_some() {
             self.shapes[place] = shape;
             history.ends[place] = Timestamp::MAX;
@@ -272,7 +269,7 @@ impl Stamp {
 
 const _: () =
     assert!(Stamp::MAX & (Stamp::MAX + 1) == 0, "stamps are counted modulo a power of two");
-const _: () = assert!(MAX_ROW_NUMBERS < HALF as usize);
+const _: () = assert!(2 * HALF - 1 == Stamp::MAX && MAX_ROW_NUMBERS < HALF as usize);
 
 #[cfg(test)]
 mod tests;

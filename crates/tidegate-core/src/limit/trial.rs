@@ -14,6 +14,7 @@ impl Limit {
             shapes: vec![self.shape().brief(now)],
             base: Stamp(0),
             current: Stamp(0),
+            place: 0,
             overrides: Overrides::default(),
             trial: Some(node),
             ..self.clone()

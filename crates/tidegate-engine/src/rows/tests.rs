@@ -151,7 +151,7 @@ fn what_is_held_is_settled_by_the_row_that_is_in_force_by_then() {
     let mut case = Case::over(set.get("calls").unwrap(), &bundle, &subject);
     let decision = ready(world.engine.decide(&mut case)).unwrap().unwrap();
     let held = world.engine.held(&decision).unwrap();
-    assert_eq!(world.engine.ticket(&decision).is_some(), true, "a ticket is made, too");
+    assert!(world.engine.ticket(&decision).is_some(), "a ticket is made, too");
     assert_eq!(world.admitted(&[A]), 4);
     // The row gets other numbers, and is used under them; then the first request is given back.
     world.put(row(A, bucket(50)));

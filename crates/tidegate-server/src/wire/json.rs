@@ -231,8 +231,8 @@ mod tests {
             .limit(Limit::new(name("one"), Scope::GLOBAL, bucket.clone()).settling())
             .limit(Limit::new(name("two"), every, window.clone()).at_stage(Stage::Global))
             .limit(Limit::new(name("three"), every, bucket).in_shadow().with_named_key())
-            .limit(Limit::new(name("four"), every, climbing))
-            .limit(Limit::new(name("five"), every, two_windows));
+            .limit(Limit::new(name("four"), every, climbing).on_overflow(Overflow::Reject))
+            .limit(Limit::new(name("five"), every, two_windows).on_overflow(Overflow::Reject));
         PolicySet::builder().policy(spec).build(None).unwrap()
     }
 

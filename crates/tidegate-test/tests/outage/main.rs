@@ -24,6 +24,7 @@ mod policies;
 mod process;
 mod recorded;
 mod refusals;
+mod rows;
 mod sentinel;
 mod speed;
 mod stalls;
