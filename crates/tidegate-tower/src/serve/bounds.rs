@@ -61,13 +61,18 @@ pub struct Bounds {
     /// [vouched for](super::Origin::vouch) is closed, of the address with the most of them. For services
     /// whose clients prove who they are. Otherwise the new connection is closed. Default: false.
     pub give_way: bool,
-    /// The bytes that all connections may hold together for the heads of HTTP/2 streams. Default: 64 MiB.
+    /// The bytes that all connections may hold together for heads: of the HTTP/2 streams that were
+    /// advertised, and of requests whose head did not come in one read. A head that finds no room is
+    /// refused with 503. Default: 64 MiB.
     pub heads_memory: usize,
     /// The bytes that all connections may hold together for bodies of which a part has come; every
     /// [`Upload`](super::Upload) counts. Default: 64 MiB.
     pub bodies_memory: usize,
-    /// The bytes that all connections may hold together for answers that are not taken; counted for
-    /// services that [ask](super::Share::hold). Default: 64 MiB.
+    /// The bytes that all connections may hold together for answers that are not taken. A document of more
+    /// than 16 KiB that is made for one request counts, with its length or a sixty-fourth of this, until
+    /// its client has taken it; if there is no room, its connection or stream ends. Bytes that several
+    /// answers share, and bodies that are made piece by piece, do not count. A service can hold memory
+    /// before it makes an answer, [by itself](super::Share::hold). Default: 64 MiB.
     pub answers_memory: usize,
 }
 

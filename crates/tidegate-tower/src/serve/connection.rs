@@ -20,7 +20,7 @@ use super::admission::OpenConnection;
 use super::bounds::Bounds;
 use super::dispatch::Dispatch;
 use super::host::{BoxError, Host, Origin, PlaceKind, Protocol};
-use super::memory::Memory;
+use super::memory::{Allowance, Memory};
 use super::socket::{Fittings, Socket};
 use super::upload::Upload;
 use super::watch::{StreamWatch, Wait, Watch};
@@ -42,6 +42,7 @@ pub(super) struct Accepted<I> {
 pub(super) struct Common {
     pub(super) bounds: Arc<Bounds>,
     pub(super) memory: Arc<Memory>,
+    pub(super) allowance: Allowance,
 }
 
 /// Serves a connection until it ends, takes too long, or nothing is under way once it should leave.
@@ -71,7 +72,8 @@ where
     let sniffed = sniff(watch, &mut accepted.stream, &mut first).await?;
     let Some(protocol) = sniffed else { return Ok(()) };
     let Accepted { stream, peer, local, permit } = accepted;
-    let share = common.memory.share();
+    let share = common.memory.share_in(common.allowance);
+    watch.counts_in(&share);
     let (streams, heads) = match protocol {
         Protocol::Http1 => (1, None),
         Protocol::Http2 => share.streams(bounds.streams, bounds.head() as usize),
@@ -95,8 +97,9 @@ where
         protocol,
         prompt,
         first,
+        head: bounds.head() as usize,
+        heads,
         _permit: permit,
-        _heads: heads,
     };
     let socket = Socket::new(stream, fittings);
     let ended = match protocol {

@@ -90,15 +90,16 @@ pub trait Host: Clone + Send + 'static {
 }
 
 /// Serves every connection with a clone of one tower service. Each request has its [`Peer`](crate::Peer)
-/// in its extensions.
+/// and the memory of its connection, an `Arc<`[`Share`]`>`, in its extensions.
 #[derive(Clone, Debug)]
 pub struct Each<V>(pub V);
 
-/// Puts the peer of a connection into its requests.
+/// Puts the peer and the memory of a connection into its requests.
 #[derive(Clone, Debug)]
 struct WithPeer<V> {
     service: V,
     peer: SocketAddr,
+    share: Arc<Share>,
 }
 
 // === impl Origin ===
@@ -143,7 +144,8 @@ where
     + Clone
     + Send
     + 'static {
-        WithPeer { service: self.0.clone(), peer: origin.peer }
+        let (peer, share) = (origin.peer, Arc::clone(&origin.share));
+        WithPeer { service: self.0.clone(), peer, share }
     }
 }
 
@@ -159,7 +161,9 @@ impl<V: Service<Request<Upload>>> Service<Request<Upload>> for WithPeer<V> {
     }
 
     fn call(&mut self, mut request: Request<Upload>) -> V::Future {
-        request.extensions_mut().insert(Peer(self.peer));
+        let extensions = request.extensions_mut();
+        extensions.insert(Peer(self.peer));
+        extensions.insert(Arc::clone(&self.share));
         self.service.call(request)
     }
 }
