@@ -10,6 +10,7 @@
     reason = "a test: what cannot be done fails it, and latency is what one of them is about"
 )]
 
+mod attacks;
 mod chromium;
 #[expect(dead_code, reason = "`main` is for `cargo run`")]
 #[path = "../../examples/org-api/main.rs"]
@@ -23,6 +24,7 @@ mod nginx;
 #[allow(dead_code, reason = "shared with the other tests, which use the rest")]
 mod process;
 mod reload;
+mod site;
 mod slow;
 #[path = "../it/wire.rs"]
 #[allow(dead_code, reason = "shared with the other tests, which use the rest")]
