@@ -147,9 +147,13 @@ where
             }
             Some(refusal) => {
                 let mut response = self.host.refuse(refusal);
-                if self.origin.protocol == Protocol::Http1 {
-                    let close = HeaderValue::from_static("close");
-                    response.headers_mut().insert(CONNECTION, close);
+                match self.origin.protocol {
+                    Protocol::Http1 => {
+                        let close = HeaderValue::from_static("close");
+                        response.headers_mut().insert(CONNECTION, close);
+                    }
+                    // Whatever else it has sent costs as much to read as this request did.
+                    Protocol::Http2 => self.watch.turn_deaf(),
                 }
                 State::Refused { response: Some(response) }
             }

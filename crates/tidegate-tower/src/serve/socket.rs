@@ -30,6 +30,8 @@ pub(super) struct Socket<I, H> {
     reading: Reading,
     /// The bytes that were read from the socket, or put in their place, and not yet shown to hyper.
     kept: Vec<u8>,
+    /// Whether others have a turn before the kept bytes of HTTP/2 are shown.
+    yields: bool,
     /// The task to wake when it is decided whether another protocol is spoken.
     undecided: Option<Waker>,
     /// Why the connection has to end with a refusal, if it has to.
@@ -81,6 +83,10 @@ pub(super) struct Fittings<H> {
 /// they are work for a client that was refused (threat T38).
 const DISCARD: usize = 16 << 10;
 
+/// The most heads of HTTP/2 that h2 is shown before other connections have a turn. A head of 400 bytes
+/// can stand for as many fields, and h2 takes apart everything that has come before it calls a service.
+const HEADS_AT_ONCE: usize = 4;
+
 /// The most bytes of further requests behind which it is found that the client has closed its side.
 const LOOKED_BEHIND: usize = 2 << 10;
 
@@ -106,6 +112,7 @@ impl<I, H: Host> Socket<I, H> {
             kept: core::mem::take(&mut fittings.first),
             fittings,
             reading,
+            yields: false,
             undecided: None,
             fault: None,
             instead: Vec::new(),
@@ -133,7 +140,12 @@ impl<I, H: Host> Socket<I, H> {
                 }
             }
             Reading::Frames(frames) => {
-                frames.read(new);
+                let read = frames.read(new, HEADS_AT_ONCE);
+                if read < new.len() {
+                    self.kept.splice(..0, new[read..].iter().copied());
+                    self.yields = true;
+                    buffer.set_filled(from + read);
+                }
                 // Whatever else is under way: nothing behind a head is read before the head ends.
                 if frames.is_within_head() || self.fittings.prompt && !frames.has_had_head {
                     self.fittings.watch.begin(Wait::Head);
@@ -377,9 +389,17 @@ impl<I: AsyncRead + Unpin, H: Host> AsyncRead for Socket<I, H> {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let from = buffer.filled().len();
+        if this.fittings.watch.is_deaf() {
+            // Woken when the time to linger is over.
+            return Poll::Pending;
+        }
         if !this.kept.is_empty() {
             if matches!(this.reading, Reading::Undecided(_)) {
                 this.undecided = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+            if core::mem::take(&mut this.yields) {
+                context.waker().wake_by_ref();
                 return Poll::Pending;
             }
             this.show_kept(buffer);

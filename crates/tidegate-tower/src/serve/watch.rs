@@ -37,6 +37,8 @@ pub(super) struct Watch {
     next_head: AtomicBool,
     /// Whether the connection should end as soon as nothing is under way.
     leaving: AtomicBool,
+    /// Whether nothing more is read from the client.
+    deaf: AtomicBool,
     /// Whether all bytes that were read belong to requests that came whole.
     between: AtomicBool,
     /// Whether the connection has been idle for so long that it should free its buffers.
@@ -149,6 +151,7 @@ impl Watches {
             answering: AtomicBool::new(false),
             next_head: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
+            deaf: AtomicBool::new(false),
             between: AtomicBool::new(false),
             parking: AtomicBool::new(false),
             task: Task::default(),
@@ -215,6 +218,18 @@ impl Watch {
         if !self.leaving.swap(true, Relaxed) {
             self.task.wake();
         }
+    }
+
+    /// Stops reading from a client of HTTP/2, and ends its connection once it had the time to read what it
+    /// is told.
+    pub(super) fn turn_deaf(&self) {
+        self.deaf.store(true, Relaxed);
+        self.begin(Wait::Linger);
+    }
+
+    /// Whether nothing more is read from the client.
+    pub(super) fn is_deaf(&self) -> bool {
+        self.deaf.load(Relaxed)
     }
 
     /// Whether the connection should end as soon as nothing is under way.

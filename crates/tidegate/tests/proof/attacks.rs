@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::frames::{GET, POST, Shut, connect_from, frame, head, literal};
 use crate::process::PATIENCE;
@@ -28,8 +28,11 @@ pub(crate) struct Aim {
 }
 
 /// How far an attack has come.
-#[derive(Default)]
 pub(crate) struct Progress {
+    began: Instant,
+    /// What is done as fast as it can be; the rest takes [`LASTS`].
+    ready: usize,
+    enough: usize,
     /// Whether it may end.
     over: AtomicBool,
     /// How much it has done, in its own unit.
@@ -37,6 +40,10 @@ pub(crate) struct Progress {
     /// How often it has got through: answers that began, connections that were kept.
     pub(crate) through: AtomicUsize,
 }
+
+/// How long an attack takes at least, from when it is ready to when it has done enough. Without a pace it
+/// would be another attack on a machine with two cores, where attackers and servers have the same.
+const LASTS: Duration = Duration::from_secs(8);
 
 /// Attacks while others are judged, at least until `enough` is done. The judge begins as soon as `ready` is
 /// done; `last` is asked when the attack is over.
@@ -46,7 +53,9 @@ pub(crate) fn during(
     judge: impl FnOnce(),
     last: impl FnOnce(&Progress),
 ) {
-    let progress = Progress::default();
+    let (done, through) = <(AtomicUsize, AtomicUsize)>::default();
+    let over = AtomicBool::new(false);
+    let progress = Progress { began: Instant::now(), ready, enough, over, done, through };
     thread::scope(|scope| {
         let attacking = scope.spawn(|| attack(&progress));
         while progress.done.load(Relaxed) < ready && !attacking.is_finished() {
@@ -70,8 +79,14 @@ impl Progress {
         !self.over.load(Relaxed)
     }
 
+    /// Notes that so much more is done, and keeps the pace.
     fn add(&self, done: usize) {
-        self.done.fetch_add(done, Relaxed);
+        let paced = (self.done.fetch_add(done, Relaxed) + done).saturating_sub(self.ready) as u64;
+        let rest = (self.enough - self.ready).max(1) as u64;
+        let micros = u64::try_from(LASTS.as_micros()).unwrap().saturating_mul(paced) / rest;
+        while self.goes_on() && self.began.elapsed() < Duration::from_micros(micros) {
+            thread::park_timeout(Duration::from_millis(1));
+        }
     }
 
     /// How much is done, and how often it got through.
@@ -90,7 +105,7 @@ impl Aim {
             asked.extend(literal("authorization", &format!("Bearer {token}")));
         }
         let request = |number: u32| frame(1, 5, 2 * number + 1, &asked);
-        self.keep_asking(progress, request);
+        self.keep_asking(progress, 0, request);
     }
 
     /// Asks for batches of a hundred decisions, and takes none of the answers.
@@ -103,7 +118,7 @@ impl Aim {
             let stream = 2 * number + 1;
             [frame(1, 4, stream, &posted), frame(0, 1, stream, batch.as_bytes())].concat()
         };
-        self.keep_asking(progress, request);
+        self.keep_asking(progress, batch.len(), request);
     }
 
     /// Sends heads of a few bytes that stand for 400 fields each. What is done is counted in bytes.
@@ -129,8 +144,9 @@ impl Aim {
         }
     }
 
-    /// Makes 128 requests on each of two hundred connections at a time; the oldest is replaced.
-    fn keep_asking(&self, progress: &Progress, request: impl Fn(u32) -> Vec<u8>) {
+    /// Makes 128 requests with bodies of this length on each of two hundred connections at a time; the
+    /// oldest is replaced.
+    fn keep_asking(&self, progress: &Progress, body: usize, request: impl Fn(u32) -> Vec<u8>) {
         let mut connections = VecDeque::new();
         while progress.goes_on() {
             if connections.len() == 200 {
@@ -138,11 +154,8 @@ impl Aim {
             }
             let mut connection = Shut::connect(self.address);
             for number in 0..128 {
-                if !connection.send(&request(number)) {
+                if !connection.has_window_for(body) || !connection.send(&request(number)) {
                     break;
-                }
-                if number % 16 == 0 {
-                    connection.drain();
                 }
                 progress.add(1);
             }

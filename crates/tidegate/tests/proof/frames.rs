@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
 
@@ -16,6 +16,8 @@ pub(crate) struct Shut {
     read: Vec<u8>,
     /// Heads of responses that have come.
     pub(crate) answers: usize,
+    /// The bytes of bodies that the server takes on this connection.
+    window: usize,
 }
 
 /// A frame of HTTP/2.
@@ -58,12 +60,26 @@ impl Shut {
         let settings = frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]);
         // A server that has no place for it closes.
         let _ = stream.write_all(&[PREFACE, &settings].concat());
-        Self { stream, read: Vec::new(), answers: 0 }
+        Self { stream, read: Vec::new(), answers: 0, window: 65_535 }
     }
 
     /// Sends bytes; `false` if the server has heard enough, and closed.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).is_ok()
+    }
+
+    /// Waits until the server takes a body of this length; `false` if it does not.
+    pub(crate) fn has_window_for(&mut self, body: usize) -> bool {
+        let start = Instant::now();
+        while self.window < body {
+            self.drain();
+            if start.elapsed() > Duration::from_secs(1) {
+                return false;
+            }
+            std::thread::yield_now();
+        }
+        self.window -= body;
+        true
     }
 
     /// Takes what has come, so that the server is not kept from writing by a full socket, and counts the
@@ -81,7 +97,12 @@ impl Shut {
             if self.read.len() < at + 9 + length {
                 break;
             }
-            self.answers += usize::from(header[3] == 1);
+            let (kind, of_connection) = (header[3], header[5..9] == [0; 4]);
+            self.answers += usize::from(kind == 1);
+            if kind == 8 && of_connection {
+                let more = self.read[at + 9..at + 13].try_into().unwrap();
+                self.window += u32::from_be_bytes(more) as usize;
+            }
             at += 9 + length;
         }
         self.read.drain(..at);

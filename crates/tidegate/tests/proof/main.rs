@@ -16,6 +16,7 @@ mod chromium;
 #[path = "../../examples/org-api/main.rs"]
 mod example;
 mod frames;
+mod idle;
 mod latency;
 mod listeners;
 mod memory;

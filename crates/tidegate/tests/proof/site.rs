@@ -46,8 +46,9 @@ fn policies(server: &str) -> String {
 }
 
 fn add_policies(text: &mut String, indent: &str) {
-    for number in 0..1_000 {
-        let limit = "{ name: l, by: org, bucket: { rate: 10/s, burst: 10 } }";
+    for number in 0..125 {
+        let bucket = "bucket: { rate: 10/s, burst: 10 }";
+        let limit = format!("{{ name: l{number}, by: org, named_key: true, {bucket} }}");
         writeln!(text, "{indent}- name: p{number}").unwrap();
         writeln!(text, "{indent}  failure_mode: fail_open").unwrap();
         writeln!(text, "{indent}  limits: [{limit}]").unwrap();
@@ -174,8 +175,9 @@ impl Site {
     ) {
         let attack = format!("{}: {attack}", self.name);
         let started = std::time::Instant::now();
+        let aim = &self.aim;
         during(
-            |progress| run(&self.aim, progress),
+            |progress| run(aim, progress),
             amounts,
             || {
                 for (who, calm, attacked, request) in &self.others {

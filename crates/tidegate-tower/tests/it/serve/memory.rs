@@ -117,6 +117,29 @@ async fn t35_a_client_of_http_2_for_whom_there_is_no_room_has_one_stream_and_no_
     drop(full);
 }
 
+/// How often `of` stands in `heard` as the status of a response, written out by HPACK.
+fn statuses(heard: &[u8], of: &[u8; 3]) -> usize {
+    heard.windows(3).filter(|window| window == of).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn t36_a_client_of_http_2_with_too_many_fields_is_told_and_not_read_any_further() {
+    let mut client = client_of(&Serve::new(Bounds::default()));
+    let begun = [&[0x82, 0x86, 0x84, 0x01, 1][..], b"x"].concat();
+    let entering = [&begun[..], &[0x40, 1], b"a", &[0]].concat();
+    // A field from the table, over and over.
+    let many = [&begun[..], &[0xbe; 110]].concat();
+    let mut sent = [PREFACE, &frame(4, 0, 0, &[]), &frame(1, 5, 1, &entering)].concat();
+    (1..60).for_each(|number| sent.extend(frame(1, 5, 2 * number + 1, &many)));
+    client.stream.write_all(&sent).await.unwrap();
+    let mut heard = Vec::new();
+    let ends = timeout(Duration::from_secs(3), client.stream.read_to_end(&mut heard)).await;
+    assert!(ends.is_ok(), "its connection is closed");
+    let heads = heard.windows(4).filter(|it| matches!(it, [_, 1, 4 | 5, 0])).count();
+    assert!((2..=8).contains(&heads), "{heads} answers, of 60 that were asked for");
+    assert_eq!(statuses(&heard, b"200") + usize::from(heard.contains(&0x88)), 1, "the first one");
+}
+
 /// The value of a setting in the SETTINGS frame that a server begins with.
 fn setting(heard: &[u8], number: u8) -> Option<u32> {
     assert_eq!(heard[3], 4, "the first frame is SETTINGS");
