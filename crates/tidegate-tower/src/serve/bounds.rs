@@ -87,6 +87,11 @@ impl Bounds {
         self.head.max(SMALLEST_HEAD)
     }
 
+    /// The memory that a head in parts counts for: the head itself, and hyper's room for what it reads next.
+    pub(super) fn head_in_parts(&self) -> usize {
+        (self.head() + SMALLEST_HEAD) as usize
+    }
+
     /// The buffer for what a client sends, and the HTTP/2 window.
     pub(super) const fn buffer(&self) -> u32 {
         if self.small_bodies { 16 << 10 } else { 64 << 10 }

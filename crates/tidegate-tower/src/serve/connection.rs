@@ -97,7 +97,7 @@ where
         protocol,
         prompt,
         first,
-        head: bounds.head() as usize,
+        head: bounds.head_in_parts(),
         heads,
         _permit: permit,
     };

@@ -70,7 +70,7 @@ pub(super) struct Fittings<H> {
     pub(super) prompt: bool,
     /// The bytes that were read to find out the protocol.
     pub(super) first: Vec<u8>,
-    /// The most bytes of a head.
+    /// The memory that a head in parts counts for.
     pub(super) head: usize,
     /// The memory for heads: of HTTP/2 streams from the beginning, if there was room, and otherwise for
     /// one head once it has not come in one read.

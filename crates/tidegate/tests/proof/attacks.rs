@@ -133,8 +133,10 @@ impl Aim {
         }
         let mut connections = VecDeque::new();
         while progress.goes_on() {
-            if connections.len() == 200 {
-                renounce(connections.pop_front(), progress);
+            if connections.len() == 200
+                && let Some(oldest) = connections.pop_front()
+            {
+                renounce(oldest, progress);
             }
             let mut connection = Shut::connect(self.address);
             if connection.send(&requests) {
@@ -142,6 +144,7 @@ impl Aim {
             }
             connections.push_back(connection);
         }
+        connections.into_iter().for_each(|connection| renounce(connection, progress));
     }
 
     /// Makes 128 requests with bodies of this length on each of two hundred connections at a time; the
@@ -149,8 +152,10 @@ impl Aim {
     fn keep_asking(&self, progress: &Progress, body: usize, request: impl Fn(u32) -> Vec<u8>) {
         let mut connections = VecDeque::new();
         while progress.goes_on() {
-            if connections.len() == 200 {
-                renounce(connections.pop_front(), progress);
+            if connections.len() == 200
+                && let Some(oldest) = connections.pop_front()
+            {
+                renounce(oldest, progress);
             }
             let mut connection = Shut::connect(self.address);
             for number in 0..128 {
@@ -162,6 +167,7 @@ impl Aim {
             connection.drain();
             connections.push_back(connection);
         }
+        connections.into_iter().for_each(|connection| renounce(connection, progress));
     }
 
     /// Sends bodies of 61 KB that stop before their end, 6,000 at a time; the oldest is replaced.
@@ -248,11 +254,9 @@ fn read_whole(stream: &mut TcpStream, space: &mut [u8]) -> Option<usize> {
 }
 
 /// Counts the answers that have begun on a connection that is given up.
-fn renounce(connection: Option<Shut>, progress: &Progress) {
-    if let Some(mut connection) = connection {
-        connection.drain();
-        progress.through.fetch_add(connection.answers, Relaxed);
-    }
+fn renounce(mut connection: Shut, progress: &Progress) {
+    connection.drain();
+    progress.through.fetch_add(connection.answers, Relaxed);
 }
 
 fn is_kept(stream: &TcpStream) -> bool {

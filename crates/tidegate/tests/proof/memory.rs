@@ -18,7 +18,7 @@ fn t35_answers_that_nobody_takes_are_not_kept_for_ever_more() {
     let _alone = crate::alone();
     let told = [(HEADS, 1 << 20)];
     let attack = "25,600 copies of the metrics that nobody takes";
-    server().holds(attack, Aim::unread_pages, (12_800, 25_600), 10_000, &told);
+    server().holds(attack, Aim::unread_pages, (12_800, 25_600), 2_000, &told);
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn t35_batches_whose_answers_nobody_takes_are_not_kept_for_ever_more() {
     let _alone = crate::alone();
     let told = [(ANSWERS, 16 << 20), (ANSWERS_REFUSED, 1_000), (HEADS, 1 << 20)];
     let attack = "25,600 answers of batches that nobody takes";
-    server().holds(attack, Aim::unread_batches, (12_800, 25_600), 10_000, &told);
+    server().holds(attack, Aim::unread_batches, (12_800, 25_600), 2_000, &told);
 }
 
 #[test]

@@ -15,7 +15,8 @@ use tower::service_fn;
 
 use super::{PEER, Piped, answer};
 
-const HEAD: usize = 16 << 10;
+/// A head of 16 KiB, and hyper's room for what it reads next.
+const HEAD: usize = 24 << 10;
 const HALF: &str = "GET / HTTP/1.1\r\nhost: x\r\nx-ha";
 
 /// A client of this server.
