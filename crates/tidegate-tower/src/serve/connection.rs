@@ -71,7 +71,10 @@ where
     let mut first = Vec::with_capacity(1024);
     let sniffed = sniff(watch, &mut accepted.stream, &mut first).await?;
     let Some(protocol) = sniffed else { return Ok(()) };
-    let Accepted { stream, peer, local, permit } = accepted;
+    let Accepted { stream, peer, local, mut permit } = accepted;
+    if protocol == Protocol::Http2 && !permit.speaks_http2() {
+        return Ok(());
+    }
     let share = common.memory.share_in(common.allowance);
     watch.counts_in(&share);
     let (streams, heads) = match protocol {

@@ -132,34 +132,45 @@ impl Aim {
             requests.extend(frame(1, 4, 2 * number + 1, &many));
         }
         let mut connections = VecDeque::new();
-        while progress.goes_on() {
+        for number in (0..).take_while(|_| progress.goes_on()) {
             if connections.len() == 200
                 && let Some(oldest) = connections.pop_front()
             {
                 renounce(oldest, progress);
             }
-            let mut connection = Shut::connect(self.address);
-            if connection.send(&requests) {
-                progress.add(requests.len());
+            let mut connection = self.shut(number);
+            match connection.send(&requests) {
+                true => progress.add(requests.len()),
+                false => breathe(),
             }
             connections.push_back(connection);
         }
         connections.into_iter().for_each(|connection| renounce(connection, progress));
     }
 
+    /// The address that the connection with this number comes from.
+    fn from(&self, number: u32) -> u8 {
+        u8::try_from(number / self.from_one % 100).unwrap()
+    }
+
+    fn shut(&self, number: u32) -> Shut {
+        Shut::connect(self.from(number), self.address)
+    }
+
     /// Makes 128 requests with bodies of this length on each of two hundred connections at a time; the
     /// oldest is replaced.
     fn keep_asking(&self, progress: &Progress, body: usize, request: impl Fn(u32) -> Vec<u8>) {
         let mut connections = VecDeque::new();
-        while progress.goes_on() {
+        for number in (0..).take_while(|_| progress.goes_on()) {
             if connections.len() == 200
                 && let Some(oldest) = connections.pop_front()
             {
                 renounce(oldest, progress);
             }
-            let mut connection = Shut::connect(self.address);
+            let mut connection = self.shut(number);
             for number in 0..128 {
                 if !connection.has_window_for(body) || !connection.send(&request(number)) {
+                    breathe();
                     break;
                 }
                 progress.add(1);
@@ -199,8 +210,7 @@ impl Aim {
                 let kept = connections.pop_front().is_some_and(|stream| is_kept(&stream));
                 progress.through.fetch_add(usize::from(kept), Relaxed);
             }
-            let address = u8::try_from(number / self.from_one % 100).unwrap();
-            let mut stream = connect_from(address, self.address);
+            let mut stream = connect_from(self.from(number), self.address);
             let _ = stream.write_all(&half);
             connections.push_back(stream);
             progress.add(1);
@@ -213,25 +223,23 @@ impl Aim {
         let line = |token| format!("authorization: Bearer {token}\r\n");
         let token = self.token.map(line).unwrap_or_default();
         let asked = format!("GET {} HTTP/1.1\r\nhost: {}\r\n{token}\r\n", self.page, self.address);
-        let connect = || {
+        let connect = |_| {
             let stream = connect_from(0, self.address);
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
-            stream
+            Some(stream)
         };
-        let mut streams: Vec<TcpStream> = (0..count).map(|_| connect()).collect();
+        let mut streams: Vec<Option<TcpStream>> = (0..count).map(connect).collect();
         let mut space = vec![0; 256 << 10];
         while progress.goes_on() {
-            for stream in &mut streams {
+            for stream in streams.iter_mut().flatten() {
                 let _ = stream.write_all(asked.as_bytes());
             }
-            for stream in &mut streams {
-                match read_whole(stream, &mut space) {
-                    Some(bytes) => progress.through.fetch_add(bytes, Relaxed),
-                    None => {
-                        *stream = connect();
-                        0
-                    }
-                };
+            for place in &mut streams {
+                // One for whom there was no place does not come back.
+                match place.as_mut().and_then(|stream| read_whole(stream, &mut space)) {
+                    Some(bytes) => drop(progress.through.fetch_add(bytes, Relaxed)),
+                    None => *place = None,
+                }
                 progress.add(1);
             }
         }
@@ -257,6 +265,11 @@ fn read_whole(stream: &mut TcpStream, space: &mut [u8]) -> Option<usize> {
 fn renounce(mut connection: Shut, progress: &Progress) {
     connection.drain();
     progress.through.fetch_add(connection.answers, Relaxed);
+}
+
+/// Gives a server that has closed a connection the time to do something else.
+fn breathe() {
+    thread::park_timeout(Duration::from_millis(1));
 }
 
 fn is_kept(stream: &TcpStream) -> bool {

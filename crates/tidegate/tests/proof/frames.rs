@@ -52,8 +52,8 @@ pub(crate) const POST: u8 = 0x83;
 // === impl Shut ===
 
 impl Shut {
-    pub(crate) fn connect(server: SocketAddr) -> Self {
-        let mut stream = connect_from(0, server);
+    pub(crate) fn connect(number: u8, server: SocketAddr) -> Self {
+        let mut stream = connect_from(number, server);
         stream.set_nodelay(true).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
         // SETTINGS_INITIAL_WINDOW_SIZE is 4.

@@ -41,12 +41,12 @@ fn policies(server: &str) -> String {
          - name: door\n  failure_mode: fail_open\n  limits:\n  \
          - {{ name: tries, by: account, attempts: {{ block_at: 5, per: 10min, ladder: all }} }}\n"
     );
-    add_policies(&mut text, "");
+    add_policies(&mut text, "", 125);
     text
 }
 
-fn add_policies(text: &mut String, indent: &str) {
-    for number in 0..125 {
+fn add_policies(text: &mut String, indent: &str, count: usize) {
+    for number in 0..count {
         let bucket = "bucket: { rate: 10/s, burst: 10 }";
         let limit = format!("{{ name: l{number}, by: org, named_key: true, {bucket} }}");
         writeln!(text, "{indent}- name: p{number}").unwrap();
@@ -128,7 +128,7 @@ fn with_operators(file: &Path, token: &Path) -> (Server, SocketAddr, SocketAddr)
 pub(crate) fn host() -> Site {
     let ((attacked, address), (_calm, calm)) = (org_api(), org_api());
     let page = get(address, "/metrics").1.len();
-    println!("a host: {page} bytes of metrics");
+    assert!(page > 350_000, "{page} bytes of metrics");
     let health = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n".to_owned();
     let aim = Aim { address, page: "/metrics", upload: "/v1/login", token: None, from_one: 250 };
     let others = vec![("health checks", calm, address, health)];
@@ -154,7 +154,7 @@ fn org_api_as_a_process() {
     let mut policies = example::POLICIES
         .replace(usual, plenty)
         .replace("window: { count: 10, per: 1min }", "window: { count: 1000000, per: 1min }");
-    add_policies(&mut policies, "  ");
+    add_policies(&mut policies, "  ", 1_000);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let production = Some("production".to_owned());
     runtime.block_on(example::run(&policies, production, None, "127.0.0.1:0")).unwrap();
