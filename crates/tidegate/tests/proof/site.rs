@@ -35,7 +35,7 @@ pub(crate) struct Site {
 /// Policies of which a page of metrics has 400 KB, as in a large installation.
 fn policies(server: &str) -> String {
     let mut text = format!(
-        "version: 1\nserver: {server}\npolicies:\n\
+        "version: 1\nserver: {server}\nmemory: {{ attempts: 1000 }}\npolicies:\n\
          - name: api\n  failure_mode: fail_open\n  limits:\n  \
          - {{ name: l, by: user, bucket: {{ rate: 1000000/s, burst: 1000000 }} }}\n\
          - name: door\n  failure_mode: fail_open\n  limits:\n  \
@@ -85,7 +85,8 @@ pub(crate) fn operators() -> Site {
     let (_calm, calm, calm_operators) = with_operators(&file, &token);
     let aim = Aim {
         address,
-        page: "/admin/blocks",
+        // A page of the list that has some 150 blocks: it goes by places of the store.
+        page: "/admin/blocks?after=286",
         upload: "/admin/block",
         token: Some(TOKEN),
         // All from one address: who knows the token may have every place, and half of them are for one.
@@ -121,6 +122,14 @@ fn with_operators(file: &Path, token: &Path) -> (Server, SocketAddr, SocketAddr)
         let (status, told) = answer(stream);
         assert_eq!(status, 200, "{told}");
     }
+    let request = format!(
+        "GET /admin/blocks?after=286 HTTP/1.1\r\nhost: localhost\r\n\
+         authorization: Bearer {TOKEN}\r\nconnection: close\r\n\r\n"
+    );
+    let mut stream = connect(operators);
+    std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+    let (status, page) = answer(stream);
+    assert!(status == 200 && page.len() > 10_000, "{page}");
     (server, address, operators)
 }
 
@@ -154,7 +163,7 @@ fn org_api_as_a_process() {
     let mut policies = example::POLICIES
         .replace(usual, plenty)
         .replace("window: { count: 10, per: 1min }", "window: { count: 1000000, per: 1min }");
-    add_policies(&mut policies, "  ", 1_000);
+    add_policies(&mut policies, "  ", 1_250);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let production = Some("production".to_owned());
     runtime.block_on(example::run(&policies, production, None, "127.0.0.1:0")).unwrap();
