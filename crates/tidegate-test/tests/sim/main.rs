@@ -51,8 +51,7 @@ fn p01_to_p66_hold_for_some_hundred_seeds() {
 fn p03_p06_p07_runs_that_must_be_the_same_are() {
     let figures = seeds(1_000, 1_020, run_and_compare);
     println!("{figures:?}");
-    assert_eq!(figures.compared + figures.uncompared, 20, "{figures:?}");
-    assert!(figures.compared >= 10, "most runs shed nothing: {figures:?}");
+    assert!(figures.compared > 2 * figures.uncompared, "few policies shed: {figures:?}");
 }
 
 /// Seeds that have failed once.

@@ -20,7 +20,7 @@ use super::admission::OpenConnection;
 use super::bounds::Bounds;
 use super::dispatch::Dispatch;
 use super::host::{BoxError, Host, Origin, PlaceKind, Protocol};
-use super::memory::{Allowance, Memory};
+use super::memory::{Memory, MemoryAllowance};
 use super::socket::{Fittings, Socket};
 use super::upload::Upload;
 use super::watch::{StreamWatch, Wait, Watch};
@@ -42,7 +42,7 @@ pub(super) struct Accepted<I> {
 pub(super) struct Common {
     pub(super) bounds: Arc<Bounds>,
     pub(super) memory: Arc<Memory>,
-    pub(super) allowance: Allowance,
+    pub(super) allowance: MemoryAllowance,
 }
 
 /// Serves a connection until it ends, takes too long, or nothing is under way once it should leave.

@@ -11,16 +11,16 @@ use super::host::ListenerRefusal;
 
 /// Why a connection has to end with a refusal.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Fault {
+pub(super) enum SocketFault {
     /// What came could be divided otherwise by another reader.
     Malformed(Malformed),
     /// A head came in parts, and there is no memory for one more.
     Crowded,
 }
 
-// === impl Fault ===
+// === impl SocketFault ===
 
-impl Fault {
+impl SocketFault {
     /// The fault in plain English, for the detail of a problem document.
     pub(super) const fn text(self) -> &'static str {
         match self {
@@ -31,9 +31,9 @@ impl Fault {
 }
 
 /// What a client is told in the place of `hypers`, the answer of hyper.
-pub(super) fn refusal(hypers: &[u8], fault: Option<Fault>) -> ListenerRefusal {
+pub(super) fn refusal(hypers: &[u8], fault: Option<SocketFault>) -> ListenerRefusal {
     let status = match (hypers.get(9..12), fault) {
-        (_, Some(Fault::Crowded)) => StatusCode::SERVICE_UNAVAILABLE,
+        (_, Some(SocketFault::Crowded)) => StatusCode::SERVICE_UNAVAILABLE,
         (Some(b"431"), _) => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         (Some(b"414"), _) => StatusCode::URI_TOO_LONG,
         _ => StatusCode::BAD_REQUEST,

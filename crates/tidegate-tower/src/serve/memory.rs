@@ -39,7 +39,7 @@ pub enum MemoryUse {
 
 /// The part of the memory that connections of a listener may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Allowance {
+pub(super) enum MemoryAllowance {
     /// As much as there is for everybody.
     Ordinary,
     /// A sixteenth on top of it, so that operators find some when everybody else has used up the rest.
@@ -52,7 +52,7 @@ named!(MemoryUse: Heads = "heads", Bodies = "bodies", Answers = "answers");
 #[derive(Debug)]
 pub struct Share {
     memory: Arc<Memory>,
-    allowance: Allowance,
+    allowance: MemoryAllowance,
     used: [AtomicUsize; MemoryUse::ALL.len()],
 }
 
@@ -75,7 +75,7 @@ const IN_PARTS: usize = 4;
 /// that the last ones to come still find some.
 const OF_HEADS: usize = 16;
 
-/// The part of the memory that a [`Allowance::Beside`] has on top: a sixteenth.
+/// The part of the memory that a [`MemoryAllowance::Beside`] has on top: a sixteenth.
 const ON_TOP: usize = 16;
 
 // === impl Memory ===
@@ -89,11 +89,11 @@ impl Memory {
     /// The share of a new connection.
     #[must_use]
     pub fn share(self: &Arc<Self>) -> Arc<Share> {
-        self.share_in(Allowance::Ordinary)
+        self.share_in(MemoryAllowance::Ordinary)
     }
 
     /// The share of a new connection of a listener with this room.
-    pub(super) fn share_in(self: &Arc<Self>, allowance: Allowance) -> Arc<Share> {
+    pub(super) fn share_in(self: &Arc<Self>, allowance: MemoryAllowance) -> Arc<Share> {
         Arc::new(Share { memory: Arc::clone(self), allowance, used: Default::default() })
     }
 
@@ -118,8 +118,8 @@ impl Share {
     pub fn hold(self: &Arc<Self>, kind: MemoryUse, bytes: usize) -> Option<HeldBytes> {
         let (pool, used) = (&self.memory.pools[kind as usize], &self.used[kind as usize]);
         let most = match self.allowance {
-            Allowance::Ordinary => pool.most,
-            Allowance::Beside => pool.most.saturating_add(pool.most / ON_TOP),
+            MemoryAllowance::Ordinary => pool.most,
+            MemoryAllowance::Beside => pool.most.saturating_add(pool.most / ON_TOP),
         };
         if take(used, bytes, pool.most / OF_ONE) {
             if take(&pool.used, bytes, most) {
@@ -202,7 +202,7 @@ mod tests {
         let held: Vec<_> =
             (0..8).map(|_| memory.share().hold(MemoryUse::Answers, 200).unwrap()).collect();
         assert!(memory.share().hold(MemoryUse::Answers, 1).is_none());
-        let operator = memory.share_in(Allowance::Beside);
+        let operator = memory.share_in(MemoryAllowance::Beside);
         let answer = operator.hold(MemoryUse::Answers, 100).unwrap();
         assert!(operator.hold(MemoryUse::Answers, 1).is_none(), "and no more than a sixteenth");
         assert_eq!(memory.used(MemoryUse::Answers), 1_700, "counted with the others");

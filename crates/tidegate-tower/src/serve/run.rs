@@ -19,7 +19,7 @@ use super::bounds::Bounds;
 use super::connection::{self, Accepted, Common};
 use super::host::{BoxError, Each, Host};
 use super::lanes::Lanes;
-use super::memory::{Allowance, Memory};
+use super::memory::{Memory, MemoryAllowance};
 use super::upload::Upload;
 use super::watch::Watches;
 
@@ -64,7 +64,7 @@ impl Serve {
     pub fn new(bounds: Bounds) -> Self {
         let admission = Admission::new(&bounds);
         let memory = Memory::new(bounds.heads_memory, bounds.bodies_memory, bounds.answers_memory);
-        let allowance = Allowance::Ordinary;
+        let allowance = MemoryAllowance::Ordinary;
         Self { common: Common { bounds: Arc::new(bounds), memory, allowance }, admission }
     }
 
@@ -75,7 +75,7 @@ impl Serve {
     pub fn beside(other: &Self, bounds: Bounds) -> Self {
         let admission = Admission::new(&bounds);
         let memory = Arc::clone(&other.common.memory);
-        let allowance = Allowance::Beside;
+        let allowance = MemoryAllowance::Beside;
         Self { common: Common { bounds: Arc::new(bounds), memory, allowance }, admission }
     }
 

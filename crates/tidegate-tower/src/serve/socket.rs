@@ -19,7 +19,7 @@ use super::admission::OpenConnection;
 use super::frames::Frames;
 use super::guard::{HeadGuard, Then};
 use super::host::{Host, Protocol};
-use super::instead::{self, Fault};
+use super::instead::{self, SocketFault};
 use super::memory::{HeldBytes, MemoryUse, Share};
 use super::watch::{Wait, Watch};
 
@@ -35,7 +35,7 @@ pub(super) struct Socket<I, H> {
     /// The task to wake when it is decided whether another protocol is spoken.
     undecided: Option<Waker>,
     /// Why the connection has to end with a refusal, if it has to.
-    fault: Option<Fault>,
+    fault: Option<SocketFault>,
     /// The answer that stands in for one of hyper's own, until it is written.
     instead: Vec<u8>,
     /// How much of `instead` has been written.
@@ -136,7 +136,7 @@ impl<I, H: Host> Socket<I, H> {
                 if passed.then != Then::More {
                     self.stop_at(buffer, from + passed.count, passed.then);
                 } else if within && self.fittings.heads.is_none() && !self.hold_head() {
-                    self.end_with(Fault::Crowded, buffer);
+                    self.end_with(SocketFault::Crowded, buffer);
                 }
             }
             Reading::Frames(frames) => {
@@ -154,7 +154,7 @@ impl<I, H: Host> Socket<I, H> {
                 }
                 let within = frames.is_within_head();
                 if within && self.fittings.heads.is_none() && !self.hold_head() {
-                    self.fault = Some(Fault::Crowded);
+                    self.fault = Some(SocketFault::Crowded);
                 }
             }
             Reading::Undecided(_) | Reading::Anything => {}
@@ -179,7 +179,7 @@ impl<I, H: Host> Socket<I, H> {
     }
 
     /// Ends the connection with a refusal, behind the bytes in `buffer`.
-    fn end_with(&mut self, fault: Fault, buffer: &mut ReadBuf<'_>) {
+    fn end_with(&mut self, fault: SocketFault, buffer: &mut ReadBuf<'_>) {
         self.fault = Some(fault);
         self.kept = if self.is_within_body() { Vec::new() } else { NOT_HTTP.to_vec() };
         // If there is no room now, these bytes are shown next.
@@ -190,7 +190,7 @@ impl<I, H: Host> Socket<I, H> {
     fn stop_at(&mut self, buffer: &mut ReadBuf<'_>, end: usize, then: Then) {
         if let Then::Malformed(malformed) = then {
             buffer.set_filled(end);
-            self.end_with(Fault::Malformed(malformed), buffer);
+            self.end_with(SocketFault::Malformed(malformed), buffer);
             return;
         }
         // These bytes are shown later. They go before the kept bytes, which came behind them.

