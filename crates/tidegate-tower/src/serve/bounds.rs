@@ -69,7 +69,7 @@ pub struct Bounds {
     /// refused with 503. Default: 64 MiB.
     pub heads_memory: usize,
     /// The bytes that all connections may hold together for bodies of which a part has come; every
-    /// [`Upload`](super::Upload) counts. Default: 64 MiB.
+    /// [`Upload`](super::Upload) counts. Default: 48 MiB, because hyper's buffers come on top.
     pub bodies_memory: usize,
     /// The bytes that all connections may hold together for answers that are not taken. A document of more
     /// than 16 KiB that is made for one request counts, with its length or a sixty-fourth of this, until
@@ -124,7 +124,7 @@ impl Default for Bounds {
             prompt: false,
             give_way: false,
             heads_memory: 64 << 20,
-            bodies_memory: 64 << 20,
+            bodies_memory: 48 << 20,
             answers_memory: 64 << 20,
         }
     }
