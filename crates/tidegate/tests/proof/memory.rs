@@ -51,8 +51,8 @@ fn t34_heads_that_stop_before_their_end_are_bounded_together() {
     let _alone = crate::alone();
     rlimit::increase_nofile_limit(u64::MAX).unwrap();
     let told = [(HEADS, 16 << 20), (HEADS_REFUSED, 100)];
-    let attack = "half heads of 16 KiB, 10,000 at once";
-    server().holds(attack, Aim::half_heads, (10_000, 20_000), 500, &told);
+    let attack = "20,000 half heads of 16 KiB, 9,800 at once";
+    server().holds(attack, Aim::half_heads, (9_800, 20_000), 500, &told);
 }
 
 #[test]
